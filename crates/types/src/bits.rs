@@ -1,0 +1,86 @@
+//! Bit columns: one bit a page, grouped by block, 64 pages a word.
+
+/// Words of 64 bits that hold `bits` bits.
+#[inline]
+pub fn words_for(bits: usize) -> usize {
+    bits.div_ceil(64)
+}
+
+/// Whether bit `index` is set.
+#[inline]
+pub fn get(words: &[u64], index: usize) -> bool {
+    words[index >> 6] >> (index & 63) & 1 == 1
+}
+
+/// Sets bit `index`.
+#[inline]
+pub fn set(words: &mut [u64], index: usize) {
+    words[index >> 6] |= 1 << (index & 63);
+}
+
+/// Clears bit `index`.
+#[inline]
+pub fn clear(words: &mut [u64], index: usize) {
+    words[index >> 6] &= !(1 << (index & 63));
+}
+
+/// The part of word `word` that lies in the bit range `start..end`.
+#[inline]
+fn range_mask(word: usize, start: usize, end: usize) -> u64 {
+    let low = start.saturating_sub(word * 64).min(64);
+    let high = end.saturating_sub(word * 64).min(64);
+    if low >= high {
+        return 0;
+    }
+    let upto_high = if high == 64 { u64::MAX } else { (1 << high) - 1 };
+    upto_high & (u64::MAX << low)
+}
+
+/// Number of set bits in `start..end`.
+#[inline]
+pub fn count_range(words: &[u64], start: usize, end: usize) -> u32 {
+    if start >= end {
+        return 0;
+    }
+    (start >> 6..=(end - 1) >> 6).map(|w| (words[w] & range_mask(w, start, end)).count_ones()).sum()
+}
+
+/// Sets bits `start..end`.
+pub fn set_range(words: &mut [u64], start: usize, end: usize) {
+    if start < end {
+        for w in start >> 6..=(end - 1) >> 6 {
+            words[w] |= range_mask(w, start, end);
+        }
+    }
+}
+
+/// Clears bits `start..end`.
+pub fn clear_range(words: &mut [u64], start: usize, end: usize) {
+    if start < end {
+        for w in start >> 6..=(end - 1) >> 6 {
+            words[w] &= !range_mask(w, start, end);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t001_ranges_agree_with_single_bits() {
+        for start in 0..130 {
+            for end in start..130 {
+                let mut words = [0u64; 3];
+                set_range(&mut words, start, end);
+                for bit in 0..130 {
+                    assert_eq!(get(&words, bit), (start..end).contains(&bit), "{start}..{end} bit {bit}");
+                }
+                assert_eq!(count_range(&words, 0, 130), (end - start) as u32);
+                assert_eq!(count_range(&words, start, end), (end - start) as u32);
+                clear_range(&mut words, start, end);
+                assert_eq!(words, [0; 3]);
+            }
+        }
+    }
+}

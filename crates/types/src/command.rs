@@ -1,0 +1,142 @@
+//! Flash commands: what the controller emits, the scheduler times and the array executes.
+
+use crate::{BlockId, Lpn, PageAddress, Pb};
+
+/// What a command does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum FlashOp {
+    /// Page read, data and spare area, over the channel.
+    Read,
+    /// Spare areas of consecutive pages of one block, newest first: one command.
+    SpareSearch,
+    /// Page program.
+    Program,
+    /// Page copied to another page: a read and a program, on the die if copyback is on.
+    Copy,
+    /// Whole-block erase.
+    Erase,
+    /// Erase of one partial block.
+    PartialErase,
+}
+
+/// On whose behalf a command runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Cause {
+    /// A host request.
+    Host,
+    /// Garbage collection: merges and reclaiming.
+    Gc,
+}
+
+/// What the controller believes a spare search will meet. The array checks it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum SearchExpectation {
+    /// The logical page is in the last page searched and in none before it.
+    Found,
+    /// The logical page is in none of them.
+    Absent,
+    /// All spare areas are read, for whatever they hold.
+    Scan,
+}
+
+/// One flash command. Build it with the constructors; fields a command does not use are zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlashCommand {
+    /// Page read, programmed, copied to, or searched first; for erases the block, page 0.
+    pub target: PageAddress,
+    /// Page copied from.
+    pub source: PageAddress,
+    /// Logical page that the data belongs to.
+    pub lpn: Lpn,
+    /// Version of the data: the one programmed, or the one a host read must return.
+    pub version: u32,
+    /// Sequence number of the block programmed (its allocation order).
+    pub sequence: u32,
+    /// Pages searched, PB index, or search expectation packed with it; see the accessors.
+    operand: u16,
+    /// What to do.
+    pub op: FlashOp,
+    /// For whom.
+    pub cause: Cause,
+}
+
+const _: () = assert!(std::mem::size_of::<FlashCommand>() <= 32);
+
+impl FlashCommand {
+    fn new(op: FlashOp, cause: Cause, target: PageAddress) -> FlashCommand {
+        let none = PageAddress::default();
+        FlashCommand { target, source: none, lpn: Lpn(0), version: 0, sequence: 0, operand: 0, op, cause }
+    }
+
+    /// Page read that must return `lpn` in `version`.
+    #[inline]
+    pub fn read(cause: Cause, target: PageAddress, lpn: Lpn, version: u32) -> FlashCommand {
+        FlashCommand { lpn, version, ..FlashCommand::new(FlashOp::Read, cause, target) }
+    }
+
+    /// Page program.
+    #[inline]
+    pub fn program(cause: Cause, target: PageAddress, lpn: Lpn, version: u32, sequence: u32) -> FlashCommand {
+        FlashCommand { lpn, version, sequence, ..FlashCommand::new(FlashOp::Program, cause, target) }
+    }
+
+    /// Copy of `lpn` from `source` to `target`.
+    #[inline]
+    pub fn copy(source: PageAddress, target: PageAddress, lpn: Lpn, sequence: u32) -> FlashCommand {
+        FlashCommand { source, lpn, sequence, ..FlashCommand::new(FlashOp::Copy, Cause::Gc, target) }
+    }
+
+    /// Search of `pages` spare areas from `newest` downwards.
+    #[inline]
+    pub fn spare_search(
+        cause: Cause,
+        newest: PageAddress,
+        pages: u16,
+        lpn: Lpn,
+        expect: SearchExpectation,
+    ) -> FlashCommand {
+        let command = FlashCommand::new(FlashOp::SpareSearch, cause, newest);
+        FlashCommand { lpn, operand: pages, version: expect as u32, ..command }
+    }
+
+    /// Block erase.
+    #[inline]
+    pub fn erase(block: BlockId) -> FlashCommand {
+        FlashCommand::new(FlashOp::Erase, Cause::Gc, PageAddress::new(block, 0))
+    }
+
+    /// Partial erase of `pb` in `block`.
+    #[inline]
+    pub fn partial_erase(block: BlockId, pb: Pb) -> FlashCommand {
+        let command = FlashCommand::new(FlashOp::PartialErase, Cause::Gc, PageAddress::new(block, 0));
+        FlashCommand { operand: pb.0, ..command }
+    }
+
+    /// Pages of a spare search.
+    #[inline]
+    pub fn searched_pages(&self) -> u16 {
+        debug_assert_eq!(self.op, FlashOp::SpareSearch);
+        self.operand
+    }
+
+    /// What a spare search is expected to meet.
+    #[inline]
+    pub fn expectation(&self) -> SearchExpectation {
+        debug_assert_eq!(self.op, FlashOp::SpareSearch);
+        match self.version {
+            0 => SearchExpectation::Found,
+            1 => SearchExpectation::Absent,
+            _ => SearchExpectation::Scan,
+        }
+    }
+
+    /// PB of a partial erase.
+    #[inline]
+    pub fn pb(&self) -> Pb {
+        debug_assert_eq!(self.op, FlashOp::PartialErase);
+        Pb(self.operand)
+    }
+}

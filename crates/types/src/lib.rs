@@ -1,0 +1,24 @@
+//! Vocabulary shared by every engine crate: addresses, geometry, time, flash commands, host
+//! requests, partial-block arithmetic, the disturb rule and the timing table.
+//!
+//! Nothing here has state. The array and the planners share these pure functions so that a rule
+//! is written once and neither side can see into the other.
+#![forbid(unsafe_code)]
+
+pub mod address;
+pub mod bits;
+pub mod command;
+pub mod disturb;
+pub mod geometry;
+pub mod partial_block;
+pub mod request;
+pub mod time;
+pub mod timing;
+
+pub use address::{BlockId, ChannelId, DieId, Lpn, PageAddress, PlaneId};
+pub use command::{Cause, FlashCommand, FlashOp, SearchExpectation};
+pub use geometry::{Geometry, ProgramOrder};
+pub use partial_block::{Pb, PbTree};
+pub use request::{HostRequest, RequestKind};
+pub use time::Time;
+pub use timing::FlashTiming;

@@ -1,0 +1,109 @@
+//! How long flash operations take, as data. The scheduler alone decides when they happen.
+
+use crate::Time;
+
+/// Pages and microseconds of PEN's partial-erase table (FAST'18, Table 1; 576 pages is the whole
+/// block and takes tBERS).
+const PEN_PARTIAL_ERASE_US: [(f64, f64); 6] =
+    [(9.0, 9_270.0), (18.0, 9_370.0), (36.0, 9_480.0), (72.0, 9_620.0), (144.0, 9_790.0), (288.0, 9_950.0)];
+
+/// Pages from which a partial erase costs a whole tBERS.
+const PEN_BLOCK_PAGES: f64 = 576.0;
+
+/// Partial-erase time for a PB of `pages` pages when the spec gives no table: PEN's Table 1,
+/// linear in log2(pages) between its entries, its smallest entry below 9 pages, tBERS above 576.
+/// `t_bers_us` stands for the table's last entry, so that level 0 is always tBERS.
+pub fn partial_erase_us(pages: usize, t_bers_us: f64) -> f64 {
+    let pages = pages as f64;
+    if pages >= PEN_BLOCK_PAGES {
+        return t_bers_us;
+    }
+    let mut below = PEN_PARTIAL_ERASE_US[0];
+    if pages <= below.0 {
+        return below.1.min(t_bers_us);
+    }
+    for above in PEN_PARTIAL_ERASE_US[1..].iter().copied().chain([(PEN_BLOCK_PAGES, t_bers_us)]) {
+        if pages <= above.0 {
+            let share = libm::log2(pages / below.0) / libm::log2(above.0 / below.0);
+            return (below.1 + share * (above.1 - below.1)).min(t_bers_us);
+        }
+        below = above;
+    }
+    t_bers_us
+}
+
+/// Durations of flash operations and transfers of one device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlashTiming {
+    /// Page read into the register, tR.
+    pub t_r: Time,
+    /// Page program, tPROG.
+    pub t_prog: Time,
+    /// Whole-block erase, tBERS.
+    pub t_bers: Time,
+    /// Erase of a partial block by level; entry 0 is tBERS.
+    pub partial_erase: Vec<Time>,
+    /// Page and spare bytes over the channel.
+    pub page_transfer: Time,
+    /// Spare bytes over the channel.
+    pub spare_transfer: Time,
+    /// Command and address cycles on the channel, before each command that uses it.
+    pub command_overhead: Time,
+    /// Whether a copy inside a plane stays on the die (no transfer).
+    pub copyback: bool,
+}
+
+impl FlashTiming {
+    /// One page copied with nothing in the way: tR + tPROG, and two transfers unless copyback.
+    pub fn copy(&self) -> Time {
+        let transfers = if self.copyback { Time::ZERO } else { self.copy_transfer() };
+        self.t_r + transfers + self.t_prog
+    }
+
+    /// Channel time of a copy that goes through the controller: out and in again.
+    pub fn copy_transfer(&self) -> Time {
+        (self.page_transfer + self.command_overhead) * 2
+    }
+
+    /// Time on the channel for `bytes` at `mb_per_s` (10^6 bytes a second), to the nearest
+    /// nanosecond; at least 1 ns for at least one byte, so that no rate is free.
+    pub fn transfer(bytes: u32, mb_per_s: f64) -> Time {
+        if bytes == 0 {
+            return Time::ZERO;
+        }
+        Time(((f64::from(bytes) * 1_000.0 / mb_per_s).round() as u64).max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t300_the_partial_erase_table_is_pens() {
+        for (pages, us) in
+            [(576, 10_000.0), (288, 9_950.0), (144, 9_790.0), (72, 9_620.0), (36, 9_480.0), (18, 9_370.0), (9, 9_270.0)]
+        {
+            assert_eq!(partial_erase_us(pages, 10_000.0), us, "{pages} pages");
+        }
+        assert_eq!(partial_erase_us(1, 10_000.0), 9_270.0);
+        assert_eq!(partial_erase_us(2304, 10_000.0), 10_000.0);
+        let between = partial_erase_us(51, 10_000.0);
+        assert!(between > 9_480.0 && between < 9_620.0);
+    }
+
+    #[test]
+    fn t301_a_partial_erase_is_never_dearer_than_the_block() {
+        for pages in 1..600 {
+            assert!(partial_erase_us(pages, 3_000.0) <= 3_000.0);
+        }
+    }
+
+    #[test]
+    fn t302_no_channel_rate_is_free() {
+        assert_eq!(FlashTiming::transfer(17_664, 400.0), Time(44_160));
+        assert_eq!(FlashTiming::transfer(16_384, 1_200.0), Time(13_653));
+        assert_eq!(FlashTiming::transfer(1, 1e9), Time(1));
+        assert_eq!(FlashTiming::transfer(0, 400.0), Time::ZERO);
+    }
+}
