@@ -1,1 +1,17 @@
-//! placeholder
+//! The NAND array: what is physically true, and what a chip refuses.
+//!
+//! The array has no clock and no idea of validity. It knows which pages are programmed, the spare
+//! bytes programmed with them, how often each leaf was erased and how badly it is disturbed. Every
+//! command is checked against every rule ([`Rule`]); no switch turns a check off. Time is added by
+//! the scheduler, which asks [`DieClock`] whether a die may take a command.
+#![forbid(unsafe_code)]
+
+mod array;
+mod clock;
+mod rules;
+mod wear;
+
+pub use array::{ArrayConfig, FILL_VERSION, NandArray, Outcome, PageContent};
+pub use clock::DieClock;
+pub use rules::{Rule, Violation};
+pub use wear::WearSummary;

@@ -48,8 +48,9 @@ pub fn count_range(words: &[u64], start: usize, end: usize) -> u32 {
 /// Sets bits `start..end`.
 pub fn set_range(words: &mut [u64], start: usize, end: usize) {
     if start < end {
-        for w in start >> 6..=(end - 1) >> 6 {
-            words[w] |= range_mask(w, start, end);
+        let first = start >> 6;
+        for (w, word) in words[first..=(end - 1) >> 6].iter_mut().enumerate() {
+            *word |= range_mask(first + w, start, end);
         }
     }
 }
@@ -57,8 +58,9 @@ pub fn set_range(words: &mut [u64], start: usize, end: usize) {
 /// Clears bits `start..end`.
 pub fn clear_range(words: &mut [u64], start: usize, end: usize) {
     if start < end {
-        for w in start >> 6..=(end - 1) >> 6 {
-            words[w] &= !range_mask(w, start, end);
+        let first = start >> 6;
+        for (w, word) in words[first..=(end - 1) >> 6].iter_mut().enumerate() {
+            *word &= !range_mask(first + w, start, end);
         }
     }
 }

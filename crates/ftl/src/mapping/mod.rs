@@ -1,0 +1,138 @@
+//! The translation layers, one file each, behind one enum.
+
+pub mod nftl;
+
+use std::fmt;
+
+use pumice_types::{BlockId, Lpn, PageAddress};
+
+use crate::counters::GcCounters;
+use crate::merge::m_merge::{MMergeSettings, MergeCosts};
+use crate::plan::Plan;
+use nftl::Nftl;
+
+/// How pairs are merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MergePolicy {
+    /// Always the full merge.
+    BlockErase,
+    /// M-Merge where it is cheaper and allowed.
+    MMerge {
+        /// Durations to weigh.
+        costs: MergeCosts,
+        /// Disturb and wear limits.
+        settings: MMergeSettings,
+    },
+}
+
+/// What is stored before the first request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum InitialFill {
+    /// A share of the logical blocks is full, the others empty, evenly spread.
+    Blocks(f64),
+    /// Every logical block is full up to a share of its pages.
+    Pages(f64),
+}
+
+/// A block that the initial fill programs: pages `0..pages` hold logical pages from `first`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InitialBlock {
+    /// Physical block.
+    pub block: BlockId,
+    /// Logical page of page 0.
+    pub first: Lpn,
+    /// Pages programmed.
+    pub pages: u16,
+    /// Sequence number of the block.
+    pub sequence: u32,
+}
+
+/// An FTL that cannot go on. Never the input's fault: specs that could lead here are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FtlError {
+    /// A plane has no free block where one is needed.
+    NoFreeBlock {
+        /// The plane.
+        plane: u32,
+    },
+}
+
+impl fmt::Display for FtlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FtlError::NoFreeBlock { plane } => write!(f, "plane {plane} has no free block left for a merge"),
+        }
+    }
+}
+
+impl std::error::Error for FtlError {}
+
+/// Every translation layer. Variants differ in size by design: there is one FTL a run.
+pub enum Ftl {
+    /// Block-level mapping with D-blocks and U-blocks.
+    Nftl(Box<Nftl>),
+}
+
+impl Ftl {
+    /// Logical pages that the host may address.
+    pub fn user_pages(&self) -> u32 {
+        match self {
+            Ftl::Nftl(ftl) => ftl.user_pages(),
+        }
+    }
+
+    /// Appends the commands that store version `version` of `lpn`.
+    ///
+    /// # Errors
+    /// [`FtlError`] if garbage collection cannot make room.
+    #[inline]
+    pub fn write(&mut self, lpn: Lpn, version: u32, plan: &mut Plan) -> Result<(), FtlError> {
+        match self {
+            Ftl::Nftl(ftl) => ftl.write(lpn, version, plan),
+        }
+    }
+
+    /// Appends the commands that read `lpn`, which must return `version`. `false` if the page was
+    /// never written and the controller answers alone.
+    #[inline]
+    pub fn read(&mut self, lpn: Lpn, version: u32, plan: &mut Plan) -> bool {
+        match self {
+            Ftl::Nftl(ftl) => ftl.read(lpn, version, plan),
+        }
+    }
+
+    /// Where the FTL believes the current page of `lpn` is.
+    pub fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
+        match self {
+            Ftl::Nftl(ftl) => ftl.locate(lpn),
+        }
+    }
+
+    /// What garbage collection did so far.
+    pub fn counters(&self) -> &GcCounters {
+        match self {
+            Ftl::Nftl(ftl) => ftl.counters(),
+        }
+    }
+
+    /// Starts counting anew.
+    pub fn reset_counters(&mut self) {
+        match self {
+            Ftl::Nftl(ftl) => ftl.reset_counters(),
+        }
+    }
+
+    /// Bytes of RAM that the controller's map needs.
+    pub fn map_ram_bytes(&self) -> u64 {
+        match self {
+            Ftl::Nftl(ftl) => ftl.map_ram_bytes(),
+        }
+    }
+
+    /// Bytes of the simulator's own FTL state, all of it counted as if touched.
+    pub fn state_bytes(&self) -> u64 {
+        match self {
+            Ftl::Nftl(ftl) => ftl.state_bytes(),
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! State of all pages in columns, and the execution of flash commands on it.
+//!
+//! Cost: one bit, a u32 owner and a u32 version a page; columns start as untouched zero pages of
+//! the operating system, so a device that is only partly written costs only what it touched.
+
+use pumice_types::{
+    BlockId, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, Pb, PbTree, ProgramOrder, SearchExpectation, bits,
+    disturb,
+};
+
+use crate::rules::{Rule, Violation};
+use crate::wear::WearSummary;
+
+/// Version of the data that a page holds from the initial fill.
+pub const FILL_VERSION: u32 = 1;
+
+/// Marks a version column entry whose data was corrupt when it was copied.
+const CORRUPT: u32 = 1 << 31;
+
+/// What the array needs to know of its chips.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrayConfig {
+    /// Shape of the device.
+    pub geometry: Geometry,
+    /// Partial blocks that the erase command knows; L = 0 leaves the whole block only.
+    pub tree: PbTree,
+    /// Programming order inside an erase unit.
+    pub program_order: ProgramOrder,
+    /// Disturbs that a leaf survives.
+    pub disturb_tolerance: u8,
+    /// Whether copies use copyback, and so may not leave their plane.
+    pub copyback: bool,
+}
+
+/// What a page returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageContent {
+    /// Logical page in the spare area.
+    pub lpn: Lpn,
+    /// Version programmed with it.
+    pub version: u32,
+    /// The data cannot be trusted: disturbed beyond tolerance, now or when it was copied.
+    pub corrupt: bool,
+}
+
+/// What a command returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing to return.
+    Done,
+    /// A page read, or the source page of a copy.
+    Page(PageContent),
+    /// A spare search, and whether it met what the controller expected.
+    Searched {
+        /// Expectation met.
+        as_expected: bool,
+    },
+}
+
+/// Per-block truth.
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    /// First logical page of an initial fill whose columns are not written out yet.
+    fill_lpn: u32,
+    /// Pages of that fill; 0 once the columns speak for themselves.
+    fill_pages: u16,
+    /// One past the highest page programmed since the last block erase.
+    next_in_order: u16,
+    /// Sequence number programmed into the spare areas.
+    sequence: u32,
+    /// Whole-block erases in this run.
+    erases: u32,
+    bad: bool,
+    /// Partially erased since the last block erase: programming order holds per leaf.
+    partially_erased: bool,
+    /// Some leaf is disturbed beyond tolerance.
+    over_tolerance: bool,
+}
+
+/// The physical state of every page of the device.
+pub struct NandArray {
+    config: ArrayConfig,
+    words_per_block: usize,
+    programmed: Vec<u64>,
+    owner: Vec<u32>,
+    version: Vec<u32>,
+    blocks: Vec<Block>,
+    disturb: Vec<u8>,
+    leaf_erases: Vec<u32>,
+}
+
+impl NandArray {
+    /// An array with every page erased.
+    pub fn new(config: ArrayConfig) -> NandArray {
+        let blocks = config.geometry.blocks() as usize;
+        let pages = blocks * config.geometry.pages_per_block as usize;
+        let words_per_block = bits::words_for(config.geometry.pages_per_block as usize);
+        let leaves = blocks * config.tree.leaves();
+        NandArray {
+            words_per_block,
+            programmed: vec![0; blocks * words_per_block],
+            owner: vec![0; pages],
+            version: vec![0; pages],
+            blocks: vec![Block::default(); blocks],
+            disturb: vec![0; leaves],
+            leaf_erases: vec![0; leaves],
+            config,
+        }
+    }
+
+    /// Bytes of state per page of the device, all columns counted as if touched.
+    pub fn bytes_per_page(&self) -> f64 {
+        let columns = (self.owner.len() + self.version.len() + self.leaf_erases.len()) * 4
+            + self.programmed.len() * 8
+            + self.disturb.len()
+            + self.blocks.len() * size_of::<Block>();
+        columns as f64 / self.owner.len() as f64
+    }
+
+    /// Marks a block bad, as the factory does.
+    pub fn mark_bad(&mut self, block: BlockId) {
+        self.blocks[block.index()].bad = true;
+    }
+
+    /// Fills pages `0..pages` of an erased block with consecutive logical pages from `first`, in
+    /// version [`FILL_VERSION`]; costs nothing per page. Part of building the initial state.
+    pub fn fill_block(&mut self, block: BlockId, first: Lpn, pages: u16, sequence: u32) {
+        let truth = &mut self.blocks[block.index()];
+        assert!(truth.next_in_order == 0 && !truth.bad, "the initial fill takes good, erased blocks");
+        truth.fill_lpn = first.0;
+        truth.fill_pages = pages;
+        truth.next_in_order = pages;
+        truth.sequence = sequence;
+        let words = self.words(block);
+        bits::set_range(&mut self.programmed[words], 0, pages as usize);
+    }
+
+    /// Executes one command, checked against every rule.
+    ///
+    /// # Errors
+    /// The rule that the command breaks; the array is then unchanged.
+    #[inline]
+    pub fn execute(&mut self, command: &FlashCommand) -> Result<Outcome, Violation> {
+        let result = match command.op {
+            FlashOp::Read => self.read(command.target).map(Outcome::Page),
+            FlashOp::Program => self.program(command.target, command).map(|()| Outcome::Done),
+            FlashOp::Copy => self.copy(command).map(Outcome::Page),
+            FlashOp::SpareSearch => self.search(command).map(|as_expected| Outcome::Searched { as_expected }),
+            FlashOp::Erase => self.erase(command.target.block).map(|()| Outcome::Done),
+            FlashOp::PartialErase => self.partial_erase(command.target.block, command.pb()).map(|()| Outcome::Done),
+        };
+        result.map_err(|rule| Violation { rule, command: *command })
+    }
+
+    /// Whether a page is programmed (a spare read of a blank page is legal).
+    pub fn is_programmed(&self, page: PageAddress) -> bool {
+        bits::get(&self.programmed[self.words(page.block)], page.page as usize)
+    }
+
+    /// The spare area of a page: `None` if it is blank. What a recovery scan would read.
+    pub fn spare(&self, page: PageAddress) -> Option<(Lpn, u32, u32)> {
+        self.is_programmed(page).then(|| {
+            let (lpn, version) = self.content(page);
+            (lpn, version & !CORRUPT, self.blocks[page.block.index()].sequence)
+        })
+    }
+
+    /// What a read of the page would return, without a command: for the final read-back.
+    ///
+    /// # Errors
+    /// The rule that such a read would break.
+    pub fn peek(&self, page: PageAddress) -> Result<PageContent, Rule> {
+        self.read(page)
+    }
+
+    /// Disturb counters of a block, one a leaf.
+    pub fn disturb(&self, block: BlockId) -> &[u8] {
+        &self.disturb[self.leaves(block)]
+    }
+
+    /// Erases that hit leaf `leaf` of `block` in this run.
+    pub fn leaf_erases(&self, block: BlockId, leaf: usize) -> u64 {
+        let whole = self.blocks[block.index()].erases;
+        u64::from(whole) + u64::from(self.leaf_erases[self.leaves(block)][leaf])
+    }
+
+    /// AEP, VEP and the most worn page of this run.
+    pub fn wear(&self) -> WearSummary {
+        let leaves = self.config.tree.leaves();
+        let counts = self.leaf_erases.iter().enumerate();
+        WearSummary::over_leaves(
+            counts.map(|(i, &partial)| u64::from(self.blocks[i / leaves].erases) + u64::from(partial)),
+        )
+    }
+
+    /// Forgets the erases counted so far: measuring starts here.
+    pub fn reset_wear(&mut self) {
+        self.leaf_erases.fill(0);
+        self.blocks.iter_mut().for_each(|block| block.erases = 0);
+    }
+
+    #[inline]
+    fn words(&self, block: BlockId) -> std::ops::Range<usize> {
+        let start = block.index() * self.words_per_block;
+        start..start + self.words_per_block
+    }
+
+    #[inline]
+    fn leaves(&self, block: BlockId) -> std::ops::Range<usize> {
+        let leaves = self.config.tree.leaves();
+        block.index() * leaves..(block.index() + 1) * leaves
+    }
+
+    #[inline]
+    fn column(&self, page: PageAddress) -> usize {
+        page.block.index() * self.config.geometry.pages_per_block as usize + page.page as usize
+    }
+
+    #[inline]
+    fn check_address(&self, page: PageAddress) -> Result<(), Rule> {
+        let block = self.blocks.get(page.block.index()).ok_or(Rule::AddressRange)?;
+        if page.page >= self.config.geometry.pages_per_block {
+            return Err(Rule::AddressRange);
+        }
+        if block.bad { Err(Rule::BadBlock) } else { Ok(()) }
+    }
+
+    /// Owner and raw version of a programmed page.
+    #[inline]
+    fn content(&self, page: PageAddress) -> (Lpn, u32) {
+        let block = &self.blocks[page.block.index()];
+        if page.page < block.fill_pages {
+            return (Lpn(block.fill_lpn + u32::from(page.page)), FILL_VERSION);
+        }
+        let column = self.column(page);
+        (Lpn(self.owner[column]), self.version[column])
+    }
+
+    #[inline]
+    fn read(&self, page: PageAddress) -> Result<PageContent, Rule> {
+        self.check_address(page)?;
+        if !self.is_programmed(page) {
+            return Err(Rule::ReadErasedPage);
+        }
+        let (lpn, version) = self.content(page);
+        let corrupt = version & CORRUPT != 0 || self.is_over_tolerance(page);
+        Ok(PageContent { lpn, version: version & !CORRUPT, corrupt })
+    }
+
+    #[inline]
+    fn is_over_tolerance(&self, page: PageAddress) -> bool {
+        self.blocks[page.block.index()].over_tolerance && {
+            let leaf = self.config.tree.leaf_of_page(page.page as usize);
+            self.disturb(page.block)[leaf] > self.config.disturb_tolerance
+        }
+    }
+
+    #[inline]
+    fn program(&mut self, page: PageAddress, command: &FlashCommand) -> Result<(), Rule> {
+        self.check_address(page)?;
+        self.check_programmable(page)?;
+        self.store(page, command.lpn, command.version, command.sequence);
+        Ok(())
+    }
+
+    #[inline]
+    fn copy(&mut self, command: &FlashCommand) -> Result<PageContent, Rule> {
+        let content = self.read(command.source)?;
+        self.check_address(command.target)?;
+        if self.config.copyback {
+            let geometry = &self.config.geometry;
+            if geometry.plane_of(command.source.block) != geometry.plane_of(command.target.block) {
+                return Err(Rule::CopybackPlane);
+            }
+        }
+        self.check_programmable(command.target)?;
+        let version = content.version | if content.corrupt { CORRUPT } else { 0 };
+        self.store(command.target, content.lpn, version, command.sequence);
+        Ok(content)
+    }
+
+    #[inline]
+    fn check_programmable(&self, page: PageAddress) -> Result<(), Rule> {
+        if self.is_programmed(page) {
+            return Err(Rule::EraseBeforeProgram);
+        }
+        if self.config.program_order == ProgramOrder::InOrder && !self.is_in_order(page) {
+            return Err(Rule::ProgramOrder);
+        }
+        Ok(())
+    }
+
+    fn is_in_order(&self, page: PageAddress) -> bool {
+        let block = &self.blocks[page.block.index()];
+        let index = page.page as usize;
+        if !block.partially_erased {
+            return page.page >= block.next_in_order;
+        }
+        let leaf_end = (self.config.tree.leaf_of_page(index) + 1) * self.config.tree.pages_per_leaf();
+        bits::count_range(&self.programmed[self.words(page.block)], index, leaf_end) == 0
+    }
+
+    #[inline]
+    fn store(&mut self, page: PageAddress, lpn: Lpn, version: u32, sequence: u32) {
+        if self.blocks[page.block.index()].fill_pages > 0 {
+            self.write_out_fill(page.block);
+        }
+        let (words, column) = (self.words(page.block), self.column(page));
+        bits::set(&mut self.programmed[words], page.page as usize);
+        self.owner[column] = lpn.0;
+        self.version[column] = version;
+        let block = &mut self.blocks[page.block.index()];
+        block.next_in_order = block.next_in_order.max(page.page + 1);
+        block.sequence = sequence;
+    }
+
+    /// Writes the initial fill into the columns, so that single pages can change.
+    fn write_out_fill(&mut self, block: BlockId) {
+        let Block { fill_lpn, fill_pages, .. } = self.blocks[block.index()];
+        let start = self.column(PageAddress::new(block, 0));
+        for page in 0..u32::from(fill_pages) {
+            self.owner[start + page as usize] = fill_lpn + page;
+            self.version[start + page as usize] = FILL_VERSION;
+        }
+        self.blocks[block.index()].fill_pages = 0;
+    }
+
+    fn search(&self, command: &FlashCommand) -> Result<bool, Rule> {
+        self.check_address(command.target)?;
+        let pages = command.searched_pages();
+        if pages == 0 || pages > command.target.page + 1 {
+            return Err(Rule::AddressRange);
+        }
+        let last = command.target.page + 1 - pages;
+        let holds = |page: u16| {
+            let page = PageAddress::new(command.target.block, page);
+            self.is_programmed(page) && self.content(page).0 == command.lpn
+        };
+        Ok(match command.expectation() {
+            SearchExpectation::Scan => true,
+            SearchExpectation::Absent => !(last..=command.target.page).any(holds),
+            SearchExpectation::Found => holds(last) && !(last + 1..=command.target.page).any(holds),
+        })
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<(), Rule> {
+        self.check_address(PageAddress::new(block, 0))?;
+        let (words, leaves) = (self.words(block), self.leaves(block));
+        self.programmed[words].fill(0);
+        self.disturb[leaves].fill(0);
+        let truth = &mut self.blocks[block.index()];
+        truth.erases += 1;
+        *truth = Block { erases: truth.erases, ..Block::default() };
+        Ok(())
+    }
+
+    fn partial_erase(&mut self, block: BlockId, pb: Pb) -> Result<(), Rule> {
+        self.check_address(PageAddress::new(block, 0))?;
+        let tree = self.config.tree;
+        if !tree.contains(pb) {
+            return Err(Rule::PartialBlockIndex);
+        }
+        if self.blocks[block.index()].fill_pages > 0 {
+            self.write_out_fill(block);
+        }
+        let (pages, erased) = (tree.page_range(pb), tree.leaf_range(pb));
+        let (words, leaves) = (self.words(block), self.leaves(block));
+        let programmed = &mut self.programmed[words];
+        bits::clear_range(programmed, pages.start, pages.end);
+        let width = tree.pages_per_leaf();
+        let counters = &mut self.disturb[leaves.clone()];
+        disturb::partial_erase(counters, &erased, |leaf| {
+            bits::count_range(programmed, leaf * width, (leaf + 1) * width) > 0
+        });
+        let tolerance = self.config.disturb_tolerance;
+        let truth = &mut self.blocks[block.index()];
+        truth.partially_erased = true;
+        truth.over_tolerance = counters.iter().any(|&count| count > tolerance);
+        self.leaf_erases[leaves][erased].iter_mut().for_each(|count| *count += 1);
+        Ok(())
+    }
+}
