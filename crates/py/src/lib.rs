@@ -1,1 +1,255 @@
-//! placeholder
+//! The Python extension module `pumice._engine`: few coarse calls, JSON in and out, no model logic.
+
+use std::path::Path;
+use std::str::FromStr;
+use std::time::Instant;
+
+use pumice_sim::plan::{PairInput, plan_pair};
+use pumice_sim::spec::{self, SpecError as EngineSpecError};
+use pumice_sim::{Outcome, Progress, SimError, Spec, SpecSource};
+use pumice_workload::{TraceError as EngineTraceError, TraceFormat};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use serde_json::{Value, json};
+
+pyo3::create_exception!(_engine, SpecError, PyValueError, "A spec that cannot be run; the text is one line.");
+pyo3::create_exception!(_engine, TraceError, PyValueError, "A trace that cannot be read; the text is one line.");
+pyo3::create_exception!(_engine, SimulationError, PyRuntimeError, "A simulation that ended in an error.");
+
+fn spec_error(error: EngineSpecError) -> PyErr {
+    SpecError::new_err(error.to_string())
+}
+
+fn trace_error(error: EngineTraceError) -> PyErr {
+    TraceError::new_err(error.to_string())
+}
+
+fn sim_error(error: SimError) -> PyErr {
+    match error {
+        SimError::Spec(error) => spec_error(error),
+        SimError::Trace(error) => trace_error(error),
+        SimError::Simulation(text) => SimulationError::new_err(text),
+        SimError::Interrupted => PyKeyboardInterrupt::new_err("interrupted"),
+    }
+}
+
+fn parse_request(request: &str) -> PyResult<(Spec, f64)> {
+    let source: SpecSource =
+        serde_json::from_str(request).map_err(|error| PyValueError::new_err(format!("request: {error}")))?;
+    let scale = source.scale.unwrap_or(1.0);
+    if !(scale > 0.0 && scale <= 1.0) {
+        return Err(SpecError::new_err(format!("scale = {scale} is not allowed; allowed: above 0, at most 1")));
+    }
+    Ok((Spec::resolve(&source).map_err(spec_error)?, scale))
+}
+
+/// Version of the engine.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// Validates a request; returns its resolved configuration, digest and scale as JSON.
+#[pyfunction]
+fn resolve(request: &str) -> PyResult<String> {
+    let (spec, scale) = parse_request(request)?;
+    pumice_sim::device::scaled_geometry(&spec, scale).map_err(spec_error)?;
+    let digest = pumice_sim::digest(&spec);
+    Ok(json!({ "config": spec, "config_sha256": digest, "scale": scale }).to_string())
+}
+
+/// Runs a request; returns the result document as JSON. `progress(requests, share, simulated_s)`
+/// returning `False` stops the run.
+#[pyfunction]
+#[pyo3(signature = (request, progress=None))]
+fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
+    let (spec, scale) = parse_request(request)?;
+    let started = Instant::now();
+    let mut stopped_by: Option<PyErr> = None;
+    let result = py.detach(|| {
+        pumice_sim::run(&spec, scale, &mut |report| match report_progress(report, progress.as_ref()) {
+            Ok(go_on) => go_on,
+            Err(error) => {
+                stopped_by = Some(error);
+                false
+            }
+        })
+    });
+    match (result, stopped_by) {
+        (_, Some(error)) => Err(error),
+        (Err(error), None) => Err(sim_error(error)),
+        (Ok(outcome), None) => finish(outcome, started.elapsed().as_secs_f64()),
+    }
+}
+
+fn report_progress(report: &Progress, progress: Option<&Py<PyAny>>) -> PyResult<bool> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        match progress {
+            None => Ok(true),
+            Some(progress) => {
+                let arguments = (report.requests, report.share, report.simulated.as_s());
+                let answer = progress.call1(py, arguments)?;
+                Ok(answer.is_none(py) || answer.is_truthy(py)?)
+            }
+        }
+    })
+}
+
+/// Adds to the document what only a wall clock and the operating system know.
+fn finish(outcome: Outcome, wall_s: f64) -> PyResult<String> {
+    if let Some(text) = outcome.integrity_error {
+        return Err(SimulationError::new_err(text));
+    }
+    let mut document = outcome.document;
+    if let Some(run) = document.get_mut("run").and_then(Value::as_object_mut) {
+        run.insert("wall_s".into(), json!(wall_s));
+        run.insert("requests_per_s".into(), json!(outcome.requests as f64 / wall_s));
+        run.insert("flash_commands_per_s".into(), json!(outcome.flash_commands as f64 / wall_s));
+        run.insert("peak_rss_mib".into(), json!(peak_rss_mib()));
+    }
+    Ok(document.to_string())
+}
+
+/// Peak resident memory of this process, where the system tells (Linux).
+fn peak_rss_mib() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib / 1024.0)
+}
+
+/// Names of the presets.
+#[pyfunction]
+fn presets() -> Vec<&'static str> {
+    spec::preset::names().collect()
+}
+
+/// TOML text of a preset.
+#[pyfunction]
+fn preset_toml(name: &str) -> PyResult<&'static str> {
+    spec::preset::text(name).ok_or_else(|| {
+        let nearest = spec::preset::nearest(name).unwrap_or_default();
+        SpecError::new_err(format!("preset \"{name}\" does not exist; nearest: \"{nearest}\""))
+    })
+}
+
+/// Workloads that need no file, as a JSON list of names and descriptions.
+#[pyfunction]
+fn workloads() -> String {
+    let list: Vec<Value> =
+        pumice_sim::catalogue().into_iter().map(|(name, about)| json!({ "name": name, "about": about })).collect();
+    Value::from(list).to_string()
+}
+
+/// JSON Schema of a spec.
+#[pyfunction]
+fn schema() -> String {
+    spec::schema().to_string()
+}
+
+/// What a key means, as JSON.
+#[pyfunction]
+fn explain(key: &str) -> PyResult<String> {
+    spec::explain(key).map(|value| value.to_string()).map_err(spec_error)
+}
+
+fn trace_format(format: Option<&str>) -> PyResult<Option<TraceFormat>> {
+    format.map(TraceFormat::from_str).transpose().map_err(trace_error)
+}
+
+fn to_json(report: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(report).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
+/// How a trace is understood, as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, format=None))]
+fn trace_check(py: Python<'_>, path: &str, format: Option<&str>) -> PyResult<String> {
+    let format = trace_format(format)?;
+    let report = py.detach(|| pumice_workload::check(Path::new(path), format)).map_err(trace_error)?;
+    to_json(&report)
+}
+
+/// Statistics of a trace, as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, format=None))]
+fn trace_info(py: Python<'_>, path: &str, format: Option<&str>) -> PyResult<String> {
+    let format = trace_format(format)?;
+    let report = py.detach(|| pumice_workload::info(Path::new(path), format)).map_err(trace_error)?;
+    to_json(&report)
+}
+
+/// SHA-256 of a file, in hexadecimal.
+#[pyfunction]
+fn file_digest(py: Python<'_>, path: &str) -> PyResult<String> {
+    py.detach(|| pumice_workload::file_digest(Path::new(path))).map_err(trace_error)
+}
+
+/// Plans one merge; see `pumice.plan_m_merge`.
+#[pyfunction]
+#[pyo3(signature = (d, u, disturb, max_splits, page_copy_us, block_erase_us, t_us, disturb_tolerance, m_merge_count,
+    wear_limit_w, disturb_aware=true))]
+#[allow(clippy::too_many_arguments, reason = "the Python call's keyword arguments, one to one")]
+fn plan_m_merge<'py>(
+    py: Python<'py>,
+    d: &[u8],
+    u: &[u8],
+    disturb: &[u8],
+    max_splits: u8,
+    page_copy_us: f64,
+    block_erase_us: f64,
+    t_us: Option<Vec<f64>>,
+    disturb_tolerance: u8,
+    m_merge_count: u32,
+    wear_limit_w: u32,
+    disturb_aware: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let input = PairInput {
+        d_state: d,
+        u_state: u,
+        disturb,
+        max_splits,
+        page_copy_us,
+        block_erase_us,
+        t_us: t_us.as_deref(),
+        disturb_tolerance,
+        disturb_aware,
+        m_merge_count,
+        wear_limit_w,
+    };
+    let plan = plan_pair(&input).map_err(spec_error)?;
+    let out = PyDict::new(py);
+    out.set_item("choice", plan.choice_name())?;
+    out.set_item("m_merge_us", plan.m_merge.as_us())?;
+    out.set_item("merge_us", plan.merge.as_us())?;
+    out.set_item("restores", plan.restores.iter().map(|pb| pb.0).collect::<Vec<_>>())?;
+    out.set_item("copy_out", plan.copy_out)?;
+    out.set_item("copy_back", plan.copy_back)?;
+    out.set_item("u_pre_erase", plan.u_pre_erase.map(|pb| pb.0))?;
+    out.set_item("disturb_after", PyBytes::new(py, &plan.disturb_after))?;
+    Ok(out)
+}
+
+/// The module.
+#[pymodule]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("SpecError", py.get_type::<SpecError>())?;
+    module.add("TraceError", py.get_type::<TraceError>())?;
+    module.add("SimulationError", py.get_type::<SimulationError>())?;
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(resolve, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(presets, module)?)?;
+    module.add_function(wrap_pyfunction!(preset_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(workloads, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_check, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(file_digest, module)?)?;
+    module.add_function(wrap_pyfunction!(plan_m_merge, module)?)?;
+    Ok(())
+}

@@ -1,1 +1,26 @@
-//! placeholder
+//! The simulator: spec, device, scheduler, hosts, metrics and the run loop.
+//!
+//! Functional first: a host page access is turned into flash commands at once, and the FTL's belief
+//! changes at once. The scheduler then gives the commands time, and the array changes when a command
+//! executes. The same FTL therefore runs timed and untimed, and could be stopped at any command.
+#![forbid(unsafe_code)]
+
+pub mod device;
+mod error;
+mod host;
+mod ledger;
+mod metrics;
+pub mod plan;
+mod result;
+mod run;
+pub mod scheduler;
+pub mod spec;
+mod workload;
+
+pub use error::SimError;
+pub use metrics::Progress;
+pub use pumice_ftl::merge;
+pub use result::{FORMAT, digest};
+pub use run::{Outcome, run};
+pub use spec::{Spec, SpecError, SpecSource};
+pub use workload::catalogue;

@@ -188,14 +188,14 @@ impl Nftl {
         self.logical.len() as u64 * each as u64 + index
     }
 
-    /// Bytes of this struct's columns.
+    /// Bytes of this struct's columns; U-block slots are counted as far as they were ever in use,
+    /// because the rest is never touched.
     pub fn state_bytes(&self) -> u64 {
         let columns = size_of_val(&self.logical[..])
             + size_of_val(&self.d_programmed[..]) * 2
             + self.d_disturb.len()
-            + size_of_val(&self.u_blocks[..])
-            + size_of_val(&self.u_offset[..]) * 2;
-        columns as u64
+            + size_of_val(&self.u_blocks[..]);
+        columns as u64 + self.counters.u_blocks_max * self.pages as u64 * 4
     }
 
     /// Fills the device before the first request and reports each block programmed, so that the

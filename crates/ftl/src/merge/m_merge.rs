@@ -103,6 +103,16 @@ pub struct MMergePlan {
     pub disturb_after: Vec<u8>,
 }
 
+impl MMergePlan {
+    /// The choice as reports show it.
+    pub fn choice_name(&self) -> &'static str {
+        match self.choice {
+            Choice::Merge => "merge",
+            Choice::MMerge => "m-merge",
+        }
+    }
+}
+
 /// Sums over the pages of one PB, and the best way to restore it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Node {
@@ -161,6 +171,11 @@ impl MMergePlanner {
         }
         self.price(pair);
         &self.plan
+    }
+
+    /// Leaves that the last plan had to restore only to protect them from disturb.
+    pub fn protected(&self) -> &[bool] {
+        &self.must_restore
     }
 
     /// The cheapest set of PBs that restores every dirty leaf (Algorithm 1): bottom-up over the

@@ -1,0 +1,267 @@
+//! The device of a spec: its geometry at a scale, its timing, its array filled to the initial
+//! state, its FTL, and the execution of a command with every check and count.
+
+use pumice_ftl::merge::m_merge::{MMergeSettings, MergeCosts};
+use pumice_ftl::{Ftl, InitialFill, MergePolicy, Nftl, NftlConfig, UIndex};
+use pumice_nand::{ArrayConfig, NandArray, Outcome};
+use pumice_types::partial_block::MAX_SPLITS;
+use pumice_types::{
+    BlockId, Cause, FlashCommand, FlashOp, FlashTiming, Geometry, Lpn, PbTree, PlaneId, ProgramOrder, Time, timing,
+};
+use pumice_workload::Stream;
+
+use crate::error::SimError;
+use crate::ledger::Ledger;
+use crate::spec::{Spec, SpecError};
+
+/// Scale below which twins are known to drift.
+pub const FAITHFUL_SCALE_MIN: f64 = 1.0 / 16.0;
+
+/// Logical blocks that the host may address in each plane.
+pub fn logical_blocks_per_plane(spec: &Spec) -> u32 {
+    (f64::from(spec.geometry.blocks_per_plane) * (1.0 - spec.ftl.over_provisioning)) as u32
+}
+
+/// The spec's geometry, shrunk by `scale`: dies, then chips, then channels are halved.
+///
+/// # Errors
+/// A scale that halving cannot reach, with the nearest one that it can.
+pub fn scaled_geometry(spec: &Spec, scale: f64) -> Result<Geometry, SpecError> {
+    let g = &spec.geometry;
+    let mut geometry = Geometry {
+        channels: g.channels,
+        chips_per_channel: g.chips_per_channel,
+        dies_per_chip: g.dies_per_chip,
+        planes_per_die: g.planes_per_die,
+        blocks_per_plane: g.blocks_per_plane,
+        pages_per_block: g.pages_per_block,
+        page_bytes: g.page_bytes,
+        spare_bytes: g.spare_bytes,
+    };
+    let mut legal = vec![1.0];
+    let mut reached = 1.0;
+    while (reached - scale).abs() > 1e-9 {
+        let next = [&mut geometry.dies_per_chip, &mut geometry.chips_per_channel, &mut geometry.channels];
+        let Some(factor) = next.into_iter().find(|factor| **factor % 2 == 0) else {
+            let distance = |x: &f64| (x - scale).abs();
+            let nearest = legal.into_iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(1.0);
+            return Err(SpecError(format!(
+                "scale {scale} does not give a whole device by halving dies, then chips, then channels; nearest legal scale: {nearest}"
+            )));
+        };
+        *factor /= 2;
+        reached /= 2.0;
+        legal.push(reached);
+    }
+    Ok(geometry)
+}
+
+/// The partial blocks of the spec's chips; the whole block alone if there are none.
+pub fn tree(spec: &Spec) -> Result<PbTree, SpecError> {
+    let splits = if spec.partial_erase.unit == "none" { 0 } else { spec.partial_erase.max_splits };
+    PbTree::new(spec.geometry.pages_per_block, splits)
+        .ok_or_else(|| SpecError(format!("partial_erase.max_splits = {splits} does not divide the block")))
+}
+
+/// The spec's timing table.
+pub fn flash_timing(spec: &Spec, tree: PbTree) -> FlashTiming {
+    let t = &spec.timing;
+    let level_us = |level: u8| match (level, &spec.partial_erase.t_us) {
+        (0, _) => t.t_bers_us,
+        (level, Some(times)) => times[level as usize],
+        (level, None) => timing::partial_erase_us(tree.pages_per_block() >> level, t.t_bers_us),
+    };
+    let bytes = spec.geometry.page_bytes + spec.geometry.spare_bytes;
+    FlashTiming {
+        t_r: Time::from_us(t.t_r_us),
+        t_prog: Time::from_us(t.t_prog_us),
+        t_bers: Time::from_us(t.t_bers_us),
+        partial_erase: (0..=tree.max_splits()).map(|level| Time::from_us(level_us(level))).collect(),
+        page_transfer: FlashTiming::transfer(bytes, t.channel_mb_per_s),
+        spare_transfer: FlashTiming::transfer(spec.geometry.spare_bytes, t.channel_mb_per_s),
+        command_overhead: Time::from_us(t.command_overhead_us),
+        copyback: t.copyback,
+    }
+}
+
+/// Flash commands executed since the last reset, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Page reads for the host.
+    pub host_reads: u64,
+    /// Page programs for the host.
+    pub host_programs: u64,
+    /// Pages copied by garbage collection: a read and a program each.
+    pub copies: u64,
+    /// Spare searches for the host and for garbage collection.
+    pub searches: u64,
+    /// Spare areas read in searches for the host.
+    pub host_spare_pages: u64,
+    /// Spare areas read in searches for garbage collection.
+    pub gc_spare_pages: u64,
+    /// Whole-block erases.
+    pub block_erases: u64,
+    /// Partial erases by level.
+    pub partial_erases: [u64; MAX_SPLITS as usize + 1],
+}
+
+impl Tally {
+    /// Partial erases of all levels.
+    pub fn partial_erases_total(&self) -> u64 {
+        self.partial_erases.iter().sum()
+    }
+
+    /// Flash commands: page reads, programs and erases; a spare search counts once.
+    pub fn flash_commands(&self) -> u64 {
+        let erases = self.block_erases + self.partial_erases_total();
+        self.host_reads + self.host_programs + self.copies * 2 + self.searches + erases
+    }
+
+    #[inline]
+    fn note(&mut self, command: &FlashCommand) {
+        match command.op {
+            FlashOp::Read => self.host_reads += 1,
+            FlashOp::Program => self.host_programs += 1,
+            FlashOp::Copy => self.copies += 1,
+            FlashOp::Erase => self.block_erases += 1,
+            FlashOp::PartialErase => self.partial_erases[command.pb().level() as usize] += 1,
+            FlashOp::SpareSearch => {
+                let pages = u64::from(command.searched_pages());
+                self.searches += 1;
+                match command.cause {
+                    Cause::Host => self.host_spare_pages += pages,
+                    Cause::Gc => self.gc_spare_pages += pages,
+                }
+            }
+        }
+    }
+}
+
+/// Physical truth with its checks and counts: what a command is executed on.
+pub struct Device {
+    /// The array.
+    pub array: NandArray,
+    /// The host's truth.
+    pub ledger: Ledger,
+    /// Commands executed.
+    pub tally: Tally,
+}
+
+impl Device {
+    /// Executes one command: rules, tags, counts.
+    ///
+    /// # Errors
+    /// A broken flash rule, or a page that is not what the FTL believes.
+    #[inline]
+    pub fn execute(&mut self, command: &FlashCommand) -> Result<(), SimError> {
+        self.tally.note(command);
+        match self.array.execute(command)? {
+            Outcome::Done | Outcome::Searched { as_expected: true } => Ok(()),
+            Outcome::Page(content) => self.ledger.check(command, content),
+            Outcome::Searched { as_expected: false } => Err(SimError::Simulation(format!(
+                "integrity: spare search of {} pages in block {} for logical page {} did not end where the FTL believes",
+                command.searched_pages(),
+                command.target.block.0,
+                command.lpn.0
+            ))),
+        }
+    }
+
+    /// Starts counting anew.
+    pub fn reset_counts(&mut self) {
+        self.tally = Tally::default();
+        self.array.reset_wear();
+    }
+
+    /// Reads every stored page back without commands; counts corrupt and lost ones.
+    pub fn read_back(&mut self, ftl: &Ftl) {
+        for lpn in (0..ftl.user_pages()).map(Lpn) {
+            if self.ledger.is_stored(lpn) {
+                self.ledger.pages_checked += 1;
+                let found = ftl.locate(lpn).and_then(|page| self.array.peek(page).ok());
+                match found.filter(|page| page.lpn == lpn && page.version == self.ledger.version(lpn)) {
+                    None => self.ledger.lost_pages += 1,
+                    Some(page) if page.corrupt => self.ledger.note_corrupt(lpn),
+                    Some(_) => {}
+                }
+            }
+        }
+    }
+}
+
+/// Draws the factory's bad blocks, the same for the same seed.
+fn bad_blocks(spec: &Spec, geometry: &Geometry) -> Vec<BlockId> {
+    let mut random = Stream::new(spec.seed, "bad-blocks");
+    let mut bad = Vec::new();
+    for plane in (0..geometry.planes()).map(PlaneId) {
+        let mut indices: Vec<u32> = (0..geometry.blocks_per_plane).collect();
+        for n in 0..spec.geometry.bad_blocks_per_plane as usize {
+            let pick = n + random.below((indices.len() - n) as u64) as usize;
+            indices.swap(n, pick);
+            bad.push(geometry.block(plane, indices[n]));
+        }
+    }
+    bad
+}
+
+/// Builds FTL and array of a spec in their initial state.
+///
+/// # Errors
+/// A scale that does not fit the geometry.
+pub fn build(spec: &Spec, scale: f64) -> Result<(Geometry, FlashTiming, Ftl, Device), SimError> {
+    let geometry = scaled_geometry(spec, scale)?;
+    let tree = tree(spec)?;
+    let timing = flash_timing(spec, tree);
+    let program_order = match spec.geometry.program_order.as_str() {
+        "in-order" => ProgramOrder::InOrder,
+        _ => ProgramOrder::Any,
+    };
+    let mut array = NandArray::new(ArrayConfig {
+        geometry,
+        tree,
+        program_order,
+        disturb_tolerance: spec.partial_erase.disturb_tolerance,
+        copyback: timing.copyback,
+    });
+    let bad = bad_blocks(spec, &geometry);
+    bad.iter().for_each(|&block| array.mark_bad(block));
+
+    let config = NftlConfig {
+        geometry,
+        tree,
+        program_order,
+        logical_blocks_per_plane: logical_blocks_per_plane(spec),
+        gc_free_blocks: (f64::from(geometry.blocks_per_plane) * spec.ftl.gc_free_threshold) as u32,
+        u_index: if spec.ftl.u_index == "ram" { UIndex::Ram } else { UIndex::Spare },
+        merge: merge_policy(spec, &timing),
+    };
+    let mut nftl = Nftl::new(config, &bad);
+    let mut ledger = Ledger::new(nftl.user_pages(), geometry.pages_per_block);
+    let fill = match spec.initial.fill_unit.as_str() {
+        "page" => InitialFill::Pages(spec.initial.fill),
+        _ => InitialFill::Blocks(spec.initial.fill),
+    };
+    nftl.fill(fill, |filled| {
+        array.fill_block(filled.block, filled.first, filled.pages, filled.sequence);
+        ledger.note_fill(&filled);
+    })?;
+    Ok((geometry, timing, Ftl::Nftl(Box::new(nftl)), Device { array, ledger, tally: Tally::default() }))
+}
+
+fn merge_policy(spec: &Spec, timing: &FlashTiming) -> MergePolicy {
+    if spec.ftl.merge != "m-merge" {
+        return MergePolicy::BlockErase;
+    }
+    MergePolicy::MMerge {
+        costs: MergeCosts {
+            copy: timing.copy(),
+            block_erase: timing.t_bers,
+            partial_erase: timing.partial_erase.clone(),
+        },
+        settings: MMergeSettings {
+            disturb_tolerance: spec.partial_erase.disturb_tolerance,
+            disturb_aware: spec.partial_erase.disturb_aware,
+            wear_limit: spec.partial_erase.wear_limit_w,
+        },
+    }
+}

@@ -1,0 +1,117 @@
+//! What the host stored, and the check that the device returns it.
+//!
+//! Every host write of a logical page gets the next version number of that page. The version is
+//! programmed into the spare area, and a read must return the version that was newest when the read
+//! was submitted. This is truth about the host, so neither FTL nor array can see it.
+
+use pumice_ftl::InitialBlock;
+use pumice_nand::{FILL_VERSION, PageContent};
+use pumice_types::{FlashCommand, FlashOp, Lpn, bits};
+
+use crate::error::SimError;
+
+/// Versions stored by the host, and the outcome of every check.
+pub struct Ledger {
+    /// Host writes of each logical page.
+    writes: Vec<u32>,
+    /// Pages that the initial fill stored in each logical block, from its first page.
+    filled: Vec<u16>,
+    pages_per_block: u32,
+    /// Logical pages that returned corrupt data, one bit each; empty until the first.
+    corrupt: Vec<u64>,
+    /// Pages whose tag was checked.
+    pub pages_checked: u64,
+    /// Distinct logical pages that returned corrupt data.
+    pub corrupt_pages: u64,
+    /// Logical pages that the final read-back did not find.
+    pub lost_pages: u64,
+}
+
+impl Ledger {
+    /// A ledger over `user_pages` pages in blocks of `pages_per_block`, nothing stored.
+    pub fn new(user_pages: u32, pages_per_block: u16) -> Ledger {
+        Ledger {
+            writes: vec![0; user_pages as usize],
+            filled: vec![0; (user_pages / u32::from(pages_per_block)) as usize],
+            pages_per_block: u32::from(pages_per_block),
+            corrupt: Vec::new(),
+            pages_checked: 0,
+            corrupt_pages: 0,
+            lost_pages: 0,
+        }
+    }
+
+    /// Bytes of this ledger.
+    pub fn state_bytes(&self) -> u64 {
+        (self.writes.len() * 4 + self.filled.len() * 2) as u64
+    }
+
+    /// Notes a block of the initial fill.
+    pub fn note_fill(&mut self, block: &InitialBlock) {
+        self.filled[(block.first.0 / self.pages_per_block) as usize] = block.pages;
+    }
+
+    /// The version that a host write of `lpn` stores.
+    #[inline]
+    pub fn next_version(&mut self, lpn: Lpn) -> u32 {
+        let writes = &mut self.writes[lpn.index()];
+        *writes += 1;
+        FILL_VERSION + *writes
+    }
+
+    /// The version that a read of `lpn` must return: [`FILL_VERSION`] if only the fill stored it.
+    #[inline]
+    pub fn version(&self, lpn: Lpn) -> u32 {
+        FILL_VERSION + self.writes[lpn.index()]
+    }
+
+    /// Whether the page was ever stored.
+    #[inline]
+    pub fn is_stored(&self, lpn: Lpn) -> bool {
+        let (block, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
+        self.writes[lpn.index()] > 0 || offset < u32::from(self.filled[block as usize])
+    }
+
+    /// Distinct logical blocks that the host wrote to.
+    pub fn logical_blocks_written(&self) -> u64 {
+        let blocks = self.writes.chunks(self.pages_per_block as usize);
+        blocks.filter(|block| block.iter().any(|&writes| writes > 0)).count() as u64
+    }
+
+    /// Checks what a page read or a copy returned against the belief in its command.
+    ///
+    /// # Errors
+    /// The page belongs to another logical page, or a read returned another version.
+    #[inline]
+    pub fn check(&mut self, command: &FlashCommand, content: PageContent) -> Result<(), SimError> {
+        self.pages_checked += 1;
+        if content.corrupt {
+            self.note_corrupt(content.lpn);
+        }
+        let stale = command.op == FlashOp::Read && content.version != command.version;
+        if content.lpn != command.lpn || stale {
+            return Err(mismatch(command, content));
+        }
+        Ok(())
+    }
+
+    /// Notes that `lpn` returned corrupt data.
+    pub fn note_corrupt(&mut self, lpn: Lpn) {
+        if self.corrupt.is_empty() {
+            self.corrupt = vec![0; bits::words_for(self.writes.len())];
+        }
+        if !bits::get(&self.corrupt, lpn.index()) {
+            bits::set(&mut self.corrupt, lpn.index());
+            self.corrupt_pages += 1;
+        }
+    }
+}
+
+#[cold]
+fn mismatch(command: &FlashCommand, content: PageContent) -> SimError {
+    let source = if command.op == FlashOp::Copy { command.source } else { command.target };
+    SimError::Simulation(format!(
+        "integrity: {:?} of logical page {} version {} at block {} page {} returned logical page {} version {}",
+        command.op, command.lpn.0, command.version, source.block.0, source.page, content.lpn.0, content.version
+    ))
+}

@@ -1,0 +1,218 @@
+//! The result document.
+
+use pumice_ftl::GcCounters;
+use pumice_types::Time;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::device::Tally;
+use crate::metrics::{KindMetrics, Metrics};
+use crate::run::Finished;
+use crate::scheduler::Phase;
+use crate::spec::Spec;
+
+/// Name and version of the document's format.
+pub const FORMAT: &str = "pumice.result/1";
+
+/// Samples below which a p99.9999 would be noise.
+const P99_9999_SAMPLES_MIN: u64 = 1_000_000;
+
+/// SHA-256 of a spec in its canonical form: two specs with the same digest run alike.
+pub fn digest(spec: &Spec) -> String {
+    // Serialising plain structs of numbers and texts cannot fail.
+    let text = serde_json::to_string(spec).unwrap_or_default();
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Builds the document of a finished run. Its `run` section lacks what only a wall clock knows.
+pub fn document(run: &Finished) -> Value {
+    let (host, tally) = (run.host, &run.host.device.tally);
+    let metrics = &host.metrics;
+    let written_bytes = tally.host_programs.saturating_add(tally.copies) as f64 * f64::from(run.geometry.page_bytes);
+    let timed = run.spec.run.timed;
+    json!({
+        "format": FORMAT,
+        "version": env!("CARGO_PKG_VERSION"),
+        "config": run.spec,
+        "config_sha256": digest(run.spec),
+        "workload": workload(run),
+        "seed": run.spec.seed,
+        "scale": run.scale,
+        "device": device(run),
+        "host": host_section(metrics, timed),
+        "flash": flash(tally),
+        "write_amplification": ratio((tally.host_programs + tally.copies) as f64, tally.host_programs as f64),
+        "write_amplification_bytes": ratio(written_bytes, metrics.write.bytes as f64),
+        "gc": gc(run),
+        "write_latency_breakdown_us": if timed { breakdown(metrics) } else { Value::Null },
+        "wear": wear(run),
+        "integrity": {
+            "pages_checked": host.device.ledger.pages_checked,
+            "corrupt_pages": host.device.ledger.corrupt_pages,
+            "lost_pages": host.device.ledger.lost_pages,
+        },
+        "utilisation": if timed { utilisation(run) } else { Value::Null },
+        "run": {
+            "requests": metrics.requests(),
+            "flash_commands": tally.flash_commands(),
+            "bytes_per_page": state_bytes_per_page(run),
+        },
+        "warnings": run.warnings,
+    })
+}
+
+/// `a / b`, or null if `b` is 0.
+fn ratio(a: f64, b: f64) -> Value {
+    if b > 0.0 { json!(a / b) } else { Value::Null }
+}
+
+fn workload(run: &Finished) -> Value {
+    let mut section = Map::new();
+    section.insert("kind".into(), json!(run.spec.workload.kind));
+    for (name, value) in run.workload.facts() {
+        section.insert(name.to_string(), json!(value));
+    }
+    section.insert("logical_blocks_written".into(), json!(run.host.device.ledger.logical_blocks_written()));
+    section.into()
+}
+
+fn device(run: &Finished) -> Value {
+    let g = &run.geometry;
+    let user_pages = u64::from(run.host.ftl.user_pages());
+    let spare_pages = g.pages() - user_pages;
+    json!({
+        "channels": g.channels, "chips_per_channel": g.chips_per_channel, "dies_per_chip": g.dies_per_chip,
+        "planes": g.planes(), "blocks": g.blocks(), "pages": g.pages(),
+        "raw_bytes": g.raw_bytes(), "user_bytes": user_pages * u64::from(g.page_bytes),
+        "spare_over_raw": spare_pages as f64 / g.pages() as f64,
+        "spare_over_user": spare_pages as f64 / user_pages as f64,
+    })
+}
+
+fn host_section(metrics: &Metrics, timed: bool) -> Value {
+    let seconds = metrics.simulated().as_s();
+    let requests = metrics.requests() as f64;
+    let bytes = (metrics.read.bytes + metrics.write.bytes) as f64;
+    let rate = |amount: f64, seconds: f64| if timed { ratio(amount, seconds) } else { Value::Null };
+    json!({
+        "read": kind(&metrics.read, timed),
+        "write": kind(&metrics.write, timed),
+        "trim": Value::Null,
+        "iops": rate(requests, seconds),
+        "service_iops": rate(requests, metrics.serving.as_s()),
+        "throughput_mib_per_s": rate(bytes / f64::from(1 << 20), seconds),
+        "simulated_s": if timed { json!(seconds) } else { Value::Null },
+    })
+}
+
+fn kind(metrics: &KindMetrics, timed: bool) -> Value {
+    let latency = if timed && metrics.requests > 0 { latency(metrics) } else { Value::Null };
+    json!({ "requests": metrics.requests, "bytes": metrics.bytes, "latency_us": latency })
+}
+
+fn latency(metrics: &KindMetrics) -> Value {
+    let quantile = |q: f64| json!(metrics.latency.value_at_quantile(q).min(metrics.latency_max.0) as f64 / 1_000.0);
+    let enough = metrics.requests >= P99_9999_SAMPLES_MIN;
+    json!({
+        "mean": metrics.mean_us(),
+        "p50": quantile(0.5), "p90": quantile(0.9), "p99": quantile(0.99), "p99_9": quantile(0.999),
+        "p99_99": quantile(0.9999),
+        "p99_9999": if enough { quantile(0.999999) } else { Value::Null },
+        "max": metrics.latency_max.as_us(),
+    })
+}
+
+fn flash(tally: &Tally) -> Value {
+    json!({
+        "reads": {
+            "host": tally.host_reads, "gc": tally.copies,
+            "spare": tally.host_spare_pages + tally.gc_spare_pages,
+            "map": Value::Null, "rmw": Value::Null,
+        },
+        "spare_searches": tally.searches,
+        "programs": { "host": tally.host_programs, "gc": tally.copies, "map": Value::Null },
+        "erases": { "block": tally.block_erases, "partial": tally.partial_erases_total(), "sub_block": Value::Null },
+        "suspensions": Value::Null,
+        "read_retries": Value::Null,
+    })
+}
+
+fn gc(run: &Finished) -> Value {
+    let GcCounters { full, m_merge, trigger_full, trigger_unpaired, copied_pages, victim_fill, u_blocks_max } =
+        run.host.ftl.counters();
+    let (tally, timing) = (&run.host.device.tally, &run.timing);
+    let searches = timing.t_r + timing.spare_transfer;
+    let partial: Time = tally.partial_erases.iter().zip(&timing.partial_erase).map(|(&n, &t)| t * n).sum();
+    let m_merges = run.spec.ftl.merge == "m-merge";
+    json!({
+        "invocations": trigger_full + trigger_unpaired,
+        "merges": {
+            "full": full.merges, "partial": Value::Null, "switch": Value::Null,
+            "m_merge": if m_merges { json!(m_merge.merges) } else { Value::Null },
+        },
+        "erases_by_merge": {
+            "full": { "block": full.block_erases, "partial": full.partial_erases },
+            "m_merge": if m_merges {
+                json!({ "block": m_merge.block_erases, "partial": m_merge.partial_erases })
+            } else {
+                Value::Null
+            },
+        },
+        "triggers": { "full": trigger_full, "unpaired": trigger_unpaired,
+            "intra": Value::Null, "inter": Value::Null, "free_blocks": Value::Null },
+        "copied_pages": copied_pages,
+        "time_us": {
+            "map": (searches * tally.gc_spare_pages).as_us(),
+            "copy": (timing.copy() * tally.copies).as_us(),
+            "erase": (timing.t_bers * tally.block_erases + partial).as_us(),
+        },
+        "victim_fill": victim_fill,
+        "u_blocks_max": u_blocks_max,
+        "map": { "ram_bytes": run.host.ftl.map_ram_bytes(), "hits": Value::Null, "misses": Value::Null },
+    })
+}
+
+fn breakdown(metrics: &Metrics) -> Value {
+    let requests = metrics.write.requests;
+    if requests == 0 {
+        return Value::Null;
+    }
+    let mean = |sum: u128| sum as f64 / requests as f64 / 1_000.0;
+    let parts = &metrics.write_parts;
+    json!({
+        "transfer": mean(parts.transfer),
+        "program": mean(parts.program),
+        "queue": mean(parts.waited(Phase::Host)),
+        "rmw_read": 0.0,
+        "gc_spare_read": mean(parts.waited(Phase::GcSpareRead)),
+        "gc_read": mean(parts.waited(Phase::GcRead)),
+        "gc_write": mean(parts.waited(Phase::GcWrite)),
+        "gc_erase": mean(parts.waited(Phase::GcErase)),
+    })
+}
+
+fn wear(run: &Finished) -> Value {
+    let (wear, tally, timing) = (run.host.device.array.wear(), &run.host.device.tally, &run.timing);
+    let partial: Time = tally.partial_erases.iter().zip(&timing.partial_erase).map(|(&n, &t)| t * n).sum();
+    let erases = tally.block_erases + tally.partial_erases_total();
+    json!({
+        "aep": wear.aep,
+        "vep": wear.vep,
+        "max_erases_per_page": wear.max_erases_per_page,
+        "mean_erase_latency_us": ratio((timing.t_bers * tally.block_erases + partial).as_us(), erases as f64),
+        "loops": Value::Null, "mispredictions": Value::Null, "retired_blocks": Value::Null,
+        "m_rber": Value::Null, "pec_at_requirement": Value::Null,
+    })
+}
+
+fn utilisation(run: &Finished) -> Value {
+    let seconds = run.host.metrics.simulated().as_s();
+    let shares = |busy: &[Time]| busy.iter().map(|time| ratio(time.as_s(), seconds)).collect::<Vec<_>>();
+    json!({ "die": shares(&run.busy.0), "channel": shares(&run.busy.1) })
+}
+
+/// State of array, FTL and ledger per physical page, as if everything were touched.
+fn state_bytes_per_page(run: &Finished) -> f64 {
+    let others = run.host.ftl.state_bytes() + run.host.device.ledger.state_bytes();
+    run.host.device.array.bytes_per_page() + others as f64 / run.geometry.pages() as f64
+}

@@ -1,0 +1,223 @@
+//! The run loop: workload → host → scheduler → array, open loop, closed loop or without a clock.
+
+use pumice_types::{FlashTiming, Geometry, HostRequest, Time};
+use pumice_workload::Workload;
+use serde_json::Value;
+
+use crate::device;
+use crate::error::SimError;
+use crate::host::Host;
+use crate::metrics::Progress;
+use crate::result;
+use crate::scheduler::Scheduler;
+use crate::spec::Spec;
+use crate::workload;
+
+/// Requests between two progress reports.
+const PROGRESS_EVERY: u64 = 1 << 16;
+
+/// An open-loop run whose device needs more than this share of the run to drain is saturated.
+const SATURATED_DRAIN_SHARE: f64 = 0.05;
+
+/// A finished run.
+pub struct Outcome {
+    /// The result document, all but its `run` section's times.
+    pub document: Value,
+    /// Requests of the whole run, warm-up included.
+    pub requests: u64,
+    /// Flash commands since the warm-up.
+    pub flash_commands: u64,
+    /// What an integrity run found wrong.
+    pub integrity_error: Option<String>,
+}
+
+/// Everything a finished run leaves for the result document.
+pub struct Finished<'a> {
+    /// The spec.
+    pub spec: &'a Spec,
+    /// Its scale.
+    pub scale: f64,
+    /// The device's shape at that scale.
+    pub geometry: Geometry,
+    /// Its timing.
+    pub timing: FlashTiming,
+    /// FTL, device and metrics.
+    pub host: &'a Host,
+    /// The workload, consumed.
+    pub workload: &'a Workload,
+    /// Busy time of dies and of channels since the warm-up; empty without a clock.
+    pub busy: (Vec<Time>, Vec<Time>),
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// The loop's own state.
+struct Run<'a> {
+    spec: &'a Spec,
+    host: Host,
+    scheduler: Scheduler,
+    workload: Workload,
+    submitted: u64,
+    busy_before: (Vec<Time>, Vec<Time>),
+    progress: &'a mut dyn FnMut(&Progress) -> bool,
+}
+
+/// Runs a spec at a scale. `progress` is called now and then; returning `false` stops the run.
+///
+/// # Errors
+/// [`SimError`]: spec, workload or simulation; [`SimError::Interrupted`] if `progress` says stop.
+pub fn run(spec: &Spec, scale: f64, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, SimError> {
+    let (geometry, timing, ftl, device) = device::build(spec, scale)?;
+    let capacity = u64::from(ftl.user_pages()) * u64::from(geometry.page_bytes);
+    let workload = workload::open(spec, scale, capacity)?;
+    let scheduler = Scheduler::new(geometry, timing.clone());
+    let host = Host::new(ftl, device, geometry.page_bytes);
+    let busy_before = scheduler.busy_times();
+    let mut run = Run { spec, host, scheduler, workload, submitted: 0, busy_before, progress };
+    match (spec.run.timed, spec.host.mode.as_str()) {
+        (false, _) => run.untimed()?,
+        (true, "closed-loop") => run.closed_loop()?,
+        (true, _) => run.open_loop()?,
+    }
+    if spec.run.check == "integrity" {
+        run.host.device.read_back(&run.host.ftl);
+    }
+    Ok(run.conclude(scale, geometry, timing))
+}
+
+impl Run<'_> {
+    /// The next request, `None` at the end of the workload or of `run.max_requests`.
+    fn next_request(&mut self) -> Result<Option<HostRequest>, SimError> {
+        if self.spec.run.max_requests.is_some_and(|max| self.submitted >= max) {
+            return Ok(None);
+        }
+        Ok(self.workload.next_request()?)
+    }
+
+    /// Bookkeeping before a request is submitted at `now`. Returns whether it is measured.
+    fn before(&mut self, now: Time) -> Result<bool, SimError> {
+        let warmup = self.spec.run.warmup_requests;
+        if self.submitted == warmup && warmup > 0 {
+            self.host.restart_measuring(now);
+            self.busy_before = self.scheduler.busy_times();
+        }
+        self.submitted += 1;
+        if self.submitted.is_multiple_of(PROGRESS_EVERY) {
+            let report = Progress { requests: self.submitted, share: self.share(), simulated: now };
+            if !(self.progress)(&report) {
+                return Err(SimError::Interrupted);
+            }
+        }
+        Ok(self.submitted > warmup)
+    }
+
+    fn share(&self) -> Option<f64> {
+        let by_limit = self.spec.run.max_requests.map(|max| self.submitted as f64 / max as f64);
+        match (by_limit, self.workload.progress()) {
+            (Some(limit), Some(workload)) => Some(limit.max(workload)),
+            (limit, workload) => limit.or(workload),
+        }
+    }
+
+    fn untimed(&mut self) -> Result<(), SimError> {
+        while let Some(request) = self.next_request()? {
+            self.before(Time::ZERO)?;
+            self.host.run_untimed(&request)?;
+        }
+        Ok(())
+    }
+
+    fn open_loop(&mut self) -> Result<(), SimError> {
+        let speedup = self.spec.host.speedup;
+        while let Some(request) = self.next_request()? {
+            let arrival = match speedup {
+                1.0 => request.arrival,
+                speedup => Time((request.arrival.0 as f64 / speedup).round() as u64),
+            };
+            while self.scheduler.next_event().is_some_and(|at| at <= arrival) {
+                self.step()?;
+            }
+            let measured = self.before(arrival)?;
+            self.host.submit(&request, arrival, measured, &mut self.scheduler)?;
+        }
+        self.drain()
+    }
+
+    fn closed_loop(&mut self) -> Result<(), SimError> {
+        let mut now = Time::ZERO;
+        let mut room = u64::from(self.spec.host.queue_depth);
+        loop {
+            while room > 0
+                && let Some(request) = self.next_request()?
+            {
+                let measured = self.before(now)?;
+                let done_at_once = self.host.submit(&request, now, measured, &mut self.scheduler)?;
+                room -= u64::from(!done_at_once);
+            }
+            let Some(at) = self.scheduler.next_event() else { return Ok(()) };
+            now = at;
+            room += self.step()?;
+        }
+    }
+
+    /// One event; returns how many requests it completed.
+    fn step(&mut self) -> Result<u64, SimError> {
+        self.scheduler.step(&mut self.host.device)?;
+        let mut completed = 0;
+        for done in self.scheduler.take_done() {
+            completed += u64::from(self.host.note_page(&done));
+        }
+        Ok(completed)
+    }
+
+    fn drain(&mut self) -> Result<(), SimError> {
+        while self.scheduler.next_event().is_some() {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    fn warnings(&self, scale: f64) -> Vec<String> {
+        let mut warnings = workload::warnings(&self.workload);
+        if scale < device::FAITHFUL_SCALE_MIN {
+            warnings.push(format!("scale {scale} is below 1/16: results are known to drift"));
+        }
+        let metrics = &self.host.metrics;
+        let drain = metrics.last_done.saturating_sub(metrics.last_arrival).as_s();
+        let open = self.spec.run.timed && self.spec.host.mode == "open-loop";
+        if open && drain > SATURATED_DRAIN_SHARE * metrics.simulated().as_s() && metrics.requests() > 1 {
+            warnings.push(format!(
+                "saturated: the device needed {drain:.3} s after the last arrival; latencies grow with the length of the run"
+            ));
+        }
+        warnings
+    }
+
+    fn conclude(self, scale: f64, geometry: Geometry, timing: FlashTiming) -> Outcome {
+        let warnings = self.warnings(scale);
+        let busy = match self.spec.run.timed {
+            true => since(self.scheduler.busy_times(), &self.busy_before),
+            false => (Vec::new(), Vec::new()),
+        };
+        let (spec, host) = (self.spec, &self.host);
+        let finished = Finished { spec, scale, geometry, timing, host, workload: &self.workload, busy, warnings };
+        let ledger = &host.device.ledger;
+        let broken = spec.run.check == "integrity" && ledger.corrupt_pages + ledger.lost_pages > 0;
+        Outcome {
+            document: result::document(&finished),
+            requests: self.submitted,
+            flash_commands: host.device.tally.flash_commands(),
+            integrity_error: broken.then(|| {
+                format!(
+                    "integrity: {} corrupt and {} lost pages in the read-back",
+                    ledger.corrupt_pages, ledger.lost_pages
+                )
+            }),
+        }
+    }
+}
+
+fn since(now: (Vec<Time>, Vec<Time>), before: &(Vec<Time>, Vec<Time>)) -> (Vec<Time>, Vec<Time>) {
+    let minus = |now: Vec<Time>, before: &[Time]| now.iter().zip(before).map(|(&a, &b)| a - b).collect();
+    (minus(now.0, &before.0), minus(now.1, &before.1))
+}

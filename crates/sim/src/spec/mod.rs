@@ -1,0 +1,193 @@
+//! The spec: TOML in, one validated [`Spec`] out.
+
+pub mod keys;
+mod layers;
+pub mod preset;
+mod schema;
+mod validate;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use schema::{explain, schema};
+
+/// A spec that cannot be run, in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError(pub String);
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+/// Where a spec comes from: each layer overrides the ones before it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SpecSource {
+    /// TOML text of a spec file.
+    #[serde(default)]
+    pub spec_text: Option<String>,
+    /// Its name, for messages.
+    #[serde(default)]
+    pub spec_name: Option<String>,
+    /// Preset to start from; a preset named inside the file is laid over it.
+    #[serde(default)]
+    pub preset: Option<String>,
+    /// `key = value` pairs, values as TOML text or bare words.
+    #[serde(default)]
+    pub sets: Vec<(String, String)>,
+    /// `--scale`; 1 if absent.
+    #[serde(default)]
+    pub scale: Option<f64>,
+}
+
+macro_rules! section {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident : $type:ty),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[allow(missing_docs, reason = "each key is documented in the key table")]
+        pub struct $name { $($(#[$field_doc])* pub $field: $type),* }
+    };
+}
+
+section!(
+    /// A validated spec. Fields carry the names of the keys; their meaning stands in [`keys`].
+    Spec {
+        seed: u64,
+        geometry: GeometrySpec,
+        timing: TimingSpec,
+        erase: EraseSpec,
+        partial_erase: PartialEraseSpec,
+        ftl: FtlSpec,
+        host: HostSpec,
+        workload: WorkloadSpec,
+        initial: InitialSpec,
+        run: RunSpec,
+    }
+);
+section!(
+    /// `[geometry]`
+    GeometrySpec {
+        channels: u32,
+        chips_per_channel: u32,
+        dies_per_chip: u32,
+        planes_per_die: u32,
+        blocks_per_plane: u32,
+        pages_per_block: u16,
+        page_bytes: u32,
+        spare_bytes: u32,
+        program_order: String,
+        bad_blocks_per_plane: u32,
+    }
+);
+section!(
+    /// `[timing]`
+    TimingSpec {
+        t_r_us: f64,
+        t_prog_us: f64,
+        t_bers_us: f64,
+        channel_mb_per_s: f64,
+        copyback: bool,
+        command_overhead_us: f64,
+    }
+);
+section!(
+    /// `[erase]`
+    EraseSpec { scheme: String }
+);
+section!(
+    /// `[partial_erase]`
+    PartialEraseSpec {
+        unit: String,
+        max_splits: u8,
+        t_us: Option<Vec<f64>>,
+        disturb_tolerance: u8,
+        disturb_aware: bool,
+        wear_limit_w: u32,
+    }
+);
+section!(
+    /// `[ftl]`
+    FtlSpec {
+        kind: String,
+        merge: String,
+        over_provisioning: f64,
+        gc_free_threshold: f64,
+        gc_mode: String,
+        u_index: String,
+    }
+);
+section!(
+    /// `[host]`
+    HostSpec { mode: String, queue_depth: u32, speedup: f64, partial_page: String }
+);
+section!(
+    /// `[workload]`
+    WorkloadSpec {
+        kind: String,
+        path: Option<String>,
+        format: Option<String>,
+        address: String,
+        requests: u64,
+        request_bytes: u32,
+        read_fraction: f64,
+        footprint: f64,
+        arrival: String,
+        mean_interarrival_us: f64,
+        mean_extent_kib: Option<f64>,
+        write_extent_read_share: Option<f64>,
+        interarrival_cv: f64,
+    }
+);
+section!(
+    /// `[initial]`
+    InitialSpec { fill: f64, fill_unit: String }
+);
+section!(
+    /// `[run]`
+    RunSpec { max_requests: Option<u64>, warmup_requests: u64, timed: bool, check: String }
+);
+
+impl Spec {
+    /// Resolves and validates a spec.
+    ///
+    /// # Errors
+    /// [`SpecError`]: one line that names the place, what was found and what is allowed.
+    pub fn resolve(source: &SpecSource) -> Result<Spec, SpecError> {
+        let mut values = layers::defaults()?;
+        if let Some(name) = &source.preset {
+            layers::apply_preset(&mut values, "--preset", &toml::Value::from(name.as_str()), 0)?;
+        }
+        if let Some(text) = &source.spec_text {
+            layers::apply_text(&mut values, source.spec_name.as_deref().unwrap_or("spec"), text, 0)?;
+        }
+        for (path, text) in &source.sets {
+            layers::apply_set(&mut values, path, text)?;
+        }
+        let spec = Spec::from_values(values)?;
+        validate::check(&spec)?;
+        Ok(spec)
+    }
+
+    fn from_values(values: layers::Values) -> Result<Spec, SpecError> {
+        let mut root = toml::Table::new();
+        for (path, value) in values {
+            match path.split_once('.') {
+                None => root.insert(path.into(), value),
+                Some((section, key)) => {
+                    let table = root.entry(section).or_insert_with(|| toml::Table::new().into());
+                    table.as_table_mut().and_then(|table| table.insert(key.into(), value))
+                }
+            };
+        }
+        root.try_into().map_err(|error: toml::de::Error| SpecError(format!("spec: {}", error.message())))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,22 @@
+//! The presets, compiled in from the `presets` folder of the project.
+
+const PRESETS: &[(&str, &str)] = &[
+    ("pen-1tb", include_str!("../../../../presets/pen-1tb.toml")),
+    ("pen-1tb-m-merge", include_str!("../../../../presets/pen-1tb-m-merge.toml")),
+    ("tiny", include_str!("../../../../presets/tiny.toml")),
+];
+
+/// Names of all presets.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PRESETS.iter().map(|(name, _)| *name)
+}
+
+/// TOML text of a preset.
+pub fn text(name: &str) -> Option<&'static str> {
+    PRESETS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// The preset with the most similar name.
+pub fn nearest(name: &str) -> Option<&'static str> {
+    names().min_by_key(|known| strsim::damerau_levenshtein(known, name))
+}

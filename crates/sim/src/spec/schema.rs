@@ -1,0 +1,80 @@
+//! JSON Schema and explanations, generated from the key table.
+
+use serde_json::{Map, Value, json};
+
+use super::keys::{KEYS, Key, Kind, find, nearest};
+use super::{SpecError, preset};
+
+fn default_json(key: &Key) -> Value {
+    let parse = |text| toml::from_str::<toml::Table>(&format!("v = {text}")).ok();
+    key.default
+        .and_then(parse)
+        .and_then(|mut table| table.remove("v"))
+        .and_then(|value| serde_json::to_value(value).ok())
+        .unwrap_or(Value::Null)
+}
+
+fn key_schema(key: &Key) -> Value {
+    let mut schema = match key.kind {
+        Kind::Int(low, i64::MAX) => json!({ "type": "integer", "minimum": low }),
+        Kind::Int(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
+        Kind::Float(low, high) => json!({ "type": "number", "minimum": low, "maximum": high }),
+        Kind::Bool => json!({ "type": "boolean" }),
+        Kind::Text => json!({ "type": "string" }),
+        Kind::Choice(names) => json!({ "enum": names }),
+        Kind::Floats(low, high) => {
+            json!({ "type": "array", "items": { "type": "number", "minimum": low, "maximum": high } })
+        }
+    };
+    let unit = if key.unit.is_empty() { String::new() } else { format!(" Unit: {}.", key.unit) };
+    schema["description"] = json!(format!("{}{unit} Source of the default: {}.", key.text, key.source));
+    if key.default.is_some() {
+        schema["default"] = default_json(key);
+    }
+    schema
+}
+
+/// JSON Schema (2020-12) of a spec file.
+pub fn schema() -> Value {
+    let mut properties = Map::new();
+    properties.insert("preset".into(), json!({ "enum": preset::names().collect::<Vec<_>>() }));
+    for key in KEYS {
+        match key.path.split_once('.') {
+            None => properties.insert(key.path.into(), key_schema(key)),
+            Some((section, name)) => {
+                let object = properties
+                    .entry(section)
+                    .or_insert_with(|| json!({ "type": "object", "additionalProperties": false, "properties": {} }));
+                object["properties"][name] = key_schema(key);
+                None
+            }
+        };
+    }
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "pumice spec",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": properties,
+    })
+}
+
+/// What a key means: path, type, unit, default, allowed values, source and text.
+///
+/// # Errors
+/// Unknown key, with the nearest valid one.
+pub fn explain(path: &str) -> Result<Value, SpecError> {
+    let key =
+        find(path).ok_or_else(|| SpecError(format!("unknown key '{path}'; nearest valid key: '{}'", nearest(path))))?;
+    let kind = match key.kind {
+        Kind::Int(..) => "whole number",
+        Kind::Float(..) => "number",
+        Kind::Bool => "true or false",
+        Kind::Text | Kind::Choice(_) => "text",
+        Kind::Floats(..) => "list of numbers",
+    };
+    Ok(json!({
+        "key": key.path, "type": kind, "unit": key.unit, "default": default_json(key),
+        "allowed": key.kind.allowed(), "source": key.source, "text": key.text,
+    }))
+}

@@ -1,0 +1,111 @@
+use super::keys::KEYS;
+use super::*;
+
+fn source(text: &str) -> SpecSource {
+    SpecSource { spec_text: Some(text.into()), spec_name: Some("my.toml".into()), ..SpecSource::default() }
+}
+
+fn with_set(path: &str, value: &str) -> SpecSource {
+    SpecSource { sets: vec![(path.into(), value.into())], ..SpecSource::default() }
+}
+
+#[track_caller]
+fn error(source: &SpecSource, parts: &[&str]) {
+    let text = Spec::resolve(source).expect_err("a bad spec is refused").to_string();
+    for part in parts {
+        assert!(text.contains(part), "{text:?} lacks {part:?}");
+    }
+    assert!(!text.contains('\n'), "{text:?} is more than one line");
+}
+
+#[test]
+fn t040_the_key_table_and_the_typed_spec_agree() {
+    let spec = Spec::resolve(&SpecSource::default()).expect("defaults are valid");
+    let mut typed = Vec::new();
+    for (section, value) in serde_json::to_value(&spec).expect("plain data").as_object().expect("a table") {
+        match value.as_object() {
+            Some(keys) => typed.extend(keys.keys().map(|key| format!("{section}.{key}"))),
+            None => typed.push(section.clone()),
+        }
+    }
+    let mut table: Vec<String> = KEYS.iter().map(|key| key.path.to_string()).collect();
+    typed.sort();
+    table.sort();
+    assert_eq!(typed, table);
+}
+
+#[test]
+fn t041_every_preset_is_valid_and_layers_override_in_order() {
+    for name in preset::names() {
+        Spec::resolve(&SpecSource { preset: Some(name.into()), ..SpecSource::default() }).expect(name);
+    }
+    let mut source = source("preset = \"tiny\"\nseed = 5\n[ftl]\nmerge = \"m-merge\"\n");
+    source.sets = vec![("seed".into(), "9".into()), ("workload.kind".into(), "sequential".into())];
+    let spec = Spec::resolve(&source).expect("valid");
+    assert_eq!((spec.seed, spec.ftl.merge.as_str()), (9, "m-merge"));
+    assert_eq!((spec.geometry.blocks_per_plane, spec.workload.kind.as_str()), (64, "sequential"));
+    assert_eq!(spec.timing.t_r_us, 70.0, "tiny starts from pen-1tb");
+}
+
+#[test]
+fn t042_misspelt_keys_name_the_line_and_the_nearest_key() {
+    error(&source("[ftl]\n\nmergee = \"m-merge\""), &["my.toml:3", "'ftl.mergee'", "'ftl.merge'"]);
+    error(&source("[gemetry]\nchannels = 2"), &["my.toml:1", "[gemetry]", "[geometry]"]);
+    error(&source("sed = 2"), &["my.toml:1", "'sed'", "'seed'"]);
+    error(&with_set("timing.pages_per_block", "3"), &["--set", "'geometry.pages_per_block'"]);
+}
+
+#[test]
+fn t043_bad_values_say_what_was_found_and_what_is_allowed() {
+    error(&source("[geometry]\nchannels = -1"), &["my.toml:2", "geometry.channels = -1", "from 1 to 1024"]);
+    error(&source("[timing]\nt_r_us = \"fast\""), &["timing.t_r_us", "\"fast\"", "(us)"]);
+    error(&with_set("ftl.merge", "mmerge"), &["mmerge", "\"block-erase\" | \"m-merge\""]);
+    error(&with_set("ftl.kind", "page"), &["page", "\"nftl\""]);
+    error(&source("[ftl\n"), &["my.toml:1", "not TOML"]);
+    error(&source("seed = 1\nseed = 2\n"), &["my.toml:2", "not TOML"]);
+    error(&source("preset = \"pen1tb\"\n"), &["my.toml:1", "pen1tb", "nearest: \"pen-1tb\""]);
+    error(&with_set("timing.t_r_us", "nan"), &["timing.t_r_us"]);
+}
+
+#[test]
+fn t044_impossible_geometry_is_refused_with_what_would_work() {
+    error(&with_set("geometry.pages_per_block", "72"), &["2^6", "72", "largest legal value is 3"]);
+    error(&with_set("geometry.blocks_per_plane", "0"), &["geometry.blocks_per_plane = 0", "from 1"]);
+    error(&with_set("geometry.blocks_per_plane", "1000000"), &["pages", "at most 4294967295"]);
+    error(&with_set("geometry.page_bytes", "1000"), &["multiple of 512"]);
+    error(&with_set("geometry.bad_blocks_per_plane", "1888"), &["no good block"]);
+    error(&with_set("partial_erase.t_us", "[1.0]"), &["1 entries", "= 7"]);
+    let mut no_chip = with_set("partial_erase.unit", "none");
+    no_chip.sets.push(("ftl.merge".into(), "m-merge".into()));
+    error(&no_chip, &["needs partial_erase.unit"]);
+}
+
+#[test]
+fn t045_over_provisioning_without_u_blocks_is_refused_with_the_smallest_that_works() {
+    let refused = Spec::resolve(&with_set("ftl.over_provisioning", "0.0005")).expect_err("no U-blocks").to_string();
+    let smallest = refused.rsplit(' ').next().expect("ends with the value");
+    assert!(Spec::resolve(&with_set("ftl.over_provisioning", smallest)).is_ok(), "{refused}");
+    let below = format!("{}", smallest.parse::<f64>().expect("a number") - 0.0006);
+    assert!(Spec::resolve(&with_set("ftl.over_provisioning", &below)).is_err());
+}
+
+#[test]
+fn t046_workload_keys_belong_together() {
+    error(&with_set("workload.kind", "twin:prn1"), &["twin:prn1", "nearest: \"twin:prn_1\""]);
+    error(&with_set("workload.kind", "trace"), &["needs workload.path"]);
+    error(&with_set("workload.path", "a.csv"), &["workload.path", "\"trace\""]);
+}
+
+#[test]
+fn t047_schema_and_explain_come_from_the_table() {
+    let schema = schema();
+    for key in KEYS {
+        let node = match key.path.split_once('.') {
+            Some((section, name)) => &schema["properties"][section]["properties"][name],
+            None => &schema["properties"][key.path],
+        };
+        assert!(node["description"].is_string(), "{}", key.path);
+        assert_eq!(explain(key.path).expect("known")["key"], key.path);
+    }
+    assert!(explain("ftl.mrege").expect_err("unknown").to_string().contains("'ftl.merge'"));
+}

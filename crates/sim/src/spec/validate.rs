@@ -1,0 +1,119 @@
+//! Rules between keys: what each alone allows may still be impossible together.
+
+use pumice_types::PbTree;
+
+use super::{Spec, SpecError};
+use crate::device;
+
+/// Blocks a plane that an NFTL needs beyond its logical blocks: a U-block and one free block for
+/// the merge.
+const NFTL_SPARE_BLOCKS_MIN: u32 = 2;
+
+/// Checks a spec whose single values are all allowed.
+///
+/// # Errors
+/// The first impossibility, with what would be possible.
+pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    check_addresses(spec)?;
+    check_partial_erase(spec)?;
+    check_over_provisioning(spec)?;
+    check_workload(spec)
+}
+
+fn refuse<T>(text: String) -> Result<T, SpecError> {
+    Err(SpecError(text))
+}
+
+fn check_addresses(spec: &Spec) -> Result<(), SpecError> {
+    let g = &spec.geometry;
+    if !g.page_bytes.is_multiple_of(512) {
+        return refuse(format!("geometry.page_bytes = {} is not a multiple of 512", g.page_bytes));
+    }
+    let factors = [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die, g.blocks_per_plane];
+    let pages = factors.iter().fold(u128::from(g.pages_per_block), |n, &f| n * u128::from(f));
+    if pages > u128::from(u32::MAX) {
+        return refuse(format!(
+            "geometry gives {pages} pages; at most {} can be addressed: use fewer or larger pages",
+            u32::MAX
+        ));
+    }
+    if g.bad_blocks_per_plane >= g.blocks_per_plane {
+        return refuse(format!(
+            "geometry.bad_blocks_per_plane = {} leaves no good block of {} in a plane",
+            g.bad_blocks_per_plane, g.blocks_per_plane
+        ));
+    }
+    Ok(())
+}
+
+fn check_partial_erase(spec: &Spec) -> Result<(), SpecError> {
+    let (pe, pages) = (&spec.partial_erase, spec.geometry.pages_per_block);
+    if pe.unit == "none" {
+        if spec.ftl.merge == "m-merge" {
+            return refuse(
+                "ftl.merge = \"m-merge\" needs partial_erase.unit = \"partial-block\", found \"none\"".into(),
+            );
+        }
+        return Ok(());
+    }
+    let largest = PbTree::largest_legal_splits(pages);
+    if pe.max_splits > largest {
+        return refuse(format!(
+            "partial_erase.max_splits = {}: 2^{} does not divide geometry.pages_per_block = {pages}; the largest legal value is {largest}",
+            pe.max_splits, pe.max_splits
+        ));
+    }
+    if let Some(times) = &pe.t_us
+        && times.len() != pe.max_splits as usize + 1
+    {
+        return refuse(format!(
+            "partial_erase.t_us has {} entries; allowed: max_splits + 1 = {}, level 0 (the block) first",
+            times.len(),
+            pe.max_splits + 1
+        ));
+    }
+    Ok(())
+}
+
+fn check_over_provisioning(spec: &Spec) -> Result<(), SpecError> {
+    let good = spec.geometry.blocks_per_plane - spec.geometry.bad_blocks_per_plane;
+    let logical = device::logical_blocks_per_plane(spec);
+    if logical == 0 {
+        let op = spec.ftl.over_provisioning;
+        return refuse(format!("ftl.over_provisioning = {op} leaves no block a plane for the host; lower it"));
+    }
+    if logical + NFTL_SPARE_BLOCKS_MIN > good {
+        let raw = spec.geometry.blocks_per_plane;
+        let possible = good.saturating_sub(NFTL_SPARE_BLOCKS_MIN);
+        if possible == 0 {
+            return refuse(format!(
+                "geometry has {good} good blocks a plane; ftl.kind = \"nftl\" needs at least {}",
+                NFTL_SPARE_BLOCKS_MIN + 1
+            ));
+        }
+        let smallest = 1.0 - f64::from(possible) / f64::from(raw);
+        // Rounded up, so that the number shown works when typed.
+        let shown = (smallest * 1e6).ceil() / 1e6;
+        return refuse(format!(
+            "ftl.over_provisioning = {} leaves {} blocks a plane beyond the {logical} logical ones, and an NFTL needs \
+             {NFTL_SPARE_BLOCKS_MIN} for U-blocks and merging; the smallest value that works is {shown}",
+            spec.ftl.over_provisioning,
+            good.saturating_sub(logical),
+        ));
+    }
+    Ok(())
+}
+
+fn check_workload(spec: &Spec) -> Result<(), SpecError> {
+    let workload = &spec.workload;
+    let given =
+        |key: &str| format!("workload.{key} belongs to workload.kind = \"trace\", found kind = \"{}\"", workload.kind);
+    match workload.kind.as_str() {
+        "trace" if workload.path.is_none() => refuse("workload.kind = \"trace\" needs workload.path".into()),
+        "trace" => Ok(()),
+        _ if workload.path.is_some() => refuse(given("path")),
+        _ if workload.format.is_some() => refuse(given("format")),
+        "uniform" | "sequential" => Ok(()),
+        kind => crate::workload::check_name(kind),
+    }
+}
