@@ -45,6 +45,9 @@ pub type PhaseTimes = [Time; PHASES];
 /// Marks commands that no request waits for.
 pub const NO_REQUEST: u32 = u32::MAX;
 
+/// Page accesses for which a die's queue has room from the start; deeper bursts make it grow.
+const QUEUED_ACCESSES: usize = 1024;
+
 /// A host page access that is done.
 #[derive(Clone, Copy, Debug)]
 pub struct PageDone {
@@ -86,6 +89,19 @@ struct Segment {
     enqueued: Time,
 }
 
+impl Segment {
+    /// Adds the first `elapsed` of a segment that uses the channel to the phases it consists of. A
+    /// copy through the controller reads until its page is out, and writes from then on.
+    fn charge(&self, spent: &mut PhaseTimes, elapsed: Time) {
+        let read = match self.shape {
+            Shape::DieChannelDie => elapsed.min(self.die_first + Time(self.channel.0 / 2)),
+            _ => Time::ZERO,
+        };
+        spent[Phase::GcRead as usize] += read;
+        spent[self.phase as usize] += elapsed - read;
+    }
+}
+
 /// One die: its queue and how it spent its time.
 #[derive(Debug, Default)]
 struct Die {
@@ -125,10 +141,16 @@ pub struct Scheduler {
 impl Scheduler {
     /// An idle device.
     pub fn new(geometry: Geometry, timing: FlashTiming) -> Scheduler {
+        let die = || Die {
+            segments: VecDeque::with_capacity(QUEUED_ACCESSES),
+            commands: VecDeque::with_capacity(QUEUED_ACCESSES + 2 * usize::from(geometry.pages_per_block)),
+            snapshots: VecDeque::with_capacity(QUEUED_ACCESSES),
+            ..Die::default()
+        };
         Scheduler {
             timing,
             blocks_per_die: geometry.planes_per_die * geometry.blocks_per_plane,
-            dies: (0..geometry.dies()).map(|_| Die::default()).collect(),
+            dies: (0..geometry.dies()).map(|_| die()).collect(),
             channels: vec![Channel::default(); geometry.channels as usize],
             events: BinaryHeap::with_capacity(geometry.dies() as usize),
             sequence: 0,
@@ -235,7 +257,7 @@ impl Scheduler {
                 Some(command) if segment.shape == Shape::Die && segment.commands > 0 => {
                     charge(&mut spent, &self.timing, command, now - die.cursor);
                 }
-                _ => spent[segment.phase as usize] += now - die.started,
+                _ => segment.charge(&mut spent, now - die.started),
             }
         }
         spent
@@ -329,13 +351,7 @@ impl Scheduler {
                 let done = page_done(&segment, die, &command, now);
                 self.done.push(done);
             }
-            if segment.shape == Shape::DieChannelDie {
-                let read = segment.die_first + Time(segment.channel.0 / 2);
-                die.spent[Phase::GcRead as usize] += read;
-                die.spent[Phase::GcWrite as usize] += took - read;
-            } else {
-                die.spent[segment.phase as usize] += took;
-            }
+            segment.charge(&mut die.spent, took);
         }
         die.busy += took;
         if die.segments.is_empty() {

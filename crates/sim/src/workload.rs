@@ -100,6 +100,9 @@ pub fn warnings(workload: &Workload) -> Vec<String> {
         (notes.reordered, "requests ran backwards in time and were reordered"),
         (notes.clamped, "requests ran backwards beyond the reordering window and were set to the time before"),
         (notes.wrapped, "requests lay beyond the device and were wrapped into it"),
+        (notes.moved, "requests were moved back so as not to cross the end of the device or of a compacted region"),
+        (notes.other_volumes, "records are of another host or disk than the first; all share one address space"),
+        (notes.unlikely_times, "records have a time that is no Windows filetime; taken as ticks of 100 ns"),
     ]
     .into_iter()
     .filter(|(count, _)| *count > 0)

@@ -326,15 +326,9 @@ impl Nftl {
         if bits::get(programmed, offset) {
             return false;
         }
-        self.config.program_order == ProgramOrder::Any || {
-            let tree = self.config.tree;
-            // After an M-Merge the order holds inside each leaf.
-            let unit_end = match self.logical[logical].m_merges {
-                0 => self.pages,
-                _ => (tree.leaf_of_page(offset) + 1) * tree.pages_per_leaf(),
-            };
-            bits::count_range(programmed, offset, unit_end) == 0
-        }
+        // Under program order the whole block is held in order, also after an M-Merge, when the chip
+        // would only ask for it inside each leaf: where a write goes must not depend on the merge.
+        self.config.program_order == ProgramOrder::Any || bits::count_range(programmed, offset, self.pages) == 0
     }
 
     fn program_d(&mut self, logical: usize, offset: usize, version: u32, plan: &mut Plan) {

@@ -1,0 +1,45 @@
+//! The engine allocates nothing per command once it is warm.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use pumice_sim::{Spec, SpecSource, run};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call is passed on unchanged to the system allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise is the same.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the pointer came from `alloc` above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn t910_no_allocation_after_warm_up() {
+    for (merge, mode) in [("block-erase", "open-loop"), ("m-merge", "open-loop"), ("m-merge", "closed-loop")] {
+        let sets = [("ftl.merge", merge), ("host.mode", mode), ("host.queue_depth", "16")];
+        let sets = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        let spec = Spec::resolve(&SpecSource { preset: Some("pen-1tb".into()), sets, ..SpecSource::default() });
+        let mut counts = Vec::new();
+        let outcome = run(&spec.expect("valid"), 0.0625, &mut |progress| {
+            counts.push((progress.requests, ALLOCATIONS.load(Ordering::Relaxed)));
+            true
+        });
+        let outcome = outcome.expect("it runs");
+        assert!(outcome.flash_commands > 1_000_000, "long enough to tell");
+        let (warm, last) = (counts[counts.len() / 2], counts[counts.len() - 1]);
+        // The list of counts itself, and a queue in a burst deeper than any before, may grow.
+        assert!(last.1 - warm.1 <= 4, "{merge} {mode}: {} allocations from request {}", last.1 - warm.1, warm.0);
+    }
+}

@@ -1,0 +1,9 @@
+//! The whole engine, end to end: contract of every FTL (4xx), scheduling (6xx), closed forms (7xx),
+//! golden digests (9xx).
+
+mod closed_forms;
+mod contract;
+mod golden;
+mod merge_execution;
+mod scheduling;
+mod support;

@@ -1,0 +1,122 @@
+//! When requests arrive.
+
+use pumice_types::Time;
+
+use crate::TraceError;
+use crate::random::Stream;
+
+/// Arrivals of a generator.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrival {
+    /// Exponential inter-arrival times with this mean in microseconds.
+    Poisson {
+        /// Mean inter-arrival time in microseconds; 0 means all at once.
+        mean_us: f64,
+    },
+    /// Every inter-arrival time equal, in microseconds.
+    Fixed {
+        /// Inter-arrival time in microseconds; 0 means all at once.
+        mean_us: f64,
+    },
+}
+
+/// Law of the inter-arrival times, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+enum Law {
+    Fixed {
+        gap: f64,
+    },
+    Exponential {
+        mean: f64,
+    },
+    /// With probability `p_short` exponential with mean `short`, else with mean `long`.
+    TwoPhase {
+        p_short: f64,
+        short: f64,
+        long: f64,
+    },
+}
+
+/// The instants of a workload's arrivals; the first is 0.
+#[derive(Clone, Debug)]
+pub(crate) struct Clock {
+    law: Law,
+    stream: Stream,
+    /// Nanoseconds. Whole nanoseconds are exact in an f64 up to 104 days.
+    now: f64,
+}
+
+impl Clock {
+    /// Arrivals of a generator.
+    pub fn new(arrival: Arrival, seed: u64) -> Result<Clock, TraceError> {
+        let (Arrival::Poisson { mean_us } | Arrival::Fixed { mean_us }) = arrival;
+        if !(mean_us.is_finite() && mean_us >= 0.0) {
+            return Err(TraceError::option(format!(
+                "mean inter-arrival time of {mean_us} us found; allowed are finite numbers from 0"
+            )));
+        }
+        let law = match arrival {
+            Arrival::Poisson { .. } => Law::Exponential { mean: mean_us * 1e3 },
+            Arrival::Fixed { .. } => Law::Fixed { gap: mean_us * 1e3 },
+        };
+        Ok(Clock { law, stream: Stream::new(seed, "arrivals"), now: 0.0 })
+    }
+
+    /// Two-phase hyper-exponential arrivals with balanced means (p₁/λ₁ = p₂/λ₂) and this
+    /// coefficient of variation, which is at least 1 (1 is Poisson).
+    pub fn two_phase(mean_ns: f64, cv: f64, seed: u64) -> Result<Clock, TraceError> {
+        if !(cv.is_finite() && cv >= 1.0) {
+            return Err(TraceError::option(format!(
+                "coefficient of variation {cv} of the inter-arrival times found; allowed are finite numbers from 1"
+            )));
+        }
+        let square = cv * cv;
+        let p_short = 0.5 * (1.0 + libm::sqrt((square - 1.0) / (square + 1.0)));
+        let law = Law::TwoPhase { p_short, short: mean_ns / (2.0 * p_short), long: mean_ns / (2.0 * (1.0 - p_short)) };
+        Ok(Clock { law, stream: Stream::new(seed, "arrivals"), now: 0.0 })
+    }
+
+    /// The next arrival.
+    #[inline]
+    pub fn tick(&mut self) -> Time {
+        let arrival = Time(self.now as u64);
+        self.now += match self.law {
+            Law::Fixed { gap } => gap,
+            Law::Exponential { mean } => mean * self.stream.exponential(),
+            Law::TwoPhase { p_short, short, long } => {
+                let mean = if self.stream.unit() < p_short { short } else { long };
+                mean * self.stream.exponential()
+            }
+        };
+        arrival
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn w030_the_first_arrival_is_zero_and_time_never_runs_back() {
+        let mut clock = Clock::two_phase(1e6, 7.0, 1).expect("legal");
+        let times: Vec<Time> = (0..1000).map(|_| clock.tick()).collect();
+        assert_eq!(times[0], Time::ZERO);
+        assert!(times.is_sorted());
+    }
+
+    #[test]
+    fn w031_fixed_arrivals_do_not_drift() {
+        let mut clock = Clock::new(Arrival::Fixed { mean_us: 0.3 }, 1).expect("legal");
+        let last = (0..1_000_001).map(|_| clock.tick()).last().expect("some");
+        assert!(last.0.abs_diff(300_000_000) <= 1, "{last:?}");
+    }
+
+    #[test]
+    fn w032_impossible_arrivals_are_refused() {
+        for mean_us in [-1.0, f64::NAN, f64::INFINITY] {
+            assert!(Clock::new(Arrival::Poisson { mean_us }, 1).is_err());
+        }
+        assert!(Clock::two_phase(1.0, 0.99, 1).is_err());
+        assert!(Clock::two_phase(1.0, 1.0, 1).is_ok());
+    }
+}

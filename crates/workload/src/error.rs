@@ -1,0 +1,87 @@
+//! The one error of this crate: one line that says where, what was found and what is allowed.
+
+use std::fmt;
+use std::path::Path;
+
+/// What kind of mistake an error names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceErrorKind {
+    /// The file cannot be opened or read.
+    File,
+    /// The file's content is not what the format allows.
+    Content,
+    /// A request does not fit the device under the chosen address policy.
+    Capacity,
+    /// A name or an option is not allowed.
+    Option,
+}
+
+/// An error of a trace, a twin or a generator. Its `Display` is one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceError {
+    kind: TraceErrorKind,
+    line: String,
+}
+
+/// Longest piece of offending text that an error repeats, in characters.
+const EXCERPT_CHARS: usize = 80;
+
+impl TraceError {
+    /// An error about a whole file: `file: message`.
+    pub(crate) fn in_file(kind: TraceErrorKind, path: &Path, message: impl fmt::Display) -> TraceError {
+        TraceError { kind, line: format!("{}: {message}", path.display()) }
+    }
+
+    /// An error about one line of a file: `file:line: message`. Lines count from 1.
+    pub(crate) fn at_line(kind: TraceErrorKind, path: &Path, line: u64, message: impl fmt::Display) -> TraceError {
+        TraceError { kind, line: format!("{}:{line}: {message}", path.display()) }
+    }
+
+    /// An error about an option or a name.
+    pub(crate) fn option(message: String) -> TraceError {
+        TraceError { kind: TraceErrorKind::Option, line: message }
+    }
+
+    /// An error about a workload that does not fit the device.
+    pub(crate) fn capacity(message: String) -> TraceError {
+        TraceError { kind: TraceErrorKind::Capacity, line: message }
+    }
+
+    /// What kind of mistake this is.
+    pub fn kind(&self) -> TraceErrorKind {
+        self.kind
+    }
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.line)
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+/// The text of a line as an error may repeat it: quoted, on one line, without control characters,
+/// and cut after 80 characters.
+pub(crate) fn excerpt(bytes: &[u8]) -> String {
+    // Four bytes a character at most, so a longer prefix can never be shown.
+    let head = &bytes[..bytes.len().min(EXCERPT_CHARS * 4 + 4)];
+    let text = String::from_utf8_lossy(head);
+    let shown: String = text.chars().take(EXCERPT_CHARS).flat_map(char::escape_debug).collect();
+    let cut = text.chars().count() > EXCERPT_CHARS || head.len() < bytes.len();
+    format!("\"{shown}{}\"", if cut { "…" } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn w000_offending_text_stays_short_and_on_one_line() {
+        assert_eq!(excerpt(b"a\nb"), "\"a\\nb\"");
+        let long = excerpt(&[b'x'; 5_000]);
+        assert_eq!(long.chars().count(), EXCERPT_CHARS + 3);
+        assert!(long.ends_with("…\""));
+        assert!(!excerpt(&[0xff, 0, b'\r']).contains('\r'));
+    }
+}

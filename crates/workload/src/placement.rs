@@ -1,0 +1,223 @@
+//! Where a workload's addresses go on the device: as they are, modulo its capacity, or compacted.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::TraceError;
+
+/// What happens to addresses that the device does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressPolicy {
+    /// Addresses stay as they are; one beyond the device is an error.
+    Exact,
+    /// Addresses are taken modulo the device's capacity. A request that would cross the end is
+    /// moved back so that it ends there.
+    Wrap,
+    /// Regions of 1 MiB are laid out densely in the order in which they are first touched.
+    Compact,
+}
+
+impl AddressPolicy {
+    /// The names that `workload.address` allows, in the order of the variants.
+    pub const NAMES: [&'static str; 3] = ["exact", "wrap", "compact"];
+}
+
+impl FromStr for AddressPolicy {
+    type Err = TraceError;
+
+    fn from_str(name: &str) -> Result<AddressPolicy, TraceError> {
+        match name {
+            "exact" => Ok(AddressPolicy::Exact),
+            "wrap" => Ok(AddressPolicy::Wrap),
+            "compact" => Ok(AddressPolicy::Compact),
+            _ => Err(TraceError::option(format!(
+                "address policy {} found; allowed are \"exact\", \"wrap\" and \"compact\"",
+                crate::error::excerpt(name.as_bytes())
+            ))),
+        }
+    }
+}
+
+/// The device as a workload sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Placement {
+    /// The device's user capacity in bytes.
+    pub capacity_bytes: u64,
+    /// Bytes of a page: the grain of the generators' addresses.
+    pub page_bytes: u32,
+    /// What happens to addresses beyond the capacity.
+    pub policy: AddressPolicy,
+}
+
+/// Bytes of the regions that [`AddressPolicy::Compact`] moves as a whole.
+pub const COMPACT_REGION_BYTES: u64 = 1 << REGION_SHIFT;
+const REGION_SHIFT: u32 = 20;
+
+/// Why a request has no place. `Display` is the sentence after `file:line: `.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Misfit {
+    Beyond { first: u64, last: u64, capacity: u64 },
+    LongerThanDevice { bytes: u32, capacity: u64 },
+    TooManyRegions { capacity: u64 },
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Misfit::Beyond { first, last, capacity } => write!(
+                f,
+                "bytes {first} to {last} lie beyond the device's user capacity of {capacity} bytes; \
+                 set workload.address = \"wrap\" or \"compact\", or use a larger device"
+            ),
+            Misfit::LongerThanDevice { bytes, capacity } => write!(
+                f,
+                "a request of {bytes} bytes is longer than the device's user capacity of {capacity} bytes; \
+                 use a larger device"
+            ),
+            Misfit::TooManyRegions { capacity } => write!(
+                f,
+                "even compacted, the 1 MiB regions touched up to here exceed the device's user capacity of \
+                 {capacity} bytes; set workload.address = \"wrap\", or use a larger device"
+            ),
+        }
+    }
+}
+
+/// Applies one policy to a stream of requests and counts what it changed.
+#[derive(Debug)]
+pub(crate) struct Placer {
+    capacity: u64,
+    policy: AddressPolicy,
+    /// Region of the trace → region of the device. Only looked up, never iterated, so that the
+    /// map's random order cannot reach a result.
+    regions: HashMap<u64, u64>,
+    /// Requests whose address was taken modulo the capacity.
+    pub wrapped: u64,
+    /// Requests moved back because what follows their start does not belong to them.
+    pub moved: u64,
+}
+
+impl Placer {
+    pub fn new(placement: &Placement) -> Placer {
+        let Placement { capacity_bytes: capacity, policy, .. } = *placement;
+        Placer { capacity, policy, regions: HashMap::new(), wrapped: 0, moved: 0 }
+    }
+
+    /// Device offset of a request; `bytes` is not 0 and `offset + bytes` does not overflow.
+    #[inline]
+    pub fn place(&mut self, offset: u64, bytes: u32) -> Result<u64, Misfit> {
+        let fits = offset + u64::from(bytes) <= self.capacity;
+        match self.policy {
+            AddressPolicy::Exact | AddressPolicy::Wrap if fits => Ok(offset),
+            AddressPolicy::Exact => {
+                Err(Misfit::Beyond { first: offset, last: offset + u64::from(bytes) - 1, capacity: self.capacity })
+            }
+            AddressPolicy::Wrap => self.wrap(offset, bytes),
+            AddressPolicy::Compact => self.compact(offset, bytes),
+        }
+    }
+
+    fn wrap(&mut self, offset: u64, bytes: u32) -> Result<u64, Misfit> {
+        if u64::from(bytes) > self.capacity {
+            return Err(Misfit::LongerThanDevice { bytes, capacity: self.capacity });
+        }
+        self.wrapped += 1;
+        let start = offset % self.capacity;
+        let latest = self.capacity - u64::from(bytes);
+        self.moved += u64::from(start > latest);
+        Ok(start.min(latest))
+    }
+
+    /// Neighbouring regions first touched together (or one after the other) are neighbours on the
+    /// device too. Where they are not, the request must not run on into a stranger's region: it is
+    /// moved back so that it ends with the last region that does follow its first one.
+    fn compact(&mut self, offset: u64, bytes: u32) -> Result<u64, Misfit> {
+        let last = (offset + u64::from(bytes) - 1) >> REGION_SHIFT;
+        let first = offset >> REGION_SHIFT;
+        let home = self.region(first)?;
+        let mut end = home;
+        let mut adjacent = true;
+        for region in first + 1..=last {
+            let place = self.region(region)?;
+            adjacent &= place == end + 1;
+            end += u64::from(adjacent);
+        }
+        let start = (home << REGION_SHIFT) + (offset & (COMPACT_REGION_BYTES - 1));
+        if adjacent {
+            return Ok(start);
+        }
+        self.moved += 1;
+        Ok(((end + 1) << REGION_SHIFT).saturating_sub(u64::from(bytes)).min(start))
+    }
+
+    fn region(&mut self, region: u64) -> Result<u64, Misfit> {
+        if let Some(&place) = self.regions.get(&region) {
+            return Ok(place);
+        }
+        let next = self.regions.len() as u64;
+        if (next + 1) << REGION_SHIFT > self.capacity {
+            return Err(Misfit::TooManyRegions { capacity: self.capacity });
+        }
+        self.regions.insert(region, next);
+        Ok(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn placer(capacity_bytes: u64, policy: AddressPolicy) -> Placer {
+        Placer::new(&Placement { capacity_bytes, page_bytes: 16_384, policy })
+    }
+
+    #[test]
+    fn w010_exact_refuses_and_names_both_ways_out() {
+        let mut exact = placer(MIB, AddressPolicy::Exact);
+        assert_eq!(exact.place(MIB - 512, 512), Ok(MIB - 512));
+        let message = exact.place(MIB - 512, 1024).expect_err("one sector beyond").to_string();
+        for part in ["1048064 to 1049087", "1048576 bytes", "workload.address = \"wrap\" or \"compact\""] {
+            assert!(message.contains(part), "{message}");
+        }
+    }
+
+    #[test]
+    fn w011_wrap_keeps_every_request_inside() {
+        let mut wrap = placer(10_000, AddressPolicy::Wrap);
+        assert_eq!(wrap.place(25_000, 1_000), Ok(5_000));
+        assert_eq!(wrap.place(19_500, 1_000), Ok(9_000));
+        assert_eq!((wrap.wrapped, wrap.moved), (2, 1));
+        assert_eq!(wrap.place(0, 10_001), Err(Misfit::LongerThanDevice { bytes: 10_001, capacity: 10_000 }));
+    }
+
+    #[test]
+    fn w012_compact_lays_regions_out_in_order_of_first_touch() {
+        let mut compact = placer(4 * MIB, AddressPolicy::Compact);
+        assert_eq!(compact.place(900 * MIB + 7, 100), Ok(7));
+        assert_eq!(compact.place(5 * MIB + 9, 100), Ok(MIB + 9));
+        assert_eq!(compact.place(901 * MIB - 512, 1024), Ok(MIB - 1024), "its tail's region lies elsewhere");
+        assert_eq!(compact.moved, 1);
+        assert_eq!(compact.place(901 * MIB, 512), Ok(2 * MIB));
+        assert_eq!(compact.place(6 * MIB - 512, 1024), Ok(2 * MIB - 1024));
+        assert_eq!(compact.place(700 * MIB, 512), Err(Misfit::TooManyRegions { capacity: 4 * MIB }));
+    }
+
+    #[test]
+    fn w013_regions_first_touched_together_stay_together() {
+        let mut compact = placer(8 * MIB, AddressPolicy::Compact);
+        assert_eq!(compact.place(50 * MIB - 4096, 8192), Ok(MIB - 4096));
+        assert_eq!(compact.place(50 * MIB, 3 << 20), Ok(MIB));
+        assert_eq!(compact.moved, 0);
+    }
+
+    #[test]
+    fn w014_a_compacted_request_ends_inside_the_device() {
+        let mut compact = placer(3 * MIB, AddressPolicy::Compact);
+        assert_eq!(compact.place(9 * MIB, 512), Ok(0));
+        assert_eq!(compact.place(8 * MIB, 512), Ok(MIB));
+        assert_eq!(compact.place(8 * MIB, 2 << 20), Ok(0), "8 lies behind 9: ends with region 8");
+    }
+}

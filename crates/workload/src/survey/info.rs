@@ -1,0 +1,269 @@
+//! What a stream of requests is like: volumes, footprints, heat, sequentiality, arrivals.
+
+use std::path::Path;
+
+use pumice_types::{HostRequest, RequestKind, Time};
+use serde::Serialize;
+
+use crate::survey::footprint::{CHUNKS_MAX, Footprint, PageWrites, SectorSet};
+use crate::trace::{Trace, TraceFormat};
+use crate::workload::{Fact, Notes};
+use crate::{AddressPolicy, Placement, TraceError};
+
+/// The reads or the writes of a workload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct KindSummary {
+    /// Number of requests.
+    pub requests: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Distinct bytes and pages.
+    pub footprint: Footprint,
+    /// Share of the requests that start where the one before them of this kind ended.
+    pub sequential_share: f64,
+}
+
+/// Share of page writes that go to the hottest of the written pages of 16 KiB, 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Heat {
+    /// To the hottest 1 %.
+    pub hottest_1_percent: f64,
+    /// To the hottest 10 %.
+    pub hottest_10_percent: f64,
+    /// To the hottest 20 %.
+    pub hottest_20_percent: f64,
+}
+
+/// What [`info`] found, times in microseconds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InfoReport {
+    /// The file, its format, compression, volume and digest; for other workloads their facts.
+    #[serde(serialize_with = "as_map")]
+    pub facts: Vec<(&'static str, Fact)>,
+    /// What was changed or overlooked.
+    pub notes: Notes,
+    /// Requests in all.
+    pub requests: u64,
+    /// From the first arrival to the last.
+    pub span_us: f64,
+    /// Reads.
+    pub read: KindSummary,
+    /// Writes.
+    pub write: KindSummary,
+    /// First byte touched.
+    pub first_byte: u64,
+    /// Last byte touched.
+    pub last_byte: u64,
+    /// Bytes written / distinct bytes written; `None` without writes.
+    pub overwrite_factor: Option<f64>,
+    /// `None` without writes.
+    pub heat: Option<Heat>,
+    /// Mean inter-arrival time; `None` below two requests.
+    pub interarrival_mean_us: Option<f64>,
+    /// Standard deviation of the inter-arrival times over their mean; `None` if the mean is 0.
+    pub interarrival_cv: Option<f64>,
+}
+
+/// Facts by name, in their order.
+fn as_map<S: serde::Serializer>(facts: &[(&'static str, Fact)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(facts.iter().map(|(name, fact)| (name, fact)))
+}
+
+/// Counts of one kind.
+#[derive(Debug)]
+struct Tally {
+    requests: u64,
+    bytes: u64,
+    sequential: u64,
+    previous_end: Option<u64>,
+    sectors: SectorSet,
+}
+
+impl Tally {
+    fn new() -> Tally {
+        Tally { requests: 0, bytes: 0, sequential: 0, previous_end: None, sectors: SectorSet::new() }
+    }
+
+    fn add(&mut self, offset: u64, bytes: u32) {
+        self.requests += 1;
+        self.bytes += u64::from(bytes);
+        self.sequential += u64::from(self.previous_end == Some(offset));
+        self.previous_end = Some(offset + u64::from(bytes));
+        self.sectors.add(offset, bytes);
+    }
+
+    fn summary(&self) -> KindSummary {
+        KindSummary {
+            requests: self.requests,
+            bytes: self.bytes,
+            footprint: self.sectors.footprint(),
+            sequential_share: self.sequential as f64 / self.requests.max(1) as f64,
+        }
+    }
+}
+
+/// Looks at requests one by one; knows nothing of where they come from.
+#[derive(Debug)]
+pub struct Survey {
+    read: Tally,
+    write: Tally,
+    page_writes: PageWrites,
+    first_byte: u64,
+    last_byte: u64,
+    gaps: Gaps,
+}
+
+/// Mean and variance of the inter-arrival times, in nanoseconds (Welford).
+#[derive(Clone, Copy, Debug, Default)]
+struct Gaps {
+    previous: Option<Time>,
+    count: f64,
+    mean: f64,
+    squares: f64,
+    total: u64,
+}
+
+impl Gaps {
+    fn add(&mut self, arrival: Time) {
+        if let Some(previous) = self.previous {
+            let gap = arrival.saturating_sub(previous).0;
+            self.total += gap;
+            self.count += 1.0;
+            let off = gap as f64 - self.mean;
+            self.mean += off / self.count;
+            self.squares += off * (gap as f64 - self.mean);
+        }
+        self.previous = Some(arrival);
+    }
+
+    fn cv(&self) -> Option<f64> {
+        (self.mean > 0.0).then(|| libm::sqrt(self.squares / self.count) / self.mean)
+    }
+}
+
+impl Default for Survey {
+    fn default() -> Survey {
+        Survey::new()
+    }
+}
+
+impl Survey {
+    /// A survey of nothing so far.
+    pub fn new() -> Survey {
+        let (read, write, page_writes) = (Tally::new(), Tally::new(), PageWrites::new());
+        Survey { read, write, page_writes, first_byte: u64::MAX, last_byte: 0, gaps: Gaps::default() }
+    }
+
+    /// Counts one request.
+    ///
+    /// # Errors
+    /// More than 2 TiB in regions of 1 MiB touched: the survey's memory is bounded.
+    pub fn add(&mut self, request: &HostRequest) -> Result<(), TraceError> {
+        let HostRequest { arrival, offset_bytes: offset, bytes, kind } = *request;
+        match kind {
+            RequestKind::Read => self.read.add(offset, bytes),
+            RequestKind::Write => {
+                self.write.add(offset, bytes);
+                self.page_writes.add(offset, bytes);
+            }
+        }
+        self.first_byte = self.first_byte.min(offset);
+        self.last_byte = self.last_byte.max(offset + u64::from(bytes) - 1);
+        self.gaps.add(arrival);
+        refuse_too_wide(self.read.sectors.chunks() + self.write.sectors.chunks())
+    }
+
+    /// What was found, with the facts and notes of the workload surveyed.
+    pub fn report(&self, facts: Vec<(&'static str, Fact)>, notes: Notes) -> InfoReport {
+        let (read, write) = (self.read.summary(), self.write.summary());
+        let requests = read.requests + write.requests;
+        let written = write.footprint.bytes;
+        InfoReport {
+            facts,
+            notes,
+            requests,
+            span_us: Time(self.gaps.total).as_us(),
+            read,
+            write,
+            first_byte: if requests == 0 { 0 } else { self.first_byte },
+            last_byte: self.last_byte,
+            overwrite_factor: (written > 0).then(|| write.bytes as f64 / written as f64),
+            heat: heat(&self.page_writes.sorted()),
+            interarrival_mean_us: (requests > 1).then(|| self.gaps.mean / 1e3),
+            interarrival_cv: self.gaps.cv(),
+        }
+    }
+}
+
+/// Refuses a footprint whose bookkeeping would take too much memory.
+pub(super) fn refuse_too_wide(chunks: usize) -> Result<(), TraceError> {
+    if chunks <= CHUNKS_MAX {
+        return Ok(());
+    }
+    Err(TraceError::capacity(format!(
+        "the requests touch more than {CHUNKS_MAX} regions of 1 MiB; footprints up to 2 TiB are allowed"
+    )))
+}
+
+/// Shares of the hottest pages, from the writes of each page in descending order.
+fn heat(counts: &[u32]) -> Option<Heat> {
+    let all: u64 = counts.iter().copied().map(u64::from).sum();
+    let share = |percent: usize| {
+        let pages = counts.len() * percent;
+        let (whole, hundredths) = (pages / 100, pages % 100);
+        let sum: u64 = counts[..whole].iter().copied().map(u64::from).sum();
+        let part = counts.get(whole).map_or(0.0, |&next| f64::from(next) * hundredths as f64 / 100.0);
+        (sum as f64 + part) / all as f64
+    };
+    (all > 0).then(|| Heat {
+        hottest_1_percent: share(1),
+        hottest_10_percent: share(10),
+        hottest_20_percent: share(20),
+    })
+}
+
+/// Reads a whole trace and says what it is like. Addresses are taken as they are.
+pub fn info(path: &Path, format: Option<TraceFormat>) -> Result<InfoReport, TraceError> {
+    let placement = Placement { capacity_bytes: u64::MAX, page_bytes: 1, policy: AddressPolicy::Exact };
+    let mut trace = Trace::open(path, format, &placement)?;
+    let mut survey = Survey::new();
+    while let Some(request) = trace.next_request()? {
+        survey.add(&request)?;
+    }
+    Ok(survey.report(trace.facts(), trace.notes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn w140_heat_splits_pages_between_shares() {
+        let heat = heat(&[50, 30, 10, 5, 5]).expect("written");
+        assert!((heat.hottest_20_percent - 0.5).abs() < 1e-12);
+        assert!((heat.hottest_10_percent - 0.25).abs() < 1e-12);
+        assert_eq!(super::heat(&[]), None);
+    }
+
+    #[test]
+    fn w141_a_small_survey_by_hand() {
+        let mut survey = Survey::new();
+        for (us, offset_bytes, bytes, kind) in [
+            (0, 0, 16_384, RequestKind::Write),
+            (1, 16_384, 512, RequestKind::Write),
+            (2, 0, 1024, RequestKind::Read),
+            (5, 512, 1024, RequestKind::Write),
+        ] {
+            let request = HostRequest { arrival: Time(us * 1000), offset_bytes, bytes, kind };
+            survey.add(&request).expect("small");
+        }
+        let report = survey.report(Vec::new(), Notes::default());
+        assert_eq!(report.write.footprint, Footprint { bytes: 16_896, pages: 2 });
+        assert_eq!(report.read.footprint, Footprint { bytes: 1024, pages: 1 });
+        assert_eq!(report.write.sequential_share, 1.0 / 3.0);
+        assert_eq!((report.span_us, report.last_byte), (5.0, 16_895));
+        assert!((report.overwrite_factor.expect("written") - 17_920.0 / 16_896.0).abs() < 1e-12);
+        assert!((report.interarrival_mean_us.expect("three gaps") - 5.0 / 3.0).abs() < 1e-12);
+        assert!((report.interarrival_cv.expect("mean above 0") - 0.565_685).abs() < 1e-5);
+    }
+}

@@ -1,0 +1,112 @@
+//! Every number of the twins, in one place.
+//!
+//! *Published* are, per trace, the numbers of requests, the bytes and the coverage (distinct
+//! bytes): PEN (FAST'18), Table 2. Its "GB" are GiB: only so do prn_0's reads and writes add up to the 63.44 GB
+//! (10^9 bytes) that Salkhordeh et al. (IEEE TPDS 2019, Table 2) give for that trace. *Chosen* are the sizes of the volumes (approximate; the collection's sizes
+//! are not published beside these figures), the mean length of a write extent (starting values of
+//! a fit against the baseline FTL's merges) and the granularity of addresses.
+
+use serde::Serialize;
+
+/// Seconds covered by every trace of the collection: one week (Narayanan et al., FAST'08).
+pub const WEEK_SECONDS: u64 = 168 * 3600;
+
+/// σ of the logarithm of the write extents' lengths. Chosen.
+pub(crate) const EXTENT_SIGMA: f64 = 1.5;
+
+/// Bytes of a segment of the space outside the write extents: the unit in which that space is
+/// permuted for reading. Chosen.
+pub(crate) const READ_SEGMENT_BYTES: u64 = 1 << 20;
+
+/// Default share of the read bytes that go to write extents. Chosen; `stg_1` is the exception.
+const EXTENT_READS: f64 = 0.05;
+
+/// Where the published columns come from.
+const SOURCE: &str = "PEN (FAST'18), Table 2, GB read as GiB; volume size, mean extent and granularity chosen";
+
+/// The published figures of one trace and what its twin adds to them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TwinFacts {
+    /// Name of the trace: `prn_1` for the twin called `twin:prn_1`.
+    pub name: &'static str,
+    /// What the server did (Narayanan et al., FAST'08).
+    pub description: &'static str,
+    /// Read requests, in 10^6.
+    pub read_requests_m: f64,
+    /// Write requests, in 10^6.
+    pub write_requests_m: f64,
+    /// Bytes read, in GiB.
+    pub read_gib: f64,
+    /// Bytes written, in GiB.
+    pub write_gib: f64,
+    /// Distinct bytes read, in GiB.
+    pub read_coverage_gib: f64,
+    /// Distinct bytes written, in GiB.
+    pub write_coverage_gib: f64,
+    /// Size of the volume in GiB. Approximate, chosen.
+    pub volume_gib: f64,
+    /// Mean length of a write extent in KiB. Chosen.
+    pub mean_extent_kib: f64,
+    /// Bytes of which every offset and size is a multiple. Chosen: 512 where a slice of the real
+    /// volume shows requests of 512 bytes, else 4096.
+    pub granule_bytes: u32,
+    /// Share of the read bytes that go to write extents. Chosen.
+    pub write_extent_read_share: f64,
+    /// Source of the figures, in words.
+    pub source: &'static str,
+}
+
+impl TwinFacts {
+    /// Granularity other than 4 KiB.
+    const fn granule(self, granule_bytes: u32) -> TwinFacts {
+        TwinFacts { granule_bytes, ..self }
+    }
+
+    /// Share of read bytes to write extents other than the default.
+    const fn extent_reads(self, write_extent_read_share: f64) -> TwinFacts {
+        TwinFacts { write_extent_read_share, ..self }
+    }
+}
+
+/// One row: Table 2's six columns in its order, then [volume in GiB, mean extent in KiB].
+const fn row(name: &'static str, description: &'static str, table: [f64; 6], chosen: [f64; 2]) -> TwinFacts {
+    TwinFacts {
+        name,
+        description,
+        read_requests_m: table[0],
+        write_requests_m: table[1],
+        read_gib: table[2],
+        write_gib: table[3],
+        read_coverage_gib: table[4],
+        write_coverage_gib: table[5],
+        volume_gib: chosen[0],
+        mean_extent_kib: chosen[1],
+        granule_bytes: 4096,
+        write_extent_read_share: EXTENT_READS,
+        source: SOURCE,
+    }
+}
+
+/// The twelve traces of PEN's Table 2, in its order.
+///
+/// `stg_1` reads almost every byte once: reads of write extents would leave its coverage no room.
+#[rustfmt::skip]
+static CATALOGUE: [TwinFacts; 12] = [
+    row("hm_0", "hardware monitoring, boot volume", [1.417, 2.576, 9.96, 20.47, 1.84, 1.63], [14.0, 256.0]).granule(512),
+    row("prn_0", "print server, boot volume", [0.602, 4.983, 13.12, 45.96, 3.72, 12.38], [66.0, 1000.0]),
+    row("prn_1", "print server, data volume", [8.464, 2.77, 181.35, 30.78, 73.78, 11.52], [360.0, 430.0]),
+    row("proj_0", "project directories, boot volume", [0.527, 3.697, 8.97, 144.26, 1.74, 1.65], [16.0, 512.0]),
+    row("proj_1", "project directories, data volume", [21.143, 2.497, 750.36, 25.57, 693.5, 9.03], [820.0, 1000.0]),
+    row("proj_2", "project directories, data volume", [25.642, 3.625, 1015.9, 168.68, 409.37, 115.13], [816.0, 30_000.0]),
+    row("prxy_0", "firewall and web proxy, boot volume", [0.384, 12.135, 3.04, 53.8, 0.29, 0.7], [20.0, 128.0]),
+    row("src1_1", "source control, data volume", [43.576, 2.17, 1485.6, 30.34, 116.69, 4.16], [274.0, 700.0]),
+    row("src1_2", "source control, boot volume", [0.484, 1.424, 8.82, 44.14, 1.55, 0.65], [8.0, 256.0]),
+    row("stg_1", "web staging, data volume", [1.4, 0.796, 79.52, 5.98, 79.42, 0.39], [101.0, 128.0]).extent_reads(0.0),
+    row("usr_1", "user home directories, data volume", [41.426, 3.858, 2079.2, 56.12, 651.16, 24.56], [820.0, 3000.0]),
+    row("usr_2", "user home directories, data volume", [8.575, 1.995, 415.28, 26.46, 377.8, 10.02], [530.0, 1700.0]),
+];
+
+/// Every twin there is, with its published and its chosen figures.
+pub fn twin_catalogue() -> &'static [TwinFacts] {
+    &CATALOGUE
+}

@@ -1,0 +1,126 @@
+//! One type for everything that yields requests.
+
+use std::fmt;
+
+use pumice_types::HostRequest;
+use serde::Serialize;
+
+use crate::TraceError;
+use crate::generator::Generator;
+use crate::trace::Trace;
+use crate::twins::Twin;
+
+/// A source of host requests in the order of their arrival; the first arrives at 0.
+#[derive(Debug)]
+pub enum Workload {
+    /// A recorded trace.
+    Trace(Box<Trace>),
+    /// A synthetic stand-in for a trace.
+    Twin(Box<Twin>),
+    /// Random addresses.
+    Uniform(Box<Generator>),
+    /// Ascending addresses.
+    Sequential(Box<Generator>),
+}
+
+/// What a workload had to change or overlook so far. Anything but 0 deserves a warning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Notes {
+    /// Lines read from the file, header included.
+    pub lines: u64,
+    /// Whether line 1 was taken for a header.
+    pub header: bool,
+    /// Records whose time lies before that of an earlier line, put back into order.
+    pub reordered: u64,
+    /// Records too late to be put back into order: they arrive with the record before them.
+    pub clamped: u64,
+    /// Requests whose address was taken modulo the device's capacity.
+    pub wrapped: u64,
+    /// Requests moved back so as not to cross the device's end or a compacted region's end.
+    pub moved: u64,
+    /// Records of another host or disk than the first record's: all share one address space.
+    pub other_volumes: u64,
+    /// Records whose time is no Windows filetime between 1980 and 2100; taken as 100 ns ticks.
+    pub unlikely_times: u64,
+}
+
+/// A fact about a workload, for result documents.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Fact {
+    /// Words.
+    Text(String),
+    /// A whole number.
+    Count(u64),
+    /// A number.
+    Real(f64),
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fact::Text(text) => f.write_str(text),
+            Fact::Count(count) => count.fmt(f),
+            Fact::Real(real) => real.fmt(f),
+        }
+    }
+}
+
+impl Workload {
+    /// The next request, `None` after the last. Arrivals never decrease.
+    ///
+    /// # Errors
+    /// A bad line of a trace, or a request that does not fit the device.
+    #[inline]
+    pub fn next_request(&mut self) -> Result<Option<HostRequest>, TraceError> {
+        match self {
+            Workload::Trace(trace) => trace.next_request(),
+            Workload::Twin(twin) => twin.next_request(),
+            Workload::Uniform(generator) | Workload::Sequential(generator) => Ok(generator.next_request()),
+        }
+    }
+
+    /// Number of requests in all, if it is known beforehand: never for a trace.
+    pub fn requests_expected(&self) -> Option<u64> {
+        match self {
+            Workload::Trace(_) => None,
+            Workload::Twin(twin) => Some(twin.requests()),
+            Workload::Uniform(generator) | Workload::Sequential(generator) => Some(generator.requests()),
+        }
+    }
+
+    /// Share of the work done, 0 to 1: bytes of the file read, or requests issued. `None` if the
+    /// file's length is unknown (a pipe).
+    pub fn progress(&self) -> Option<f64> {
+        let share = |issued: u64, of: u64| Some(if of == 0 { 1.0 } else { issued as f64 / of as f64 });
+        match self {
+            Workload::Trace(trace) => trace.progress(),
+            Workload::Twin(twin) => share(twin.issued(), twin.requests()),
+            Workload::Uniform(generator) | Workload::Sequential(generator) => {
+                share(generator.issued(), generator.requests())
+            }
+        }
+    }
+
+    /// What was changed or overlooked so far.
+    pub fn notes(&self) -> Notes {
+        match self {
+            Workload::Trace(trace) => trace.notes(),
+            Workload::Twin(twin) => {
+                Notes { wrapped: twin.placer().wrapped, moved: twin.placer().moved, ..Notes::default() }
+            }
+            Workload::Uniform(_) | Workload::Sequential(_) => Notes::default(),
+        }
+    }
+
+    /// What is known about the workload, by name: a twin's parameters and published figures, a
+    /// generator's options, a trace's path, format, compression and (once it was read to its end)
+    /// the SHA-256 of the file's bytes.
+    pub fn facts(&self) -> Vec<(&'static str, Fact)> {
+        match self {
+            Workload::Trace(trace) => trace.facts(),
+            Workload::Twin(twin) => twin.facts(),
+            Workload::Uniform(generator) | Workload::Sequential(generator) => generator.facts(),
+        }
+    }
+}

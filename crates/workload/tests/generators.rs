@@ -1,0 +1,82 @@
+//! Uniform and sequential requests.
+
+use pumice_types::{HostRequest, RequestKind};
+use pumice_workload::{AddressPolicy, Arrival, GeneratorOptions, Placement, TraceError, Workload, sequential, uniform};
+
+const OPTIONS: GeneratorOptions = GeneratorOptions {
+    requests: 100_000,
+    request_bytes: 16_384,
+    read_fraction: 0.3,
+    footprint: 0.5,
+    arrival: Arrival::Poisson { mean_us: 100.0 },
+    seed: 1,
+};
+
+fn device() -> Placement {
+    Placement { capacity_bytes: 1000 * 16_384, page_bytes: 16_384, policy: AddressPolicy::Exact }
+}
+
+fn all(workload: Result<Workload, TraceError>) -> Vec<HostRequest> {
+    let mut workload = workload.expect("legal options");
+    std::iter::from_fn(|| workload.next_request().expect("never fails")).collect()
+}
+
+#[test]
+fn w170_uniform_requests_cover_their_footprint_evenly() {
+    let requests = all(uniform(&OPTIONS, &device()));
+    assert_eq!(requests.len(), 100_000);
+    let mut hits = vec![0u32; 1000];
+    for request in &requests {
+        assert_eq!((request.offset_bytes % 16_384, request.bytes), (0, 16_384));
+        hits[(request.offset_bytes / 16_384) as usize] += 1;
+    }
+    assert!(hits[500..].iter().all(|&count| count == 0));
+    // 200 expected, standard deviation 14: six of them.
+    assert!(hits[..500].iter().all(|&count| (115..285).contains(&count)));
+    let reads = requests.iter().filter(|request| request.kind == RequestKind::Read).count() as f64 / 1e5;
+    assert!((reads - 0.3).abs() < 0.006, "{reads}");
+    let mean_us = requests.last().expect("some").arrival.as_us() / 99_999.0;
+    assert!((mean_us - 100.0).abs() < 1.3, "{mean_us}");
+}
+
+#[test]
+fn w171_sequential_requests_start_again_at_the_first_byte() {
+    let arrival = Arrival::Fixed { mean_us: 2.0 };
+    let options = GeneratorOptions { requests: 600, request_bytes: 20_000, arrival, read_fraction: 0.0, ..OPTIONS };
+    let requests = all(sequential(&options, &device()));
+    for (n, request) in requests.iter().enumerate() {
+        // 20,000 bytes take two pages: 250 slots in 500 pages.
+        assert_eq!(request.offset_bytes, (n as u64 % 250) * 32_768);
+        assert_eq!((request.arrival.0, request.bytes), (n as u64 * 2_000, 20_000));
+        assert_eq!(request.kind, RequestKind::Write);
+    }
+}
+
+#[test]
+fn w172_impossible_options_are_refused() {
+    for options in [
+        GeneratorOptions { requests: 0, ..OPTIONS },
+        GeneratorOptions { request_bytes: 0, ..OPTIONS },
+        GeneratorOptions { read_fraction: -0.1, ..OPTIONS },
+        GeneratorOptions { read_fraction: f64::NAN, ..OPTIONS },
+        GeneratorOptions { footprint: 0.0, ..OPTIONS },
+        GeneratorOptions { footprint: 1.1, ..OPTIONS },
+        GeneratorOptions { request_bytes: 1 << 30, ..OPTIONS },
+        GeneratorOptions { arrival: Arrival::Fixed { mean_us: -1.0 }, ..OPTIONS },
+    ] {
+        let message = uniform(&options, &device()).expect_err("impossible").to_string();
+        assert!(message.contains("found") && !message.contains('\n'), "{message}");
+        assert!(sequential(&options, &device()).is_err());
+    }
+}
+
+#[test]
+fn w173_facts_and_progress() {
+    let mut workload = uniform(&GeneratorOptions { requests: 4, ..OPTIONS }, &device()).expect("legal");
+    assert_eq!((workload.requests_expected(), workload.progress()), (Some(4), Some(0.0)));
+    workload.next_request().expect("never fails");
+    assert_eq!(workload.progress(), Some(0.25));
+    let facts = workload.facts();
+    let footprint = facts.iter().find(|(name, _)| *name == "footprint_bytes").expect("stated");
+    assert_eq!(footprint.1.to_string(), (500 * 16_384).to_string());
+}
