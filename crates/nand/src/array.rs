@@ -336,10 +336,18 @@ impl NandArray {
             let page = PageAddress::new(command.target.block, page);
             self.is_programmed(page) && self.content(page).0 == command.lpn
         };
+        // Owners of erased pages are stale, so a match in the column is only a candidate; no match
+        // is final. The column of an initial fill is not written out yet.
+        let start = self.column(PageAddress::new(command.target.block, last));
+        let owners = &self.owner[start..start + pages as usize];
+        let unfilled = self.blocks[command.target.block.index()].fill_pages == 0;
+        let none_newer = || unfilled && !owners[1..].contains(&command.lpn.0);
         Ok(match command.expectation() {
             SearchExpectation::Scan => true,
-            SearchExpectation::Absent => !(last..=command.target.page).any(holds),
-            SearchExpectation::Found => holds(last) && !(last + 1..=command.target.page).any(holds),
+            SearchExpectation::Absent => {
+                (none_newer() && owners[0] != command.lpn.0) || !(last..=command.target.page).any(holds)
+            }
+            SearchExpectation::Found => holds(last) && (none_newer() || !(last + 1..=command.target.page).any(holds)),
         })
     }
 
