@@ -1,27 +1,24 @@
 //! State of all pages in columns, and the execution of flash commands on it.
 //!
-//! Cost: one bit, a u32 owner and a u32 version a page; columns start as untouched zero pages of
-//! the operating system, so a device that is only partly written costs only what it touched.
+//! Cost: one bit and a 32-bit tag (logical page and version) a page; columns start as untouched zero
+//! pages of the operating system, so a device that is only partly written costs only what it
+//! touched. A column of corrupt bits exists only once a corrupt page was copied.
 
 use pumice_types::{
-    BlockId, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, Pb, PbTree, ProgramOrder, SearchExpectation, bits,
-    disturb,
+    BlockId, FILL_VERSION, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, Pb, PbTree, ProgramOrder,
+    SearchExpectation, TagFormat, bits, disturb,
 };
 
 use crate::rules::{Rule, Violation};
 use crate::wear::WearSummary;
-
-/// Version of the data that a page holds from the initial fill.
-pub const FILL_VERSION: u32 = 1;
-
-/// Marks a version column entry whose data was corrupt when it was copied.
-const CORRUPT: u32 = 1 << 31;
 
 /// What the array needs to know of its chips.
 #[derive(Clone, Copy, Debug)]
 pub struct ArrayConfig {
     /// Shape of the device.
     pub geometry: Geometry,
+    /// How spare areas hold logical page and version.
+    pub tags: TagFormat,
     /// Partial blocks that the erase command knows; L = 0 leaves the whole block only.
     pub tree: PbTree,
     /// Programming order inside an erase unit.
@@ -38,7 +35,7 @@ pub struct PageContent {
     /// Logical page in the spare area.
     pub lpn: Lpn,
     /// Version programmed with it.
-    pub version: u32,
+    pub version: u8,
     /// The data cannot be trusted: disturbed beyond tolerance, now or when it was copied.
     pub corrupt: bool,
 }
@@ -82,8 +79,8 @@ pub struct NandArray {
     config: ArrayConfig,
     words_per_block: usize,
     programmed: Vec<u64>,
-    owner: Vec<u32>,
-    version: Vec<u32>,
+    tags: Vec<u32>,
+    corrupt: Vec<u64>,
     blocks: Vec<Block>,
     disturb: Vec<u8>,
     leaf_erases: Vec<u32>,
@@ -99,8 +96,8 @@ impl NandArray {
         NandArray {
             words_per_block,
             programmed: vec![0; blocks * words_per_block],
-            owner: vec![0; pages],
-            version: vec![0; pages],
+            tags: vec![0; pages],
+            corrupt: Vec::new(),
             blocks: vec![Block::default(); blocks],
             disturb: vec![0; leaves],
             leaf_erases: vec![0; leaves],
@@ -110,11 +107,11 @@ impl NandArray {
 
     /// Bytes of state per page of the device, all columns counted as if touched.
     pub fn bytes_per_page(&self) -> f64 {
-        let columns = (self.owner.len() + self.version.len() + self.leaf_erases.len()) * 4
-            + self.programmed.len() * 8
+        let columns = (self.tags.len() + self.leaf_erases.len()) * 4
+            + (self.programmed.len() + self.corrupt.len()) * 8
             + self.disturb.len()
             + self.blocks.len() * size_of::<Block>();
-        columns as f64 / self.owner.len() as f64
+        columns as f64 / self.tags.len() as f64
     }
 
     /// Marks a block bad, as the factory does.
@@ -158,10 +155,10 @@ impl NandArray {
     }
 
     /// The spare area of a page: `None` if it is blank. What a recovery scan would read.
-    pub fn spare(&self, page: PageAddress) -> Option<(Lpn, u32, u32)> {
+    pub fn spare(&self, page: PageAddress) -> Option<(Lpn, u8, u32)> {
         self.is_programmed(page).then(|| {
             let (lpn, version) = self.content(page);
-            (lpn, version & !CORRUPT, self.blocks[page.block.index()].sequence)
+            (lpn, version, self.blocks[page.block.index()].sequence)
         })
     }
 
@@ -225,15 +222,14 @@ impl NandArray {
         if block.bad { Err(Rule::BadBlock) } else { Ok(()) }
     }
 
-    /// Owner and raw version of a programmed page.
+    /// Logical page and version of a programmed page.
     #[inline]
-    fn content(&self, page: PageAddress) -> (Lpn, u32) {
+    fn content(&self, page: PageAddress) -> (Lpn, u8) {
         let block = &self.blocks[page.block.index()];
         if page.page < block.fill_pages {
             return (Lpn(block.fill_lpn + u32::from(page.page)), FILL_VERSION);
         }
-        let column = self.column(page);
-        (Lpn(self.owner[column]), self.version[column])
+        self.config.tags.unpack(self.tags[self.column(page)])
     }
 
     #[inline]
@@ -243,8 +239,8 @@ impl NandArray {
             return Err(Rule::ReadErasedPage);
         }
         let (lpn, version) = self.content(page);
-        let corrupt = version & CORRUPT != 0 || self.is_over_tolerance(page);
-        Ok(PageContent { lpn, version: version & !CORRUPT, corrupt })
+        let corrupt = self.is_over_tolerance(page) || self.was_copied_corrupt(page);
+        Ok(PageContent { lpn, version, corrupt })
     }
 
     #[inline]
@@ -256,10 +252,30 @@ impl NandArray {
     }
 
     #[inline]
+    fn was_copied_corrupt(&self, page: PageAddress) -> bool {
+        !self.corrupt.is_empty() && bits::get(&self.corrupt[self.words(page.block)], page.page as usize)
+    }
+
+    /// Notes whether the data just programmed is corrupt. The column is made when it is first needed.
+    #[inline]
+    fn note_corrupt(&mut self, page: PageAddress, corrupt: bool) {
+        if self.corrupt.is_empty() {
+            if !corrupt {
+                return;
+            }
+            self.corrupt = vec![0; self.programmed.len()];
+        }
+        let words = self.words(page.block);
+        let change = if corrupt { bits::set } else { bits::clear };
+        change(&mut self.corrupt[words], page.page as usize);
+    }
+
+    #[inline]
     fn program(&mut self, page: PageAddress, command: &FlashCommand) -> Result<(), Rule> {
         self.check_address(page)?;
         self.check_programmable(page)?;
         self.store(page, command.lpn, command.version, command.sequence);
+        self.note_corrupt(page, false);
         Ok(())
     }
 
@@ -274,8 +290,8 @@ impl NandArray {
             }
         }
         self.check_programmable(command.target)?;
-        let version = content.version | if content.corrupt { CORRUPT } else { 0 };
-        self.store(command.target, content.lpn, version, command.sequence);
+        self.store(command.target, content.lpn, content.version, command.sequence);
+        self.note_corrupt(command.target, content.corrupt);
         Ok(content)
     }
 
@@ -301,14 +317,13 @@ impl NandArray {
     }
 
     #[inline]
-    fn store(&mut self, page: PageAddress, lpn: Lpn, version: u32, sequence: u32) {
+    fn store(&mut self, page: PageAddress, lpn: Lpn, version: u8, sequence: u32) {
         if self.blocks[page.block.index()].fill_pages > 0 {
             self.write_out_fill(page.block);
         }
         let (words, column) = (self.words(page.block), self.column(page));
         bits::set(&mut self.programmed[words], page.page as usize);
-        self.owner[column] = lpn.0;
-        self.version[column] = version;
+        self.tags[column] = self.config.tags.pack(lpn, version);
         let block = &mut self.blocks[page.block.index()];
         block.next_in_order = block.next_in_order.max(page.page + 1);
         block.sequence = sequence;
@@ -319,8 +334,7 @@ impl NandArray {
         let Block { fill_lpn, fill_pages, .. } = self.blocks[block.index()];
         let start = self.column(PageAddress::new(block, 0));
         for page in 0..u32::from(fill_pages) {
-            self.owner[start + page as usize] = fill_lpn + page;
-            self.version[start + page as usize] = FILL_VERSION;
+            self.tags[start + page as usize] = self.config.tags.pack(Lpn(fill_lpn + page), FILL_VERSION);
         }
         self.blocks[block.index()].fill_pages = 0;
     }
@@ -336,16 +350,17 @@ impl NandArray {
             let page = PageAddress::new(command.target.block, page);
             self.is_programmed(page) && self.content(page).0 == command.lpn
         };
-        // Owners of erased pages are stale, so a match in the column is only a candidate; no match
+        // Tags of erased pages are stale, so a match in the column is only a candidate; no match
         // is final. The column of an initial fill is not written out yet.
         let start = self.column(PageAddress::new(command.target.block, last));
-        let owners = &self.owner[start..start + pages as usize];
+        let tags = &self.tags[start..start + pages as usize];
+        let is_wanted = |tag: &u32| self.config.tags.lpn(*tag) == command.lpn;
         let unfilled = self.blocks[command.target.block.index()].fill_pages == 0;
-        let none_newer = || unfilled && !owners[1..].contains(&command.lpn.0);
+        let none_newer = || unfilled && !tags[1..].iter().any(is_wanted);
         Ok(match command.expectation() {
             SearchExpectation::Scan => true,
             SearchExpectation::Absent => {
-                (none_newer() && owners[0] != command.lpn.0) || !(last..=command.target.page).any(holds)
+                (none_newer() && !is_wanted(&tags[0])) || !(last..=command.target.page).any(holds)
             }
             SearchExpectation::Found => holds(last) && (none_newer() || !(last + 1..=command.target.page).any(holds)),
         })

@@ -11,7 +11,7 @@ mod clock;
 mod rules;
 mod wear;
 
-pub use array::{ArrayConfig, FILL_VERSION, NandArray, Outcome, PageContent};
+pub use array::{ArrayConfig, NandArray, Outcome, PageContent};
 pub use clock::DieClock;
 pub use rules::{Rule, Violation};
 pub use wear::WearSummary;

@@ -1,8 +1,9 @@
 //! 1xx: each rule refuses by name. 3xx: disturb against PEN's worked figure.
 
-use pumice_nand::{ArrayConfig, FILL_VERSION, NandArray, Outcome, Rule};
+use pumice_nand::{ArrayConfig, NandArray, Outcome, Rule};
 use pumice_types::{
-    BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, Pb, PbTree, ProgramOrder, SearchExpectation,
+    BlockId, Cause, FILL_VERSION, FlashCommand, Geometry, Lpn, PageAddress, Pb, PbTree, ProgramOrder,
+    SearchExpectation, TagFormat,
 };
 
 fn config(order: ProgramOrder) -> ArrayConfig {
@@ -17,6 +18,7 @@ fn config(order: ProgramOrder) -> ArrayConfig {
             page_bytes: 16_384,
             spare_bytes: 1_280,
         },
+        tags: TagFormat::new(4_000),
         tree: PbTree::new(576, 6).expect("legal"),
         program_order: order,
         disturb_tolerance: 1,

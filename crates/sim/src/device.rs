@@ -6,7 +6,8 @@ use pumice_ftl::{Ftl, InitialFill, MergePolicy, Nftl, NftlConfig, UIndex};
 use pumice_nand::{ArrayConfig, NandArray, Outcome};
 use pumice_types::partial_block::MAX_SPLITS;
 use pumice_types::{
-    BlockId, Cause, FlashCommand, FlashOp, FlashTiming, Geometry, Lpn, PbTree, PlaneId, ProgramOrder, Time, timing,
+    BlockId, Cause, FlashCommand, FlashOp, FlashTiming, Geometry, Lpn, PbTree, PlaneId, ProgramOrder, TagFormat, Time,
+    timing,
 };
 use pumice_workload::Stream;
 
@@ -216,8 +217,10 @@ pub fn build(spec: &Spec, scale: f64) -> Result<(Geometry, FlashTiming, Ftl, Dev
         "in-order" => ProgramOrder::InOrder,
         _ => ProgramOrder::Any,
     };
+    let user_pages = geometry.planes() * logical_blocks_per_plane(spec) * u32::from(geometry.pages_per_block);
     let mut array = NandArray::new(ArrayConfig {
         geometry,
+        tags: TagFormat::new(user_pages),
         tree,
         program_order,
         disturb_tolerance: spec.partial_erase.disturb_tolerance,

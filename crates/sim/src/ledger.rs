@@ -1,19 +1,20 @@
 //! What the host stored, and the check that the device returns it.
 //!
-//! Every host write of a logical page gets the next version number of that page. The version is
+//! Every host write of a logical page gets the next version of that page ([`TagFormat`]). The version is
 //! programmed into the spare area, and a read must return the version that was newest when the read
 //! was submitted. This is truth about the host, so neither FTL nor array can see it.
 
 use pumice_ftl::InitialBlock;
-use pumice_nand::{FILL_VERSION, PageContent};
-use pumice_types::{FlashCommand, FlashOp, Lpn, bits};
+use pumice_nand::PageContent;
+use pumice_types::{FlashCommand, FlashOp, Lpn, TagFormat, bits};
 
 use crate::error::SimError;
 
 /// Versions stored by the host, and the outcome of every check.
 pub struct Ledger {
-    /// Host writes of each logical page.
-    writes: Vec<u32>,
+    /// Version of each logical page; 0 if the host never wrote it.
+    versions: Vec<u8>,
+    tags: TagFormat,
     /// Pages that the initial fill stored in each logical block, from its first page.
     filled: Vec<u16>,
     pages_per_block: u32,
@@ -31,7 +32,8 @@ impl Ledger {
     /// A ledger over `user_pages` pages in blocks of `pages_per_block`, nothing stored.
     pub fn new(user_pages: u32, pages_per_block: u16) -> Ledger {
         Ledger {
-            writes: vec![0; user_pages as usize],
+            versions: vec![0; user_pages as usize],
+            tags: TagFormat::new(user_pages),
             filled: vec![0; (user_pages / u32::from(pages_per_block)) as usize],
             pages_per_block: u32::from(pages_per_block),
             corrupt: Vec::new(),
@@ -43,7 +45,7 @@ impl Ledger {
 
     /// Bytes of this ledger.
     pub fn state_bytes(&self) -> u64 {
-        (self.writes.len() * 4 + self.filled.len() * 2) as u64
+        (self.versions.len() + self.filled.len() * 2) as u64
     }
 
     /// Notes a block of the initial fill.
@@ -53,29 +55,29 @@ impl Ledger {
 
     /// The version that a host write of `lpn` stores.
     #[inline]
-    pub fn next_version(&mut self, lpn: Lpn) -> u32 {
-        let writes = &mut self.writes[lpn.index()];
-        *writes += 1;
-        FILL_VERSION + *writes
+    pub fn next_version(&mut self, lpn: Lpn) -> u8 {
+        let version = &mut self.versions[lpn.index()];
+        *version = self.tags.next(*version);
+        *version
     }
 
-    /// The version that a read of `lpn` must return: [`FILL_VERSION`] if only the fill stored it.
+    /// The version that a read of `lpn` must return.
     #[inline]
-    pub fn version(&self, lpn: Lpn) -> u32 {
-        FILL_VERSION + self.writes[lpn.index()]
+    pub fn version(&self, lpn: Lpn) -> u8 {
+        self.versions[lpn.index()]
     }
 
     /// Whether the page was ever stored.
     #[inline]
     pub fn is_stored(&self, lpn: Lpn) -> bool {
         let (block, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
-        self.writes[lpn.index()] > 0 || offset < u32::from(self.filled[block as usize])
+        self.versions[lpn.index()] > 0 || offset < u32::from(self.filled[block as usize])
     }
 
     /// Distinct logical blocks that the host wrote to.
     pub fn logical_blocks_written(&self) -> u64 {
-        let blocks = self.writes.chunks(self.pages_per_block as usize);
-        blocks.filter(|block| block.iter().any(|&writes| writes > 0)).count() as u64
+        let blocks = self.versions.chunks(self.pages_per_block as usize);
+        blocks.filter(|block| block.iter().any(|&version| version > 0)).count() as u64
     }
 
     /// Checks what a page read or a copy returned against the belief in its command.
@@ -98,7 +100,7 @@ impl Ledger {
     /// Notes that `lpn` returned corrupt data.
     pub fn note_corrupt(&mut self, lpn: Lpn) {
         if self.corrupt.is_empty() {
-            self.corrupt = vec![0; bits::words_for(self.writes.len())];
+            self.corrupt = vec![0; bits::words_for(self.versions.len())];
         }
         if !bits::get(&self.corrupt, lpn.index()) {
             bits::set(&mut self.corrupt, lpn.index());

@@ -51,12 +51,13 @@ pub struct FlashCommand {
     pub source: PageAddress,
     /// Logical page that the data belongs to.
     pub lpn: Lpn,
-    /// Version of the data: the one programmed, or the one a host read must return.
-    pub version: u32,
     /// Sequence number of the block programmed (its allocation order).
     pub sequence: u32,
-    /// Pages searched, PB index, or search expectation packed with it; see the accessors.
+    /// Pages searched or PB index; see the accessors.
     operand: u16,
+    /// Version of the data: the one programmed, or the one a host read must return. For a spare
+    /// search, what it is expected to meet.
+    pub version: u8,
     /// What to do.
     pub op: FlashOp,
     /// For whom.
@@ -73,13 +74,13 @@ impl FlashCommand {
 
     /// Page read that must return `lpn` in `version`.
     #[inline]
-    pub fn read(cause: Cause, target: PageAddress, lpn: Lpn, version: u32) -> FlashCommand {
+    pub fn read(cause: Cause, target: PageAddress, lpn: Lpn, version: u8) -> FlashCommand {
         FlashCommand { lpn, version, ..FlashCommand::new(FlashOp::Read, cause, target) }
     }
 
     /// Page program.
     #[inline]
-    pub fn program(cause: Cause, target: PageAddress, lpn: Lpn, version: u32, sequence: u32) -> FlashCommand {
+    pub fn program(cause: Cause, target: PageAddress, lpn: Lpn, version: u8, sequence: u32) -> FlashCommand {
         FlashCommand { lpn, version, sequence, ..FlashCommand::new(FlashOp::Program, cause, target) }
     }
 
@@ -99,7 +100,7 @@ impl FlashCommand {
         expect: SearchExpectation,
     ) -> FlashCommand {
         let command = FlashCommand::new(FlashOp::SpareSearch, cause, newest);
-        FlashCommand { lpn, operand: pages, version: expect as u32, ..command }
+        FlashCommand { lpn, operand: pages, version: expect as u8, ..command }
     }
 
     /// Block erase.

@@ -12,6 +12,7 @@ pub mod disturb;
 pub mod geometry;
 pub mod partial_block;
 pub mod request;
+pub mod tag;
 pub mod time;
 pub mod timing;
 
@@ -20,5 +21,6 @@ pub use command::{Cause, FlashCommand, FlashOp, SearchExpectation};
 pub use geometry::{Geometry, ProgramOrder};
 pub use partial_block::{Pb, PbTree};
 pub use request::{HostRequest, RequestKind};
+pub use tag::{FILL_VERSION, TagFormat};
 pub use time::Time;
 pub use timing::FlashTiming;

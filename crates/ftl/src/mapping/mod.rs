@@ -86,7 +86,7 @@ impl Ftl {
     /// # Errors
     /// [`FtlError`] if garbage collection cannot make room.
     #[inline]
-    pub fn write(&mut self, lpn: Lpn, version: u32, plan: &mut Plan) -> Result<(), FtlError> {
+    pub fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         match self {
             Ftl::Nftl(ftl) => ftl.write(lpn, version, plan),
         }
@@ -95,7 +95,7 @@ impl Ftl {
     /// Appends the commands that read `lpn`, which must return `version`. `false` if the page was
     /// never written and the controller answers alone.
     #[inline]
-    pub fn read(&mut self, lpn: Lpn, version: u32, plan: &mut Plan) -> bool {
+    pub fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
         match self {
             Ftl::Nftl(ftl) => ftl.read(lpn, version, plan),
         }

@@ -227,7 +227,7 @@ impl Nftl {
     }
 
     /// See [`super::Ftl::write`].
-    pub fn write(&mut self, lpn: Lpn, version: u32, plan: &mut Plan) -> Result<(), FtlError> {
+    pub fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         let (logical, offset) = self.split(lpn);
         if self.logical[logical].d == NONE {
             self.give_d_block(logical, plan)?;
@@ -245,7 +245,7 @@ impl Nftl {
     }
 
     /// See [`super::Ftl::read`].
-    pub fn read(&mut self, lpn: Lpn, version: u32, plan: &mut Plan) -> bool {
+    pub fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
         let (logical, _) = self.split(lpn);
         let Some(page) = self.locate(lpn) else { return false };
         let slot = self.logical[logical].u_slot;
@@ -331,7 +331,7 @@ impl Nftl {
         self.config.program_order == ProgramOrder::Any || bits::count_range(programmed, offset, self.pages) == 0
     }
 
-    fn program_d(&mut self, logical: usize, offset: usize, version: u32, plan: &mut Plan) {
+    fn program_d(&mut self, logical: usize, offset: usize, version: u8, plan: &mut Plan) {
         let leaf = self.leaves_of(logical).start + self.config.tree.leaf_of_page(offset);
         // In an NFTL every superseded page lies in a restored leaf, so M-Merge leaves no leaf
         // above tolerance that could be programmed; see the planner's `protect_more`.
@@ -401,7 +401,7 @@ impl Nftl {
         self.victims[plane].set(within, u32::from(invalid), u64::from(sequence));
     }
 
-    fn append_to_u(&mut self, logical: usize, offset: usize, version: u32, plan: &mut Plan) {
+    fn append_to_u(&mut self, logical: usize, offset: usize, version: u8, plan: &mut Plan) {
         let slot = self.logical[logical].u_slot;
         let (index, words) = (slot as usize, self.words_of(logical));
         let column = index * self.pages;

@@ -5,7 +5,9 @@ use pumice_ftl::Plan;
 use pumice_ftl::merge::m_merge::{Choice, LeafState, MMergePlanner, MMergeSettings, MergeCosts, PairState, ULeafState};
 use pumice_ftl::merge::run::{NOT_IN_U, Pair, full_merge, m_merge};
 use pumice_nand::{ArrayConfig, NandArray};
-use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PbTree, ProgramOrder, Time, bits};
+use pumice_types::{
+    BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PbTree, ProgramOrder, TagFormat, Time, bits,
+};
 
 const D: BlockId = BlockId(0);
 const U: BlockId = BlockId(1);
@@ -24,6 +26,7 @@ fn array(tree: PbTree) -> NandArray {
             page_bytes: 4096,
             spare_bytes: 64,
         },
+        tags: TagFormat::new(PAGES as u32),
         tree,
         program_order: ProgramOrder::Any,
         disturb_tolerance: 1,
@@ -46,7 +49,7 @@ fn build(splits: u8, written: Vec<bool>, updates: Vec<usize>) -> Case {
     let mut array = array(tree);
     let mut d_valid = vec![0u64; bits::words_for(PAGES)];
     let mut in_u = vec![NOT_IN_U; PAGES];
-    let mut program = |block, page: usize, lpn: usize, version| {
+    let mut program = |block, page: usize, lpn: usize, version: u8| {
         let target = PageAddress::new(block, page as u16);
         array.execute(&FlashCommand::program(Cause::Host, target, Lpn(lpn as u32), version, 1)).expect("legal");
     };
@@ -56,7 +59,7 @@ fn build(splits: u8, written: Vec<bool>, updates: Vec<usize>) -> Case {
     }
     let updates: Vec<usize> = updates.into_iter().filter(|&offset| written[offset]).collect();
     for (page, &offset) in updates.iter().enumerate() {
-        program(U, page, offset, 2 + page as u32);
+        program(U, page, offset, 2 + page as u8);
         bits::clear(&mut d_valid, offset);
         in_u[offset] = page as u16;
     }
@@ -78,10 +81,10 @@ impl Case {
     }
 
     /// Version that each offset must read after any merge.
-    fn versions(&self) -> Vec<Option<u32>> {
+    fn versions(&self) -> Vec<Option<u8>> {
         let version = |offset: usize| match self.in_u[offset] {
             NOT_IN_U => self.written[offset].then_some(1),
-            page => Some(2 + u32::from(page)),
+            page => Some(2 + page as u8),
         };
         (0..PAGES).map(version).collect()
     }
@@ -104,7 +107,7 @@ impl Case {
 }
 
 /// Versions that block `block` holds, in place.
-fn content(array: &NandArray, block: BlockId) -> Vec<Option<u32>> {
+fn content(array: &NandArray, block: BlockId) -> Vec<Option<u8>> {
     let read = |offset: usize| {
         let page = array.peek(PageAddress::new(block, offset as u16)).ok()?;
         assert_eq!(page.lpn, Lpn(offset as u32));
