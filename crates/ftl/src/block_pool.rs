@@ -8,6 +8,9 @@ use pumice_types::{BlockId, Geometry, PlaneId};
 /// Free blocks by plane.
 pub struct BlockPool {
     free: Vec<VecDeque<BlockId>>,
+    /// Indices of each plane's bad blocks, ascending.
+    bad: Vec<Vec<u32>>,
+    geometry: Geometry,
     next_sequence: u32,
 }
 
@@ -17,10 +20,28 @@ impl BlockPool {
         let mut free: Vec<VecDeque<BlockId>> = (0..geometry.planes())
             .map(|plane| (0..geometry.blocks_per_plane).map(|i| geometry.block(PlaneId(plane), i)).collect())
             .collect();
+        let mut bad_of: Vec<Vec<u32>> = vec![Vec::new(); geometry.planes() as usize];
         for block in bad {
-            free[geometry.plane_of(*block).index()].retain(|b| b != block);
+            let plane = geometry.plane_of(*block).index();
+            free[plane].retain(|b| b != block);
+            bad_of[plane].push(geometry.index_in_plane(*block));
         }
-        BlockPool { free, next_sequence: 0 }
+        bad_of.iter_mut().for_each(|indices| indices.sort_unstable());
+        BlockPool { free, bad: bad_of, geometry: *geometry, next_sequence: 0 }
+    }
+
+    /// The `nth` good block of a plane, by address.
+    pub fn good_block(&self, plane: PlaneId, nth: u32) -> BlockId {
+        let bad = &self.bad[plane.index()];
+        let index = bad.iter().fold(nth, |index, &bad| if bad <= index { index + 1 } else { index });
+        self.geometry.block(plane, index)
+    }
+
+    /// How many good blocks of its plane stand before this one.
+    pub fn good_index(&self, block: BlockId) -> u32 {
+        let index = self.geometry.index_in_plane(block);
+        let bad = &self.bad[self.geometry.plane_of(block).index()];
+        index - bad.iter().filter(|&&bad| bad < index).count() as u32
     }
 
     /// Free blocks of a plane.

@@ -1,16 +1,7 @@
 //! What garbage collection did, as counts.
 
-/// How a merge was carried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MergeKind {
-    /// All valid pages copied into a free block, both blocks erased.
-    Full,
-    /// PEN's merge: restored partial blocks of the D-block, U-block erased.
-    MMerge,
-}
-
-/// Bins of the victim-fill histogram: written share of the U-block, in tenths; a full one is in
-/// the last bin.
+/// Bins of the victim-fill histogram, in tenths of the block, a full one in the last bin: written
+/// pages of the U-block for NFTL, valid pages of the victim for a page-level FTL.
 pub const VICTIM_FILL_BINS: usize = 11;
 
 /// Counts of one kind of merge.
@@ -31,21 +22,25 @@ pub struct GcCounters {
     pub full: MergeCount,
     /// M-Merges.
     pub m_merge: MergeCount,
+    /// Blocks reclaimed by a page-level FTL.
+    pub reclaimed: MergeCount,
+    /// Times that a plane ran low on free blocks (page-level FTL).
+    pub trigger_free_blocks: u64,
     /// Merges because the pair's U-block was full.
     pub trigger_full: u64,
     /// Merges because an unpaired D-block needed a U-block.
     pub trigger_unpaired: u64,
     /// Pages copied, each page that was read and programmed again counted once.
     pub copied_pages: u64,
-    /// Written share of merged U-blocks.
+    /// Histogram of victims.
     pub victim_fill: [u64; VICTIM_FILL_BINS],
     /// Most U-blocks in use at one time.
     pub u_blocks_max: u64,
 }
 
 impl GcCounters {
-    /// Counts a victim U-block with `written` of `pages` pages.
-    pub fn note_victim(&mut self, written: usize, pages: usize) {
-        self.victim_fill[written * (VICTIM_FILL_BINS - 1) / pages] += 1;
+    /// Counts a victim with `filled` of `pages` pages.
+    pub fn note_victim(&mut self, filled: usize, pages: usize) {
+        self.victim_fill[filled * (VICTIM_FILL_BINS - 1) / pages] += 1;
     }
 }

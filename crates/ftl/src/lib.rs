@@ -1,4 +1,4 @@
-//! The controller's belief: mapping, block pool, merge planning.
+//! The controller's belief: mapping, block pool, merge planning, reclaiming.
 //!
 //! Nothing here can see the array. An FTL turns one host page access into flash commands in a
 //! reused [`Plan`]; whoever executes the plan (timed or not) finds out whether the belief was true.
@@ -9,9 +9,12 @@ mod counters;
 mod mapping;
 pub mod merge;
 mod plan;
+mod reclaim;
 mod victim;
 
-pub use counters::{GcCounters, MergeKind, VICTIM_FILL_BINS};
+pub use counters::{GcCounters, MergeCount, VICTIM_FILL_BINS};
 pub use mapping::nftl::{Nftl, NftlConfig, UIndex};
+pub use mapping::page::{OPEN_BLOCKS, PageConfig, PageFtl};
 pub use mapping::{Ftl, FtlError, InitialBlock, InitialFill, MergePolicy};
 pub use plan::Plan;
+pub use reclaim::VictimPolicy;

@@ -59,6 +59,8 @@ pub enum Outcome {
 struct Block {
     /// First logical page of an initial fill whose columns are not written out yet.
     fill_lpn: u32,
+    /// Logical pages from one of its pages to the next.
+    fill_stride: u32,
     /// Pages of that fill; 0 once the columns speak for themselves.
     fill_pages: u16,
     /// One past the highest page programmed since the last block erase.
@@ -119,12 +121,13 @@ impl NandArray {
         self.blocks[block.index()].bad = true;
     }
 
-    /// Fills pages `0..pages` of an erased block with consecutive logical pages from `first`, in
-    /// version [`FILL_VERSION`]; costs nothing per page. Part of building the initial state.
-    pub fn fill_block(&mut self, block: BlockId, first: Lpn, pages: u16, sequence: u32) {
+    /// Fills pages `0..pages` of an erased block with the logical pages `first`, `first + stride`, …
+    /// in version [`FILL_VERSION`]; costs nothing per page. Part of building the initial state.
+    pub fn fill_block(&mut self, block: BlockId, [first, stride]: [u32; 2], pages: u16, sequence: u32) {
         let truth = &mut self.blocks[block.index()];
         assert!(truth.next_in_order == 0 && !truth.bad, "the initial fill takes good, erased blocks");
-        truth.fill_lpn = first.0;
+        truth.fill_lpn = first;
+        truth.fill_stride = stride;
         truth.fill_pages = pages;
         truth.next_in_order = pages;
         truth.sequence = sequence;
@@ -227,7 +230,7 @@ impl NandArray {
     fn content(&self, page: PageAddress) -> (Lpn, u8) {
         let block = &self.blocks[page.block.index()];
         if page.page < block.fill_pages {
-            return (Lpn(block.fill_lpn + u32::from(page.page)), FILL_VERSION);
+            return (Lpn(block.fill_lpn + u32::from(page.page) * block.fill_stride), FILL_VERSION);
         }
         self.config.tags.unpack(self.tags[self.column(page)])
     }
@@ -331,10 +334,10 @@ impl NandArray {
 
     /// Writes the initial fill into the columns, so that single pages can change.
     fn write_out_fill(&mut self, block: BlockId) {
-        let Block { fill_lpn, fill_pages, .. } = self.blocks[block.index()];
+        let Block { fill_lpn, fill_stride, fill_pages, .. } = self.blocks[block.index()];
         let start = self.column(PageAddress::new(block, 0));
         for page in 0..u32::from(fill_pages) {
-            self.tags[start + page as usize] = self.config.tags.pack(Lpn(fill_lpn + page), FILL_VERSION);
+            self.tags[start + page as usize] = self.config.tags.pack(Lpn(fill_lpn + page * fill_stride), FILL_VERSION);
         }
         self.blocks[block.index()].fill_pages = 0;
     }

@@ -134,7 +134,7 @@ fn t107_a_refused_command_changes_nothing() {
 #[test]
 fn t110_the_initial_fill_reads_back_and_survives_partial_change() {
     let mut array = array();
-    array.fill_block(BlockId(2), Lpn(1_000), 500, 3);
+    array.fill_block(BlockId(2), [1_000, 1], 500, 3);
     assert_eq!(array.spare(at(2, 499)), Some((Lpn(1_499), FILL_VERSION, 3)));
     assert_eq!(array.spare(at(2, 500)), None);
     done(&mut array, program(2, 500, 77));
@@ -162,7 +162,7 @@ fn t111_a_search_tells_where_the_newest_copy_is() {
 #[test]
 fn t320_disturb_beyond_tolerance_reads_corrupt_and_a_copy_stays_corrupt() {
     let mut array = array();
-    array.fill_block(BlockId(0), Lpn(0), 576, 1);
+    array.fill_block(BlockId(0), [0, 1], 576, 1);
     let corrupt = |array: &mut NandArray, block, page| match done(array, read(block, page)) {
         Outcome::Page(content) => content.corrupt,
         other => panic!("a read returns a page, not {other:?}"),

@@ -2,7 +2,10 @@
 //! state, its FTL, and the execution of a command with every check and count.
 
 use pumice_ftl::merge::m_merge::{MMergeSettings, MergeCosts};
-use pumice_ftl::{Ftl, InitialFill, MergePolicy, Nftl, NftlConfig, UIndex};
+use pumice_ftl::{
+    Ftl, InitialBlock, InitialFill, MergePolicy, Nftl, NftlConfig, OPEN_BLOCKS, PageConfig, PageFtl, UIndex,
+    VictimPolicy,
+};
 use pumice_nand::{ArrayConfig, NandArray, Outcome};
 use pumice_types::partial_block::MAX_SPLITS;
 use pumice_types::{
@@ -18,9 +21,15 @@ use crate::spec::{Spec, SpecError};
 /// Scale below which twins are known to drift.
 pub const FAITHFUL_SCALE_MIN: f64 = 1.0 / 16.0;
 
+/// Whole units in a share of `units`. The allowance takes up what decimal shares lose in binary:
+/// 0.29 of 100 is 29.
+fn whole_share(units: u64, share: f64) -> u32 {
+    (units as f64 * share + 1e-6) as u32
+}
+
 /// Logical blocks that the host may address in each plane.
 pub fn logical_blocks_per_plane(spec: &Spec) -> u32 {
-    (f64::from(spec.geometry.blocks_per_plane) * (1.0 - spec.ftl.over_provisioning)) as u32
+    whole_share(u64::from(spec.geometry.blocks_per_plane), 1.0 - spec.ftl.over_provisioning)
 }
 
 /// The spec's geometry, shrunk by `scale`: dies, then chips, then channels are halved.
@@ -85,7 +94,7 @@ pub fn flash_timing(spec: &Spec, tree: PbTree) -> FlashTiming {
     }
 }
 
-/// Flash commands executed since the last reset, by kind.
+/// Flash commands emitted since the last reset, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Page reads for the host.
@@ -94,8 +103,10 @@ pub struct Tally {
     pub host_programs: u64,
     /// Pages copied by garbage collection: a read and a program each.
     pub copies: u64,
-    /// Spare searches for the host and for garbage collection.
-    pub searches: u64,
+    /// Spare searches for the host.
+    pub host_searches: u64,
+    /// Spare searches for garbage collection.
+    pub gc_searches: u64,
     /// Spare areas read in searches for the host.
     pub host_spare_pages: u64,
     /// Spare areas read in searches for garbage collection.
@@ -112,14 +123,20 @@ impl Tally {
         self.partial_erases.iter().sum()
     }
 
+    /// Spare searches.
+    pub fn searches(&self) -> u64 {
+        self.host_searches + self.gc_searches
+    }
+
     /// Flash commands: page reads, programs and erases; a spare search counts once.
     pub fn flash_commands(&self) -> u64 {
         let erases = self.block_erases + self.partial_erases_total();
-        self.host_reads + self.host_programs + self.copies * 2 + self.searches + erases
+        self.host_reads + self.host_programs + self.copies * 2 + self.searches() + erases
     }
 
+    /// Counts a command.
     #[inline]
-    fn note(&mut self, command: &FlashCommand) {
+    pub fn note(&mut self, command: &FlashCommand) {
         match command.op {
             FlashOp::Read => self.host_reads += 1,
             FlashOp::Program => self.host_programs += 1,
@@ -128,34 +145,32 @@ impl Tally {
             FlashOp::PartialErase => self.partial_erases[command.pb().level() as usize] += 1,
             FlashOp::SpareSearch => {
                 let pages = u64::from(command.searched_pages());
-                self.searches += 1;
-                match command.cause {
-                    Cause::Host => self.host_spare_pages += pages,
-                    Cause::Gc => self.gc_spare_pages += pages,
-                }
+                let (searches, spare_pages) = match command.cause {
+                    Cause::Host => (&mut self.host_searches, &mut self.host_spare_pages),
+                    Cause::Gc => (&mut self.gc_searches, &mut self.gc_spare_pages),
+                };
+                *searches += 1;
+                *spare_pages += pages;
             }
         }
     }
 }
 
-/// Physical truth with its checks and counts: what a command is executed on.
+/// Physical truth with its checks: what a command is executed on.
 pub struct Device {
     /// The array.
     pub array: NandArray,
     /// The host's truth.
     pub ledger: Ledger,
-    /// Commands executed.
-    pub tally: Tally,
 }
 
 impl Device {
-    /// Executes one command: rules, tags, counts.
+    /// Executes one command: rules and tags.
     ///
     /// # Errors
     /// A broken flash rule, or a page that is not what the FTL believes.
     #[inline]
     pub fn execute(&mut self, command: &FlashCommand) -> Result<(), SimError> {
-        self.tally.note(command);
         match self.array.execute(command)? {
             Outcome::Done | Outcome::Searched { as_expected: true } => Ok(()),
             Outcome::Page(content) => self.ledger.check(command, content),
@@ -166,12 +181,6 @@ impl Device {
                 command.lpn.0
             ))),
         }
-    }
-
-    /// Starts counting anew.
-    pub fn reset_counts(&mut self) {
-        self.tally = Tally::default();
-        self.array.reset_wear();
     }
 
     /// Reads every stored page back without commands; counts corrupt and lost ones.
@@ -213,42 +222,109 @@ pub fn build(spec: &Spec, scale: f64) -> Result<(Geometry, FlashTiming, Ftl, Dev
     let geometry = scaled_geometry(spec, scale)?;
     let tree = tree(spec)?;
     let timing = flash_timing(spec, tree);
-    let program_order = match spec.geometry.program_order.as_str() {
-        "in-order" => ProgramOrder::InOrder,
-        _ => ProgramOrder::Any,
-    };
-    let user_pages = geometry.planes() * logical_blocks_per_plane(spec) * u32::from(geometry.pages_per_block);
+    let user_pages = user_pages(spec, &geometry);
     let mut array = NandArray::new(ArrayConfig {
         geometry,
         tags: TagFormat::new(user_pages),
         tree,
-        program_order,
+        program_order: program_order(spec),
         disturb_tolerance: spec.partial_erase.disturb_tolerance,
         copyback: timing.copyback,
     });
     let bad = bad_blocks(spec, &geometry);
     bad.iter().for_each(|&block| array.mark_bad(block));
 
-    let config = NftlConfig {
-        geometry,
-        tree,
-        program_order,
-        logical_blocks_per_plane: logical_blocks_per_plane(spec),
-        gc_free_blocks: (f64::from(geometry.blocks_per_plane) * spec.ftl.gc_free_threshold) as u32,
-        u_index: if spec.ftl.u_index == "ram" { UIndex::Ram } else { UIndex::Spare },
-        merge: merge_policy(spec, &timing),
+    let mut ledger = Ledger::new(user_pages, geometry.pages_per_block);
+    let fill_array = |filled: &InitialBlock| {
+        array.fill_block(filled.block, [filled.first.0, filled.stride], filled.pages, filled.sequence);
     };
-    let mut nftl = Nftl::new(config, &bad);
-    let mut ledger = Ledger::new(nftl.user_pages(), geometry.pages_per_block);
+    let ftl = match spec.ftl.kind.as_str() {
+        "page" => page_ftl(spec, &geometry, &bad, (fill_array, &mut ledger))?,
+        _ => nftl(spec, (&geometry, &timing, tree), &bad, (fill_array, &mut ledger))?,
+    };
+    Ok((geometry, timing, ftl, Device { array, ledger }))
+}
+
+fn nftl(
+    spec: &Spec,
+    (geometry, timing, tree): (&Geometry, &FlashTiming, PbTree),
+    bad: &[BlockId],
+    (mut fill_array, ledger): (impl FnMut(&InitialBlock), &mut Ledger),
+) -> Result<Ftl, SimError> {
+    let config = NftlConfig {
+        geometry: *geometry,
+        tree,
+        program_order: program_order(spec),
+        logical_blocks_per_plane: logical_blocks_per_plane(spec),
+        gc_free_blocks: gc_start_blocks(spec),
+        u_index: if spec.ftl.u_index == "ram" { UIndex::Ram } else { UIndex::Spare },
+        merge: merge_policy(spec, timing),
+    };
+    let mut ftl = Nftl::new(config, bad);
     let fill = match spec.initial.fill_unit.as_str() {
         "page" => InitialFill::Pages(spec.initial.fill),
         _ => InitialFill::Blocks(spec.initial.fill),
     };
-    nftl.fill(fill, |filled| {
-        array.fill_block(filled.block, filled.first, filled.pages, filled.sequence);
-        ledger.note_fill(&filled);
+    ftl.fill(fill, |filled| {
+        fill_array(&filled);
+        ledger.note_fill(filled.first, u32::from(filled.pages));
     })?;
-    Ok((geometry, timing, Ftl::Nftl(Box::new(nftl)), Device { array, ledger, tally: Tally::default() }))
+    Ok(Ftl::Nftl(Box::new(ftl)))
+}
+
+fn page_ftl(
+    spec: &Spec,
+    geometry: &Geometry,
+    bad: &[BlockId],
+    (mut fill_array, ledger): (impl FnMut(&InitialBlock), &mut Ledger),
+) -> Result<Ftl, SimError> {
+    let policy = match spec.ftl.gc_policy.as_str() {
+        "cost-benefit" => VictimPolicy::CostBenefit,
+        "d-choices" => VictimPolicy::DChoices(spec.ftl.d_choices),
+        "fifo" => VictimPolicy::Fifo,
+        "random" => VictimPolicy::Random,
+        _ => VictimPolicy::Greedy,
+    };
+    let stop = spec.ftl.gc_stop_threshold.unwrap_or(spec.ftl.gc_free_threshold);
+    let config = PageConfig {
+        geometry: *geometry,
+        user_pages: user_pages(spec, geometry),
+        order: (0..geometry.planes()).map(|turn| geometry.plane_in_order(&spec.ftl.allocation_order, turn)).collect(),
+        policy,
+        gc_start_blocks: gc_start_blocks(spec),
+        gc_stop_blocks: whole_share(u64::from(geometry.blocks_per_plane), stop).max(gc_start_blocks(spec)),
+        seed: Stream::new(spec.seed, "gc-victims").bits(),
+    };
+    let mut ftl = PageFtl::new(config, bad);
+    let filled = ftl.fill(spec.initial.fill, |filled| fill_array(&filled))?;
+    ledger.note_fill(Lpn(0), filled);
+    Ok(Ftl::Page(Box::new(ftl)))
+}
+
+fn program_order(spec: &Spec) -> ProgramOrder {
+    match spec.geometry.program_order.as_str() {
+        "in-order" => ProgramOrder::InOrder,
+        _ => ProgramOrder::Any,
+    }
+}
+
+/// Free blocks a plane at or under which garbage collection starts; one is always kept to copy into.
+fn gc_start_blocks(spec: &Spec) -> u32 {
+    whole_share(u64::from(spec.geometry.blocks_per_plane), spec.ftl.gc_free_threshold).max(1)
+}
+
+/// Blocks of each plane that a page-level FTL cannot fill with valid data: those it keeps free, the
+/// open ones and the bad ones.
+pub fn page_ftl_reserve(spec: &Spec) -> u32 {
+    gc_start_blocks(spec) + OPEN_BLOCKS + spec.geometry.bad_blocks_per_plane
+}
+
+/// Logical pages that the host may address: whole blocks for a block-level FTL.
+pub fn user_pages(spec: &Spec, geometry: &Geometry) -> u32 {
+    match spec.ftl.kind.as_str() {
+        "page" => whole_share(geometry.pages(), 1.0 - spec.ftl.over_provisioning),
+        _ => geometry.planes() * logical_blocks_per_plane(spec) * u32::from(geometry.pages_per_block),
+    }
 }
 
 fn merge_policy(spec: &Spec, timing: &FlashTiming) -> MergePolicy {

@@ -3,7 +3,7 @@
 use pumice_ftl::{Ftl, Plan};
 use pumice_types::{HostRequest, Lpn, RequestKind, Time};
 
-use crate::device::Device;
+use crate::device::{Device, Tally};
 use crate::error::SimError;
 use crate::metrics::Metrics;
 use crate::scheduler::{PageDone, Scheduler};
@@ -29,7 +29,11 @@ pub struct Host {
     pub device: Device,
     /// Measurements.
     pub metrics: Metrics,
-    /// Host bytes written since the last reset, for the byte write amplification.
+    /// Commands emitted while measuring. They are counted when they are decided, as the FTL's own
+    /// counters are, so that both agree wherever measuring starts.
+    pub tally: Tally,
+    /// Flash commands of the warm-up and of ageing.
+    uncounted_commands: u64,
     page_bytes: u64,
     plan: Plan,
     slots: Vec<Slot>,
@@ -43,6 +47,8 @@ impl Host {
             ftl,
             device,
             metrics: Metrics::new(),
+            tally: Tally::default(),
+            uncounted_commands: 0,
             page_bytes: u64::from(page_bytes),
             plan: Plan::with_capacity(PLAN_COMMANDS),
             slots: Vec::new(),
@@ -74,6 +80,7 @@ impl Host {
                 }
             }
         }
+        self.plan.commands.iter().for_each(|command| self.tally.note(command));
         Ok(())
     }
 
@@ -81,14 +88,16 @@ impl Host {
     ///
     /// # Errors
     /// A broken rule or belief.
-    pub fn run_untimed(&mut self, request: &HostRequest) -> Result<(), SimError> {
+    pub fn run_untimed(&mut self, request: &HostRequest, measured: bool) -> Result<(), SimError> {
         for lpn in self.pages(request) {
             self.translate(request.kind, Lpn(lpn))?;
             for command in &self.plan.commands {
                 self.device.execute(command)?;
             }
         }
-        self.metrics.record(request.kind, request.bytes, Time::ZERO, None);
+        if measured {
+            self.metrics.record(request.kind, request.bytes, Time::ZERO, None);
+        }
         Ok(())
     }
 
@@ -151,10 +160,17 @@ impl Host {
         }
     }
 
+    /// Flash commands of the whole run, warm-up and ageing included.
+    pub fn flash_commands_total(&self) -> u64 {
+        self.uncounted_commands + self.tally.flash_commands()
+    }
+
     /// Starts measuring at `now`: everything counted so far is warm-up.
     pub fn restart_measuring(&mut self, now: Time) {
         self.metrics.restart(now);
-        self.device.reset_counts();
+        self.uncounted_commands += self.tally.flash_commands();
+        self.tally = Tally::default();
+        self.device.array.reset_wear();
         self.ftl.reset_counters();
     }
 }

@@ -4,7 +4,6 @@
 //! programmed into the spare area, and a read must return the version that was newest when the read
 //! was submitted. This is truth about the host, so neither FTL nor array can see it.
 
-use pumice_ftl::InitialBlock;
 use pumice_nand::PageContent;
 use pumice_types::{FlashCommand, FlashOp, Lpn, TagFormat, bits};
 
@@ -15,7 +14,8 @@ pub struct Ledger {
     /// Version of each logical page; 0 if the host never wrote it.
     versions: Vec<u8>,
     tags: TagFormat,
-    /// Pages that the initial fill stored in each logical block, from its first page.
+    /// Pages that the initial fill stored in each logical block (of as many pages as a physical
+    /// one), from its first page.
     filled: Vec<u16>,
     pages_per_block: u32,
     /// Logical pages that returned corrupt data, one bit each; empty until the first.
@@ -34,7 +34,7 @@ impl Ledger {
         Ledger {
             versions: vec![0; user_pages as usize],
             tags: TagFormat::new(user_pages),
-            filled: vec![0; (user_pages / u32::from(pages_per_block)) as usize],
+            filled: vec![0; user_pages.div_ceil(u32::from(pages_per_block)) as usize],
             pages_per_block: u32::from(pages_per_block),
             corrupt: Vec::new(),
             pages_checked: 0,
@@ -48,9 +48,14 @@ impl Ledger {
         (self.versions.len() + self.filled.len() * 2) as u64
     }
 
-    /// Notes a block of the initial fill.
-    pub fn note_fill(&mut self, block: &InitialBlock) {
-        self.filled[(block.first.0 / self.pages_per_block) as usize] = block.pages;
+    /// Notes that the initial fill stored `pages` logical pages from `first`, the first page of a
+    /// logical block.
+    pub fn note_fill(&mut self, first: Lpn, pages: u32) {
+        let block = (first.0 / self.pages_per_block) as usize;
+        let blocks = pages.div_ceil(self.pages_per_block) as usize;
+        for (nth, filled) in self.filled[block..block + blocks].iter_mut().enumerate() {
+            *filled = (pages - nth as u32 * self.pages_per_block).min(self.pages_per_block) as u16;
+        }
     }
 
     /// The version that a host write of `lpn` stores.

@@ -127,6 +127,12 @@ fn partial_erase_times(input: &PairInput, tree: PbTree) -> Result<Vec<Time>, Spe
                 times.len()
             )));
         }
+        Some(times) if times[0] != input.block_erase_us => {
+            return Err(SpecError(format!(
+                "t_us[0] = {} differs from block_erase_us = {}; level 0 is the block erase",
+                times[0], input.block_erase_us
+            )));
+        }
         Some(times) => times.to_vec(),
         None => (0..levels)
             .map(|level| timing::partial_erase_us(tree.pages_per_block() >> level, input.block_erase_us))

@@ -1,6 +1,6 @@
 //! The result document.
 
-use pumice_ftl::GcCounters;
+use pumice_ftl::{GcCounters, MergeCount};
 use pumice_types::Time;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -26,7 +26,7 @@ pub fn digest(spec: &Spec) -> String {
 
 /// Builds the document of a finished run. Its `run` section lacks what only a wall clock knows.
 pub fn document(run: &Finished) -> Value {
-    let (host, tally) = (run.host, &run.host.device.tally);
+    let (host, tally) = (run.host, &run.host.tally);
     let metrics = &host.metrics;
     let written_bytes = tally.host_programs.saturating_add(tally.copies) as f64 * f64::from(run.geometry.page_bytes);
     let timed = run.spec.run.timed;
@@ -129,7 +129,7 @@ fn flash(tally: &Tally) -> Value {
             "spare": tally.host_spare_pages + tally.gc_spare_pages,
             "map": Value::Null, "rmw": Value::Null,
         },
-        "spare_searches": tally.searches,
+        "spare_searches": tally.searches(),
         "programs": { "host": tally.host_programs, "gc": tally.copies, "map": Value::Null },
         "erases": { "block": tally.block_erases, "partial": tally.partial_erases_total(), "sub_block": Value::Null },
         "suspensions": Value::Null,
@@ -138,38 +138,47 @@ fn flash(tally: &Tally) -> Value {
 }
 
 fn gc(run: &Finished) -> Value {
-    let GcCounters { full, m_merge, trigger_full, trigger_unpaired, copied_pages, victim_fill, u_blocks_max } =
-        run.host.ftl.counters();
-    let (tally, timing) = (&run.host.device.tally, &run.timing);
+    let counters = run.host.ftl.counters();
+    let (tally, timing) = (&run.host.tally, &run.timing);
     let searches = timing.t_r + timing.spare_transfer;
-    let partial: Time = tally.partial_erases.iter().zip(&timing.partial_erase).map(|(&n, &t)| t * n).sum();
-    let m_merges = run.spec.ftl.merge == "m-merge";
+    let GcCounters { trigger_full, trigger_unpaired, trigger_free_blocks, .. } = counters;
+    // A count is null where the FTL or the kind of merge does not apply.
+    let nftl = run.spec.ftl.kind == "nftl";
+    let count = |applies: bool, value: u64| if applies { json!(value) } else { Value::Null };
+    let erases = |applies: bool, merges: &MergeCount| match applies {
+        true => json!({ "block": merges.block_erases, "partial": merges.partial_erases }),
+        false => Value::Null,
+    };
+    let m_merge = run.spec.ftl.merge == "m-merge";
     json!({
-        "invocations": trigger_full + trigger_unpaired,
+        "invocations": trigger_full + trigger_unpaired + trigger_free_blocks,
+        "reclaimed_blocks": count(!nftl, counters.reclaimed.block_erases),
         "merges": {
-            "full": full.merges, "partial": Value::Null, "switch": Value::Null,
-            "m_merge": if m_merges { json!(m_merge.merges) } else { Value::Null },
+            "full": count(nftl, counters.full.merges), "partial": Value::Null, "switch": Value::Null,
+            "m_merge": count(m_merge, counters.m_merge.merges),
         },
-        "erases_by_merge": {
-            "full": { "block": full.block_erases, "partial": full.partial_erases },
-            "m_merge": if m_merges {
-                json!({ "block": m_merge.block_erases, "partial": m_merge.partial_erases })
-            } else {
-                Value::Null
-            },
+        "erases_by_merge": { "full": erases(nftl, &counters.full), "m_merge": erases(m_merge, &counters.m_merge) },
+        "triggers": {
+            "full": count(nftl, *trigger_full), "unpaired": count(nftl, *trigger_unpaired),
+            "intra": Value::Null, "inter": Value::Null, "free_blocks": count(!nftl, *trigger_free_blocks),
         },
-        "triggers": { "full": trigger_full, "unpaired": trigger_unpaired,
-            "intra": Value::Null, "inter": Value::Null, "free_blocks": Value::Null },
-        "copied_pages": copied_pages,
+        "copied_pages": counters.copied_pages,
         "time_us": {
-            "map": (searches * tally.gc_spare_pages).as_us(),
+            "map": (searches * tally.gc_spare_pages + timing.command_overhead * tally.gc_searches).as_us(),
             "copy": (timing.copy() * tally.copies).as_us(),
-            "erase": (timing.t_bers * tally.block_erases + partial).as_us(),
+            "erase": erase_time(run).as_us(),
         },
-        "victim_fill": victim_fill,
-        "u_blocks_max": u_blocks_max,
+        "victim_fill": counters.victim_fill,
+        "u_blocks_max": count(nftl, counters.u_blocks_max),
         "map": { "ram_bytes": run.host.ftl.map_ram_bytes(), "hits": Value::Null, "misses": Value::Null },
     })
+}
+
+/// Die time of all erases.
+fn erase_time(run: &Finished) -> Time {
+    let (tally, timing) = (&run.host.tally, &run.timing);
+    let partial: Time = tally.partial_erases.iter().zip(&timing.partial_erase).map(|(&n, &t)| t * n).sum();
+    timing.t_bers * tally.block_erases + partial
 }
 
 fn breakdown(metrics: &Metrics) -> Value {
@@ -183,7 +192,7 @@ fn breakdown(metrics: &Metrics) -> Value {
         "transfer": mean(parts.transfer),
         "program": mean(parts.program),
         "queue": mean(parts.waited(Phase::Host)),
-        "rmw_read": 0.0,
+        "rmw_read": Value::Null,
         "gc_spare_read": mean(parts.waited(Phase::GcSpareRead)),
         "gc_read": mean(parts.waited(Phase::GcRead)),
         "gc_write": mean(parts.waited(Phase::GcWrite)),
@@ -192,14 +201,13 @@ fn breakdown(metrics: &Metrics) -> Value {
 }
 
 fn wear(run: &Finished) -> Value {
-    let (wear, tally, timing) = (run.host.device.array.wear(), &run.host.device.tally, &run.timing);
-    let partial: Time = tally.partial_erases.iter().zip(&timing.partial_erase).map(|(&n, &t)| t * n).sum();
+    let (wear, tally) = (run.host.device.array.wear(), &run.host.tally);
     let erases = tally.block_erases + tally.partial_erases_total();
     json!({
         "aep": wear.aep,
         "vep": wear.vep,
         "max_erases_per_page": wear.max_erases_per_page,
-        "mean_erase_latency_us": ratio((timing.t_bers * tally.block_erases + partial).as_us(), erases as f64),
+        "mean_erase_latency_us": ratio(erase_time(run).as_us(), erases as f64),
         "loops": Value::Null, "mispredictions": Value::Null, "retired_blocks": Value::Null,
         "m_rber": Value::Null, "pec_at_requirement": Value::Null,
     })

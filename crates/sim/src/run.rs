@@ -1,7 +1,7 @@
 //! The run loop: workload → host → scheduler → array, open loop, closed loop or without a clock.
 
-use pumice_types::{FlashTiming, Geometry, HostRequest, Time};
-use pumice_workload::Workload;
+use pumice_types::{FlashTiming, Geometry, HostRequest, RequestKind, Time};
+use pumice_workload::{Stream, Workload};
 use serde_json::Value;
 
 use crate::device;
@@ -10,7 +10,7 @@ use crate::host::Host;
 use crate::metrics::Progress;
 use crate::result;
 use crate::scheduler::Scheduler;
-use crate::spec::Spec;
+use crate::spec::{Spec, SpecError};
 use crate::workload;
 
 /// Requests between two progress reports.
@@ -25,7 +25,7 @@ pub struct Outcome {
     pub document: Value,
     /// Requests of the whole run, warm-up included.
     pub requests: u64,
-    /// Flash commands since the warm-up.
+    /// Flash commands of the whole run, warm-up and ageing included.
     pub flash_commands: u64,
     /// What an integrity run found wrong.
     pub integrity_error: Option<String>,
@@ -74,10 +74,18 @@ pub fn run(spec: &Spec, scale: f64, progress: &mut dyn FnMut(&Progress) -> bool)
     let host = Host::new(ftl, device, geometry.page_bytes);
     let busy_before = scheduler.busy_times();
     let mut run = Run { spec, host, scheduler, workload, submitted: 0, busy_before, progress };
+    run.age()?;
     match (spec.run.timed, spec.host.mode.as_str()) {
         (false, _) => run.untimed()?,
         (true, "closed-loop") => run.closed_loop()?,
         (true, _) => run.open_loop()?,
+    }
+    let warmup = spec.run.warmup_requests;
+    if warmup > 0 && run.submitted <= warmup {
+        let submitted = run.submitted;
+        let text =
+            format!("run.warmup_requests = {warmup} leaves nothing to measure: the run has {submitted} requests");
+        return Err(SpecError(text).into());
     }
     if spec.run.check == "integrity" {
         run.host.device.read_back(&run.host.ftl);
@@ -86,6 +94,29 @@ pub fn run(spec: &Spec, scale: f64, progress: &mut dyn FnMut(&Progress) -> bool)
 }
 
 impl Run<'_> {
+    /// Brings the device into a used state: random one-page writes, without a clock, not counted.
+    fn age(&mut self) -> Result<(), SimError> {
+        let initial = &self.spec.initial;
+        if initial.age_writes == 0.0 {
+            return Ok(());
+        }
+        let user_pages = f64::from(self.host.ftl.user_pages());
+        let page_bytes = self.spec.geometry.page_bytes;
+        let footprint = ((user_pages * self.spec.workload.footprint) as u64).max(1);
+        let mut random = Stream::new(self.spec.seed, "ageing");
+        for n in 0..(user_pages * initial.age_writes) as u64 {
+            let offset_bytes = random.below(footprint) * u64::from(page_bytes);
+            let write = HostRequest { arrival: Time::ZERO, offset_bytes, bytes: page_bytes, kind: RequestKind::Write };
+            self.host.run_untimed(&write, false)?;
+            let report = Progress { requests: 0, share: Some(0.0), simulated: Time::ZERO };
+            if n.is_multiple_of(PROGRESS_EVERY) && !(self.progress)(&report) {
+                return Err(SimError::Interrupted);
+            }
+        }
+        self.host.restart_measuring(Time::ZERO);
+        Ok(())
+    }
+
     /// The next request, `None` at the end of the workload or of `run.max_requests`.
     fn next_request(&mut self) -> Result<Option<HostRequest>, SimError> {
         if self.spec.run.max_requests.is_some_and(|max| self.submitted >= max) {
@@ -121,8 +152,8 @@ impl Run<'_> {
 
     fn untimed(&mut self) -> Result<(), SimError> {
         while let Some(request) = self.next_request()? {
-            self.before(Time::ZERO)?;
-            self.host.run_untimed(&request)?;
+            let measured = self.before(Time::ZERO)?;
+            self.host.run_untimed(&request, measured)?;
         }
         Ok(())
     }
@@ -206,13 +237,9 @@ impl Run<'_> {
         Outcome {
             document: result::document(&finished),
             requests: self.submitted,
-            flash_commands: host.device.tally.flash_commands(),
-            integrity_error: broken.then(|| {
-                format!(
-                    "integrity: {} corrupt and {} lost pages in the read-back",
-                    ledger.corrupt_pages, ledger.lost_pages
-                )
-            }),
+            flash_commands: host.flash_commands_total(),
+            integrity_error: broken
+                .then(|| format!("integrity: {} corrupt and {} lost pages", ledger.corrupt_pages, ledger.lost_pages)),
         }
     }
 }

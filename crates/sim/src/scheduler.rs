@@ -257,6 +257,8 @@ impl Scheduler {
                 Some(command) if segment.shape == Shape::Die && segment.commands > 0 => {
                     charge(&mut spent, &self.timing, command, now - die.cursor);
                 }
+                // Executed to its end, whose event is due at this very instant: all is in `spent`.
+                _ if segment.shape == Shape::Die => {}
                 _ => segment.charge(&mut spent, now - die.started),
             }
         }

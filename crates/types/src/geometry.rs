@@ -91,9 +91,23 @@ impl Geometry {
     /// The plane that comes `nth` when planes are visited channel first, then chip, die and plane
     /// (CWDP): neighbours in this order share as little as possible. A bijection of `0..planes()`.
     pub fn striped_plane(&self, nth: u32) -> PlaneId {
-        let (channel, rest) = (nth % self.channels, nth / self.channels);
-        let (chip, rest) = (rest % self.chips_per_channel, rest / self.chips_per_channel);
-        let (die, plane) = (rest % self.dies_per_chip, rest / self.dies_per_chip);
+        self.plane_in_order("CWDP", nth)
+    }
+
+    /// The plane that comes `nth` when channels (C), chips (W, for way), dies (D) and planes (P) are
+    /// counted up in this order, the first letter fastest. A bijection of `0..planes()` for every
+    /// permutation of the four letters.
+    pub fn plane_in_order(&self, order: &str, nth: u32) -> PlaneId {
+        let (mut rest, mut channel, mut chip, mut die, mut plane) = (nth, 0, 0, 0, 0);
+        for letter in order.bytes() {
+            let (index, count) = match letter {
+                b'C' => (&mut channel, self.channels),
+                b'W' => (&mut chip, self.chips_per_channel),
+                b'D' => (&mut die, self.dies_per_chip),
+                _ => (&mut plane, self.planes_per_die),
+            };
+            (*index, rest) = (rest % count, rest / count);
+        }
         let die = (channel * self.chips_per_channel + chip) * self.dies_per_chip + die;
         PlaneId(die * self.planes_per_die + plane)
     }
@@ -133,11 +147,14 @@ mod tests {
     #[test]
     fn t003_striping_visits_every_plane_once_and_every_channel_first() {
         let g = geometry();
-        let mut planes: Vec<_> = (0..g.planes()).map(|n| g.striped_plane(n)).collect();
-        let first: Vec<_> = planes[..3].iter().map(|&p| g.channel_of(g.die_of(p)).0).collect();
+        let first: Vec<_> = (0..3).map(|n| g.channel_of(g.die_of(g.striped_plane(n))).0).collect();
         assert_eq!(first, [0, 1, 2]);
-        planes.sort();
-        planes.dedup();
-        assert_eq!(planes.len(), g.planes() as usize);
+        for order in ["CWDP", "PDWC", "DPCW"] {
+            let mut planes: Vec<_> = (0..g.planes()).map(|n| g.plane_in_order(order, n)).collect();
+            planes.sort();
+            planes.dedup();
+            assert_eq!(planes.len(), g.planes() as usize, "{order}");
+        }
+        assert_eq!(g.plane_in_order("PDWC", 1), PlaneId(1), "planes of one die first");
     }
 }

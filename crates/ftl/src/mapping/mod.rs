@@ -1,6 +1,7 @@
 //! The translation layers, one file each, behind one enum.
 
 pub mod nftl;
+pub mod page;
 
 use std::fmt;
 
@@ -10,6 +11,7 @@ use crate::counters::GcCounters;
 use crate::merge::m_merge::{MMergeSettings, MergeCosts};
 use crate::plan::Plan;
 use nftl::Nftl;
+use page::PageFtl;
 
 /// How pairs are merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,13 +36,16 @@ pub enum InitialFill {
     Pages(f64),
 }
 
-/// A block that the initial fill programs: pages `0..pages` hold logical pages from `first`.
+/// A block that the initial fill programs: page p of `0..pages` holds logical page
+/// `first + p · stride`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InitialBlock {
     /// Physical block.
     pub block: BlockId,
     /// Logical page of page 0.
     pub first: Lpn,
+    /// Logical pages from one page to the next.
+    pub stride: u32,
     /// Pages programmed.
     pub pages: u16,
     /// Sequence number of the block.
@@ -71,6 +76,8 @@ impl std::error::Error for FtlError {}
 pub enum Ftl {
     /// Block-level mapping with D-blocks and U-blocks.
     Nftl(Box<Nftl>),
+    /// Page-level mapping.
+    Page(Box<PageFtl>),
 }
 
 impl Ftl {
@@ -78,6 +85,7 @@ impl Ftl {
     pub fn user_pages(&self) -> u32 {
         match self {
             Ftl::Nftl(ftl) => ftl.user_pages(),
+            Ftl::Page(ftl) => ftl.user_pages(),
         }
     }
 
@@ -89,6 +97,7 @@ impl Ftl {
     pub fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         match self {
             Ftl::Nftl(ftl) => ftl.write(lpn, version, plan),
+            Ftl::Page(ftl) => ftl.write(lpn, version, plan),
         }
     }
 
@@ -98,6 +107,7 @@ impl Ftl {
     pub fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
         match self {
             Ftl::Nftl(ftl) => ftl.read(lpn, version, plan),
+            Ftl::Page(ftl) => ftl.read(lpn, version, plan),
         }
     }
 
@@ -105,6 +115,7 @@ impl Ftl {
     pub fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
         match self {
             Ftl::Nftl(ftl) => ftl.locate(lpn),
+            Ftl::Page(ftl) => ftl.locate(lpn),
         }
     }
 
@@ -112,6 +123,7 @@ impl Ftl {
     pub fn counters(&self) -> &GcCounters {
         match self {
             Ftl::Nftl(ftl) => ftl.counters(),
+            Ftl::Page(ftl) => ftl.counters(),
         }
     }
 
@@ -119,6 +131,7 @@ impl Ftl {
     pub fn reset_counters(&mut self) {
         match self {
             Ftl::Nftl(ftl) => ftl.reset_counters(),
+            Ftl::Page(ftl) => ftl.reset_counters(),
         }
     }
 
@@ -126,6 +139,7 @@ impl Ftl {
     pub fn map_ram_bytes(&self) -> u64 {
         match self {
             Ftl::Nftl(ftl) => ftl.map_ram_bytes(),
+            Ftl::Page(ftl) => ftl.map_ram_bytes(),
         }
     }
 
@@ -133,6 +147,7 @@ impl Ftl {
     pub fn state_bytes(&self) -> u64 {
         match self {
             Ftl::Nftl(ftl) => ftl.state_bytes(),
+            Ftl::Page(ftl) => ftl.state_bytes(),
         }
     }
 }

@@ -220,7 +220,7 @@ impl Nftl {
                 let words = self.words_of(logical);
                 bits::set_range(&mut self.d_programmed[words.clone()], 0, pages as usize);
                 bits::set_range(&mut self.d_valid[words], 0, pages as usize);
-                programmed(InitialBlock { block, first: self.first_lpn(logical), pages, sequence });
+                programmed(InitialBlock { block, first: self.first_lpn(logical), stride: 1, pages, sequence });
             }
         }
         Ok(())
@@ -232,13 +232,12 @@ impl Nftl {
         if self.logical[logical].d == NONE {
             self.give_d_block(logical, plan)?;
         }
-        if !self.fits_d(logical, offset) && !self.has_room_in_u(logical) {
-            self.make_room_in_u(logical, plan)?;
-        }
-        // A merge may have blanked the page of an in-order D-block, so D is asked again.
         if self.fits_d(logical, offset) {
             self.program_d(logical, offset, version, plan);
         } else {
+            if !self.has_room_in_u(logical) {
+                self.make_room_in_u(logical, plan)?;
+            }
             self.append_to_u(logical, offset, version, plan);
         }
         Ok(())

@@ -54,6 +54,11 @@ const fn key(
 const PEN1: &str = "PEN, FAST'18, Table 1";
 const CHOSEN: &str = "chosen";
 
+const ORDERS: &[&str] = &[
+    "CWDP", "CWPD", "CDWP", "CDPW", "CPWD", "CPDW", "WCDP", "WCPD", "WDCP", "WDPC", "WPCD", "WPDC", "DCWP", "DCPW",
+    "DWCP", "DWPC", "DPCW", "DPWC", "PCWD", "PCDW", "PWCD", "PWDC", "PDCW", "PDWC",
+];
+
 /// The table.
 #[rustfmt::skip]
 pub const KEYS: &[Key] = &[
@@ -81,15 +86,19 @@ pub const KEYS: &[Key] = &[
 
     key("partial_erase.unit", Kind::Choice(&["none", "partial-block"]), "", "\"partial-block\"", ["PEN, FAST'18, section 4", "What the chip can erase besides a whole block. partial-block: the halves, quarters, ... of a block."]),
     key("partial_erase.max_splits", Kind::Int(0, 12), "", "6", [PEN1, "L: how often a block is halved. 2^L must divide the pages of a block."]),
-    key("partial_erase.t_us", Kind::Floats(0.0, 1e9), "us", "", ["PEN, FAST'18, Table 1, by partial-block pages", "Partial-erase times, level 0 (the block) first, L + 1 entries. Absent: Table 1, linear in log2(pages) between its entries; level 0 is tBERS."]),
+    key("partial_erase.t_us", Kind::Floats(0.0, 1e9), "us", "", ["PEN, FAST'18, Table 1, by partial-block pages", "Partial-erase times, level 0 (the block, so tBERS) first, L + 1 entries. Absent: Table 1, linear in log2(pages) between its entries; level 0 is tBERS."]),
     key("partial_erase.disturb_tolerance", Kind::Int(0, 255), "", "1", [PEN1, "Disturbs that a leaf survives. Beyond it, its pages read corrupt."]),
     key("partial_erase.disturb_aware", Kind::Bool, "", "true", ["PEN, FAST'18, section 5.2.2", "Merges restore leaves before they are disturbed beyond tolerance."]),
     key("partial_erase.wear_limit_w", Kind::Int(0, COUNT), "", "16", [PEN1, "W: M-Merges that a D-block may take between two full merges."]),
 
-    key("ftl.kind", Kind::Choice(&["nftl"]), "", "\"nftl\"", [CHOSEN, "Translation layer. nftl: block-level mapping with one U-block a D-block."]),
+    key("ftl.kind", Kind::Choice(&["nftl", "page"]), "", "\"nftl\"", [CHOSEN, "Translation layer. nftl: block-level mapping with one U-block a D-block. page: one map entry a page."]),
     key("ftl.merge", Kind::Choice(&["block-erase", "m-merge"]), "", "\"block-erase\"", ["PEN, FAST'18, section 5.2", "block-erase: always the full merge. m-merge: restore partial blocks where that is cheaper and allowed; needs partial_erase.unit = \"partial-block\"."]),
     key("ftl.over_provisioning", Kind::Float(0.0, 0.99), "spare / raw", "0.0909090909090909", ["PEN, FAST'18, Table 1: 10 % read as spare / user", "Share of the raw capacity that the host cannot address. User capacity is rounded down to whole logical blocks a plane."]),
-    key("ftl.gc_free_threshold", Kind::Float(0.0, 1.0), "share of a plane's blocks", "0.08", [PEN1, "At or under this many free blocks, a write that needs a U-block merges a victim first."]),
+    key("ftl.gc_free_threshold", Kind::Float(0.0, 1.0), "share of a plane's blocks", "0.08", [PEN1, "At or under this many free blocks a plane collects garbage: nftl merges a victim before it takes a U-block, page reclaims before it opens a block."]),
+    key("ftl.gc_stop_threshold", Kind::Float(0.0, 1.0), "share of a plane's blocks", "", ["the start threshold", "page: a plane that reclaims goes on until it has more free blocks than this."]),
+    key("ftl.gc_policy", Kind::Choice(&["greedy", "cost-benefit", "d-choices", "fifo", "random"]), "", "\"greedy\"", [CHOSEN, "page: which block is reclaimed. greedy: fewest valid pages. cost-benefit: largest age (1 - u) / 2u. d-choices: fewest valid pages of d_choices random blocks. fifo: closed first. random: any."]),
+    key("ftl.d_choices", Kind::Int(1, 1024), "blocks", "8", [CHOSEN, "Random blocks that gc_policy = \"d-choices\" looks at."]),
+    key("ftl.allocation_order", Kind::Choice(ORDERS), "", "\"CWDP\"", [CHOSEN, "page: order in which writes visit channels (C), chips (W), dies (D) and planes (P), first letter fastest."]),
     key("ftl.gc_mode", Kind::Choice(&["blocking"]), "", "\"blocking\"", ["PEN, FAST'18, section 2.2.2", "blocking: a merge holds its die, and the write that triggered it waits for it."]),
     key("ftl.u_index", Kind::Choice(&["spare", "ram"]), "", "\"spare\"", ["PEN, FAST'18, section 2.2.1", "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost."]),
 
@@ -105,7 +114,7 @@ pub const KEYS: &[Key] = &[
     key("workload.requests", Kind::Int(1, i64::MAX), "requests", "1000000", [CHOSEN, "Length of a generated workload (uniform, sequential)."]),
     key("workload.request_bytes", Kind::Int(512, 1 << 30), "bytes", "16384", [CHOSEN, "Size of a generated request (uniform, sequential)."]),
     key("workload.read_fraction", Kind::Float(0.0, 1.0), "share of requests", "0.0", [CHOSEN, "Reads among generated requests (uniform, sequential)."]),
-    key("workload.footprint", Kind::Float(0.0, 1.0), "share of user capacity", "1.0", [CHOSEN, "Addresses that a generated workload touches (uniform, sequential)."]),
+    key("workload.footprint", Kind::Float(1e-9, 1.0), "share of user capacity", "1.0", [CHOSEN, "Addresses that a generated workload touches (uniform, sequential)."]),
     key("workload.arrival", Kind::Choice(&["poisson", "fixed"]), "", "\"poisson\"", [CHOSEN, "Arrivals of a generated workload (open loop)."]),
     key("workload.mean_interarrival_us", Kind::Float(0.001, 1e12), "us", "1000.0", [CHOSEN, "Mean time between generated requests (open loop)."]),
     key("workload.mean_extent_kib", Kind::Float(4.0, 1e9), "KiB", "", ["the twin's own, see docs/WORKLOADS.md", "Mean length of a twin's write extents, for sensitivity studies."]),
@@ -113,7 +122,8 @@ pub const KEYS: &[Key] = &[
     key("workload.interarrival_cv", Kind::Float(1.0, 1000.0), "", "7.0", ["chosen: short slices of real traces show 3.4 to 7.2, a week more", "Coefficient of variation of a twin's inter-arrival times (two-phase hyper-exponential)."]),
 
     key("initial.fill", Kind::Float(0.0, 1.0), "share", "0.95", [PEN1, "What is stored before the first request."]),
-    key("initial.fill_unit", Kind::Choice(&["block", "page"]), "", "\"block\"", [CHOSEN, "block: this share of the logical blocks is full, the others are empty. page: every logical block is full up to this share of its pages."]),
+    key("initial.fill_unit", Kind::Choice(&["block", "page"]), "", "\"block\"", [CHOSEN, "block: this share of the logical blocks is full, the others are empty. page: every logical block is full up to this share of its pages. A page-level FTL is filled with this share of its logical pages, from the first one, in either case."]),
+    key("initial.age_writes", Kind::Float(0.0, 1000.0), "user capacities", "0.0", [CHOSEN, "Random one-page writes over the workload's footprint before the first request, untimed and not counted."]),
 
     key("run.max_requests", Kind::Int(1, i64::MAX), "requests", "", ["no limit", "Stop after this many requests."]),
     key("run.warmup_requests", Kind::Int(0, i64::MAX), "requests", "0", [CHOSEN, "Requests before measuring starts."]),

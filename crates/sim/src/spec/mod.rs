@@ -117,7 +117,11 @@ section!(
         kind: String,
         merge: String,
         over_provisioning: f64,
+        gc_policy: String,
+        d_choices: u32,
         gc_free_threshold: f64,
+        gc_stop_threshold: Option<f64>,
+        allocation_order: String,
         gc_mode: String,
         u_index: String,
     }
@@ -146,7 +150,7 @@ section!(
 );
 section!(
     /// `[initial]`
-    InitialSpec { fill: f64, fill_unit: String }
+    InitialSpec { fill: f64, fill_unit: String, age_writes: f64 }
 );
 section!(
     /// `[run]`

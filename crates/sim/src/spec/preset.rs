@@ -3,6 +3,7 @@
 const PRESETS: &[(&str, &str)] = &[
     ("pen-1tb", include_str!("../../../../presets/pen-1tb.toml")),
     ("pen-1tb-m-merge", include_str!("../../../../presets/pen-1tb-m-merge.toml")),
+    ("bench-64g", include_str!("../../../../presets/bench-64g.toml")),
     ("tiny", include_str!("../../../../presets/tiny.toml")),
 ];
 

@@ -60,7 +60,7 @@ fn t043_bad_values_say_what_was_found_and_what_is_allowed() {
     error(&source("[geometry]\nchannels = -1"), &["my.toml:2", "geometry.channels = -1", "from 1 to 1024"]);
     error(&source("[timing]\nt_r_us = \"fast\""), &["timing.t_r_us", "\"fast\"", "(us)"]);
     error(&with_set("ftl.merge", "mmerge"), &["mmerge", "\"block-erase\" | \"m-merge\""]);
-    error(&with_set("ftl.kind", "page"), &["page", "\"nftl\""]);
+    error(&with_set("ftl.kind", "fast"), &["fast", "\"nftl\" | \"page\""]);
     error(&source("[ftl\n"), &["my.toml:1", "not TOML"]);
     error(&source("seed = 1\nseed = 2\n"), &["my.toml:2", "not TOML"]);
     error(&source("preset = \"pen1tb\"\n"), &["my.toml:1", "pen1tb", "nearest: \"pen-1tb\""]);
@@ -71,10 +71,12 @@ fn t043_bad_values_say_what_was_found_and_what_is_allowed() {
 fn t044_impossible_geometry_is_refused_with_what_would_work() {
     error(&with_set("geometry.pages_per_block", "72"), &["2^6", "72", "largest legal value is 3"]);
     error(&with_set("geometry.blocks_per_plane", "0"), &["geometry.blocks_per_plane = 0", "from 1"]);
-    error(&with_set("geometry.blocks_per_plane", "1000000"), &["pages", "at most 4294967295"]);
+    error(&with_set("geometry.blocks_per_plane", "1000000"), &["pages", "at most 1073741824"]);
     error(&with_set("geometry.page_bytes", "1000"), &["multiple of 512"]);
     error(&with_set("geometry.bad_blocks_per_plane", "1888"), &["no good block"]);
     error(&with_set("partial_erase.t_us", "[1.0]"), &["1 entries", "= 7"]);
+    let times = "[9000.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]";
+    error(&with_set("partial_erase.t_us", times), &["t_us[0] = 9000", "t_bers_us = 10000"]);
     let mut no_chip = with_set("partial_erase.unit", "none");
     no_chip.sets.push(("ftl.merge".into(), "m-merge".into()));
     error(&no_chip, &["needs partial_erase.unit"]);

@@ -9,6 +9,9 @@ use crate::device;
 /// the merge.
 const NFTL_SPARE_BLOCKS_MIN: u32 = 2;
 
+/// Most pages of a device: beyond, the tags of pages would have too few bits for a version.
+const PAGES_MAX: u128 = 1 << 30;
+
 /// Checks a spec whose single values are all allowed.
 ///
 /// # Errors
@@ -16,7 +19,10 @@ const NFTL_SPARE_BLOCKS_MIN: u32 = 2;
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
     check_addresses(spec)?;
     check_partial_erase(spec)?;
-    check_over_provisioning(spec)?;
+    match spec.ftl.kind.as_str() {
+        "page" => check_page_ftl(spec)?,
+        _ => check_over_provisioning(spec)?,
+    }
     check_workload(spec)
 }
 
@@ -31,10 +37,10 @@ fn check_addresses(spec: &Spec) -> Result<(), SpecError> {
     }
     let factors = [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die, g.blocks_per_plane];
     let pages = factors.iter().fold(u128::from(g.pages_per_block), |n, &f| n * u128::from(f));
-    if pages > u128::from(u32::MAX) {
+    if pages > PAGES_MAX {
         return refuse(format!(
             "geometry gives {pages} pages; at most {} can be addressed: use fewer or larger pages",
-            u32::MAX
+            PAGES_MAX
         ));
     }
     if g.bad_blocks_per_plane >= g.blocks_per_plane {
@@ -72,6 +78,14 @@ fn check_partial_erase(spec: &Spec) -> Result<(), SpecError> {
             pe.max_splits + 1
         ));
     }
+    if let Some(&[block, ..]) = pe.t_us.as_deref()
+        && block != spec.timing.t_bers_us
+    {
+        let t_bers = spec.timing.t_bers_us;
+        return refuse(format!(
+            "partial_erase.t_us[0] = {block} differs from timing.t_bers_us = {t_bers}; level 0 is the block erase"
+        ));
+    }
     Ok(())
 }
 
@@ -99,6 +113,34 @@ fn check_over_provisioning(spec: &Spec) -> Result<(), SpecError> {
              {NFTL_SPARE_BLOCKS_MIN} for U-blocks and merging; the smallest value that works is {shown}",
             spec.ftl.over_provisioning,
             good.saturating_sub(logical),
+        ));
+    }
+    Ok(())
+}
+
+fn check_page_ftl(spec: &Spec) -> Result<(), SpecError> {
+    if spec.ftl.merge != "block-erase" {
+        return refuse(format!("ftl.merge = \"{}\" needs ftl.kind = \"nftl\", found \"page\"", spec.ftl.merge));
+    }
+    if spec.ftl.gc_stop_threshold.is_some_and(|stop| stop < spec.ftl.gc_free_threshold) {
+        return refuse("ftl.gc_stop_threshold is below ftl.gc_free_threshold; allowed: at least that".into());
+    }
+    let raw = spec.geometry.blocks_per_plane;
+    let reserve = device::page_ftl_reserve(spec);
+    if reserve >= raw {
+        return refuse(format!(
+            "geometry.blocks_per_plane = {raw}; a page-level FTL needs {} with these thresholds",
+            reserve + 1
+        ));
+    }
+    let smallest = f64::from(reserve) / f64::from(raw);
+    if spec.ftl.over_provisioning < smallest {
+        // Rounded up, so that the number shown works when typed.
+        let shown = (smallest * 1e6).ceil() / 1e6;
+        return refuse(format!(
+            "ftl.over_provisioning = {}: garbage collection cannot make progress, because {reserve} of {raw} blocks a plane are kept \
+             free, open or bad; the smallest value that works is {shown}",
+            spec.ftl.over_provisioning
         ));
     }
     Ok(())

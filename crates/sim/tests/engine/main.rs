@@ -1,9 +1,11 @@
 //! The whole engine, end to end: contract of every FTL (4xx), scheduling (6xx), closed forms (7xx),
-//! golden digests (9xx).
+//! golden digests and past bugs (9xx).
 
 mod closed_forms;
 mod contract;
 mod golden;
 mod merge_execution;
+mod past_bugs;
 mod scheduling;
 mod support;
+mod write_amplification;

@@ -1,0 +1,65 @@
+//! 9xx: each past bug with its story.
+
+use pumice_sim::{SimError, run};
+use serde_json::Value;
+
+use crate::support::{document, number, spec};
+
+/// A write that arrived at the very instant at which a merge's last command ended, before that
+/// event was handled, took the whole merge into its snapshot a second time: parts of its latency
+/// came out negative.
+#[test]
+fn t901_a_write_that_arrives_as_a_merge_ends_waits_for_nothing_twice() {
+    let document = document(&[
+        ("host.mode", "closed-loop"),
+        ("host.queue_depth", "16"),
+        ("workload.read_fraction", "0.0"),
+        ("workload.request_bytes", "4096"),
+        ("workload.requests", "100000"),
+        ("geometry.channels", "1"),
+        ("geometry.dies_per_chip", "16"),
+        ("geometry.spare_bytes", "0"),
+        ("timing.t_r_us", "10"),
+        ("timing.t_prog_us", "10"),
+        ("timing.t_bers_us", "10"),
+        ("timing.channel_mb_per_s", "40.96"),
+        ("partial_erase.t_us", "[10, 10, 10, 10, 10]"),
+        ("ftl.merge", "m-merge"),
+        ("ftl.u_index", "ram"),
+    ]);
+    let parts = document["write_latency_breakdown_us"].as_object().expect("a table");
+    let sum: f64 = parts.values().filter_map(Value::as_f64).sum();
+    let mean = number(&document, "host.write.latency_us.mean");
+    assert!((sum / mean - 1.0).abs() < 1e-9, "parts {sum} and mean {mean}");
+}
+
+/// Commands were counted when they ran and the FTL's decisions when they were made, so a warm-up
+/// that ended amid a merge split them.
+#[test]
+fn t902_counts_agree_wherever_the_warm_up_ends() {
+    for warmup in ["5000", "5001", "7777"] {
+        let sets =
+            [("ftl.merge", "m-merge"), ("run.warmup_requests", warmup), ("workload.mean_interarrival_us", "2000.0")];
+        let document = document(&sets);
+        assert_eq!(number(&document, "gc.copied_pages"), number(&document, "flash.programs.gc"));
+    }
+}
+
+/// A warm-up as long as the workload measured nothing, or everything.
+#[test]
+fn t903_a_warm_up_that_leaves_nothing_is_refused() {
+    for timed in ["true", "false"] {
+        let sets = [("run.warmup_requests", "20000"), ("run.timed", timed)];
+        match run(&spec(&sets), 1.0, &mut |_| true) {
+            Err(SimError::Spec(error)) => assert!(error.to_string().contains("leaves nothing to measure")),
+            _ => panic!("accepted"),
+        }
+    }
+}
+
+/// Shares of blocks lost one block to binary fractions: 0.34 of 100 left 65.
+#[test]
+fn t904_decimal_shares_give_whole_blocks() {
+    let sets = [("geometry.blocks_per_plane", "100"), ("ftl.over_provisioning", "0.34"), ("workload.requests", "1")];
+    assert_eq!(number(&document(&sets), "device.user_bytes"), 66.0 * 4.0 * 64.0 * 4096.0);
+}
