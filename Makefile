@@ -1,0 +1,56 @@
+# Builds, runs and tests pumice. Needed: the Rust toolchain, CPython 3.11 or newer, make.
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.built
+WHEELS := target/wheels
+OUT    := out/first-light
+
+# What the installed package is made of: it is rebuilt if any of these changed.
+SOURCES := Cargo.toml Cargo.lock pyproject.toml Makefile \
+    $(shell find crates presets python experiments -type f -not -path '*/__pycache__/*' -not -name '*.so')
+
+# The first interpreter that is new enough. `make PYTHON=/path/to/python3` overrides the choice.
+IS_NEW_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3.14; do \
+    if $$python -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1; then command -v $$python; break; fi; done)
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test bench clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+
+build: $(STAMP) ## build the engine and install everything into .venv (leaves .venv/bin/pumice)
+
+run: $(STAMP) ## the main job: partial erase against its baseline, as a table, figures and a report
+	$(BIN)/pumice compare --preset pen-1tb --workload twin:prn_1 --scale 0.0625 \
+	    --vary ftl.merge=block-erase,m-merge --out $(OUT)
+	$(BIN)/pumice reproduce pen --figure 6 --figure 10 --figure 11 --out $(OUT)/worked-examples
+	$(BIN)/pumice report $(OUT) $(OUT)/worked-examples --out $(OUT)/report.html
+
+test: $(STAMP) ## run every test
+	@if cargo fmt --version >/dev/null 2>&1; then cargo fmt --all --check; \
+	    else echo 'cargo fmt is not installed: the layout of the Rust code is not checked'; fi
+	cargo test --workspace
+	$(BIN)/python -m pytest
+
+bench: ## measure the engine: nanoseconds a flash command, requests a second, bytes a page
+	cargo run --release -p pumice-sim --example bench
+
+clean: ## remove everything that was built or simulated
+	rm -rf $(VENV) out target
+
+$(BIN)/maturin:
+	@command -v cargo >/dev/null || { echo 'make: cargo was not found; install the Rust toolchain from rustup.rs'; exit 1; }
+	@test -n '$(PYTHON)' || { echo 'make: no CPython 3.11 or newer with venv was found; name one: make PYTHON=/path/to/python3'; exit 1; }
+	@'$(PYTHON)' -c '$(IS_NEW_ENOUGH)' || { echo 'make: $(PYTHON) is not CPython 3.11 or newer with venv'; exit 1; }
+	'$(PYTHON)' -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.8,<2'
+
+$(STAMP): $(BIN)/maturin $(SOURCES)
+	rm -f $(WHEELS)/pumice-*.whl
+	$(BIN)/maturin build --release --interpreter $(BIN)/python --out $(WHEELS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(WHEELS)/pumice-*.whl
+	wheel=$$(echo $(WHEELS)/pumice-*.whl) && $(BIN)/python -m pip install --quiet --disable-pip-version-check "$$wheel[dev]"
+	@touch $@

@@ -1,0 +1,68 @@
+"""pumice: a simulator of 3D NAND SSDs built around the erase operation.
+
+    import pumice
+
+    spec = pumice.preset("pen-1tb").with_(ftl={"merge": "m-merge"})
+    result = pumice.run(spec, workload="twin:prn_1", scale=0.0625)
+    result.latency("write")["mean"]  # µs
+
+Names are loaded when they are first used: the command starts at once, and a worker process loads
+no more than it needs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+TYPE_CHECKING = False  # true to type checkers, which know the name; importing it would cost time
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pumice.errors import Interrupted, SimulationError, SpecError, TraceError
+    from pumice.planning import Plan, plan_m_merge
+    from pumice.result import Result
+    from pumice.simulate import run
+    from pumice.spec import Spec, preset, presets, workloads
+    from pumice.sweeps import sweep
+
+    __version__: str
+
+__all__ = [
+    "Interrupted",
+    "Plan",
+    "Result",
+    "SimulationError",
+    "Spec",
+    "SpecError",
+    "TraceError",
+    "plan_m_merge",
+    "preset",
+    "presets",
+    "run",
+    "sweep",
+    "workloads",
+]
+
+_MODULES = {
+    "pumice.errors": ("Interrupted", "SimulationError", "SpecError", "TraceError"),
+    "pumice.planning": ("Plan", "plan_m_merge"),
+    "pumice.result": ("Result",),
+    "pumice.simulate": ("run",),
+    "pumice.spec": ("Spec", "preset", "presets", "workloads"),
+    "pumice.sweeps": ("sweep",),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("pumice._engine").version()
+    if name not in _HOME:
+        raise AttributeError(f"module 'pumice' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,6 @@
+"""`python -m pumice`."""
+
+from pumice.cli import main
+
+if __name__ == "__main__":
+    main()

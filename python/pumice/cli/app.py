@@ -1,0 +1,75 @@
+"""The commands, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from pumice import __version__
+from pumice.cli import catalogue, comparing, planning, reporting, reproducing, running, sweeping, tracing
+from pumice.cli.output import emit
+from pumice.errors import nearest
+
+app = typer.Typer(
+    name="pumice",
+    help="Simulates 3D NAND SSDs built around the erase operation.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback(invoke_without_command=True)
+def pumice(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Simulates 3D NAND SSDs built around the erase operation."""
+    if version:
+        emit(__version__)
+    elif context.invoked_subcommand is None:
+        emit(context.get_help())
+
+
+app.command("run")(running.run_command)
+app.command("compare")(comparing.compare_command)
+app.command("sweep")(sweeping.sweep_command)
+app.command("plan")(planning.plan_command)
+app.command("reproduce")(reproducing.reproduce_command)
+app.command("report")(reporting.report_command)
+app.command("presets")(catalogue.presets_command)
+app.command("workloads")(catalogue.workloads_command)
+app.command("schema")(catalogue.schema_command)
+app.command("explain")(catalogue.explain_command)
+app.add_typer(tracing.app, name="trace")
+
+
+def usage_text(error: typer.TyperException, arguments: Sequence[str]) -> str:
+    """A usage error in one line: what was found, what is allowed, and the nearest known name."""
+    text = " ".join(error.format_message().split())
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return text
+    explain = f" (`{context.command_path} --help` explains)"
+    if "No such command" in text and hasattr(context.command, "commands"):
+        word = text.partition("'")[2].partition("'")[0]
+        known = list(context.command.commands)
+        return f"no such command {word!r}{nearest(word, known)}; allowed: {', '.join(known)}{explain}"
+    option = getattr(error, "option_name", None)
+    if option and "No such option" in text:
+        known = [name for param in context.command.params for name in param.opts if name.startswith("--")]
+        return f"no such option {option}{nearest(option, known)}; allowed: {', '.join(known)}{explain}"
+    found = _given(arguments, getattr(getattr(error, "param", None), "opts", []))
+    if found is not None and isinstance(error, typer.BadParameter):
+        return f"{found[0]} {found[1]!r}: {error.message[:1].lower()}{error.message[1:]}{explain}"
+    return f"{text}{explain}"
+
+
+def _given(arguments: Sequence[str], names: Sequence[str]) -> tuple[str, str] | None:
+    """The option among `names` that was given, and its value."""
+    for place, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if name in names and (equals or place + 1 < len(arguments)):
+            return name, value if equals else arguments[place + 1]
+    return None

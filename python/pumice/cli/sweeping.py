@@ -1,0 +1,39 @@
+"""`pumice sweep`: every combination in a sweep file, one Parquet row a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pumice import files
+from pumice.cli import options as opt
+from pumice.cli.output import emit, note, tell_failures, warn_all
+from pumice.runner import Settings
+from pumice.sweeps import outcome_table, read_sweep, run_study
+
+
+def sweep_command(
+    sweep: Annotated[Path, typer.Argument(metavar="SWEEP.toml", help="A spec with scale, repeat and [vary].")],
+    *,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Output directory; out/NAME if absent.")
+    ] = None,
+    workers: opt.WorkersOption = None,
+    resume: opt.ResumeOption = False,
+) -> None:
+    """Run every combination of a sweep file; one Parquet row a run."""
+    study = read_sweep(sweep)
+    directory = out if out is not None else Path("out") / sweep.stem
+    files.prepare(directory)
+    outcomes = run_study(study, Settings("sweep", workers, directory / "runs", resume))
+    warn_all([warning for o in outcomes if o.document is not None for warning in o.document.get("warnings") or []])
+    for outcome in outcomes:
+        if outcome.error is not None:
+            note(f"{outcome.job.label}: {outcome.error}")
+    path = directory / f"{sweep.stem}.parquet"
+    files.write_parquet(outcome_table(outcomes), path)
+    reused = sum(outcome.reused for outcome in outcomes)
+    emit(f"{len(outcomes)} runs ({reused} reused) written to {path}")
+    tell_failures(outcomes)

@@ -1,0 +1,71 @@
+"""Files that are there completely or not at all, even if the disk fills up or the power goes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+
+@contextlib.contextmanager
+def atomic(path: Path) -> Iterator[BinaryIO]:
+    """A file to write that takes the place of `path` when the block ends without an error.
+
+    It is written beside `path`, flushed to the medium and renamed; on any error it is removed and
+    `path` stays as it was.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o666 & ~_umask())  # mkstemp's files are private, results are not
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def prepare(directory: Path | None) -> None:
+    """Creates an output directory and tries it out, so that a long run does not end at a closed door.
+
+    Raises:
+        OSError: it cannot be created or written to.
+    """
+    if directory is not None:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes UTF-8 text to `path`, all of it or nothing."""
+    with atomic(path) as file:
+        file.write(text.encode())
+
+
+def write_parquet(rows: pa.Table, path: Path) -> None:
+    """Writes a table to `path`, all of it or nothing."""
+    with atomic(path) as file:
+        pq.write_table(rows, file)
+
+
+def write_with(path: Path, save: Callable[[BinaryIO], None]) -> None:
+    """Writes `path` by a function that takes an open binary file, all of it or nothing."""
+    with atomic(path) as file:
+        save(file)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,1 @@
+"""Published experiments, run again and set beside the published results."""

@@ -1,0 +1,102 @@
+"""An experiment's directory: its studies, its modes, its expectations."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pumice.errors import SpecError, nearest
+from pumice.reproduce.scoreboard import Expected, read_expected
+from pumice.runner import Job, Outcome
+from pumice.spec import toml_text
+from pumice.study import Study
+from pumice.sweeps import read_sweep
+
+#: Where the experiments of this package lie.
+ROOT = Path(__file__).resolve().parent.parent / "experiments"
+
+
+@dataclass(frozen=True)
+class PlannedStudy:
+    """A sweep that serves some figures."""
+
+    name: str
+    figures: list[str]
+    study: Study
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What `experiment.toml` and `expected.toml` of a directory say, in one mode."""
+
+    studies: list[PlannedStudy]
+    expected: list[Expected]
+    high_write: list[str]
+
+    def jobs(self, figures: Collection[str]) -> list[tuple[str, Job]]:
+        """Study and job of every run that the figures need, in order."""
+        needed = [planned for planned in self.studies if set(planned.figures) & set(figures)]
+        return [(planned.name, job) for planned in needed for job in planned.study.jobs()]
+
+
+def read_experiment(name: str, mode: str) -> Experiment:
+    """Reads the experiment `name`; `mode` is "quick" or "full".
+
+    Raises:
+        SpecError: a file is missing or not as described.
+    """
+    directory = ROOT / name
+    path = directory / "experiment.toml"
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        overrides = [(key, toml_text(value)) for key, value in content["modes"][mode].items()]
+        studies = [_study(directory, entry, overrides) for entry in content["studies"]]
+        return Experiment(studies, read_expected(directory / "expected.toml"), content["high_write"])
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise SpecError(f"{path}: {error}") from None
+    except KeyError as error:
+        raise SpecError(f"{path}: {error} is missing") from None
+
+
+def _study(directory: Path, entry: Mapping[str, Any], overrides: Sequence[tuple[str, str]]) -> PlannedStudy:
+    sweep = read_sweep(directory / entry["spec"])
+    study = Study(sweep.base.with_sets(list(overrides)), sweep.vary, sweep.repeat, entry["name"])
+    return PlannedStudy(entry["name"], list(entry["figures"]), study)
+
+
+class Runs:
+    """Documents of an experiment's runs by study, workload and merge."""
+
+    def __init__(self, named: Sequence[tuple[str, Outcome]]) -> None:
+        self._outcomes = {(study, _workload(o.job), str(o.job.varied["ftl.merge"])): o for study, o in named}
+
+    def workloads(self) -> list[str]:
+        """Workloads in the order of their runs."""
+        return list(dict.fromkeys(workload for _, workload, _ in self._outcomes))
+
+    def document(self, study: str, workload: str, merge: str) -> dict[str, Any] | None:
+        """The document of a run, or None if it failed or was not made."""
+        outcome = self._outcomes.get((study, workload, merge))
+        return outcome.document if outcome else None
+
+
+def _workload(job: Job) -> str:
+    return str(job.varied["workload.kind"]).removeprefix("twin:")
+
+
+def choose_figures(wanted: Sequence[str], known: Sequence[str]) -> list[str]:
+    """The figures to make: all if none is wanted; `12` stands for 12a, 12b and so on.
+
+    Raises:
+        SpecError: a figure that this experiment does not make.
+    """
+    chosen: set[str] = set()
+    for figure in wanted:
+        matching = [name for name in known if name == figure or name.rstrip("abcdefgh") == figure]
+        if not matching:
+            raise SpecError(f"figure {figure!r} is not made{nearest(figure, known)}; allowed: {', '.join(known)}")
+        chosen.update(matching)
+    return [name for name in known if name in chosen or not wanted]

@@ -1,0 +1,139 @@
+"""Published results beside simulated ones. A verdict is computed from a row's rule, never given."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pumice import files
+from pumice.errors import SpecError
+
+Verdict = Literal["reproduced", "missed", "not-run"]
+VERDICTS: tuple[Verdict, ...] = ("reproduced", "missed", "not-run")
+
+#: A printed figure such as 3.39 stands for the exact number it rounds.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A published result.
+
+    Attributes:
+        id: name of the row inside its paper.
+        figure: figure whose runs give it.
+        what: what is compared.
+        source: where it is printed.
+        kind: "exact" (equal), "number" (every value in its range) or "trend" (the rule holds).
+        value: as printed; None for a trend without numbers.
+        lo, hi: range accepted for each value, of kind "number" only.
+        rule: a trend's rule in words.
+        needs: "full" if quick runs cannot give it.
+    """
+
+    id: str
+    figure: str
+    what: str
+    source: str
+    kind: Literal["exact", "number", "trend"]
+    value: list[float] | None = None
+    lo: list[float] | None = None
+    hi: list[float] | None = None
+    rule: str | None = None
+    needs: str | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was simulated for a row.
+
+    Attributes:
+        values: the simulated values, or None if they could not be had.
+        holds: whether a trend's rule holds; None for the other kinds.
+        note: how the values came about, or why there are none.
+    """
+
+    values: list[float] | None
+    holds: bool | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Board:
+    """All rows of a reproduction, in the order of the expectations."""
+
+    paper: str
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def write(self, path: Path) -> None:
+        """Writes `scoreboard.json`, all of it or nothing."""
+        files.write_text(path, json.dumps(self.rows, indent=2, ensure_ascii=False) + "\n")
+
+    def counts(self) -> dict[Verdict, int]:
+        """Number of rows by verdict."""
+        return {verdict: sum(row["verdict"] == verdict for row in self.rows) for verdict in VERDICTS}
+
+
+def read_expected(path: Path) -> list[Expected]:
+    """Reads the published rows of an experiment.
+
+    Raises:
+        SpecError: a row lacks a field, has one too many, or its lists differ in length.
+    """
+    try:
+        rows = [Expected(id=name, **row) for name, row in tomllib.loads(path.read_text(encoding="utf-8")).items()]
+    except (OSError, tomllib.TOMLDecodeError, TypeError) as error:
+        raise SpecError(f"{path}: {error}") from None
+    for row in rows:
+        complete = {
+            "exact": row.value is not None,
+            "number": row.value is not None and row.lo is not None and row.hi is not None
+            and len(row.value) == len(row.lo) == len(row.hi),
+            "trend": row.rule is not None,
+        }  # fmt: skip
+        if not complete.get(row.kind, False):
+            raise SpecError(f"{path}: {row.id}: kind {row.kind!r} lacks its fields")
+    return rows
+
+
+def verdict(row: Expected, found: Finding | None) -> Verdict:
+    """The verdict on a row: "not-run" without values, else whether its rule holds."""
+    if found is None or found.values is None:
+        return "not-run"
+    if row.kind == "trend":
+        return "reproduced" if found.holds else "missed"
+    if row.kind == "exact":
+        return "reproduced" if found.values == row.value else "missed"
+    lo, hi = row.lo or [], row.hi or []
+    if len(found.values) != len(lo):
+        return "missed"
+    inside = all(
+        low - _ROUNDING <= value <= high + _ROUNDING for low, value, high in zip(lo, found.values, hi, strict=True)
+    )
+    return "reproduced" if inside else "missed"
+
+
+def board(paper: str, rows: Sequence[Expected], findings: Mapping[str, Finding]) -> Board:
+    """The scoreboard of the given rows."""
+    return Board(paper, [_row(paper, row, findings.get(row.id)) for row in rows])
+
+
+def _row(paper: str, row: Expected, found: Finding | None) -> dict[str, Any]:
+    missing = "needs --full" if row.needs == "full" else "its runs were not made"
+    return {
+        "id": f"{paper}.{row.id}",
+        "what": row.what,
+        "kind": row.kind,
+        "published": row.value,
+        "simulated": None if found is None else found.values,
+        "lo": row.lo,
+        "hi": row.hi,
+        "rule": row.rule,
+        "verdict": verdict(row, found),
+        "note": missing if found is None else found.note,
+        "source": row.source,
+    }

@@ -1,0 +1,151 @@
+"""Specs: which device, workload and run. The engine alone knows the keys and checks the values."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from pumice import _engine
+from pumice.errors import SpecError
+
+#: A value of a spec key: what TOML can hold inside an array or beside a key.
+Value = bool | int | float | str | list[Any] | tuple[Any, ...]
+
+
+def toml_text(value: Value) -> str:
+    """`value` as TOML text.
+
+    Raises:
+        SpecError: the type has no place in a spec.
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(int(value))
+    if isinstance(value, float):
+        return repr(float(value))
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(toml_text(item) for item in value) + "]"
+    if hasattr(value, "item"):  # numpy scalars
+        return toml_text(value.item())
+    raise SpecError(f"a spec value must be a truth value, number, text or list, not {type(value).__name__}")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A spec before the engine has resolved it: layers that override one another from left to right.
+
+    Attributes:
+        preset: preset to start from, or None.
+        text: TOML text laid over it, or None; its line numbers appear in messages under `name`.
+        name: name of `text` in messages.
+        sets: `(key, value as TOML text)` pairs laid over both, later ones winning.
+        scale: share of the study to run (1 is all of it); None leaves it at 1.
+    """
+
+    preset: str | None = None
+    text: str | None = None
+    name: str | None = None
+    sets: tuple[tuple[str, str], ...] = ()
+    scale: float | None = None
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Self:
+        """Reads a TOML spec.
+
+        Raises:
+            SpecError: the file cannot be read; its content is checked when the spec is resolved.
+        """
+        return cls(text=read_text(Path(path)), name=os.fspath(path))
+
+    def with_(self, **sections: Mapping[str, Value] | Value) -> Self:
+        """This spec with keys overridden: `with_(ftl={"merge": "m-merge"}, seed=7)`.
+
+        Keys and values are checked when the spec is resolved or run.
+        """
+        pairs: list[tuple[str, str]] = []
+        for section, content in sections.items():
+            if isinstance(content, Mapping):
+                pairs += [(f"{section}.{key}", toml_text(value)) for key, value in content.items()]
+            else:
+                pairs.append((section, toml_text(content)))
+        return self.with_sets(pairs)
+
+    def with_sets(self, pairs: list[tuple[str, str]]) -> Self:
+        """This spec with `(key, TOML text)` pairs laid over it. `preset` and `scale` are keys here too."""
+        spec = self
+        for key, text in pairs:
+            bare = text.strip().strip("\"'")
+            if key == "preset":
+                spec = replace(spec, preset=bare)
+            elif key == "scale":
+                spec = replace(spec, scale=parse_scale(bare))
+            else:
+                spec = replace(spec, sets=(*spec.sets, (key, text)))
+        return spec
+
+    def request(self) -> str:
+        """The JSON request that the engine takes."""
+        fields = {
+            "spec_text": self.text,
+            "spec_name": self.name,
+            "preset": self.preset,
+            "sets": [list(pair) for pair in self.sets],
+            "scale": self.scale,
+        }
+        return json.dumps(fields)
+
+    def resolve(self) -> dict[str, Any]:
+        """Every key with its final value, under `config`, beside `config_sha256` and `scale`.
+
+        Raises:
+            SpecError: an unknown key, a value outside its range, or values that exclude each other.
+        """
+        resolved: dict[str, Any] = json.loads(_engine.resolve(self.request()))
+        return resolved
+
+
+def preset(name: str) -> Spec:
+    """The preset `name` (see `presets()`).
+
+    Raises:
+        SpecError: there is none of that name.
+    """
+    _engine.preset_toml(name)
+    return Spec(preset=name)
+
+
+def presets() -> list[str]:
+    """Names of the presets."""
+    return list(_engine.presets())
+
+
+def workloads() -> list[dict[str, Any]]:
+    """The workloads that `workload.kind` accepts: `name`, `about` and the published facts each meets."""
+    found: list[dict[str, Any]] = json.loads(_engine.workloads())
+    return found
+
+
+def read_text(path: Path) -> str:
+    """Content of a UTF-8 file; `SpecError` in one line if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        hint = f"; the preset of that name is `--preset {path}`" if str(path) in _engine.presets() else ""
+        raise SpecError(f"{path}: {(error.strerror or 'cannot be read').lower()}{hint}") from None
+
+
+def parse_scale(text: str) -> float:
+    """A scale factor; the engine checks its range."""
+    try:
+        return float(text)
+    except ValueError:
+        raise SpecError(f"scale: {text!r} is no number; allowed: a number above 0 and at most 1") from None

@@ -1,0 +1,105 @@
+"""The package: one call a simulation, documented errors, a stub that tells the truth."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import pumice
+from pumice import _engine
+
+TINY = pumice.preset("tiny").with_(run={"max_requests": 1000})
+
+
+def test_a_run_gives_a_result(tmp_path: Path) -> None:
+    result = pumice.run(TINY, seed=3)
+    assert result.to_dict()["seed"] == 3
+    assert result.latency("write")["mean"] > 0
+    assert result.latency("trim")["mean"] is None
+    with pytest.raises(pumice.SpecError, match="nearest: write"):
+        result.latency("wriet")
+    result.to_parquet(tmp_path / "one.parquet")
+    (row,) = pq.read_table(tmp_path / "one.parquet").to_pylist()
+    assert row["host.write.latency_us.mean"] == result.latency("write")["mean"]
+
+
+def test_the_same_spec_and_seed_give_the_same_document() -> None:
+    one, two = pumice.run(TINY).to_dict(), pumice.run(TINY).to_dict()
+    assert {**one, "run": None} == {**two, "run": None}
+    assert pumice.run(TINY, seed=9).to_dict()["host"] != one["host"]
+
+
+def test_progress_is_told_and_can_stop_the_run() -> None:
+    long = pumice.preset("tiny").with_(workload={"requests": 400_000})
+    told: list[tuple[int, float | None, float]] = []
+    pumice.run(long, progress=lambda *report: told.append(report))
+    requests = [report[0] for report in told]
+    assert len(told) > 2
+    assert requests == sorted(requests)
+    assert all(share is None or 0 <= share <= 1 for _, share, _ in told)
+    with pytest.raises(pumice.Interrupted, match="stopped"):
+        pumice.run(long, progress=lambda *_: False)
+
+
+def test_an_error_in_the_progress_function_comes_out() -> None:
+    def broken(*_report: object) -> bool:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        pumice.run(pumice.preset("tiny").with_(workload={"requests": 400_000}), progress=broken)
+
+
+def test_bad_input_raises_the_command_lines_text() -> None:
+    with pytest.raises(pumice.SpecError, match="tiny"):
+        pumice.preset("tini")
+    with pytest.raises(pumice.SpecError, match=r"ftl\.merge"):
+        pumice.run(TINY.with_(ftl={"mrege": 1}))
+    with pytest.raises(pumice.TraceError, match="no_such"):
+        pumice.run(TINY, trace="no_such.csv")
+    with pytest.raises(pumice.SpecError, match="not both"):
+        pumice.run(TINY, workload="uniform", trace="x")
+    with pytest.raises(pumice.SpecError, match="set"):
+        TINY.with_(ftl={"merge": {1, 2}.union()})  # type: ignore[arg-type]
+    with pytest.raises(pumice.SpecError):
+        pumice.run(TINY, scale=2.0)
+
+
+def test_a_resolved_spec_holds_every_key() -> None:
+    resolved = TINY.with_(seed=5).resolve()
+    assert resolved["config"]["seed"] == 5
+    assert resolved["config"]["run"]["max_requests"] == 1000
+    assert len(resolved["config_sha256"]) == 64
+
+
+def test_names_are_offered_and_unknown_ones_are_not() -> None:
+    assert set(pumice.__all__) <= set(dir(pumice))
+    assert all(getattr(pumice, name).__doc__ for name in pumice.__all__)
+    assert pumice.__version__ == _engine.version()
+    with pytest.raises(AttributeError, match="no_such"):
+        pumice.no_such  # noqa: B018
+
+
+def test_every_workload_and_preset_that_is_listed_can_be_used() -> None:
+    for workload in pumice.workloads():
+        pumice.preset("pen-1tb").with_(workload={"kind": workload["name"]}).resolve()
+    for name in pumice.presets():
+        pumice.preset(name).resolve()
+
+
+def test_the_stub_names_what_the_engine_has() -> None:
+    stub = ast.parse((Path(pumice.__file__).parent / "_engine.pyi").read_text())
+    functions = {node.name: node.args for node in stub.body if isinstance(node, ast.FunctionDef)}
+    classes = {node.name for node in stub.body if isinstance(node, ast.ClassDef)}
+    offered = {name for name in dir(_engine) if not name.startswith("_")}
+    assert offered == set(functions) | classes
+    for name, arguments in functions.items():
+        signature = inspect.signature(getattr(_engine, name))
+        assert list(signature.parameters) == [argument.arg for argument in arguments.args], name
+        optional = [
+            parameter for parameter in signature.parameters.values() if parameter.default is not parameter.empty
+        ]
+        assert len(optional) == len(arguments.defaults), name

@@ -1,0 +1,210 @@
+"""The command line: what it prints, how it fails, how it is stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import Command
+from pumice import cli
+
+TINY = ("--preset", "tiny", "--set", "run.max_requests=1000")
+
+BAD_USAGE = [
+    (["rnu"], "nearest: run"),
+    (["run", "--sclae", "1"], "nearest: --scale"),
+    (["run", "--scale", "x"], "--scale 'x'"),
+    (["run", "--scale", "7"], "allowed"),
+    (["run", "--repeat", "0"], "--repeat '0'"),
+    (["run", "a.toml", "b.toml"], "unexpected extra argument"),
+    (["run", "nosuch.toml"], "nosuch.toml: no such file"),
+    (["run", "tiny"], "--preset tiny"),
+    (["run", "bad.toml"], "bad.toml:3: unknown key 'ftl.mrege'; nearest valid key: 'ftl.merge'"),
+    (["run", "broken.toml"], "broken.toml:2"),
+    (["run", "binary.toml"], "not UTF-8"),
+    (["run", "--preset", "tini"], "nearest: tiny"),
+    (["run", *TINY, "--set", "foo"], "expected key=value"),
+    (["run", *TINY, "--set", "ftl.merg=1"], "ftl.merge"),
+    (["run", *TINY, "--set", "ftl.merge=never"], "allowed"),
+    (["run", *TINY, "--workload", "twin:prn_9"], "twin:prn_"),
+    (["run", *TINY, "--workload", "uniform", "--trace", "t.csv"], "not both"),
+    (["run", *TINY, "--format", "msr"], "needs a trace"),
+    (["run", *TINY, "--trace", "nosuch.csv"], "nosuch.csv"),
+    (["run", *TINY, "--trace", "t.csv"], "t.csv:1"),
+    (["run", *TINY, "--repeat", "2", "--trace", "t.csv"], "t.csv:1"),
+    (["run", *TINY, "--repeat", "2", "--trace", "nosuch.csv"], "nosuch.csv"),
+    (["compare", *TINY], "at least two"),
+    (["compare", *TINY, "--vary", "ftl.merge"], "expected key=value"),
+    (["compare", *TINY, "--vary", "ftl.mrge=a,b"], "ftl.merge"),
+    (["compare", *TINY, "--vary", "seed=1,2", "--repeat", "2"], "seed"),
+    (["compare", *TINY, "--vary", "seed=1,2", "--vary", "seed=3,4"], "given twice"),
+    (["sweep", "nosuch.toml"], "nosuch.toml: no such file"),
+    (["plan"], "--example"),
+    (["plan", "--example", "fig7"], "fig6"),
+    (["plan", "--example", "fig6", "--d", "1v"], "no --d"),
+    (["plan", "--d", "12x", "--u", "3f"], "--d: '12x'"),
+    (["plan", "--d", "576v", "--u", "576f", "--disturb", "0,x"], "--disturb: 'x'"),
+    (["plan", "--d", "576v", "--u", "576f", "--disturb", "no.npy"], "no.npy"),
+    (["explain", "ftl.mrege"], "ftl.merge"),
+    (["presets", "tini"], "nearest: tiny"),
+    (["trace", "chekc", "t.csv"], "nearest: check"),
+    (["trace", "check", "t.csv"], "t.csv:1"),
+    (["trace", "info", "nosuch.csv"], "nosuch.csv"),
+    (["report"], "Missing argument"),
+    (["report", "nosuch.json"], "nosuch.json: no such file"),
+    (["report", "bad.toml"], "not JSON"),
+    (["report", "other.json"], "not a result document"),
+    (["report", "."], "not a result document"),
+    (["reproduce", "pne"], "nearest: pen"),
+    (["reproduce", "pen", "--figure", "99"], "allowed: 6, 10"),
+]
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text('preset = "tiny"\n[ftl]\nmrege = "x"\n')
+    (tmp_path / "broken.toml").write_text('preset = "tiny"\n[ftl\n')
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    (tmp_path / "t.csv").write_text("a,b\n")
+    (tmp_path / "other.json").write_text("{}")
+
+
+@pytest.mark.usefixtures("inputs")
+@pytest.mark.parametrize(
+    ("arguments", "text"), BAD_USAGE, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
+def test_bad_usage_is_one_line_and_status_2(
+    arguments: list[str], text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.run(arguments) == 2
+    said, complained = capsys.readouterr()
+    assert said == ""
+    assert len(complained.splitlines()) == 1, complained
+    assert complained.startswith("pumice: ")
+    assert text in complained
+
+
+def test_the_process_has_the_status(command: Command) -> None:
+    for arguments, status in ((["presets"], 0), (["rnu"], 2), (["run", "--scale", "7"], 2)):
+        assert command(*arguments).returncode == status
+
+
+def test_what_nobody_foresaw_is_one_line_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_example: object) -> None:
+        raise ZeroDivisionError("division\nby zero")
+
+    monkeypatch.setattr("pumice.cli.planning.example", broken)
+    assert cli.run(["plan", "--example", "fig6"]) == 1
+    assert capsys.readouterr().err == (
+        "pumice: internal error: ZeroDivisionError: division by zero (PUMICE_TRACEBACK=1 shows where)\n"
+    )
+
+
+def test_a_run_shows_a_table_and_writes_its_document(command: Command, tmp_path: Path) -> None:
+    done = command("run", *TINY, "--out", "out")
+    assert done.returncode == 0
+    assert "write amplification" in done.stdout
+    document = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert document["format"] == "pumice.result/1"
+    assert document["host"]["read"]["requests"] + document["host"]["write"]["requests"] == 1000
+
+
+def test_json_is_the_document_and_nothing_else(command: Command) -> None:
+    done = command("run", *TINY, "--json", "--seed", "7")
+    assert json.loads(done.stdout)["seed"] == 7
+    many = command("run", *TINY, "--json", "--seed", "7", "--repeat", "3")
+    assert [document["seed"] for document in json.loads(many.stdout)] == [7, 8, 9]
+
+
+def test_repeated_runs_show_their_spread(command: Command, tmp_path: Path) -> None:
+    done = command("run", *TINY, "--repeat", "3", "--out", "out")
+    assert done.returncode == 0
+    assert "± 95 %" in done.stdout
+    assert len(list((tmp_path / "out" / "runs").glob("*.json"))) == 3
+    assert (tmp_path / "out" / "runs.parquet").exists()
+
+
+def test_a_comparison_has_ratios_figures_and_a_report(command: Command, tmp_path: Path) -> None:
+    vary = "ftl.merge=block-erase,m-merge"
+    done = command("compare", *TINY, "--vary", vary, "--repeat", "2", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "ratio: to block-erase" in done.stdout
+    figures = {path.name for path in (tmp_path / "out" / "figures").iterdir()}
+    assert figures == {f"{name}.{kind}" for name in ("ratios", "write-latency-breakdown") for kind in ("png", "svg")}
+    assert "pages copied" in (tmp_path / "out" / "comparison.csv").read_text()
+    assert command("report", "out").returncode == 0
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_catalogues(command: Command) -> None:
+    assert "tiny" in command("presets").stdout.splitlines()
+    assert "[geometry]" in command("presets", "tiny").stdout
+    assert "twin:prn_1" in command("workloads").stdout
+    assert json.loads(command("schema").stdout)["type"] == "object"
+    assert "source" in command("explain", "ftl.merge").stdout
+    assert command().stdout.count("reproduce") == 1
+
+
+def test_a_trace_is_checked_and_described(command: Command, tmp_path: Path) -> None:
+    lines = [f"{128166372000000000 + step * 10**6},hm,0,Write,{step * 4096},4096,100" for step in range(20)]
+    (tmp_path / "good.csv").write_text("\n".join(lines) + "\n")
+    assert command("trace", "check", "good.csv").returncode == 0
+    assert command("trace", "info", "good.csv", "--json").stdout.startswith("{")
+    done = command("run", *TINY, "--trace", "good.csv", "--json")
+    assert json.loads(done.stdout)["host"]["write"]["requests"] == 20
+
+
+def test_a_directory_that_cannot_be_written_is_told_before_the_run(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for arguments in (["run", *TINY], ["compare", *TINY, "--vary", "seed=1,2"], ["reproduce", "pen", "--figure", "6"]):
+        done = command(*arguments, "--out", "file/out")
+        assert done.returncode == 1
+        assert len(done.stderr.splitlines()) == 1
+        assert "file/out: Not a directory" in done.stderr
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pumice", "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    process.stdout.close()
+    assert process.wait(timeout=60) == 0
+    assert process.stderr.read() == ""
+    process.stderr.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+def test_a_full_disk_behind_stdout_is_one_line_and_status_1(command: Command) -> None:
+    with open("/dev/full", "w") as full:
+        done = command("schema", capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1
+    assert done.stderr == "pumice: standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.2, 1.5])
+def test_ctrl_c_is_one_line_and_status_130(tmp_path: Path, delay_s: float) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pumice", "run", "--preset", "pen-1tb", "--workload", "twin:usr_1", "--out", "out"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    while not (tmp_path / "out").exists() and process.poll() is None:
+        time.sleep(0.01)
+    time.sleep(delay_s)
+    os.kill(process.pid, signal.SIGINT)
+    said, complained = process.communicate(timeout=60)
+    assert process.returncode == 130, complained
+    assert said == ""
+    assert len(complained.splitlines()) == 1
+    assert "kept" in complained
+    assert not list(tmp_path.glob("out/*"))

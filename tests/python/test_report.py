@@ -1,0 +1,70 @@
+"""Reports hold all they show; reproductions write what they promise."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from conftest import Command
+from pumice import SpecError
+from pumice.report import write_report
+
+
+@pytest.fixture
+def reproduced(command: Command, tmp_path: Path) -> Path:
+    done = command("reproduce", "pen", "--figure", "6", "--figure", "10", "--figure", "11", "--out", "pen")
+    assert done.returncode == 0, done.stderr
+    assert "4 reproduced, 0 missed, 0 not-run" in done.stdout
+    return tmp_path / "pen"
+
+
+def test_worked_examples_are_reproduced(reproduced: Path) -> None:
+    rows = json.loads((reproduced / "scoreboard.json").read_text())
+    assert {row["id"]: row["simulated"] for row in rows} == {
+        "pen.fig6_copies": [576, 72],
+        "pen.fig10_speedup": [596 / 176],
+        "pen.fig10_restores": [9, 14, 2, 144],
+        "pen.fig11_copied_back": [72, 90, 72, 108],
+    }
+    for figure in ("fig6", "fig10", "fig11"):
+        for kind in ("png", "svg", "csv"):
+            assert (reproduced / "figures" / f"{figure}.{kind}").stat().st_size > 0
+    with (reproduced / "figures" / "fig11.csv").open() as file:
+        assert [int(row["copied back"]) for row in csv.DictReader(file)] == [72, 90, 72, 108]
+
+
+def test_figures_are_the_same_file_every_time(reproduced: Path, command: Command, tmp_path: Path) -> None:
+    assert command("reproduce", "pen", "--figure", "10", "--out", "again").returncode == 0
+    for kind in ("png", "svg"):
+        name = f"figures/fig10.{kind}"
+        assert (reproduced / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+def test_a_report_needs_nothing_else(reproduced: Path) -> None:
+    html = (reproduced / "report.html").read_text()
+    assert not re.search(r"https?://|<script|<link|@import|url\(", html)
+    assert set(re.findall(r'src="([^"]{0,22})', html)) == {"data:image/png;base64,"}
+    assert html.count("data:image/png;base64,") == 3
+    assert "pen.fig10_restores" in html
+    assert "reproduced" in html
+
+
+def test_what_a_document_says_cannot_become_markup(tmp_path: Path, command: Command) -> None:
+    document = json.loads(command("run", "--preset", "tiny", "--set", "run.max_requests=100", "--json").stdout)
+    document["warnings"] = ["<script>alert(1)</script>"]
+    path = tmp_path / "<b>.json"
+    path.write_text(json.dumps(document))
+    write_report([path], tmp_path / "report.html")
+    html = (tmp_path / "report.html").read_text()
+    assert "<script" not in html
+    assert "<b>" not in html
+
+
+def test_nothing_to_report(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="holds no results"):
+        write_report([tmp_path], tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
