@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pumice.simulate import run
     from pumice.spec import Spec, preset, presets, workloads
     from pumice.sweeps import sweep
+    from pumice.traces import read_trace
 
     __version__: str
 
@@ -38,6 +39,7 @@ __all__ = [
     "plan_m_merge",
     "preset",
     "presets",
+    "read_trace",
     "run",
     "sweep",
     "workloads",
@@ -50,6 +52,7 @@ _MODULES = {
     "pumice.simulate": ("run",),
     "pumice.spec": ("Spec", "preset", "presets", "workloads"),
     "pumice.sweeps": ("sweep",),
+    "pumice.traces": ("read_trace",),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 

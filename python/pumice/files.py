@@ -14,25 +14,32 @@ import pyarrow.parquet as pq
 
 
 @contextlib.contextmanager
-def atomic(path: Path) -> Iterator[BinaryIO]:
-    """A file to write that takes the place of `path` when the block ends without an error.
+def replacing(path: Path) -> Iterator[Path]:
+    """Name of a file to write that takes the place of `path` when the block ends without an error.
 
-    It is written beside `path`, flushed to the medium and renamed; on any error it is removed and
+    It lies beside `path`, is flushed to the medium and renamed; on any error it is removed and
     `path` stays as it was.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
     try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
+        yield Path(name)
+        os.fsync(handle)
         os.chmod(name, 0o666 & ~_umask())  # mkstemp's files are private, results are not
         os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def atomic(path: Path) -> Iterator[BinaryIO]:
+    """An open file that takes the place of `path` as in `replacing`."""
+    with replacing(path) as partial, open(partial, "wb") as file:
+        yield file
 
 
 def prepare(directory: Path | None) -> None:

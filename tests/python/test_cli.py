@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import pumice
 from conftest import Command
 from pumice import cli
 
@@ -162,6 +163,24 @@ def test_a_trace_is_checked_and_described(command: Command, tmp_path: Path) -> N
     assert command("trace", "info", "good.csv", "--json").stdout.startswith("{")
     done = command("run", *TINY, "--trace", "good.csv", "--json")
     assert json.loads(done.stdout)["host"]["write"]["requests"] == 20
+
+
+def test_a_trace_is_converted_and_generated(command: Command, tmp_path: Path) -> None:
+    command("trace", "generate", "tiny.trace", *TINY, "--set", "workload.requests=50", "--to", "ssdsim")
+    assert len((tmp_path / "tiny.trace").read_text().splitlines()) == 50
+    command("trace", "convert", "tiny.trace", "tiny.csv", "--to", "msr")
+    there, back = (pumice.read_trace(tmp_path / name) for name in ("tiny.trace", "tiny.csv"))
+    assert (there["offset_bytes"] == back["offset_bytes"]).all() and (there["is_write"] == back["is_write"]).all()
+    # MSR counts in 100 ns; both sides start at their own first request.
+    assert abs(there["arrival_ns"].astype(int) - back["arrival_ns"].astype(int)).max() <= 100
+
+
+def test_a_trace_that_cannot_be_written_leaves_nothing(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n1,2,3\n")
+    for arguments, status in ((["bad.csv", "out.csv"], 2), (["bad.csv", "out.csv", "--to", "nonsense"], 2)):
+        done = command("trace", "convert", *arguments)
+        assert done.returncode == status and len(done.stderr.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.csv"]
 
 
 def test_a_directory_that_cannot_be_written_is_told_before_the_run(command: Command, tmp_path: Path) -> None:

@@ -22,6 +22,10 @@ HEADS = {"Path": None, "Path, generators": "uniform", "Path, twins": "twin", "Pa
 RECORDS = "128166372000000000,test,0,{},{},4096,0\n"
 
 
+#: A generated workload with every part that only some have.
+MIXED = {"kind": "zipf", "arrival": "bursty", "request_sizes": [4096, 8192], "requests": 100}
+
+
 def rows() -> Iterator[tuple[str | None, str]]:
     """Kind of workload and path of every row."""
     head = None
@@ -53,7 +57,12 @@ def documents() -> dict[str, list[dict[str, Any]]]:
     tiny = pumice.preset("tiny")
     large = pumice.preset("pen-1tb").with_(run={"max_requests": 1000})
     return {
-        "uniform": [pumice.run(tiny).to_dict(), pumice.run(tiny.with_(ftl={"merge": "m-merge"})).to_dict()],
+        "uniform": [
+            pumice.run(tiny).to_dict(),
+            pumice.run(tiny.with_(ftl={"merge": "m-merge"})).to_dict(),
+            pumice.run(tiny.with_(workload=MIXED)).to_dict(),
+            pumice.run(tiny.with_(workload={"kind": "hot-cold", "requests": 100})).to_dict(),
+        ],
         "twin": [pumice.run(large, workload="twin:prn_1", scale=0.0625).to_dict()],
     }
 

@@ -1,4 +1,9 @@
 //! 5xx: M-Merge planning against brute force. 3xx: PEN's worked figures.
+#![allow(
+    clippy::print_stdout,
+    clippy::single_range_in_vec_init,
+    reason = "figures shown with --nocapture; lists of ranges"
+)]
 
 use proptest::prelude::*;
 use pumice_ftl::merge::m_merge::{

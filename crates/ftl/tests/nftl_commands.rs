@@ -147,8 +147,7 @@ fn t530_an_unpaired_write_merges_the_most_invalid_pair_ties_to_the_oldest() {
     // Ten blocks, five logical: U-blocks go to logical blocks 0 and 1, then three are free.
     write_all(&mut ftl, &[0, 8, 9]);
     let merged = |commands: &[FlashCommand]| {
-        let scan = commands.iter().find(|c| c.op == FlashOp::SpareSearch).map(|c| c.lpn.0 / u32::from(PAGES));
-        scan
+        commands.iter().find(|c| c.op == FlashOp::SpareSearch).map(|c| c.lpn.0 / u32::from(PAGES))
     };
     assert_eq!(merged(&write(&mut ftl, 16)), Some(1), "two invalid pages beat one");
     assert_eq!(merged(&write(&mut ftl, 24)), Some(0), "equal: the older U-block");

@@ -1,5 +1,7 @@
 //! The Python extension module `pumice._engine`: few coarse calls, JSON in and out, no model logic.
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Instant;
@@ -7,15 +9,18 @@ use std::time::Instant;
 use pumice_sim::plan::{PairInput, plan_pair};
 use pumice_sim::spec::{self, SpecError as EngineSpecError};
 use pumice_sim::{Outcome, Progress, SimError, Spec, SpecSource};
-use pumice_workload::{TraceError as EngineTraceError, TraceFormat};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pumice_workload::{
+    AddressPolicy, Placement, RequestKind, TraceError as EngineTraceError, TraceFormat, TraceOptions, Volumes,
+    open_trace_with,
+};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::{Value, json};
 
-pyo3::create_exception!(_engine, SpecError, PyValueError, "A spec that cannot be run; the text is one line.");
-pyo3::create_exception!(_engine, TraceError, PyValueError, "A trace that cannot be read; the text is one line.");
-pyo3::create_exception!(_engine, SimulationError, PyRuntimeError, "A simulation that ended in an error.");
+pyo3::create_exception!(pumice, SpecError, PyValueError, "A spec that cannot be run; the text is one line.");
+pyo3::create_exception!(pumice, TraceError, PyValueError, "A trace that cannot be read; the text is one line.");
+pyo3::create_exception!(pumice, SimulationError, PyRuntimeError, "A simulation that ended in an error.");
 
 fn spec_error(error: EngineSpecError) -> PyErr {
     SpecError::new_err(error.to_string())
@@ -155,8 +160,10 @@ fn explain(key: &str) -> PyResult<String> {
     spec::explain(key).map(|value| value.to_string()).map_err(spec_error)
 }
 
-fn trace_format(format: Option<&str>) -> PyResult<Option<TraceFormat>> {
-    format.map(TraceFormat::from_str).transpose().map_err(trace_error)
+fn trace_options(format: Option<&str>, volumes: Option<&str>) -> PyResult<TraceOptions> {
+    let format = format.map(TraceFormat::from_str).transpose().map_err(trace_error)?;
+    let volumes = volumes.map(Volumes::from_str).transpose().map_err(trace_error)?;
+    Ok(TraceOptions { format, volumes: volumes.unwrap_or_default() })
 }
 
 fn to_json(report: &impl serde::Serialize) -> PyResult<String> {
@@ -165,20 +172,63 @@ fn to_json(report: &impl serde::Serialize) -> PyResult<String> {
 
 /// How a trace is understood, as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, format=None))]
-fn trace_check(py: Python<'_>, path: &str, format: Option<&str>) -> PyResult<String> {
-    let format = trace_format(format)?;
-    let report = py.detach(|| pumice_workload::check(Path::new(path), format)).map_err(trace_error)?;
+#[pyo3(signature = (path, format=None, volumes=None))]
+fn trace_check(py: Python<'_>, path: &str, format: Option<&str>, volumes: Option<&str>) -> PyResult<String> {
+    let options = trace_options(format, volumes)?;
+    let report = py.detach(|| pumice_workload::check_with(Path::new(path), &options)).map_err(trace_error)?;
     to_json(&report)
 }
 
 /// Statistics of a trace, as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, format=None))]
-fn trace_info(py: Python<'_>, path: &str, format: Option<&str>) -> PyResult<String> {
-    let format = trace_format(format)?;
-    let report = py.detach(|| pumice_workload::info(Path::new(path), format)).map_err(trace_error)?;
+#[pyo3(signature = (path, format=None, volumes=None))]
+fn trace_info(py: Python<'_>, path: &str, format: Option<&str>, volumes: Option<&str>) -> PyResult<String> {
+    let options = trace_options(format, volumes)?;
+    let report = py.detach(|| pumice_workload::info_with(Path::new(path), &options)).map_err(trace_error)?;
     to_json(&report)
+}
+
+/// Writes the workload of a request as a trace; returns a report as JSON. The file is overwritten.
+#[pyfunction]
+fn trace_write(py: Python<'_>, request: &str, path: &str, format: &str) -> PyResult<String> {
+    let (spec, scale) = parse_request(request)?;
+    let file = File::create(path).map_err(|error| PyOSError::new_err(format!("{path}: {error}")))?;
+    let mut out = BufWriter::new(file);
+    let report = py.detach(|| pumice_sim::write_workload(&spec, scale, format, &mut out)).map_err(sim_error)?;
+    out.flush().map_err(|error| PyOSError::new_err(format!("{path}: {error}")))?;
+    to_json(&report)
+}
+
+/// Requests of a trace, one entry each: arrival in nanoseconds and first byte (u64), bytes (u32) and
+/// whether it writes (u8), as little-endian bytes.
+#[pyfunction]
+#[pyo3(signature = (path, format=None, volumes=None))]
+fn trace_read<'py>(
+    py: Python<'py>,
+    path: &str,
+    format: Option<&str>,
+    volumes: Option<&str>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let options = trace_options(format, volumes)?;
+    let columns = py.detach(|| read_columns(Path::new(path), &options)).map_err(trace_error)?;
+    let out = PyDict::new(py);
+    for (name, column) in ["arrival_ns", "offset_bytes", "bytes", "is_write"].into_iter().zip(&columns) {
+        out.set_item(name, PyBytes::new(py, column))?;
+    }
+    Ok(out)
+}
+
+fn read_columns(path: &Path, options: &TraceOptions) -> Result<[Vec<u8>; 4], EngineTraceError> {
+    let everything = Placement { capacity_bytes: u64::MAX, page_bytes: 1, policy: AddressPolicy::Exact };
+    let mut trace = open_trace_with(path, options, &everything)?;
+    let mut columns: [Vec<u8>; 4] = Default::default();
+    while let Some(request) = trace.next_request()? {
+        columns[0].extend(request.arrival.0.to_le_bytes());
+        columns[1].extend(request.offset_bytes.to_le_bytes());
+        columns[2].extend(request.bytes.to_le_bytes());
+        columns[3].push(u8::from(request.kind == RequestKind::Write));
+    }
+    Ok(columns)
 }
 
 /// SHA-256 of a file, in hexadecimal.
@@ -249,6 +299,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(trace_check, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_read, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_write, module)?)?;
     module.add_function(wrap_pyfunction!(file_digest, module)?)?;
     module.add_function(wrap_pyfunction!(plan_m_merge, module)?)?;
     Ok(())

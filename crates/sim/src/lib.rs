@@ -23,4 +23,4 @@ pub use pumice_ftl::merge;
 pub use result::{FORMAT, digest};
 pub use run::{Outcome, run};
 pub use spec::{Spec, SpecError, SpecSource};
-pub use workload::catalogue;
+pub use workload::{catalogue, write as write_workload};

@@ -1,13 +1,15 @@
 //! From the spec's `[workload]` to a stream of requests.
 
+use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
 
 use pumice_workload::{
-    AddressPolicy, Arrival, GeneratorOptions, Placement, TraceFormat, TwinOptions, Workload, open_trace, sequential,
-    twin, twin_catalogue, uniform,
+    Access, AddressPolicy, Arrival, Notes, Placement, RequestSizes, SyntheticOptions, TraceFormat, TraceOptions,
+    TwinOptions, Volumes, Workload, WriteReport, open_trace_with, synthetic, twin, twin_catalogue, write_trace,
 };
 
+use crate::device;
 use crate::error::SimError;
 use crate::spec::{Spec, SpecError};
 
@@ -32,6 +34,8 @@ pub fn catalogue() -> Vec<(String, String)> {
     let generators = [
         ("uniform", "requests at uniformly random addresses of the footprint"),
         ("sequential", "requests one after the other through the footprint"),
+        ("zipf", "requests whose addresses follow Zipf's law with exponent zipf_theta, spread over the footprint"),
+        ("hot-cold", "a share hot_space of the footprint takes a share hot_share of the requests"),
     ];
     twins.chain(generators.map(|(name, about)| (name.to_string(), about.to_string()))).collect()
 }
@@ -64,8 +68,7 @@ pub fn open(spec: &Spec, scale: f64, capacity_bytes: u64) -> Result<Workload, Si
         if scale != 1.0 {
             return Err(SpecError(format!("scale {scale}: a real trace is never scaled; leave the scale at 1")).into());
         }
-        let format = workload.format.as_deref().map(TraceFormat::from_str).transpose()?;
-        return Ok(open_trace(Path::new(path), format, &placement)?);
+        return Ok(open_trace_with(Path::new(path), &trace_options(spec)?, &placement)?);
     }
     if let Some(name) = workload.kind.strip_prefix(TWIN) {
         let options = TwinOptions {
@@ -78,19 +81,60 @@ pub fn open(spec: &Spec, scale: f64, capacity_bytes: u64) -> Result<Workload, Si
         };
         return Ok(twin(name, &options, &placement)?);
     }
+    Ok(synthetic(&generator(spec, scale)?, &placement)?)
+}
+
+/// How the spec's trace is to be read.
+fn trace_options(spec: &Spec) -> Result<TraceOptions, SimError> {
+    let format = spec.workload.format.as_deref().map(TraceFormat::from_str).transpose()?;
+    Ok(TraceOptions { format, volumes: Volumes::from_str(&spec.workload.volumes)? })
+}
+
+/// The spec's generator.
+fn generator(spec: &Spec, scale: f64) -> Result<SyntheticOptions, SimError> {
+    let workload = &spec.workload;
     let mean_us = workload.mean_interarrival_us / scale;
-    let options = GeneratorOptions {
+    let sizes = match &workload.request_sizes {
+        None => RequestSizes::one(workload.request_bytes),
+        Some(sizes) => {
+            let weights = workload.request_weights.clone().unwrap_or_else(|| vec![1.0; sizes.len()]);
+            let pairs: Vec<(u32, f64)> = sizes.iter().map(|&bytes| bytes as u32).zip(weights).collect();
+            RequestSizes::mixed(&pairs)?
+        }
+    };
+    Ok(SyntheticOptions {
         requests: ((workload.requests as f64 * scale).round() as u64).max(1),
-        request_bytes: workload.request_bytes,
+        sizes,
+        access: match workload.kind.as_str() {
+            "sequential" => Access::Sequential,
+            "zipf" => Access::Zipf { theta: workload.zipf_theta },
+            "hot-cold" => Access::HotCold { hot_space: workload.hot_space, hot_share: workload.hot_share },
+            _ => Access::Uniform,
+        },
         read_fraction: workload.read_fraction,
         footprint: workload.footprint,
         arrival: match workload.arrival.as_str() {
             "fixed" => Arrival::Fixed { mean_us },
+            "bursty" => Arrival::Bursty { mean_us, cv: workload.interarrival_cv },
             _ => Arrival::Poisson { mean_us },
         },
         seed: spec.seed,
+    })
+}
+
+/// Writes the spec's workload as a trace, every address as the workload gives it: a trace keeps its
+/// own, a generator or twin has those of the spec's device.
+///
+/// # Errors
+/// As [`open`], and a workload or stream that cannot be written.
+pub fn write(spec: &Spec, scale: f64, format: &str, out: &mut dyn Write) -> Result<WriteReport, SimError> {
+    let format = TraceFormat::from_str(format)?;
+    let geometry = device::scaled_geometry(spec, scale)?;
+    let capacity = match spec.workload.path {
+        Some(_) => u64::MAX,
+        None => u64::from(device::user_pages(spec, &geometry)) * u64::from(geometry.page_bytes),
     };
-    Ok(if workload.kind == "sequential" { sequential(&options, &placement)? } else { uniform(&options, &placement)? })
+    Ok(write_trace(&mut open(spec, scale, capacity)?, format, out)?)
 }
 
 /// What happened to the workload on its way in, as warnings.
@@ -101,11 +145,33 @@ pub fn warnings(workload: &Workload) -> Vec<String> {
         (notes.clamped, "requests ran backwards beyond the reordering window and were set to the time before"),
         (notes.wrapped, "requests lay beyond the device and were wrapped into it"),
         (notes.moved, "requests were moved back so as not to cross the end of the device or of a compacted region"),
-        (notes.other_volumes, "records are of another host or disk than the first; all share one address space"),
-        (notes.unlikely_times, "records have a time that is no Windows filetime; taken as ticks of 100 ns"),
+        (
+            notes.other_volumes,
+            "records are of another volume than the first; all share one address space (workload.volumes)",
+        ),
+        (notes.left_out, "records are of another volume than the one asked for and were left out"),
+        (notes.discards, "discards were left out"),
+        (notes.no_data, "records move no data and were left out"),
+        (notes.clock_jumps, "times ran backwards far enough for the clock to have been set"),
+        (notes.unlikely_times, "records have a time that the format's calendar does not expect; taken as it stands"),
     ]
     .into_iter()
     .filter(|(count, _)| *count > 0)
     .map(|(count, what)| format!("{count} {what}"))
+    .chain(clock_warning(&notes))
     .collect()
+}
+
+/// What a trace without a fine clock means for latencies.
+fn clock_warning(notes: &Notes) -> Option<String> {
+    match notes.coarse_clock_ns {
+        _ if notes.untimed => {
+            Some("the trace has no times: all requests arrive at once; use host.mode = \"closed-loop\"".into())
+        }
+        0 => None,
+        grain => Some(format!(
+            "the trace's clock has a grain of {} ms: requests of one grain arrive at once",
+            grain as f64 / 1e6
+        )),
+    }
 }

@@ -18,6 +18,13 @@ pub enum Arrival {
         /// Inter-arrival time in microseconds; 0 means all at once.
         mean_us: f64,
     },
+    /// Two-phase hyper-exponential inter-arrival times with balanced means: bursts and pauses.
+    Bursty {
+        /// Mean inter-arrival time in microseconds; 0 means all at once.
+        mean_us: f64,
+        /// Coefficient of variation, at least 1 (1 is Poisson).
+        cv: f64,
+    },
 }
 
 /// Law of the inter-arrival times, in nanoseconds.
@@ -49,7 +56,7 @@ pub(crate) struct Clock {
 impl Clock {
     /// Arrivals of a generator.
     pub fn new(arrival: Arrival, seed: u64) -> Result<Clock, TraceError> {
-        let (Arrival::Poisson { mean_us } | Arrival::Fixed { mean_us }) = arrival;
+        let (Arrival::Poisson { mean_us } | Arrival::Fixed { mean_us } | Arrival::Bursty { mean_us, .. }) = arrival;
         if !(mean_us.is_finite() && mean_us >= 0.0) {
             return Err(TraceError::option(format!(
                 "mean inter-arrival time of {mean_us} us found; allowed are finite numbers from 0"
@@ -58,6 +65,7 @@ impl Clock {
         let law = match arrival {
             Arrival::Poisson { .. } => Law::Exponential { mean: mean_us * 1e3 },
             Arrival::Fixed { .. } => Law::Fixed { gap: mean_us * 1e3 },
+            Arrival::Bursty { cv, .. } => return Clock::two_phase(mean_us * 1e3, cv, seed),
         };
         Ok(Clock { law, stream: Stream::new(seed, "arrivals"), now: 0.0 })
     }
@@ -116,6 +124,8 @@ mod tests {
         for mean_us in [-1.0, f64::NAN, f64::INFINITY] {
             assert!(Clock::new(Arrival::Poisson { mean_us }, 1).is_err());
         }
+        assert!(Clock::new(Arrival::Bursty { mean_us: f64::NAN, cv: 2.0 }, 1).is_err());
+        assert!(Clock::new(Arrival::Bursty { mean_us: 1.0, cv: f64::INFINITY }, 1).is_err());
         assert!(Clock::two_phase(1.0, 0.99, 1).is_err());
         assert!(Clock::two_phase(1.0, 1.0, 1).is_ok());
     }

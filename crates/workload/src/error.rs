@@ -6,7 +6,7 @@ use std::path::Path;
 /// What kind of mistake an error names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceErrorKind {
-    /// The file cannot be opened or read.
+    /// A file cannot be opened, read or written.
     File,
     /// The file's content is not what the format allows.
     Content,
@@ -45,6 +45,11 @@ impl TraceError {
     /// An error about a workload that does not fit the device.
     pub(crate) fn capacity(message: String) -> TraceError {
         TraceError { kind: TraceErrorKind::Capacity, line: message }
+    }
+
+    /// An output that cannot be written.
+    pub(crate) fn output(error: std::io::Error) -> TraceError {
+        TraceError { kind: TraceErrorKind::File, line: format!("the output cannot be written: {error}") }
     }
 
     /// What kind of mistake this is.

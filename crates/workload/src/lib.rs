@@ -1,8 +1,8 @@
 //! What the host asks for: traces, synthetic twins of traces, and generators.
 //!
-//! [`open_trace`], [`twin`], [`uniform`] and [`sequential`] each give a [`Workload`], which yields
+//! [`open_trace`], [`twin`], [`synthetic`], [`uniform`] and [`sequential`] each give a [`Workload`], which yields
 //! [`HostRequest`](pumice_types::HostRequest)s until it is exhausted. [`check`] and [`info`] look
-//! at a trace without a device.
+//! at a trace without a device; [`write_trace`] makes a trace of any workload.
 #![forbid(unsafe_code)]
 
 mod arrival;
@@ -14,16 +14,24 @@ mod survey;
 mod trace;
 mod twins;
 mod workload;
+mod write;
 
 pub use arrival::Arrival;
 pub use error::{TraceError, TraceErrorKind};
-pub use generator::{Generator, GeneratorOptions, sequential, uniform};
+pub use generator::{
+    Access, Generator, GeneratorOptions, RequestSizes, SyntheticOptions, from_fio_job, sequential, synthetic, uniform,
+};
 pub use placement::{AddressPolicy, COMPACT_REGION_BYTES, Placement};
+/// What a request does, as every workload yields it.
+pub use pumice_types::RequestKind;
 pub use random::Stream;
-pub use survey::{CheckReport, DecodedLine, Footprint, Heat, InfoReport, KindSummary, Survey, check, info};
-pub use trace::{REORDER_WINDOW, Trace, TraceFormat, file_digest, open_trace};
+pub use survey::{
+    CheckReport, DecodedLine, Footprint, Heat, InfoReport, KindSummary, Survey, check, check_with, info, info_with,
+};
+pub use trace::{REORDER_WINDOW, Trace, TraceFormat, TraceOptions, Volumes, file_digest, open_trace, open_trace_with};
 pub use twins::{Twin, TwinFacts, TwinOptions, WEEK_SECONDS, twin, twin_catalogue};
 pub use workload::{Fact, Notes, Workload};
+pub use write::{WriteReport, write_trace};
 
 #[cfg(test)]
 mod tests {

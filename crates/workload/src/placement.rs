@@ -53,13 +53,26 @@ pub struct Placement {
 /// Bytes of the regions that [`AddressPolicy::Compact`] moves as a whole.
 pub const COMPACT_REGION_BYTES: u64 = 1 << REGION_SHIFT;
 const REGION_SHIFT: u32 = 20;
+/// Bits that the number of a region can take; a volume's number stands above them.
+const VOLUME_SHIFT: u32 = 64 - REGION_SHIFT;
 
 /// Why a request has no place. `Display` is the sentence after `file:line: `.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Misfit {
-    Beyond { first: u64, last: u64, capacity: u64 },
-    LongerThanDevice { bytes: u32, capacity: u64 },
-    TooManyRegions { capacity: u64 },
+    Beyond {
+        first: u64,
+        last: u64,
+        capacity: u64,
+    },
+    LongerThanDevice {
+        bytes: u32,
+        capacity: u64,
+    },
+    TooManyRegions {
+        capacity: u64,
+    },
+    /// The second reading of a file found what the first did not.
+    Changed,
 }
 
 impl fmt::Display for Misfit {
@@ -80,6 +93,7 @@ impl fmt::Display for Misfit {
                 "even compacted, the 1 MiB regions touched up to here exceed the device's user capacity of \
                  {capacity} bytes; set workload.address = \"wrap\", or use a larger device"
             ),
+            Misfit::Changed => f.write_str("the file changed while it was read; a file that rests is needed"),
         }
     }
 }
@@ -89,7 +103,7 @@ impl fmt::Display for Misfit {
 pub(crate) struct Placer {
     capacity: u64,
     policy: AddressPolicy,
-    /// Region of the trace → region of the device. Only looked up, never iterated, so that the
+    /// Region of the trace (with its volume) → region of the device. Only looked up, never iterated, so that the
     /// map's random order cannot reach a result.
     regions: HashMap<u64, u64>,
     /// Requests whose address was taken modulo the capacity.
@@ -114,8 +128,14 @@ impl Placer {
                 Err(Misfit::Beyond { first: offset, last: offset + u64::from(bytes) - 1, capacity: self.capacity })
             }
             AddressPolicy::Wrap => self.wrap(offset, bytes),
-            AddressPolicy::Compact => self.compact(offset, bytes),
+            AddressPolicy::Compact => self.compact(0, offset, bytes),
         }
+    }
+
+    /// Device offset of a request to one of several volumes whose regions are compacted.
+    #[inline]
+    pub fn place_in(&mut self, volume: u16, offset: u64, bytes: u32) -> Result<u64, Misfit> {
+        self.compact(u64::from(volume) << VOLUME_SHIFT, offset, bytes)
     }
 
     fn wrap(&mut self, offset: u64, bytes: u32) -> Result<u64, Misfit> {
@@ -132,9 +152,9 @@ impl Placer {
     /// Neighbouring regions first touched together (or one after the other) are neighbours on the
     /// device too. Where they are not, the request must not run on into a stranger's region: it is
     /// moved back so that it ends with the last region that does follow its first one.
-    fn compact(&mut self, offset: u64, bytes: u32) -> Result<u64, Misfit> {
-        let last = (offset + u64::from(bytes) - 1) >> REGION_SHIFT;
-        let first = offset >> REGION_SHIFT;
+    fn compact(&mut self, volume_bits: u64, offset: u64, bytes: u32) -> Result<u64, Misfit> {
+        let last = volume_bits | ((offset + u64::from(bytes) - 1) >> REGION_SHIFT);
+        let first = volume_bits | (offset >> REGION_SHIFT);
         let home = self.region(first)?;
         let mut end = home;
         let mut adjacent = true;

@@ -21,6 +21,8 @@ pub enum Workload {
     Uniform(Box<Generator>),
     /// Ascending addresses.
     Sequential(Box<Generator>),
+    /// Addresses and sizes from any of the generators' distributions.
+    Synthetic(Box<Generator>),
 }
 
 /// What a workload had to change or overlook so far. Anything but 0 deserves a warning.
@@ -38,10 +40,28 @@ pub struct Notes {
     pub wrapped: u64,
     /// Requests moved back so as not to cross the device's end or a compacted region's end.
     pub moved: u64,
-    /// Records of another host or disk than the first record's: all share one address space.
+    /// Records of another volume (host and disk, device, unit, file) than the first record's, where
+    /// all share one address space.
     pub other_volumes: u64,
-    /// Records whose time is no Windows filetime between 1980 and 2100; taken as 100 ns ticks.
+    /// Records whose time is no date between 1980 and 2100 though the format's clock is the
+    /// calendar's; taken as they are.
     pub unlikely_times: u64,
+    /// Records left out because they are not of the one volume asked for.
+    pub left_out: u64,
+    /// Discards and trims, left out.
+    pub discards: u64,
+    /// Flushes and other requests without data, left out.
+    pub no_data: u64,
+    /// Lines that are legal and no request: events before and after the issue, actions on files,
+    /// summaries.
+    pub other_lines: u64,
+    /// Grain of the trace's clock in nanoseconds if it is a millisecond or coarser, otherwise 0:
+    /// requests within a grain arrive at once.
+    pub coarse_clock_ns: u64,
+    /// Steps of more than a day from one request to the next, kept as they are.
+    pub clock_jumps: u64,
+    /// Whether there are several records and all have the same time, so that all arrive at 0.
+    pub untimed: bool,
 }
 
 /// A fact about a workload, for result documents.
@@ -76,7 +96,9 @@ impl Workload {
         match self {
             Workload::Trace(trace) => trace.next_request(),
             Workload::Twin(twin) => twin.next_request(),
-            Workload::Uniform(generator) | Workload::Sequential(generator) => Ok(generator.next_request()),
+            Workload::Uniform(generator) | Workload::Sequential(generator) | Workload::Synthetic(generator) => {
+                Ok(generator.next_request())
+            }
         }
     }
 
@@ -85,7 +107,9 @@ impl Workload {
         match self {
             Workload::Trace(_) => None,
             Workload::Twin(twin) => Some(twin.requests()),
-            Workload::Uniform(generator) | Workload::Sequential(generator) => Some(generator.requests()),
+            Workload::Uniform(generator) | Workload::Sequential(generator) | Workload::Synthetic(generator) => {
+                Some(generator.requests())
+            }
         }
     }
 
@@ -96,7 +120,7 @@ impl Workload {
         match self {
             Workload::Trace(trace) => trace.progress(),
             Workload::Twin(twin) => share(twin.issued(), twin.requests()),
-            Workload::Uniform(generator) | Workload::Sequential(generator) => {
+            Workload::Uniform(generator) | Workload::Sequential(generator) | Workload::Synthetic(generator) => {
                 share(generator.issued(), generator.requests())
             }
         }
@@ -109,7 +133,7 @@ impl Workload {
             Workload::Twin(twin) => {
                 Notes { wrapped: twin.placer().wrapped, moved: twin.placer().moved, ..Notes::default() }
             }
-            Workload::Uniform(_) | Workload::Sequential(_) => Notes::default(),
+            Workload::Uniform(_) | Workload::Sequential(_) | Workload::Synthetic(_) => Notes::default(),
         }
     }
 
@@ -120,7 +144,9 @@ impl Workload {
         match self {
             Workload::Trace(trace) => trace.facts(),
             Workload::Twin(twin) => twin.facts(),
-            Workload::Uniform(generator) | Workload::Sequential(generator) => generator.facts(),
+            Workload::Uniform(generator) | Workload::Sequential(generator) | Workload::Synthetic(generator) => {
+                generator.facts()
+            }
         }
     }
 }

@@ -155,7 +155,26 @@ fn check_workload(spec: &Spec) -> Result<(), SpecError> {
         "trace" => Ok(()),
         _ if workload.path.is_some() => refuse(given("path")),
         _ if workload.format.is_some() => refuse(given("format")),
-        "uniform" | "sequential" => Ok(()),
+        "uniform" | "sequential" | "zipf" | "hot-cold" => check_sizes(spec),
         kind => crate::workload::check_name(kind),
+    }
+}
+
+fn check_sizes(spec: &Spec) -> Result<(), SpecError> {
+    let (sizes, weights) = (&spec.workload.request_sizes, &spec.workload.request_weights);
+    match (sizes, weights) {
+        (None, Some(_)) => refuse("workload.request_weights needs workload.request_sizes".into()),
+        (Some(sizes), Some(weights)) if sizes.len() != weights.len() => refuse(format!(
+            "workload.request_weights has {} entries and workload.request_sizes {}; allowed: one weight a size",
+            weights.len(),
+            sizes.len()
+        )),
+        (Some(sizes), _) if sizes.is_empty() => {
+            refuse("workload.request_sizes is empty; allowed: at least one size".into())
+        }
+        (Some(sizes), _) if sizes.iter().any(|size| size.fract() != 0.0) => {
+            refuse("workload.request_sizes holds a fraction of a byte; allowed: whole numbers".into())
+        }
+        _ => Ok(()),
     }
 }

@@ -1,6 +1,8 @@
 //! The whole engine, end to end: contract of every FTL (4xx), scheduling (6xx), closed forms (7xx),
 //! golden digests and past bugs (9xx).
 
+#![allow(clippy::print_stdout, reason = "measured figures, shown with --nocapture")]
+
 mod closed_forms;
 mod contract;
 mod golden;

@@ -1,4 +1,10 @@
-//! Uniform and sequential requests over a share of the device.
+//! Requests drawn from stated distributions over a share of the device.
+
+mod access;
+mod fio_job;
+mod scatter;
+mod sizes;
+mod zipf;
 
 use pumice_types::{HostRequest, RequestKind};
 
@@ -6,6 +12,10 @@ use crate::arrival::{Arrival, Clock};
 use crate::random::Stream;
 use crate::workload::Fact;
 use crate::{Placement, TraceError, Workload};
+pub use access::Access;
+use access::Slots;
+pub use fio_job::from_fio_job;
+pub use sizes::RequestSizes;
 
 /// What [`uniform`] and [`sequential`] generate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,44 +34,80 @@ pub struct GeneratorOptions {
     pub seed: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    Uniform,
-    Sequential,
+/// What [`synthetic`] generates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SyntheticOptions {
+    /// Number of requests, at least 1.
+    pub requests: u64,
+    /// How long requests are.
+    pub sizes: RequestSizes,
+    /// Where requests go.
+    pub access: Access,
+    /// Chance that a request is a read, 0 to 1.
+    pub read_fraction: f64,
+    /// Share of the user capacity that is addressed, from its start, above 0 up to 1.
+    pub footprint: f64,
+    /// When requests arrive.
+    pub arrival: Arrival,
+    /// Seed of every stream.
+    pub seed: u64,
 }
 
-/// Requests of one size over a share of the device, in random or ascending order.
+impl GeneratorOptions {
+    fn with(&self, access: Access) -> SyntheticOptions {
+        let GeneratorOptions { requests, request_bytes, read_fraction, footprint, arrival, seed } = *self;
+        let sizes = RequestSizes::one(request_bytes);
+        SyntheticOptions { requests, sizes, access, read_fraction, footprint, arrival, seed }
+    }
+}
+
+/// Requests over a share of the device.
 #[derive(Debug)]
 pub struct Generator {
-    options: GeneratorOptions,
-    order: Order,
+    options: SyntheticOptions,
     clock: Clock,
     kinds: Stream,
-    addresses: Stream,
-    /// Bytes between possible starts: the request rounded up to pages.
-    stride: u64,
-    slots: u64,
+    lengths: Stream,
+    slots: Slots,
+    /// Bytes addressed, in whole slots.
+    footprint_bytes: u64,
+    /// Where the next request begins, if they are sequential.
+    next_offset: u64,
     issued: u64,
 }
 
 /// Requests at page-aligned addresses, every slot of `request_bytes` (rounded up to pages) in the
 /// footprint equally likely.
 pub fn uniform(options: &GeneratorOptions, placement: &Placement) -> Result<Workload, TraceError> {
-    Generator::new(options, placement, Order::Uniform).map(|g| Workload::Uniform(Box::new(g)))
+    Generator::new(&options.with(Access::Uniform), placement).map(|g| Workload::Uniform(Box::new(g)))
 }
 
 /// Requests one after the other over the footprint, starting again at its first byte.
 pub fn sequential(options: &GeneratorOptions, placement: &Placement) -> Result<Workload, TraceError> {
-    Generator::new(options, placement, Order::Sequential).map(|g| Workload::Sequential(Box::new(g)))
+    Generator::new(&options.with(Access::Sequential), placement).map(|g| Workload::Sequential(Box::new(g)))
+}
+
+/// Requests of one or several sizes, in any of the ways of [`Access`].
+///
+/// The footprint is divided into slots as long as the smallest size, rounded up to whole pages, and
+/// every request begins at a slot. One that would cross the footprint's end is moved back to the
+/// last slot from which it does not; a sequential one starts again at the first.
+///
+/// # Errors
+/// Options outside the ranges that their fields state.
+pub fn synthetic(options: &SyntheticOptions, placement: &Placement) -> Result<Workload, TraceError> {
+    Generator::new(options, placement).map(|g| Workload::Synthetic(Box::new(g)))
 }
 
 impl Generator {
-    fn new(options: &GeneratorOptions, placement: &Placement, order: Order) -> Result<Generator, TraceError> {
-        let GeneratorOptions { requests, request_bytes, read_fraction, footprint, arrival, seed } = *options;
+    fn new(options: &SyntheticOptions, placement: &Placement) -> Result<Generator, TraceError> {
+        let SyntheticOptions { requests, read_fraction, footprint, arrival, seed, .. } = *options;
+        let sizes = &options.sizes;
         let refuse = |what: String| Err(TraceError::option(what));
-        if requests == 0 || request_bytes == 0 || placement.page_bytes == 0 {
+        sizes.validate()?;
+        if requests == 0 || placement.page_bytes == 0 {
             return refuse(format!(
-                "requests = {requests}, request_bytes = {request_bytes}, page_bytes = {} found; each must be at least 1",
+                "requests = {requests}, page_bytes = {} found; each must be at least 1",
                 placement.page_bytes
             ));
         }
@@ -71,19 +117,28 @@ impl Generator {
         if !(footprint > 0.0 && footprint <= 1.0) {
             return refuse(format!("footprint = {footprint} found; allowed are numbers above 0 up to 1"));
         }
-        let page = u64::from(placement.page_bytes);
-        let stride = u64::from(request_bytes).div_ceil(page) * page;
-        let footprint_bytes = (placement.capacity_bytes as f64 * footprint) as u64;
-        let slots = footprint_bytes.min(placement.capacity_bytes) / stride;
-        if slots == 0 {
+        let in_pages = |bytes: u32| u64::from(bytes).next_multiple_of(u64::from(placement.page_bytes));
+        let stride = in_pages(sizes.smallest());
+        let wanted = ((placement.capacity_bytes as f64 * footprint) as u64).min(placement.capacity_bytes);
+        let footprint_bytes = wanted / stride * stride;
+        let longest = sizes.largest();
+        if footprint_bytes < in_pages(longest) {
             return refuse(format!(
-                "a footprint of {footprint_bytes} bytes found; a request of {request_bytes} bytes, in whole pages, needs \
-                 {stride}: allowed are smaller requests or a larger footprint"
+                "a footprint of {wanted} bytes found; a request of {longest} bytes, in whole pages, needs {}: allowed \
+                 are smaller requests or a larger footprint",
+                in_pages(longest)
             ));
         }
-        let clock = Clock::new(arrival, seed)?;
-        let (kinds, addresses) = (Stream::new(seed, "kinds"), Stream::new(seed, "addresses"));
-        Ok(Generator { options: *options, order, clock, kinds, addresses, stride, slots, issued: 0 })
+        Ok(Generator {
+            clock: Clock::new(arrival, seed)?,
+            kinds: Stream::new(seed, "kinds"),
+            lengths: Stream::new(seed, "sizes"),
+            slots: Slots::new(options.access, footprint_bytes / stride, stride, seed)?,
+            options: options.clone(),
+            footprint_bytes,
+            next_offset: 0,
+            issued: 0,
+        })
     }
 
     /// The next request, `None` after the last.
@@ -92,18 +147,28 @@ impl Generator {
         if self.issued == self.options.requests {
             return None;
         }
-        let slot = match self.order {
-            Order::Uniform => self.addresses.below(self.slots),
-            Order::Sequential => self.issued % self.slots,
-        };
+        let bytes = self.options.sizes.draw(&mut self.lengths);
+        let offset_bytes = self.place(bytes);
         self.issued += 1;
         let read = self.kinds.unit() < self.options.read_fraction;
         Some(HostRequest {
             arrival: self.clock.tick(),
-            offset_bytes: slot * self.stride,
-            bytes: self.options.request_bytes,
+            offset_bytes,
+            bytes,
             kind: if read { RequestKind::Read } else { RequestKind::Write },
         })
+    }
+
+    #[inline]
+    fn place(&mut self, bytes: u32) -> u64 {
+        let stride = self.slots.stride();
+        let latest = (self.footprint_bytes - u64::from(bytes)) / stride * stride;
+        let Some(start) = self.slots.draw() else {
+            let start = if self.next_offset > latest { 0 } else { self.next_offset };
+            self.next_offset = start + u64::from(bytes).next_multiple_of(stride);
+            return start;
+        };
+        start.min(latest)
     }
 
     pub(crate) fn issued(&self) -> u64 {
@@ -115,20 +180,23 @@ impl Generator {
     }
 
     pub(crate) fn facts(&self) -> Vec<(&'static str, Fact)> {
-        let GeneratorOptions { requests, request_bytes, read_fraction, footprint, arrival, seed } = self.options;
-        let (law, mean_us) = match arrival {
-            Arrival::Poisson { mean_us } => ("poisson", mean_us),
-            Arrival::Fixed { mean_us } => ("fixed", mean_us),
+        let SyntheticOptions { requests, read_fraction, footprint, arrival, seed, access, .. } = self.options;
+        let (law, mean_us, cv) = match arrival {
+            Arrival::Poisson { mean_us } => ("poisson", mean_us, None),
+            Arrival::Fixed { mean_us } => ("fixed", mean_us, None),
+            Arrival::Bursty { mean_us, cv } => ("bursty", mean_us, Some(cv)),
         };
-        vec![
-            ("requests", Fact::Count(requests)),
-            ("request_bytes", Fact::Count(u64::from(request_bytes))),
+        let mut facts = vec![("requests", Fact::Count(requests)), self.options.sizes.fact()];
+        facts.extend(access.facts());
+        facts.extend([
             ("read_fraction", Fact::Real(read_fraction)),
             ("footprint", Fact::Real(footprint)),
-            ("footprint_bytes", Fact::Count(self.slots * self.stride)),
+            ("footprint_bytes", Fact::Count(self.footprint_bytes)),
             ("arrival", Fact::Text(law.to_owned())),
             ("mean_interarrival_us", Fact::Real(mean_us)),
-            ("seed", Fact::Count(seed)),
-        ]
+        ]);
+        facts.extend(cv.map(|cv| ("interarrival_cv", Fact::Real(cv))));
+        facts.push(("seed", Fact::Count(seed)));
+        facts
     }
 }

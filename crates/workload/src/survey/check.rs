@@ -8,23 +8,17 @@ use serde::Serialize;
 use crate::TraceError;
 use crate::survey::footprint::{Footprint, SectorSet};
 use crate::survey::info::refuse_too_wide;
-use crate::trace::{Record, RecordReader, TraceFormat, Window};
+use crate::trace::{Record, RecordReader, TimeScale, TraceFormat, TraceOptions, Volumes, Window};
 
 /// Records that are shown decoded.
 const SHOWN: usize = 3;
-
-/// Seconds from 1601 to 1970.
-const EPOCH_SECONDS: u64 = 11_644_473_600;
-
-/// Ticks of a second.
-const TICKS: u64 = 10_000_000;
 
 /// One record as it was understood.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DecodedLine {
     /// Line of the file, from 1.
     pub line: u64,
-    /// Time in UTC.
+    /// Time in UTC; for a clock that is not the calendar's, its seconds.
     pub time_utc: String,
     /// `read` or `write`.
     pub kind: &'static str,
@@ -47,7 +41,7 @@ pub struct CheckReport {
     pub sha256: String,
     /// Units of the columns, in words.
     pub units: &'static str,
-    /// Host and disk of the first record.
+    /// Volume of the first record: host and disk, device, unit or file.
     pub volume: String,
     /// Whether line 1 was taken for a header.
     pub header: bool,
@@ -61,9 +55,9 @@ pub struct CheckReport {
     pub reads: u64,
     /// Writes among them.
     pub writes: u64,
-    /// Earliest time in UTC.
+    /// Earliest time in UTC; for a clock that is not the calendar's, its seconds.
     pub first_time_utc: String,
-    /// Latest time in UTC.
+    /// Latest time, likewise.
     pub last_time_utc: String,
     /// From the earliest to the latest time, in seconds.
     pub span_s: f64,
@@ -81,8 +75,22 @@ pub struct CheckReport {
     pub reordered: u64,
     /// Records that a run would clamp, being too late for that.
     pub clamped: u64,
-    /// Records of another host or disk than the first record's.
+    /// Records of another volume than the first record's.
     pub other_volumes: u64,
+    /// Volumes named in the file.
+    pub volumes: u64,
+    /// Records left out because they are not of the one volume asked for.
+    pub left_out: u64,
+    /// Discards and trims, left out.
+    pub discards: u64,
+    /// Flushes and other requests without data, left out.
+    pub no_data: u64,
+    /// Lines that are legal and no request.
+    pub other_lines: u64,
+    /// Grain of the clock in nanoseconds if it is a millisecond or coarser, otherwise 0.
+    pub coarse_clock_ns: u64,
+    /// Whether there are several records and all have the same time.
+    pub untimed: bool,
 }
 
 /// What is gathered record by record.
@@ -113,10 +121,10 @@ impl Tally {
         }
     }
 
-    fn add(&mut self, record: &Record) {
+    fn add(&mut self, record: &Record, scale: &TimeScale) {
         let Record { time, offset, bytes, kind, .. } = *record;
         if self.first_lines.len() < SHOWN {
-            self.first_lines.push(decoded(record));
+            self.first_lines.push(decoded(record, scale));
         }
         match kind {
             RequestKind::Read => self.reads += 1,
@@ -132,15 +140,22 @@ impl Tally {
     }
 }
 
-/// Reads a whole trace and says how it was understood.
+/// Reads a whole trace and says how it was understood. Addresses are taken as they are, and all
+/// volumes for one.
 ///
 /// # Errors
-/// Whatever a run would refuse, and times that are no Windows filetimes of 1980 to 2099.
+/// Whatever a run would refuse, and times outside 1980 to 2099 where the clock is the calendar's.
 pub fn check(path: &Path, format: Option<TraceFormat>) -> Result<CheckReport, TraceError> {
-    let mut records = RecordReader::open(path, format, true)?;
+    check_with(path, &TraceOptions { format, volumes: Volumes::Overlay })
+}
+
+/// What [`check`] says, of all volumes or of one.
+pub fn check_with(path: &Path, options: &TraceOptions) -> Result<CheckReport, TraceError> {
+    let mut records = RecordReader::open(path, options, true)?;
+    let scale = *records.scale();
     let (mut tally, mut window) = (Tally::new(), Window::default());
     while let Some(record) = records.next()? {
-        tally.add(&record);
+        tally.add(&record, &scale);
         refuse_too_wide(tally.sectors.chunks())?;
         window.push(record);
         if !window.has_room() {
@@ -148,38 +163,51 @@ pub fn check(path: &Path, format: Option<TraceFormat>) -> Result<CheckReport, Tr
         }
     }
     while window.pop().is_some() {}
+    Ok(report(&records, tally, &window))
+}
+
+fn report(records: &RecordReader, tally: Tally, window: &Window) -> CheckReport {
+    let (scale, counts) = (records.scale(), records.counts);
     let (first_time, last_time) = tally.times;
-    Ok(CheckReport {
+    let seconds = |ticks: u64| ticks as f64 * scale.tick_ns as f64 / 1e9;
+    CheckReport {
         path: records.path().display().to_string(),
-        format: records.format.name(),
+        format: records.format().name(),
         compression: records.compression(),
         sha256: records.sha256.clone().unwrap_or_default(),
-        units: "time: Windows filetime, ticks of 100 ns since 1601; offset and size: bytes",
+        units: records.format().units(),
         volume: records.volume(),
-        header: records.header,
+        header: counts.header,
         lines: records.line,
         records: tally.reads + tally.writes,
         reads: tally.reads,
         writes: tally.writes,
-        first_time_utc: utc(first_time),
-        last_time_utc: utc(last_time),
-        span_s: last_time.saturating_sub(first_time) as f64 / TICKS as f64,
+        first_time_utc: instant(first_time, scale),
+        last_time_utc: instant(last_time, scale),
+        span_s: seconds(last_time.saturating_sub(first_time)),
         first_byte: tally.bytes.0,
         last_byte: tally.bytes.1,
         footprint: tally.sectors.footprint(),
         first_lines: tally.first_lines,
         backward_steps: tally.backward_steps,
-        largest_backward_step_s: tally.largest_step as f64 / TICKS as f64,
+        largest_backward_step_s: seconds(tally.largest_step),
         reordered: window.reordered,
         clamped: window.clamped,
-        other_volumes: records.other_volumes,
-    })
+        other_volumes: counts.other_volumes,
+        volumes: records.volumes(),
+        left_out: counts.left_out,
+        discards: counts.discards,
+        no_data: counts.no_data,
+        other_lines: counts.other_lines,
+        coarse_clock_ns: records.coarse_clock_ns(),
+        untimed: records.clock_is_still(),
+    }
 }
 
-fn decoded(record: &Record) -> DecodedLine {
+fn decoded(record: &Record, scale: &TimeScale) -> DecodedLine {
     DecodedLine {
         line: record.line,
-        time_utc: utc(record.time),
+        time_utc: instant(record.time, scale),
         kind: match record.kind {
             RequestKind::Read => "read",
             RequestKind::Write => "write",
@@ -189,10 +217,26 @@ fn decoded(record: &Record) -> DecodedLine {
     }
 }
 
-/// A filetime as `2007-02-22 17:00:00.0000000`. The date is found with the civil calendar whose
-/// years begin in March, so that a leap day is a year's last; eras are 400 years of 146,097 days.
-fn utc(ticks: u64) -> String {
-    let seconds = (ticks / TICKS).saturating_sub(EPOCH_SECONDS);
+/// A time as `2007-02-22 17:00:00.0000000`, or as `26.214000000 s` of a clock of its own; with as
+/// many decimals as the tick has.
+fn instant(ticks: u64, scale: &TimeScale) -> String {
+    let a_second = 1_000_000_000 / scale.tick_ns;
+    let decimals = a_second.ilog10() as usize;
+    let (second, part) = match scale.epoch {
+        Some(epoch) => {
+            let since = ticks.saturating_sub(epoch);
+            (utc(since / a_second), since % a_second)
+        }
+        None => ((ticks / a_second).to_string(), ticks % a_second),
+    };
+    let fraction = if decimals > 0 { format!(".{part:0decimals$}") } else { String::new() };
+    let unit = if scale.epoch.is_none() { " s" } else { "" };
+    format!("{second}{fraction}{unit}")
+}
+
+/// Seconds since 1970 as a date and time. The date is found with the civil calendar whose years
+/// begin in March, so that a leap day is a year's last; eras are 400 years of 146,097 days.
+fn utc(seconds: u64) -> String {
     let days = seconds / 86_400 + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -202,18 +246,29 @@ fn utc(ticks: u64) -> String {
     let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
     let year = era * 400 + year_of_era + u64::from(month <= 2);
     let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{:07}", ticks % TICKS)
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::FILETIME_EPOCH_S;
 
     #[test]
     fn w150_filetimes_as_dates() {
+        let utc = |ticks| instant(ticks, &TraceFormat::MsrCsv.time_scale());
         assert_eq!(utc(128_166_372_000_000_000), "2007-02-22 17:00:00.0000000");
         assert_eq!(utc(119_600_064_000_000_000), "1980-01-01 00:00:00.0000000");
         assert_eq!(utc(157_469_183_999_999_999), "2099-12-31 23:59:59.9999999");
-        assert_eq!(utc((EPOCH_SECONDS + 951_782_400) * TICKS), "2000-02-29 00:00:00.0000000");
+        assert_eq!(utc((FILETIME_EPOCH_S + 951_782_400) * 10_000_000), "2000-02-29 00:00:00.0000000");
+    }
+
+    #[test]
+    fn w151_other_clocks() {
+        let shown = |format: TraceFormat, ticks| instant(ticks, &format.time_scale());
+        assert_eq!(shown(TraceFormat::Tencent, 1_538_323_200), "2018-09-30 16:00:00");
+        assert_eq!(shown(TraceFormat::Alibaba, 1_577_808_144_360_767), "2019-12-31 16:02:24.360767");
+        assert_eq!(shown(TraceFormat::Spc, 26_214_000), "0.026214000 s");
+        assert_eq!(shown(TraceFormat::Fio, 1_500_000), "1.500000 s");
     }
 }

@@ -6,7 +6,7 @@ use pumice_types::{HostRequest, RequestKind, Time};
 use serde::Serialize;
 
 use crate::survey::footprint::{CHUNKS_MAX, Footprint, PageWrites, SectorSet};
-use crate::trace::{Trace, TraceFormat};
+use crate::trace::{Trace, TraceFormat, TraceOptions, Volumes};
 use crate::workload::{Fact, Notes};
 use crate::{AddressPolicy, Placement, TraceError};
 
@@ -224,8 +224,13 @@ fn heat(counts: &[u32]) -> Option<Heat> {
 
 /// Reads a whole trace and says what it is like. Addresses are taken as they are.
 pub fn info(path: &Path, format: Option<TraceFormat>) -> Result<InfoReport, TraceError> {
+    info_with(path, &TraceOptions { format, volumes: Volumes::Overlay })
+}
+
+/// What [`info`] says, with a choice of what becomes of the trace's volumes.
+pub fn info_with(path: &Path, options: &TraceOptions) -> Result<InfoReport, TraceError> {
     let placement = Placement { capacity_bytes: u64::MAX, page_bytes: 1, policy: AddressPolicy::Exact };
-    let mut trace = Trace::open(path, format, &placement)?;
+    let mut trace = Trace::open(path, options, &placement)?;
     let mut survey = Survey::new();
     while let Some(request) = trace.next_request()? {
         survey.add(&request)?;

@@ -26,11 +26,13 @@ pub(super) struct LineReader<R> {
     start: usize,
     end: usize,
     exhausted: bool,
+    /// What ended the reading while looking ahead; said once the lines before it are handed out.
+    pending: Option<io::Error>,
 }
 
 impl<R: Read> LineReader<R> {
     pub fn new(source: R) -> LineReader<R> {
-        LineReader { source, buffer: vec![0; BUFFER], start: 0, end: 0, exhausted: false }
+        LineReader { source, buffer: vec![0; BUFFER], start: 0, end: 0, exhausted: false, pending: None }
     }
 
     pub fn source(&self) -> &R {
@@ -39,6 +41,17 @@ impl<R: Read> LineReader<R> {
 
     pub fn source_mut(&mut self) -> &mut R {
         &mut self.source
+    }
+
+    /// Looks at the bytes that come next: `wanted` of them, more if they are there already, fewer at
+    /// the end. `wanted` is at most [`MAX_LINE`], and no line was taken yet.
+    pub fn peek(&mut self, wanted: usize) -> &[u8] {
+        while !self.exhausted && self.end - self.start < wanted {
+            if let Err(fault) = self.fill() {
+                (self.pending, self.exhausted) = (Some(fault), true);
+            }
+        }
+        &self.buffer[self.start..self.end]
     }
 
     /// The next line without its end, `None` after the last. After a fault there is none.
@@ -59,7 +72,10 @@ impl<R: Read> LineReader<R> {
         (self.start, self.end) = (0, self.end - self.start);
         while !self.exhausted {
             let fresh = self.end;
-            self.fill()?;
+            if let Err(fault) = self.fill() {
+                self.give_up();
+                return Err(LineFault::Io(fault));
+            }
             if let Some(at) = memchr::memchr(b'\n', &self.buffer[fresh..self.end]) {
                 self.start = fresh + at + 1;
                 return Ok(Some(without_return(&self.buffer[..fresh + at])));
@@ -70,12 +86,16 @@ impl<R: Read> LineReader<R> {
                 return Err(LineFault::TooLong(head));
             }
         }
+        if let Some(fault) = self.pending.take() {
+            self.give_up();
+            return Err(LineFault::Io(fault));
+        }
         let end = std::mem::take(&mut self.end);
         Ok((end > 0).then(|| without_return(&self.buffer[..end])))
     }
 
     /// Reads once. There is room: what is left of a line is at most [`MAX_LINE`] long.
-    fn fill(&mut self) -> Result<(), LineFault> {
+    fn fill(&mut self) -> io::Result<()> {
         loop {
             match self.source.read(&mut self.buffer[self.end..]) {
                 Ok(count) => {
@@ -84,10 +104,7 @@ impl<R: Read> LineReader<R> {
                     return Ok(());
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => {
-                    self.give_up();
-                    return Err(LineFault::Io(e));
-                }
+                Err(e) => return Err(e),
             }
         }
     }

@@ -97,7 +97,7 @@ mod tests {
     use pumice_types::RequestKind;
 
     fn record(time: u64, line: u64) -> Record {
-        Record { time, offset: line, line, bytes: 512, kind: RequestKind::Read }
+        Record { time, offset: line, line, bytes: 512, volume: 0, kind: RequestKind::Read }
     }
 
     /// Everything that leaves the window, as the reader drives it.

@@ -1,0 +1,178 @@
+//! What the columns of a format allow, in words: how a refused line is explained.
+
+use crate::error::excerpt;
+use crate::trace::blkparse;
+use crate::trace::fields::Cursor;
+
+/// What a column allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// 0 to 2^64 - 1.
+    Whole,
+    /// A number of 0 or more with digits behind the point, at most so many of which count.
+    Real(usize),
+    /// The same, or an empty field.
+    RealOrNothing,
+    /// 1 to 2^32 - 1 bytes.
+    Bytes,
+    /// As many sectors as make a size in bytes.
+    Sectors,
+    /// As many sectors as make an address in bytes.
+    SectorAddress,
+    /// One of two words, in any case.
+    Either(&'static str, &'static str),
+    /// `major,minor` numbers of a block device.
+    Device,
+    /// Text without control characters.
+    Text,
+}
+
+/// How the fields of a line are separated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Separator {
+    /// One comma; nothing around it.
+    Comma,
+    /// One comma, with blanks around it as the writer likes, and further fields that do not count.
+    LooseComma,
+    /// Spaces and tabs, as many as the writer likes.
+    Blanks,
+}
+
+/// The columns of a format.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Table {
+    /// The format with its article: `an MSR`.
+    pub what: &'static str,
+    pub separator: Separator,
+    pub columns: &'static [(&'static str, Rule)],
+}
+
+impl Table {
+    /// Names of the columns as a line would have them.
+    pub fn names(&self) -> String {
+        let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
+        names.join(if self.separator == Separator::Blanks { " " } else { "," })
+    }
+
+    fn split<'a>(&self, text: &'a str) -> Vec<&'a str> {
+        match self.separator {
+            Separator::Comma => text.split(',').collect(),
+            Separator::LooseComma => text.split(',').map(|field| field.trim_matches([' ', '\t'])).collect(),
+            Separator::Blanks => text.split([' ', '\t']).filter(|field| !field.is_empty()).collect(),
+        }
+    }
+
+    /// Whether a first line names columns instead of holding a record: as many fields, none of
+    /// them a number or a single letter.
+    pub fn is_header(&self, line: &[u8]) -> bool {
+        let Ok(text) = std::str::from_utf8(line) else { return false };
+        let fields = self.split(text);
+        let named = |field: &&str| {
+            let field = field.trim();
+            field.chars().filter(|c| c.is_alphabetic()).count() > 1 && field.parse::<f64>().is_err()
+        };
+        let numbers = |&(index, _): &(usize, &&str)| !matches!(self.columns[index].1, Rule::Text);
+        fields.len() == self.columns.len()
+            && self.separator != Separator::Blanks
+            && fields.iter().enumerate().filter(numbers).all(|(_, field)| named(field))
+            && !text.chars().any(char::is_control)
+    }
+
+    /// What is wrong with a line that the format's parser refuses, and what is allowed.
+    pub fn explain(&self, line: &[u8]) -> String {
+        let Ok(text) = std::str::from_utf8(line) else {
+            return format!("{} is not UTF-8 text; {} line is needed: {}", excerpt(line), self.what, self.names());
+        };
+        let fields = self.split(text);
+        let wanted = self.columns.len();
+        let enough = fields.len() == wanted || (self.separator == Separator::LooseComma && fields.len() > wanted);
+        if !enough {
+            return format!("{} fields in {}; allowed are {wanted}: {}", fields.len(), excerpt(line), self.names());
+        }
+        let faults = self.columns.iter().zip(&fields);
+        let fault = faults.into_iter().find_map(|(&(name, rule), field)| rule.fault(name, field));
+        let fault = fault.unwrap_or_else(|| {
+            "the request's last byte lies beyond the largest address, 2^64 - 1; allowed are requests that end before it"
+                .to_owned()
+        });
+        format!("{fault}; the line is {}", excerpt(line))
+    }
+}
+
+impl Rule {
+    /// What is wrong with a field, if anything is.
+    fn fault(self, name: &str, field: &str) -> Option<String> {
+        let whole = || {
+            let mut cursor = Cursor::new(field.as_bytes());
+            cursor.whole().filter(|_| cursor.end().is_some())
+        };
+        let real = |decimals| {
+            let mut cursor = Cursor::new(field.as_bytes());
+            cursor.decimal(decimals).is_some() && cursor.end().is_some()
+        };
+        let (legal, allowed) = match self {
+            Rule::Whole => (whole().is_some(), "whole numbers from 0 to 2^64 - 1".to_owned()),
+            Rule::Real(decimals) => {
+                let most = u64::MAX / 10u64.pow(decimals as u32);
+                (real(decimals), format!("plain digits like 12.345, from 0 to {most}"))
+            }
+            Rule::RealOrNothing => {
+                (field.is_empty() || real(9), "plain digits like 12.345, or an empty field".to_owned())
+            }
+            Rule::Bytes => {
+                (whole().is_some_and(|n| (1..=u64::from(u32::MAX)).contains(&n)), "1 to 4294967295 bytes".to_owned())
+            }
+            Rule::Sectors => {
+                (whole().is_some_and(|n| (1..1 << 23).contains(&n)), "1 to 8388607 sectors of 512 bytes".to_owned())
+            }
+            Rule::SectorAddress => {
+                (whole().is_some_and(|n| n < 1 << 55), "sectors of 512 bytes from 0 to 2^55 - 1".to_owned())
+            }
+            Rule::Either(one, other) => {
+                (field.eq_ignore_ascii_case(one) || field.eq_ignore_ascii_case(other), format!("{one} and {other}"))
+            }
+            Rule::Device => {
+                let device = blkparse::device_numbers(field.as_bytes());
+                (device.is_some(), "a device's numbers like 8,16".to_owned())
+            }
+            Rule::Text => (!field.chars().any(char::is_control), "text without control characters".to_owned()),
+        };
+        (!legal).then(|| format!("{name} {} found; allowed are {allowed}", excerpt(field.as_bytes())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::trace::TraceFormat;
+    use crate::trace::parser::{Parser, table};
+    use proptest::prelude::*;
+
+    fn field() -> impl Strategy<Value = String> {
+        prop_oneof![
+            8 => "[0-9]{1,10}",
+            2 => "[0-9]{16,21}",
+            2 => "[0-9]{1,11}\\.[0-9]{0,12}",
+            4 => "(R|W|r|w|0|1|Read|write)",
+            1 => "[ \\ta-z,.+-]{0,3}",
+            1 => "\\PC{0,2}",
+        ]
+    }
+
+    proptest! {
+        /// Whatever a parser refuses, its table has a reason for, and the reason is the true one.
+        #[test]
+        fn w115_every_refusal_has_a_reason(fields in prop::collection::vec(field(), 4..8), blanks in any::<bool>()) {
+            let line = fields.join(if blanks { " " } else { "," });
+            for format in TraceFormat::ALL {
+                let (Some(table), mut parser) = (table(format), Parser::new(format)) else { continue };
+                let refused = parser.parse(line.as_bytes()).is_none();
+                let message = table.explain(line.as_bytes());
+                let by_end = message.starts_with("the request's last byte");
+                prop_assert!(refused || by_end, "{}: {line}: {message}", format.name());
+                // Only an address within 2^32 of the largest can have a last byte beyond it.
+                let large = fields.iter().any(|f| f.trim().parse::<u64>().is_ok_and(|n| n > (1 << 55) - (1 << 23) - 2));
+                prop_assert!(!refused || !by_end || large, "{}: {line}: {message}", format.name());
+            }
+        }
+    }
+}

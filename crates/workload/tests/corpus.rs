@@ -1,0 +1,183 @@
+//! Small files, good and broken: each broken one gives one clear line.
+
+use std::path::{Path, PathBuf};
+
+use pumice_types::{HostRequest, RequestKind};
+use pumice_workload::{
+    AddressPolicy, Notes, Placement, TraceError, TraceErrorKind, TraceFormat, check, info, open_trace,
+};
+
+const ANYWHERE: Placement = Placement { capacity_bytes: u64::MAX, page_bytes: 4_096, policy: AddressPolicy::Exact };
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(format!("{name}.txt"))
+}
+
+fn run(name: &str, format: Option<TraceFormat>) -> Result<(Vec<HostRequest>, Notes), TraceError> {
+    let mut workload = open_trace(&path(name), format, &ANYWHERE)?;
+    let mut requests = Vec::new();
+    while let Some(request) = workload.next_request()? {
+        requests.push(request);
+    }
+    Ok((requests, workload.notes()))
+}
+
+/// File, line of the error, and a part of its text.
+const BROKEN: [(&str, u64, &str); 48] = [
+    ("msr-truncated", 3, "4 fields in \"128166372016421111,hm,0,Wri\"; allowed are 7: Timestamp,Hostname"),
+    ("msr-junk", 3, "1 fields in \"\\u{7}\\u{13} not a trace at all\""),
+    ("msr-negative", 3, "Offset \"-512\" found; allowed are whole numbers"),
+    ("msr-columns", 3, "6 fields in"),
+    ("msr-unit", 1, "Timestamp \"1172163600\" is no time; allowed are Windows filetimes"),
+    ("alibaba-truncated", 3, "3 fields in \"419,W,87927\"; allowed are 5: device_id,opcode,offset,length,timestamp"),
+    ("alibaba-junk", 3, "1 fields in \"%%%%\""),
+    ("alibaba-negative", 3, "length \"-1\" found; allowed are 1 to 4294967295 bytes"),
+    ("alibaba-columns", 3, "device_id \"W\" found; allowed are whole numbers"),
+    ("alibaba-unit", 1, "timestamp \"1577808144\" is no time; allowed are microseconds since 1970"),
+    (
+        "tencent-truncated",
+        3,
+        "4 fields in \"1538323200,4247200,128,\"; allowed are 5: Timestamp,Offset,Size,IOType,VolumeID",
+    ),
+    ("tencent-junk", 3, "1 fields in \"<html>\""),
+    ("tencent-negative", 3, "Offset \"-8\" found; allowed are sectors of 512 bytes"),
+    ("tencent-columns", 3, "IOType \"R\" found; allowed are 0 and 1"),
+    ("tencent-unit", 1, "Timestamp \"1538323200000\" is no time; allowed are seconds since 1970"),
+    ("spc-truncated", 3, "3 fields in \"0,303574,3584\"; allowed are 5: ASU,LBA,Size,Opcode,Timestamp"),
+    ("spc-junk", 3, "1 fields in \"{\\\"lba\\\": 5}\""),
+    ("spc-negative", 3, "Timestamp \"-0.026214\" found; allowed are plain digits"),
+    ("spc-columns", 3, "Size \"w\" found; allowed are 1 to"),
+    ("spc-unit", 3, "Timestamp \"1172163600000000000000\" found"),
+    ("ssdsim-truncated", 3, "3 fields in \"78643005 1 555\"; allowed are 5: time device LBA sectors type"),
+    ("ssdsim-junk", 3, "time \"~~~~\" found"),
+    ("ssdsim-negative", 3, "LBA \"-55596\" found; allowed are sectors"),
+    ("ssdsim-columns", 3, "type \"R\" found; allowed are 0 and 1"),
+    ("ssdsim-unit", 3, "time \"78.643005\" found; allowed are whole numbers"),
+    ("disksim-truncated", 3, "2 fields in \"78.643005 1\"; allowed are 5: time device block size flags"),
+    ("disksim-junk", 3, "2 fields in \"begin trace\""),
+    ("disksim-negative", 3, "time \"-78.643005\" found; allowed are plain digits"),
+    ("disksim-columns", 3, "device \"78.643005\" found; allowed are whole numbers"),
+    ("disksim-unit", 3, "size \"4294967296\" found; allowed are 1 to 8388607 sectors"),
+    ("systor-truncated", 3, "4 fields in"),
+    ("systor-junk", 3, "Timestamp \"\u{fc}ber\" found"),
+    ("systor-negative", 3, "Offset \"-4096\" found"),
+    ("systor-columns", 3, "IOType \"0\" found; allowed are R and W"),
+    (
+        "systor-unit",
+        2,
+        "Timestamp \"1456095145133.076\" found; allowed are plain digits like 12.345, from 0 to 18446744073",
+    ),
+    ("blkparse-truncated", 3, "D   R 4938888 +\" found; allowed for a D event are flags"),
+    ("blkparse-junk", 3, "2 fields in \"CPU overheated\"; allowed are 6"),
+    ("blkparse-negative", 3, "time \"-0.000027421\" found"),
+    ("blkparse-columns", 3, "sequence \"0.000027421\" found; allowed are whole numbers"),
+    ("blkparse-unit", 3, "time \"27421us\" found"),
+    ("blkparse-sectors", 1, "0 to 8388607 sectors"),
+    ("fio-truncated", 4, "action \"wri\" found; allowed are add, open and close"),
+    ("fio-junk", 4, "1 fields in \"....\"; allowed are 5, or only those up to the action: timestamp file action"),
+    ("fio-negative", 4, "offset \"-4096\" found"),
+    ("fio-columns", 4, "4 fields in"),
+    ("fio-unit", 4, "offset \"4k\" found; allowed are whole numbers"),
+    ("fio-version", 1, "\"fio version 1 iolog\" found; allowed as first line are \"fio version 2 iolog\""),
+    ("fio-v3-wait", 3, "action \"wait\" found; allowed are read, write, trim, sync and datasync"),
+];
+
+#[test]
+fn w220_every_broken_file_gives_one_clear_line() {
+    for (name, line, part) in BROKEN {
+        let format: TraceFormat = name.split('-').next().expect("a format").parse().expect("a format");
+        let error = check(&path(name), Some(format)).expect_err(name);
+        let message = error.to_string();
+        assert!(message.contains(&format!("{name}.txt:{line}: ")) && message.contains(part), "{name}: {message}");
+        assert!(!message.contains(['\n', '\r']) && message.len() < 700, "{name}: {message}");
+        assert_eq!(error.kind(), TraceErrorKind::Content, "{name}");
+        // By content too, there is one line that names the file, whatever it is taken for.
+        let message = check(&path(name), None).expect_err(name).to_string();
+        assert!(message.contains(&format!("{name}.txt:")) && !message.contains('\n'), "{name}: {message}");
+    }
+}
+
+#[test]
+fn w221_every_broken_file_of_the_corpus_is_tested() {
+    let mut untested: Vec<String> = std::fs::read_dir(path("x").parent().expect("a directory"))
+        .expect("readable")
+        .map(|entry| entry.expect("readable").file_name().to_string_lossy().trim_end_matches(".txt").to_owned())
+        .filter(|name| !name.ends_with("good") && name != "README.md")
+        .filter(|name| !BROKEN.iter().any(|(known, ..)| known == name))
+        .collect();
+    untested.sort();
+    assert_eq!(untested, ["blkparse-no-requests", "ssdsim-or-disksim"], "these have tests of their own");
+}
+
+#[test]
+fn w222_good_files_are_recognised_and_read_alike_by_name() {
+    for (format, reads, writes) in [
+        ("msr", 1, 1),
+        ("alibaba", 1, 1),
+        ("tencent", 1, 1),
+        ("spc", 0, 2),
+        ("ssdsim", 1, 1),
+        ("disksim", 1, 1),
+        ("systor", 1, 0),
+        ("blkparse", 1, 0),
+        ("fio", 0, 1),
+    ] {
+        let name = format!("{format}-good");
+        let report = check(&path(&name), None).expect(format);
+        assert_eq!((report.format, report.reads, report.writes), (format, reads, writes));
+        let named = run(&name, Some(format.parse().expect("a format"))).expect(format);
+        assert_eq!(named, run(&name, None).expect(format), "{format}");
+        assert_eq!(info(&path(&name), None).expect(format).requests, reads + writes);
+    }
+}
+
+#[test]
+fn w223_units_by_hand() {
+    let second = |name: &str| *run(name, None).expect(name).0.last().expect("some");
+    for (name, arrival_ns, offset, bytes, kind) in [
+        ("msr-good", 1_332_052_600, 2_860_097_536, 4_096, RequestKind::Write),
+        ("alibaba-good", 85_000, 59_110_326_272, 360_448, RequestKind::Read),
+        ("tencent-good", 0, 13_896_880 * 512, 65_536, RequestKind::Read),
+        ("spc-good", 26_214_000, 55_590 * 512, 3_072, RequestKind::Write),
+        ("ssdsim-good", 26_214_000, 240_840 * 512, 3_072, RequestKind::Read),
+        ("disksim-good", 26_214_000, 240_840 * 512, 3_072, RequestKind::Read),
+        ("systor-good", 0, 899_056_122_368, 131_072, RequestKind::Read),
+        ("blkparse-good", 0, 4_938_888 * 512, 131_072, RequestKind::Read),
+        ("fio-good", 0, 4_096, 512, RequestKind::Write),
+        ("fio-v2-good", 300_000, 8_192, 512, RequestKind::Write),
+    ] {
+        let found = second(name);
+        let found = (found.arrival.0, found.offset_bytes, found.bytes, found.kind);
+        assert_eq!(found, (arrival_ns, offset, bytes, kind), "{name}");
+    }
+}
+
+#[test]
+fn w224_events_without_data_are_counted_and_left_out() {
+    let (requests, notes) = run("blkparse-events-good", None).expect("legal");
+    let order: Vec<(u64, u64, RequestKind)> =
+        requests.iter().map(|r| (r.arrival.0, r.offset_bytes / 512, r.kind)).collect();
+    let expected = [
+        (0, 4_938_888, RequestKind::Write),
+        (5_500, 4_938_896, RequestKind::Write),
+        (7_000, 4_938_896, RequestKind::Read),
+    ];
+    assert_eq!(order, expected);
+    assert_eq!((notes.discards, notes.no_data, notes.other_lines, notes.lines), (1, 4, 9, 17));
+    assert_eq!(notes.other_volumes, 1);
+    let (requests, notes) = run("fio-v2-good", None).expect("legal");
+    assert_eq!((requests.len(), requests[1].arrival.0), (3, 250_000));
+    assert_eq!((notes.discards, notes.no_data, notes.other_lines), (1, 1, 6));
+    let message = run("blkparse-no-requests", None).expect_err("none").to_string();
+    assert!(message.contains("holds no reads or writes (1 lines read)"), "{message}");
+}
+
+#[test]
+fn w225_what_content_cannot_decide_is_asked_for() {
+    let message = run("ssdsim-or-disksim", None).expect_err("ambiguous").to_string();
+    for part in ["ssdsim-or-disksim.txt:1: ", "\"ssdsim\"", "\"disksim\"", "workload.format"] {
+        assert!(message.contains(part), "{message}");
+    }
+    let last = |format| run("ssdsim-or-disksim", Some(format)).expect("named").0[2].arrival.0;
+    assert_eq!((last(TraceFormat::SsdSim), last(TraceFormat::DiskSim)), (31, 31_000_000));
+}

@@ -1,0 +1,198 @@
+//! Zipf, hot and cold, mixed sizes, bursts, and jobs in fio's words.
+
+use pumice_types::{HostRequest, RequestKind};
+use pumice_workload::{
+    Access, AddressPolicy, Arrival, GeneratorOptions, Placement, RequestSizes, SyntheticOptions, TraceError, Workload,
+    from_fio_job, sequential, synthetic, uniform,
+};
+use sha2::{Digest, Sha256};
+
+const PAGE: u64 = 4_096;
+
+fn device(pages: u64) -> Placement {
+    Placement { capacity_bytes: pages * PAGE, page_bytes: PAGE as u32, policy: AddressPolicy::Exact }
+}
+
+fn options() -> SyntheticOptions {
+    SyntheticOptions {
+        requests: 200_000,
+        sizes: RequestSizes::one(4_096),
+        access: Access::Uniform,
+        read_fraction: 0.3,
+        footprint: 1.0,
+        arrival: Arrival::Fixed { mean_us: 1.0 },
+        seed: 1,
+    }
+}
+
+fn all(workload: Result<Workload, TraceError>) -> Vec<HostRequest> {
+    let mut workload = workload.expect("legal options");
+    std::iter::from_fn(|| workload.next_request().expect("never fails")).collect()
+}
+
+fn hits(requests: &[HostRequest], slots: u64) -> Vec<u32> {
+    let mut hits = vec![0; slots as usize];
+    requests.iter().for_each(|request| hits[(request.offset_bytes / PAGE) as usize] += 1);
+    hits
+}
+
+#[test]
+fn w250_uniform_and_sequential_are_the_same_generators() {
+    let SyntheticOptions { requests, read_fraction, footprint, seed, .. } = options();
+    let arrival = Arrival::Poisson { mean_us: 5.0 };
+    let plain = GeneratorOptions { requests, request_bytes: 5_000, read_fraction, footprint, arrival, seed };
+    let general = |access| SyntheticOptions { sizes: RequestSizes::one(5_000), access, arrival, ..options() };
+    let device = device(1_001);
+    assert_eq!(all(uniform(&plain, &device)), all(synthetic(&general(Access::Uniform), &device)));
+    assert_eq!(all(sequential(&plain, &device)), all(synthetic(&general(Access::Sequential), &device)));
+}
+
+#[test]
+fn w251_zipf_has_its_heat_and_spreads_it() {
+    let requests =
+        all(synthetic(&SyntheticOptions { access: Access::Zipf { theta: 1.0 }, ..options() }, &device(10_000)));
+    let hits = hits(&requests, 10_000);
+    let mut sorted: Vec<(u32, usize)> = hits.iter().enumerate().map(|(slot, &count)| (count, slot)).collect();
+    sorted.sort_unstable_by(|a, b| b.cmp(a));
+    // Weights 1/k over the harmonic number of 10,000; 5 % is more than five standard errors.
+    let harmonic: f64 = (1..=10_000).map(|k| 1.0 / f64::from(k)).sum();
+    for k in [1usize, 2, 5, 10] {
+        let share = f64::from(sorted[k - 1].0) / 2e5;
+        assert!((share * harmonic * k as f64 - 1.0).abs() < 0.06, "rank {k}: {share}");
+    }
+    let hot: Vec<usize> = sorted[..100].iter().map(|&(_, slot)| slot).collect();
+    let lower = hot.iter().filter(|&&slot| slot < 5_000).count();
+    assert!((25..=75).contains(&lower), "{lower} of the 100 hottest in the lower half");
+    let neighbours = hot.iter().filter(|&&slot| hot.contains(&(slot + 1))).count();
+    assert!(neighbours < 10, "{neighbours}");
+}
+
+#[test]
+fn w252_hot_and_cold_have_their_shares() {
+    let access = Access::HotCold { hot_space: 0.1, hot_share: 0.9 };
+    let hits = hits(&all(synthetic(&SyntheticOptions { access, ..options() }, &device(1_000))), 1_000);
+    // 1,800 a hot slot (standard deviation 42), 22 a cold one (4.7).
+    let hot: Vec<usize> = (0..1_000).filter(|&slot| hits[slot] > 500).collect();
+    assert_eq!(hot.len(), 100);
+    assert!(hot.iter().all(|&slot| (1_590..2_010).contains(&hits[slot])));
+    assert!(hits.iter().filter(|&&count| count <= 500).all(|&count| count < 60));
+    assert!((25..=75).contains(&hot.iter().filter(|&&slot| slot < 500).count()));
+    let share = hot.iter().map(|&slot| f64::from(hits[slot])).sum::<f64>() / 2e5;
+    assert!((share - 0.9).abs() < 0.004, "{share}");
+}
+
+#[test]
+fn w253_mixed_sizes_keep_their_weights_and_stay_inside() {
+    let sizes = RequestSizes::mixed(&[(4_096, 3.0), (16_384, 1.0), (100_000, 1.0)]).expect("legal");
+    for access in [Access::Uniform, Access::Sequential, Access::Zipf { theta: 0.8 }] {
+        let requests = all(synthetic(&SyntheticOptions { sizes: sizes.clone(), access, ..options() }, &device(64)));
+        assert!(requests.iter().all(|r| r.offset_bytes % PAGE == 0));
+        assert!(requests.iter().all(|r| r.offset_bytes + u64::from(r.bytes) <= 64 * PAGE), "{access:?}");
+        for (bytes, share) in [(4_096, 0.6), (16_384, 0.2), (100_000, 0.2)] {
+            let found = requests.iter().filter(|r| r.bytes == bytes).count() as f64 / 2e5;
+            assert!((found - share).abs() < 0.006, "{access:?}, {bytes}: {found}");
+        }
+        if access == Access::Sequential {
+            let next = |r: &HostRequest| r.offset_bytes + u64::from(r.bytes).next_multiple_of(PAGE);
+            let goes_on = |pair: &[HostRequest]| pair[1].offset_bytes == next(&pair[0]) || pair[1].offset_bytes == 0;
+            assert!(requests.windows(2).all(goes_on));
+        }
+    }
+}
+
+#[test]
+fn w254_bursts_have_their_mean_and_variation() {
+    let arrival = Arrival::Bursty { mean_us: 100.0, cv: 3.0 };
+    let requests = all(synthetic(&SyntheticOptions { arrival, ..options() }, &device(64)));
+    let gaps: Vec<f64> = requests.windows(2).map(|p| (p[1].arrival.0 - p[0].arrival.0) as f64 / 1e3).collect();
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    let variance = gaps.iter().map(|gap| (gap - mean) * (gap - mean)).sum::<f64>() / gaps.len() as f64;
+    assert!((mean / 100.0 - 1.0).abs() < 5.0 * 3.0 / 2e5f64.sqrt(), "{mean}");
+    assert!((variance.sqrt() / mean / 3.0 - 1.0).abs() < 0.05, "{}", variance.sqrt() / mean);
+}
+
+#[test]
+fn w255_impossible_options_are_refused() {
+    let sizes = |list: &[(u32, f64)]| RequestSizes::mixed(list).expect_err("impossible").to_string();
+    assert!(sizes(&[]).contains("0 request sizes found"));
+    assert!(sizes(&[(0, 1.0)]).contains("request_bytes = 0"));
+    assert!(sizes(&[(512, f64::NAN)]).contains("weight NaN"));
+    for (options, part) in [
+        (SyntheticOptions { access: Access::Zipf { theta: -0.1 }, ..options() }, "zipf_theta = -0.1 found"),
+        (SyntheticOptions { access: Access::Zipf { theta: f64::NAN }, ..options() }, "zipf_theta = NaN"),
+        (SyntheticOptions { access: Access::HotCold { hot_space: 1.0, hot_share: 0.5 }, ..options() }, "hot_space = 1"),
+        (
+            SyntheticOptions { access: Access::HotCold { hot_space: 0.1, hot_share: 1.5 }, ..options() },
+            "hot_share = 1.5",
+        ),
+        (SyntheticOptions { arrival: Arrival::Bursty { mean_us: 1.0, cv: 0.5 }, ..options() }, "variation 0.5"),
+        (SyntheticOptions { sizes: RequestSizes::one(0), ..options() }, "request_bytes = 0"),
+        (SyntheticOptions { sizes: RequestSizes::one(1 << 20), ..options() }, "a footprint of 262144 bytes found"),
+    ] {
+        let message = synthetic(&options, &device(64)).expect_err(part).to_string();
+        assert!(message.contains(part) && message.contains("allowed are"), "{message}");
+    }
+}
+
+#[test]
+fn w256_jobs_in_fios_words() {
+    let base = options();
+    for (job, access, reads, bytes) in [
+        ("", Access::Sequential, 1.0, 4_096),
+        ("rw=randwrite\nbs=16k", Access::Uniform, 0.0, 16_384),
+        ("[job]\n# mixed\nreadwrite=randrw\nrwmixread=70\nbs=1M", Access::Uniform, 0.7, 1 << 20),
+        ("rw=rw\nblocksize=512", Access::Sequential, 0.5, 512),
+        ("rw=randrw\nrwmixwrite=90", Access::Uniform, 0.1, 4_096),
+        ("rw = randread\nrandom_distribution = zipf:1.2", Access::Zipf { theta: 1.2 }, 1.0, 4_096),
+        ("rw=write\nrwmixread=70\nrandom_distribution=zipf:1.2", Access::Sequential, 0.0, 4_096),
+    ] {
+        let found = from_fio_job(job, &base).expect(job);
+        assert_eq!((found.access, found.read_fraction), (access, reads), "{job}");
+        assert_eq!(found.sizes, RequestSizes::one(bytes), "{job}");
+        assert_eq!((found.requests, found.arrival, found.seed), (base.requests, base.arrival, base.seed));
+    }
+    let split = from_fio_job("bssplit=4k/60:64k/40\nnumber_ios=7\nrandseed=9", &base).expect("legal");
+    assert_eq!((split.sizes.list(), split.requests, split.seed), (&[(4_096, 60.0), (65_536, 40.0)][..], 7, 9));
+    for (job, part) in [
+        ("rw=trim", "rw = \"trim\" found; allowed are read, write, rw, randread, randwrite and randrw"),
+        ("bs=4k,8k", "bs = \"4k,8k\" found"),
+        ("bs=0", "bs = \"0\" found"),
+        ("bs=4096g", "bs = \"4096g\" found"),
+        ("rwmixread=101", "rwmixread = \"101\" found; allowed are whole numbers from 0 to 100"),
+        ("bssplit=4k", "bssplit = \"4k\" found"),
+        ("random_distribution=pareto:0.9", "random_distribution = \"pareto:0.9\" found"),
+        ("iodepth=32", "key \"iodepth\" of an fio job found; allowed are rw (readwrite), bs"),
+        ("norandommap", "key \"norandommap\""),
+    ] {
+        let message = from_fio_job(job, &base).expect_err(job).to_string();
+        assert!(message.contains(part) && !message.contains('\n'), "{message}");
+    }
+}
+
+#[test]
+fn w257_a_thousand_million_slots() {
+    let access = Access::Zipf { theta: 0.99 };
+    let requests = all(synthetic(&SyntheticOptions { access, ..options() }, &device(1_000_000_000)));
+    let half = requests.iter().filter(|r| r.offset_bytes < 500_000_000 * PAGE).count() as f64 / 2e5;
+    assert!((half - 0.5).abs() < 0.1, "{half}");
+}
+
+/// Changes only when what a generator is changes, on every machine alike.
+#[test]
+fn w258_golden_digest() {
+    let mut hash = Sha256::new();
+    for access in [Access::Zipf { theta: 0.99 }, Access::HotCold { hot_space: 0.2, hot_share: 0.8 }] {
+        let sizes = RequestSizes::mixed(&[(4_096, 1.0), (8_192, 2.0)]).expect("legal");
+        let arrival = Arrival::Bursty { mean_us: 50.0, cv: 5.0 };
+        for request in
+            all(synthetic(&SyntheticOptions { requests: 10_000, access, sizes, arrival, ..options() }, &device(5_000)))
+        {
+            hash.update(request.arrival.0.to_le_bytes());
+            hash.update(request.offset_bytes.to_le_bytes());
+            hash.update(request.bytes.to_le_bytes());
+            hash.update([u8::from(request.kind == RequestKind::Write)]);
+        }
+    }
+    let digest: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(digest, "6a197f64551e4b68");
+}

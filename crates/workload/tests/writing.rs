@@ -1,0 +1,139 @@
+//! Workloads written as traces and read again.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use pumice_types::{HostRequest, Time};
+use pumice_workload::{
+    Access, AddressPolicy, Arrival, Placement, RequestSizes, SyntheticOptions, TraceError, TraceFormat, TraceOptions,
+    Workload, WriteReport, check, open_trace, open_trace_with, synthetic, write_trace,
+};
+
+fn device() -> Placement {
+    Placement { capacity_bytes: 1 << 40, page_bytes: 4_096, policy: AddressPolicy::Exact }
+}
+
+fn drain(workload: &mut Workload) -> Vec<HostRequest> {
+    std::iter::from_fn(|| workload.next_request().expect("legal")).collect()
+}
+
+fn generated(seed: u64) -> Workload {
+    let options = SyntheticOptions {
+        requests: 500,
+        sizes: RequestSizes::mixed(&[(512, 1.0), (4_096, 2.0), (65_536, 1.0)]).expect("legal"),
+        access: Access::Zipf { theta: 0.9 },
+        read_fraction: 0.4,
+        footprint: 0.01,
+        arrival: Arrival::Bursty { mean_us: 700.0, cv: 4.0 },
+        seed,
+    };
+    synthetic(&options, &device()).expect("legal")
+}
+
+fn written(workload: &mut Workload, format: TraceFormat, path: &Path) -> Result<WriteReport, TraceError> {
+    let mut file = std::fs::File::create(path).expect("a writable temporary directory");
+    write_trace(workload, format, &mut file)
+}
+
+fn formats() -> impl Iterator<Item = TraceFormat> {
+    TraceFormat::ALL.into_iter().filter(|&format| format != TraceFormat::BlkParse)
+}
+
+/// Arrivals on a format's grain, from the first one.
+fn on_grain(requests: &[HostRequest], grain: u64) -> Vec<HostRequest> {
+    let first = requests.first().map_or(0, |request| request.arrival.0 / grain);
+    let at = |r: &HostRequest| HostRequest { arrival: Time((r.arrival.0 / grain - first) * grain), ..*r };
+    requests.iter().map(at).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn w210_every_written_format_reads_as_the_same_requests(seed in any::<u64>()) {
+        let directory = tempfile::TempDir::new().expect("a temporary directory");
+        let path = directory.path().join("trace");
+        let requests = drain(&mut generated(seed));
+        for format in formats() {
+            let report = written(&mut generated(seed), format, &path).expect("legal");
+            prop_assert_eq!((report.requests, report.widened, report.format), (500, 0, format.name()));
+            let again = drain(&mut open_trace(&path, None, &device()).expect("its own format is recognised"));
+            prop_assert_eq!(&again, &on_grain(&requests, report.time_grain_ns), "{}", format.name());
+            prop_assert_eq!(check(&path, None).expect("times are times").lines, report.lines);
+        }
+    }
+}
+
+#[test]
+fn w211_a_trace_converted_to_every_format_and_back() {
+    let directory = tempfile::TempDir::new().expect("a temporary directory");
+    let (first, second) = (directory.path().join("first"), directory.path().join("second"));
+    written(&mut generated(3), TraceFormat::MsrCsv, &first).expect("legal");
+    let original = drain(&mut open_trace(&first, None, &device()).expect("legal"));
+    for format in formats() {
+        let report = written(&mut open_trace(&first, None, &device()).expect("legal"), format, &second).expect("legal");
+        let third = directory.path().join("third");
+        let mut named = open_trace(&second, Some(format), &device()).expect("legal");
+        written(&mut named, TraceFormat::MsrCsv, &third).expect("legal");
+        let back = drain(&mut open_trace(&third, None, &device()).expect("legal"));
+        assert_eq!(back, on_grain(&original, report.time_grain_ns.max(100)), "{}", format.name());
+        assert_eq!(report.rounded > 0, report.time_grain_ns > 100, "{}", format.name());
+    }
+}
+
+#[test]
+fn w212_what_a_format_cannot_hold_is_said() {
+    let directory = tempfile::TempDir::new().expect("a temporary directory");
+    let (odd, path) = (directory.path().join("odd"), directory.path().join("out"));
+    std::fs::write(&odd, "128166372000000000,h,0,Read,700,4294967295,0\n128166372000000000,h,0,Write,1,1,0\n")
+        .expect("writable");
+    let open = || open_trace(&odd, None, &device()).expect("legal");
+    for (format, longest) in [(TraceFormat::SsdSim, "4294966784"), (TraceFormat::Spc, "4294967295")] {
+        let message = written(&mut open(), format, &path).expect_err("too long").to_string();
+        assert!(message.contains("request 1 of 4294967295 bytes") && message.contains(longest), "{message}");
+    }
+    let mut rest = open();
+    rest.next_request().expect("legal");
+    let report = written(&mut rest, TraceFormat::DiskSim, &path).expect("one request");
+    assert_eq!((report.widened, report.bytes, report.address_grain_bytes), (1, 1, 512));
+    let sector = drain(&mut open_trace(&path, None, &device()).expect("legal"));
+    assert_eq!((sector[0].offset_bytes, sector[0].bytes), (0, 512));
+    let message = written(&mut open(), TraceFormat::BlkParse, &path).expect_err("only read").to_string();
+    assert!(message.contains("blkparse") && message.contains("allowed are msr"), "{message}");
+}
+
+#[test]
+fn w213_an_output_that_refuses() {
+    struct Full;
+    impl std::io::Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::StorageFull.into())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let message = write_trace(&mut generated(1), TraceFormat::MsrCsv, &mut Full).expect_err("full").to_string();
+    assert!(message.contains("the output cannot be written"), "{message}");
+}
+
+/// Real slices, when they lie beside the repository, survive a conversion.
+#[test]
+fn w214_real_slices_convert() {
+    let traces = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    let directory = tempfile::TempDir::new().expect("a temporary directory");
+    let path = directory.path().join("out");
+    let anywhere = Placement { capacity_bytes: u64::MAX, ..device() };
+    for name in ["Financial1_mini.spc.zst", "tpcc-small.trace.zst", "systor17-traces-sample.csv.zst"] {
+        let Ok(mut workload) = open_trace_with(&traces.join(name), &TraceOptions::default(), &anywhere) else {
+            continue;
+        };
+        let original = drain(&mut workload);
+        for format in formats() {
+            let mut workload = open_trace(&traces.join(name), None, &anywhere).expect("opened before");
+            let report = written(&mut workload, format, &path).expect("sectors");
+            let again = drain(&mut open_trace(&path, Some(format), &anywhere).expect("legal"));
+            assert_eq!(again, on_grain(&original, report.time_grain_ns), "{name} as {}", format.name());
+        }
+    }
+}
