@@ -12,6 +12,8 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pumice.errors import SpecError
+
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -46,9 +48,12 @@ def prepare(directory: Path | None) -> None:
     """Creates an output directory and tries it out, so that a long run does not end at a closed door.
 
     Raises:
+        SpecError: it is a file.
         OSError: it cannot be created or written to.
     """
     if directory is not None:
+        if directory.is_file():
+            raise SpecError(f"{directory}: is a file; a directory is needed")
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
             pass

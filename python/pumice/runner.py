@@ -13,7 +13,9 @@ import json
 import multiprocessing
 import os
 import signal
+import sys
 import threading
+import types
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -31,6 +33,18 @@ from pumice.worker import serve
 
 #: Seconds between two looks at the workers while nothing is reported.
 POLL_S = 0.2
+
+
+@contextmanager
+def _blank_main() -> Iterator[None]:
+    """While it holds, a spawned process does not import the caller's script again: a worker needs
+    nothing of it, and a script without a `__main__` guard would run a second time in each."""
+    own = sys.modules["__main__"]
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = own
 
 
 @dataclass(frozen=True)
@@ -212,7 +226,8 @@ class _Study:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=serve, args=(theirs, self._settings.engine), daemon=True)
-        process.start()
+        with _blank_main():
+            process.start()
         theirs.close()
         return _Worker(process, ours)
 

@@ -144,8 +144,12 @@ def read_text(path: Path) -> str:
 
 
 def parse_scale(text: str) -> float:
-    """A scale factor; the engine checks its range."""
+    """A scale factor; the engine checks which of them give a whole device."""
+    allowed = "allowed: a number above 0 and at most 1"
     try:
-        return float(text)
+        scale = float(text)
     except ValueError:
-        raise SpecError(f"scale: {text!r} is no number; allowed: a number above 0 and at most 1") from None
+        raise SpecError(f"scale: {text!r} is no number; {allowed}") from None
+    if not 0 < scale <= 1:
+        raise SpecError(f"scale = {text} is not allowed; {allowed}")
+    return scale

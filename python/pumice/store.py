@@ -67,10 +67,11 @@ class Store:
     def get(self, key: str) -> dict[str, Any] | None:
         """The stored document, or None if there is none that can be read."""
         try:
-            document: dict[str, Any] = json.loads(self.path(key).read_bytes())
-            return document
+            document = json.loads(self.path(key).read_bytes())
         except (OSError, ValueError):
-            return None  # absent, or not ours: it is simulated again and replaced
+            document = None
+        # Absent, or not ours: it is simulated again and replaced.
+        return document if isinstance(document, dict) and document else None
 
     def put(self, key: str, document: dict[str, Any]) -> None:
         """Stores a document, all of it or nothing.

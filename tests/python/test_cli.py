@@ -23,6 +23,8 @@ BAD_USAGE = [
     (["run", "--sclae", "1"], "nearest: --scale"),
     (["run", "--scale", "x"], "--scale 'x'"),
     (["run", "--scale", "7"], "allowed"),
+    (["run", "--scale", "nan"], "above 0 and at most 1"),
+    (["explain", "ftl"], "is a section; its keys are ftl.kind"),
     (["run", "--repeat", "0"], "--repeat '0'"),
     (["run", "a.toml", "b.toml"], "unexpected extra argument"),
     (["run", "nosuch.toml"], "nosuch.toml: no such file"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -147,3 +149,16 @@ def test_vary_options() -> None:
     for text in ("a.b", "=1", "a.b="):
         with pytest.raises(pumice.SpecError, match="expected key=value"):
             parse_vary(text)
+
+
+def test_a_script_without_a_main_guard_runs_once(tmp_path: Path) -> None:
+    """Workers once ran the caller's script again, from its first line."""
+    script = tmp_path / "study.py"
+    script.write_text(
+        "import pumice\n"
+        "print('once')\n"
+        "tiny = pumice.preset('tiny').with_(run={'max_requests': 100})\n"
+        "print(pumice.sweep(tiny, {'seed': [1, 2]}, workers=2).column('status').to_pylist())\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["once", "['done', 'done']"] and done.stderr == ""

@@ -76,17 +76,12 @@ pub fn tree(spec: &Spec) -> Result<PbTree, SpecError> {
 /// The spec's timing table.
 pub fn flash_timing(spec: &Spec, tree: PbTree) -> FlashTiming {
     let t = &spec.timing;
-    let level_us = |level: u8| match (level, &spec.partial_erase.t_us) {
-        (0, _) => t.t_bers_us,
-        (level, Some(times)) => times[level as usize],
-        (level, None) => timing::partial_erase_us(tree.pages_per_block() >> level, t.t_bers_us),
-    };
     let bytes = spec.geometry.page_bytes + spec.geometry.spare_bytes;
     FlashTiming {
         t_r: Time::from_us(t.t_r_us),
         t_prog: Time::from_us(t.t_prog_us),
         t_bers: Time::from_us(t.t_bers_us),
-        partial_erase: (0..=tree.max_splits()).map(|level| Time::from_us(level_us(level))).collect(),
+        partial_erase: timing::partial_erase_table(tree, t.t_bers_us, spec.partial_erase.t_us.as_deref()),
         page_transfer: FlashTiming::transfer(bytes, t.channel_mb_per_s),
         spare_transfer: FlashTiming::transfer(spec.geometry.spare_bytes, t.channel_mb_per_s),
         command_overhead: Time::from_us(t.command_overhead_us),
@@ -314,9 +309,9 @@ fn gc_start_blocks(spec: &Spec) -> u32 {
 }
 
 /// Blocks of each plane that a page-level FTL cannot fill with valid data: those it keeps free, the
-/// open ones and the bad ones.
+/// open ones and the bad ones, and one more, so that some plane always has room for a write.
 pub fn page_ftl_reserve(spec: &Spec) -> u32 {
-    gc_start_blocks(spec) + OPEN_BLOCKS + spec.geometry.bad_blocks_per_plane
+    gc_start_blocks(spec) + OPEN_BLOCKS + spec.geometry.bad_blocks_per_plane + 1
 }
 
 /// Logical pages that the host may address: whole blocks for a block-level FTL.

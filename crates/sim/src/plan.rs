@@ -120,33 +120,54 @@ fn checked_tree(input: &PairInput) -> Result<PbTree, SpecError> {
 
 fn partial_erase_times(input: &PairInput, tree: PbTree) -> Result<Vec<Time>, SpecError> {
     let levels = tree.max_splits() as usize + 1;
-    let times: Vec<f64> = match input.t_us {
-        Some(times) if times.len() != levels => {
-            return Err(SpecError(format!(
-                "t_us has {} entries; allowed: max_splits + 1 = {levels}, level 0 (the block) first",
-                times.len()
-            )));
-        }
-        Some(times) if times[0] != input.block_erase_us => {
-            return Err(SpecError(format!(
-                "t_us[0] = {} differs from block_erase_us = {}; level 0 is the block erase",
-                times[0], input.block_erase_us
-            )));
-        }
-        Some(times) => times.to_vec(),
-        None => (0..levels)
-            .map(|level| timing::partial_erase_us(tree.pages_per_block() >> level, input.block_erase_us))
-            .collect(),
-    };
+    let times = input.t_us.unwrap_or_default();
     for (name, value) in [("page_copy_us", input.page_copy_us), ("block_erase_us", input.block_erase_us)]
         .into_iter()
         .chain(times.iter().map(|&time| ("t_us", time)))
     {
         if !(0.0..=1e9).contains(&value) {
-            return Err(SpecError(format!(
-                "{name} = {value} is not allowed; allowed: a number from 0 to 1000000000 (us)"
-            )));
+            let allowed = "a number from 0 to 1000000000 (us)";
+            return Err(SpecError(format!("{name} = {value} is not allowed; allowed: {allowed}")));
         }
     }
-    Ok(times.into_iter().map(Time::from_us).collect())
+    if input.t_us.is_some() && times.len() != levels {
+        return Err(SpecError(format!(
+            "t_us has {} entries; allowed: max_splits + 1 = {levels}, level 0 (the block) first",
+            times.len()
+        )));
+    }
+    if times.first().is_some_and(|&block| block != input.block_erase_us) {
+        return Err(SpecError(format!(
+            "t_us[0] = {} differs from block_erase_us = {}; level 0 is the block erase",
+            times[0], input.block_erase_us
+        )));
+    }
+    Ok(timing::partial_erase_table(tree, input.block_erase_us, input.t_us))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pumice_ftl::merge::m_merge::Choice;
+
+    /// A block of 64 pages was priced as a partial block of a larger one, below tBERS.
+    #[test]
+    fn t905_a_small_block_wholly_outdated_is_a_tie_and_merged_in_full() {
+        let input = PairInput {
+            d_state: &[INVALID; 64],
+            u_state: &[VALID; 64],
+            disturb: &[0; 64],
+            max_splits: 6,
+            page_copy_us: 970.0,
+            block_erase_us: 10_000.0,
+            t_us: None,
+            disturb_tolerance: 1,
+            disturb_aware: true,
+            m_merge_count: 0,
+            wear_limit_w: 16,
+        };
+        let plan = plan_pair(&input).expect("a pair");
+        assert_eq!((plan.m_merge, plan.merge), (Time::from_us(82_080.0), Time::from_us(82_080.0)));
+        assert_eq!(plan.choice, Choice::Merge);
+    }
 }

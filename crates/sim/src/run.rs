@@ -13,8 +13,11 @@ use crate::scheduler::Scheduler;
 use crate::spec::{Spec, SpecError};
 use crate::workload;
 
-/// Requests between two progress reports.
-const PROGRESS_EVERY: u64 = 1 << 16;
+/// Pages submitted and events handled between two progress reports.
+const PROGRESS_EVERY: u64 = 1 << 17;
+
+/// Arrivals from here on (146 years) would let the clock overflow.
+const ARRIVAL_MAX: Time = Time(1 << 62);
 
 /// An open-loop run whose device needs more than this share of the run to drain is saturated.
 const SATURATED_DRAIN_SHARE: f64 = 0.05;
@@ -58,6 +61,9 @@ struct Run<'a> {
     scheduler: Scheduler,
     workload: Workload,
     submitted: u64,
+    /// Work since the last progress report, in pages and events.
+    work: u64,
+    now: Time,
     busy_before: (Vec<Time>, Vec<Time>),
     progress: &'a mut dyn FnMut(&Progress) -> bool,
 }
@@ -73,7 +79,8 @@ pub fn run(spec: &Spec, scale: f64, progress: &mut dyn FnMut(&Progress) -> bool)
     let scheduler = Scheduler::new(geometry, timing.clone());
     let host = Host::new(ftl, device, geometry.page_bytes);
     let busy_before = scheduler.busy_times();
-    let mut run = Run { spec, host, scheduler, workload, submitted: 0, busy_before, progress };
+    let mut run =
+        Run { spec, host, scheduler, workload, submitted: 0, work: 0, now: Time::ZERO, busy_before, progress };
     run.age()?;
     match (spec.run.timed, spec.host.mode.as_str()) {
         (false, _) => run.untimed()?,
@@ -104,14 +111,11 @@ impl Run<'_> {
         let page_bytes = self.spec.geometry.page_bytes;
         let footprint = ((user_pages * self.spec.workload.footprint) as u64).max(1);
         let mut random = Stream::new(self.spec.seed, "ageing");
-        for n in 0..(user_pages * initial.age_writes) as u64 {
+        for _ in 0..(user_pages * initial.age_writes) as u64 {
             let offset_bytes = random.below(footprint) * u64::from(page_bytes);
             let write = HostRequest { arrival: Time::ZERO, offset_bytes, bytes: page_bytes, kind: RequestKind::Write };
             self.host.run_untimed(&write, false)?;
-            let report = Progress { requests: 0, share: Some(0.0), simulated: Time::ZERO };
-            if n.is_multiple_of(PROGRESS_EVERY) && !(self.progress)(&report) {
-                return Err(SimError::Interrupted);
-            }
+            self.tick(1)?;
         }
         self.host.restart_measuring(Time::ZERO);
         Ok(())
@@ -126,20 +130,28 @@ impl Run<'_> {
     }
 
     /// Bookkeeping before a request is submitted at `now`. Returns whether it is measured.
-    fn before(&mut self, now: Time) -> Result<bool, SimError> {
+    fn before(&mut self, request: &HostRequest, now: Time) -> Result<bool, SimError> {
         let warmup = self.spec.run.warmup_requests;
         if self.submitted == warmup && warmup > 0 {
             self.host.restart_measuring(now);
             self.busy_before = self.scheduler.busy_times();
         }
         self.submitted += 1;
-        if self.submitted.is_multiple_of(PROGRESS_EVERY) {
-            let report = Progress { requests: self.submitted, share: self.share(), simulated: now };
-            if !(self.progress)(&report) {
-                return Err(SimError::Interrupted);
-            }
-        }
+        self.now = now;
+        self.tick(1 + u64::from(request.bytes / self.spec.geometry.page_bytes))?;
         Ok(self.submitted > warmup)
+    }
+
+    /// Counts work done and reports progress now and then, whatever the run spends its time on.
+    #[inline]
+    fn tick(&mut self, work: u64) -> Result<(), SimError> {
+        self.work += work;
+        if self.work < PROGRESS_EVERY {
+            return Ok(());
+        }
+        self.work = 0;
+        let report = Progress { requests: self.submitted, share: self.share(), simulated: self.now };
+        if (self.progress)(&report) { Ok(()) } else { Err(SimError::Interrupted) }
     }
 
     fn share(&self) -> Option<f64> {
@@ -152,7 +164,7 @@ impl Run<'_> {
 
     fn untimed(&mut self) -> Result<(), SimError> {
         while let Some(request) = self.next_request()? {
-            let measured = self.before(Time::ZERO)?;
+            let measured = self.before(&request, Time::ZERO)?;
             self.host.run_untimed(&request, measured)?;
         }
         Ok(())
@@ -165,10 +177,15 @@ impl Run<'_> {
                 1.0 => request.arrival,
                 speedup => Time((request.arrival.0 as f64 / speedup).round() as u64),
             };
+            if arrival > ARRIVAL_MAX {
+                let text =
+                    "requests arrive later than 146 years; lower workload.mean_interarrival_us or raise host.speedup";
+                return Err(SpecError(text.into()).into());
+            }
             while self.scheduler.next_event().is_some_and(|at| at <= arrival) {
                 self.step()?;
             }
-            let measured = self.before(arrival)?;
+            let measured = self.before(&request, arrival)?;
             self.host.submit(&request, arrival, measured, &mut self.scheduler)?;
         }
         self.drain()
@@ -181,7 +198,7 @@ impl Run<'_> {
             while room > 0
                 && let Some(request) = self.next_request()?
             {
-                let measured = self.before(now)?;
+                let measured = self.before(&request, now)?;
                 let done_at_once = self.host.submit(&request, now, measured, &mut self.scheduler)?;
                 room -= u64::from(!done_at_once);
             }
@@ -198,6 +215,7 @@ impl Run<'_> {
         for done in self.scheduler.take_done() {
             completed += u64::from(self.host.note_page(&done));
         }
+        self.tick(1)?;
         Ok(completed)
     }
 

@@ -48,6 +48,9 @@ pub const NO_REQUEST: u32 = u32::MAX;
 /// Page accesses for which a die's queue has room from the start; deeper bursts make it grow.
 const QUEUED_ACCESSES: usize = 1024;
 
+/// The same for all dies together, so that a device of very many dies starts small.
+const QUEUED_ACCESSES_TOTAL: usize = 1 << 18;
+
 /// A host page access that is done.
 #[derive(Clone, Copy, Debug)]
 pub struct PageDone {
@@ -141,10 +144,12 @@ pub struct Scheduler {
 impl Scheduler {
     /// An idle device.
     pub fn new(geometry: Geometry, timing: FlashTiming) -> Scheduler {
+        let room = QUEUED_ACCESSES.min(QUEUED_ACCESSES_TOTAL / geometry.dies() as usize);
+        let merge = if room == QUEUED_ACCESSES { 2 * usize::from(geometry.pages_per_block) } else { 0 };
         let die = || Die {
-            segments: VecDeque::with_capacity(QUEUED_ACCESSES),
-            commands: VecDeque::with_capacity(QUEUED_ACCESSES + 2 * usize::from(geometry.pages_per_block)),
-            snapshots: VecDeque::with_capacity(QUEUED_ACCESSES),
+            segments: VecDeque::with_capacity(room),
+            commands: VecDeque::with_capacity(room + merge),
+            snapshots: VecDeque::with_capacity(room),
             ..Die::default()
         };
         Scheduler {

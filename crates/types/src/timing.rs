@@ -1,6 +1,6 @@
 //! How long flash operations take, as data. The scheduler alone decides when they happen.
 
-use crate::Time;
+use crate::{PbTree, Time};
 
 /// Pages and microseconds of PEN's partial-erase table (FAST'18, Table 1; 576 pages is the whole
 /// block and takes tBERS).
@@ -30,6 +30,16 @@ pub fn partial_erase_us(pages: usize, t_bers_us: f64) -> f64 {
         below = above;
     }
     t_bers_us
+}
+
+/// Erase times by level, level 0 first: tBERS, then the given table's or PEN's times.
+pub fn partial_erase_table(tree: PbTree, t_bers_us: f64, given_us: Option<&[f64]>) -> Vec<Time> {
+    let level_us = |level: u8| match (level, given_us) {
+        (0, _) => t_bers_us,
+        (level, Some(times)) => times[usize::from(level)],
+        (level, None) => partial_erase_us(tree.pages_per_block() >> level, t_bers_us),
+    };
+    (0..=tree.max_splits()).map(|level| Time::from_us(level_us(level))).collect()
 }
 
 /// Durations of flash operations and transfers of one device.
@@ -96,6 +106,16 @@ mod tests {
     fn t301_a_partial_erase_is_never_dearer_than_the_block() {
         for pages in 1..600 {
             assert!(partial_erase_us(pages, 3_000.0) <= 3_000.0);
+        }
+    }
+
+    #[test]
+    fn t303_level_0_is_the_block_erase_however_small_the_block() {
+        for pages in [64, 288, 576] {
+            let tree = PbTree::new(pages, 3).expect("legal");
+            let table = partial_erase_table(tree, 10_000.0, None);
+            assert_eq!(table[0], Time::from_us(10_000.0));
+            assert!(table[1] < table[0] && table.len() == 4);
         }
     }
 

@@ -65,7 +65,7 @@ pub enum FtlError {
 impl fmt::Display for FtlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FtlError::NoFreeBlock { plane } => write!(f, "plane {plane} has no free block left for a merge"),
+            FtlError::NoFreeBlock { plane } => write!(f, "plane {plane} has no free block left"),
         }
     }
 }

@@ -138,8 +138,19 @@ pub const KEYS: &[Key] = &[
 ];
 
 /// The key with this path.
-pub fn find(path: &str) -> Option<&'static Key> {
+fn find(path: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.path == path)
+}
+
+/// The key with this path, or in one line why there is none and what there is.
+pub fn lookup(path: &str) -> Result<&'static Key, String> {
+    let in_section = |key: &&Key| key.path.split_once('.').is_some_and(|(section, _)| section == path);
+    let names: Vec<&str> = KEYS.iter().filter(in_section).map(|key| key.path).collect();
+    match find(path) {
+        Some(key) => Ok(key),
+        None if !names.is_empty() => Err(format!("'{path}' is a section; its keys are {}", names.join(", "))),
+        None => Err(format!("unknown key '{path}'; nearest valid key: '{}'", nearest(path))),
+    }
 }
 
 /// The nearest valid path to a misspelt one; a right key in a wrong section counts as near.

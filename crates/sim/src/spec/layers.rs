@@ -26,11 +26,12 @@ pub fn defaults() -> Result<Values, SpecError> {
     Ok(values)
 }
 
-/// Lays a spec text over `values`: its preset first, then its own keys.
+/// Lays a spec text over `values`: its preset first, then its own keys. `depth` is how many presets
+/// led here; `None` leaves the text's preset out.
 ///
 /// # Errors
 /// One line with `name:line`, what was found and what is allowed.
-pub fn apply_text(values: &mut Values, name: &str, text: &str, depth: usize) -> Result<(), SpecError> {
+pub fn apply_text(values: &mut Values, name: &str, text: &str, depth: Option<usize>) -> Result<(), SpecError> {
     let fail = |error: toml::de::Error| {
         let line = error.span().map_or(1, |span| line_of(text, span.start));
         SpecError(format!("{name}:{line}: not TOML: {}", error.message().replace('\n', "; ")))
@@ -38,7 +39,7 @@ pub fn apply_text(values: &mut Values, name: &str, text: &str, depth: usize) -> 
     let spans = DeTable::parse(text).map_err(fail)?;
     let table: toml::Table = toml::from_str(text).map_err(fail)?;
     let place = |start: usize| format!("{name}:{}", line_of(text, start));
-    if let Some(value) = table.get("preset") {
+    if let (Some(value), Some(depth)) = (table.get("preset"), depth) {
         let at = spans.get_ref().get("preset").map_or(name.to_string(), |v| place(v.span().start));
         apply_preset(values, &at, value, depth)?;
     }
@@ -72,7 +73,7 @@ pub fn apply_preset(values: &mut Values, at: &str, name: &Value, depth: usize) -
     if depth >= PRESET_DEPTH_MAX {
         return Err(SpecError(format!("{at}: presets start from each other in a loop")));
     }
-    apply_text(values, &format!("preset {}", name.as_str().unwrap_or_default()), text, depth + 1)
+    apply_text(values, &format!("preset {}", name.as_str().unwrap_or_default()), text, Some(depth + 1))
 }
 
 /// Applies one `--set key=value`; a value that is no TOML is taken as a bare word.
@@ -89,10 +90,7 @@ fn parse_value(text: &str) -> Value {
 }
 
 fn set(values: &mut Values, at: &str, path: &str, value: Value) -> Result<(), SpecError> {
-    let Some(key) = keys::find(path) else {
-        let nearest = keys::nearest(path);
-        return Err(SpecError(format!("{at}: unknown key '{path}'; nearest valid key: '{nearest}'")));
-    };
+    let key = keys::lookup(path).map_err(|text| SpecError(format!("{at}: {text}")))?;
     let accepted = key.kind.accept(&value).ok_or_else(|| refused(at, key, &value))?;
     values.insert(key.path, accepted);
     Ok(())

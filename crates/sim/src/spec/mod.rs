@@ -34,7 +34,7 @@ pub struct SpecSource {
     /// Its name, for messages.
     #[serde(default)]
     pub spec_name: Option<String>,
-    /// Preset to start from; a preset named inside the file is laid over it.
+    /// Preset to start from, in place of one that the file names.
     #[serde(default)]
     pub preset: Option<String>,
     /// `key = value` pairs, values as TOML text or bare words.
@@ -174,7 +174,9 @@ impl Spec {
             layers::apply_preset(&mut values, "--preset", &toml::Value::from(name.as_str()), 0)?;
         }
         if let Some(text) = &source.spec_text {
-            layers::apply_text(&mut values, source.spec_name.as_deref().unwrap_or("spec"), text, 0)?;
+            let name = source.spec_name.as_deref().unwrap_or("spec");
+            let own_preset = source.preset.is_none();
+            layers::apply_text(&mut values, name, text, if own_preset { Some(0) } else { None })?;
         }
         for (path, text) in &source.sets {
             layers::apply_set(&mut values, path, text)?;

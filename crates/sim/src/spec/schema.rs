@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::keys::{KEYS, Key, Kind, find, nearest};
+use super::keys::{KEYS, Key, Kind, lookup};
 use super::{SpecError, preset};
 
 fn default_json(key: &Key) -> Value {
@@ -64,8 +64,7 @@ pub fn schema() -> Value {
 /// # Errors
 /// Unknown key, with the nearest valid one.
 pub fn explain(path: &str) -> Result<Value, SpecError> {
-    let key =
-        find(path).ok_or_else(|| SpecError(format!("unknown key '{path}'; nearest valid key: '{}'", nearest(path))))?;
+    let key = lookup(path).map_err(SpecError)?;
     let kind = match key.kind {
         Kind::Int(..) => "whole number",
         Kind::Float(..) => "number",

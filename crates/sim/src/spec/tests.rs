@@ -48,6 +48,14 @@ fn t041_every_preset_is_valid_and_layers_override_in_order() {
 }
 
 #[test]
+fn t048_a_preset_beside_the_file_takes_the_place_of_the_files() {
+    let mut source = source("preset = \"tiny\"\n[ftl]\nover_provisioning = 0.2\n");
+    source.preset = Some("pen-1tb".into());
+    let spec = Spec::resolve(&source).expect("valid");
+    assert_eq!((spec.geometry.blocks_per_plane, spec.ftl.over_provisioning), (1888, 0.2));
+}
+
+#[test]
 fn t042_misspelt_keys_name_the_line_and_the_nearest_key() {
     error(&source("[ftl]\n\nmergee = \"m-merge\""), &["my.toml:3", "'ftl.mergee'", "'ftl.merge'"]);
     error(&source("[gemetry]\nchannels = 2"), &["my.toml:1", "[gemetry]", "[geometry]"]);
@@ -109,5 +117,6 @@ fn t047_schema_and_explain_come_from_the_table() {
         assert!(node["description"].is_string(), "{}", key.path);
         assert_eq!(explain(key.path).expect("known")["key"], key.path);
     }
+    assert!(explain("ftl").expect_err("a section").to_string().contains("its keys are ftl.kind"));
     assert!(explain("ftl.mrege").expect_err("unknown").to_string().contains("'ftl.merge'"));
 }

@@ -1,9 +1,9 @@
 //! 9xx: each past bug with its story.
 
-use pumice_sim::{SimError, run};
+use pumice_sim::{SimError, Spec, run};
 use serde_json::Value;
 
-use crate::support::{document, number, spec};
+use crate::support::{document, number, source, spec};
 
 /// A write that arrived at the very instant at which a merge's last command ended, before that
 /// event was handled, took the whole merge into its snapshot a second time: parts of its latency
@@ -62,4 +62,39 @@ fn t903_a_warm_up_that_leaves_nothing_is_refused() {
 fn t904_decimal_shares_give_whole_blocks() {
     let sets = [("geometry.blocks_per_plane", "100"), ("ftl.over_provisioning", "0.34"), ("workload.requests", "1")];
     assert_eq!(number(&document(&sets), "device.user_bytes"), 66.0 * 4.0 * 64.0 * 4096.0);
+}
+
+/// At the smallest over-provisioning that validation named, a full page-level device had no plane
+/// that could take an overwrite.
+#[test]
+fn t906_the_smallest_over_provisioning_named_works_on_a_full_device() {
+    let full =
+        [("ftl.kind", "page"), ("initial.fill", "1.0"), ("workload.footprint", "1.0"), ("run.check", "integrity")];
+    let too_small = Spec::resolve(&source(&[&full[..], &[("ftl.over_provisioning", "0.05")]].concat()));
+    let text = too_small.expect_err("refused").to_string();
+    let smallest = text.rsplit(' ').next().expect("ends with the value");
+    document(&[&full[..], &[("ftl.over_provisioning", smallest)]].concat());
+}
+
+/// Progress was reported by requests alone, so a run of few, large requests could not be stopped.
+#[test]
+fn t907_a_run_of_few_large_requests_can_be_stopped() {
+    let sets = [
+        ("workload.requests", "3000"),
+        ("workload.request_bytes", "4194304"),
+        ("workload.mean_interarrival_us", "1.0"),
+    ];
+    let mut reports = 0;
+    let stopped = run(&spec(&sets), 1.0, &mut |_| {
+        reports += 1;
+        false
+    });
+    assert!(matches!(stopped, Err(SimError::Interrupted)) && reports == 1);
+}
+
+/// Arrivals beyond the clock gave a result without a word.
+#[test]
+fn t908_arrivals_beyond_the_clock_are_refused() {
+    let sets = [("workload.mean_interarrival_us", "1e12"), ("host.speedup", "1e-6")];
+    assert!(matches!(run(&spec(&sets), 1.0, &mut |_| true), Err(SimError::Spec(_))));
 }

@@ -5,10 +5,15 @@ use std::path::PathBuf;
 use pumice_sim::{Spec, SpecSource, run};
 use serde_json::Value;
 
+/// The tiny preset with these settings, not resolved yet.
+pub fn source(sets: &[(&str, &str)]) -> SpecSource {
+    let sets = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() }
+}
+
 /// A spec from the tiny preset with these settings.
 pub fn spec(sets: &[(&str, &str)]) -> Spec {
-    let sets = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    Spec::resolve(&SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() }).expect("a valid spec")
+    Spec::resolve(&source(sets)).expect("a valid spec")
 }
 
 /// The result document of a spec that must run.
