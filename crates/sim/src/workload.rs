@@ -77,7 +77,6 @@ pub fn open(spec: &Spec, scale: f64, capacity_bytes: u64) -> Result<Workload, Si
             write_extent_read_share: workload.write_extent_read_share,
             mean_extent_kib: workload.mean_extent_kib,
             interarrival_cv: workload.interarrival_cv,
-            max_requests: None,
         };
         return Ok(twin(name, &options, &placement)?);
     }

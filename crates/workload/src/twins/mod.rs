@@ -37,20 +37,11 @@ pub struct TwinOptions {
     pub mean_extent_kib: Option<f64>,
     /// Coefficient of variation of the inter-arrival times, at least 1.
     pub interarrival_cv: f64,
-    /// Stop after this many requests (the published figures then stand for more than was run).
-    pub max_requests: Option<u64>,
 }
 
 impl Default for TwinOptions {
     fn default() -> TwinOptions {
-        TwinOptions {
-            scale: 1.0,
-            seed: 1,
-            write_extent_read_share: None,
-            mean_extent_kib: None,
-            interarrival_cv: 7.0,
-            max_requests: None,
-        }
+        TwinOptions { scale: 1.0, seed: 1, write_extent_read_share: None, mean_extent_kib: None, interarrival_cv: 7.0 }
     }
 }
 
@@ -72,7 +63,7 @@ pub struct Twin {
     writer: Writer,
     placer: Placer,
     issued: u64,
-    limit: u64,
+    total: u64,
 }
 
 /// The twin of the trace `name` (with or without `twin:` before it).
@@ -170,7 +161,7 @@ impl Twin {
             layout,
             placer: Placer::new(placement),
             issued: 0,
-            limit: requests.min(options.max_requests.unwrap_or(u64::MAX)),
+            total: requests,
         })
     }
 
@@ -181,7 +172,7 @@ impl Twin {
     /// both numbers are met exactly.
     #[inline]
     pub fn next_request(&mut self) -> Result<Option<HostRequest>, TraceError> {
-        if self.issued == self.limit {
+        if self.issued == self.total {
             return Ok(None);
         }
         self.issued += 1;
@@ -210,7 +201,7 @@ impl Twin {
     }
 
     pub(crate) fn requests(&self) -> u64 {
-        self.limit
+        self.total
     }
 
     pub(crate) fn facts(&self) -> Vec<(&'static str, Fact)> {
@@ -219,7 +210,7 @@ impl Twin {
             ("source", Fact::Text(self.facts.source.to_owned())),
             ("scale", Fact::Real(self.options.scale)),
             ("seed", Fact::Count(self.options.seed)),
-            ("requests", Fact::Count(self.limit)),
+            ("requests", Fact::Count(self.total)),
             ("volume_gib", Fact::Real(self.volume_bytes as f64 / (1u64 << 30) as f64)),
             ("mean_extent_kib", Fact::Real(self.mean_extent_kib)),
             ("extent_sigma", Fact::Real(catalogue::EXTENT_SIGMA)),
