@@ -19,7 +19,22 @@ def on_terminal() -> bool:
     return sys.stderr.isatty()
 
 
-class RunProgress:
+class _Bar:
+    """A bar that is shown while its block runs."""
+
+    _bar: Progress
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+
+class RunProgress(_Bar):
     """Bar of a single run. Used as a context; `update` has the shape of the engine's callback."""
 
     def __init__(self, title: str) -> None:
@@ -40,15 +55,6 @@ class RunProgress:
         #: Requests finished so far.
         self.requests = 0
 
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
-
     def update(self, requests: int, share: float | None, simulated_s: float) -> bool:
         """Takes the engine's report; always asks it to go on."""
         self.requests = requests
@@ -62,7 +68,7 @@ class RunProgress:
         return True
 
 
-class StudyProgress:
+class StudyProgress(_Bar):
     """Bar of a study of many runs, each of which counts for its share done."""
 
     def __init__(self, title: str, runs: int) -> None:
@@ -77,15 +83,6 @@ class StudyProgress:
             disable=not on_terminal(),
         )
         self._task = self._bar.add_task(title, total=float(max(runs, 1)), finished=0, runs=runs)
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
 
     def update(self, finished: int, shares: list[float]) -> None:
         """Reports the runs finished and the shares done of those under way."""

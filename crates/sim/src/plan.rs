@@ -5,7 +5,7 @@ use pumice_ftl::merge::m_merge::{
 };
 use pumice_types::{PbTree, Time, timing};
 
-use crate::spec::SpecError;
+use crate::spec::{SpecError, check_erase_table};
 
 /// Page states: free, valid, invalid.
 const FREE: u8 = 0;
@@ -119,7 +119,6 @@ fn checked_tree(input: &PairInput) -> Result<PbTree, SpecError> {
 }
 
 fn partial_erase_times(input: &PairInput, tree: PbTree) -> Result<Vec<Time>, SpecError> {
-    let levels = tree.max_splits() as usize + 1;
     let times = input.t_us.unwrap_or_default();
     for (name, value) in [("page_copy_us", input.page_copy_us), ("block_erase_us", input.block_erase_us)]
         .into_iter()
@@ -130,17 +129,9 @@ fn partial_erase_times(input: &PairInput, tree: PbTree) -> Result<Vec<Time>, Spe
             return Err(SpecError(format!("{name} = {value} is not allowed; allowed: {allowed}")));
         }
     }
-    if input.t_us.is_some() && times.len() != levels {
-        return Err(SpecError(format!(
-            "t_us has {} entries; allowed: max_splits + 1 = {levels}, level 0 (the block) first",
-            times.len()
-        )));
-    }
-    if times.first().is_some_and(|&block| block != input.block_erase_us) {
-        return Err(SpecError(format!(
-            "t_us[0] = {} differs from block_erase_us = {}; level 0 is the block erase",
-            times[0], input.block_erase_us
-        )));
+    if let Some(times) = input.t_us {
+        let levels = usize::from(tree.max_splits()) + 1;
+        check_erase_table(["t_us", "block_erase_us"], times, levels, input.block_erase_us)?;
     }
     Ok(timing::partial_erase_table(tree, input.block_erase_us, input.t_us))
 }

@@ -44,7 +44,8 @@ pub struct NftlConfig {
     pub program_order: ProgramOrder,
     /// Logical blocks a plane; at least two fewer than its good blocks.
     pub logical_blocks_per_plane: u32,
-    /// Free blocks a plane at or under which an unpaired write merges a victim.
+    /// Free blocks a plane at or under which an unpaired write merges a victim; at least 1, so that a
+    /// block is left to merge into.
     pub gc_free_blocks: u32,
     /// Where U's index is.
     pub u_index: UIndex,
@@ -367,7 +368,7 @@ impl Nftl {
         let plane = self.plane_of(logical);
         if self.logical[logical].u_slot != NONE {
             self.merge(logical, Trigger::Full, plan)?;
-        } else if self.pool.free_blocks(plane) <= self.config.gc_free_blocks.max(1) as usize {
+        } else if self.pool.free_blocks(plane) <= self.config.gc_free_blocks as usize {
             self.merge_victim(plane, plan)?;
         }
         let (block, sequence) = self.take_block(plane)?;

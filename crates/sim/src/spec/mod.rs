@@ -11,6 +11,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use schema::{explain, schema};
+pub(crate) use validate::check_erase_table;
 
 /// A spec that cannot be run, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]

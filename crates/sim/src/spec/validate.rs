@@ -69,24 +69,43 @@ fn check_partial_erase(spec: &Spec) -> Result<(), SpecError> {
             pe.max_splits, pe.max_splits
         ));
     }
-    if let Some(times) = &pe.t_us
-        && times.len() != pe.max_splits as usize + 1
-    {
+    match &pe.t_us {
+        None => Ok(()),
+        Some(times) => check_erase_table(
+            ["partial_erase.t_us", "timing.t_bers_us"],
+            times,
+            usize::from(pe.max_splits) + 1,
+            spec.timing.t_bers_us,
+        ),
+    }
+}
+
+/// Checks a table of erase times against its number of levels and the block erase. `names` are those
+/// of the table and of the block erase where the user wrote them.
+pub(crate) fn check_erase_table(
+    [table, block]: [&str; 2],
+    times: &[f64],
+    levels: usize,
+    block_us: f64,
+) -> Result<(), SpecError> {
+    if times.len() != levels {
         return refuse(format!(
-            "partial_erase.t_us has {} entries; allowed: max_splits + 1 = {}, level 0 (the block) first",
-            times.len(),
-            pe.max_splits + 1
+            "{table} has {} entries; allowed: max_splits + 1 = {levels}, level 0 (the block) first",
+            times.len()
         ));
     }
-    if let Some(&[block, ..]) = pe.t_us.as_deref()
-        && block != spec.timing.t_bers_us
-    {
-        let t_bers = spec.timing.t_bers_us;
+    if times[0] != block_us {
         return refuse(format!(
-            "partial_erase.t_us[0] = {block} differs from timing.t_bers_us = {t_bers}; level 0 is the block erase"
+            "{table}[0] = {} differs from {block} = {block_us}; level 0 is the block erase",
+            times[0]
         ));
     }
     Ok(())
+}
+
+/// A smallest share in the form in which it is shown: rounded up, so that it works when typed.
+fn typed_share(smallest: f64) -> f64 {
+    (smallest * 1e6).ceil() / 1e6
 }
 
 fn check_over_provisioning(spec: &Spec) -> Result<(), SpecError> {
@@ -105,9 +124,7 @@ fn check_over_provisioning(spec: &Spec) -> Result<(), SpecError> {
                 NFTL_SPARE_BLOCKS_MIN + 1
             ));
         }
-        let smallest = 1.0 - f64::from(possible) / f64::from(raw);
-        // Rounded up, so that the number shown works when typed.
-        let shown = (smallest * 1e6).ceil() / 1e6;
+        let shown = typed_share(1.0 - f64::from(possible) / f64::from(raw));
         return refuse(format!(
             "ftl.over_provisioning = {} leaves {} blocks a plane beyond the {logical} logical ones, and an NFTL needs \
              {NFTL_SPARE_BLOCKS_MIN} for U-blocks and merging; the smallest value that works is {shown}",
@@ -135,8 +152,7 @@ fn check_page_ftl(spec: &Spec) -> Result<(), SpecError> {
     }
     let smallest = f64::from(reserve) / f64::from(raw);
     if spec.ftl.over_provisioning < smallest {
-        // Rounded up, so that the number shown works when typed.
-        let shown = (smallest * 1e6).ceil() / 1e6;
+        let shown = typed_share(smallest);
         return refuse(format!(
             "ftl.over_provisioning = {}: garbage collection cannot make progress, because {reserve} of {raw} blocks a plane are kept \
              free, open or bad; the smallest value that works is {shown}",
