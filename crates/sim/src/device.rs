@@ -141,7 +141,7 @@ impl Tally {
             FlashOp::SpareSearch => {
                 let pages = u64::from(command.searched_pages());
                 let (searches, spare_pages) = match command.cause {
-                    Cause::Host => (&mut self.host_searches, &mut self.host_spare_pages),
+                    Cause::Host | Cause::Map | Cause::Rmw => (&mut self.host_searches, &mut self.host_spare_pages),
                     Cause::Gc => (&mut self.gc_searches, &mut self.gc_spare_pages),
                 };
                 *searches += 1;

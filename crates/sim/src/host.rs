@@ -79,6 +79,7 @@ impl Host {
                     return Err(SimError::Simulation(text));
                 }
             }
+            RequestKind::Trim => self.ftl.trim(lpn),
         }
         self.plan.commands.iter().for_each(|command| self.tally.note(command));
         Ok(())

@@ -92,6 +92,8 @@ pub struct Metrics {
     pub read: KindMetrics,
     /// Writes.
     pub write: KindMetrics,
+    /// Trims.
+    pub trim: KindMetrics,
     /// Parts of write latency.
     pub write_parts: WriteParts,
     /// Time with at least one request outstanding.
@@ -112,6 +114,7 @@ impl Metrics {
         Metrics {
             read: KindMetrics::new(),
             write: KindMetrics::new(),
+            trim: KindMetrics::new(),
             write_parts: WriteParts::default(),
             serving: Time::ZERO,
             since: Time::ZERO,
@@ -153,6 +156,7 @@ impl Metrics {
     pub fn record(&mut self, kind: RequestKind, bytes: u32, latency: Time, last_page: Option<&PageDone>) {
         match kind {
             RequestKind::Read => self.read.record(bytes, latency),
+            RequestKind::Trim => self.trim.record(bytes, latency),
             RequestKind::Write => {
                 self.write.record(bytes, latency);
                 if let Some(page) = last_page {
@@ -169,6 +173,6 @@ impl Metrics {
 
     /// Requests recorded.
     pub fn requests(&self) -> u64 {
-        self.read.requests + self.write.requests
+        self.read.requests + self.write.requests + self.trim.requests
     }
 }

@@ -291,7 +291,7 @@ impl Scheduler {
     fn segment(&self, command: &FlashCommand, request: u32, now: Time) -> Segment {
         let t = &self.timing;
         let phase = match (command.cause, command.op) {
-            (Cause::Host, _) => Phase::Host,
+            (Cause::Host | Cause::Map | Cause::Rmw, _) => Phase::Host,
             (Cause::Gc, FlashOp::SpareSearch) => Phase::GcSpareRead,
             (Cause::Gc, FlashOp::Read) => Phase::GcRead,
             (Cause::Gc, FlashOp::Program | FlashOp::Copy) => Phase::GcWrite,

@@ -26,8 +26,12 @@ pub enum FlashOp {
 pub enum Cause {
     /// A host request.
     Host,
-    /// Garbage collection: merges and reclaiming.
+    /// Garbage collection: merges, reclaiming, wear levelling.
     Gc,
+    /// Pages of a map that is not all in RAM.
+    Map,
+    /// The old copy of a page of which a write replaces a part.
+    Rmw,
 }
 
 /// What the controller believes a spare search will meet. The array checks it.

@@ -9,6 +9,19 @@ pub enum RequestKind {
     Read,
     /// Data is stored.
     Write,
+    /// Data is given up: the pages that lie wholly inside read as never written.
+    Trim,
+}
+
+impl RequestKind {
+    /// Its name in the field.
+    pub fn name(self) -> &'static str {
+        match self {
+            RequestKind::Read => "read",
+            RequestKind::Write => "write",
+            RequestKind::Trim => "trim",
+        }
+    }
 }
 
 /// One host request, as a workload yields it.
@@ -20,6 +33,6 @@ pub struct HostRequest {
     pub offset_bytes: u64,
     /// Length in bytes, never 0.
     pub bytes: u32,
-    /// Read or write.
+    /// What to do.
     pub kind: RequestKind,
 }

@@ -5,7 +5,7 @@ pub mod page;
 
 use std::fmt;
 
-use pumice_types::{BlockId, Lpn, PageAddress};
+use pumice_types::{BlockId, DieId, Lpn, PageAddress, RequestKind};
 
 use crate::counters::GcCounters;
 use crate::merge::m_merge::{MMergeSettings, MergeCosts};
@@ -80,13 +80,20 @@ pub enum Ftl {
     Page(Box<PageFtl>),
 }
 
+/// One call on whichever layer there is.
+macro_rules! each {
+    ($self:ident, $ftl:ident => $call:expr) => {
+        match $self {
+            Ftl::Nftl($ftl) => $call,
+            Ftl::Page($ftl) => $call,
+        }
+    };
+}
+
 impl Ftl {
     /// Logical pages that the host may address.
     pub fn user_pages(&self) -> u32 {
-        match self {
-            Ftl::Nftl(ftl) => ftl.user_pages(),
-            Ftl::Page(ftl) => ftl.user_pages(),
-        }
+        each!(self, ftl => ftl.user_pages())
     }
 
     /// Appends the commands that store version `version` of `lpn`.
@@ -95,59 +102,56 @@ impl Ftl {
     /// [`FtlError`] if garbage collection cannot make room.
     #[inline]
     pub fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
-        match self {
-            Ftl::Nftl(ftl) => ftl.write(lpn, version, plan),
-            Ftl::Page(ftl) => ftl.write(lpn, version, plan),
-        }
+        each!(self, ftl => ftl.write(lpn, version, plan))
     }
 
     /// Appends the commands that read `lpn`, which must return `version`. `false` if the page was
     /// never written and the controller answers alone.
     #[inline]
     pub fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
-        match self {
-            Ftl::Nftl(ftl) => ftl.read(lpn, version, plan),
-            Ftl::Page(ftl) => ftl.read(lpn, version, plan),
-        }
+        each!(self, ftl => ftl.read(lpn, version, plan))
+    }
+
+    /// Appends the map accesses that must be done before `lpn` is read, written or trimmed: none if its
+    /// entry is in RAM. `write`, `read` and `trim` then take the entry as loaded.
+    #[inline]
+    pub fn load_map(&mut self, _lpn: Lpn, _kind: RequestKind, _plan: &mut Plan) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    /// Gives `lpn` up: it reads as never written. A block-level layer keeps the page, as the standards
+    /// allow.
+    pub fn trim(&mut self, _lpn: Lpn) {}
+
+    /// Appends the next step of reclaiming that `die` may take while no host command waits for it:
+    /// one page copied, or one block erased. Nothing if none is due.
+    #[inline]
+    pub fn internal_step(&mut self, _die: DieId, _plan: &mut Plan) -> Result<(), FtlError> {
+        Ok(())
     }
 
     /// Where the FTL believes the current page of `lpn` is.
     pub fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
-        match self {
-            Ftl::Nftl(ftl) => ftl.locate(lpn),
-            Ftl::Page(ftl) => ftl.locate(lpn),
-        }
+        each!(self, ftl => ftl.locate(lpn))
     }
 
     /// What garbage collection did so far.
     pub fn counters(&self) -> &GcCounters {
-        match self {
-            Ftl::Nftl(ftl) => ftl.counters(),
-            Ftl::Page(ftl) => ftl.counters(),
-        }
+        each!(self, ftl => ftl.counters())
     }
 
     /// Starts counting anew.
     pub fn reset_counters(&mut self) {
-        match self {
-            Ftl::Nftl(ftl) => ftl.reset_counters(),
-            Ftl::Page(ftl) => ftl.reset_counters(),
-        }
+        each!(self, ftl => ftl.reset_counters());
     }
 
     /// Bytes of RAM that the controller's map needs.
     pub fn map_ram_bytes(&self) -> u64 {
-        match self {
-            Ftl::Nftl(ftl) => ftl.map_ram_bytes(),
-            Ftl::Page(ftl) => ftl.map_ram_bytes(),
-        }
+        each!(self, ftl => ftl.map_ram_bytes())
     }
 
     /// Bytes of the simulator's own FTL state, all of it counted as if touched.
     pub fn state_bytes(&self) -> u64 {
-        match self {
-            Ftl::Nftl(ftl) => ftl.state_bytes(),
-            Ftl::Page(ftl) => ftl.state_bytes(),
-        }
+        each!(self, ftl => ftl.state_bytes())
     }
 }

@@ -129,6 +129,7 @@ impl Tally {
         match kind {
             RequestKind::Read => self.reads += 1,
             RequestKind::Write => self.writes += 1,
+            RequestKind::Trim => {}
         }
         self.times = (self.times.0.min(time), self.times.1.max(time));
         self.bytes = (self.bytes.0.min(offset), self.bytes.1.max(offset + u64::from(bytes) - 1));
@@ -208,10 +209,7 @@ fn decoded(record: &Record, scale: &TimeScale) -> DecodedLine {
     DecodedLine {
         line: record.line,
         time_utc: instant(record.time, scale),
-        kind: match record.kind {
-            RequestKind::Read => "read",
-            RequestKind::Write => "write",
-        },
+        kind: record.kind.name(),
         offset_bytes: record.offset,
         bytes: record.bytes,
     }

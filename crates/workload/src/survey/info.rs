@@ -166,6 +166,7 @@ impl Survey {
                 self.write.add(offset, bytes);
                 self.page_writes.add(offset, bytes);
             }
+            RequestKind::Trim => {}
         }
         self.first_byte = self.first_byte.min(offset);
         self.last_byte = self.last_byte.max(offset + u64::from(bytes) - 1);
