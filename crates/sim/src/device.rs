@@ -1,18 +1,10 @@
-//! The device of a spec: its geometry at a scale, its timing, its array filled to the initial
-//! state, its FTL, and the execution of a command with every check and count.
+//! The device of a spec: its geometry at a scale, its timing, and the execution of a command with
+//! every check and count.
 
-use pumice_ftl::merge::m_merge::{MMergeSettings, MergeCosts};
-use pumice_ftl::{
-    Ftl, InitialBlock, InitialFill, MergePolicy, Nftl, NftlConfig, OPEN_BLOCKS, PageConfig, PageFtl, UIndex,
-    VictimPolicy,
-};
-use pumice_nand::{ArrayConfig, NandArray, Outcome};
+use pumice_ftl::Ftl;
+use pumice_nand::{NandArray, Outcome};
 use pumice_types::partial_block::MAX_SPLITS;
-use pumice_types::{
-    BlockId, Cause, FlashCommand, FlashOp, FlashTiming, Geometry, Lpn, PbTree, PlaneId, ProgramOrder, TagFormat, Time,
-    timing,
-};
-use pumice_workload::Stream;
+use pumice_types::{Cause, FlashCommand, FlashOp, FlashTiming, Geometry, Lpn, PbTree, Time, timing};
 
 use crate::error::SimError;
 use crate::ledger::Ledger;
@@ -20,17 +12,6 @@ use crate::spec::{Spec, SpecError};
 
 /// Scale below which twins are known to drift.
 pub const FAITHFUL_SCALE_MIN: f64 = 1.0 / 16.0;
-
-/// Whole units in a share of `units`. The allowance takes up what decimal shares lose in binary:
-/// 0.29 of 100 is 29.
-fn whole_share(units: u64, share: f64) -> u32 {
-    (units as f64 * share + 1e-6) as u32
-}
-
-/// Logical blocks that the host may address in each plane.
-pub fn logical_blocks_per_plane(spec: &Spec) -> u32 {
-    whole_share(u64::from(spec.geometry.blocks_per_plane), 1.0 - spec.ftl.over_provisioning)
-}
 
 /// The spec's geometry, shrunk by `scale`: dies, then chips, then channels are halved.
 ///
@@ -191,151 +172,5 @@ impl Device {
                 }
             }
         }
-    }
-}
-
-/// Draws the factory's bad blocks, the same for the same seed.
-fn bad_blocks(spec: &Spec, geometry: &Geometry) -> Vec<BlockId> {
-    let mut random = Stream::new(spec.seed, "bad-blocks");
-    let mut bad = Vec::new();
-    for plane in (0..geometry.planes()).map(PlaneId) {
-        let mut indices: Vec<u32> = (0..geometry.blocks_per_plane).collect();
-        for n in 0..spec.geometry.bad_blocks_per_plane as usize {
-            let pick = n + random.below((indices.len() - n) as u64) as usize;
-            indices.swap(n, pick);
-            bad.push(geometry.block(plane, indices[n]));
-        }
-    }
-    bad
-}
-
-/// Builds FTL and array of a spec in their initial state.
-///
-/// # Errors
-/// A scale that does not fit the geometry.
-pub fn build(spec: &Spec, scale: f64) -> Result<(Geometry, FlashTiming, Ftl, Device), SimError> {
-    let geometry = scaled_geometry(spec, scale)?;
-    let tree = tree(spec)?;
-    let timing = flash_timing(spec, tree);
-    let user_pages = user_pages(spec, &geometry);
-    let mut array = NandArray::new(ArrayConfig {
-        geometry,
-        tags: TagFormat::new(user_pages),
-        tree,
-        program_order: program_order(spec),
-        disturb_tolerance: spec.partial_erase.disturb_tolerance,
-        copyback: timing.copyback,
-    });
-    let bad = bad_blocks(spec, &geometry);
-    bad.iter().for_each(|&block| array.mark_bad(block));
-
-    let mut ledger = Ledger::new(user_pages, geometry.pages_per_block);
-    let fill_array = |filled: &InitialBlock| {
-        array.fill_block(filled.block, [filled.first.0, filled.stride], filled.pages, filled.sequence);
-    };
-    let ftl = match spec.ftl.kind.as_str() {
-        "page" => page_ftl(spec, &geometry, &bad, (fill_array, &mut ledger))?,
-        _ => nftl(spec, (&geometry, &timing, tree), &bad, (fill_array, &mut ledger))?,
-    };
-    Ok((geometry, timing, ftl, Device { array, ledger }))
-}
-
-fn nftl(
-    spec: &Spec,
-    (geometry, timing, tree): (&Geometry, &FlashTiming, PbTree),
-    bad: &[BlockId],
-    (mut fill_array, ledger): (impl FnMut(&InitialBlock), &mut Ledger),
-) -> Result<Ftl, SimError> {
-    let config = NftlConfig {
-        geometry: *geometry,
-        tree,
-        program_order: program_order(spec),
-        logical_blocks_per_plane: logical_blocks_per_plane(spec),
-        gc_free_blocks: gc_start_blocks(spec),
-        u_index: if spec.ftl.u_index == "ram" { UIndex::Ram } else { UIndex::Spare },
-        merge: merge_policy(spec, timing),
-    };
-    let mut ftl = Nftl::new(config, bad);
-    let fill = match spec.initial.fill_unit.as_str() {
-        "page" => InitialFill::Pages(spec.initial.fill),
-        _ => InitialFill::Blocks(spec.initial.fill),
-    };
-    ftl.fill(fill, |filled| {
-        fill_array(&filled);
-        ledger.note_fill(filled.first, u32::from(filled.pages));
-    })?;
-    Ok(Ftl::Nftl(Box::new(ftl)))
-}
-
-fn page_ftl(
-    spec: &Spec,
-    geometry: &Geometry,
-    bad: &[BlockId],
-    (mut fill_array, ledger): (impl FnMut(&InitialBlock), &mut Ledger),
-) -> Result<Ftl, SimError> {
-    let policy = match spec.ftl.gc_policy.as_str() {
-        "cost-benefit" => VictimPolicy::CostBenefit,
-        "d-choices" => VictimPolicy::DChoices(spec.ftl.d_choices),
-        "fifo" => VictimPolicy::Fifo,
-        "random" => VictimPolicy::Random,
-        _ => VictimPolicy::Greedy,
-    };
-    let stop = spec.ftl.gc_stop_threshold.unwrap_or(spec.ftl.gc_free_threshold);
-    let config = PageConfig {
-        geometry: *geometry,
-        user_pages: user_pages(spec, geometry),
-        order: (0..geometry.planes()).map(|turn| geometry.plane_in_order(&spec.ftl.allocation_order, turn)).collect(),
-        policy,
-        gc_start_blocks: gc_start_blocks(spec),
-        gc_stop_blocks: whole_share(u64::from(geometry.blocks_per_plane), stop).max(gc_start_blocks(spec)),
-        seed: Stream::new(spec.seed, "gc-victims").bits(),
-    };
-    let mut ftl = PageFtl::new(config, bad);
-    let filled = ftl.fill(spec.initial.fill, |filled| fill_array(&filled))?;
-    ledger.note_fill(Lpn(0), filled);
-    Ok(Ftl::Page(Box::new(ftl)))
-}
-
-fn program_order(spec: &Spec) -> ProgramOrder {
-    match spec.geometry.program_order.as_str() {
-        "in-order" => ProgramOrder::InOrder,
-        _ => ProgramOrder::Any,
-    }
-}
-
-/// Free blocks a plane at or under which garbage collection starts; one is always kept to copy into.
-fn gc_start_blocks(spec: &Spec) -> u32 {
-    whole_share(u64::from(spec.geometry.blocks_per_plane), spec.ftl.gc_free_threshold).max(1)
-}
-
-/// Blocks of each plane that a page-level FTL cannot fill with valid data: those it keeps free, the
-/// open ones and the bad ones, and one more, so that some plane always has room for a write.
-pub fn page_ftl_reserve(spec: &Spec) -> u32 {
-    gc_start_blocks(spec) + OPEN_BLOCKS + spec.geometry.bad_blocks_per_plane + 1
-}
-
-/// Logical pages that the host may address: whole blocks for a block-level FTL.
-pub fn user_pages(spec: &Spec, geometry: &Geometry) -> u32 {
-    match spec.ftl.kind.as_str() {
-        "page" => whole_share(geometry.pages(), 1.0 - spec.ftl.over_provisioning),
-        _ => geometry.planes() * logical_blocks_per_plane(spec) * u32::from(geometry.pages_per_block),
-    }
-}
-
-fn merge_policy(spec: &Spec, timing: &FlashTiming) -> MergePolicy {
-    if spec.ftl.merge != "m-merge" {
-        return MergePolicy::BlockErase;
-    }
-    MergePolicy::MMerge {
-        costs: MergeCosts {
-            copy: timing.copy(),
-            block_erase: timing.t_bers,
-            partial_erase: timing.partial_erase.clone(),
-        },
-        settings: MMergeSettings {
-            disturb_tolerance: spec.partial_erase.disturb_tolerance,
-            disturb_aware: spec.partial_erase.disturb_aware,
-            wear_limit: spec.partial_erase.wear_limit_w,
-        },
     }
 }

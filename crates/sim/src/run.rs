@@ -4,6 +4,7 @@ use pumice_types::{FlashTiming, Geometry, HostRequest, RequestKind, Time};
 use pumice_workload::{Stream, Workload};
 use serde_json::Value;
 
+use crate::build::{self, Built};
 use crate::device;
 use crate::error::SimError;
 use crate::host::Host;
@@ -73,7 +74,7 @@ struct Run<'a> {
 /// # Errors
 /// [`SimError`]: spec, workload or simulation; [`SimError::Interrupted`] if `progress` says stop.
 pub fn run(spec: &Spec, scale: f64, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, SimError> {
-    let (geometry, timing, ftl, device) = device::build(spec, scale)?;
+    let Built { geometry, timing, ftl, device } = build::build(spec, scale)?;
     let capacity = u64::from(ftl.user_pages()) * u64::from(geometry.page_bytes);
     let workload = workload::open(spec, scale, capacity)?;
     let scheduler = Scheduler::new(geometry, timing.clone());

@@ -9,9 +9,9 @@ use pumice_workload::{
     TwinOptions, Volumes, Workload, WriteReport, open_trace_with, synthetic, twin, twin_catalogue, write_trace,
 };
 
-use crate::device;
 use crate::error::SimError;
 use crate::spec::{Spec, SpecError};
+use crate::{build, device};
 
 /// Prefix of workloads that stand in for a published trace.
 const TWIN: &str = "twin:";
@@ -131,7 +131,7 @@ pub fn write(spec: &Spec, scale: f64, format: &str, out: &mut dyn Write) -> Resu
     let geometry = device::scaled_geometry(spec, scale)?;
     let capacity = match spec.workload.path {
         Some(_) => u64::MAX,
-        None => u64::from(device::user_pages(spec, &geometry)) * u64::from(geometry.page_bytes),
+        None => u64::from(build::user_pages(spec, &geometry)) * u64::from(geometry.page_bytes),
     };
     Ok(write_trace(&mut open(spec, scale, capacity)?, format, out)?)
 }

@@ -11,7 +11,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use schema::{explain, schema};
-pub(crate) use validate::check_erase_table;
+pub(crate) use validate::{check_erase_table, refuse};
 
 /// A spec that cannot be run, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]

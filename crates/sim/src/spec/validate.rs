@@ -3,11 +3,7 @@
 use pumice_types::PbTree;
 
 use super::{Spec, SpecError};
-use crate::device;
-
-/// Blocks a plane that an NFTL needs beyond its logical blocks: a U-block and one free block for
-/// the merge.
-const NFTL_SPARE_BLOCKS_MIN: u32 = 2;
+use crate::build;
 
 /// Most pages of a device: beyond, the tags of pages would have too few bits for a version.
 const PAGES_MAX: u128 = 1 << 30;
@@ -19,14 +15,12 @@ const PAGES_MAX: u128 = 1 << 30;
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
     check_addresses(spec)?;
     check_partial_erase(spec)?;
-    match spec.ftl.kind.as_str() {
-        "page" => check_page_ftl(spec)?,
-        _ => check_over_provisioning(spec)?,
-    }
+    build::check(spec)?;
     check_workload(spec)
 }
 
-fn refuse<T>(text: String) -> Result<T, SpecError> {
+/// A refusal with this text.
+pub(crate) fn refuse<T>(text: String) -> Result<T, SpecError> {
     Err(SpecError(text))
 }
 
@@ -98,65 +92,6 @@ pub(crate) fn check_erase_table(
         return refuse(format!(
             "{table}[0] = {} differs from {block} = {block_us}; level 0 is the block erase",
             times[0]
-        ));
-    }
-    Ok(())
-}
-
-/// A smallest share in the form in which it is shown: rounded up, so that it works when typed.
-fn typed_share(smallest: f64) -> f64 {
-    (smallest * 1e6).ceil() / 1e6
-}
-
-fn check_over_provisioning(spec: &Spec) -> Result<(), SpecError> {
-    let good = spec.geometry.blocks_per_plane - spec.geometry.bad_blocks_per_plane;
-    let logical = device::logical_blocks_per_plane(spec);
-    if logical == 0 {
-        let op = spec.ftl.over_provisioning;
-        return refuse(format!("ftl.over_provisioning = {op} leaves no block a plane for the host; lower it"));
-    }
-    if logical + NFTL_SPARE_BLOCKS_MIN > good {
-        let raw = spec.geometry.blocks_per_plane;
-        let possible = good.saturating_sub(NFTL_SPARE_BLOCKS_MIN);
-        if possible == 0 {
-            return refuse(format!(
-                "geometry has {good} good blocks a plane; ftl.kind = \"nftl\" needs at least {}",
-                NFTL_SPARE_BLOCKS_MIN + 1
-            ));
-        }
-        let shown = typed_share(1.0 - f64::from(possible) / f64::from(raw));
-        return refuse(format!(
-            "ftl.over_provisioning = {} leaves {} blocks a plane beyond the {logical} logical ones, and an NFTL needs \
-             {NFTL_SPARE_BLOCKS_MIN} for U-blocks and merging; the smallest value that works is {shown}",
-            spec.ftl.over_provisioning,
-            good.saturating_sub(logical),
-        ));
-    }
-    Ok(())
-}
-
-fn check_page_ftl(spec: &Spec) -> Result<(), SpecError> {
-    if spec.ftl.merge != "block-erase" {
-        return refuse(format!("ftl.merge = \"{}\" needs ftl.kind = \"nftl\", found \"page\"", spec.ftl.merge));
-    }
-    if spec.ftl.gc_stop_threshold.is_some_and(|stop| stop < spec.ftl.gc_free_threshold) {
-        return refuse("ftl.gc_stop_threshold is below ftl.gc_free_threshold; allowed: at least that".into());
-    }
-    let raw = spec.geometry.blocks_per_plane;
-    let reserve = device::page_ftl_reserve(spec);
-    if reserve >= raw {
-        return refuse(format!(
-            "geometry.blocks_per_plane = {raw}; a page-level FTL needs {} with these thresholds",
-            reserve + 1
-        ));
-    }
-    let smallest = f64::from(reserve) / f64::from(raw);
-    if spec.ftl.over_provisioning < smallest {
-        let shown = typed_share(smallest);
-        return refuse(format!(
-            "ftl.over_provisioning = {}: garbage collection cannot make progress, because {reserve} of {raw} blocks a plane are kept \
-             free, open or bad; the smallest value that works is {shown}",
-            spec.ftl.over_provisioning
         ));
     }
     Ok(())

@@ -1,0 +1,145 @@
+//! From a spec to an FTL and an array in their initial state. One file an FTL: what it refuses, how
+//! many pages it offers, and how it is built.
+
+pub mod nftl;
+pub mod page;
+
+use pumice_ftl::{Ftl, InitialBlock};
+use pumice_nand::{ArrayConfig, NandArray};
+use pumice_types::{BlockId, FlashTiming, Geometry, Lpn, PbTree, PlaneId, ProgramOrder, TagFormat};
+use pumice_workload::Stream;
+
+use crate::device::{Device, flash_timing, scaled_geometry, tree};
+use crate::error::SimError;
+use crate::ledger::Ledger;
+use crate::spec::{Spec, SpecError};
+
+/// What every FTL is built from.
+pub struct Parts<'a> {
+    /// The spec.
+    pub spec: &'a Spec,
+    /// The device's shape at the run's scale.
+    pub geometry: Geometry,
+    /// Its timing.
+    pub timing: FlashTiming,
+    /// Partial blocks of its blocks.
+    pub tree: PbTree,
+    /// Bad blocks from the factory.
+    pub bad: Vec<BlockId>,
+}
+
+/// What is stored before the first request: in the array, and in the host's truth.
+pub struct InitialState<'a> {
+    array: &'a mut NandArray,
+    ledger: &'a mut Ledger,
+}
+
+impl InitialState<'_> {
+    /// Programs a block of the initial fill.
+    pub fn program(&mut self, filled: &InitialBlock) {
+        self.array.fill_block(filled.block, [filled.first.0, filled.stride], filled.pages, filled.sequence);
+    }
+
+    /// Notes that `pages` logical pages from `first`, the first of a logical block, are stored.
+    pub fn note(&mut self, first: Lpn, pages: u32) {
+        self.ledger.note_fill(first, pages);
+    }
+}
+
+/// A device ready to run.
+pub struct Built {
+    /// Its shape.
+    pub geometry: Geometry,
+    /// Its timing.
+    pub timing: FlashTiming,
+    /// Its translation layer.
+    pub ftl: Ftl,
+    /// Its array and the host's truth.
+    pub device: Device,
+}
+
+/// Builds FTL and array of a spec in their initial state.
+///
+/// # Errors
+/// A scale that does not fit the geometry.
+pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
+    let geometry = scaled_geometry(spec, scale)?;
+    let tree = tree(spec)?;
+    let timing = flash_timing(spec, tree);
+    let user_pages = user_pages(spec, &geometry);
+    let mut array = NandArray::new(ArrayConfig {
+        geometry,
+        tags: TagFormat::new(user_pages),
+        tree,
+        program_order: program_order(spec),
+        disturb_tolerance: spec.partial_erase.disturb_tolerance,
+        copyback: timing.copyback,
+    });
+    let bad = bad_blocks(spec, &geometry);
+    bad.iter().for_each(|&block| array.mark_bad(block));
+    let mut ledger = Ledger::new(user_pages, geometry.pages_per_block);
+    let parts = Parts { spec, geometry, timing, tree, bad };
+    let initial = InitialState { array: &mut array, ledger: &mut ledger };
+    let ftl = match spec.ftl.kind.as_str() {
+        "page" => page::build(&parts, initial)?,
+        _ => nftl::build(&parts, initial)?,
+    };
+    Ok(Built { geometry, timing: parts.timing, ftl, device: Device { array, ledger } })
+}
+
+/// Refuses a spec that its FTL cannot serve, with the reason and what would work.
+///
+/// # Errors
+/// The first impossibility.
+pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    match spec.ftl.kind.as_str() {
+        "page" => page::check(spec),
+        _ => nftl::check(spec),
+    }
+}
+
+/// Logical pages that the host may address.
+pub fn user_pages(spec: &Spec, geometry: &Geometry) -> u32 {
+    match spec.ftl.kind.as_str() {
+        "page" => page::user_pages(spec, geometry),
+        _ => nftl::user_pages(spec, geometry),
+    }
+}
+
+/// Whole units in a share of `units`. The allowance takes up what decimal shares lose in binary:
+/// 0.29 of 100 is 29.
+fn whole_share(units: u64, share: f64) -> u32 {
+    (units as f64 * share + 1e-6) as u32
+}
+
+/// A smallest share in the form in which it is shown: rounded up, so that it works when typed.
+fn typed_share(smallest: f64) -> f64 {
+    (smallest * 1e6).ceil() / 1e6
+}
+
+/// Free blocks a plane at or under which garbage collection starts; one is always kept to copy into.
+fn gc_start_blocks(spec: &Spec) -> u32 {
+    whole_share(u64::from(spec.geometry.blocks_per_plane), spec.ftl.gc_free_threshold).max(1)
+}
+
+fn program_order(spec: &Spec) -> ProgramOrder {
+    match spec.geometry.program_order.as_str() {
+        "in-order" => ProgramOrder::InOrder,
+        _ => ProgramOrder::Any,
+    }
+}
+
+/// Draws the factory's bad blocks, the same for the same seed.
+fn bad_blocks(spec: &Spec, geometry: &Geometry) -> Vec<BlockId> {
+    let mut random = Stream::new(spec.seed, "bad-blocks");
+    let mut bad = Vec::new();
+    for plane in (0..geometry.planes()).map(PlaneId) {
+        let mut indices: Vec<u32> = (0..geometry.blocks_per_plane).collect();
+        for n in 0..spec.geometry.bad_blocks_per_plane as usize {
+            let pick = n + random.below((indices.len() - n) as u64) as usize;
+            indices.swap(n, pick);
+            bad.push(geometry.block(plane, indices[n]));
+        }
+    }
+    bad
+}

@@ -1,0 +1,80 @@
+//! The page-level FTL of a spec.
+
+use pumice_ftl::{Ftl, OPEN_BLOCKS, PageConfig, PageFtl, VictimPolicy};
+use pumice_types::{Geometry, Lpn};
+use pumice_workload::Stream;
+
+use super::{InitialState, Parts, gc_start_blocks, typed_share, whole_share};
+use crate::error::SimError;
+use crate::spec::{Spec, SpecError, refuse};
+
+/// Logical pages that the host may address.
+pub fn user_pages(spec: &Spec, geometry: &Geometry) -> u32 {
+    whole_share(geometry.pages(), 1.0 - spec.ftl.over_provisioning)
+}
+
+/// Builds and fills it.
+///
+/// # Errors
+/// A fill that does not fit, which [`check`] rules out.
+pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> {
+    let (spec, geometry) = (parts.spec, &parts.geometry);
+    let policy = match spec.ftl.gc_policy.as_str() {
+        "cost-benefit" => VictimPolicy::CostBenefit,
+        "d-choices" => VictimPolicy::DChoices(spec.ftl.d_choices),
+        "fifo" => VictimPolicy::Fifo,
+        "random" => VictimPolicy::Random,
+        _ => VictimPolicy::Greedy,
+    };
+    let stop = spec.ftl.gc_stop_threshold.unwrap_or(spec.ftl.gc_free_threshold);
+    let config = PageConfig {
+        geometry: *geometry,
+        user_pages: user_pages(spec, geometry),
+        order: (0..geometry.planes()).map(|turn| geometry.plane_in_order(&spec.ftl.allocation_order, turn)).collect(),
+        policy,
+        gc_start_blocks: gc_start_blocks(spec),
+        gc_stop_blocks: whole_share(u64::from(geometry.blocks_per_plane), stop).max(gc_start_blocks(spec)),
+        seed: Stream::new(spec.seed, "gc-victims").bits(),
+    };
+    let mut ftl = PageFtl::new(config, &parts.bad);
+    let filled = ftl.fill(spec.initial.fill, |filled| initial.program(&filled))?;
+    initial.note(Lpn(0), filled);
+    Ok(Ftl::Page(Box::new(ftl)))
+}
+
+/// Blocks of each plane that a page-level FTL cannot fill with valid data: those it keeps free, the
+/// open ones and the bad ones, and one more, so that some plane always has room for a write.
+fn reserve(spec: &Spec) -> u32 {
+    gc_start_blocks(spec) + OPEN_BLOCKS + spec.geometry.bad_blocks_per_plane + 1
+}
+
+/// Refuses a device whose garbage collection could not make progress.
+///
+/// # Errors
+/// The impossibility, with the smallest value that works.
+pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    if spec.ftl.merge != "block-erase" {
+        return refuse(format!("ftl.merge = \"{}\" needs ftl.kind = \"nftl\", found \"page\"", spec.ftl.merge));
+    }
+    if spec.ftl.gc_stop_threshold.is_some_and(|stop| stop < spec.ftl.gc_free_threshold) {
+        return refuse("ftl.gc_stop_threshold is below ftl.gc_free_threshold; allowed: at least that".into());
+    }
+    let raw = spec.geometry.blocks_per_plane;
+    let reserve = reserve(spec);
+    if reserve >= raw {
+        return refuse(format!(
+            "geometry.blocks_per_plane = {raw}; a page-level FTL needs {} with these thresholds",
+            reserve + 1
+        ));
+    }
+    let smallest = f64::from(reserve) / f64::from(raw);
+    if spec.ftl.over_provisioning < smallest {
+        let shown = typed_share(smallest);
+        return refuse(format!(
+            "ftl.over_provisioning = {}: garbage collection cannot make progress, because {reserve} of {raw} blocks a plane are kept \
+             free, open or bad; the smallest value that works is {shown}",
+            spec.ftl.over_provisioning
+        ));
+    }
+    Ok(())
+}
