@@ -97,7 +97,7 @@ fn host_section(metrics: &Metrics, timed: bool) -> Value {
     json!({
         "read": kind(&metrics.read, timed),
         "write": kind(&metrics.write, timed),
-        "trim": kind(&metrics.trim, timed),
+        "trim": if metrics.trim.requests > 0 { kind(&metrics.trim, timed) } else { Value::Null },
         "iops": rate(requests, seconds),
         "service_iops": rate(requests, metrics.serving.as_s()),
         "throughput_mib_per_s": rate(bytes / f64::from(1 << 20), seconds),
