@@ -79,6 +79,12 @@ pub struct Tally {
     pub host_programs: u64,
     /// Pages copied by garbage collection: a read and a program each.
     pub copies: u64,
+    /// Reads of translation pages.
+    pub map_reads: u64,
+    /// Programs of translation pages.
+    pub map_programs: u64,
+    /// Translation pages copied: a read and a program each.
+    pub map_copies: u64,
     /// Spare searches for the host.
     pub host_searches: u64,
     /// Spare searches for garbage collection.
@@ -107,13 +113,32 @@ impl Tally {
     /// Flash commands: page reads, programs and erases; a spare search counts once.
     pub fn flash_commands(&self) -> u64 {
         let erases = self.block_erases + self.partial_erases_total();
-        self.host_reads + self.host_programs + self.copies * 2 + self.searches() + erases
+        let map = self.map_page_reads() + self.map_page_programs();
+        self.host_reads + self.host_programs + self.copies * 2 + map + self.searches() + erases
+    }
+
+    /// Translation pages read, those copied included.
+    pub fn map_page_reads(&self) -> u64 {
+        self.map_reads + self.map_copies
+    }
+
+    /// Translation pages programmed, those copied included.
+    pub fn map_page_programs(&self) -> u64 {
+        self.map_programs + self.map_copies
+    }
+
+    /// Pages programmed, whatever for.
+    pub fn programs(&self) -> u64 {
+        self.host_programs + self.copies + self.map_page_programs()
     }
 
     /// Counts a command.
     #[inline]
     pub fn note(&mut self, command: &FlashCommand) {
         match command.op {
+            FlashOp::Read if command.cause == Cause::Map => self.map_reads += 1,
+            FlashOp::Program if command.cause == Cause::Map => self.map_programs += 1,
+            FlashOp::Copy if command.cause == Cause::Map => self.map_copies += 1,
             FlashOp::Read => self.host_reads += 1,
             FlashOp::Program => self.host_programs += 1,
             FlashOp::Copy => self.copies += 1,

@@ -67,6 +67,7 @@ impl Host {
     #[inline]
     fn translate(&mut self, kind: RequestKind, lpn: Lpn) -> Result<(), SimError> {
         self.plan.clear();
+        self.ftl.load_map(lpn, kind, &mut self.plan)?;
         match kind {
             RequestKind::Write => {
                 let version = self.device.ledger.next_version(lpn);

@@ -5,7 +5,6 @@ use pumice_types::Time;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::device::Tally;
 use crate::metrics::{KindMetrics, Metrics};
 use crate::run::Finished;
 use crate::scheduler::Phase;
@@ -28,7 +27,7 @@ pub fn digest(spec: &Spec) -> String {
 pub fn document(run: &Finished) -> Value {
     let (host, tally) = (run.host, &run.host.tally);
     let metrics = &host.metrics;
-    let written_bytes = tally.host_programs.saturating_add(tally.copies) as f64 * f64::from(run.geometry.page_bytes);
+    let written_bytes = tally.programs() as f64 * f64::from(run.geometry.page_bytes);
     let timed = run.spec.run.timed;
     json!({
         "format": FORMAT,
@@ -40,8 +39,8 @@ pub fn document(run: &Finished) -> Value {
         "scale": run.scale,
         "device": device(run),
         "host": host_section(metrics, timed),
-        "flash": flash(tally),
-        "write_amplification": ratio((tally.host_programs + tally.copies) as f64, tally.host_programs as f64),
+        "flash": flash(run),
+        "write_amplification": ratio(tally.programs() as f64, tally.host_programs as f64),
         "write_amplification_bytes": ratio(written_bytes, metrics.write.bytes as f64),
         "gc": gc(run),
         "write_latency_breakdown_us": if timed { breakdown(metrics) } else { Value::Null },
@@ -122,15 +121,17 @@ fn latency(metrics: &KindMetrics) -> Value {
     })
 }
 
-fn flash(tally: &Tally) -> Value {
+fn flash(run: &Finished) -> Value {
+    let tally = &run.host.tally;
+    let map = |count: u64| if run.spec.ftl.map_place == "cached" { json!(count) } else { Value::Null };
     json!({
         "reads": {
             "host": tally.host_reads, "gc": tally.copies,
             "spare": tally.host_spare_pages + tally.gc_spare_pages,
-            "map": Value::Null, "rmw": Value::Null,
+            "map": map(tally.map_page_reads()), "rmw": Value::Null,
         },
         "spare_searches": tally.searches(),
-        "programs": { "host": tally.host_programs, "gc": tally.copies, "map": Value::Null },
+        "programs": { "host": tally.host_programs, "gc": tally.copies, "map": map(tally.map_page_programs()) },
         "erases": { "block": tally.block_erases, "partial": tally.partial_erases_total(), "sub_block": Value::Null },
         "suspensions": Value::Null,
         "read_retries": Value::Null,
@@ -150,9 +151,12 @@ fn gc(run: &Finished) -> Value {
         false => Value::Null,
     };
     let m_merge = run.spec.ftl.merge == "m-merge";
+    let steps = matches!(run.spec.ftl.gc_mode.as_str(), "background" | "preemptible");
+    let cached = run.spec.ftl.map_place == "cached";
     json!({
         "invocations": trigger_full + trigger_unpaired + trigger_free_blocks,
         "reclaimed_blocks": count(!nftl, counters.reclaimed.block_erases),
+        "urgent": count(steps, counters.urgent),
         "merges": {
             "full": count(nftl, counters.full.merges), "partial": Value::Null, "switch": Value::Null,
             "m_merge": count(m_merge, counters.m_merge.merges),
@@ -170,7 +174,11 @@ fn gc(run: &Finished) -> Value {
         },
         "victim_fill": counters.victim_fill,
         "u_blocks_max": count(nftl, counters.u_blocks_max),
-        "map": { "ram_bytes": run.host.ftl.map_ram_bytes(), "hits": Value::Null, "misses": Value::Null },
+        "map": {
+            "ram_bytes": run.host.ftl.map_ram_bytes(),
+            "hits": count(cached, counters.map_hits), "misses": count(cached, counters.map_misses),
+            "write_backs": count(cached, counters.map_write_backs), "erases": count(cached, counters.map_erases),
+        },
     })
 }
 

@@ -124,6 +124,9 @@ section!(
         gc_stop_threshold: Option<f64>,
         allocation_order: String,
         gc_mode: String,
+        map_place: String,
+        map_ram_kib: Option<u32>,
+        map_cache_entries: Option<u32>,
         u_index: String,
     }
 );

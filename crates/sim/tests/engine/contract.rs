@@ -67,9 +67,17 @@ fn page_settings() -> impl Strategy<Value = Vec<(String, String)>> {
 /// Settings of a page-level FTL that change what is moved where and when; untimed.
 fn page_options() -> impl Strategy<Value = Vec<(String, String)>> {
     let mode = prop_oneof![Just("blocking"), Just("foreground"), Just("background"), Just("preemptible")];
-    (page_settings(), mode).prop_map(|(mut settings, mode)| {
-        let changes = [("run.timed", "false"), ("ftl.gc_mode", mode)];
-        settings.extend(changes.map(|(key, value)| (key.to_string(), value.to_string())));
+    let entries = prop::option::of(1u32..3000);
+    (page_settings(), mode, 24u32..40, entries).prop_map(|(mut settings, mode, blocks, entries)| {
+        let mut change = |key: &str, value: &str| settings.push((key.to_string(), value.to_string()));
+        change("run.timed", "false");
+        change("ftl.gc_mode", mode);
+        change("geometry.blocks_per_plane", &blocks.to_string());
+        change("ftl.over_provisioning", "0.65");
+        if let Some(entries) = entries {
+            change("ftl.map_place", "cached");
+            change("ftl.map_cache_entries", &entries.to_string());
+        }
         settings
     })
 }
@@ -95,7 +103,8 @@ fn check_counts(document: &Value) {
     assert_eq!(n("gc.copied_pages"), n("flash.programs.gc"));
     let by_merge = &document["gc"]["erases_by_merge"];
     let sum = |kind: &str| ["full", "m_merge"].iter().map(|m| by_merge[m][kind].as_f64().unwrap_or(0.0)).sum::<f64>();
-    assert_eq!(n("flash.erases.block"), sum("block") + or_0("/gc/reclaimed_blocks"));
+    let reclaimed = ["/gc/reclaimed_blocks", "/gc/map/erases"].map(or_0);
+    assert_eq!(n("flash.erases.block"), sum("block") + reclaimed.iter().sum::<f64>());
     assert_eq!(n("flash.erases.partial"), sum("partial"));
     let parts = document["write_latency_breakdown_us"].as_object();
     if let Some(parts) = parts {
