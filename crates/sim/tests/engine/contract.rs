@@ -98,6 +98,17 @@ fn check_counts(document: &Value) {
     assert!(n("wear.aep") * pages <= (n("flash.erases.block") + n("flash.erases.partial")) * pages);
 }
 
+/// With a clock a page may still be in the controller's buffer when it is read; nothing else differs.
+fn check_clock_changes_no_count(timed: &Value, untimed: &Value) {
+    for path in
+        ["/flash/programs", "/flash/erases", "/gc", "/wear", "/integrity/corrupt_pages", "/integrity/lost_pages"]
+    {
+        assert_eq!(timed.pointer(path), untimed.pointer(path), "{path}");
+    }
+    let reads = |document: &Value| number(document, "flash.reads.host") + number(document, "host.buffer_hits");
+    assert_eq!(reads(timed), reads(untimed));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
@@ -125,18 +136,14 @@ proptest! {
         let timed = run_with(&settings, &[]);
         check_counts(&timed);
         let untimed = run_with(&settings, &[("run.timed", "false")]);
-        for section in ["flash", "gc", "wear", "integrity"] {
-            prop_assert_eq!(&timed[section], &untimed[section]);
-        }
+        check_clock_changes_no_count(&timed, &untimed);
     }
 
     #[test]
     fn t403_the_clock_changes_no_count(settings in settings()) {
         let timed = run_with(&settings, &[("ftl.merge", "m-merge")]);
         let untimed = run_with(&settings, &[("ftl.merge", "m-merge"), ("run.timed", "false")]);
-        for section in ["flash", "gc", "wear", "integrity"] {
-            prop_assert_eq!(&timed[section], &untimed[section]);
-        }
+        check_clock_changes_no_count(&timed, &untimed);
     }
 }
 
