@@ -100,7 +100,7 @@ pub const KEYS: &[Key] = &[
     key("ftl.gc_policy", Kind::Choice(&["greedy", "cost-benefit", "d-choices", "fifo", "random"]), "", "\"greedy\"", [CHOSEN, "page: which block is reclaimed. greedy: fewest valid pages. cost-benefit: largest age (1 - u) / 2u. d-choices: fewest valid pages of d_choices random blocks. fifo: closed first. random: any."]),
     key("ftl.d_choices", Kind::Int(1, 1024), "blocks", "8", [CHOSEN, "Random blocks that gc_policy = \"d-choices\" looks at."]),
     key("ftl.allocation_order", Kind::Choice(ORDERS), "", "\"CWDP\"", [CHOSEN, "page: order in which writes visit channels (C), chips (W), dies (D) and planes (P), first letter fastest."]),
-    key("ftl.gc_mode", Kind::Choice(&["blocking"]), "", "\"blocking\"", ["PEN, FAST'18, section 2.2.2", "blocking: a merge holds its die, and the write that triggered it waits for it."]),
+    key("ftl.gc_mode", Kind::Choice(&["blocking", "foreground", "background", "preemptible"]), "", "\"blocking\"", ["PEN, FAST'18, section 2.2.2", "blocking: a merge holds its die, and the write that triggered it waits for it. page knows more: foreground reclaims behind that write's own program; background reclaims in steps of one page while a die is idle, at or under the stop threshold; preemptible in such steps from the start to the stop threshold. Without a block to spare, a write waits in every mode."]),
     key("ftl.map_place", Kind::Choice(&["ram"]), "", "\"ram\"", [CHOSEN, "Where the map is kept. ram: all of it in RAM."]),
     key("ftl.u_index", Kind::Choice(&["spare", "ram"]), "", "\"spare\"", ["PEN, FAST'18, section 2.2.1", "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost."]),
 
