@@ -77,13 +77,15 @@ pub struct Tally {
     pub host_reads: u64,
     /// Page programs for the host.
     pub host_programs: u64,
+    /// Page reads of old copies, before writes of part of a page.
+    pub rmw_reads: u64,
+    /// Page reads of the map.
+    pub map_reads: u64,
+    /// Page programs of the map.
+    pub map_programs: u64,
     /// Pages copied by garbage collection: a read and a program each.
     pub copies: u64,
-    /// Reads of translation pages.
-    pub map_reads: u64,
-    /// Programs of translation pages.
-    pub map_programs: u64,
-    /// Translation pages copied: a read and a program each.
+    /// Pages of the map copied by garbage collection.
     pub map_copies: u64,
     /// Spare searches for the host.
     pub host_searches: u64,
@@ -113,34 +115,31 @@ impl Tally {
     /// Flash commands: page reads, programs and erases; a spare search counts once.
     pub fn flash_commands(&self) -> u64 {
         let erases = self.block_erases + self.partial_erases_total();
-        let map = self.map_page_reads() + self.map_page_programs();
-        self.host_reads + self.host_programs + self.copies * 2 + map + self.searches() + erases
+        self.reads() + self.programs() + self.searches() + erases
     }
 
-    /// Translation pages read, those copied included.
-    pub fn map_page_reads(&self) -> u64 {
-        self.map_reads + self.map_copies
+    /// Page reads of all causes.
+    pub fn reads(&self) -> u64 {
+        self.host_reads + self.rmw_reads + self.map_reads + self.map_copies + self.copies
     }
 
-    /// Translation pages programmed, those copied included.
-    pub fn map_page_programs(&self) -> u64 {
-        self.map_programs + self.map_copies
-    }
-
-    /// Pages programmed, whatever for.
+    /// Page programs of all causes.
     pub fn programs(&self) -> u64 {
-        self.host_programs + self.copies + self.map_page_programs()
+        self.host_programs + self.map_programs + self.map_copies + self.copies
     }
 
     /// Counts a command.
     #[inline]
     pub fn note(&mut self, command: &FlashCommand) {
         match command.op {
-            FlashOp::Read if command.cause == Cause::Map => self.map_reads += 1,
+            FlashOp::Read => match command.cause {
+                Cause::Map => self.map_reads += 1,
+                Cause::Rmw => self.rmw_reads += 1,
+                Cause::Host | Cause::Gc => self.host_reads += 1,
+            },
             FlashOp::Program if command.cause == Cause::Map => self.map_programs += 1,
-            FlashOp::Copy if command.cause == Cause::Map => self.map_copies += 1,
-            FlashOp::Read => self.host_reads += 1,
             FlashOp::Program => self.host_programs += 1,
+            FlashOp::Copy if command.cause == Cause::Map => self.map_copies += 1,
             FlashOp::Copy => self.copies += 1,
             FlashOp::Erase => self.block_erases += 1,
             FlashOp::PartialErase => self.partial_erases[command.pb().level() as usize] += 1,
@@ -166,6 +165,12 @@ pub struct Device {
 }
 
 impl Device {
+    /// Whether the page that `read` is after holds by now what it must return.
+    #[inline]
+    pub fn holds(&self, read: &FlashCommand) -> bool {
+        self.array.peek(read.target).is_ok_and(|page| page.lpn == read.lpn && page.version == read.version)
+    }
+
     /// Executes one command: rules and tags.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ mod error;
 mod host;
 mod ledger;
 mod metrics;
+mod output;
 pub mod plan;
 mod result;
 mod run;

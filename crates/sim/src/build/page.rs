@@ -103,17 +103,6 @@ pub fn check_absent(spec: &Spec) -> Result<(), SpecError> {
     }
 }
 
-/// Refuses what the scheduler does not serve yet.
-fn check_clock(spec: &Spec) -> Result<(), SpecError> {
-    let ftl = &spec.ftl;
-    for (key, value, served) in [("gc_mode", &ftl.gc_mode, "blocking"), ("map_place", &ftl.map_place, "ram")] {
-        if spec.run.timed && value != served {
-            return refuse(format!("ftl.{key} = \"{value}\" needs run.timed = false"));
-        }
-    }
-    Ok(())
-}
-
 /// Blocks of each plane that a page-level FTL cannot fill with valid data: those it keeps free, the
 /// open ones and the bad ones, and one more, so that some plane always has room for a write.
 fn reserve(spec: &Spec) -> u32 {
@@ -146,7 +135,6 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     if spec.ftl.gc_stop_threshold.is_some_and(|stop| stop < spec.ftl.gc_free_threshold) {
         return refuse("ftl.gc_stop_threshold is below ftl.gc_free_threshold; allowed: at least that".into());
     }
-    check_clock(spec)?;
     check_map(&spec.ftl)?;
     check_room(spec)
 }

@@ -40,15 +40,14 @@ fn t420_the_smallest_over_provisioning_counts_translation_pages_and_works() {
 #[test]
 fn t421_options_that_contradict_each_other_are_refused() {
     let page = ("ftl.kind", "page");
-    let untimed = ("run.timed", "false");
     let cached = ("ftl.map_place", "cached");
     let budget = ("ftl.map_ram_kib", "64");
     for (sets, part) in [
-        (&[cached, budget, untimed][..], "needs ftl.kind"),
-        (&[("ftl.gc_mode", "foreground"), untimed], "needs ftl.kind"),
-        (&[page, cached, untimed], "found neither"),
-        (&[page, cached, untimed, budget, ("ftl.map_cache_entries", "9")], "both given"),
-        (&[page, untimed, budget], "belong to"),
+        (&[cached, budget][..], "needs ftl.kind"),
+        (&[("ftl.gc_mode", "foreground")], "needs ftl.kind"),
+        (&[page, cached], "found neither"),
+        (&[page, cached, budget, ("ftl.map_cache_entries", "9")], "both given"),
+        (&[page, budget], "belong to"),
     ] {
         assert!(refusal(sets).contains(part), "{sets:?}: {}", refusal(sets));
     }
