@@ -24,6 +24,10 @@ pub struct GcCounters {
     pub m_merge: MergeCount,
     /// Blocks reclaimed by a page-level FTL.
     pub reclaimed: MergeCount,
+    /// Blocks whose data static wear levelling moved.
+    pub moved: MergeCount,
+    /// Pages copied by it; part of `copied_pages`.
+    pub moved_pages: u64,
     /// Times that a plane ran low on free blocks (page-level FTL).
     pub trigger_free_blocks: u64,
     /// Writes that had to reclaim in their own plan although reclaiming is done in steps.

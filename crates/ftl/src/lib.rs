@@ -11,10 +11,12 @@ pub mod merge;
 mod plan;
 mod reclaim;
 mod victim;
+mod wear;
 
 pub use counters::{GcCounters, MergeCount, VICTIM_FILL_BINS};
 pub use mapping::nftl::{Nftl, NftlConfig, UIndex};
-pub use mapping::page::{CACHED_ENTRY_BYTES, CachedMap, GcMode, OPEN_BLOCKS, PageConfig, PageFtl, STORED_ENTRY_BYTES};
+pub use mapping::page::{CACHED_ENTRY_BYTES, CachedMap, GcMode, HotCold, PageConfig, PageFtl, STORED_ENTRY_BYTES};
 pub use mapping::{Ftl, FtlError, InitialBlock, InitialFill, MergePolicy};
 pub use plan::Plan;
 pub use reclaim::VictimPolicy;
+pub use wear::WearLeveling;

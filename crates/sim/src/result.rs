@@ -163,6 +163,7 @@ fn gc(run: &Finished) -> Value {
     let m_merge = run.spec.ftl.merge == "m-merge";
     let steps = matches!(run.spec.ftl.gc_mode.as_str(), "background" | "preemptible");
     let cached = run.spec.ftl.map_place == "cached";
+    let levels_wear = matches!(run.spec.ftl.wear_leveling.as_str(), "static" | "both");
     json!({
         "invocations": trigger_full + trigger_unpaired + trigger_free_blocks,
         "reclaimed_blocks": count(!nftl, counters.reclaimed.block_erases),
@@ -177,6 +178,10 @@ fn gc(run: &Finished) -> Value {
             "intra": Value::Null, "inter": Value::Null, "free_blocks": count(!nftl, *trigger_free_blocks),
         },
         "copied_pages": counters.copied_pages,
+        "wear_leveling": {
+            "erases": count(levels_wear, counters.moved.block_erases),
+            "copied_pages": count(levels_wear, counters.moved_pages),
+        },
         "time_us": {
             "map": (searches * tally.gc_spare_pages + timing.command_overhead * tally.gc_searches).as_us(),
             "copy": (timing.copy() * tally.copies).as_us(),

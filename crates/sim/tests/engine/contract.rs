@@ -69,7 +69,11 @@ fn page_options() -> impl Strategy<Value = Vec<(String, String)>> {
     let mode = prop_oneof![Just("blocking"), Just("foreground"), Just("background"), Just("preemptible")];
     let load = prop_oneof![Just(("open-loop", "20000.0")), Just(("open-loop", "500.0")), Just(("closed-loop", "1.0"))];
     let entries = prop::option::of(1u32..3000);
-    (page_settings(), mode, 24u32..40, entries, load).prop_map(|(mut settings, mode, blocks, entries, load)| {
+    let apart = prop_oneof![Just("mixed"), Just("gc"), Just("recency")];
+    let leveling = prop_oneof![Just("none"), Just("dynamic"), Just("static"), Just("both")];
+    let places = (entries, apart, leveling, 1u32..6, 0.01f64..2.0);
+    (page_settings(), mode, 24u32..40, places, load).prop_map(|(mut settings, mode, blocks, places, load)| {
+        let (entries, apart, leveling, threshold, window) = places;
         let mut change = |key: &str, value: &str| settings.push((key.to_string(), value.to_string()));
         change("host.mode", load.0);
         change("host.queue_depth", "8");
@@ -77,6 +81,10 @@ fn page_options() -> impl Strategy<Value = Vec<(String, String)>> {
         change("ftl.gc_mode", mode);
         change("geometry.blocks_per_plane", &blocks.to_string());
         change("ftl.over_provisioning", "0.65");
+        change("ftl.hot_cold", apart);
+        change("ftl.hot_window", &window.to_string());
+        change("ftl.wear_leveling", leveling);
+        change("ftl.wear_threshold", &threshold.to_string());
         if let Some(entries) = entries {
             change("ftl.map_place", "cached");
             change("ftl.map_cache_entries", &entries.to_string());
@@ -106,7 +114,7 @@ fn check_counts(document: &Value) {
     assert_eq!(n("gc.copied_pages"), n("flash.programs.gc"));
     let by_merge = &document["gc"]["erases_by_merge"];
     let sum = |kind: &str| ["full", "m_merge"].iter().map(|m| by_merge[m][kind].as_f64().unwrap_or(0.0)).sum::<f64>();
-    let reclaimed = ["/gc/reclaimed_blocks", "/gc/map/erases"].map(or_0);
+    let reclaimed = ["/gc/reclaimed_blocks", "/gc/map/erases", "/gc/wear_leveling/erases"].map(or_0);
     assert_eq!(n("flash.erases.block"), sum("block") + reclaimed.iter().sum::<f64>());
     assert_eq!(n("flash.erases.partial"), sum("partial"));
     let parts = document["write_latency_breakdown_us"].as_object();

@@ -15,6 +15,7 @@ mod audit;
 mod cached;
 mod collect;
 mod fill;
+mod heat;
 mod map_cache;
 mod maps;
 mod plane;
@@ -22,17 +23,30 @@ mod plane;
 use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId};
 
 use super::FtlError;
-use crate::block_pool::BlockPool;
+use crate::block_pool::{BlockPool, Wanted};
 use crate::counters::GcCounters;
 use crate::plan::Plan;
 use crate::reclaim::{VictimLists, VictimPolicy};
+use crate::wear::{Wear, WearLeveling};
 use cached::Translation;
 pub use cached::{CACHED_ENTRY_BYTES, CachedMap, STORED_ENTRY_BYTES};
+use heat::RecentWrites;
 use maps::PageMaps;
 use plane::{Open, Plane, Stream};
 
-/// Blocks of a plane that are never free for data: the open ones, and one to copy into.
-pub const OPEN_BLOCKS: u32 = 3;
+/// Which pages share an open block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HotCold {
+    /// All of them: what the host writes and what collection copies.
+    Mixed,
+    /// Copies have a block of their own.
+    Copies,
+    /// So have copies and hot pages: those that the host wrote before, in this window or the last one.
+    Recency {
+        /// Host writes of a window, at least 1.
+        window: u32,
+    },
+}
 
 /// When a plane that runs low on free blocks reclaims, and who waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +59,13 @@ pub enum GcMode {
     Background,
     /// In steps, from the start threshold on, up to the stop threshold.
     Preemptible,
+}
+
+impl GcMode {
+    /// Whether collection waits for the scheduler to ask for a step.
+    pub fn works_in_steps(self) -> bool {
+        matches!(self, GcMode::Background | GcMode::Preemptible)
+    }
 }
 
 /// Settings of the page-level FTL.
@@ -66,16 +87,30 @@ pub struct PageConfig {
     pub gc_stop_blocks: u32,
     /// The map is in flash, a part of it in RAM; `None` if all of it is in RAM.
     pub cached_map: Option<CachedMap>,
+    /// Which pages lie together.
+    pub hot_cold: HotCold,
+    /// What is done about uneven wear.
+    pub wear_leveling: WearLeveling,
     /// Seed of the random victim policies.
     pub seed: u64,
 }
 
 impl PageConfig {
-    /// Blocks of a plane that cannot be filled with valid data of the host: those kept free when
+    /// Good blocks of a plane that cannot be filled with valid data of the host: those kept free when
     /// collection starts, the open ones with one to copy into, and those of translation pages.
     pub fn reserved_blocks(&self) -> u32 {
         let map = self.cached_map.map_or(0, |map| map.blocks_per_plane);
-        self.gc_start_blocks + OPEN_BLOCKS + map
+        self.gc_start_blocks + PageConfig::open_blocks(self.hot_cold, self.wear_leveling) + map
+    }
+
+    /// Blocks of a plane that data keeps open, and one to copy into.
+    pub fn open_blocks(hot_cold: HotCold, wear_leveling: WearLeveling) -> u32 {
+        let open = match hot_cold {
+            HotCold::Mixed => 1,
+            HotCold::Copies => 2,
+            HotCold::Recency { .. } => 3,
+        };
+        open + u32::from(wear_leveling.static_threshold.is_some()) + 1
     }
 
     /// Pages of valid data that a plane of `good_blocks` can hold.
@@ -99,6 +134,8 @@ pub struct PageFtl {
     plane_pages_max: u64,
     next_plane: usize,
     translation: Option<Translation>,
+    recent: Option<RecentWrites>,
+    wear: Option<Wear>,
     counters: GcCounters,
 }
 
@@ -110,7 +147,14 @@ impl PageFtl {
             let seed = config.seed ^ u64::from(plane);
             VictimLists::new(config.policy, geometry.blocks_per_plane, geometry.pages_per_block, seed)
         };
-        let pool = BlockPool::new(&geometry, bad_blocks);
+        let mut pool = BlockPool::new(&geometry, bad_blocks);
+        if config.wear_leveling.dynamic {
+            pool = pool.by_wear();
+        }
+        let recent = match config.hot_cold {
+            HotCold::Recency { window } => Some(RecentWrites::new(config.user_pages, window)),
+            HotCold::Mixed | HotCold::Copies => None,
+        };
         let good = (0..geometry.planes()).map(|p| pool.free_blocks(PlaneId(p)) as u32).min().unwrap_or(0);
         PageFtl {
             maps: PageMaps::new(geometry, config.user_pages + config.translation_pages(), &config.order),
@@ -119,6 +163,8 @@ impl PageFtl {
             planes: (0..geometry.planes()).map(|plane| Plane::new(victims(plane))).collect(),
             plane_pages_max: config.plane_pages_max(good),
             next_plane: 0,
+            recent,
+            wear: Wear::new(&geometry, config.wear_leveling),
             counters: GcCounters::default(),
             config,
         }
@@ -149,7 +195,10 @@ impl PageFtl {
 
     /// Bytes of this struct's columns.
     pub fn state_bytes(&self) -> u64 {
-        self.maps.state_bytes() + self.translation.as_ref().map_or(0, Translation::state_bytes)
+        self.maps.state_bytes()
+            + self.translation.as_ref().map_or(0, Translation::state_bytes)
+            + self.recent.as_ref().map_or(0, RecentWrites::state_bytes)
+            + self.wear.as_ref().map_or(0, Wear::state_bytes)
     }
 
     /// Appends the commands that store version `version` of `lpn`.
@@ -158,7 +207,8 @@ impl PageFtl {
     /// [`FtlError`] if no plane has room, which the spec's validation rules out.
     pub fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         let plane = self.choose_plane()?;
-        let stream = Stream::Host;
+        let hot = self.recent.as_mut().is_some_and(|recent| recent.note(lpn));
+        let stream = if hot { Stream::Hot } else { Stream::Host };
         let collect_behind = self.make_room(plane, stream, plan)?;
         let (target, sequence) = self.next_page(plane, stream)?;
         // Reclaiming may have moved the old copy, so it is looked up only now.
@@ -274,20 +324,40 @@ impl PageFtl {
         if !may_take {
             return Err(none);
         }
-        self.pool.take(plane).ok_or(none)
+        // Data that stays lies well on a block that is worn.
+        let wanted = if stream == Stream::Moved { Wanted::MostWorn } else { Wanted::LeastWorn };
+        self.pool.take_wanted(plane, wanted).ok_or(none)
     }
 
     /// Closes a stream's open block, and makes it a candidate for reclaiming, once it is full.
     #[inline]
     fn close_if_full(&mut self, plane: PlaneId, stream: Stream) {
+        let open = &mut self.planes[plane.index()].open[stream as usize];
+        if let Some(open) = open.take_if(|open| u32::from(open.written) == self.maps.pages) {
+            self.close(plane, stream, open.block);
+        }
+    }
+
+    /// Makes a full block a candidate for reclaiming.
+    fn close(&mut self, plane: PlaneId, stream: Stream, block: BlockId) {
         let state = &mut self.planes[plane.index()];
-        if let Some(open) = state.open[stream as usize].take_if(|open| u32::from(open.written) == self.maps.pages) {
-            let valid = self.maps.valid_pages(open.block) as u16;
-            let index = self.config.geometry.index_in_plane(open.block);
-            match &mut self.translation {
-                Some(translation) if stream == Stream::Map => translation.close(plane, index, valid, state.now),
-                _ => state.victims.close(index, valid, state.now),
+        let valid = self.maps.valid_pages(block) as u16;
+        let index = self.config.geometry.index_in_plane(block);
+        match &mut self.translation {
+            Some(translation) if stream == Stream::Map => translation.close(plane, index, valid, state.now),
+            _ => {
+                state.victims.close(index, valid, state.now);
+                if let Some(wear) = &mut self.wear {
+                    wear.close(block);
+                }
             }
         }
+    }
+
+    /// Appends the erase of a block that holds nothing any more, and gives it back.
+    fn erase(&mut self, plane: PlaneId, block: BlockId, plan: &mut Plan) {
+        plan.push(FlashCommand::erase(block));
+        let erases = self.wear.as_mut().map_or(0, |wear| wear.note_erase(block));
+        self.pool.give_back_worn(plane, block, erases);
     }
 }
