@@ -187,3 +187,17 @@ fn t644_preemptible_waits_for_the_start_threshold_and_background_does_not() {
         assert_eq!(rig.ftl.counters().trigger_free_blocks, if expected { 3 } else { 1 });
     }
 }
+
+#[test]
+fn t645_where_all_share_a_block_the_host_leaves_room_for_the_victim_in_work() {
+    for writes in 1..8 {
+        let settings = PageConfig { gc_mode: GcMode::Background, hot_cold: HotCold::Mixed, ..config(1, 14, 8) };
+        let user_pages = (settings.plane_pages_max(13) * 2) as u32;
+        let mut rig = Rig::new(PageConfig { user_pages, ..settings }, 1.0);
+        for n in 0..4_000 {
+            (0..2).for_each(|die| drop(rig.step(die)));
+            (0..writes).for_each(|m| rig.write((n * writes + m) * 37 % user_pages));
+        }
+        rig.check();
+    }
+}
