@@ -112,6 +112,13 @@ impl VictimLists {
         }
     }
 
+    /// Valid pages of a closed block; `None` if it is not closed.
+    #[inline]
+    pub fn valid(&self, block: u32) -> Option<u16> {
+        let entry = &self.entries[block as usize];
+        entry.closed.then_some(entry.valid)
+    }
+
     /// The next victim; `None` if no closed block has an invalid page.
     pub fn choose(&mut self, now: u64) -> Option<u32> {
         let pages = self.heads.len() - 1;
