@@ -10,6 +10,7 @@ mod mapping;
 pub mod merge;
 mod plan;
 mod reclaim;
+mod reclaim_units;
 mod victim;
 
 pub use counters::{GcCounters, MergeCount, VICTIM_FILL_BINS};
@@ -18,3 +19,4 @@ pub use mapping::page::{GcMode, OPEN_BLOCKS, PageConfig, PageFtl};
 pub use mapping::{Ftl, FtlError, InitialBlock, InitialFill, MergePolicy};
 pub use plan::Plan;
 pub use reclaim::VictimPolicy;
+pub use reclaim_units::{JoinRule, UnitChoice, UnitId, UnitVictims, join_units};

@@ -8,6 +8,7 @@
 
 mod array;
 mod clock;
+pub mod rber_map;
 mod rules;
 mod wear;
 

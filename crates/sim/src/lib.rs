@@ -5,6 +5,7 @@
 //! executes. The same FTL therefore runs timed and untimed, and could be stopped at any command.
 #![forbid(unsafe_code)]
 
+pub mod block;
 mod build;
 pub mod device;
 mod error;

@@ -189,7 +189,7 @@ fn gc(run: &Finished) -> Value {
 fn erase_time(run: &Finished) -> Time {
     let (tally, timing) = (&run.host.tally, &run.timing);
     let partial: Time = tally.partial_erases.iter().zip(&timing.partial_erase).map(|(&n, &t)| t * n).sum();
-    timing.t_bers * tally.block_erases + partial
+    timing.t_bers * (tally.block_erases + tally.sub_block_erases) + partial
 }
 
 fn breakdown(run: &Finished) -> Value {
@@ -217,7 +217,7 @@ fn breakdown(run: &Finished) -> Value {
 
 fn wear(run: &Finished) -> Value {
     let (wear, tally) = (run.host.device.array.wear(), &run.host.tally);
-    let erases = tally.block_erases + tally.partial_erases_total();
+    let erases = tally.erases_total();
     json!({
         "aep": wear.aep,
         "vep": wear.vep,

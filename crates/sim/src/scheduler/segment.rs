@@ -77,7 +77,7 @@ impl Segment {
             }
             FlashOp::Program => (Shape::ChannelThenDie, Time::ZERO, t.page_transfer + t.command_overhead, t.t_prog),
             FlashOp::Copy if !t.copyback => (Shape::DieChannelDie, t.t_r, t.copy_transfer(), t.t_prog),
-            FlashOp::Copy | FlashOp::Erase | FlashOp::PartialErase => {
+            FlashOp::Copy | FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => {
                 (Shape::Die, die_only_time(t, command), Time::ZERO, Time::ZERO)
             }
         };
@@ -114,7 +114,7 @@ fn phase(command: &FlashCommand) -> Phase {
         (Cause::Gc, FlashOp::SpareSearch) => Phase::GcSpareRead,
         (Cause::Gc, FlashOp::Read) => Phase::GcRead,
         (Cause::Gc, FlashOp::Program | FlashOp::Copy) => Phase::GcWrite,
-        (Cause::Gc, FlashOp::Erase | FlashOp::PartialErase) => Phase::GcErase,
+        (Cause::Gc, FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase) => Phase::GcErase,
     }
 }
 

@@ -53,6 +53,7 @@ const fn key(
 
 const PEN1: &str = "PEN, FAST'18, Table 1";
 const CHOSEN: &str = "chosen";
+const SFWS: &str = "Buddhanoy et al., GLSVLSI'24, section 2.1";
 
 const ORDERS: &[&str] = &[
     "CWDP", "CWPD", "CDWP", "CDPW", "CPWD", "CPDW", "WCDP", "WCPD", "WDCP", "WDPC", "WPCD", "WPDC", "DCWP", "DCPW",
@@ -72,6 +73,10 @@ pub const KEYS: &[Key] = &[
     key("geometry.pages_per_block", Kind::Int(1, 16384), "pages", "576", [PEN1, "Pages of one block."]),
     key("geometry.page_bytes", Kind::Int(512, 1 << 20), "bytes", "16384", [PEN1, "User bytes of one page; a multiple of 512."]),
     key("geometry.spare_bytes", Kind::Int(0, 1 << 16), "bytes", "1280", [PEN1, "Spare bytes of one page; a page transfer moves them too, a spare search moves only them."]),
+    key("geometry.layers", Kind::Int(1, 16384), "", "", [SFWS, "Layers (word lines) of a block. With sub_blocks and bits_per_cell it gives the pages of a block: layers x sub_blocks x bits_per_cell = pages_per_block. Absent: where pages lie in the block is not modelled."]),
+    key("geometry.sub_blocks", Kind::Int(1, 32), "", "", [SFWS, "Physical sub-blocks of a block: rows of pillars with select gates of their own. Given together with layers."]),
+    key("geometry.bits_per_cell", Kind::Int(1, 5), "pages of a cell", "1", ["chosen: the paper's example is SLC, its chip MLC", "Bits, and so pages, of one cell. Counts with layers and sub_blocks."]),
+    key("geometry.write_sequence", Kind::Choice(&["lfws", "sfws"]), "", "\"lfws\"", ["Buddhanoy et al., GLSVLSI'24, section 4", "Order of a block's pages. lfws: layer first, all sub-blocks of a layer in turn. sfws: sub-block first, all layers of a sub-block in turn; needs layers and sub_blocks."]),
     key("geometry.program_order", Kind::Choice(&["in-order", "any"]), "", "\"any\"", ["chosen: NFTL places by offset", "in-order: pages of an erase unit are programmed in ascending order, gaps allowed. any: every erased page may be programmed (a deviation from real 3D NAND that block-level FTLs need)."]),
     key("geometry.bad_blocks_per_plane", Kind::Int(0, 1 << 20), "", "0", [CHOSEN, "Blocks of each plane that are bad from the factory, drawn by the seed."]),
 
@@ -115,7 +120,7 @@ pub const KEYS: &[Key] = &[
     key("host.partial_page", Kind::Choice(&["rmw", "whole-page"]), "", "\"rmw\"", ["chosen: what a drive with a map entry a page must do", "Writes of part of a page. rmw: the old copy is read first, unless the write buffer holds the rest. whole-page: the page is programmed, nothing is read first."]),
     key("host.read_priority", Kind::Bool, "", "false", [CHOSEN, "Host reads go before everything on their die that has not started; a blocking merge that has started runs to its end. Reads that must search spare areas first keep their place."]),
 
-    key("workload.kind", Kind::Text, "", "\"twin:prn_1\"", [CHOSEN, "twin:NAME (see `pumice workloads`), trace, or a generator: uniform, sequential, zipf, hot-cold."]),
+    key("workload.kind", Kind::Text, "", "\"twin:prn_1\"", [CHOSEN, "twin:NAME (see `pumice workloads`), trace, or a generator: uniform, sequential, zipf, hot-cold, and w10, w20, w30, w40 (one-page random writes, 100 - x % of them to x % of the footprint; sizes, reads and hot part are the kind's own)."]),
     key("workload.path", Kind::Text, "", "", ["none", "Trace file, plain or compressed with gzip, zstd or xz (kind = \"trace\")."]),
     key("workload.format", Kind::Text, "", "", ["found by content", "Trace format: msr, alibaba, tencent, spc, ssdsim, disksim, systor, blkparse or fio."]),
     key("workload.address", Kind::Choice(&["exact", "wrap", "compact"]), "", "\"exact\"", [CHOSEN, "Requests beyond the device. exact: an error. wrap: address modulo capacity. compact: touched regions packed in order of first touch."]),

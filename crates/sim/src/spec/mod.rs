@@ -82,6 +82,10 @@ section!(
         pages_per_block: u16,
         page_bytes: u32,
         spare_bytes: u32,
+        layers: Option<u16>,
+        sub_blocks: Option<u16>,
+        bits_per_cell: u8,
+        write_sequence: String,
         program_order: String,
         bad_blocks_per_plane: u32,
     }

@@ -3,6 +3,8 @@
 const PRESETS: &[(&str, &str)] = &[
     ("pen-1tb", include_str!("../../../../presets/pen-1tb.toml")),
     ("pen-1tb-m-merge", include_str!("../../../../presets/pen-1tb-m-merge.toml")),
+    ("lfws-256gb", include_str!("../../../../presets/lfws-256gb.toml")),
+    ("sfws-256gb", include_str!("../../../../presets/sfws-256gb.toml")),
     ("bench-64g", include_str!("../../../../presets/bench-64g.toml")),
     ("tiny", include_str!("../../../../presets/tiny.toml")),
 ];

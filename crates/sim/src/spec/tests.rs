@@ -120,3 +120,17 @@ fn t047_schema_and_explain_come_from_the_table() {
     assert!(explain("ftl").expect_err("a section").to_string().contains("its keys are ftl.kind"));
     assert!(explain("ftl.mrege").expect_err("unknown").to_string().contains("'ftl.merge'"));
 }
+
+#[test]
+fn t060_the_shape_of_a_block_must_account_for_its_pages() {
+    let with = |pairs: &[(&str, &str)]| {
+        let sets = pairs.iter().map(|(key, value)| (format!("geometry.{key}"), value.to_string())).collect();
+        SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() }
+    };
+    Spec::resolve(&with(&[("layers", "8"), ("sub_blocks", "4"), ("bits_per_cell", "2")])).expect("64 pages");
+    error(&with(&[("layers", "8"), ("sub_blocks", "4")]), &["pages_per_block = 64", "8 x sub_blocks 4", "= 32"]);
+    error(&with(&[("layers", "8")]), &["geometry.layers is given without geometry.sub_blocks"]);
+    error(&with(&[("sub_blocks", "8")]), &["geometry.sub_blocks is given without geometry.layers"]);
+    error(&with(&[("write_sequence", "\"sfws\"")]), &["needs geometry.layers and geometry.sub_blocks"]);
+    error(&with(&[("layers", "2"), ("sub_blocks", "33")]), &["geometry.sub_blocks", "from 1 to 32"]);
+}
