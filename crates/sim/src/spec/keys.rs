@@ -155,10 +155,19 @@ fn find(path: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.path == path)
 }
 
+/// Whether a key lies in this section, or in a section inside it.
+fn is_inside(key: &str, section: &str) -> bool {
+    key.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// Whether there is a section of this name, such as `ftl` or `ftl.superblock`.
+pub fn is_section(path: &str) -> bool {
+    KEYS.iter().any(|key| is_inside(key.path, path))
+}
+
 /// The key with this path, or in one line why there is none and what there is.
 pub fn lookup(path: &str) -> Result<&'static Key, String> {
-    let in_section = |key: &&Key| key.path.split_once('.').is_some_and(|(section, _)| section == path);
-    let names: Vec<&str> = KEYS.iter().filter(in_section).map(|key| key.path).collect();
+    let names: Vec<&str> = KEYS.iter().map(|key| key.path).filter(|key| is_inside(key, path)).collect();
     match find(path) {
         Some(key) => Ok(key),
         None if !names.is_empty() => Err(format!("'{path}' is a section; its keys are {}", names.join(", "))),

@@ -207,13 +207,15 @@ impl Spec {
     fn from_values(values: layers::Values) -> Result<Spec, SpecError> {
         let mut root = toml::Table::new();
         for (path, value) in values {
-            match path.split_once('.') {
-                None => root.insert(path.into(), value),
-                Some((section, key)) => {
-                    let table = root.entry(section).or_insert_with(|| toml::Table::new().into());
-                    table.as_table_mut().and_then(|table| table.insert(key.into(), value))
-                }
-            };
+            let mut table = &mut root;
+            let mut names = path.split('.');
+            let key = names.next_back().unwrap_or_default();
+            for section in names {
+                let entry = table.entry(section).or_insert_with(|| toml::Table::new().into());
+                let inner = entry.as_table_mut();
+                table = inner.ok_or_else(|| SpecError(format!("spec: {section} is both a key and a section")))?;
+            }
+            table.insert(key.into(), value);
         }
         root.try_into().map_err(|error: toml::de::Error| SpecError(format!("spec: {}", error.message())))
     }

@@ -18,16 +18,19 @@ fn error(source: &SpecSource, parts: &[&str]) {
     assert!(!text.contains('\n'), "{text:?} is more than one line");
 }
 
+/// Paths of all values that are no tables.
+fn paths(value: &serde_json::Value, path: &str) -> Vec<String> {
+    let inside = |name: &str| if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
+    match value.as_object() {
+        Some(keys) => keys.iter().flat_map(|(name, value)| paths(value, &inside(name))).collect(),
+        None => vec![path.to_string()],
+    }
+}
+
 #[test]
 fn t040_the_key_table_and_the_typed_spec_agree() {
     let spec = Spec::resolve(&SpecSource::default()).expect("defaults are valid");
-    let mut typed = Vec::new();
-    for (section, value) in serde_json::to_value(&spec).expect("plain data").as_object().expect("a table") {
-        match value.as_object() {
-            Some(keys) => typed.extend(keys.keys().map(|key| format!("{section}.{key}"))),
-            None => typed.push(section.clone()),
-        }
-    }
+    let mut typed = paths(&serde_json::to_value(&spec).expect("plain data"), "");
     let mut table: Vec<String> = KEYS.iter().map(|key| key.path.to_string()).collect();
     typed.sort();
     table.sort();
@@ -110,10 +113,7 @@ fn t046_workload_keys_belong_together() {
 fn t047_schema_and_explain_come_from_the_table() {
     let schema = schema();
     for key in KEYS {
-        let node = match key.path.split_once('.') {
-            Some((section, name)) => &schema["properties"][section]["properties"][name],
-            None => &schema["properties"][key.path],
-        };
+        let node = key.path.split('.').fold(&schema, |node, name| &node["properties"][name]);
         assert!(node["description"].is_string(), "{}", key.path);
         assert_eq!(explain(key.path).expect("known")["key"], key.path);
     }
