@@ -128,7 +128,7 @@ impl Nftl {
         let slots = slots_per_plane * planes;
         let desk = match &config.merge {
             MergePolicy::BlockErase => None,
-            MergePolicy::MMerge { costs, settings } => Some(Box::new(MMergeDesk {
+            MergePolicy::MMerge { costs, settings, .. } => Some(Box::new(MMergeDesk {
                 planner: MMergePlanner::new(config.tree, costs.clone(), *settings),
                 d_leaves: vec![LeafState::default(); config.tree.leaves()],
                 u_leaves: vec![ULeafState::default(); config.tree.leaves()],
@@ -202,18 +202,9 @@ impl Nftl {
     /// Fills the device before the first request and reports each block programmed, so that the
     /// array can be brought to the same state. Costs nothing per page.
     pub fn fill(&mut self, fill: InitialFill, mut programmed: impl FnMut(InitialBlock)) -> Result<(), FtlError> {
-        let millionths = |share: f64| (share * 1e6).round() as u64;
         for logical in 0..self.logical.len() {
             let index = (logical / self.stripe.len()) as u64;
-            let pages = match fill {
-                InitialFill::Pages(share) => (self.pages as u64 * millionths(share) / 1_000_000) as u16,
-                // An even spread: a block is left empty whenever the empty share gains a whole block.
-                InitialFill::Blocks(share) => {
-                    let empty = millionths(1.0 - share);
-                    let is_empty = (index + 1) * empty / 1_000_000 > index * empty / 1_000_000;
-                    if is_empty { 0 } else { self.pages as u16 }
-                }
-            };
+            let pages = fill.pages_of(index, self.pages as u16);
             if pages > 0 {
                 let (block, sequence) = self.take_block(self.plane_of(logical))?;
                 self.logical[logical].d = block.0;
