@@ -13,6 +13,7 @@ mod reclaim;
 mod victim;
 
 pub use counters::{GcCounters, MergeCount, VICTIM_FILL_BINS};
+pub use mapping::gftl::{Gftl, GftlConfig};
 pub use mapping::nftl::{Nftl, NftlConfig, UIndex};
 pub use mapping::page::{OPEN_BLOCKS, PageConfig, PageFtl};
 pub use mapping::superblock_pen::{SuperblockPen, SuperblockPenConfig};

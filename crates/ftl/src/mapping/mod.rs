@@ -1,5 +1,6 @@
 //! The translation layers, one file each, behind one enum.
 
+pub mod gftl;
 pub mod nftl;
 pub mod page;
 pub mod superblock_pen;
@@ -12,6 +13,7 @@ use crate::counters::GcCounters;
 use crate::merge::restore::{MMergeSettings, MergeCosts};
 use crate::merge::superblock::RestoreScope;
 use crate::plan::Plan;
+use gftl::Gftl;
 use nftl::Nftl;
 use page::PageFtl;
 use superblock_pen::SuperblockPen;
@@ -98,6 +100,8 @@ impl std::error::Error for FtlError {}
 pub enum Ftl {
     /// Block-level mapping with D-blocks and U-blocks.
     Nftl(Box<Nftl>),
+    /// The same with merges cut into slots.
+    Gftl(Box<Gftl>),
     /// Page-level mapping.
     Page(Box<PageFtl>),
     /// Page-mapped superblocks, as PEN uses them.
@@ -109,6 +113,7 @@ macro_rules! each {
     ($self:ident, $ftl:ident => $call:expr) => {
         match $self {
             Ftl::Nftl($ftl) => $call,
+            Ftl::Gftl($ftl) => $call,
             Ftl::Page($ftl) => $call,
             Ftl::SuperblockPen($ftl) => $call,
         }

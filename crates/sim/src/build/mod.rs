@@ -1,6 +1,7 @@
 //! From a spec to an FTL and an array in their initial state. One file an FTL: what it refuses, how
 //! many pages it offers, and how it is built.
 
+pub mod comparator;
 pub mod nftl;
 pub mod page;
 pub mod superblock_pen;
@@ -66,7 +67,9 @@ pub struct Built {
 /// # Errors
 /// A scale that does not fit the geometry.
 pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
-    let geometry = scaled_geometry(spec, scale)?;
+    let spec = &*comparator::device_of(spec);
+    let mut geometry = scaled_geometry(spec, scale)?;
+    geometry.blocks_per_plane += comparator::extra_blocks(spec);
     let tree = tree(spec)?;
     let timing = flash_timing(spec, tree);
     let user_pages = user_pages(spec, &geometry);
@@ -86,6 +89,7 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
     let ftl = match spec.ftl.kind.as_str() {
         "page" => page::build(&parts, initial)?,
         "superblock" => superblock_pen::build(&parts, initial)?,
+        _ if spec.ftl.comparator == "gftl" => comparator::build_gftl(&parts, initial)?,
         _ => nftl::build(&parts, initial)?,
     };
     Ok(Built { geometry, timing: parts.timing, ftl, device: Device { array, ledger } })
@@ -96,6 +100,8 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
 /// # Errors
 /// The first impossibility.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    comparator::check(spec)?;
+    let spec = &*comparator::device_of(spec);
     match spec.ftl.kind.as_str() {
         "page" => page::check(spec),
         "superblock" => superblock_pen::check(spec),
@@ -105,6 +111,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
 
 /// Logical pages that the host may address.
 pub fn user_pages(spec: &Spec, geometry: &Geometry) -> u32 {
+    let spec = &*comparator::device_of(spec);
     match spec.ftl.kind.as_str() {
         "page" => page::user_pages(spec, geometry),
         "superblock" => superblock_pen::user_pages(spec, geometry),

@@ -23,13 +23,10 @@ pub fn user_pages(spec: &Spec, geometry: &Geometry) -> u32 {
     geometry.planes() * logical_blocks_per_plane(spec) * u32::from(geometry.pages_per_block)
 }
 
-/// Builds and fills it.
-///
-/// # Errors
-/// A fill that does not fit, which [`check`] rules out.
-pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> {
+/// Its settings.
+pub(super) fn config(parts: &Parts) -> NftlConfig {
     let spec = parts.spec;
-    let config = NftlConfig {
+    NftlConfig {
         geometry: parts.geometry,
         tree: parts.tree,
         program_order: program_order(spec),
@@ -37,8 +34,16 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
         gc_free_blocks: gc_start_blocks(spec),
         u_index: if spec.ftl.u_index == "ram" { UIndex::Ram } else { UIndex::Spare },
         merge: merge_policy(spec, &parts.timing),
-    };
-    let mut ftl = Nftl::new(config, &parts.bad);
+    }
+}
+
+/// Builds and fills it.
+///
+/// # Errors
+/// A fill that does not fit, which [`check`] rules out.
+pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> {
+    let spec = parts.spec;
+    let mut ftl = Nftl::new(config(parts), &parts.bad);
     ftl.fill(initial_fill(spec), |filled| {
         initial.program(&filled);
         initial.note(filled.first, u32::from(filled.pages));
