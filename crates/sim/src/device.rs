@@ -158,6 +158,7 @@ impl Tally {
             FlashOp::Erase => self.block_erases += 1,
             FlashOp::PartialErase => self.partial_erases[command.pb().level() as usize] += 1,
             FlashOp::SubBlockErase => self.sub_block_erases += 1,
+            FlashOp::Pause => {}
             FlashOp::SpareSearch => {
                 let pages = u64::from(command.searched_pages());
                 let (searches, spare_pages) = match command.cause {

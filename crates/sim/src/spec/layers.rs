@@ -92,9 +92,15 @@ pub fn apply_preset(values: &mut Values, at: &str, name: &Value, depth: usize) -
     apply_text(values, &format!("preset {}", name.as_str().unwrap_or_default()), text, Some(depth + 1))
 }
 
-/// Applies one `--set key=value`; a value that is no TOML is taken as a bare word.
+/// Applies one `--set key=value`; a value that is no TOML is taken as a bare word. A section inside a
+/// section takes an inline table, each of its keys for itself.
 pub fn apply_set(values: &mut Values, path: &str, text: &str) -> Result<(), SpecError> {
-    set(values, "--set", path, parse_value(text))
+    match parse_value(text) {
+        Value::Table(entries) if path.contains('.') && keys::is_section(path) => {
+            entries.into_iter().try_for_each(|(entry, value)| set(values, "--set", &format!("{path}.{entry}"), value))
+        }
+        value => set(values, "--set", path, value),
+    }
 }
 
 fn parse_value(text: &str) -> Value {

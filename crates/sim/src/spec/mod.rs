@@ -122,6 +122,10 @@ section!(
     FtlSpec {
         kind: String,
         merge: String,
+        superblock: SuperblockSpec,
+        comparator: String,
+        capacity_loss: f64,
+        write_buffer_share: f64,
         over_provisioning: f64,
         gc_policy: String,
         d_choices: u32,
@@ -132,6 +136,10 @@ section!(
         map_place: String,
         u_index: String,
     }
+);
+section!(
+    /// `ftl.superblock`
+    SuperblockSpec { variant: String, logical: u32, physical: u32 }
 );
 section!(
     /// `[host]`
