@@ -8,6 +8,8 @@
 
 mod array;
 mod clock;
+pub mod erase;
+pub mod reliability;
 mod rules;
 mod wear;
 
