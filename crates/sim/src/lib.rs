@@ -7,6 +7,7 @@
 
 mod build;
 pub mod device;
+pub mod erase;
 mod error;
 mod host;
 mod ledger;
