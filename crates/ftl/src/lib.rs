@@ -6,6 +6,7 @@
 
 mod block_pool;
 mod counters;
+pub mod erase;
 mod mapping;
 pub mod merge;
 mod plan;
