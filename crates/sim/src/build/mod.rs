@@ -93,7 +93,8 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
         _ if spec.ftl.comparator == "gftl" => comparator::build_gftl(&parts, initial)?,
         _ => nftl::build(&parts, initial)?,
     };
-    Ok(Built { geometry, timing: parts.timing, ftl, device: Device { array, ledger } })
+    let device = Device { array, ledger, eraser: None, timing: parts.timing.clone() };
+    Ok(Built { geometry, timing: parts.timing, ftl, device })
 }
 
 /// Refuses a spec that its FTL cannot serve, with the reason and what would work.
