@@ -194,7 +194,8 @@ impl Scheduler {
             return self.submit_read(index, access, now, device);
         }
         // A search and the read behind it: neither is needed if the page is still in the buffer.
-        if let Some(read) = access.commands.last().filter(|last| last.op == FlashOp::Read)
+        if let Some((read, searches)) = access.commands.split_last().filter(|(last, _)| last.op == FlashOp::Read)
+            && searches.iter().all(|command| command.op == FlashOp::SpareSearch)
             && self.is_in_buffer(index, read, device)
         {
             self.forget_snapshot(index, access);
