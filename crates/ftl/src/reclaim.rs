@@ -123,6 +123,7 @@ impl VictimLists {
     }
 
     /// Valid pages of a closed block; `None` if it is not closed.
+    #[inline]
     pub fn valid_of(&self, block: u32) -> Option<u16> {
         let entry = &self.entries[block as usize];
         entry.closed.then_some(entry.valid)
