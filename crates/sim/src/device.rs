@@ -4,7 +4,9 @@
 use pumice_ftl::Ftl;
 use pumice_nand::{NandArray, Outcome};
 use pumice_types::partial_block::MAX_SPLITS;
-use pumice_types::{Cause, FlashCommand, FlashOp, FlashTiming, Geometry, Lpn, PbTree, Time, timing};
+use pumice_types::{
+    BlockShape, Cause, FlashCommand, FlashOp, FlashTiming, Geometry, Lpn, PbTree, Time, WriteSequence, timing,
+};
 
 use crate::error::SimError;
 use crate::ledger::Ledger;
@@ -49,9 +51,15 @@ pub fn scaled_geometry(spec: &Spec, scale: f64) -> Result<Geometry, SpecError> {
 
 /// The partial blocks of the spec's chips; the whole block alone if there are none.
 pub fn tree(spec: &Spec) -> Result<PbTree, SpecError> {
-    let splits = if spec.partial_erase.unit == "none" { 0 } else { spec.partial_erase.max_splits };
+    let splits = if spec.partial_erase.unit == "partial-block" { spec.partial_erase.max_splits } else { 0 };
     PbTree::new(spec.geometry.pages_per_block, splits)
         .ok_or_else(|| SpecError(format!("partial_erase.max_splits = {splits} does not divide the block")))
+}
+
+/// Where the pages of a block lie, if the spec says so.
+pub fn block_shape(spec: &Spec) -> Option<BlockShape> {
+    let g = &spec.geometry;
+    BlockShape::new(g.layers?, g.sub_blocks?, g.bits_per_cell, WriteSequence::named(&g.write_sequence)?)
 }
 
 /// The spec's timing table.
@@ -77,8 +85,16 @@ pub struct Tally {
     pub host_reads: u64,
     /// Page programs for the host.
     pub host_programs: u64,
+    /// Page reads of old copies, before writes of part of a page.
+    pub rmw_reads: u64,
+    /// Page reads of the map.
+    pub map_reads: u64,
+    /// Page programs of the map.
+    pub map_programs: u64,
     /// Pages copied by garbage collection: a read and a program each.
     pub copies: u64,
+    /// Pages of the map copied by garbage collection.
+    pub map_copies: u64,
     /// Spare searches for the host.
     pub host_searches: u64,
     /// Spare searches for garbage collection.
@@ -91,12 +107,19 @@ pub struct Tally {
     pub block_erases: u64,
     /// Partial erases by level.
     pub partial_erases: [u64; MAX_SPLITS as usize + 1],
+    /// Erases of a set of physical sub-blocks, one an operation.
+    pub sub_block_erases: u64,
 }
 
 impl Tally {
     /// Partial erases of all levels.
     pub fn partial_erases_total(&self) -> u64 {
         self.partial_erases.iter().sum()
+    }
+
+    /// Erase operations of every kind.
+    pub fn erases_total(&self) -> u64 {
+        self.block_erases + self.partial_erases_total() + self.sub_block_erases
     }
 
     /// Spare searches.
@@ -106,20 +129,36 @@ impl Tally {
 
     /// Flash commands: page reads, programs and erases; a spare search counts once.
     pub fn flash_commands(&self) -> u64 {
-        let erases = self.block_erases + self.partial_erases_total();
-        self.host_reads + self.host_programs + self.copies * 2 + self.searches() + erases
+        self.reads() + self.programs() + self.searches() + self.erases_total()
+    }
+
+    /// Page reads of all causes.
+    pub fn reads(&self) -> u64 {
+        self.host_reads + self.rmw_reads + self.map_reads + self.map_copies + self.copies
+    }
+
+    /// Page programs of all causes.
+    pub fn programs(&self) -> u64 {
+        self.host_programs + self.map_programs + self.map_copies + self.copies
     }
 
     /// Counts a command.
     #[inline]
     pub fn note(&mut self, command: &FlashCommand) {
         match command.op {
-            FlashOp::Read => self.host_reads += 1,
+            FlashOp::Read => match command.cause {
+                Cause::Map => self.map_reads += 1,
+                Cause::Rmw => self.rmw_reads += 1,
+                Cause::Host | Cause::Gc => self.host_reads += 1,
+            },
+            FlashOp::Program if command.cause == Cause::Map => self.map_programs += 1,
             FlashOp::Program => self.host_programs += 1,
+            FlashOp::Copy if command.cause == Cause::Map => self.map_copies += 1,
             FlashOp::Copy => self.copies += 1,
             FlashOp::Erase => self.block_erases += 1,
             FlashOp::PartialErase => self.partial_erases[command.pb().level() as usize] += 1,
             FlashOp::Pause => {}
+            FlashOp::SubBlockErase => self.sub_block_erases += 1,
             FlashOp::SpareSearch => {
                 let pages = u64::from(command.searched_pages());
                 let (searches, spare_pages) = match command.cause {
@@ -142,6 +181,12 @@ pub struct Device {
 }
 
 impl Device {
+    /// Whether the page that `read` is after holds by now what it must return.
+    #[inline]
+    pub fn holds(&self, read: &FlashCommand) -> bool {
+        self.array.peek(read.target).is_ok_and(|page| page.lpn == read.lpn && page.version == read.version)
+    }
+
     /// Executes one command: rules and tags.
     ///
     /// # Errors

@@ -5,12 +5,14 @@
 //! executes. The same FTL therefore runs timed and untimed, and could be stopped at any command.
 #![forbid(unsafe_code)]
 
+pub mod block;
 mod build;
 pub mod device;
 mod error;
 mod host;
 mod ledger;
 mod metrics;
+mod output;
 pub mod plan;
 mod result;
 mod run;

@@ -13,7 +13,7 @@ use pumice_nand::{ArrayConfig, NandArray};
 use pumice_types::{BlockId, FlashTiming, Geometry, Lpn, PbTree, PlaneId, ProgramOrder, TagFormat};
 use pumice_workload::Stream;
 
-use crate::device::{Device, flash_timing, scaled_geometry, tree};
+use crate::device::{Device, block_shape, flash_timing, scaled_geometry, tree};
 use crate::error::SimError;
 use crate::ledger::Ledger;
 use crate::spec::{Spec, SpecError};
@@ -77,6 +77,7 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
         geometry,
         tags: TagFormat::new(user_pages),
         tree,
+        sub_blocks: block_shape(spec).filter(|_| spec.partial_erase.unit == "sub-block"),
         program_order: program_order(spec),
         disturb_tolerance: spec.partial_erase.disturb_tolerance,
         copyback: timing.copyback,
@@ -102,6 +103,9 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
     comparator::check(spec)?;
     let spec = &*comparator::device_of(spec);
+    if spec.ftl.kind != "page" {
+        page::check_absent(spec)?;
+    }
     match spec.ftl.kind.as_str() {
         "page" => page::check(spec),
         "superblock" => superblock_pen::check(spec),

@@ -49,15 +49,31 @@ pub fn apply_text(values: &mut Values, name: &str, text: &str, depth: Option<usi
             ("preset", ..) => {}
             (section, DeValue::Table(entries), Some(Value::Table(section_values))) => {
                 check_section(&at, section)?;
-                for (entry, _) in entries {
-                    let entry_at = place(entry.span().start);
-                    if let Some(value) = section_values.get(entry.get_ref().as_ref()) {
-                        set(values, &entry_at, &format!("{section}.{}", entry.get_ref()), value.clone())?;
-                    }
-                }
+                apply_section(values, &place, section, (entries, section_values))?;
             }
             (path, _, Some(value)) => set(values, &at, path, value.clone())?,
             (_, _, None) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Lays a section over `values`, and the sections inside it.
+fn apply_section(
+    values: &mut Values,
+    place: &dyn Fn(usize) -> String,
+    section: &str,
+    (entries, section_values): (&DeTable, &toml::Table),
+) -> Result<(), SpecError> {
+    for (entry, spanned) in entries {
+        let at = place(entry.span().start);
+        let path = format!("{section}.{}", entry.get_ref());
+        match (spanned.get_ref(), section_values.get(entry.get_ref().as_ref())) {
+            (DeValue::Table(inner), Some(Value::Table(inner_values))) if keys::is_section(&path) => {
+                apply_section(values, place, &path, (inner, inner_values))?;
+            }
+            (_, Some(value)) => set(values, &at, &path, value.clone())?,
+            (_, None) => {}
         }
     }
     Ok(())
@@ -92,8 +108,7 @@ fn parse_value(text: &str) -> Value {
 /// Sets the key `path`, or with a table each key of the group `path`.
 fn set(values: &mut Values, at: &str, path: &str, value: Value) -> Result<(), SpecError> {
     if let Value::Table(entries) = &value
-        && path.contains('.')
-        && keys::KEYS.iter().any(|key| key.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
+        && keys::is_section(path)
     {
         let mut each = entries.iter();
         return each.try_for_each(|(entry, value)| set(values, at, &format!("{path}.{entry}"), value.clone()));

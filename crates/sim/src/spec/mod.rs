@@ -82,6 +82,10 @@ section!(
         pages_per_block: u16,
         page_bytes: u32,
         spare_bytes: u32,
+        layers: Option<u16>,
+        sub_blocks: Option<u16>,
+        bits_per_cell: u8,
+        write_sequence: String,
         program_order: String,
         bad_blocks_per_plane: u32,
     }
@@ -95,6 +99,7 @@ section!(
         channel_mb_per_s: f64,
         copyback: bool,
         command_overhead_us: f64,
+        multi_plane: bool,
     }
 );
 section!(
@@ -128,6 +133,7 @@ section!(
         gc_stop_threshold: Option<f64>,
         allocation_order: String,
         gc_mode: String,
+        map_place: String,
         u_index: String,
     }
 );
@@ -137,7 +143,18 @@ section!(
 );
 section!(
     /// `[host]`
-    HostSpec { mode: String, queue_depth: u32, speedup: f64, partial_page: String }
+    HostSpec {
+        mode: String,
+        queue_depth: u32,
+        queues: u32,
+        speedup: f64,
+        write_buffer_kib: u64,
+        flush: String,
+        link_mb_per_s: Option<f64>,
+        overhead_us: f64,
+        partial_page: String,
+        read_priority: bool,
+    }
 );
 section!(
     /// `[workload]`
@@ -198,24 +215,17 @@ impl Spec {
     fn from_values(values: layers::Values) -> Result<Spec, SpecError> {
         let mut root = toml::Table::new();
         for (path, value) in values {
-            insert(&mut root, path, value);
+            let mut table = &mut root;
+            let mut names = path.split('.');
+            let key = names.next_back().unwrap_or_default();
+            for section in names {
+                let entry = table.entry(section).or_insert_with(|| toml::Table::new().into());
+                let inner = entry.as_table_mut();
+                table = inner.ok_or_else(|| SpecError(format!("spec: {section} is both a key and a section")))?;
+            }
+            table.insert(key.into(), value);
         }
         root.try_into().map_err(|error: toml::de::Error| SpecError(format!("spec: {}", error.message())))
-    }
-}
-
-/// Sets `path` in nested tables.
-fn insert(table: &mut toml::Table, path: &str, value: toml::Value) {
-    match path.split_once('.') {
-        None => {
-            table.insert(path.into(), value);
-        }
-        Some((section, rest)) => {
-            let inner = table.entry(section).or_insert_with(|| toml::Table::new().into());
-            if let Some(inner) = inner.as_table_mut() {
-                insert(inner, rest, value);
-            }
-        }
     }
 }
 

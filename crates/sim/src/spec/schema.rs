@@ -1,6 +1,6 @@
 //! JSON Schema and explanations, generated from the key table.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::keys::{KEYS, Key, Kind, lookup};
 use super::{SpecError, preset};
@@ -34,28 +34,21 @@ fn key_schema(key: &Key) -> Value {
     schema
 }
 
-/// Sets the schema of `path` in nested objects.
-fn insert(properties: &mut Map<String, Value>, path: &str, schema: Value) {
-    match path.split_once('.') {
-        None => {
-            properties.insert(path.into(), schema);
-        }
-        Some((section, rest)) => {
-            let empty = || json!({ "type": "object", "additionalProperties": false, "properties": {} });
-            let object = properties.entry(section).or_insert_with(empty);
-            if let Some(inner) = object["properties"].as_object_mut() {
-                insert(inner, rest, schema);
-            }
-        }
-    }
-}
-
 /// JSON Schema (2020-12) of a spec file.
 pub fn schema() -> Value {
-    let mut properties = Map::new();
-    properties.insert("preset".into(), json!({ "enum": preset::names().collect::<Vec<_>>() }));
+    let mut properties = json!({ "preset": { "enum": preset::names().collect::<Vec<_>>() } });
     for key in KEYS {
-        insert(&mut properties, key.path, key_schema(key));
+        let mut names = key.path.split('.');
+        let name = names.next_back().unwrap_or_default();
+        let mut node = &mut properties;
+        for section in names {
+            let object = &mut node[section];
+            if object.is_null() {
+                *object = json!({ "type": "object", "additionalProperties": false, "properties": {} });
+            }
+            node = &mut object["properties"];
+        }
+        node[name] = key_schema(key);
     }
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -19,21 +19,18 @@ fn error(source: &SpecSource, parts: &[&str]) {
 }
 
 /// Paths of all values that are no tables.
-fn paths(at: &str, value: &serde_json::Value, found: &mut Vec<String>) {
+fn paths(value: &serde_json::Value, path: &str) -> Vec<String> {
+    let inside = |name: &str| if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
     match value.as_object() {
-        Some(keys) => keys.iter().for_each(|(key, value)| {
-            let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
-            paths(&path, value, found);
-        }),
-        None => found.push(at.to_string()),
+        Some(keys) => keys.iter().flat_map(|(name, value)| paths(value, &inside(name))).collect(),
+        None => vec![path.to_string()],
     }
 }
 
 #[test]
 fn t040_the_key_table_and_the_typed_spec_agree() {
     let spec = Spec::resolve(&SpecSource::default()).expect("defaults are valid");
-    let mut typed = Vec::new();
-    paths("", &serde_json::to_value(&spec).expect("plain data"), &mut typed);
+    let mut typed = paths(&serde_json::to_value(&spec).expect("plain data"), "");
     let mut table: Vec<String> = KEYS.iter().map(|key| key.path.to_string()).collect();
     typed.sort();
     table.sort();
@@ -135,4 +132,18 @@ fn t047_schema_and_explain_come_from_the_table() {
     }
     assert!(explain("ftl").expect_err("a section").to_string().contains("its keys are ftl.kind"));
     assert!(explain("ftl.mrege").expect_err("unknown").to_string().contains("'ftl.merge'"));
+}
+
+#[test]
+fn t060_the_shape_of_a_block_must_account_for_its_pages() {
+    let with = |pairs: &[(&str, &str)]| {
+        let sets = pairs.iter().map(|(key, value)| (format!("geometry.{key}"), value.to_string())).collect();
+        SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() }
+    };
+    Spec::resolve(&with(&[("layers", "8"), ("sub_blocks", "4"), ("bits_per_cell", "2")])).expect("64 pages");
+    error(&with(&[("layers", "8"), ("sub_blocks", "4")]), &["pages_per_block = 64", "8 x sub_blocks 4", "= 32"]);
+    error(&with(&[("layers", "8")]), &["geometry.layers is given without geometry.sub_blocks"]);
+    error(&with(&[("sub_blocks", "8")]), &["geometry.sub_blocks is given without geometry.layers"]);
+    error(&with(&[("write_sequence", "\"sfws\"")]), &["needs geometry.layers and geometry.sub_blocks"]);
+    error(&with(&[("layers", "2"), ("sub_blocks", "33")]), &["geometry.sub_blocks", "from 1 to 32"]);
 }
