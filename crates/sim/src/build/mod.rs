@@ -103,11 +103,11 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
 /// # Errors
 /// The first impossibility.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    comparator::check(spec)?;
+    let spec = &*comparator::device_of(spec);
     if spec.ftl.kind != "page" {
         page::check_absent(spec)?;
     }
-    comparator::check(spec)?;
-    let spec = &*comparator::device_of(spec);
     match spec.ftl.kind.as_str() {
         "page" => page::check(spec),
         "superblock" => superblock_pen::check(spec),

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use pumice_sim::{Spec, SpecSource, run};
 use serde_json::Value;
 
-use crate::support::{TraceFile, document, number};
+use crate::support::{TraceFile, document, number, source};
 
 fn settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let shape = (1u32..3, 1u32..3, 1u32..3, 10u32..40, prop_oneof![Just(8u32), Just(12), Just(64), Just(72)]);
@@ -99,14 +99,17 @@ fn superblock_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     (settings(), shape, prop::bool::ANY).prop_map(|(mut settings, (logical, more, blocks, over), aware)| {
         let changes = [
             ("ftl.kind", "superblock".to_string()),
-            ("ftl.superblock", format!("{{ logical = {logical}, physical = {} }}", logical + more)),
+            ("ftl.superblock.logical", logical.to_string()),
+            ("ftl.superblock.physical", (logical + more).to_string()),
             ("geometry.blocks_per_plane", blocks.to_string()),
             ("ftl.over_provisioning", format!("{over}")),
-            ("partial_erase.disturb_tolerance", if aware { "1" } else { "99" }.into()),
             ("partial_erase.disturb_aware", aware.to_string()),
             ("workload.requests", "3000".into()),
         ];
         settings.extend(changes.map(|(key, value)| (key.to_string(), value)));
+        if !aware {
+            settings.push(("partial_erase.disturb_tolerance".into(), "99".into()));
+        }
         settings
     })
 }
@@ -208,7 +211,7 @@ proptest! {
     }
 
     #[test]
-    fn t407_a_superblock_ftl_loses_nothing_with_any_merge(settings in superblock_settings()) {
+    fn t420_a_superblock_ftl_loses_nothing_with_any_merge(settings in superblock_settings()) {
         for merge in ["block-erase", "m-merge", "m-merge-budgeted"] {
             let timed = run_with(&settings, &[("ftl.merge", merge)]);
             check_counts(&timed);
@@ -219,7 +222,7 @@ proptest! {
     }
 
     #[test]
-    fn t406_gftl_loses_nothing_however_large_its_buffer(
+    fn t421_gftl_loses_nothing_however_large_its_buffer(
         settings in settings(), share in prop_oneof![Just(0.0), Just(0.16), Just(0.5)], requests in 1u32..6
     ) {
         let (share, requests) = (share.to_string(), (requests * 1000).to_string());
@@ -231,7 +234,7 @@ proptest! {
     }
 
     #[test]
-    fn t408_chips_that_isolate_partial_blocks_lose_nothing(settings in settings(), loss in 0.0f64..0.3) {
+    fn t422_chips_that_isolate_partial_blocks_lose_nothing(settings in settings(), loss in 0.0f64..0.3) {
         let loss = loss.to_string();
         let pbe = [("ftl.comparator", "pbe"), ("ftl.capacity_loss", &loss), ("geometry.blocks_per_plane", "40")];
         let unaware = [("ftl.merge", "m-merge"), ("partial_erase.disturb_aware", "false")];
@@ -280,4 +283,78 @@ fn t412_same_spec_and_seed_same_document() {
     let sets = [("ftl.merge", "m-merge"), ("seed", "7")];
     assert_eq!(document(&sets), document(&sets));
     assert_ne!(document(&sets)["host"], document(&[("ftl.merge", "m-merge"), ("seed", "8")])["host"]);
+}
+
+#[test]
+fn t423_superblocks_and_isolated_chips_have_corrupt_pages_only_where_they_should() {
+    let busy = [("workload.kind", "hot-cold"), ("workload.read_fraction", "0.2"), ("initial.fill", "1.0")];
+    let corrupt = |sets: &[(&str, &str)]| {
+        let document = document(&[&busy[..], sets].concat());
+        assert!(number(&document, "gc.merges.m_merge") > 10.0, "M-Merges happen: {sets:?}");
+        assert!(number(&document, "flash.erases.partial") > 10.0, "partial erases happen: {sets:?}");
+        number(&document, "integrity.corrupt_pages")
+    };
+    for merge in ["m-merge", "m-merge-budgeted"] {
+        let superblock = [("ftl.kind", "superblock"), ("ftl.merge", merge)];
+        assert_eq!(corrupt(&superblock), 0.0, "{merge}");
+        let unaware = [&superblock[..], &[("partial_erase.disturb_aware", "false")]].concat();
+        assert!(corrupt(&unaware) > 0.0, "{merge}");
+    }
+    let unaware = [("ftl.merge", "m-merge"), ("partial_erase.disturb_aware", "false")];
+    assert!(corrupt(&unaware) > 0.0);
+    assert_eq!(corrupt(&[&unaware[..], &[("ftl.comparator", "pbe")]].concat()), 0.0);
+}
+
+/// Blocks of one capacity with leaves of nine pages: pages, blocks a plane, halvings.
+const BLOCK_SIZES: &[(&str, &str, &str)] = &[
+    ("72", "15104", "3"),
+    ("144", "7552", "4"),
+    ("288", "3776", "5"),
+    ("576", "1888", "6"),
+    ("1152", "944", "7"),
+    ("2304", "472", "8"),
+];
+
+#[test]
+fn t424_every_block_size_of_the_study_runs_and_smaller_blocks_need_a_larger_block_map() {
+    let map_bytes = |preset: &str, (pages, blocks, splits): (&str, &str, &str)| {
+        let sets = [
+            ("geometry.pages_per_block", pages),
+            ("geometry.blocks_per_plane", blocks),
+            ("partial_erase.max_splits", splits),
+            ("ftl.merge", "m-merge"),
+            ("run.max_requests", "20000"),
+        ];
+        let sets = sets.map(|(key, value)| (key.to_string(), value.to_string())).to_vec();
+        let spec = Spec::resolve(&SpecSource { preset: Some(preset.into()), sets, ..SpecSource::default() });
+        let outcome = run(&spec.expect("a valid spec"), 0.0625, &mut |_| true).expect("it runs");
+        assert_eq!(number(&outcome.document, "integrity.corrupt_pages"), 0.0);
+        number(&outcome.document, "gc.map.ram_bytes")
+    };
+    let bytes: Vec<f64> = BLOCK_SIZES.iter().map(|&size| map_bytes("pen-1tb", size)).collect();
+    println!("map of the NFTL at 1/16, bytes: {bytes:?}");
+    assert!(bytes.windows(2).all(|pair| pair[0] > pair[1]), "{bytes:?}");
+    for &size in BLOCK_SIZES {
+        map_bytes("pen-superblock-4-5", size);
+    }
+}
+
+#[test]
+fn t425_a_comparator_that_cannot_work_is_refused() {
+    let refused = |sets: &[(&str, &str)], parts: &[&str]| {
+        let text = Spec::resolve(&source(sets)).expect_err("refused").to_string();
+        parts.iter().for_each(|part| assert!(text.contains(part), "{text}"));
+    };
+    refused(&[("ftl.comparator", "gftl"), ("ftl.kind", "superblock")], &["needs ftl.kind = \"nftl\""]);
+    refused(&[("ftl.comparator", "gftl"), ("ftl.merge", "m-merge")], &["needs ftl.merge = \"block-erase\""]);
+    refused(&[("ftl.comparator", "gftl"), ("timing.t_bers_us", "900")], &["smallest value that works is 970"]);
+    refused(&[("ftl.capacity_loss", "0.1")], &["needs ftl.comparator = \"pbe\""]);
+    refused(&[("ftl.kind", "superblock"), ("ftl.superblock.physical", "4")], &["must exceed", "= 4"]);
+    refused(&[("ftl.merge", "m-merge-budgeted")], &["needs ftl.kind = \"superblock\""]);
+    let large = [("ftl.kind", "superblock"), ("ftl.superblock.logical", "1025"), ("ftl.superblock.physical", "1026")];
+    refused(&large, &["from 1 to 1024"]);
+    let large = [("ftl.kind", "superblock"), ("geometry.pages_per_block", "16384"), ("ftl.superblock.logical", "5")];
+    refused(&[&large[..], &[("ftl.superblock.physical", "6")]].concat(), &["at most 65536", "logical = 4"]);
+    let few = [("ftl.kind", "superblock"), ("geometry.blocks_per_plane", "4")];
+    refused(&few, &["less than one superblock"]);
 }
