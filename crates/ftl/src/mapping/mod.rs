@@ -143,7 +143,8 @@ impl Ftl {
     }
 
     /// Appends the map accesses that must be done before `lpn` is read, written or trimmed: none if its
-    /// entry is in RAM. `write`, `read` and `trim` then take the entry as loaded.
+    /// entry is in RAM. `write`, `read` and `trim` then take the entry as loaded. Unlike theirs, these
+    /// commands may be on several dies.
     #[inline]
     pub fn load_map(&mut self, lpn: Lpn, kind: RequestKind, plan: &mut Plan) -> Result<(), FtlError> {
         match self {

@@ -135,3 +135,45 @@ fn t751_static_wear_levelling_evens_erases_and_counts_what_it_moves() {
     let all = number(&both, "gc.reclaimed_blocks") + number(&both, "gc.wear_leveling.erases");
     assert_eq!(number(&both, "flash.erases.block"), all);
 }
+
+#[test]
+fn t752_the_later_collection_comes_the_less_a_write_waits_for_it() {
+    let load = [
+        ("run.timed", "true"),
+        ("run.check", "rules"),
+        ("ftl.over_provisioning", "0.2"),
+        ("workload.mean_interarrival_us", "1000000.0"),
+        ("workload.request_bytes", "4096"),
+        ("initial.age_writes", "1.0"),
+    ];
+    let modes = ["blocking", "foreground", "preemptible", "background"];
+    let documents = modes.map(|mode| document(&[FULL, &load, &[("ftl.gc_mode", mode)]].concat()));
+    for (mode, document) in modes.iter().zip(&documents) {
+        let n = |path: &str| number(document, path);
+        println!(
+            "{mode}: write mean {:.0} us, p99 {:.0} us, WAF {:.3}, urgent {}",
+            n("host.write.latency_us.mean"),
+            n("host.write.latency_us.p99"),
+            n("write_amplification"),
+            document["gc"]["urgent"]
+        );
+    }
+    let mean = |nth: usize| number(&documents[nth], "host.write.latency_us.mean");
+    assert!(mean(1) < mean(0) && mean(2) < mean(1) && mean(3) < mean(1));
+}
+
+#[test]
+fn t753_a_read_whose_map_entry_is_not_cached_reads_two_pages() {
+    let reads = [
+        ("run.timed", "true"),
+        ("workload.read_fraction", "1.0"),
+        ("workload.request_bytes", "4096"),
+        ("workload.requests", "300"),
+        ("workload.mean_interarrival_us", "100000.0"),
+        ("ftl.over_provisioning", "0.3"),
+    ];
+    let run = |map: &[(&str, &str)]| number(&document(&[FULL, &reads, map].concat()), "host.read.latency_us.max");
+    let in_ram = run(&[]);
+    let missed = run(&[("ftl.map_place", "cached"), ("ftl.map_cache_entries", "1")]);
+    assert!((missed - 2.0 * in_ram).abs() < 0.002, "{missed} us and {in_ram} us");
+}

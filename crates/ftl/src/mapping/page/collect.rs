@@ -19,16 +19,17 @@ impl PageFtl {
     /// Sees to it that `stream` has a page in `plane`. Returns whether collection is due behind the
     /// write's own program.
     pub(super) fn make_room(&mut self, plane: PlaneId, stream: Stream, plan: &mut Plan) -> Result<bool, FtlError> {
-        let free = self.free_blocks(plane);
         let state = &self.planes[plane.index()];
         if state.open[stream as usize].is_some() {
             // Where all pages share a block, its room belongs to a victim in work that cannot open
             // another one.
-            if self.config.hot_cold == HotCold::Mixed && state.job.is_some() && free == 0 {
+            let shared = state.job.is_some() && self.config.hot_cold == HotCold::Mixed;
+            if shared && self.free_blocks(plane) == 0 {
                 self.collect_urgently(plane, plan)?;
             }
             return Ok(false);
         }
+        let free = self.free_blocks(plane);
         let low = free <= self.config.gc_start_blocks as usize;
         match self.config.gc_mode {
             GcMode::Foreground if low && free > FLOOR => return Ok(true),
