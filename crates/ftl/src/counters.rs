@@ -1,7 +1,9 @@
 //! What garbage collection did, as counts.
 
+use crate::merge::plan::MergeKind;
+
 /// Bins of the victim-fill histogram, in tenths of the block, a full one in the last bin: written
-/// pages of the U-block for NFTL, valid pages of the victim for a page-level FTL.
+/// pages of the U-block for FTLs with U-blocks, valid pages of the victim for a page-level FTL.
 pub const VICTIM_FILL_BINS: usize = 11;
 
 /// Counts of one kind of merge.
@@ -22,6 +24,12 @@ pub struct GcCounters {
     pub full: MergeCount,
     /// M-Merges.
     pub m_merge: MergeCount,
+    /// Partial merges.
+    pub partial: MergeCount,
+    /// Switch merges.
+    pub switch: MergeCount,
+    /// U-blocks without a valid page, erased without a merge.
+    pub dead: MergeCount,
     /// Blocks reclaimed by a page-level FTL.
     pub reclaimed: MergeCount,
     /// Times that a plane ran low on free blocks (page-level FTL).
@@ -30,6 +38,14 @@ pub struct GcCounters {
     pub trigger_full: u64,
     /// Merges because an unpaired D-block needed a U-block.
     pub trigger_unpaired: u64,
+    /// Merges because a superblock owned as many blocks as it may.
+    pub trigger_intra: u64,
+    /// Merges because no U-block was left for a superblock.
+    pub trigger_inter: u64,
+    /// Look-ups that the map cache answered.
+    pub map_hits: u64,
+    /// Look-ups that it did not.
+    pub map_misses: u64,
     /// Pages copied, each page that was read and programmed again counted once.
     pub copied_pages: u64,
     /// Histogram of victims.
@@ -39,6 +55,15 @@ pub struct GcCounters {
 }
 
 impl GcCounters {
+    /// Count of one of the classic kinds of merge.
+    pub fn merges_of(&mut self, kind: MergeKind) -> &mut MergeCount {
+        match kind {
+            MergeKind::Switch => &mut self.switch,
+            MergeKind::Partial => &mut self.partial,
+            MergeKind::Full => &mut self.full,
+        }
+    }
+
     /// Counts a victim with `filled` of `pages` pages.
     pub fn note_victim(&mut self, filled: usize, pages: usize) {
         self.victim_fill[filled * (VICTIM_FILL_BINS - 1) / pages] += 1;

@@ -87,6 +87,8 @@ pub struct Tally {
     pub host_spare_pages: u64,
     /// Spare areas read in searches for garbage collection.
     pub gc_spare_pages: u64,
+    /// Spare areas read for the map, each by a command of its own.
+    pub map_spare_pages: u64,
     /// Whole-block erases.
     pub block_erases: u64,
     /// Partial erases by level.
@@ -107,7 +109,7 @@ impl Tally {
     /// Flash commands: page reads, programs and erases; a spare search counts once.
     pub fn flash_commands(&self) -> u64 {
         let erases = self.block_erases + self.partial_erases_total();
-        self.host_reads + self.host_programs + self.copies * 2 + self.searches() + erases
+        self.host_reads + self.host_programs + self.copies * 2 + self.searches() + self.map_spare_pages + erases
     }
 
     /// Counts a command.
@@ -119,6 +121,9 @@ impl Tally {
             FlashOp::Copy => self.copies += 1,
             FlashOp::Erase => self.block_erases += 1,
             FlashOp::PartialErase => self.partial_erases[command.pb().level() as usize] += 1,
+            FlashOp::SpareSearch if command.cause == Cause::Map => {
+                self.map_spare_pages += u64::from(command.searched_pages());
+            }
             FlashOp::SpareSearch => {
                 let pages = u64::from(command.searched_pages());
                 let (searches, spare_pages) = match command.cause {

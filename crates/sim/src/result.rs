@@ -40,7 +40,7 @@ pub fn document(run: &Finished) -> Value {
         "scale": run.scale,
         "device": device(run),
         "host": host_section(metrics, timed),
-        "flash": flash(tally),
+        "flash": flash(tally, run.spec.ftl.map_place != "ram"),
         "write_amplification": ratio((tally.host_programs + tally.copies) as f64, tally.host_programs as f64),
         "write_amplification_bytes": ratio(written_bytes, metrics.write.bytes as f64),
         "gc": gc(run),
@@ -122,12 +122,13 @@ fn latency(metrics: &KindMetrics) -> Value {
     })
 }
 
-fn flash(tally: &Tally) -> Value {
+fn flash(tally: &Tally, map_in_flash: bool) -> Value {
+    let map_reads = if map_in_flash { json!(tally.map_spare_pages) } else { Value::Null };
     json!({
         "reads": {
             "host": tally.host_reads, "gc": tally.copies,
             "spare": tally.host_spare_pages + tally.gc_spare_pages,
-            "map": Value::Null, "rmw": Value::Null,
+            "map": map_reads, "rmw": Value::Null,
         },
         "spare_searches": tally.searches(),
         "programs": { "host": tally.host_programs, "gc": tally.copies, "map": Value::Null },
@@ -142,36 +143,56 @@ fn gc(run: &Finished) -> Value {
     let (tally, timing) = (&run.host.tally, &run.timing);
     let searches = timing.t_r + timing.spare_transfer;
     let GcCounters { trigger_full, trigger_unpaired, trigger_free_blocks, .. } = counters;
+    let GcCounters { trigger_intra, trigger_inter, map_hits, map_misses, .. } = counters;
     // A count is null where the FTL or the kind of merge does not apply.
-    let nftl = run.spec.ftl.kind == "nftl";
+    let kind = run.spec.ftl.kind.as_str();
+    let (page, superblock) = (kind == "page", kind == "superblock");
+    let (classic, m_merge) = (!page && kind != "nftl", run.spec.ftl.merge == "m-merge");
+    let in_flash = run.spec.ftl.map_place != "ram";
     let count = |applies: bool, value: u64| if applies { json!(value) } else { Value::Null };
-    let erases = |applies: bool, merges: &MergeCount| match applies {
-        true => json!({ "block": merges.block_erases, "partial": merges.partial_erases }),
-        false => Value::Null,
-    };
-    let m_merge = run.spec.ftl.merge == "m-merge";
     json!({
-        "invocations": trigger_full + trigger_unpaired + trigger_free_blocks,
-        "reclaimed_blocks": count(!nftl, counters.reclaimed.block_erases),
+        "invocations": trigger_full + trigger_unpaired + trigger_free_blocks + trigger_intra + trigger_inter,
+        "reclaimed_blocks": count(page, counters.reclaimed.block_erases),
         "merges": {
-            "full": count(nftl, counters.full.merges), "partial": Value::Null, "switch": Value::Null,
-            "m_merge": count(m_merge, counters.m_merge.merges),
+            "full": count(!page, counters.full.merges), "partial": count(classic, counters.partial.merges),
+            "switch": count(classic, counters.switch.merges), "m_merge": count(m_merge, counters.m_merge.merges),
         },
-        "erases_by_merge": { "full": erases(nftl, &counters.full), "m_merge": erases(m_merge, &counters.m_merge) },
+        "erases_by_merge": erases_by_merge(counters, [!page, m_merge, classic]),
         "triggers": {
-            "full": count(nftl, *trigger_full), "unpaired": count(nftl, *trigger_unpaired),
-            "intra": Value::Null, "inter": Value::Null, "free_blocks": count(!nftl, *trigger_free_blocks),
+            "full": count(!page && !superblock, *trigger_full), "unpaired": count(!page && !superblock, *trigger_unpaired),
+            "intra": count(superblock, *trigger_intra), "inter": count(superblock, *trigger_inter),
+            "free_blocks": count(page, *trigger_free_blocks),
         },
         "copied_pages": counters.copied_pages,
         "time_us": {
-            "map": (searches * tally.gc_spare_pages + timing.command_overhead * tally.gc_searches).as_us(),
+            "map": (searches * (tally.gc_spare_pages + tally.map_spare_pages)
+                + timing.command_overhead * (tally.gc_searches + tally.map_spare_pages)).as_us(),
             "copy": (timing.copy() * tally.copies).as_us(),
             "erase": erase_time(run).as_us(),
         },
         "victim_fill": counters.victim_fill,
-        "u_blocks_max": count(nftl, counters.u_blocks_max),
-        "map": { "ram_bytes": run.host.ftl.map_ram_bytes(), "hits": Value::Null, "misses": Value::Null },
+        "u_blocks_max": count(!page, counters.u_blocks_max),
+        "map": {
+            "ram_bytes": run.host.ftl.map_ram_bytes(),
+            "hits": count(in_flash, *map_hits), "misses": count(in_flash, *map_misses),
+        },
     })
+}
+
+/// Erases of each kind of merge. Those of full merges and M-Merges are null where they do not apply; the
+/// others are there only for FTLs that have them.
+fn erases_by_merge(counters: &GcCounters, [full, m_merge, classic]: [bool; 3]) -> Value {
+    let erases = |merges: &MergeCount| json!({ "block": merges.block_erases, "partial": merges.partial_erases });
+    let mut all = json!({
+        "full": if full { erases(&counters.full) } else { Value::Null },
+        "m_merge": if m_merge { erases(&counters.m_merge) } else { Value::Null },
+    });
+    if classic {
+        all["partial"] = erases(&counters.partial);
+        all["switch"] = erases(&counters.switch);
+        all["dead"] = erases(&counters.dead);
+    }
+    all
 }
 
 /// Die time of all erases.

@@ -1,7 +1,13 @@
 //! The translation layers, one file each, behind one enum.
 
+pub mod fast;
+pub mod log_block;
 pub mod nftl;
 pub mod page;
+pub mod plane_book;
+pub mod replacement_block;
+pub mod striped;
+pub mod superblock_2006;
 
 use std::fmt;
 
@@ -10,8 +16,13 @@ use pumice_types::{BlockId, DieId, Lpn, PageAddress, RequestKind};
 use crate::counters::GcCounters;
 use crate::merge::m_merge::{MMergeSettings, MergeCosts};
 use crate::plan::Plan;
+use fast::Fast;
+use log_block::LogBlock;
 use nftl::Nftl;
 use page::PageFtl;
+use replacement_block::ReplacementBlock;
+use striped::Striped;
+use superblock_2006::Superblock2006;
 
 /// How pairs are merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +45,22 @@ pub enum InitialFill {
     Blocks(f64),
     /// Every logical block is full up to a share of its pages.
     Pages(f64),
+}
+
+impl InitialFill {
+    /// Pages stored in the logical block with this index inside its plane.
+    pub fn pages_of(self, index: u64, pages_per_block: u16) -> u16 {
+        let millionths = |share: f64| (share * 1e6).round() as u64;
+        match self {
+            InitialFill::Pages(share) => (u64::from(pages_per_block) * millionths(share) / 1_000_000) as u16,
+            // An even spread: a block is left empty whenever the empty share gains a whole block.
+            InitialFill::Blocks(share) => {
+                let empty = millionths(1.0 - share);
+                let is_empty = (index + 1) * empty / 1_000_000 > index * empty / 1_000_000;
+                if is_empty { 0 } else { pages_per_block }
+            }
+        }
+    }
 }
 
 /// A block that the initial fill programs: page p of `0..pages` holds logical page
@@ -78,6 +105,14 @@ pub enum Ftl {
     Nftl(Box<Nftl>),
     /// Page-level mapping.
     Page(Box<PageFtl>),
+    /// In-place blocks with chains of replacement blocks.
+    ReplacementBlock(Box<Striped<ReplacementBlock>>),
+    /// Block-level mapping with a limited number of U-blocks (BAST).
+    LogBlock(Box<Striped<LogBlock>>),
+    /// Block-level mapping with log blocks that all logical blocks share.
+    Fast(Box<Striped<Fast>>),
+    /// The superblock FTL of 2006.
+    Superblock2006(Box<Striped<Superblock2006>>),
 }
 
 /// One call on whichever layer there is.
@@ -86,6 +121,10 @@ macro_rules! each {
         match $self {
             Ftl::Nftl($ftl) => $call,
             Ftl::Page($ftl) => $call,
+            Ftl::ReplacementBlock($ftl) => $call,
+            Ftl::LogBlock($ftl) => $call,
+            Ftl::Fast($ftl) => $call,
+            Ftl::Superblock2006($ftl) => $call,
         }
     };
 }

@@ -202,18 +202,8 @@ impl Nftl {
     /// Fills the device before the first request and reports each block programmed, so that the
     /// array can be brought to the same state. Costs nothing per page.
     pub fn fill(&mut self, fill: InitialFill, mut programmed: impl FnMut(InitialBlock)) -> Result<(), FtlError> {
-        let millionths = |share: f64| (share * 1e6).round() as u64;
         for logical in 0..self.logical.len() {
-            let index = (logical / self.stripe.len()) as u64;
-            let pages = match fill {
-                InitialFill::Pages(share) => (self.pages as u64 * millionths(share) / 1_000_000) as u16,
-                // An even spread: a block is left empty whenever the empty share gains a whole block.
-                InitialFill::Blocks(share) => {
-                    let empty = millionths(1.0 - share);
-                    let is_empty = (index + 1) * empty / 1_000_000 > index * empty / 1_000_000;
-                    if is_empty { 0 } else { self.pages as u16 }
-                }
-            };
+            let pages = fill.pages_of((logical / self.stripe.len()) as u64, self.pages as u16);
             if pages > 0 {
                 let (block, sequence) = self.take_block(self.plane_of(logical))?;
                 self.logical[logical].d = block.0;

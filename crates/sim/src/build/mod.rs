@@ -1,10 +1,12 @@
 //! From a spec to an FTL and an array in their initial state. One file an FTL: what it refuses, how
 //! many pages it offers, and how it is built.
 
+pub mod hybrid;
 pub mod nftl;
 pub mod page;
+pub mod superblock_2006;
 
-use pumice_ftl::{Ftl, InitialBlock};
+use pumice_ftl::{Ftl, InitialBlock, InitialFill};
 use pumice_nand::{ArrayConfig, NandArray};
 use pumice_types::{BlockId, FlashTiming, Geometry, Lpn, PbTree, PlaneId, ProgramOrder, TagFormat};
 use pumice_workload::Stream;
@@ -12,7 +14,7 @@ use pumice_workload::Stream;
 use crate::device::{Device, flash_timing, scaled_geometry, tree};
 use crate::error::SimError;
 use crate::ledger::Ledger;
-use crate::spec::{Spec, SpecError};
+use crate::spec::{Spec, SpecError, refuse};
 
 /// What every FTL is built from.
 pub struct Parts<'a> {
@@ -82,6 +84,8 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
     let initial = InitialState { array: &mut array, ledger: &mut ledger };
     let ftl = match spec.ftl.kind.as_str() {
         "page" => page::build(&parts, initial)?,
+        "superblock" => superblock_2006::build(&parts, initial)?,
+        "replacement-block" | "log-block" | "fast" => hybrid::build(&parts, initial)?,
         _ => nftl::build(&parts, initial)?,
     };
     Ok(Built { geometry, timing: parts.timing, ftl, device: Device { array, ledger } })
@@ -92,8 +96,14 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
 /// # Errors
 /// The first impossibility.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    let kind = spec.ftl.kind.as_str();
+    if spec.ftl.map_place == "spare" && kind != "superblock" {
+        return refuse(format!("ftl.map_place = \"spare\" needs ftl.kind = \"superblock\", found \"{kind}\""));
+    }
     match spec.ftl.kind.as_str() {
         "page" => page::check(spec),
+        "superblock" => superblock_2006::check(spec),
+        "replacement-block" | "log-block" | "fast" => hybrid::check(spec),
         _ => nftl::check(spec),
     }
 }
@@ -102,6 +112,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
 pub fn user_pages(spec: &Spec, geometry: &Geometry) -> u32 {
     match spec.ftl.kind.as_str() {
         "page" => page::user_pages(spec, geometry),
+        "superblock" | "replacement-block" | "log-block" | "fast" => hybrid::user_pages(spec, geometry),
         _ => nftl::user_pages(spec, geometry),
     }
 }
@@ -120,6 +131,14 @@ fn typed_share(smallest: f64) -> f64 {
 /// Free blocks a plane at or under which garbage collection starts; one is always kept to copy into.
 fn gc_start_blocks(spec: &Spec) -> u32 {
     whole_share(u64::from(spec.geometry.blocks_per_plane), spec.ftl.gc_free_threshold).max(1)
+}
+
+/// What is stored before the first request, for FTLs whose logical blocks are whole.
+fn initial_fill(spec: &Spec) -> InitialFill {
+    match spec.initial.fill_unit.as_str() {
+        "page" => InitialFill::Pages(spec.initial.fill),
+        _ => InitialFill::Blocks(spec.initial.fill),
+    }
 }
 
 fn program_order(spec: &Spec) -> ProgramOrder {

@@ -1,10 +1,10 @@
 //! The NFTL of a spec.
 
 use pumice_ftl::merge::m_merge::{MMergeSettings, MergeCosts};
-use pumice_ftl::{Ftl, InitialFill, MergePolicy, Nftl, NftlConfig, UIndex};
+use pumice_ftl::{Ftl, MergePolicy, Nftl, NftlConfig, UIndex};
 use pumice_types::{FlashTiming, Geometry};
 
-use super::{InitialState, Parts, gc_start_blocks, program_order, typed_share, whole_share};
+use super::{InitialState, Parts, gc_start_blocks, initial_fill, program_order, typed_share, whole_share};
 use crate::error::SimError;
 use crate::spec::{Spec, SpecError, refuse};
 
@@ -38,11 +38,7 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
         merge: merge_policy(spec, &parts.timing),
     };
     let mut ftl = Nftl::new(config, &parts.bad);
-    let fill = match spec.initial.fill_unit.as_str() {
-        "page" => InitialFill::Pages(spec.initial.fill),
-        _ => InitialFill::Blocks(spec.initial.fill),
-    };
-    ftl.fill(fill, |filled| {
+    ftl.fill(initial_fill(spec), |filled| {
         initial.program(&filled);
         initial.note(filled.first, u32::from(filled.pages));
     })?;

@@ -91,7 +91,7 @@ pub const KEYS: &[Key] = &[
     key("partial_erase.disturb_aware", Kind::Bool, "", "true", ["PEN, FAST'18, section 5.2.2", "Merges restore leaves before they are disturbed beyond tolerance."]),
     key("partial_erase.wear_limit_w", Kind::Int(0, COUNT), "", "16", [PEN1, "W: M-Merges that a D-block may take between two full merges."]),
 
-    key("ftl.kind", Kind::Choice(&["nftl", "page"]), "", "\"nftl\"", [CHOSEN, "Translation layer. nftl: block-level mapping with one U-block a D-block. page: one map entry a page."]),
+    key("ftl.kind", Kind::Choice(&["nftl", "page", "superblock", "replacement-block", "log-block", "fast"]), "", "\"nftl\"", [CHOSEN, "Translation layer. nftl: block-level mapping with one U-block a D-block. page: one map entry a page. superblock: adjacent logical blocks share their blocks, see ftl.superblock.variant. replacement-block: chains of blocks programmed in place. log-block: a limited number of U-blocks, at most one a D-block. fast: log blocks that all logical blocks share."]),
     key("ftl.merge", Kind::Choice(&["block-erase", "m-merge"]), "", "\"block-erase\"", ["PEN, FAST'18, section 5.2", "block-erase: always the full merge. m-merge: restore partial blocks where that is cheaper and allowed; needs partial_erase.unit = \"partial-block\"."]),
     key("ftl.over_provisioning", Kind::Float(0.0, 0.99), "spare / raw", "0.0909090909090909", ["PEN, FAST'18, Table 1: 10 % read as spare / user", "Share of the raw capacity that the host cannot address. User capacity is rounded down to whole logical blocks a plane."]),
     key("ftl.gc_free_threshold", Kind::Float(0.0, 1.0), "share of a plane's blocks", "0.08", [PEN1, "At or under this many free blocks a plane collects garbage: nftl merges a victim before it takes a U-block, page reclaims before it opens a block."]),
@@ -101,6 +101,13 @@ pub const KEYS: &[Key] = &[
     key("ftl.allocation_order", Kind::Choice(ORDERS), "", "\"CWDP\"", [CHOSEN, "page: order in which writes visit channels (C), chips (W), dies (D) and planes (P), first letter fastest."]),
     key("ftl.gc_mode", Kind::Choice(&["blocking"]), "", "\"blocking\"", ["PEN, FAST'18, section 2.2.2", "blocking: a merge holds its die, and the write that triggered it waits for it."]),
     key("ftl.u_index", Kind::Choice(&["spare", "ram"]), "", "\"spare\"", ["PEN, FAST'18, section 2.2.1", "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost."]),
+
+    key("ftl.u_blocks", Kind::Int(1, 1 << 20), "blocks a plane", "", ["all that over-provisioning leaves", "superblock, replacement-block, log-block, fast: most U-blocks (log blocks) of a plane in use at once, beside the D-blocks and the block that merges copy into."]),
+    key("ftl.map_place", Kind::Choice(&["ram", "spare"]), "", "\"ram\"", [CHOSEN, "Where the page map is. ram: no flash access. spare (superblock, variant 2006): in spare areas, in three levels, with a cache."]),
+    key("ftl.map_cache_entries", Kind::Int(1, 1 << 24), "entries a plane", "16", ["EMSOFT'06, section 5.2", "map_place = \"spare\": logical blocks whose tables are cached, least recently used out first."]),
+    key("ftl.superblock.variant", Kind::Choice(&["2006"]), "", "\"2006\"", [CHOSEN, "kind = \"superblock\": 2006 is the FTL of EMSOFT'06."]),
+    key("ftl.superblock.logical", Kind::Int(1, 4096), "blocks", "4", ["EMSOFT'06, section 5.2", "Logical blocks of a superblock."]),
+    key("ftl.superblock.physical", Kind::Int(2, 1 << 20), "blocks", "", ["8 with the map in spare areas (EMSOFT'06, section 4.2), no limit with the map in RAM", "Blocks that a superblock may own."]),
 
     key("host.mode", Kind::Choice(&["open-loop", "closed-loop"]), "", "\"open-loop\"", [CHOSEN, "open-loop: requests arrive by the workload's clock. closed-loop: a fixed number is always outstanding."]),
     key("host.queue_depth", Kind::Int(1, 65536), "requests", "1", [CHOSEN, "Requests outstanding in a closed loop."]),

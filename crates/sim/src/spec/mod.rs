@@ -125,7 +125,15 @@ section!(
         allocation_order: String,
         gc_mode: String,
         u_index: String,
+        u_blocks: Option<u32>,
+        map_place: String,
+        map_cache_entries: u32,
+        superblock: SuperblockSpec,
     }
+);
+section!(
+    /// `[ftl.superblock]`
+    SuperblockSpec { variant: String, logical: u32, physical: Option<u32> }
 );
 section!(
     /// `[host]`

@@ -64,6 +64,57 @@ fn page_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     )
 }
 
+/// The same for FTLs with D-blocks and a limited number of U-blocks.
+fn hybrid_settings(kind: &'static str) -> impl Strategy<Value = Vec<(String, String)>> {
+    (settings(), 24u32..60, 1u32..9, 0.3f64..0.5, 0.0f64..2.0).prop_map(
+        move |(mut settings, blocks, u_blocks, over_provisioning, age)| {
+            let changes = [
+                ("ftl.kind", kind.to_string()),
+                ("geometry.blocks_per_plane", blocks.to_string()),
+                ("ftl.u_blocks", u_blocks.max(u32::from(kind == "fast") * 2).to_string()),
+                ("ftl.over_provisioning", format!("{over_provisioning}")),
+                ("initial.age_writes", format!("{age}")),
+            ];
+            settings.extend(changes.map(|(key, value)| (key.to_string(), value)));
+            if kind == "replacement-block" {
+                settings.push(("geometry.program_order".into(), "any".into()));
+            }
+            settings
+        },
+    )
+}
+
+/// The same for the superblock FTL, with its map in RAM or in spare areas.
+fn superblock_settings() -> impl Strategy<Value = Vec<(String, String)>> {
+    let pages = prop_oneof![Just(8u32), Just(12), Just(40), Just(64)];
+    let shape = (1u32..6, 1u32..4, 1u32..20, prop::bool::ANY);
+    (hybrid_settings("superblock"), shape, pages).prop_map(|(mut settings, shape, pages)| {
+        let (logical, beyond, entries, in_spare) = shape;
+        let changes = [
+            ("geometry.program_order", "in-order".to_string()),
+            ("geometry.pages_per_block", pages.to_string()),
+            ("partial_erase.max_splits", "0".into()),
+            ("ftl.superblock.logical", logical.to_string()),
+            ("ftl.superblock.physical", (logical + beyond).to_string()),
+            ("ftl.map_place", if in_spare { "spare" } else { "ram" }.into()),
+            ("ftl.map_cache_entries", entries.to_string()),
+        ];
+        settings.extend(changes.map(|(key, value)| (key.to_string(), value)));
+        settings
+    })
+}
+
+/// Runs with and without a clock; both must tell the same story, and their counts must agree.
+fn check_timed_and_untimed(settings: &[(String, String)]) -> Result<(), TestCaseError> {
+    let timed = run_with(settings, &[]);
+    check_counts(&timed);
+    let untimed = run_with(settings, &[("run.timed", "false")]);
+    for section in ["flash", "gc", "wear", "integrity"] {
+        prop_assert_eq!(&timed[section], &untimed[section]);
+    }
+    Ok(())
+}
+
 fn run_with(settings: &[(String, String)], extra: &[(&str, &str)]) -> Value {
     let mut sets = settings.to_vec();
     sets.extend(extra.iter().map(|(key, value)| (key.to_string(), value.to_string())));
@@ -77,14 +128,20 @@ fn run_with(settings: &[(String, String)], extra: &[(&str, &str)]) -> Value {
 fn check_counts(document: &Value) {
     let n = |path: &str| number(document, path);
     let or_0 = |path: &str| document.pointer(path).and_then(Value::as_f64).unwrap_or(0.0);
-    let triggers = ["full", "unpaired", "free_blocks"].map(|trigger| or_0(&format!("/gc/triggers/{trigger}")));
+    let triggers = ["full", "unpaired", "free_blocks", "intra", "inter"];
+    let triggers = triggers.map(|trigger| or_0(&format!("/gc/triggers/{trigger}")));
     assert_eq!(n("gc.invocations"), triggers.iter().sum::<f64>());
     if document["config"]["ftl"]["kind"] == "nftl" {
         assert_eq!(n("gc.invocations"), n("gc.merges.full") + or_0("/gc/merges/m_merge"));
     }
     assert_eq!(n("gc.copied_pages"), n("flash.programs.gc"));
     let by_merge = &document["gc"]["erases_by_merge"];
-    let sum = |kind: &str| ["full", "m_merge"].iter().map(|m| by_merge[m][kind].as_f64().unwrap_or(0.0)).sum::<f64>();
+    let sum = |kind: &str| {
+        ["full", "m_merge", "partial", "switch", "dead"]
+            .iter()
+            .map(|m| by_merge[m][kind].as_f64().unwrap_or(0.0))
+            .sum::<f64>()
+    };
     assert_eq!(n("flash.erases.block"), sum("block") + or_0("/gc/reclaimed_blocks"));
     assert_eq!(n("flash.erases.partial"), sum("partial"));
     let parts = document["write_latency_breakdown_us"].as_object();
@@ -122,12 +179,29 @@ proptest! {
 
     #[test]
     fn t404_a_page_level_ftl_loses_nothing_with_any_policy(settings in page_settings()) {
-        let timed = run_with(&settings, &[]);
-        check_counts(&timed);
-        let untimed = run_with(&settings, &[("run.timed", "false")]);
-        for section in ["flash", "gc", "wear", "integrity"] {
-            prop_assert_eq!(&timed[section], &untimed[section]);
-        }
+        check_timed_and_untimed(&settings)?;
+    }
+
+    #[test]
+    fn t405_a_log_block_ftl_loses_nothing(settings in hybrid_settings("log-block")) {
+        check_timed_and_untimed(&settings)?;
+    }
+
+    #[test]
+    fn t406_fast_loses_nothing(settings in hybrid_settings("fast")) {
+        check_timed_and_untimed(&settings)?;
+    }
+
+    #[test]
+    fn t407_a_replacement_block_ftl_loses_nothing(settings in hybrid_settings("replacement-block")) {
+        check_timed_and_untimed(&settings)?;
+    }
+
+    #[test]
+    fn t408_the_superblock_ftl_of_2006_loses_nothing_with_its_map_in_ram_or_in_spare_areas(
+        settings in superblock_settings()
+    ) {
+        check_timed_and_untimed(&settings)?;
     }
 
     #[test]
