@@ -5,6 +5,7 @@ use pumice_types::Time;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::build;
 use crate::device::Tally;
 use crate::metrics::{KindMetrics, Metrics};
 use crate::run::Finished;
@@ -40,7 +41,7 @@ pub fn document(run: &Finished) -> Value {
         "scale": run.scale,
         "device": device(run),
         "host": host_section(metrics, timed),
-        "flash": flash(tally, run.spec.ftl.map_place != "ram"),
+        "flash": flash(tally, build::map_in_flash(run.spec)),
         "write_amplification": ratio((tally.host_programs + tally.copies) as f64, tally.host_programs as f64),
         "write_amplification_bytes": ratio(written_bytes, metrics.write.bytes as f64),
         "gc": gc(run),
@@ -148,7 +149,7 @@ fn gc(run: &Finished) -> Value {
     let kind = run.spec.ftl.kind.as_str();
     let (page, superblock) = (kind == "page", kind == "superblock");
     let (classic, m_merge) = (!page && kind != "nftl", run.spec.ftl.merge == "m-merge");
-    let in_flash = run.spec.ftl.map_place != "ram";
+    let in_flash = build::map_in_flash(run.spec);
     let count = |applies: bool, value: u64| if applies { json!(value) } else { Value::Null };
     json!({
         "invocations": trigger_full + trigger_unpaired + trigger_free_blocks + trigger_intra + trigger_inter,

@@ -96,9 +96,11 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
 /// # Errors
 /// The first impossibility.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
-    let kind = spec.ftl.kind.as_str();
-    if spec.ftl.map_place == "spare" && kind != "superblock" {
-        return refuse(format!("ftl.map_place = \"spare\" needs ftl.kind = \"superblock\", found \"{kind}\""));
+    if spec.ftl.map_place == "spare" && matches!(spec.ftl.kind.as_str(), "nftl" | "page") {
+        return refuse(format!(
+            "ftl.map_place = \"spare\" needs ftl.kind = \"superblock\" or one of its rivals, found \"{}\"",
+            spec.ftl.kind
+        ));
     }
     match spec.ftl.kind.as_str() {
         "page" => page::check(spec),
@@ -106,6 +108,11 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
         "replacement-block" | "log-block" | "fast" => hybrid::check(spec),
         _ => nftl::check(spec),
     }
+}
+
+/// Whether part of the map is in flash, behind a cache.
+pub fn map_in_flash(spec: &Spec) -> bool {
+    spec.ftl.kind == "superblock" && spec.ftl.map_place != "ram"
 }
 
 /// Logical pages that the host may address.

@@ -103,7 +103,7 @@ pub const KEYS: &[Key] = &[
     key("ftl.u_index", Kind::Choice(&["spare", "ram"]), "", "\"spare\"", ["PEN, FAST'18, section 2.2.1", "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost."]),
 
     key("ftl.u_blocks", Kind::Int(1, 1 << 20), "blocks a plane", "", ["all that over-provisioning leaves", "superblock, replacement-block, log-block, fast: most U-blocks (log blocks) of a plane in use at once, beside the D-blocks and the block that merges copy into."]),
-    key("ftl.map_place", Kind::Choice(&["ram", "spare"]), "", "\"ram\"", [CHOSEN, "Where the page map is. ram: no flash access. spare (superblock, variant 2006): in spare areas, in three levels, with a cache."]),
+    key("ftl.map_place", Kind::Choice(&["ram", "spare"]), "", "\"ram\"", [CHOSEN, "superblock: where the page map is. ram: no flash access. spare (variant 2006): in spare areas, in three levels, with a cache. The rivals keep the map of their U-blocks in RAM in either case."]),
     key("ftl.map_cache_entries", Kind::Int(1, 1 << 24), "entries a plane", "16", ["EMSOFT'06, section 5.2", "map_place = \"spare\": logical blocks whose tables are cached, least recently used out first."]),
     key("ftl.superblock.variant", Kind::Choice(&["2006"]), "", "\"2006\"", [CHOSEN, "kind = \"superblock\": 2006 is the FTL of EMSOFT'06."]),
     key("ftl.superblock.logical", Kind::Int(1, 4096), "blocks", "4", ["EMSOFT'06, section 5.2", "Logical blocks of a superblock."]),

@@ -3,6 +3,8 @@
 const PRESETS: &[(&str, &str)] = &[
     ("pen-1tb", include_str!("../../../../presets/pen-1tb.toml")),
     ("pen-1tb-m-merge", include_str!("../../../../presets/pen-1tb-m-merge.toml")),
+    ("superblock-2006-2g", include_str!("../../../../presets/superblock-2006-2g.toml")),
+    ("superblock-2006-4g", include_str!("../../../../presets/superblock-2006-4g.toml")),
     ("bench-64g", include_str!("../../../../presets/bench-64g.toml")),
     ("tiny", include_str!("../../../../presets/tiny.toml")),
 ];

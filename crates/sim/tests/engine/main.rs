@@ -9,5 +9,6 @@ mod golden;
 mod merge_execution;
 mod past_bugs;
 mod scheduling;
+mod superblock;
 mod support;
 mod write_amplification;
