@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod block;
-mod build;
+pub mod build;
 pub mod device;
 pub mod erase;
 mod error;
@@ -19,11 +19,12 @@ mod result;
 mod run;
 pub mod scheduler;
 pub mod spec;
+pub mod worked;
 mod workload;
 
 pub use error::SimError;
 pub use metrics::Progress;
-pub use pumice_ftl::merge;
+pub use pumice_ftl::{TableIndices, merge};
 pub use result::{FORMAT, digest};
 pub use run::{Outcome, run};
 pub use spec::{Spec, SpecError, SpecSource};

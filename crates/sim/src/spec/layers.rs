@@ -99,7 +99,9 @@ pub fn apply_set(values: &mut Values, path: &str, text: &str) -> Result<(), Spec
         Value::Table(entries) if path.contains('.') && keys::is_section(path) => {
             entries.into_iter().try_for_each(|(entry, value)| set(values, "--set", &format!("{path}.{entry}"), value))
         }
-        value => set(values, "--set", path, value),
+        // A choice or text may look like a number: a variant called 2006, a volume called 3.
+        value => set(values, "--set", path, value)
+            .or_else(|refusal| set(values, "--set", path, Value::String(text.to_string())).map_err(|_| refusal)),
     }
 }
 

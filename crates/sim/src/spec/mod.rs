@@ -141,11 +141,12 @@ section!(
         map_ram_kib: Option<u32>,
         map_cache_entries: Option<u32>,
         u_index: String,
+        u_blocks: Option<u32>,
     }
 );
 section!(
-    /// `ftl.superblock`
-    SuperblockSpec { variant: String, logical: u32, physical: u32 }
+    /// `[ftl.superblock]`
+    SuperblockSpec { variant: String, logical: u32, physical: Option<u32> }
 );
 section!(
     /// `[host]`
