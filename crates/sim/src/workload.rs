@@ -5,8 +5,9 @@ use std::path::Path;
 use std::str::FromStr;
 
 use pumice_workload::{
-    Access, AddressPolicy, Arrival, Notes, Placement, RequestSizes, SyntheticOptions, TraceFormat, TraceOptions,
-    TwinOptions, Volumes, Workload, WriteReport, open_trace_with, synthetic, twin, twin_catalogue, write_trace,
+    Access, AddressPolicy, Arrival, FatOptions, Notes, Placement, RequestSizes, SyntheticOptions, TraceFormat,
+    TraceOptions, TwinOptions, Volumes, Workload, WriteReport, fat, fat_catalogue, open_trace_with, synthetic, twin,
+    twin_catalogue, write_trace,
 };
 
 use crate::error::SimError;
@@ -31,13 +32,21 @@ pub fn catalogue() -> Vec<(String, String)> {
         );
         (format!("{TWIN}{}", facts.name), about)
     });
+    let file_systems = fat_catalogue().iter().map(|facts| {
+        let about = format!(
+            "{}; FAT32 of {} MiB, {} pages of 2 KiB written",
+            facts.description, facts.storage_mib, facts.pages_written
+        );
+        (facts.name.to_string(), about)
+    });
     let generators = [
         ("uniform", "requests at uniformly random addresses of the footprint"),
         ("sequential", "requests one after the other through the footprint"),
         ("zipf", "requests whose addresses follow Zipf's law with exponent zipf_theta, spread over the footprint"),
         ("hot-cold", "a share hot_space of the footprint takes a share hot_share of the requests"),
     ];
-    twins.chain(generators.map(|(name, about)| (name.to_string(), about.to_string()))).collect()
+    let generators = generators.map(|(name, about)| (name.to_string(), about.to_string()));
+    twins.chain(file_systems).chain(generators).collect()
 }
 
 /// Checks the name of a workload that is neither a trace nor a generator.
@@ -80,7 +89,33 @@ pub fn open(spec: &Spec, scale: f64, capacity_bytes: u64) -> Result<Workload, Si
         };
         return Ok(twin(name, &options, &placement)?);
     }
+    if fat_catalogue().iter().any(|facts| facts.name == workload.kind) {
+        return Ok(fat(&workload.kind, &file_system(spec, scale), &placement)?);
+    }
     Ok(synthetic(&generator(spec, scale)?, &placement)?)
+}
+
+/// The options of the spec's file system.
+fn file_system(spec: &Spec, scale: f64) -> FatOptions {
+    let workload = &spec.workload;
+    FatOptions {
+        scale,
+        seed: spec.seed,
+        volume_mib: workload.fat_volume_mib,
+        flush_kib: workload.fat_flush_kib,
+        fragmentation: workload.fat_fragmentation,
+        arrival: arrival(spec, scale),
+    }
+}
+
+/// When requests of a generator or a file system arrive.
+fn arrival(spec: &Spec, scale: f64) -> Arrival {
+    let mean_us = spec.workload.mean_interarrival_us / scale;
+    match spec.workload.arrival.as_str() {
+        "fixed" => Arrival::Fixed { mean_us },
+        "bursty" => Arrival::Bursty { mean_us, cv: spec.workload.interarrival_cv },
+        _ => Arrival::Poisson { mean_us },
+    }
 }
 
 /// How the spec's trace is to be read.
@@ -92,7 +127,6 @@ fn trace_options(spec: &Spec) -> Result<TraceOptions, SimError> {
 /// The spec's generator.
 fn generator(spec: &Spec, scale: f64) -> Result<SyntheticOptions, SimError> {
     let workload = &spec.workload;
-    let mean_us = workload.mean_interarrival_us / scale;
     let sizes = match &workload.request_sizes {
         None => RequestSizes::one(workload.request_bytes),
         Some(sizes) => {
@@ -112,11 +146,7 @@ fn generator(spec: &Spec, scale: f64) -> Result<SyntheticOptions, SimError> {
         },
         read_fraction: workload.read_fraction,
         footprint: workload.footprint,
-        arrival: match workload.arrival.as_str() {
-            "fixed" => Arrival::Fixed { mean_us },
-            "bursty" => Arrival::Bursty { mean_us, cv: workload.interarrival_cv },
-            _ => Arrival::Poisson { mean_us },
-        },
+        arrival: arrival(spec, scale),
         seed: spec.seed,
     })
 }

@@ -1,12 +1,13 @@
-//! What the host asks for: traces, synthetic twins of traces, and generators.
+//! What the host asks for: traces, synthetic twins of traces, file systems in use, and generators.
 //!
-//! [`open_trace`], [`twin`], [`synthetic`], [`uniform`] and [`sequential`] each give a [`Workload`], which yields
+//! [`open_trace`], [`twin`], [`fat`], [`synthetic`], [`uniform`] and [`sequential`] each give a [`Workload`], which yields
 //! [`HostRequest`](pumice_types::HostRequest)s until it is exhausted. [`check`] and [`info`] look
 //! at a trace without a device; [`write_trace`] makes a trace of any workload.
 #![forbid(unsafe_code)]
 
 mod arrival;
 mod error;
+mod fat;
 mod generator;
 mod placement;
 mod random;
@@ -18,6 +19,7 @@ mod write;
 
 pub use arrival::Arrival;
 pub use error::{TraceError, TraceErrorKind};
+pub use fat::{FatFacts, FatOptions, FatWorkload, fat, fat_catalogue};
 pub use generator::{
     Access, Generator, GeneratorOptions, RequestSizes, SyntheticOptions, from_fio_job, sequential, synthetic, uniform,
 };

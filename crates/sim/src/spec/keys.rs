@@ -107,7 +107,7 @@ pub const KEYS: &[Key] = &[
     key("host.speedup", Kind::Float(1e-6, 1e9), "", "1.0", [CHOSEN, "Arrival times are divided by this (open loop)."]),
     key("host.partial_page", Kind::Choice(&["whole-page"]), "", "\"whole-page\"", ["PEN's figures know no read-modify-write", "Writes of part of a page. whole-page: the page is programmed, nothing is read first."]),
 
-    key("workload.kind", Kind::Text, "", "\"twin:prn_1\"", [CHOSEN, "twin:NAME (see `pumice workloads`), trace, or a generator: uniform, sequential, zipf, hot-cold."]),
+    key("workload.kind", Kind::Text, "", "\"twin:prn_1\"", [CHOSEN, "twin:NAME (see `pumice workloads`), trace, a FAT32 file system in use: pic, mp3, mov, pmp-2g, pmp-4g, pc, or a generator: uniform, sequential, zipf, hot-cold."]),
     key("workload.path", Kind::Text, "", "", ["none", "Trace file, plain or compressed with gzip, zstd or xz (kind = \"trace\")."]),
     key("workload.format", Kind::Text, "", "", ["found by content", "Trace format: msr, alibaba, tencent, spc, ssdsim, disksim, systor, blkparse or fio."]),
     key("workload.address", Kind::Choice(&["exact", "wrap", "compact"]), "", "\"exact\"", [CHOSEN, "Requests beyond the device. exact: an error. wrap: address modulo capacity. compact: touched regions packed in order of first touch."]),
@@ -125,6 +125,9 @@ pub const KEYS: &[Key] = &[
     key("workload.mean_interarrival_us", Kind::Float(0.001, 1e12), "us", "1000.0", [CHOSEN, "Mean time between generated requests (open loop)."]),
     key("workload.mean_extent_kib", Kind::Float(4.0, 1e9), "KiB", "", ["the twin's own, see docs/WORKLOADS.md", "Mean length of a twin's write extents, for sensitivity studies."]),
     key("workload.write_extent_read_share", Kind::Float(0.0, 1.0), "share of read bytes", "", ["the twin's own, see docs/WORKLOADS.md", "Read bytes of a twin that go to its write extents, for sensitivity studies."]),
+    key("workload.fat_volume_mib", Kind::Int(128, 32768), "MiB", "", ["the paper's storage size", "Size of the FAT32 volume (kind = \"pic\", \"mp3\", \"mov\", \"pmp-2g\", \"pmp-4g\", \"pc\"), before scaling."]),
+    key("workload.fat_flush_kib", Kind::Int(1, 1048576), "KiB", "32", [CHOSEN, "File data after which a FAT32 workload writes both allocation tables and changed directories."]),
+    key("workload.fat_fragmentation", Kind::Float(0.0, 0.5), "share of clusters", "0.02", [CHOSEN, "Clusters of a FAT32 volume that small static files hold at random places, so that others lie in pieces."]),
     key("workload.interarrival_cv", Kind::Float(1.0, 1000.0), "", "7.0", ["chosen: short slices of real traces show 3.4 to 7.2, a week more", "Coefficient of variation of inter-arrival times: of twins, and of arrival = \"bursty\" (two-phase hyper-exponential)."]),
 
     key("initial.fill", Kind::Float(0.0, 1.0), "share", "0.95", [PEN1, "What is stored before the first request."]),

@@ -152,6 +152,9 @@ section!(
         mean_interarrival_us: f64,
         mean_extent_kib: Option<f64>,
         write_extent_read_share: Option<f64>,
+        fat_volume_mib: Option<u32>,
+        fat_flush_kib: u32,
+        fat_fragmentation: f64,
         interarrival_cv: f64,
     }
 );

@@ -10,4 +10,5 @@ mod merge_execution;
 mod past_bugs;
 mod scheduling;
 mod support;
+mod workloads;
 mod write_amplification;
