@@ -8,6 +8,7 @@
 mod build;
 pub mod device;
 mod error;
+mod fio_job;
 mod host;
 mod ledger;
 mod metrics;
@@ -19,6 +20,7 @@ pub mod spec;
 mod workload;
 
 pub use error::SimError;
+pub use fio_job::fio_job_settings;
 pub use metrics::Progress;
 pub use pumice_ftl::merge;
 pub use result::{FORMAT, digest};

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::str::FromStr;
 
 use pumice_workload::{
-    Access, AddressPolicy, Arrival, FatOptions, Notes, Placement, RequestSizes, SyntheticOptions, TraceFormat,
-    TraceOptions, TwinOptions, Volumes, Workload, WriteReport, fat, fat_catalogue, open_trace_with, synthetic, twin,
-    twin_catalogue, write_trace,
+    Access, AddressPolicy, Arrival, Compression, FatOptions, Notes, Placement, RequestSizes, SyntheticOptions,
+    TraceFormat, TraceOptions, TwinOptions, Volumes, Workload, WriteReport, fat, fat_catalogue, open_trace_with,
+    synthetic, twin, twin_catalogue, write_trace_as,
 };
 
 use crate::error::SimError;
@@ -121,7 +121,8 @@ fn arrival(spec: &Spec, scale: f64) -> Arrival {
 /// How the spec's trace is to be read.
 fn trace_options(spec: &Spec) -> Result<TraceOptions, SimError> {
     let format = spec.workload.format.as_deref().map(TraceFormat::from_str).transpose()?;
-    Ok(TraceOptions { format, volumes: Volumes::from_str(&spec.workload.volumes)? })
+    let drop_trims = spec.workload.trims == "drop";
+    Ok(TraceOptions { format, volumes: Volumes::from_str(&spec.workload.volumes)?, drop_trims })
 }
 
 /// The spec's generator.
@@ -145,6 +146,7 @@ fn generator(spec: &Spec, scale: f64) -> Result<SyntheticOptions, SimError> {
             _ => Access::Uniform,
         },
         read_fraction: workload.read_fraction,
+        trim_fraction: workload.trim_fraction,
         footprint: workload.footprint,
         arrival: arrival(spec, scale),
         seed: spec.seed,
@@ -152,18 +154,23 @@ fn generator(spec: &Spec, scale: f64) -> Result<SyntheticOptions, SimError> {
 }
 
 /// Writes the spec's workload as a trace, every address as the workload gives it: a trace keeps its
-/// own, a generator or twin has those of the spec's device.
+/// own, others have those of the spec's device.
 ///
 /// # Errors
 /// As [`open`], and a workload or stream that cannot be written.
-pub fn write(spec: &Spec, scale: f64, format: &str, out: &mut dyn Write) -> Result<WriteReport, SimError> {
+pub fn write(
+    spec: &Spec,
+    scale: f64,
+    (format, compression): (&str, Compression),
+    out: &mut dyn Write,
+) -> Result<WriteReport, SimError> {
     let format = TraceFormat::from_str(format)?;
     let geometry = device::scaled_geometry(spec, scale)?;
     let capacity = match spec.workload.path {
         Some(_) => u64::MAX,
         None => u64::from(build::user_pages(spec, &geometry)) * u64::from(geometry.page_bytes),
     };
-    Ok(write_trace(&mut open(spec, scale, capacity)?, format, out)?)
+    Ok(write_trace_as(&mut open(spec, scale, capacity)?, format, compression, out)?)
 }
 
 /// What happened to the workload on its way in, as warnings.
@@ -179,7 +186,7 @@ pub fn warnings(workload: &Workload) -> Vec<String> {
             "records are of another volume than the first; all share one address space (workload.volumes)",
         ),
         (notes.left_out, "records are of another volume than the one asked for and were left out"),
-        (notes.discards, "discards were left out"),
+        (notes.discards, "trims were left out"),
         (notes.no_data, "records move no data and were left out"),
         (notes.clock_jumps, "times ran backwards far enough for the clock to have been set"),
         (notes.unlikely_times, "records have a time that the format's calendar does not expect; taken as it stands"),

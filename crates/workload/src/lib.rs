@@ -21,19 +21,20 @@ pub use arrival::Arrival;
 pub use error::{TraceError, TraceErrorKind};
 pub use fat::{FatFacts, FatOptions, FatWorkload, fat, fat_catalogue};
 pub use generator::{
-    Access, Generator, GeneratorOptions, RequestSizes, SyntheticOptions, from_fio_job, sequential, synthetic, uniform,
+    Access, FioJob, Generator, GeneratorOptions, RequestSizes, SyntheticOptions, sequential, synthetic, uniform,
 };
 pub use placement::{AddressPolicy, COMPACT_REGION_BYTES, Placement};
 /// What a request does, as every workload yields it.
 pub use pumice_types::RequestKind;
 pub use random::Stream;
 pub use survey::{
-    CheckReport, DecodedLine, Footprint, Heat, InfoReport, KindSummary, Survey, check, check_with, info, info_with,
+    Bin, CheckReport, DecodedLine, Footprint, FootprintSample, Heat, InfoReport, KindSummary, Shape, Survey,
+    TrimSummary, check, check_with, info, info_with,
 };
 pub use trace::{REORDER_WINDOW, Trace, TraceFormat, TraceOptions, Volumes, file_digest, open_trace, open_trace_with};
 pub use twins::{Twin, TwinFacts, TwinOptions, WEEK_SECONDS, twin, twin_catalogue};
 pub use workload::{Fact, Notes, Workload};
-pub use write::{WriteReport, write_trace};
+pub use write::{Compression, WriteReport, write_trace, write_trace_as};
 
 #[cfg(test)]
 mod tests {

@@ -52,7 +52,8 @@ pub struct Notes {
     pub unlikely_times: u64,
     /// Records left out because they are not of the one volume asked for.
     pub left_out: u64,
-    /// Discards and trims, left out.
+    /// Trims left out: all if the options say so, and where addresses are compacted those of bytes
+    /// that nothing had touched.
     pub discards: u64,
     /// Flushes and other requests without data, left out.
     pub no_data: u64,

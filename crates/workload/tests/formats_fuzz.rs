@@ -33,7 +33,7 @@ fn survive(path: &Path, options: &TraceOptions, policy: AddressPolicy) -> Result
 
 fn survive_all(path: &Path, format: Option<TraceFormat>) -> Result<(), TestCaseError> {
     for volumes in [Volumes::Overlay, Volumes::Separate, Volumes::One("0".to_owned())] {
-        let options = TraceOptions { format, volumes };
+        let options = TraceOptions { format, volumes, ..TraceOptions::default() };
         for policy in [AddressPolicy::Exact, AddressPolicy::Wrap, AddressPolicy::Compact] {
             survive(path, &options, policy)?;
         }
