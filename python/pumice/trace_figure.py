@@ -54,26 +54,32 @@ def _heat(axes: Axes, share: Sequence[float]) -> None:
         level = 100 * share[percent]
         axes.plot([percent], [level], color=WRITE, marker="o", markersize=4)
         axes.annotate(
-            f"{percent} % take {level:.0f} %", (percent, level), xytext=(6, -8), textcoords="offset points", fontsize=7.5
+            f"{percent} % take {level:.0f} %",
+            (percent, level),
+            xytext=(6, -8),
+            textcoords="offset points",
+            fontsize=7.5,
         )
 
 
 def _histogram(axes: Axes, series: Sequence[tuple[str, str, Bins]], unit: float) -> None:
     """Shares of powers of two, as steps; the bin of 0 is drawn left of all others."""
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
     axes.set_xscale("log", base=10 if unit == 1e3 else 2)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
     drawn = [(name, colour, bins) for name, colour, bins in series if bins]
-    for name, colour, bins in drawn:
+    for place, (name, colour, bins) in enumerate(drawn):
         total = sum(step["count"] for step in bins)
         lows = [max(step["from"], 0.5) / unit for step in bins]
         shares = [step["count"] / total for step in bins]
         axes.stairs(shares, [*lows, 2 * lows[-1]], fill=True, color=colour, alpha=0.25)
         axes.stairs(shares, [*lows, 2 * lows[-1]], color=colour, linewidth=1.4)
-        top = max(range(len(shares)), key=shares.__getitem__)
-        if name:
-            axes.annotate(
-                name, (lows[top] * 1.4, shares[top]), xytext=(0, 3), textcoords="offset points",
-                color=colour, fontweight="bold", ha="center",
-            )  # fmt: skip
+        axes.annotate(
+            name, (1, 1), xycoords="axes fraction", xytext=(0, -11 * place), textcoords="offset points",
+            color=colour, fontweight="bold", ha="right", va="top",
+        )  # fmt: skip
     if drawn:
         axes.set_ylim(0, 1.15 * axes.dataLim.y1)
     else:
@@ -82,13 +88,15 @@ def _histogram(axes: Axes, series: Sequence[tuple[str, str, Bins]], unit: float)
 
 def _footprint(axes: Axes, samples: Sequence[Mapping[str, float]]) -> None:
     """Distinct bytes touched over time."""
-    axes.set(title="Footprint", xlabel="hours", ylabel="distinct GiB touched")
+    largest = max((sample[f"{kind}_bytes"] for sample in samples for kind in ("read", "written")), default=0)
+    unit, name = (2**30, "GiB") if largest >= 2**30 else (2**20, "MiB")
+    axes.set(title="Footprint", xlabel="hours", ylabel=f"distinct {name} touched")
     hours = [sample["at_s"] / 3600 for sample in samples]
     if hours and hours[-1] < 0.1:
         axes.set_xlabel("seconds")
         hours = [sample["at_s"] for sample in samples]
     for kind, colour in (("read", READ), ("written", WRITE)):
-        touched = [sample[f"{kind}_bytes"] / 2**30 for sample in samples]
+        touched = [sample[f"{kind}_bytes"] / unit for sample in samples]
         if touched and touched[-1] > 0:
             axes.plot(hours, touched, color=colour, linewidth=1.8)
             axes.annotate(
@@ -114,7 +122,7 @@ def _facts(axes: Axes, info: Mapping[str, Any], title: str) -> None:
     lines.append(f"span  {_time(info['span_us'] / 1e6)}")
     if info["interarrival_mean_us"] is not None:
         variation = info["interarrival_cv"]
-        tail = "" if variation is None else f", coefficient of variation {variation:.2f}"
+        tail = "" if variation is None else f", variation {variation:.2f}"
         lines.append(f"inter-arrival  {_time(info['interarrival_mean_us'] / 1e6)}{tail}")
     if info["overwrite_factor"] is not None:
         lines.append(f"each byte written is written {info['overwrite_factor']:.2f} times")

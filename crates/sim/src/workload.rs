@@ -11,7 +11,7 @@ use pumice_workload::{
 };
 
 use crate::error::SimError;
-use crate::spec::{Spec, SpecError};
+use crate::spec::{Spec, SpecError, shown};
 use crate::{build, device};
 
 /// Prefix of workloads that stand in for a published trace.
@@ -57,7 +57,8 @@ pub fn check_name(kind: &str) -> Result<(), SpecError> {
     }
     let nearest = names.iter().min_by_key(|name| strsim::damerau_levenshtein(name, kind)).cloned().unwrap_or_default();
     Err(SpecError(format!(
-        "workload.kind = \"{kind}\" does not exist; nearest: \"{nearest}\"; `pumice workloads` lists all"
+        "workload.kind = \"{}\" does not exist; nearest: \"{nearest}\"; `pumice workloads` lists all",
+        shown(kind)
     )))
 }
 

@@ -6,7 +6,7 @@ mod engine;
 use std::path::Path;
 
 use engine::Random;
-use pumice_sim::spec::keys::{KEYS, Kind};
+use pumice_sim::spec::keys::{KEYS, Key, Kind};
 use pumice_sim::spec::preset;
 use pumice_sim::{Spec, SpecError, SpecSource, device};
 
@@ -100,8 +100,7 @@ fn t061_settings() {
 }
 
 fn values_of_all() -> Vec<Vec<u8>> {
-    let of = |key: &pumice_sim::spec::keys::Key| {
-        values(key.kind).into_iter().map(|v| format!("{}={v}", key.path).into_bytes())
-    };
-    KEYS.iter().flat_map(|key| of(key).collect::<Vec<_>>()).collect()
+    let settings =
+        |key: &Key| values(key.kind).iter().map(|value| format!("{}={value}", key.path).into_bytes()).collect();
+    KEYS.iter().flat_map(|key| -> Vec<Vec<u8>> { settings(key) }).collect()
 }

@@ -63,7 +63,8 @@ def info_command(
         written = trace_figure(report, path.name, out / f"{path.name}.info")
         note(f"figure written to {' and '.join(str(file) for file in written)}")
     # Curves are for the figure and for programs, not for reading.
-    _show(text if as_json else json.dumps({key: part for key, part in report.items() if key != "shape"}), as_json=as_json)
+    readable = {key: part for key, part in report.items() if key != "shape"}
+    _show(text if as_json else json.dumps(readable), as_json=as_json)
 
 
 @app.command("convert")

@@ -3,6 +3,8 @@
 //! Parsing, error texts, JSON Schema, `explain` and `--set` all read this table; a test holds it
 //! against the typed [`super::Spec`]. A key enters when what it names works.
 
+use super::shown;
+
 /// What a key's value may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
@@ -154,7 +156,7 @@ pub fn lookup(path: &str) -> Result<&'static Key, String> {
     match find(path) {
         Some(key) => Ok(key),
         None if !names.is_empty() => Err(format!("'{path}' is a section; its keys are {}", names.join(", "))),
-        None => Err(format!("unknown key '{path}'; nearest valid key: '{}'", nearest(path))),
+        None => Err(format!("unknown key '{}'; nearest valid key: '{}'", shown(path), nearest(path))),
     }
 }
 

@@ -25,6 +25,16 @@ impl fmt::Display for SpecError {
 
 impl std::error::Error for SpecError {}
 
+/// Longest piece of a user's text that an error repeats, in characters.
+const SHOWN_CHARS: usize = 80;
+
+/// A user's text as an error may repeat it: on one line, without control characters, not too long.
+pub(crate) fn shown(text: &str) -> String {
+    let escape = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
+    let tail = if text.chars().count() > SHOWN_CHARS { "…" } else { "" };
+    text.chars().take(SHOWN_CHARS).map(escape).chain([tail.to_string()]).collect()
+}
+
 /// Where a spec comes from: each layer overrides the ones before it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
