@@ -1,4 +1,4 @@
-"""The house style of every figure, and the three kinds of figure that are drawn.
+"""The house style of every figure, and the kinds of figure that are drawn.
 
 Each figure is written as PNG (160 dpi) and SVG beside each other. Colours are those of Okabe and
 Ito, which stay apart for colour-blind readers; series are named where they are, not in a key.
@@ -7,7 +7,7 @@ Ito, which stay apart for colour-blind readers; series are named where they are,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -147,6 +147,16 @@ def lines(frame: Frame, x: Sequence[float], series: Mapping[str, Sequence[float]
         axes.margins(x=0.02)
         axes.set_ylim(bottom=0)
         _reference_line(axes, frame)
+        return _save(figure, path)
+
+
+def panels(draw: Callable[[Any], None], path: Path) -> list[Path]:
+    """Two rows of three axes, drawn by `draw` (an array of axes). Writes `path`.png and `path`.svg."""
+    from matplotlib.figure import Figure
+
+    with _style():
+        figure = Figure(figsize=(10.5, 6.2), layout="constrained")
+        draw(figure.subplots(2, 3))
         return _save(figure, path)
 
 

@@ -10,6 +10,7 @@ pub mod build;
 pub mod device;
 pub mod erase;
 mod error;
+mod fio_job;
 mod host;
 mod ledger;
 mod metrics;
@@ -23,6 +24,7 @@ pub mod worked;
 mod workload;
 
 pub use error::SimError;
+pub use fio_job::fio_job_settings;
 pub use metrics::Progress;
 pub use pumice_ftl::{TableIndices, merge};
 pub use result::{FORMAT, digest};

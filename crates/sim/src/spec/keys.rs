@@ -3,6 +3,8 @@
 //! Parsing, error texts, JSON Schema, `explain` and `--set` all read this table; a test holds it
 //! against the typed [`super::Spec`]. A key enters when what it names works.
 
+use super::shown;
+
 /// What a key's value may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
@@ -134,16 +136,18 @@ pub const KEYS: &[Key] = &[
     key("host.partial_page", Kind::Choice(&["rmw", "whole-page"]), "", "\"rmw\"", ["chosen: what a drive with a map entry a page must do", "Writes of part of a page. rmw: the old copy is read first, unless the write buffer holds the rest. whole-page: the page is programmed, nothing is read first."]),
     key("host.read_priority", Kind::Bool, "", "false", [CHOSEN, "Host reads go before everything on their die that has not started; a blocking merge that has started runs to its end. Reads that must search spare areas first keep their place."]),
 
-    key("workload.kind", Kind::Text, "", "\"twin:prn_1\"", [CHOSEN, "twin:NAME (see `pumice workloads`), trace, or a generator: uniform, sequential, zipf, hot-cold, and w10, w20, w30, w40 (one-page random writes, 100 - x % of them to x % of the footprint; sizes, reads and hot part are the kind's own)."]),
+    key("workload.kind", Kind::Text, "", "\"twin:prn_1\"", [CHOSEN, "twin:NAME (see `pumice workloads`), trace, a FAT32 file system in use: pic, mp3, mov, pmp-2g, pmp-4g, pc, or a generator: uniform, sequential, zipf, hot-cold, and w10, w20, w30, w40 (one-page random writes)."]),
     key("workload.path", Kind::Text, "", "", ["none", "Trace file, plain or compressed with gzip, zstd or xz (kind = \"trace\")."]),
     key("workload.format", Kind::Text, "", "", ["found by content", "Trace format: msr, alibaba, tencent, spc, ssdsim, disksim, systor, blkparse or fio."]),
     key("workload.address", Kind::Choice(&["exact", "wrap", "compact"]), "", "\"exact\"", [CHOSEN, "Requests beyond the device. exact: an error. wrap: address modulo capacity. compact: touched regions packed in order of first touch."]),
     key("workload.volumes", Kind::Text, "", "\"overlay\"", [CHOSEN, "Traces of several volumes. overlay: all share one address space. separate: each has a region of its own, in order of first appearance. Else the number or name of the one volume to replay."]),
+    key("workload.trims", Kind::Choice(&["keep", "drop"]), "", "\"keep\"", [CHOSEN, "Trims (discards) of a trace. keep: requests like others. drop: left out and counted. Formats that have them: blkparse, fio."]),
     key("workload.requests", Kind::Int(1, i64::MAX), "requests", "1000000", [CHOSEN, "Length of a generated workload."]),
     key("workload.request_bytes", Kind::Int(512, 1 << 30), "bytes", "16384", [CHOSEN, "Size of a generated request."]),
     key("workload.request_sizes", Kind::Floats(512.0, 1073741824.0), "bytes", "", ["request_bytes alone", "Sizes of generated requests, mixed by request_weights."]),
     key("workload.request_weights", Kind::Floats(0.0, 1e9), "", "", ["equal weights", "Weight of each of request_sizes."]),
     key("workload.read_fraction", Kind::Float(0.0, 1.0), "share of requests", "0.0", [CHOSEN, "Reads among generated requests."]),
+    key("workload.trim_fraction", Kind::Float(0.0, 1.0), "share of requests", "0.0", [CHOSEN, "Trims among generated requests; with read_fraction at most 1, the rest are writes."]),
     key("workload.footprint", Kind::Float(1e-9, 1.0), "share of user capacity", "1.0", [CHOSEN, "Addresses that a generated workload touches."]),
     key("workload.zipf_theta", Kind::Float(0.0, 10.0), "", "0.99", ["chosen: YCSB's default", "Exponent of Zipf's law (kind = \"zipf\"); 0 is uniform."]),
     key("workload.hot_space", Kind::Float(1e-9, 0.999999999), "share of the footprint", "0.2", [CHOSEN, "Hot part of the footprint (kind = \"hot-cold\")."]),
@@ -152,6 +156,9 @@ pub const KEYS: &[Key] = &[
     key("workload.mean_interarrival_us", Kind::Float(0.001, 1e12), "us", "1000.0", [CHOSEN, "Mean time between generated requests (open loop)."]),
     key("workload.mean_extent_kib", Kind::Float(4.0, 1e9), "KiB", "", ["the twin's own, see docs/WORKLOADS.md", "Mean length of a twin's write extents, for sensitivity studies."]),
     key("workload.write_extent_read_share", Kind::Float(0.0, 1.0), "share of read bytes", "", ["the twin's own, see docs/WORKLOADS.md", "Read bytes of a twin that go to its write extents, for sensitivity studies."]),
+    key("workload.fat_volume_mib", Kind::Int(128, 32768), "MiB", "", ["the paper's storage size", "Size of the FAT32 volume (kind = \"pic\", \"mp3\", \"mov\", \"pmp-2g\", \"pmp-4g\", \"pc\"), before scaling."]),
+    key("workload.fat_flush_kib", Kind::Int(1, 1048576), "KiB", "32", [CHOSEN, "File data after which a FAT32 workload writes both allocation tables and changed directories."]),
+    key("workload.fat_fragmentation", Kind::Float(0.0, 0.5), "share of clusters", "0.02", [CHOSEN, "Clusters of a FAT32 volume that small static files hold at random places, so that others lie in pieces."]),
     key("workload.interarrival_cv", Kind::Float(1.0, 1000.0), "", "7.0", ["chosen: short slices of real traces show 3.4 to 7.2, a week more", "Coefficient of variation of inter-arrival times: of twins, and of arrival = \"bursty\" (two-phase hyper-exponential)."]),
 
     key("initial.fill", Kind::Float(0.0, 1.0), "share", "0.95", [PEN1, "What is stored before the first request."]),
@@ -185,7 +192,7 @@ pub fn lookup(path: &str) -> Result<&'static Key, String> {
     match find(path) {
         Some(key) => Ok(key),
         None if !names.is_empty() => Err(format!("'{path}' is a section; its keys are {}", names.join(", "))),
-        None => Err(format!("unknown key '{path}'; nearest valid key: '{}'", nearest(path))),
+        None => Err(format!("unknown key '{}'; nearest valid key: '{}'", shown(path), nearest(path))),
     }
 }
 

@@ -25,6 +25,16 @@ impl fmt::Display for SpecError {
 
 impl std::error::Error for SpecError {}
 
+/// Longest piece of a user's text that an error repeats, in characters.
+const SHOWN_CHARS: usize = 80;
+
+/// A user's text as an error may repeat it: on one line, without control characters, not too long.
+pub(crate) fn shown(text: &str) -> String {
+    let escape = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
+    let tail = if text.chars().count() > SHOWN_CHARS { "…" } else { "" };
+    text.chars().take(SHOWN_CHARS).map(escape).chain([tail.to_string()]).collect()
+}
+
 /// Where a spec comes from: each layer overrides the ones before it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -171,11 +181,13 @@ section!(
         format: Option<String>,
         address: String,
         volumes: String,
+        trims: String,
         requests: u64,
         request_bytes: u32,
         request_sizes: Option<Vec<f64>>,
         request_weights: Option<Vec<f64>>,
         read_fraction: f64,
+        trim_fraction: f64,
         footprint: f64,
         zipf_theta: f64,
         hot_space: f64,
@@ -184,6 +196,9 @@ section!(
         mean_interarrival_us: f64,
         mean_extent_kib: Option<f64>,
         write_extent_read_share: Option<f64>,
+        fat_volume_mib: Option<u32>,
+        fat_flush_kib: u32,
+        fat_fragmentation: f64,
         interarrival_cv: f64,
     }
 );

@@ -12,4 +12,5 @@ mod past_bugs;
 mod scheduling;
 mod superblock;
 mod support;
+mod workloads;
 mod write_amplification;
