@@ -69,7 +69,8 @@ RESULT_FIELDS: list[tuple[str, pa.DataType]] = [
 
 #: Parts of the document that are kept whole, as JSON text.
 JSON_FIELDS: tuple[str, ...] = (
-    "gc.erases_by_merge", "gc.victim_fill", "wear.loops", "utilisation", "device", "workload", "config", "warnings",
+    "gc.erases_by_merge", "gc.victim_fill", "wear.loops", "utilisation", "time_series", "device", "workload", "config",
+    "warnings",
 )  # fmt: skip
 
 

@@ -120,6 +120,16 @@ impl FlashCommand {
         FlashCommand { operand: pb.0, ..command }
     }
 
+    /// A command with no field set but these, for whoever reads commands back from a file.
+    pub fn raw(op: FlashOp, cause: Cause, target: PageAddress, operand: u16) -> FlashCommand {
+        FlashCommand { operand, ..FlashCommand::new(op, cause, target) }
+    }
+
+    /// Pages searched or PB index, whichever the command has; 0 if it has neither.
+    pub fn operand(&self) -> u16 {
+        self.operand
+    }
+
     /// Pages of a spare search.
     #[inline]
     pub fn searched_pages(&self) -> u16 {

@@ -6,8 +6,11 @@
 mod closed_forms;
 mod contract;
 mod golden;
+mod host_timing;
 mod merge_execution;
+mod outputs;
 mod past_bugs;
+mod peers;
 mod scheduling;
 mod support;
 mod write_amplification;
