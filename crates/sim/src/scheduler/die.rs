@@ -64,8 +64,8 @@ pub struct Die {
 pub enum PendingWrite {
     /// From the controller's buffer.
     Program,
-    /// From this page.
-    Copy(PageAddress),
+    /// From this page, by the queued command with this number.
+    Copy(PageAddress, usize),
     /// From another page, by a command that nothing can come before.
     Underway,
 }
@@ -76,18 +76,17 @@ impl Die {
         self.lanes[self.active?].segments.front()
     }
 
-    /// The queued command that will write `page`, if one will.
-    pub fn pending_write(&self, page: PageAddress) -> Option<PendingWrite> {
-        let work = &self.lanes[WORK];
-        let at = work
-            .commands
-            .iter()
-            .rposition(|command| command.target == page && matches!(command.op, FlashOp::Program | FlashOp::Copy))?;
-        let command = &work.commands[at];
+    /// The last of the first `before` queued commands that will write `page`, if one will.
+    pub fn pending_write(&self, page: PageAddress, before: usize) -> Option<PendingWrite> {
+        let commands = &self.lanes[WORK].commands;
+        let writes =
+            |command: &FlashCommand| command.target == page && matches!(command.op, FlashOp::Program | FlashOp::Copy);
+        let at = (0..before.min(commands.len())).rev().find(|&at| writes(&commands[at]))?;
+        let command = &commands[at];
         Some(match command.op {
             FlashOp::Program => PendingWrite::Program,
             _ if at < self.held_commands() => PendingWrite::Underway,
-            _ => PendingWrite::Copy(command.source),
+            _ => PendingWrite::Copy(command.source, at),
         })
     }
 

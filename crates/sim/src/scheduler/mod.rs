@@ -187,7 +187,7 @@ impl Scheduler {
         if let Some(read) = access.commands.last().filter(|last| last.op == FlashOp::Read)
             && self.dies[index].pending_writes > 0
             && !device.holds(read)
-            && matches!(self.dies[index].pending_write(read.target), Some(PendingWrite::Program))
+            && matches!(self.dies[index].pending_write(read.target, usize::MAX), Some(PendingWrite::Program))
         {
             self.forget_snapshot(index, access);
             return Ok(true);
@@ -219,13 +219,16 @@ impl Scheduler {
         let mut read = *read;
         let lane = if self.policy.read_priority && access.urgent { READS } else { WORK };
         let die = &self.dies[index];
+        // A page may be moved more than once, even out of its place and back: what moves it is looked
+        // for among the commands before the one that was found last.
+        let mut before = usize::MAX;
         while die.pending_writes > 0 && !device.holds(&read) {
-            match die.pending_write(read.target) {
+            match die.pending_write(read.target, before) {
                 Some(PendingWrite::Program) => {
                     self.forget_snapshot(index, access);
                     return true;
                 }
-                Some(PendingWrite::Copy(source)) if lane == READS => read.target = source,
+                Some(PendingWrite::Copy(source, at)) if lane == READS => (read.target, before) = (source, at),
                 _ => break,
             }
         }

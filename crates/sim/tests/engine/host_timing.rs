@@ -20,6 +20,7 @@ const ONE_PLANE: &[(&str, &str)] = &[
     ("geometry.channels", "1"),
     ("geometry.planes_per_die", "1"),
     ("initial.fill", "0.0"),
+    ("host.partial_page", "rmw"),
     ("run.check", "integrity"),
 ];
 
