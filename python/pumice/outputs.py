@@ -48,9 +48,8 @@ REQUEST_SCHEMA = pa.schema(
 COMMAND_DTYPE = np.dtype(
     [
         ("start_ns", "<u8"), ("end_ns", "<u8"),
-        ("block", "<u4"), ("source_block", "<u4"), ("lpn", "<u4"), ("sequence", "<u4"),
-        ("page", "<u2"), ("source_page", "<u2"), ("operand", "<u2"),
-        ("version", "u1"), ("kind", "u1"), ("cause", "u1"), ("zero", "u1", 3),
+        ("block", "<u4"), ("source_block", "<u4"), ("lpn", "<u4"), ("sequence", "<u4"), ("operand", "<u4"),
+        ("page", "<u2"), ("source_page", "<u2"), ("version", "u1"), ("kind", "u1"), ("cause", "u1"), ("zero", "u1"),
     ]
 )  # fmt: skip
 

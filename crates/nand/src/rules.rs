@@ -15,6 +15,8 @@ pub enum Rule {
     ReadErasedPage,
     /// A partial erase names a partial block of the tree.
     PartialBlockIndex,
+    /// A sub-block erase names sub-blocks that the chip has, at least one.
+    SubBlockSet,
     /// A block marked bad at the factory takes no command.
     BadBlock,
     /// Copyback cannot leave its plane.
@@ -35,6 +37,7 @@ impl Rule {
             Rule::ProgramOrder => "program-order",
             Rule::ReadErasedPage => "read-erased-page",
             Rule::PartialBlockIndex => "partial-block-index",
+            Rule::SubBlockSet => "sub-block-set",
             Rule::BadBlock => "bad-block",
             Rule::CopybackPlane => "copyback-plane",
             Rule::AddressRange => "address-range",

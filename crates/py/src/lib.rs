@@ -298,6 +298,22 @@ fn plan_m_merge<'py>(
     Ok(out)
 }
 
+fn parse<'a, T: serde::Deserialize<'a>>(request: &'a str) -> PyResult<T> {
+    serde_json::from_str(request).map_err(|error| SpecError::new_err(format!("request: {error}")))
+}
+
+/// Where the pages of a block lie and their raw bit error rates; a shape and columns as JSON.
+#[pyfunction]
+fn block_pages(request: &str) -> PyResult<String> {
+    to_json(&pumice_sim::block::pages(&parse(request)?).map_err(spec_error)?)
+}
+
+/// What is reclaimed of a block by its sub-blocks in one operation; block and plan as JSON.
+#[pyfunction]
+fn plan_reclaim(request: &str) -> PyResult<String> {
+    to_json(&pumice_sim::block::reclaim(&parse(request)?).map_err(spec_error)?)
+}
+
 /// The module.
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -320,5 +336,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(file_digest, module)?)?;
     module.add_function(wrap_pyfunction!(outputs::verify_log, module)?)?;
     module.add_function(wrap_pyfunction!(plan_m_merge, module)?)?;
+    module.add_function(wrap_pyfunction!(block_pages, module)?)?;
+    module.add_function(wrap_pyfunction!(plan_reclaim, module)?)?;
     Ok(())
 }

@@ -4,7 +4,9 @@
 use pumice_ftl::Ftl;
 use pumice_nand::{NandArray, Outcome};
 use pumice_types::partial_block::MAX_SPLITS;
-use pumice_types::{Cause, FlashCommand, FlashOp, FlashTiming, Geometry, Lpn, PbTree, Time, timing};
+use pumice_types::{
+    BlockShape, Cause, FlashCommand, FlashOp, FlashTiming, Geometry, Lpn, PbTree, Time, WriteSequence, timing,
+};
 
 use crate::error::SimError;
 use crate::ledger::Ledger;
@@ -49,9 +51,15 @@ pub fn scaled_geometry(spec: &Spec, scale: f64) -> Result<Geometry, SpecError> {
 
 /// The partial blocks of the spec's chips; the whole block alone if there are none.
 pub fn tree(spec: &Spec) -> Result<PbTree, SpecError> {
-    let splits = if spec.partial_erase.unit == "none" { 0 } else { spec.partial_erase.max_splits };
+    let splits = if spec.partial_erase.unit == "partial-block" { spec.partial_erase.max_splits } else { 0 };
     PbTree::new(spec.geometry.pages_per_block, splits)
         .ok_or_else(|| SpecError(format!("partial_erase.max_splits = {splits} does not divide the block")))
+}
+
+/// Where the pages of a block lie, if the spec says so.
+pub fn block_shape(spec: &Spec) -> Option<BlockShape> {
+    let g = &spec.geometry;
+    BlockShape::new(g.layers?, g.sub_blocks?, g.bits_per_cell, WriteSequence::named(&g.write_sequence)?)
 }
 
 /// The spec's timing table.
@@ -99,12 +107,19 @@ pub struct Tally {
     pub block_erases: u64,
     /// Partial erases by level.
     pub partial_erases: [u64; MAX_SPLITS as usize + 1],
+    /// Erases of a set of physical sub-blocks, one an operation.
+    pub sub_block_erases: u64,
 }
 
 impl Tally {
     /// Partial erases of all levels.
     pub fn partial_erases_total(&self) -> u64 {
         self.partial_erases.iter().sum()
+    }
+
+    /// Erase operations of every kind.
+    pub fn erases_total(&self) -> u64 {
+        self.block_erases + self.partial_erases_total() + self.sub_block_erases
     }
 
     /// Spare searches.
@@ -114,8 +129,7 @@ impl Tally {
 
     /// Flash commands: page reads, programs and erases; a spare search counts once.
     pub fn flash_commands(&self) -> u64 {
-        let erases = self.block_erases + self.partial_erases_total();
-        self.reads() + self.programs() + self.searches() + erases
+        self.reads() + self.programs() + self.searches() + self.erases_total()
     }
 
     /// Page reads of all causes.
@@ -143,6 +157,8 @@ impl Tally {
             FlashOp::Copy => self.copies += 1,
             FlashOp::Erase => self.block_erases += 1,
             FlashOp::PartialErase => self.partial_erases[command.pb().level() as usize] += 1,
+            FlashOp::SubBlockErase => self.sub_block_erases += 1,
+            FlashOp::Pause => {}
             FlashOp::SpareSearch => {
                 let pages = u64::from(command.searched_pages());
                 let (searches, spare_pages) = match command.cause {

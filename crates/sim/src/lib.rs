@@ -5,8 +5,10 @@
 //! executes. The same FTL therefore runs timed and untimed, and could be stopped at any command.
 #![forbid(unsafe_code)]
 
+pub mod block;
 mod build;
 pub mod device;
+pub mod erase;
 mod error;
 mod host;
 mod ledger;

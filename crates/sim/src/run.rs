@@ -104,7 +104,8 @@ pub fn run_observed<O: Observer>(
         multi_plane: spec.timing.multi_plane,
     };
     let mut watchers = Watchers { series: spec.output.time_series_s.map(TimeSeries::new), other: observer };
-    watchers.begin(&Beginning { spec, scale, geometry: &geometry, array: &device.array });
+    let user_pages = ftl.user_pages();
+    watchers.begin(&Beginning { spec, scale, geometry: &geometry, array: &device.array, user_pages });
     let scheduler = Scheduler::new(geometry, timing.clone(), policy);
     let host = Host::new(spec, ftl, device);
     let busy_before = scheduler.busy_times();

@@ -144,10 +144,11 @@ impl Host {
                 }
             };
             let commands = &rest[..length];
-            let is_waited_for = wait.every_group || (start..start + length).contains(&completes);
+            let completing = completes.filter(|at| (start..start + length).contains(at)).map(|at| at - start);
+            let is_waited_for = wait.every_group || completing.is_some();
             let group = Submission {
                 commands,
-                completes: if wait.every_group { length - 1 } else { completes.saturating_sub(start) },
+                completes: completing.filter(|_| !wait.every_group).unwrap_or(length - 1),
                 token: if is_waited_for { wait.token } else { NOBODY },
                 parts: wait.parts && is_waited_for,
                 urgent: wait.urgent,

@@ -6,12 +6,12 @@
 use std::io::Read;
 
 use pumice_nand::{ArrayConfig, NandArray};
-use pumice_types::{Geometry, PbTree, ProgramOrder, TagFormat};
+use pumice_types::{BlockShape, Geometry, PbTree, ProgramOrder, TagFormat};
 use serde::{Deserialize, Serialize};
 
 use super::Beginning;
 use super::record::RECORD_BYTES;
-use crate::build;
+use crate::block::ShapeInput;
 use crate::result::digest;
 
 /// First bytes of every log.
@@ -62,6 +62,8 @@ pub struct LogHeader {
     pub program_order: String,
     /// Halvings of a block in the tree of partial blocks; 0 if there are none.
     pub max_splits: u8,
+    /// Shape of a block whose sub-blocks can be erased.
+    pub sub_blocks: Option<ShapeInput>,
     /// Disturbs that a leaf survives.
     pub disturb_tolerance: u8,
     /// Whether copies stay in their plane.
@@ -73,8 +75,9 @@ pub struct LogHeader {
 impl LogHeader {
     /// The head of a run's log.
     pub fn of(beginning: &Beginning) -> LogHeader {
-        let Beginning { spec, scale, geometry: g, array } = *beginning;
+        let Beginning { spec, scale, geometry: g, array, user_pages } = *beginning;
         let config = array.config();
+        debug_assert_eq!(config.tags, TagFormat::new(user_pages));
         LogHeader {
             engine: env!("CARGO_PKG_VERSION").into(),
             config_sha256: digest(spec),
@@ -86,9 +89,13 @@ impl LogHeader {
             pages_per_block: g.pages_per_block,
             page_bytes: g.page_bytes,
             spare_bytes: g.spare_bytes,
-            user_pages: build::user_pages(spec, g),
-            program_order: spec.geometry.program_order.clone(),
+            user_pages,
+            program_order: match config.program_order {
+                ProgramOrder::InOrder => "in-order".into(),
+                ProgramOrder::Any => "any".into(),
+            },
             max_splits: config.tree.max_splits(),
+            sub_blocks: config.sub_blocks.map(ShapeInput::of),
             disturb_tolerance: config.disturb_tolerance,
             copyback: config.copyback,
             multi_plane: spec.timing.multi_plane,
@@ -162,10 +169,20 @@ impl LogHeader {
             geometry: self.geometry(),
             tags: TagFormat::new(self.user_pages),
             tree,
+            sub_blocks: self.sub_blocks()?,
             program_order: order,
             disturb_tolerance: self.disturb_tolerance,
             copyback: self.copyback,
         }))
+    }
+
+    fn sub_blocks(&self) -> Result<Option<BlockShape>, String> {
+        let Some(input) = &self.sub_blocks else { return Ok(None) };
+        let shape = input.shape().map_err(|error| format!("its head describes no device: {error}"))?;
+        match shape.pages_per_block() == self.pages_per_block && self.max_splits == 0 {
+            true => Ok(Some(shape)),
+            false => Err("its head describes no device: its sub-blocks do not make up its blocks".into()),
+        }
     }
 
     /// Refuses what no device has, before memory is taken for it.

@@ -50,6 +50,8 @@ pub struct Beginning<'a> {
     pub geometry: &'a Geometry,
     /// The array in its initial state.
     pub array: &'a NandArray,
+    /// Pages that the host can address.
+    pub user_pages: u32,
 }
 
 /// Whoever wants to see a run as it happens. Everything defaults to nothing and costs nothing then.

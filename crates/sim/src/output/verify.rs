@@ -56,7 +56,7 @@ pub struct Broken {
 pub struct Verdict {
     /// The log's head.
     pub header: LogHeader,
-    /// Commands replayed, the broken one included.
+    /// Commands replayed, the broken one included and pauses left out.
     pub commands: u64,
     /// Distinct logical pages that returned corrupt data: no broken rule, but worth knowing.
     pub corrupt_pages: u64,
@@ -80,6 +80,7 @@ struct Replay {
     device: Device,
     dies: Vec<DieState>,
     has_fill: Vec<bool>,
+    has_begun: bool,
     commands: u64,
 }
 
@@ -172,12 +173,12 @@ impl Replay {
         let device = Device { array: header.array()?, ledger: Ledger::new(lpns, geometry.pages_per_block) };
         let dies = (0..geometry.dies()).map(|_| DieState::default()).collect();
         let has_fill = vec![false; geometry.blocks() as usize];
-        Ok(Replay { header, geometry, device, dies, has_fill, commands: 0 })
+        Ok(Replay { header, geometry, device, dies, has_fill, has_begun: false, commands: 0 })
     }
 
     /// Takes a record of the initial state.
     fn initial(&mut self, record: &Record) -> Result<(), String> {
-        if self.commands > 0 {
+        if self.has_begun {
             return Err("initial state after the first command".into());
         }
         match *record {
@@ -212,7 +213,8 @@ impl Replay {
 
     /// Replays a command.
     fn command(&mut self, [start, end]: [Time; 2], command: &FlashCommand) -> Result<(), String> {
-        self.commands += 1;
+        self.commands += u64::from(command.op != FlashOp::Pause);
+        self.has_begun = true;
         self.device.execute(command).map_err(|error| error.to_string())?;
         if end < start {
             return Err(format!("{:?} ends at {} ns, before its start at {} ns", command.op, end.0, start.0));

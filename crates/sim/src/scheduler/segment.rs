@@ -16,7 +16,7 @@ pub enum Phase {
     GcRead,
     /// Programs of garbage collection.
     GcWrite,
-    /// Erases of garbage collection.
+    /// Erases of garbage collection, and time reserved for them.
     GcErase,
 }
 
@@ -77,7 +77,7 @@ impl Segment {
             }
             FlashOp::Program => (Shape::ChannelThenDie, Time::ZERO, t.page_transfer + t.command_overhead, t.t_prog),
             FlashOp::Copy if !t.copyback => (Shape::DieChannelDie, t.t_r, t.copy_transfer(), t.t_prog),
-            FlashOp::Copy | FlashOp::Erase | FlashOp::PartialErase => {
+            FlashOp::Copy | FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause => {
                 (Shape::Die, die_only_time(t, command), Time::ZERO, Time::ZERO)
             }
         };
@@ -114,7 +114,7 @@ fn phase(command: &FlashCommand) -> Phase {
         (Cause::Gc, FlashOp::SpareSearch) => Phase::GcSpareRead,
         (Cause::Gc, FlashOp::Read) => Phase::GcRead,
         (Cause::Gc, FlashOp::Program | FlashOp::Copy) => Phase::GcWrite,
-        (Cause::Gc, FlashOp::Erase | FlashOp::PartialErase) => Phase::GcErase,
+        (Cause::Gc, FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause) => Phase::GcErase,
     }
 }
 
@@ -124,6 +124,7 @@ pub fn die_only_time(timing: &FlashTiming, command: &FlashCommand) -> Time {
     match command.op {
         FlashOp::Copy => timing.t_r + timing.t_prog,
         FlashOp::PartialErase => timing.partial_erase[command.pb().level() as usize],
+        FlashOp::Pause => command.duration(),
         _ => timing.t_bers,
     }
 }

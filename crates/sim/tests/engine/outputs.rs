@@ -209,6 +209,13 @@ fn t657_a_command_log_replays_without_a_broken_rule() {
             ("run.timed", "false"),
             ("timing.multi_plane", "true"),
         ],
+        &[
+            ("ftl.kind", "superblock"),
+            ("ftl.superblock", "{ logical = 2, physical = 3 }"),
+            ("ftl.over_provisioning", "0.4"),
+            ("ftl.merge", "m-merge"),
+        ],
+        &[("ftl.comparator", "gftl"), ("ftl.write_buffer_share", "0.16")],
     ];
     for sets in shapes {
         let (outcome, log) = command_log(&[&[("workload.requests", "8000")], *sets].concat());
@@ -309,7 +316,7 @@ fn t661_damage_is_told_with_its_byte() {
     assert!(error(&log[..head - 1]).contains("inside its head"));
     assert!(error(b"time,host,disk,kind,offset").contains("no command log"));
     let mut unknown = log.clone();
-    unknown[head + 39] = 77;
+    unknown[head + 41] = 77;
     assert!(error(&unknown).contains(&format!("record 0 (byte {head}): no record is of kind 77")));
     let mut newer = log.clone();
     newer[8] = 2;
