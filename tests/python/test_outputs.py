@@ -47,6 +47,14 @@ def test_every_file_is_written_and_agrees_with_the_document(tmp_path: Path) -> N
     assert [line.split(",")[0] for line in histograms.splitlines() if line[0] != "#"] == ["Tag=read", "Tag=write"]
 
 
+def test_a_report_shows_the_wear_map(command: Command, tmp_path: Path) -> None:
+    pumice.run(TINY.with_(output={"wear_map": True}), out=tmp_path / "out")
+    assert command("report", "out").returncode == 0
+    assert 'alt="wear map"' in (tmp_path / "out" / "report.html").read_text()
+    np.save(tmp_path / "out" / FILES["wear_map"], np.zeros(3))
+    assert "is no wear map" in command("report", "out").stderr
+
+
 def test_a_command_log_replays(tmp_path: Path) -> None:
     document = pumice.run(LOGGED, out=tmp_path).to_dict()
     verdict = pumice.verify_log(tmp_path / FILES["command_log"])

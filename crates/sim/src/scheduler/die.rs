@@ -56,8 +56,33 @@ pub struct Die {
     pub spent: PhaseTimes,
     /// Time busy.
     pub busy: Time,
-    /// Programs and copies queued and not executed.
-    pub pending_writes: u32,
+    /// What is queued and not executed.
+    pub pending: Pending,
+}
+
+/// Commands queued and not executed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pending {
+    /// Programs and copies.
+    pub writes: u32,
+    /// Erases.
+    pub erases: u32,
+}
+
+impl Pending {
+    /// Counts a command that is queued.
+    #[inline]
+    pub fn note_queued(&mut self, command: &FlashCommand) {
+        self.writes += u32::from(is_write(command));
+        self.erases += u32::from(is_erase(command));
+    }
+
+    /// Counts a command that has taken effect.
+    #[inline]
+    pub fn note_executed(&mut self, command: &FlashCommand) {
+        self.writes -= u32::from(is_write(command));
+        self.erases -= u32::from(is_erase(command));
+    }
 }
 
 /// How the page that a read is after will come to be.
@@ -79,8 +104,7 @@ impl Die {
     /// The last of the first `before` queued commands that will write `page`, if one will.
     pub fn pending_write(&self, page: PageAddress, before: usize) -> Option<PendingWrite> {
         let commands = &self.lanes[WORK].commands;
-        let writes =
-            |command: &FlashCommand| command.target == page && matches!(command.op, FlashOp::Program | FlashOp::Copy);
+        let writes = |command: &FlashCommand| command.target == page && is_write(command);
         let at = (0..before.min(commands.len())).rev().find(|&at| writes(&commands[at]))?;
         let command = &commands[at];
         Some(match command.op {
@@ -106,4 +130,16 @@ impl Die {
         }
         held
     }
+}
+
+/// Whether a command fills a page.
+#[inline]
+fn is_write(command: &FlashCommand) -> bool {
+    matches!(command.op, FlashOp::Program | FlashOp::Copy)
+}
+
+/// Whether a command empties pages.
+#[inline]
+fn is_erase(command: &FlashCommand) -> bool {
+    matches!(command.op, FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase)
 }

@@ -185,7 +185,7 @@ impl Scheduler {
         }
         // A search and the read behind it: neither is needed if the page is still in the buffer.
         if let Some(read) = access.commands.last().filter(|last| last.op == FlashOp::Read)
-            && self.dies[index].pending_writes > 0
+            && self.dies[index].pending.writes > 0
             && !device.holds(read)
             && matches!(self.dies[index].pending_write(read.target, usize::MAX), Some(PendingWrite::Program))
         {
@@ -220,9 +220,11 @@ impl Scheduler {
         let lane = if self.policy.read_priority && access.urgent { READS } else { WORK };
         let die = &self.dies[index];
         // A page may be moved more than once, even out of its place and back: what moves it is looked
-        // for among the commands before the one that was found last.
+        // for among the commands before the one that was found last. For the same reason a read that
+        // goes before queued erases may not trust what its page holds now.
         let mut before = usize::MAX;
-        while die.pending_writes > 0 && !device.holds(&read) {
+        let may_move = lane == READS && die.pending.erases > 0;
+        while die.pending.writes > 0 && (may_move || !device.holds(&read)) {
             match die.pending_write(read.target, before) {
                 Some(PendingWrite::Program) => {
                     self.forget_snapshot(index, access);
@@ -256,7 +258,7 @@ impl Scheduler {
     fn queue(&mut self, index: usize, command: &FlashCommand, segment: Segment, first: bool) {
         let may_grow = !first && self.policy.holds_die;
         let die = &mut self.dies[index];
-        die.pending_writes += u32::from(is_write(command));
+        die.pending.note_queued(command);
         let lane = &mut die.lanes[WORK];
         lane.commands.push_back(*command);
         match lane.segments.back_mut() {
@@ -270,10 +272,4 @@ impl Scheduler {
             _ => lane.segments.push_back(segment),
         }
     }
-}
-
-/// Whether a command fills a page.
-#[inline]
-fn is_write(command: &FlashCommand) -> bool {
-    matches!(command.op, FlashOp::Program | FlashOp::Copy)
 }

@@ -7,7 +7,7 @@ use pumice_types::{ChannelId, DieId, FlashCommand, FlashOp, Time};
 
 use super::die::{Die, READS, WORK};
 use super::segment::{Phase, PhaseTimes, Segment, Shape, charge, die_only_time};
-use super::{NOBODY, PageDone, Scheduler, is_write};
+use super::{NOBODY, PageDone, Scheduler};
 use crate::device::Device;
 use crate::error::SimError;
 use crate::output::Observer;
@@ -58,7 +58,7 @@ impl Scheduler {
             die.clock.occupy(die.cursor, end, &command)?;
             device.execute(&command)?;
             observer.command(die.cursor, end, &command);
-            die.pending_writes -= u32::from(is_write(&command));
+            die.pending.note_executed(&command);
             lane.commands.pop_front();
             lane.segments[0].commands -= 1;
             die.cursor = end;
@@ -193,7 +193,7 @@ impl Scheduler {
                 }
                 device.execute(&command)?;
                 observer.command(die.started, now, &command);
-                die.pending_writes -= u32::from(is_write(&command));
+                die.pending.note_executed(&command);
             }
             if segment.token != NOBODY {
                 let done = page_done(&segment, die, now);
