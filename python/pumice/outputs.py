@@ -44,7 +44,7 @@ REQUEST_SCHEMA = pa.schema(
     ]
 )
 
-#: A record of a command log, see docs/RESULTS.md.
+#: A record of a command log, see docs/OUTPUTS.md.
 COMMAND_DTYPE = np.dtype(
     [
         ("start_ns", "<u8"), ("end_ns", "<u8"),

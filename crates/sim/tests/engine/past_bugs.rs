@@ -119,6 +119,36 @@ fn t909_a_read_of_a_page_that_is_queued_to_be_moved_out_and_back_ends() {
     assert_eq!(number(&document, "host.buffer_hits"), 3.0, "their first programs are still queued");
 }
 
+/// A page was moved from block B to C and, by the next merge, back into B. Before either had run, B still
+/// held the page, so a read with priority was sent there; the first merge then erased B under it.
+#[test]
+fn t912_a_read_with_priority_does_not_trust_a_page_that_will_be_erased_and_filled_again() {
+    let document = document(&[
+        ("geometry.channels", "1"),
+        ("geometry.planes_per_die", "1"),
+        ("geometry.blocks_per_plane", "10"),
+        ("geometry.pages_per_block", "8"),
+        ("geometry.program_order", "in-order"),
+        ("partial_erase.max_splits", "0"),
+        ("ftl.u_index", "ram"),
+        ("ftl.over_provisioning", "0.3"),
+        ("ftl.gc_free_threshold", "0"),
+        ("timing.copyback", "false"),
+        ("initial.fill", "0.9"),
+        ("initial.fill_unit", "page"),
+        ("workload.read_fraction", "0.77"),
+        ("workload.footprint", "0.25"),
+        ("workload.requests", "3000"),
+        ("workload.request_bytes", "4608"),
+        ("workload.mean_interarrival_us", "2500.0"),
+        ("host.write_buffer_kib", "64"),
+        ("host.partial_page", "rmw"),
+        ("host.read_priority", "true"),
+        ("run.check", "integrity"),
+    ]);
+    assert!(number(&document, "gc.merges.full") > 100.0);
+}
+
 /// Pages found in the write buffer were counted without a clock and not with one.
 #[test]
 fn t911_pages_read_from_the_write_buffer_are_counted() {
