@@ -29,6 +29,9 @@ const ALIGNMENT: usize = 64;
 /// Longest head that a reader accepts.
 const HEAD_BYTES_MAX: u32 = 1 << 20;
 
+/// Most bits of a logical page that a reader accepts: its tables of them must fit into memory.
+const LPN_BITS_MAX: u32 = 31;
+
 /// Most pages of a device that a reader accepts, as a spec does.
 const PAGES_MAX: u64 = 1 << 30;
 
@@ -58,6 +61,8 @@ pub struct LogHeader {
     pub spare_bytes: u32,
     /// Pages that the host can address.
     pub user_pages: u32,
+    /// Bits of a logical page in a spare area, which names pages of the map besides those of the host.
+    pub lpn_bits: u32,
     /// `in-order` or `any`.
     pub program_order: String,
     /// Halvings of a block in the tree of partial blocks; 0 if there are none.
@@ -77,7 +82,6 @@ impl LogHeader {
     pub fn of(beginning: &Beginning) -> LogHeader {
         let Beginning { spec, scale, geometry: g, array, user_pages } = *beginning;
         let config = array.config();
-        debug_assert_eq!(config.tags, TagFormat::new(user_pages));
         LogHeader {
             engine: env!("CARGO_PKG_VERSION").into(),
             config_sha256: digest(spec),
@@ -90,6 +94,7 @@ impl LogHeader {
             page_bytes: g.page_bytes,
             spare_bytes: g.spare_bytes,
             user_pages,
+            lpn_bits: config.tags.lpn_bits(),
             program_order: match config.program_order {
                 ProgramOrder::InOrder => "in-order".into(),
                 ProgramOrder::Any => "any".into(),
@@ -167,13 +172,23 @@ impl LogHeader {
         };
         Ok(NandArray::new(ArrayConfig {
             geometry: self.geometry(),
-            tags: TagFormat::new(self.user_pages),
+            tags: self.tags(),
             tree,
             sub_blocks: self.sub_blocks()?,
             program_order: order,
             disturb_tolerance: self.disturb_tolerance,
             copyback: self.copyback,
         }))
+    }
+
+    /// How the spare areas of its pages hold logical page and version.
+    pub fn tags(&self) -> TagFormat {
+        TagFormat::new(self.lpns())
+    }
+
+    /// Logical pages that a spare area can name.
+    pub fn lpns(&self) -> u32 {
+        1 << self.lpn_bits
     }
 
     fn sub_blocks(&self) -> Result<Option<BlockShape>, String> {
@@ -193,6 +208,9 @@ impl LogHeader {
         match pages {
             Some(pages) if (1..=PAGES_MAX).contains(&pages) && (1..=pages).contains(&user_pages) => {}
             _ => return Err("its head describes no device: pages and user pages do not fit each other".into()),
+        }
+        if self.lpn_bits > LPN_BITS_MAX || self.lpns() < self.user_pages {
+            return Err(format!("its head says lpn_bits = {}, which does not fit its pages", self.lpn_bits));
         }
         if self.record_bytes != RECORD_BYTES {
             return Err(format!("its records have {} bytes; this engine reads {RECORD_BYTES}", self.record_bytes));

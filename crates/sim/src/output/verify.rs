@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use pumice_nand::{DieClock, check_multi_plane};
+use pumice_nand::{DieClock, NandArray, check_multi_plane};
 use pumice_types::{BlockId, FlashCommand, FlashOp, Geometry, Time};
 
 use super::header::LogHeader;
 use super::record::{RECORD_BYTES, Record};
-use crate::device::Device;
+use crate::device;
 use crate::ledger::Ledger;
 
 /// First bytes of a file compressed with zstd.
@@ -77,7 +77,8 @@ struct DieState {
 struct Replay {
     header: LogHeader,
     geometry: Geometry,
-    device: Device,
+    array: NandArray,
+    ledger: Ledger,
     dies: Vec<DieState>,
     has_fill: Vec<bool>,
     has_begun: bool,
@@ -141,12 +142,7 @@ pub fn verify(log: &mut impl Read, go_on: &mut dyn FnMut(u64) -> bool) -> Result
         }
         number += 1;
     };
-    Ok(Verdict {
-        header: replay.header,
-        commands: replay.commands,
-        corrupt_pages: replay.device.ledger.corrupt_pages,
-        broken,
-    })
+    Ok(Verdict { header: replay.header, commands: replay.commands, corrupt_pages: replay.ledger.corrupt_pages, broken })
 }
 
 /// The next record of a log.
@@ -168,12 +164,12 @@ fn next_record(log: &mut impl Read) -> Result<Record, String> {
 impl Replay {
     fn new(header: LogHeader) -> Result<Replay, String> {
         let geometry = header.geometry();
-        // Tags hold any number of as many bits, so a damaged log may name pages beyond the device's.
-        let lpns = header.user_pages.next_power_of_two();
-        let device = Device { array: header.array()?, ledger: Ledger::new(lpns, geometry.pages_per_block) };
+        // Any page that a spare area can name has its place, also one that a damaged log made up.
+        let ledger = Ledger::new(header.lpns(), geometry.pages_per_block, header.tags());
+        let array = header.array()?;
         let dies = (0..geometry.dies()).map(|_| DieState::default()).collect();
         let has_fill = vec![false; geometry.blocks() as usize];
-        Ok(Replay { header, geometry, device, dies, has_fill, has_begun: false, commands: 0 })
+        Ok(Replay { header, geometry, array, ledger, dies, has_fill, has_begun: false, commands: 0 })
     }
 
     /// Takes a record of the initial state.
@@ -184,15 +180,15 @@ impl Replay {
         match *record {
             Record::BadBlock(block) => {
                 self.check_untouched(block)?;
-                self.device.array.mark_bad(block);
+                self.array.mark_bad(block);
             }
             Record::Fill { block, lpns: [first, stride], pages, sequence } => {
                 self.check_untouched(block)?;
                 let last = u64::from(first) + u64::from(stride) * u64::from(pages.saturating_sub(1));
-                if pages > self.geometry.pages_per_block || last >= u64::from(self.header.user_pages) {
+                if pages > self.geometry.pages_per_block || last >= u64::from(self.header.lpns()) {
                     return Err(format!("block {} is filled beyond its pages or the device's", block.0));
                 }
-                self.device.array.fill_block(block, [first, stride], pages, sequence);
+                self.array.fill_block(block, [first, stride], pages, sequence);
             }
             Record::Command { .. } | Record::End { .. } => {}
         }
@@ -215,7 +211,7 @@ impl Replay {
     fn command(&mut self, [start, end]: [Time; 2], command: &FlashCommand) -> Result<(), String> {
         self.commands += u64::from(command.op != FlashOp::Pause);
         self.has_begun = true;
-        self.device.execute(command).map_err(|error| error.to_string())?;
+        device::execute(&mut self.array, &mut self.ledger, command).map_err(|error| error.to_string())?;
         if end < start {
             return Err(format!("{:?} ends at {} ns, before its start at {} ns", command.op, end.0, start.0));
         }

@@ -3,9 +3,11 @@
 use std::collections::VecDeque;
 
 use pumice_nand::DieClock;
-use pumice_types::{FlashCommand, FlashOp, PageAddress, Time};
+use pumice_types::suspension::SuspensionState;
+use pumice_types::{EraseStep, FlashCommand, FlashOp, PageAddress, Time};
 
 use super::segment::{PhaseTimes, Segment};
+use crate::device::Device;
 
 /// The lane of host reads that go before everything that has not started.
 pub const READS: usize = 0;
@@ -56,43 +58,40 @@ pub struct Die {
     pub spent: PhaseTimes,
     /// Time busy.
     pub busy: Time,
-    /// What is queued and not executed.
-    pub pending: Pending,
+    /// The erase that runs, or is suspended.
+    pub erase: EraseRun,
+    /// Number of the event that counts; earlier ones were overtaken.
+    pub wake: u64,
+    /// Programs and copies queued and not executed.
+    pub pending_writes: u32,
 }
 
-/// Commands queued and not executed.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Pending {
-    /// Programs and copies.
-    pub writes: u32,
-    /// Erases.
-    pub erases: u32,
-}
-
-impl Pending {
-    /// Counts a command that is queued.
-    #[inline]
-    pub fn note_queued(&mut self, command: &FlashCommand) {
-        self.writes += u32::from(is_write(command));
-        self.erases += u32::from(is_erase(command));
-    }
-
-    /// Counts a command that has taken effect.
-    #[inline]
-    pub fn note_executed(&mut self, command: &FlashCommand) {
-        self.writes -= u32::from(is_write(command));
-        self.erases -= u32::from(is_erase(command));
-    }
+/// An erase that runs in steps.
+#[derive(Debug, Default)]
+pub struct EraseRun {
+    /// Its steps.
+    pub steps: Vec<EraseStep>,
+    /// Their time.
+    pub total: Time,
+    /// How much of that is over, up to where it last went on.
+    pub done: Time,
+    /// When it last went on.
+    pub since: Time,
+    /// Where in its steps it lets go of the die next, if a read waits for that.
+    pub boundary: Option<Time>,
+    /// It has let go of the die.
+    pub is_suspended: bool,
+    /// How often it did, and whether somebody waits for it.
+    pub state: SuspensionState,
 }
 
 /// How the page that a read is after will come to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PendingWrite {
     /// From the controller's buffer.
     Program,
     /// From this page, by the queued command with this number.
     Copy(PageAddress, usize),
-    /// From another page, by a command that nothing can come before.
-    Underway,
 }
 
 impl Die {
@@ -101,45 +100,32 @@ impl Die {
         self.lanes[self.active?].segments.front()
     }
 
+    /// Follows the queued copies that will bring the page that `read` is after, back to where it is by
+    /// now; whether that is in the controller's buffer, because its program is still queued.
+    ///
+    /// A page may be moved more than once, even out of its place and back: what moves it is looked for
+    /// among the commands before the one that was found last.
+    pub fn follow_copies(&self, read: &mut FlashCommand, device: &Device) -> bool {
+        let mut before = usize::MAX;
+        while !device.holds(read) {
+            match self.pending_write(read.target, before) {
+                Some(PendingWrite::Program) => return true,
+                Some(PendingWrite::Copy(source, at)) => (read.target, before) = (source, at),
+                None => break,
+            }
+        }
+        false
+    }
+
     /// The last of the first `before` queued commands that will write `page`, if one will.
     pub fn pending_write(&self, page: PageAddress, before: usize) -> Option<PendingWrite> {
         let commands = &self.lanes[WORK].commands;
-        let writes = |command: &FlashCommand| command.target == page && is_write(command);
+        let writes =
+            |command: &FlashCommand| command.target == page && matches!(command.op, FlashOp::Program | FlashOp::Copy);
         let at = (0..before.min(commands.len())).rev().find(|&at| writes(&commands[at]))?;
-        let command = &commands[at];
-        Some(match command.op {
+        Some(match commands[at].op {
             FlashOp::Program => PendingWrite::Program,
-            _ if at < self.held_commands() => PendingWrite::Underway,
-            _ => PendingWrite::Copy(command.source, at),
+            _ => PendingWrite::Copy(commands[at].source, at),
         })
     }
-
-    /// Commands at the head of [`WORK`] that nothing can come before: those of the running segment and
-    /// of the ones chained to it.
-    fn held_commands(&self) -> usize {
-        if self.active != Some(WORK) {
-            return 0;
-        }
-        let segments = &self.lanes[WORK].segments;
-        let mut held = 0;
-        for (nth, segment) in segments.iter().enumerate() {
-            held += segment.commands as usize;
-            if !segment.chained && nth + 1 >= self.group {
-                break;
-            }
-        }
-        held
-    }
-}
-
-/// Whether a command fills a page.
-#[inline]
-fn is_write(command: &FlashCommand) -> bool {
-    matches!(command.op, FlashOp::Program | FlashOp::Copy)
-}
-
-/// Whether a command empties pages.
-#[inline]
-fn is_erase(command: &FlashCommand) -> bool {
-    matches!(command.op, FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase)
 }

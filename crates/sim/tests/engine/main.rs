@@ -9,6 +9,7 @@ mod golden;
 mod host_timing;
 mod merge_execution;
 mod outputs;
+mod page_level;
 mod past_bugs;
 mod peers;
 mod scheduling;
