@@ -1,11 +1,15 @@
 //! The Python extension module `pumice._engine`: few coarse calls, JSON in and out, no model logic.
 
+mod outputs;
+
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Instant;
 
+use outputs::Pieces;
+use pumice_sim::output::run_logged;
 use pumice_sim::plan::{PairInput, plan_pair};
 use pumice_sim::spec::{self, SpecError as EngineSpecError};
 use pumice_sim::{Outcome, Progress, SimError, Spec, SpecSource};
@@ -35,6 +39,7 @@ fn sim_error(error: SimError) -> PyErr {
         SimError::Spec(error) => spec_error(error),
         SimError::Trace(error) => trace_error(error),
         SimError::Simulation(text) => SimulationError::new_err(text),
+        SimError::Output(text) => PyOSError::new_err(text),
         SimError::Interrupted => PyKeyboardInterrupt::new_err("interrupted"),
     }
 }
@@ -65,15 +70,23 @@ fn resolve(request: &str) -> PyResult<String> {
 }
 
 /// Runs a request; returns the result document as JSON. `progress(requests, share, simulated_s)`
-/// returning `False` stops the run.
+/// returning `False` stops the run. `sink(name, content)` takes what the keys of `[output]` ask for:
+/// request_log (several calls, a dictionary of columns each), command_log (several calls, bytes),
+/// histograms (bytes) and wear_map (a dictionary).
 #[pyfunction]
-#[pyo3(signature = (request, progress=None))]
-fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
+#[pyo3(signature = (request, progress=None, sink=None))]
+fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>, sink: Option<Py<PyAny>>) -> PyResult<String> {
     let (spec, scale) = parse_request(request)?;
+    if let (Some(key), None) = (spec.output.files().first(), &sink) {
+        return Err(SpecError::new_err(format!(
+            "{key} writes a file: it needs a single run with an output directory, and is not for sweeps, comparisons or repeated runs"
+        )));
+    }
     let started = Instant::now();
     let mut stopped_by: Option<PyErr> = None;
+    let mut pieces = Pieces::new(sink.as_ref());
     let result = py.detach(|| {
-        pumice_sim::run(&spec, scale, &mut |report| match report_progress(report, progress.as_ref()) {
+        run_logged(&spec, scale, &mut pieces, &mut |report| match report_progress(report, progress.as_ref()) {
             Ok(go_on) => go_on,
             Err(error) => {
                 stopped_by = Some(error);
@@ -81,10 +94,13 @@ fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>) -> PyResult<S
             }
         })
     });
-    match (result, stopped_by) {
+    match (result, stopped_by.or(pieces.take_error())) {
         (_, Some(error)) => Err(error),
         (Err(error), None) => Err(sim_error(error)),
-        (Ok(outcome), None) => finish(outcome, started.elapsed().as_secs_f64()),
+        (Ok(outcome), None) => {
+            pieces.pass_rest(py, &outcome)?;
+            finish(outcome, started.elapsed().as_secs_f64())
+        }
     }
 }
 
@@ -328,6 +344,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_write, module)?)?;
     module.add_function(wrap_pyfunction!(fio_job_settings, module)?)?;
     module.add_function(wrap_pyfunction!(file_digest, module)?)?;
+    module.add_function(wrap_pyfunction!(outputs::verify_log, module)?)?;
     module.add_function(wrap_pyfunction!(plan_m_merge, module)?)?;
     module.add_function(wrap_pyfunction!(block_pages, module)?)?;
     module.add_function(wrap_pyfunction!(plan_reclaim, module)?)?;

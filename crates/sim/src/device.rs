@@ -207,16 +207,7 @@ impl Device {
     /// A broken flash rule, or a page that is not what the FTL believes.
     #[inline]
     pub fn execute(&mut self, command: &FlashCommand) -> Result<(), SimError> {
-        match self.array.execute(command)? {
-            Outcome::Done | Outcome::Searched { as_expected: true } => Ok(()),
-            Outcome::Page(content) => self.ledger.check(command, content),
-            Outcome::Searched { as_expected: false } => Err(SimError::Simulation(format!(
-                "integrity: spare search of {} pages in block {} for logical page {} did not end where the FTL believes",
-                command.searched_pages(),
-                command.target.block.0,
-                command.lpn.0
-            ))),
-        }
+        execute(&mut self.array, &mut self.ledger, command)
     }
 
     /// Begins an erase: fills `steps` with what it will do to the die. A partial block's steps are the
@@ -252,5 +243,23 @@ impl Device {
                 }
             }
         }
+    }
+}
+
+/// As [`Device::execute`], for an array that nobody gives time to.
+///
+/// # Errors
+/// As there.
+#[inline]
+pub(crate) fn execute(array: &mut NandArray, ledger: &mut Ledger, command: &FlashCommand) -> Result<(), SimError> {
+    match array.execute(command)? {
+        Outcome::Done | Outcome::Searched { as_expected: true } => Ok(()),
+        Outcome::Page(content) => ledger.check(command, content),
+        Outcome::Searched { as_expected: false } => Err(SimError::Simulation(format!(
+            "integrity: spare search of {} pages in block {} for logical page {} did not end where the FTL believes",
+            command.searched_pages(),
+            command.target.block.0,
+            command.lpn.0
+        ))),
     }
 }

@@ -17,11 +17,17 @@ pub const FORMAT: &str = "pumice.result/1";
 /// Samples below which a p99.9999 would be noise.
 const P99_9999_SAMPLES_MIN: u64 = 1_000_000;
 
-/// SHA-256 of a spec in its canonical form: two specs with the same digest run alike.
-pub fn digest(spec: &Spec) -> String {
+/// The keys of a spec that the document depends on: all but those that only ask for files.
+pub fn config(spec: &Spec) -> Value {
     // Serialising plain structs of numbers and texts cannot fail.
-    let text = serde_json::to_string(spec).unwrap_or_default();
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut config = serde_json::to_value(spec).unwrap_or_default();
+    config["output"] = json!({ "time_series_s": spec.output.time_series_s });
+    config
+}
+
+/// SHA-256 of a spec in its canonical form: two specs with the same digest have the same document.
+pub fn digest(spec: &Spec) -> String {
+    Sha256::digest(config(spec).to_string().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Builds the document of a finished run. Its `run` section lacks what only a wall clock knows.
@@ -33,7 +39,7 @@ pub fn document(run: &Finished) -> Value {
     json!({
         "format": FORMAT,
         "version": env!("CARGO_PKG_VERSION"),
-        "config": run.spec,
+        "config": config(run.spec),
         "config_sha256": digest(run.spec),
         "workload": workload(run),
         "seed": run.spec.seed,

@@ -169,6 +169,12 @@ pub const KEYS: &[Key] = &[
     key("run.warmup_requests", Kind::Int(0, i64::MAX), "requests", "0", [CHOSEN, "Requests before measuring starts."]),
     key("run.timed", Kind::Bool, "", "true", [CHOSEN, "Off: no clock, no latencies; the same commands, counts and wear, faster."]),
     key("run.check", Kind::Choice(&["rules", "integrity"]), "", "\"rules\"", [CHOSEN, "rules: every flash rule and the tag of every page read. integrity: also a full read-back at the end; a corrupt or lost page ends with status 1."]),
+
+    key("output.request_log", Kind::Bool, "", "false", [CHOSEN, "File request_log.parquet: every measured request with its arrival, completion, kind, offset, bytes and latency. One run with a clock and an output directory."]),
+    key("output.command_log", Kind::Bool, "", "false", [CHOSEN, "File command_log.bin.zst: every flash command of the run, with the initial state; `pumice verify` replays it into the chip's rules. One run with an output directory."]),
+    key("output.histograms", Kind::Bool, "", "false", [CHOSEN, "File latency.hlog: latencies of reads, writes and trims as HDR histograms (V2 interval log), in nanoseconds. One run with a clock and an output directory."]),
+    key("output.wear_map", Kind::Bool, "", "false", [CHOSEN, "File wear_map.npy: erases of every leaf of every block, one row a block. One run with an output directory."]),
+    key("output.time_series_s", Kind::Float(1e-6, 1e9), "s", "", ["no time series", "Length of a window of time_series in the result document: requests and latencies by the time at which requests were done."]),
 ];
 
 /// The key with this path.

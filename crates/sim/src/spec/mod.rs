@@ -79,6 +79,7 @@ section!(
         workload: WorkloadSpec,
         initial: InitialSpec,
         run: RunSpec,
+        output: OutputSpec,
     }
 );
 section!(
@@ -210,6 +211,29 @@ section!(
     /// `[run]`
     RunSpec { max_requests: Option<u64>, warmup_requests: u64, timed: bool, check: String }
 );
+section!(
+    /// `[output]`
+    OutputSpec {
+        request_log: bool,
+        command_log: bool,
+        histograms: bool,
+        wear_map: bool,
+        time_series_s: Option<f64>,
+    }
+);
+
+impl OutputSpec {
+    /// Keys that ask for a file and are on: what a run without an output directory cannot give.
+    pub fn files(&self) -> Vec<&'static str> {
+        let keys = [
+            (self.request_log, "output.request_log"),
+            (self.command_log, "output.command_log"),
+            (self.histograms, "output.histograms"),
+            (self.wear_map, "output.wear_map"),
+        ];
+        keys.into_iter().filter(|(on, _)| *on).map(|(_, key)| key).collect()
+    }
+}
 
 impl Spec {
     /// Resolves and validates a spec.

@@ -2,6 +2,7 @@
 //! truth read back: read your writes, nothing lost, counts equal to a recount.
 
 use proptest::prelude::*;
+use pumice_sim::output::{RequestBatch, Sink, run_logged, verify};
 use pumice_sim::{Spec, SpecSource, run};
 use serde_json::Value;
 
@@ -62,6 +63,63 @@ fn page_settings() -> impl Strategy<Value = Vec<(String, String)>> {
             settings
         },
     )
+}
+
+/// Everything between the host and the FTL, in any mix.
+fn host_settings() -> impl Strategy<Value = Vec<(String, String)>> {
+    let buffer = (prop_oneof![Just(0u32), Just(4), Just(20), Just(64), Just(1024)], prop::bool::ANY);
+    let link = (prop_oneof![Just(None), (20.0f64..4000.0).prop_map(Some)], prop_oneof![Just(0.0f64), Just(3.25)]);
+    let order = (prop::bool::ANY, prop::bool::ANY, prop::bool::ANY);
+    let load = (prop::bool::ANY, 1u32..5, 1u32..9, 1u32..40, 20.0f64..3000.0);
+    (buffer, link, order, load).prop_map(|(buffer, link, order, load)| {
+        let mut pairs = vec![
+            ("host.write_buffer_kib", buffer.0.to_string()),
+            ("host.flush", if buffer.1 { "lru" } else { "eager" }.into()),
+            ("host.overhead_us", format!("{}", link.1)),
+            ("host.read_priority", order.0.to_string()),
+            ("timing.multi_plane", order.1.to_string()),
+            ("host.partial_page", if order.2 { "rmw" } else { "whole-page" }.into()),
+            ("host.mode", if load.0 { "closed-loop" } else { "open-loop" }.into()),
+            ("host.queues", load.1.to_string()),
+            ("host.queue_depth", load.2.to_string()),
+            ("workload.request_bytes", (load.3 * 512).to_string()),
+            ("workload.mean_interarrival_us", format!("{}", load.4)),
+        ];
+        pairs.extend(link.0.map(|rate| ("host.link_mb_per_s", format!("{rate}"))));
+        pairs.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
+    })
+}
+
+/// Runs with the clock and a log of all commands, which must replay; then without the clock.
+fn run_any_host(settings: &[(String, String)], host: &[(String, String)]) {
+    let sets = [settings, host].concat();
+    let source = SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() };
+    let mut spec = Spec::resolve(&source).expect("a valid spec");
+    spec.output.command_log = true;
+    for timed in [true, false] {
+        spec.run.timed = timed;
+        let mut log = Bytes::default();
+        let outcome = run_logged(&spec, 1.0, &mut log, &mut |_| true).expect("no rule and no belief is broken");
+        assert_eq!(outcome.integrity_error, None);
+        check_counts(&outcome.document);
+        let verdict = verify(&mut std::io::Cursor::new(log.0), &mut |_| true).expect("a whole log");
+        assert_eq!(verdict.broken, None);
+    }
+}
+
+/// A command log in memory.
+#[derive(Default)]
+struct Bytes(Vec<u8>);
+
+impl Sink for Bytes {
+    fn requests(&mut self, _batch: &RequestBatch) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn commands(&mut self, bytes: &[u8]) -> Result<(), String> {
+        self.0.extend(bytes);
+        Ok(())
+    }
 }
 
 /// Settings of a page-level FTL that change what is moved where and when.
@@ -256,6 +314,17 @@ proptest! {
         check_counts(&timed);
         let untimed = run_with(&settings, &[("run.timed", "false")]);
         check_clock_changes_no_count(&timed, &untimed);
+    }
+
+    #[test]
+    fn t413_no_host_makes_an_nftl_lose_anything(settings in settings(), host in host_settings(), merge in prop::bool::ANY) {
+        let merge = ("ftl.merge".to_string(), if merge { "m-merge" } else { "block-erase" }.to_string());
+        run_any_host(&[&settings[..], &[merge]].concat(), &host);
+    }
+
+    #[test]
+    fn t414_no_host_makes_a_page_level_ftl_lose_anything(settings in page_settings(), host in host_settings()) {
+        run_any_host(&settings, &host);
     }
 
     #[test]
