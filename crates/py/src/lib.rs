@@ -282,6 +282,14 @@ fn plan_m_merge<'py>(
     Ok(out)
 }
 
+/// Answers a question about the erase models (`pumice_sim::erase::EraseQuery`); JSON in and out.
+#[pyfunction]
+fn erase_model(py: Python<'_>, query: &str) -> PyResult<String> {
+    let query: pumice_sim::erase::EraseQuery =
+        serde_json::from_str(query).map_err(|error| SpecError::new_err(format!("erase model: {error}")))?;
+    py.detach(|| pumice_sim::erase::answer(&query)).map(|value| value.to_string()).map_err(spec_error)
+}
+
 /// The module.
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -303,5 +311,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_write, module)?)?;
     module.add_function(wrap_pyfunction!(file_digest, module)?)?;
     module.add_function(wrap_pyfunction!(plan_m_merge, module)?)?;
+    module.add_function(wrap_pyfunction!(erase_model, module)?)?;
     Ok(())
 }

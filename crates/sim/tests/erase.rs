@@ -5,7 +5,9 @@
 
 use pumice_nand::erase::Measurements;
 use pumice_nand::reliability::{AERO_CONS_PEC_AT_63, DPES_PEC_AT_63, ISPE_PEC_AT_63};
-use pumice_sim::erase::{Distribution, DistributionRequest, EraseConfig, Eraser, Lifetime, distribution, felp_samples};
+use pumice_sim::erase::{
+    Distribution, DistributionRequest, EraseConfig, EraseQuery, Eraser, Lifetime, answer, distribution, felp_samples,
+};
 use pumice_types::{EraseMode, EraseScheme, EraseStep, RberRequirement, Time};
 use pumice_workload::Stream;
 
@@ -257,4 +259,17 @@ fn t399_the_tail_of_reads_behind_erases() {
     for (ratio, expected) in ratios.iter().zip([0.45, 0.64, 0.94]) {
         assert!((ratio - expected).abs() <= 0.07, "{ratios:?}");
     }
+}
+
+#[test]
+fn t389_a_question_that_cannot_be_answered_names_what_can() {
+    let ask = |query: EraseQuery| answer(&query).expect_err("refused").to_string();
+    let query = EraseQuery::default;
+    assert!(ask(EraseQuery { scheme: "areo".into(), ..query() }).contains("aero-cons"));
+    assert!(ask(EraseQuery { requirement: 64, ..query() }).contains("40, 50, 63"));
+    assert!(ask(EraseQuery { what: "age".into(), ..query() }).contains("lifetime"));
+    assert!(ask(EraseQuery { what: "measured".into(), scheme: "aero-fit".into(), ..query() }).contains("i-ispe"));
+    assert!(ask(EraseQuery { shallow_pulses: 7, ..query() }).contains("1 to 6"));
+    let table = answer(&EraseQuery { what: "table-1".into(), ..query() }).expect("answered");
+    assert_eq!(table["63"][3][1], 0.5, "loop 4, up to δ, with the margin");
 }

@@ -4,9 +4,11 @@
 
 mod distribution;
 mod lifetime;
+mod query;
 
 pub use distribution::{Distribution, DistributionRequest, FelpSample, distribution, felp_samples};
 pub use lifetime::{Lifetime, LifetimePoint};
+pub use query::{EraseQuery, answer};
 
 use pumice_ftl::erase::{EraseAction, EraseController, EraseControllerConfig, EraseJob, EraseReport, Felp};
 use pumice_nand::erase::{BlockErase, EraseTruth, EraseTruthConfig};

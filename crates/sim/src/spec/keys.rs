@@ -126,6 +126,7 @@ pub const KEYS: &[Key] = &[
     key("workload.mean_extent_kib", Kind::Float(4.0, 1e9), "KiB", "", ["the twin's own, see docs/WORKLOADS.md", "Mean length of a twin's write extents, for sensitivity studies."]),
     key("workload.write_extent_read_share", Kind::Float(0.0, 1.0), "share of read bytes", "", ["the twin's own, see docs/WORKLOADS.md", "Read bytes of a twin that go to its write extents, for sensitivity studies."]),
     key("workload.interarrival_cv", Kind::Float(1.0, 1000.0), "", "7.0", ["chosen: short slices of real traces show 3.4 to 7.2, a week more", "Coefficient of variation of inter-arrival times: of twins, and of arrival = \"bursty\" (two-phase hyper-exponential)."]),
+    key("workload.kind_persistence", Kind::Float(0.0, 0.9999), "", "0.0", ["chosen: no published figure; 0 mixes kinds in every burst", "Chance that a request of a twin is of the kind of the one before it, else its kind is drawn. Towards 1 bursts of reads and bursts of writes come apart."]),
 
     key("initial.fill", Kind::Float(0.0, 1.0), "share", "0.95", [PEN1, "What is stored before the first request."]),
     key("initial.fill_unit", Kind::Choice(&["block", "page"]), "", "\"block\"", [CHOSEN, "block: this share of the logical blocks is full, the others are empty. page: every logical block is full up to this share of its pages. A page-level FTL is filled with this share of its logical pages, from the first one, in either case."]),

@@ -153,6 +153,7 @@ section!(
         mean_extent_kib: Option<f64>,
         write_extent_read_share: Option<f64>,
         interarrival_cv: f64,
+        kind_persistence: f64,
     }
 );
 section!(
