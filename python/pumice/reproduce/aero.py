@@ -84,7 +84,7 @@ def _largest_deviation(context: Context, scheme: str, mode: str) -> float:
     measured = ask("measured", scheme=scheme)
     found = context.erased(scheme, tuple(row["pec"] for row in measured), mode=mode)
     pairs = zip(found, measured, strict=True)
-    return max(abs(one["mean_pulse_ms"] / row["mean_pulse_ms"] - 1) for one, row in pairs)
+    return float(max(abs(one["mean_pulse_ms"] / row["mean_pulse_ms"] - 1) for one, row in pairs))
 
 
 def figure_7(context: Context) -> dict[str, Finding]:
@@ -118,7 +118,8 @@ def figure_8(context: Context) -> dict[str, Finding]:
             needs[count["needs"]] = needs.get(count["needs"], 0) + count["blocks"]
     majority = {place: max(needs.values()) / sum(needs.values()) for place, needs in blocks.items()}
     loops = [2, 3, 4, 5]
-    series = {f"N = {loop}": [majority.get((loop, place)) for place in range(8)] for loop in loops}
+    used = [place for place in range(len(RANGES)) if any((loop, place) in majority for loop in loops)]
+    series = {f"N = {loop}": [majority.get((loop, place)) for place in used] for loop in loops}
     rows: list[list[Any]] = []
     for (loop, place), needs in sorted(blocks.items()):
         total = sum(needs.values())
@@ -126,7 +127,7 @@ def figure_8(context: Context) -> dict[str, Finding]:
     columns = ["loop", "fail bits up to", "pulse needed, ms", "share", "blocks in range"]
     write_csv(context.directory / "fig8.csv", columns, rows)
     frame = plots.Frame("Figure 8: blocks that need their fail-bit range's pulse", "share of the range's blocks")
-    plots.grouped_bars(frame, plots.Bars([f"≤ {name}" for name in RANGES], series), context.directory / "fig8")
+    plots.grouped_bars(frame, plots.Bars([f"≤ {RANGES[place]}" for place in used], series), context.directory / "fig8")
     least = min(share for (loop, _), share in majority.items() if loop == 4)
     return {"fig8_felp": Finding([least], note="an input of the model: the paper's least share, taken for every range")}
 
@@ -173,9 +174,13 @@ def figure_10(context: Context) -> dict[str, Finding]:
         for loop, row in enumerate(tables["complete"])
         for place, complete in enumerate(row)
     ]
-    write_csv(context.directory / "fig10b.csv", ["requirement", "loop", "fail bits up to", "pulse time saved, ms"], rows)
+    write_csv(
+        context.directory / "fig10b.csv", ["requirement", "loop", "fail bits up to", "pulse time saved, ms"], rows
+    )
     write_csv(context.directory / "fig10a.csv", ["loops", "M_RBER, bits per KiB"], [[n, most[n]] for n in sorted(most)])
-    frame = plots.Frame("Figure 10a: most bit errors after complete erasure", "bits per KiB", (63.0, "requirement"), digits=1)
+    frame = plots.Frame(
+        "Figure 10a: most bit errors after complete erasure", "bits per KiB", (63.0, "requirement"), digits=1
+    )
     bars = plots.Bars([f"N = {loops}" for loops in sorted(most)], {"ispe": [most[loops] for loops in sorted(most)]})
     plots.grouped_bars(frame, bars, context.directory / "fig10a")
     return {}
