@@ -282,11 +282,26 @@ fn plan_m_merge<'py>(
     Ok(out)
 }
 
+fn parse<'a, T: serde::Deserialize<'a>>(request: &'a str) -> PyResult<T> {
+    serde_json::from_str(request).map_err(|error| SpecError::new_err(format!("request: {error}")))
+}
+
+/// Where the pages of a block lie and their raw bit error rates; a shape and columns as JSON.
+#[pyfunction]
+fn block_pages(request: &str) -> PyResult<String> {
+    to_json(&pumice_sim::block::pages(&parse(request)?).map_err(spec_error)?)
+}
+
+/// What is reclaimed of a block by its sub-blocks in one operation; block and plan as JSON.
+#[pyfunction]
+fn plan_reclaim(request: &str) -> PyResult<String> {
+    to_json(&pumice_sim::block::reclaim(&parse(request)?).map_err(spec_error)?)
+}
+
 /// Answers a question about the erase models (`pumice_sim::erase::EraseQuery`); JSON in and out.
 #[pyfunction]
-fn erase_model(py: Python<'_>, query: &str) -> PyResult<String> {
-    let query: pumice_sim::erase::EraseQuery =
-        serde_json::from_str(query).map_err(|error| SpecError::new_err(format!("erase model: {error}")))?;
+fn erase_model(py: Python<'_>, request: &str) -> PyResult<String> {
+    let query: pumice_sim::erase::EraseQuery = parse(request)?;
     py.detach(|| pumice_sim::erase::answer(&query)).map(|value| value.to_string()).map_err(spec_error)
 }
 
@@ -311,6 +326,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_write, module)?)?;
     module.add_function(wrap_pyfunction!(file_digest, module)?)?;
     module.add_function(wrap_pyfunction!(plan_m_merge, module)?)?;
+    module.add_function(wrap_pyfunction!(block_pages, module)?)?;
+    module.add_function(wrap_pyfunction!(plan_reclaim, module)?)?;
     module.add_function(wrap_pyfunction!(erase_model, module)?)?;
     Ok(())
 }

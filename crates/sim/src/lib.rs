@@ -5,6 +5,7 @@
 //! executes. The same FTL therefore runs timed and untimed, and could be stopped at any command.
 #![forbid(unsafe_code)]
 
+pub mod block;
 mod build;
 pub mod device;
 pub mod erase;
@@ -12,6 +13,7 @@ mod error;
 mod host;
 mod ledger;
 mod metrics;
+mod output;
 pub mod plan;
 mod result;
 mod run;

@@ -1,11 +1,10 @@
 //! The result document.
 
-use pumice_ftl::{GcCounters, MergeCount};
+use pumice_ftl::MergeCount;
 use pumice_types::Time;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::device::Tally;
 use crate::metrics::{KindMetrics, Metrics};
 use crate::run::Finished;
 use crate::scheduler::Phase;
@@ -28,7 +27,7 @@ pub fn digest(spec: &Spec) -> String {
 pub fn document(run: &Finished) -> Value {
     let (host, tally) = (run.host, &run.host.tally);
     let metrics = &host.metrics;
-    let written_bytes = tally.host_programs.saturating_add(tally.copies) as f64 * f64::from(run.geometry.page_bytes);
+    let written_bytes = tally.programs() as f64 * f64::from(run.geometry.page_bytes);
     let timed = run.spec.run.timed;
     json!({
         "format": FORMAT,
@@ -40,11 +39,11 @@ pub fn document(run: &Finished) -> Value {
         "scale": run.scale,
         "device": device(run),
         "host": host_section(metrics, timed),
-        "flash": flash(tally),
-        "write_amplification": ratio((tally.host_programs + tally.copies) as f64, tally.host_programs as f64),
+        "flash": flash(run),
+        "write_amplification": ratio(tally.programs() as f64, tally.host_programs as f64),
         "write_amplification_bytes": ratio(written_bytes, metrics.write.bytes as f64),
         "gc": gc(run),
-        "write_latency_breakdown_us": if timed { breakdown(metrics) } else { Value::Null },
+        "write_latency_breakdown_us": if timed { breakdown(run) } else { Value::Null },
         "wear": wear(run),
         "integrity": {
             "pages_checked": host.device.ledger.pages_checked,
@@ -101,6 +100,7 @@ fn host_section(metrics: &Metrics, timed: bool) -> Value {
         "iops": rate(requests, seconds),
         "service_iops": rate(requests, metrics.serving.as_s()),
         "throughput_mib_per_s": rate(bytes / f64::from(1 << 20), seconds),
+        "buffer_hits": metrics.buffer_hits,
         "simulated_s": if timed { json!(seconds) } else { Value::Null },
     })
 }
@@ -122,47 +122,72 @@ fn latency(metrics: &KindMetrics) -> Value {
     })
 }
 
-fn flash(tally: &Tally) -> Value {
+fn flash(run: &Finished) -> Value {
+    let (spec, tally) = (run.spec, &run.host.tally);
+    let cached = spec.ftl.map_place == "cached";
     json!({
         "reads": {
             "host": tally.host_reads, "gc": tally.copies,
             "spare": tally.host_spare_pages + tally.gc_spare_pages,
-            "map": Value::Null, "rmw": Value::Null,
+            "map": count(cached, tally.map_reads + tally.map_copies),
+            "rmw": count(spec.host.partial_page == "rmw", tally.rmw_reads),
         },
         "spare_searches": tally.searches(),
-        "programs": { "host": tally.host_programs, "gc": tally.copies, "map": Value::Null },
+        "programs": {
+            "host": tally.host_programs, "gc": tally.copies,
+            "map": count(cached, tally.map_programs + tally.map_copies),
+        },
         "erases": { "block": tally.block_erases, "partial": tally.partial_erases_total(), "sub_block": Value::Null },
+        "multi_plane_commands": count(spec.run.timed && spec.timing.multi_plane, run.multi_plane_commands),
         "suspensions": Value::Null,
         "read_retries": Value::Null,
     })
+}
+
+/// A count, or null where it does not apply.
+fn count(applies: bool, value: u64) -> Value {
+    if applies { json!(value) } else { Value::Null }
 }
 
 fn gc(run: &Finished) -> Value {
     let counters = run.host.ftl.counters();
     let (tally, timing) = (&run.host.tally, &run.timing);
     let searches = timing.t_r + timing.spare_transfer;
-    let GcCounters { trigger_full, trigger_unpaired, trigger_free_blocks, .. } = counters;
+    let triggers = counters.trigger_full
+        + counters.trigger_unpaired
+        + counters.trigger_intra
+        + counters.trigger_inter
+        + counters.trigger_free_blocks;
     // A count is null where the FTL or the kind of merge does not apply.
-    let nftl = run.spec.ftl.kind == "nftl";
-    let count = |applies: bool, value: u64| if applies { json!(value) } else { Value::Null };
+    let kind = run.spec.ftl.kind.as_str();
+    let (nftl, superblock, page) = (kind == "nftl", kind == "superblock", kind == "page");
     let erases = |applies: bool, merges: &MergeCount| match applies {
         true => json!({ "block": merges.block_erases, "partial": merges.partial_erases }),
         false => Value::Null,
     };
-    let m_merge = run.spec.ftl.merge == "m-merge";
+    let m_merge = run.spec.ftl.merge != "block-erase";
+    let steps = matches!(run.spec.ftl.gc_mode.as_str(), "background" | "preemptible");
+    let cached = run.spec.ftl.map_place == "cached";
+    let levels_wear = matches!(run.spec.ftl.wear_leveling.as_str(), "static" | "both");
     json!({
-        "invocations": trigger_full + trigger_unpaired + trigger_free_blocks,
-        "reclaimed_blocks": count(!nftl, counters.reclaimed.block_erases),
+        "invocations": triggers,
+        "reclaimed_blocks": count(page, counters.reclaimed.block_erases),
+        "urgent": count(steps, counters.urgent),
         "merges": {
-            "full": count(nftl, counters.full.merges), "partial": Value::Null, "switch": Value::Null,
+            "full": count(!page, counters.full.merges), "partial": Value::Null, "switch": Value::Null,
             "m_merge": count(m_merge, counters.m_merge.merges),
         },
-        "erases_by_merge": { "full": erases(nftl, &counters.full), "m_merge": erases(m_merge, &counters.m_merge) },
+        "erases_by_merge": { "full": erases(!page, &counters.full), "m_merge": erases(m_merge, &counters.m_merge) },
         "triggers": {
-            "full": count(nftl, *trigger_full), "unpaired": count(nftl, *trigger_unpaired),
-            "intra": Value::Null, "inter": Value::Null, "free_blocks": count(!nftl, *trigger_free_blocks),
+            "full": count(nftl, counters.trigger_full), "unpaired": count(nftl, counters.trigger_unpaired),
+            "intra": count(superblock, counters.trigger_intra), "inter": count(superblock, counters.trigger_inter),
+            "free_blocks": count(page, counters.trigger_free_blocks),
         },
         "copied_pages": counters.copied_pages,
+        "wear_leveling": {
+            "erases": count(levels_wear, counters.moved.block_erases),
+            "copied_pages": count(levels_wear, counters.moved_pages),
+        },
         "time_us": {
             "map": (searches * tally.gc_spare_pages + timing.command_overhead * tally.gc_searches).as_us(),
             "copy": (timing.copy() * tally.copies).as_us(),
@@ -170,7 +195,11 @@ fn gc(run: &Finished) -> Value {
         },
         "victim_fill": counters.victim_fill,
         "u_blocks_max": count(nftl, counters.u_blocks_max),
-        "map": { "ram_bytes": run.host.ftl.map_ram_bytes(), "hits": Value::Null, "misses": Value::Null },
+        "map": {
+            "ram_bytes": run.host.ftl.map_ram_bytes(),
+            "hits": count(cached, counters.map_hits), "misses": count(cached, counters.map_misses),
+            "write_backs": count(cached, counters.map_write_backs), "erases": count(cached, counters.map_erases),
+        },
     })
 }
 
@@ -178,21 +207,25 @@ fn gc(run: &Finished) -> Value {
 fn erase_time(run: &Finished) -> Time {
     let (tally, timing) = (&run.host.tally, &run.timing);
     let partial: Time = tally.partial_erases.iter().zip(&timing.partial_erase).map(|(&n, &t)| t * n).sum();
-    timing.t_bers * tally.block_erases + partial
+    timing.t_bers * (tally.block_erases + tally.sub_block_erases) + partial
 }
 
-fn breakdown(metrics: &Metrics) -> Value {
+fn breakdown(run: &Finished) -> Value {
+    let (spec, metrics) = (run.spec, &run.host.metrics);
     let requests = metrics.write.requests;
     if requests == 0 {
         return Value::Null;
     }
     let mean = |sum: u128| sum as f64 / requests as f64 / 1_000.0;
+    let applied = |applies: bool, sum: u128| if applies { json!(mean(sum)) } else { Value::Null };
     let parts = &metrics.write_parts;
     json!({
         "transfer": mean(parts.transfer),
         "program": mean(parts.program),
         "queue": mean(parts.waited(Phase::Host)),
-        "rmw_read": Value::Null,
+        "link": applied(spec.host.link_mb_per_s.is_some() || spec.host.overhead_us > 0.0, parts.link),
+        "map": applied(spec.ftl.map_place == "cached", parts.waited(Phase::Map)),
+        "rmw_read": applied(spec.host.partial_page == "rmw", parts.rmw_read),
         "gc_spare_read": mean(parts.waited(Phase::GcSpareRead)),
         "gc_read": mean(parts.waited(Phase::GcRead)),
         "gc_write": mean(parts.waited(Phase::GcWrite)),
@@ -202,7 +235,7 @@ fn breakdown(metrics: &Metrics) -> Value {
 
 fn wear(run: &Finished) -> Value {
     let (wear, tally) = (run.host.device.array.wear(), &run.host.tally);
-    let erases = tally.block_erases + tally.partial_erases_total();
+    let erases = tally.erases_total();
     json!({
         "aep": wear.aep,
         "vep": wear.vep,

@@ -6,7 +6,8 @@ use std::str::FromStr;
 
 use pumice_workload::{
     Access, AddressPolicy, Arrival, Notes, Placement, RequestSizes, SyntheticOptions, TraceFormat, TraceOptions,
-    TwinOptions, Volumes, Workload, WriteReport, open_trace_with, synthetic, twin, twin_catalogue, write_trace,
+    TwinOptions, Volumes, W_PERCENT, Workload, WriteReport, open_trace_with, synthetic, twin, twin_catalogue,
+    write_trace,
 };
 
 use crate::error::SimError;
@@ -37,7 +38,11 @@ pub fn catalogue() -> Vec<(String, String)> {
         ("zipf", "requests whose addresses follow Zipf's law with exponent zipf_theta, spread over the footprint"),
         ("hot-cold", "a share hot_space of the footprint takes a share hot_share of the requests"),
     ];
-    twins.chain(generators.map(|(name, about)| (name.to_string(), about.to_string()))).collect()
+    let hot = W_PERCENT.map(|percent| {
+        let share = 100 - percent;
+        (format!("w{percent}"), format!("one-page random writes, {share} % of them to {percent} % of the footprint"))
+    });
+    twins.chain(generators.map(|(name, about)| (name.to_string(), about.to_string()))).chain(hot).collect()
 }
 
 fn to_thousandths(value: f64) -> f64 {
@@ -98,7 +103,10 @@ fn trace_options(spec: &Spec) -> Result<TraceOptions, SimError> {
 fn generator(spec: &Spec, scale: f64) -> Result<SyntheticOptions, SimError> {
     let workload = &spec.workload;
     let mean_us = workload.mean_interarrival_us / scale;
+    // w10 to w40 say themselves where and how long requests are.
+    let w = Access::of_w(&workload.kind);
     let sizes = match &workload.request_sizes {
+        _ if w.is_some() => RequestSizes::one(spec.geometry.page_bytes),
         None => RequestSizes::one(workload.request_bytes),
         Some(sizes) => {
             let weights = workload.request_weights.clone().unwrap_or_else(|| vec![1.0; sizes.len()]);
@@ -109,13 +117,13 @@ fn generator(spec: &Spec, scale: f64) -> Result<SyntheticOptions, SimError> {
     Ok(SyntheticOptions {
         requests: ((workload.requests as f64 * scale).round() as u64).max(1),
         sizes,
-        access: match workload.kind.as_str() {
+        access: w.unwrap_or(match workload.kind.as_str() {
             "sequential" => Access::Sequential,
             "zipf" => Access::Zipf { theta: workload.zipf_theta },
             "hot-cold" => Access::HotCold { hot_space: workload.hot_space, hot_share: workload.hot_share },
             _ => Access::Uniform,
-        },
-        read_fraction: workload.read_fraction,
+        }),
+        read_fraction: if w.is_some() { 0.0 } else { workload.read_fraction },
         footprint: workload.footprint,
         arrival: match workload.arrival.as_str() {
             "fixed" => Arrival::Fixed { mean_us },

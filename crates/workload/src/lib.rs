@@ -19,7 +19,8 @@ mod write;
 pub use arrival::Arrival;
 pub use error::{TraceError, TraceErrorKind};
 pub use generator::{
-    Access, Generator, GeneratorOptions, RequestSizes, SyntheticOptions, from_fio_job, sequential, synthetic, uniform,
+    Access, Generator, GeneratorOptions, RequestSizes, SyntheticOptions, W_PERCENT, from_fio_job, sequential,
+    synthetic, uniform,
 };
 pub use placement::{AddressPolicy, COMPACT_REGION_BYTES, Placement};
 /// What a request does, as every workload yields it.

@@ -196,3 +196,20 @@ fn w258_golden_digest() {
     let digest: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(digest, "6a197f64551e4b68");
 }
+
+#[test]
+fn w260_w10_to_w40_send_the_stated_shares_to_the_stated_spaces() {
+    for percent in pumice_workload::W_PERCENT {
+        let access = Access::of_w(&format!("w{percent}")).expect("one of the four");
+        let hot_slots = 100 * percent as usize;
+        let mut hits = hits(&all(synthetic(&SyntheticOptions { access, ..options() }, &device(10_000))), 10_000);
+        hits.sort_unstable_by(|a, b| b.cmp(a));
+        let hot: u32 = hits[..hot_slots].iter().sum();
+        let share = f64::from(hot) / 2e5;
+        let stated = f64::from(100 - percent) / 100.0;
+        // Under w40 the busiest cold slots stand above the least busy hot ones; that moves the share up.
+        assert!(share > stated - 0.005 && share < stated + 0.06, "w{percent}: {share} of the requests");
+    }
+    assert_eq!(Access::of_w("w50"), None);
+    assert_eq!(Access::of_w("10"), None);
+}

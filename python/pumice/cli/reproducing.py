@@ -34,6 +34,7 @@ def reproduce_command(
         Path | None, typer.Option("--out", metavar="DIR", help="Output directory; out/PAPER-MODE if absent.")
     ] = None,
     workers: opt.WorkersOption = None,
+    dask: opt.DaskOption = None,
     resume: opt.ResumeOption = False,
 ) -> None:
     """Reproduce a paper's figures and compare them with what it printed."""
@@ -44,7 +45,7 @@ def reproduce_command(
         directory = out if out is not None else Path("out") / f"{name}-{mode}"
         if out is not None and paper == "all":
             directory = out / name
-        _reproduce(name, Request(figure or [], mode, directory, workers, resume))
+        _reproduce(name, Request(figure or [], mode, directory, workers, resume, dask))
 
 
 def _reproduce(paper: str, request: Request) -> None:

@@ -53,6 +53,7 @@ const fn key(
 
 const PEN1: &str = "PEN, FAST'18, Table 1";
 const CHOSEN: &str = "chosen";
+const SFWS: &str = "Buddhanoy et al., GLSVLSI'24, section 2.1";
 
 const ORDERS: &[&str] = &[
     "CWDP", "CWPD", "CDWP", "CDPW", "CPWD", "CPDW", "WCDP", "WCPD", "WDCP", "WDPC", "WPCD", "WPDC", "DCWP", "DCPW",
@@ -72,6 +73,10 @@ pub const KEYS: &[Key] = &[
     key("geometry.pages_per_block", Kind::Int(1, 16384), "pages", "576", [PEN1, "Pages of one block."]),
     key("geometry.page_bytes", Kind::Int(512, 1 << 20), "bytes", "16384", [PEN1, "User bytes of one page; a multiple of 512."]),
     key("geometry.spare_bytes", Kind::Int(0, 1 << 16), "bytes", "1280", [PEN1, "Spare bytes of one page; a page transfer moves them too, a spare search moves only them."]),
+    key("geometry.layers", Kind::Int(1, 16384), "", "", [SFWS, "Layers (word lines) of a block. With sub_blocks and bits_per_cell it gives the pages of a block: layers x sub_blocks x bits_per_cell = pages_per_block. Absent: where pages lie in the block is not modelled."]),
+    key("geometry.sub_blocks", Kind::Int(1, 32), "", "", [SFWS, "Physical sub-blocks of a block: rows of pillars with select gates of their own. Given together with layers."]),
+    key("geometry.bits_per_cell", Kind::Int(1, 5), "pages of a cell", "1", ["chosen: the paper's example is SLC, its chip MLC", "Bits, and so pages, of one cell. Counts with layers and sub_blocks."]),
+    key("geometry.write_sequence", Kind::Choice(&["lfws", "sfws"]), "", "\"lfws\"", ["Buddhanoy et al., GLSVLSI'24, section 4", "Order of a block's pages. lfws: layer first, all sub-blocks of a layer in turn. sfws: sub-block first, all layers of a sub-block in turn; needs layers and sub_blocks."]),
     key("geometry.program_order", Kind::Choice(&["in-order", "any"]), "", "\"any\"", ["chosen: NFTL places by offset", "in-order: pages of an erase unit are programmed in ascending order, gaps allowed. any: every erased page may be programmed (a deviation from real 3D NAND that block-level FTLs need)."]),
     key("geometry.bad_blocks_per_plane", Kind::Int(0, 1 << 20), "", "0", [CHOSEN, "Blocks of each plane that are bad from the factory, drawn by the seed."]),
 
@@ -81,6 +86,7 @@ pub const KEYS: &[Key] = &[
     key("timing.channel_mb_per_s", Kind::Float(0.001, 1e6), "10^6 bytes/s", "400.0", ["chosen: PEN prints none", "Transfer rate of a channel. Every rate costs time."]),
     key("timing.copyback", Kind::Bool, "", "true", ["PEN's arithmetic counts no transfer for a copy", "Copies inside a plane stay on the die. Off: a copy moves its page over the channel out and in again."]),
     key("timing.command_overhead_us", ANY_US, "us", "0.0", [CHOSEN, "Command and address cycles on the channel, before each transfer."]),
+    key("timing.multi_plane", Kind::Bool, "", "false", [CHOSEN, "Neighbours in a die's queue that read, or program, one page number of several of its planes run as one command: their array times are one."]),
 
     key("erase.scheme", Kind::Choice(&["fixed"]), "", "\"fixed\"", [CHOSEN, "fixed: every erase takes tBERS, or its level's time in the partial-erase table."]),
 
@@ -89,25 +95,44 @@ pub const KEYS: &[Key] = &[
     key("partial_erase.t_us", Kind::Floats(0.0, 1e9), "us", "", ["PEN, FAST'18, Table 1, by partial-block pages", "Partial-erase times, level 0 (the block, so tBERS) first, L + 1 entries. Absent: Table 1, linear in log2(pages) between its entries; level 0 is tBERS."]),
     key("partial_erase.disturb_tolerance", Kind::Int(0, 255), "", "1", [PEN1, "Disturbs that a leaf survives. Beyond it, its pages read corrupt."]),
     key("partial_erase.disturb_aware", Kind::Bool, "", "true", ["PEN, FAST'18, section 5.2.2", "Merges restore leaves before they are disturbed beyond tolerance."]),
-    key("partial_erase.wear_limit_w", Kind::Int(0, COUNT), "", "16", [PEN1, "W: M-Merges that a D-block may take between two full merges."]),
+    key("partial_erase.wear_limit_w", Kind::Int(0, COUNT), "", "16", [PEN1, "W: M-Merges that a D-block (or a superblock) may take between two full merges."]),
 
-    key("ftl.kind", Kind::Choice(&["nftl", "page"]), "", "\"nftl\"", [CHOSEN, "Translation layer. nftl: block-level mapping with one U-block a D-block. page: one map entry a page."]),
-    key("ftl.merge", Kind::Choice(&["block-erase", "m-merge"]), "", "\"block-erase\"", ["PEN, FAST'18, section 5.2", "block-erase: always the full merge. m-merge: restore partial blocks where that is cheaper and allowed; needs partial_erase.unit = \"partial-block\"."]),
+    key("ftl.kind", Kind::Choice(&["nftl", "page", "superblock"]), "", "\"nftl\"", [CHOSEN, "Translation layer. nftl: block-level mapping with one U-block a D-block. page: one map entry a page. superblock: pages mapped inside groups of adjacent logical blocks, see ftl.superblock."]),
+    key("ftl.merge", Kind::Choice(&["block-erase", "m-merge", "m-merge-budgeted"]), "", "\"block-erase\"", ["PEN, FAST'18, section 5.2", "block-erase: always the full merge. m-merge: restore partial blocks where that is cheaper and allowed; needs partial_erase.unit = \"partial-block\". m-merge-budgeted: superblock only; restore only as many as the pages to place need, at least cost."]),
+    key("ftl.superblock.variant", Kind::Choice(&["pen"]), "", "\"pen\"", ["PEN, FAST'18, section 5.3", "superblock: which one. pen: map in RAM, intra and inter merges, for M-Merge."]),
+    key("ftl.superblock.logical", Kind::Int(1, 1024), "blocks", "4", [PEN1, "M: adjacent logical blocks of a superblock."]),
+    key("ftl.superblock.physical", Kind::Int(2, 2048), "blocks", "5", [PEN1, "N: blocks that a superblock may own, more than M."]),
+    key("ftl.comparator", Kind::Choice(&["none", "gftl", "pbe"]), "", "\"none\"", [CHOSEN, "nftl: what PEN is compared with. gftl: full pairs are merged slot by slot, one slot of tBERS a page written, their writes buffered meanwhile (Choudhuri and Givargis, 2008). pbe: chips without disturb that lose ftl.capacity_loss of their blocks (US 9,286,989)."]),
+    key("ftl.capacity_loss", Kind::Float(0.0, 0.9), "share of a plane's blocks", "0.0", ["PEN, FAST'18, Figure 15c goes to 0.165", "comparator = \"pbe\": blocks that isolating partial blocks costs. Over-provisioning, fill and threshold remain shares of what is left."]),
+    key("ftl.write_buffer_share", Kind::Float(0.0, 1.0), "share of a plane's blocks", "0.16", ["Choudhuri and Givargis, CODES+ISSS 2008", "comparator = \"gftl\": write-buffer blocks that each plane has in addition to geometry.blocks_per_plane, at least 1."]),
     key("ftl.over_provisioning", Kind::Float(0.0, 0.99), "spare / raw", "0.0909090909090909", ["PEN, FAST'18, Table 1: 10 % read as spare / user", "Share of the raw capacity that the host cannot address. User capacity is rounded down to whole logical blocks a plane."]),
-    key("ftl.gc_free_threshold", Kind::Float(0.0, 1.0), "share of a plane's blocks", "0.08", [PEN1, "At or under this many free blocks a plane collects garbage: nftl merges a victim before it takes a U-block, page reclaims before it opens a block."]),
+    key("ftl.gc_free_threshold", Kind::Float(0.0, 1.0), "share of a plane's blocks", "0.08", [PEN1, "At or under this many free blocks a plane collects garbage: nftl merges a victim before it takes a U-block, superblock before it gives a superblock another block, page reclaims before it opens a block."]),
     key("ftl.gc_stop_threshold", Kind::Float(0.0, 1.0), "share of a plane's blocks", "", ["the start threshold", "page: a plane that reclaims goes on until it has more free blocks than this."]),
     key("ftl.gc_policy", Kind::Choice(&["greedy", "cost-benefit", "d-choices", "fifo", "random"]), "", "\"greedy\"", [CHOSEN, "page: which block is reclaimed. greedy: fewest valid pages. cost-benefit: largest age (1 - u) / 2u. d-choices: fewest valid pages of d_choices random blocks. fifo: closed first. random: any."]),
     key("ftl.d_choices", Kind::Int(1, 1024), "blocks", "8", [CHOSEN, "Random blocks that gc_policy = \"d-choices\" looks at."]),
     key("ftl.allocation_order", Kind::Choice(ORDERS), "", "\"CWDP\"", [CHOSEN, "page: order in which writes visit channels (C), chips (W), dies (D) and planes (P), first letter fastest."]),
-    key("ftl.gc_mode", Kind::Choice(&["blocking"]), "", "\"blocking\"", ["PEN, FAST'18, section 2.2.2", "blocking: a merge holds its die, and the write that triggered it waits for it."]),
+    key("ftl.gc_mode", Kind::Choice(&["blocking", "foreground", "background", "preemptible"]), "", "\"blocking\"", ["PEN, FAST'18, section 2.2.2", "blocking: a merge holds its die, and the write that triggered it waits for it. page knows more: foreground reclaims behind that write's own program; background reclaims in steps of one page while a die is idle, at or under the stop threshold; preemptible in such steps from the start to the stop threshold. Without a block to spare, a write waits in every mode."]),
+    key("ftl.hot_cold", Kind::Choice(&["mixed", "gc", "recency"]), "", "\"gc\"", [CHOSEN, "page: which pages share an open block of a plane. mixed: all of them. gc: copies of collection have one of their own. recency: so have hot pages of the host, those that it wrote before in this window or the last one."]),
+    key("ftl.hot_window", Kind::Float(1e-9, 1000.0), "user capacities", "0.5", ["chosen: see docs/MODELS.md", "Host writes of a window of hot_cold = \"recency\"."]),
+    key("ftl.wear_leveling", Kind::Choice(&["none", "dynamic", "static", "both"]), "", "\"none\"", [CHOSEN, "page: dynamic takes the free block with the fewest erases, not the one free longest. static moves the data of the least erased closed block of a plane when the most erased one is more than wear_threshold ahead."]),
+    key("ftl.wear_threshold", Kind::Int(1, COUNT), "erases", "50", [CHOSEN, "Erases between a plane's most erased block and its least erased closed one beyond which static levelling moves data."]),
+    key("ftl.map_place", Kind::Choice(&["ram", "cached"]), "", "\"ram\"", [CHOSEN, "Where the map is. ram: all of it in RAM. cached (page): in translation pages in flash, which take their blocks from the over-provisioning; entries are cached on demand, dirty ones written back in batches (DFTL)."]),
+    key("ftl.map_ram_kib", Kind::Int(1, COUNT), "KiB", "", ["none: map_place = \"cached\" needs this or map_cache_entries", "RAM for cached map entries, 8 bytes each; the directory of translation pages comes on top."]),
+    key("ftl.map_cache_entries", Kind::Int(1, COUNT), "entries", "", ["none: map_place = \"cached\" needs this or map_ram_kib", "Map entries that the cache holds."]),
     key("ftl.u_index", Kind::Choice(&["spare", "ram"]), "", "\"spare\"", ["PEN, FAST'18, section 2.2.1", "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost."]),
 
     key("host.mode", Kind::Choice(&["open-loop", "closed-loop"]), "", "\"open-loop\"", [CHOSEN, "open-loop: requests arrive by the workload's clock. closed-loop: a fixed number is always outstanding."]),
-    key("host.queue_depth", Kind::Int(1, 65536), "requests", "1", [CHOSEN, "Requests outstanding in a closed loop."]),
+    key("host.queue_depth", Kind::Int(1, 65536), "requests", "1", [CHOSEN, "Requests outstanding in each queue of a closed loop."]),
+    key("host.queues", Kind::Int(1, 65536), "queues", "1", [CHOSEN, "Queues of a closed loop, served in turn: queues x queue_depth requests are outstanding."]),
     key("host.speedup", Kind::Float(1e-6, 1e9), "", "1.0", [CHOSEN, "Arrival times are divided by this (open loop)."]),
-    key("host.partial_page", Kind::Choice(&["whole-page"]), "", "\"whole-page\"", ["PEN's figures know no read-modify-write", "Writes of part of a page. whole-page: the page is programmed, nothing is read first."]),
+    key("host.write_buffer_kib", Kind::Int(0, 1 << 30), "KiB", "0", ["PEN and the 2006 papers know none", "DRAM that holds written pages until they are programmed; a write is done when it is stored there. 0: none, a write is done when it is programmed."]),
+    key("host.flush", Kind::Choice(&["eager", "lru"]), "", "\"eager\"", [CHOSEN, "When buffered pages are programmed. eager: at once. lru: least recently written first, while more than three quarters of the buffer wait; pages written again meanwhile are programmed once."]),
+    key("host.link_mb_per_s", Kind::Float(0.001, 1e6), "10^6 bytes/s", "", ["no time on the link", "Rate of the link to the host in each direction. Absent: it costs no time."]),
+    key("host.overhead_us", ANY_US, "us", "0.0", [CHOSEN, "Fixed time that the controller takes for each request before it starts."]),
+    key("host.partial_page", Kind::Choice(&["rmw", "whole-page"]), "", "\"rmw\"", ["chosen: what a drive with a map entry a page must do", "Writes of part of a page. rmw: the old copy is read first, unless the write buffer holds the rest. whole-page: the page is programmed, nothing is read first."]),
+    key("host.read_priority", Kind::Bool, "", "false", [CHOSEN, "Host reads go before everything on their die that has not started; a blocking merge that has started runs to its end. Reads that must search spare areas first keep their place."]),
 
-    key("workload.kind", Kind::Text, "", "\"twin:prn_1\"", [CHOSEN, "twin:NAME (see `pumice workloads`), trace, or a generator: uniform, sequential, zipf, hot-cold."]),
+    key("workload.kind", Kind::Text, "", "\"twin:prn_1\"", [CHOSEN, "twin:NAME (see `pumice workloads`), trace, or a generator: uniform, sequential, zipf, hot-cold, and w10, w20, w30, w40 (one-page random writes, 100 - x % of them to x % of the footprint; sizes, reads and hot part are the kind's own)."]),
     key("workload.path", Kind::Text, "", "", ["none", "Trace file, plain or compressed with gzip, zstd or xz (kind = \"trace\")."]),
     key("workload.format", Kind::Text, "", "", ["found by content", "Trace format: msr, alibaba, tencent, spc, ssdsim, disksim, systor, blkparse or fio."]),
     key("workload.address", Kind::Choice(&["exact", "wrap", "compact"]), "", "\"exact\"", [CHOSEN, "Requests beyond the device. exact: an error. wrap: address modulo capacity. compact: touched regions packed in order of first touch."]),
@@ -143,10 +168,19 @@ fn find(path: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.path == path)
 }
 
+/// Whether a key lies in this section, or in a section inside it.
+fn is_inside(key: &str, section: &str) -> bool {
+    key.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// Whether there is a section of this name, such as `ftl` or `ftl.superblock`.
+pub fn is_section(path: &str) -> bool {
+    KEYS.iter().any(|key| is_inside(key.path, path))
+}
+
 /// The key with this path, or in one line why there is none and what there is.
 pub fn lookup(path: &str) -> Result<&'static Key, String> {
-    let in_section = |key: &&Key| key.path.split_once('.').is_some_and(|(section, _)| section == path);
-    let names: Vec<&str> = KEYS.iter().filter(in_section).map(|key| key.path).collect();
+    let names: Vec<&str> = KEYS.iter().map(|key| key.path).filter(|key| is_inside(key, path)).collect();
     match find(path) {
         Some(key) => Ok(key),
         None if !names.is_empty() => Err(format!("'{path}' is a section; its keys are {}", names.join(", "))),

@@ -14,6 +14,7 @@ const PAGES_MAX: u128 = 1 << 30;
 /// The first impossibility, with what would be possible.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
     check_addresses(spec)?;
+    check_block_shape(spec)?;
     check_partial_erase(spec)?;
     build::check(spec)?;
     check_workload(spec)
@@ -46,13 +47,41 @@ fn check_addresses(spec: &Spec) -> Result<(), SpecError> {
     Ok(())
 }
 
+fn check_block_shape(spec: &Spec) -> Result<(), SpecError> {
+    let g = &spec.geometry;
+    let (layers, sub_blocks) = match (g.layers, g.sub_blocks) {
+        (Some(layers), Some(sub_blocks)) => (u32::from(layers), u32::from(sub_blocks)),
+        (None, None) if g.write_sequence == "lfws" => return Ok(()),
+        (None, None) => {
+            return refuse(format!(
+                "geometry.write_sequence = \"{}\" needs geometry.layers and geometry.sub_blocks",
+                g.write_sequence
+            ));
+        }
+        (given, _) => {
+            let (one, other) = if given.is_some() { ("layers", "sub_blocks") } else { ("sub_blocks", "layers") };
+            return refuse(format!("geometry.{one} is given without geometry.{other}; allowed: both or none"));
+        }
+    };
+    let pages = layers * sub_blocks * u32::from(g.bits_per_cell);
+    if pages != u32::from(g.pages_per_block) {
+        return refuse(format!(
+            "geometry.pages_per_block = {}, but layers {layers} x sub_blocks {sub_blocks} x bits_per_cell {} = {pages}; \
+             every page is one bit of the cells of one layer in one sub-block",
+            g.pages_per_block, g.bits_per_cell
+        ));
+    }
+    Ok(())
+}
+
 fn check_partial_erase(spec: &Spec) -> Result<(), SpecError> {
     let (pe, pages) = (&spec.partial_erase, spec.geometry.pages_per_block);
     if pe.unit == "none" {
-        if spec.ftl.merge == "m-merge" {
-            return refuse(
-                "ftl.merge = \"m-merge\" needs partial_erase.unit = \"partial-block\", found \"none\"".into(),
-            );
+        if spec.ftl.merge != "block-erase" {
+            return refuse(format!(
+                "ftl.merge = \"{}\" needs partial_erase.unit = \"partial-block\", found \"none\"",
+                spec.ftl.merge
+            ));
         }
         return Ok(());
     }

@@ -12,8 +12,8 @@ use crate::arrival::{Arrival, Clock};
 use crate::random::Stream;
 use crate::workload::Fact;
 use crate::{Placement, TraceError, Workload};
-pub use access::Access;
 use access::Slots;
+pub use access::{Access, W_PERCENT};
 pub use fio_job::from_fio_job;
 pub use sizes::RequestSizes;
 
