@@ -8,6 +8,7 @@ use pumice_nand::reliability::{AERO_CONS_PEC_AT_63, DPES_PEC_AT_63, ISPE_PEC_AT_
 use pumice_sim::erase::{
     Distribution, DistributionRequest, EraseConfig, EraseQuery, Eraser, Lifetime, answer, distribution, felp_samples,
 };
+use pumice_sim::{Spec, SpecSource, run};
 use pumice_types::{EraseMode, EraseScheme, EraseStep, RberRequirement, Time};
 use pumice_workload::Stream;
 
@@ -272,4 +273,59 @@ fn t389_a_question_that_cannot_be_answered_names_what_can() {
     assert!(ask(EraseQuery { shallow_pulses: 7, ..query() }).contains("1 to 6"));
     let table = answer(&EraseQuery { what: "table-1".into(), ..query() }).expect("answered");
     assert_eq!(table["63"][3][1], 0.5, "loop 4, up to δ, with the margin");
+}
+
+/// A run of `tiny` with keys set; the whole document.
+fn run_tiny(sets: &[(&str, &str)]) -> serde_json::Value {
+    let sets = sets.iter().map(|(key, value)| ((*key).to_string(), (*value).to_string())).collect();
+    let source = SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() };
+    run(&Spec::resolve(&source).expect("a valid spec"), 1.0, &mut |_| true).expect("it runs").document
+}
+
+#[test]
+fn t387_a_run_erases_by_its_scheme_with_a_clock_and_without() {
+    for (scheme, pec, mean_us) in [("ispe", "0", 3_600.0), ("ispe", "2500", 9_765.0 + 279.0), ("aero", "0", 2_245.0)] {
+        let sets = [("erase.scheme", scheme), ("erase.initial_pec", pec), ("run.max_requests", "40000")];
+        let timed = run_tiny(&sets);
+        let untimed = run_tiny(&[&sets[..], &[("run.timed", "false")]].concat());
+        let erases = timed["flash"]["erases"]["block"].as_u64().expect("counted");
+        assert!(erases > 50, "{erases}");
+        for document in [&timed, &untimed] {
+            let wear = &document["wear"];
+            let loops = wear["loops"].as_array().expect("a histogram").iter();
+            assert_eq!(loops.map(|count| count.as_u64().expect("a count")).sum::<u64>(), erases);
+            let found = wear["mean_erase_latency_us"].as_f64().expect("a mean");
+            assert!((found / mean_us - 1.0).abs() < 0.15, "{scheme} at {pec}: {found}");
+            assert!(wear["m_rber"].as_f64().is_some_and(|bits| (16.0..63.0).contains(&bits)));
+        }
+        assert_eq!(timed["wear"], untimed["wear"]);
+    }
+    let fixed = run_tiny(&[("run.max_requests", "1000")]);
+    assert!(fixed["wear"]["loops"].is_null() && fixed["wear"]["m_rber"].is_null());
+}
+
+#[test]
+fn t386_dpes_slows_programs_until_3k_cycles() {
+    let program_us = |pec: &str| {
+        let document = run_tiny(&[("erase.scheme", "dpes"), ("erase.initial_pec", pec), ("run.max_requests", "2000")]);
+        document["write_latency_breakdown_us"]["program"].as_f64().expect("timed")
+    };
+    let base = program_us("3000");
+    assert!((program_us("500") / base - 1.1).abs() < 1e-6);
+    assert!((program_us("2500") / base - 1.3).abs() < 1e-6);
+}
+
+#[test]
+fn t385_erase_keys_that_cannot_hold_together_are_refused() {
+    let refusal = |key: &str, value: &str| {
+        let sets = vec![(key.to_string(), value.to_string())];
+        Spec::resolve(&SpecSource { preset: Some("aero-1tb".into()), sets, ..SpecSource::default() })
+            .expect_err("refused")
+            .to_string()
+    };
+    assert!(refusal("erase.rber_requirement", "45").contains("40, 50, 63"));
+    assert!(refusal("erase.gamma", "5000").contains("erase.delta = 5000"));
+    assert!(refusal("erase.t_se_us", "1100").contains("sevenths"));
+    assert!(refusal("host.read_priority", "false").contains("erase.suspension"));
+    assert!(refusal("erase.scheme", "\"areo\"").contains("aero"));
 }

@@ -2,6 +2,7 @@
 //! many pages it offers, and how it is built.
 
 pub mod comparator;
+pub mod erase;
 pub mod nftl;
 pub mod page;
 pub mod superblock_pen;
@@ -94,7 +95,8 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
         _ if spec.ftl.comparator == "gftl" => comparator::build_gftl(&parts, initial)?,
         _ => nftl::build(&parts, initial)?,
     };
-    let device = Device { array, ledger, eraser: None, timing: parts.timing.clone() };
+    let eraser = erase::eraser(spec, &geometry);
+    let device = Device { array, ledger, eraser, timing: parts.timing.clone(), steps: Vec::new() };
     Ok(Built { geometry, timing: parts.timing, ftl, device })
 }
 
@@ -106,6 +108,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     if spec.ftl.kind != "page" {
         page::check_absent(spec)?;
     }
+    erase::check(spec)?;
     comparator::check(spec)?;
     let spec = &*comparator::device_of(spec);
     match spec.ftl.kind.as_str() {

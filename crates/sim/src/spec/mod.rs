@@ -104,7 +104,22 @@ section!(
 );
 section!(
     /// `[erase]`
-    EraseSpec { scheme: String }
+    EraseSpec {
+        scheme: String,
+        mode: String,
+        initial_pec: u16,
+        rber_requirement: u32,
+        misprediction_rate: f64,
+        t_ep_us: f64,
+        t_vr_us: f64,
+        t_se_us: f64,
+        gamma: u32,
+        delta: u32,
+        suspension: String,
+        suspend_us: f64,
+        resume_us: f64,
+        max_suspensions: u32,
+    }
 );
 section!(
     /// `[partial_erase]`

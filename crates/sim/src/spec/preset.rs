@@ -9,6 +9,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("pen-superblock-4-5-m-merge", include_str!("../../../../presets/pen-superblock-4-5-m-merge.toml")),
     ("pen-superblock-4-8", include_str!("../../../../presets/pen-superblock-4-8.toml")),
     ("pen-superblock-4-8-m-merge", include_str!("../../../../presets/pen-superblock-4-8-m-merge.toml")),
+    ("aero-1tb", include_str!("../../../../presets/aero-1tb.toml")),
     ("bench-64g", include_str!("../../../../presets/bench-64g.toml")),
     ("tiny", include_str!("../../../../presets/tiny.toml")),
 ];
