@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,12 +144,19 @@ def stacked_bars(frame: Frame, bars: Bars, path: Path) -> list[Path]:
 
 
 def lines(frame: Frame, x: Sequence[float], series: Mapping[str, Sequence[float]], path: Path) -> list[Path]:
-    """Lines over numbers, named at their right end. Writes `path`.png and `path`.svg."""
+    """Lines over numbers, named at their right end, or above if they end close together.
+
+    Writes `path`.png and `path`.svg.
+    """
+    crowded = _ends_meet(list(series.values()))
     with _style():
-        figure, axes = _canvas(frame, 8, 1)
+        figure, axes = _canvas(frame, 8, len(series) if crowded else 1)
         for colour, (name, values) in zip(COLOURS, series.items(), strict=False):
             axes.plot(x, values, color=colour, linewidth=1.8, marker="o", markersize=4)
-            axes.annotate(f" {name}", (x[-1], values[-1]), color=colour, va="center", fontweight="bold")
+            if not crowded:
+                axes.annotate(f" {name}", (x[-1], values[-1]), color=colour, va="center", fontweight="bold")
+        if crowded:
+            _name_series(axes, list(series), COLOURS)
         axes.margins(x=0.02)
         axes.set_ylim(bottom=0)
         _reference_line(axes, frame)
@@ -187,6 +195,13 @@ def wear_png(erases: np.ndarray[Any, Any]) -> bytes:
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png")
         return buffer.getvalue()
+
+
+def _ends_meet(curves: Sequence[Sequence[float]]) -> bool:
+    """Whether names beside the right ends of lines would lie on each other: ends within 5 % of the height."""
+    ends = sorted(values[-1] for values in curves)
+    height = max((value for values in curves for value in values), default=0.0)
+    return any(above - below < 0.05 * height for below, above in pairwise(ends))
 
 
 @contextmanager

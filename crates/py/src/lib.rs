@@ -323,6 +323,13 @@ fn plan_reclaim(request: &str) -> PyResult<String> {
     to_json(&pumice_sim::block::reclaim(&parse(request)?).map_err(spec_error)?)
 }
 
+/// Answers a question about the erase models (`pumice_sim::erase::EraseQuery`); JSON in and out.
+#[pyfunction]
+fn erase_model(py: Python<'_>, request: &str) -> PyResult<String> {
+    let query: pumice_sim::erase::EraseQuery = parse(request)?;
+    py.detach(|| pumice_sim::erase::answer(&query)).map(|value| value.to_string()).map_err(spec_error)
+}
+
 /// The module.
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -348,5 +355,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan_m_merge, module)?)?;
     module.add_function(wrap_pyfunction!(block_pages, module)?)?;
     module.add_function(wrap_pyfunction!(plan_reclaim, module)?)?;
+    module.add_function(wrap_pyfunction!(erase_model, module)?)?;
     Ok(())
 }

@@ -230,6 +230,9 @@ fn erases_by_merge(counters: &GcCounters, [full, m_merge, classic]: [bool; 3]) -
 
 /// Die time of all erases.
 fn erase_time(run: &Finished) -> Time {
+    if let Some(eraser) = &run.host.device.eraser {
+        return eraser.totals().time;
+    }
     let (tally, timing) = (&run.host.tally, &run.timing);
     let partial: Time = tally.partial_erases.iter().zip(&timing.partial_erase).map(|(&n, &t)| t * n).sum();
     timing.t_bers * (tally.block_erases + tally.sub_block_erases) + partial
@@ -261,13 +264,22 @@ fn breakdown(run: &Finished) -> Value {
 fn wear(run: &Finished) -> Value {
     let (wear, tally) = (run.host.device.array.wear(), &run.host.tally);
     let erases = tally.erases_total();
+    let eraser = run.host.device.eraser.as_ref();
+    let totals = eraser.map(|eraser| eraser.totals());
+    let life = eraser.map(|eraser| (eraser.lifetime(), eraser.mean_pec()));
     json!({
         "aep": wear.aep,
         "vep": wear.vep,
         "max_erases_per_page": wear.max_erases_per_page,
-        "mean_erase_latency_us": ratio(erase_time(run).as_us(), erases as f64),
-        "loops": Value::Null, "mispredictions": Value::Null, "retired_blocks": Value::Null,
-        "m_rber": Value::Null, "pec_at_requirement": Value::Null,
+        "mean_erase_latency_us": match totals {
+            Some(totals) => json!(totals.mean_us()),
+            None => ratio(erase_time(run).as_us(), erases as f64),
+        },
+        "loops": totals.map(|totals| &totals.loops[1..]),
+        "mispredictions": totals.map(|totals| totals.mispredictions),
+        "retired_blocks": totals.map(|totals| totals.retired),
+        "m_rber": life.as_ref().map(|(life, pec)| life.at(*pec).m_rber),
+        "pec_at_requirement": life.as_ref().and_then(|(life, _)| life.pec_at_requirement()),
     })
 }
 
@@ -279,6 +291,7 @@ fn utilisation(run: &Finished) -> Value {
 
 /// State of array, FTL and ledger per physical page, as if everything were touched.
 fn state_bytes_per_page(run: &Finished) -> f64 {
-    let others = run.host.ftl.state_bytes() + run.host.device.ledger.state_bytes();
+    let erases = run.host.device.eraser.as_ref().map_or(0, |eraser| eraser.ram_bytes() as u64);
+    let others = run.host.ftl.state_bytes() + run.host.device.ledger.state_bytes() + erases;
     run.host.device.array.bytes_per_page() + others as f64 / run.geometry.pages() as f64
 }

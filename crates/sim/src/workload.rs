@@ -24,10 +24,10 @@ pub fn catalogue() -> Vec<(String, String)> {
             "stand-in for {} ({}): {} M reads of {} GiB, {} M writes of {} GiB to {} GiB, one week",
             facts.name,
             facts.description,
-            facts.read_requests_m,
-            facts.read_gib,
-            facts.write_requests_m,
-            facts.write_gib,
+            to_thousandths(facts.read_requests_m),
+            to_thousandths(facts.read_gib),
+            to_thousandths(facts.write_requests_m),
+            to_thousandths(facts.write_gib),
             facts.write_coverage_gib
         );
         (format!("{TWIN}{}", facts.name), about)
@@ -51,6 +51,10 @@ pub fn catalogue() -> Vec<(String, String)> {
         (format!("w{percent}"), format!("one-page random writes, {share} % of them to {percent} % of the footprint"))
     });
     twins.chain(file_systems).chain(generators).chain(hot).collect()
+}
+
+fn to_thousandths(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
 }
 
 /// Checks the name of a workload that is neither a trace nor a generator.
@@ -91,6 +95,7 @@ pub fn open(spec: &Spec, scale: f64, capacity_bytes: u64) -> Result<Workload, Si
             write_extent_read_share: workload.write_extent_read_share,
             mean_extent_kib: workload.mean_extent_kib,
             interarrival_cv: workload.interarrival_cv,
+            kind_persistence: workload.kind_persistence,
         };
         return Ok(twin(name, &options, &placement)?);
     }

@@ -2,6 +2,7 @@
 //! many pages it offers, and how it is built.
 
 pub mod comparator;
+pub mod erase;
 pub mod hybrid;
 pub mod nftl;
 pub mod page;
@@ -98,7 +99,8 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
         _ if spec.ftl.comparator == "gftl" => comparator::build_gftl(&parts, initial)?,
         _ => nftl::build(&parts, initial)?,
     };
-    let device = Device { array, ledger, eraser: None, timing: parts.timing.clone() };
+    let eraser = erase::eraser(spec, &geometry);
+    let device = Device { array, ledger, eraser, timing: parts.timing.clone(), steps: Vec::new() };
     Ok(Built { geometry, timing: parts.timing, ftl, device })
 }
 
@@ -113,6 +115,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
         page::check_absent(spec)?;
     }
     check_map_place(spec)?;
+    erase::check(spec)?;
     match spec.ftl.kind.as_str() {
         "page" => page::check(spec),
         "superblock" if is_pen(spec) => superblock_pen::check(spec),

@@ -3,6 +3,8 @@
 //! Parsing, error texts, JSON Schema, `explain` and `--set` all read this table; a test holds it
 //! against the typed [`super::Spec`]. A key enters when what it names works.
 
+use pumice_types::{EraseMode, EraseScheme, Suspension};
+
 use super::shown;
 
 /// What a key's value may be.
@@ -54,6 +56,7 @@ const fn key(
 }
 
 const PEN1: &str = "PEN, FAST'18, Table 1";
+const AERO2: &str = "AERO, ASPLOS'24, Table 2";
 const CHOSEN: &str = "chosen";
 const SFWS: &str = "Buddhanoy et al., GLSVLSI'24, section 2.1";
 
@@ -90,7 +93,20 @@ pub const KEYS: &[Key] = &[
     key("timing.command_overhead_us", ANY_US, "us", "0.0", [CHOSEN, "Command and address cycles on the channel, before each transfer."]),
     key("timing.multi_plane", Kind::Bool, "", "false", [CHOSEN, "Neighbours in a die's queue that read, or program, one page number of several of its planes run as one command: their array times are one."]),
 
-    key("erase.scheme", Kind::Choice(&["fixed"]), "", "\"fixed\"", [CHOSEN, "fixed: every erase takes tBERS, or its level's time in the partial-erase table."]),
+    key("erase.scheme", Kind::Choice(&EraseScheme::NAMES), "", "\"fixed\"", [CHOSEN, "fixed: every erase takes tBERS, or its level's time in the partial-erase table. ispe: full pulses at rising voltage until a verify passes. i-ispe: begins in the loop that ended the block's last erase. dpes: ispe at lower voltage, with slower programs, up to 3K PEC. aero-cons: pulses predicted from fail bits, to a complete erase. aero: leaves to the ECC what the requirement allows. aero-fit: aero at a fitted wear."]),
+    key("erase.mode", Kind::Choice(&EraseMode::NAMES), "", "\"table\"", ["chosen: table reproduces", "table: each scheme meets the pulse times measured under it. mechanism: one measured need for all; what a scheme does with it follows from its rules."]),
+    key("erase.initial_pec", Kind::Int(0, 65_535), "P/E cycles", "0", [CHOSEN, "Program/erase cycles of every block before the run. Pulse times change up to 5000."]),
+    key("erase.rber_requirement", Kind::Int(40, 63), "bits/KiB", "63", ["AERO, ASPLOS'24, section 5.4", "Raw bit errors after a year beyond which a block is unusable: 40, 50 or 63."]),
+    key("erase.misprediction_rate", Kind::Float(0.0, 1.0), "", "0.0", ["AERO, ASPLOS'24, section 7.4: none was seen", "Chance that a pulse predicted from fail bits is one unit pulse (a seventh of t_ep_us) short."]),
+    key("erase.t_ep_us", Kind::Float(0.007, 1e9), "us", "3500.0", [AERO2, "Erase pulse of one loop. Its seventh is the unit pulse, 0.5 ms, in which pulse times are measured."]),
+    key("erase.t_vr_us", ANY_US, "us", "100.0", ["AERO, ASPLOS'24, section 3.2", "Verify read after each pulse."]),
+    key("erase.t_se_us", Kind::Float(0.001, 1e9), "us", "1000.0", [AERO2, "Shallow erase that begins an erase under aero-cons, aero and aero-fit; one to six sevenths of t_ep_us."]),
+    key("erase.gamma", Kind::Int(1, COUNT), "fail bits", "500", ["chosen: a tenth of delta; AERO, ASPLOS'24, section 5.2 prints gamma << delta", "Most fail bits with one unit pulse to go."]),
+    key("erase.delta", Kind::Int(2, 100_000_000), "fail bits", "5000", ["AERO, ASPLOS'24, section 5.2", "Fail bits that one unit pulse takes away."]),
+    key("erase.suspension", Kind::Choice(&Suspension::NAMES), "", "\"off\"", [CHOSEN, "Where host reads interrupt an erase (needs host.read_priority = true). loop: after each verify read. pulse: after each unit pulse and verify read. capped: as pulse, until the erase was suspended max_suspensions times or its block is needed."]),
+    key("erase.suspend_us", ANY_US, "us", "0.0", ["chosen: between pulses no voltage is to be taken down", "Time from the boundary until the die takes a read."]),
+    key("erase.resume_us", ANY_US, "us", "0.0", ["chosen, as suspend_us", "Time until a suspended erase goes on."]),
+    key("erase.max_suspensions", Kind::Int(0, COUNT), "", "10", [CHOSEN, "Suspensions of one erase under suspension = \"capped\"."]),
 
     key("partial_erase.unit", Kind::Choice(&["none", "partial-block"]), "", "\"partial-block\"", ["PEN, FAST'18, section 4", "What the chip can erase besides a whole block. partial-block: the halves, quarters, ... of a block."]),
     key("partial_erase.max_splits", Kind::Int(0, 12), "", "6", [PEN1, "L: how often a block is halved. 2^L must divide the pages of a block."]),
@@ -160,6 +176,7 @@ pub const KEYS: &[Key] = &[
     key("workload.fat_flush_kib", Kind::Int(1, 1048576), "KiB", "32", [CHOSEN, "File data after which a FAT32 workload writes both allocation tables and changed directories."]),
     key("workload.fat_fragmentation", Kind::Float(0.0, 0.5), "share of clusters", "0.02", [CHOSEN, "Clusters of a FAT32 volume that small static files hold at random places, so that others lie in pieces."]),
     key("workload.interarrival_cv", Kind::Float(1.0, 1000.0), "", "7.0", ["chosen: short slices of real traces show 3.4 to 7.2, a week more", "Coefficient of variation of inter-arrival times: of twins, and of arrival = \"bursty\" (two-phase hyper-exponential)."]),
+    key("workload.kind_persistence", Kind::Float(0.0, 0.9999), "", "0.0", ["chosen: no published figure; 0 mixes kinds in every burst", "Chance that a request of a twin is of the kind of the one before it, else its kind is drawn. Towards 1 bursts of reads and bursts of writes come apart."]),
 
     key("initial.fill", Kind::Float(0.0, 1.0), "share", "0.95", [PEN1, "What is stored before the first request."]),
     key("initial.fill_unit", Kind::Choice(&["block", "page"]), "", "\"block\"", [CHOSEN, "block: this share of the logical blocks is full, the others are empty. page: every logical block is full up to this share of its pages. A page-level FTL is filled with this share of its logical pages, from the first one, in either case."]),

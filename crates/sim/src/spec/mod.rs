@@ -115,7 +115,22 @@ section!(
 );
 section!(
     /// `[erase]`
-    EraseSpec { scheme: String }
+    EraseSpec {
+        scheme: String,
+        mode: String,
+        initial_pec: u16,
+        rber_requirement: u32,
+        misprediction_rate: f64,
+        t_ep_us: f64,
+        t_vr_us: f64,
+        t_se_us: f64,
+        gamma: u32,
+        delta: u32,
+        suspension: String,
+        suspend_us: f64,
+        resume_us: f64,
+        max_suspensions: u32,
+    }
 );
 section!(
     /// `[partial_erase]`
@@ -201,6 +216,7 @@ section!(
         fat_flush_kib: u32,
         fat_fragmentation: f64,
         interarrival_cv: f64,
+        kind_persistence: f64,
     }
 );
 section!(
