@@ -25,10 +25,22 @@ pub struct GcCounters {
     pub m_merge: MergeCount,
     /// Blocks reclaimed by a page-level FTL.
     pub reclaimed: MergeCount,
+    /// Blocks whose data static wear levelling moved.
+    pub moved: MergeCount,
+    /// Pages copied by it; part of `copied_pages`.
+    pub moved_pages: u64,
     /// Times that a plane ran low on free blocks (page-level FTL).
     pub trigger_free_blocks: u64,
     /// Writes that had to reclaim in their own plan although reclaiming is done in steps.
     pub urgent: u64,
+    /// Accesses whose map entry was cached.
+    pub map_hits: u64,
+    /// Accesses whose map entry was read from flash first.
+    pub map_misses: u64,
+    /// Translation pages written with changed entries.
+    pub map_write_backs: u64,
+    /// Blocks of translation pages reclaimed.
+    pub map_erases: u64,
     /// Merges because the pair's U-block was full.
     pub trigger_full: u64,
     /// Merges because an unpaired D-block needed a U-block.

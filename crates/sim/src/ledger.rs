@@ -31,11 +31,12 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// A ledger over `user_pages` pages in blocks of `pages_per_block`, nothing stored.
-    pub fn new(user_pages: u32, pages_per_block: u16) -> Ledger {
+    /// A ledger over `user_pages` pages in blocks of `pages_per_block`, nothing stored; `tags` are the
+    /// array's.
+    pub fn new(user_pages: u32, pages_per_block: u16, tags: TagFormat) -> Ledger {
         Ledger {
             versions: vec![0; user_pages as usize],
-            tags: TagFormat::new(user_pages),
+            tags,
             filled: vec![0; user_pages.div_ceil(u32::from(pages_per_block)) as usize],
             pages_per_block: u32::from(pages_per_block),
             trimmed: Vec::new(),
@@ -109,7 +110,8 @@ impl Ledger {
     #[inline]
     pub fn check(&mut self, command: &FlashCommand, content: PageContent) -> Result<(), SimError> {
         self.pages_checked += 1;
-        if content.corrupt {
+        // Pages of the controller's own map lie beyond those of the host.
+        if content.corrupt && content.lpn.index() < self.versions.len() {
             self.note_corrupt(content.lpn);
         }
         let stale = command.op == FlashOp::Read && content.version != command.version;

@@ -166,9 +166,13 @@ fn gc(run: &Finished) -> Value {
         false => Value::Null,
     };
     let m_merge = run.spec.ftl.merge != "block-erase";
+    let steps = matches!(run.spec.ftl.gc_mode.as_str(), "background" | "preemptible");
+    let cached = run.spec.ftl.map_place == "cached";
+    let levels_wear = matches!(run.spec.ftl.wear_leveling.as_str(), "static" | "both");
     json!({
         "invocations": triggers,
         "reclaimed_blocks": count(page, counters.reclaimed.block_erases),
+        "urgent": count(steps, counters.urgent),
         "merges": {
             "full": count(!page, counters.full.merges), "partial": Value::Null, "switch": Value::Null,
             "m_merge": count(m_merge, counters.m_merge.merges),
@@ -180,6 +184,10 @@ fn gc(run: &Finished) -> Value {
             "free_blocks": count(page, counters.trigger_free_blocks),
         },
         "copied_pages": counters.copied_pages,
+        "wear_leveling": {
+            "erases": count(levels_wear, counters.moved.block_erases),
+            "copied_pages": count(levels_wear, counters.moved_pages),
+        },
         "time_us": {
             "map": (searches * tally.gc_spare_pages + timing.command_overhead * tally.gc_searches).as_us(),
             "copy": (timing.copy() * tally.copies).as_us(),
@@ -187,7 +195,11 @@ fn gc(run: &Finished) -> Value {
         },
         "victim_fill": counters.victim_fill,
         "u_blocks_max": count(nftl, counters.u_blocks_max),
-        "map": { "ram_bytes": run.host.ftl.map_ram_bytes(), "hits": Value::Null, "misses": Value::Null },
+        "map": {
+            "ram_bytes": run.host.ftl.map_ram_bytes(),
+            "hits": count(cached, counters.map_hits), "misses": count(cached, counters.map_misses),
+            "write_backs": count(cached, counters.map_write_backs), "erases": count(cached, counters.map_erases),
+        },
     })
 }
 

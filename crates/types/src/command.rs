@@ -18,11 +18,11 @@ pub enum FlashOp {
     Erase,
     /// Erase of one partial block.
     PartialErase,
+    /// Erase of a set of physical sub-blocks of one block, in one operation.
+    SubBlockErase,
     /// The die is kept from other work for a time: nothing reaches the chip, and it counts as no
     /// flash command.
     Pause,
-    /// Erase of a set of physical sub-blocks of one block, in one operation.
-    SubBlockErase,
 }
 
 /// On whose behalf a command runs.

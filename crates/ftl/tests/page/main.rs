@@ -2,5 +2,8 @@
 
 #![allow(clippy::print_stdout, reason = "measured figures, shown with --nocapture")]
 
+mod cached;
+mod hot_cold;
 mod rig;
 mod steps;
+mod wear;

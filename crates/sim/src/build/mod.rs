@@ -73,9 +73,10 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
     let tree = tree(spec)?;
     let timing = flash_timing(spec, tree);
     let user_pages = user_pages(spec, &geometry);
+    let tags = TagFormat::new(user_pages + page::translation_pages(spec, user_pages));
     let mut array = NandArray::new(ArrayConfig {
         geometry,
-        tags: TagFormat::new(user_pages),
+        tags,
         tree,
         sub_blocks: block_shape(spec).filter(|_| spec.partial_erase.unit == "sub-block"),
         program_order: program_order(spec),
@@ -84,7 +85,7 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
     });
     let bad = bad_blocks(spec, &geometry);
     bad.iter().for_each(|&block| array.mark_bad(block));
-    let mut ledger = Ledger::new(user_pages, geometry.pages_per_block);
+    let mut ledger = Ledger::new(user_pages, geometry.pages_per_block, tags);
     let parts = Parts { spec, geometry, timing, tree, bad };
     let initial = InitialState { array: &mut array, ledger: &mut ledger };
     let ftl = match spec.ftl.kind.as_str() {
@@ -93,7 +94,8 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
         _ if spec.ftl.comparator == "gftl" => comparator::build_gftl(&parts, initial)?,
         _ => nftl::build(&parts, initial)?,
     };
-    Ok(Built { geometry, timing: parts.timing, ftl, device: Device { array, ledger } })
+    let device = Device { array, ledger, eraser: None, timing: parts.timing.clone() };
+    Ok(Built { geometry, timing: parts.timing, ftl, device })
 }
 
 /// Refuses a spec that its FTL cannot serve, with the reason and what would work.

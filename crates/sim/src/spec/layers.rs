@@ -92,9 +92,15 @@ pub fn apply_preset(values: &mut Values, at: &str, name: &Value, depth: usize) -
     apply_text(values, &format!("preset {}", name.as_str().unwrap_or_default()), text, Some(depth + 1))
 }
 
-/// Applies one `--set key=value`; a value that is no TOML is taken as a bare word.
+/// Applies one `--set key=value`; a value that is no TOML is taken as a bare word. A section inside a
+/// section takes an inline table, each of its keys for itself.
 pub fn apply_set(values: &mut Values, path: &str, text: &str) -> Result<(), SpecError> {
-    set(values, "--set", path, parse_value(text))
+    match parse_value(text) {
+        Value::Table(entries) if path.contains('.') && keys::is_section(path) => {
+            entries.into_iter().try_for_each(|(entry, value)| set(values, "--set", &format!("{path}.{entry}"), value))
+        }
+        value => set(values, "--set", path, value),
+    }
 }
 
 fn parse_value(text: &str) -> Value {
@@ -105,14 +111,7 @@ fn parse_value(text: &str) -> Value {
         .unwrap_or_else(|| Value::String(text.to_string()))
 }
 
-/// Sets the key `path`, or with a table each key of the group `path`.
 fn set(values: &mut Values, at: &str, path: &str, value: Value) -> Result<(), SpecError> {
-    if let Value::Table(entries) = &value
-        && keys::is_section(path)
-    {
-        let mut each = entries.iter();
-        return each.try_for_each(|(entry, value)| set(values, at, &format!("{path}.{entry}"), value.clone()));
-    }
     let key = keys::lookup(path).map_err(|text| SpecError(format!("{at}: {text}")))?;
     let accepted = key.kind.accept(&value).ok_or_else(|| refused(at, key, &value))?;
     values.insert(key.path, accepted);

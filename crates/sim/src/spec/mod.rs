@@ -133,7 +133,13 @@ section!(
         gc_stop_threshold: Option<f64>,
         allocation_order: String,
         gc_mode: String,
+        hot_cold: String,
+        hot_window: f64,
+        wear_leveling: String,
+        wear_threshold: u32,
         map_place: String,
+        map_ram_kib: Option<u32>,
+        map_cache_entries: Option<u32>,
         u_index: String,
     }
 );

@@ -5,10 +5,10 @@
 //! only if [`FLOOR`] blocks stay free, and a victim has fewer valid pages than a block has pages, so
 //! emptying it takes at most one free block and gives one back.
 
-use pumice_types::{DieId, FlashCommand, PageAddress, PlaneId};
+use pumice_types::{BlockId, DieId, FlashCommand, PageAddress, PlaneId};
 
 use super::plane::{Job, Stream};
-use super::{GcMode, PageFtl};
+use super::{GcMode, HotCold, PageFtl};
 use crate::mapping::FtlError;
 use crate::plan::Plan;
 
@@ -19,10 +19,16 @@ impl PageFtl {
     /// Sees to it that `stream` has a page in `plane`. Returns whether collection is due behind the
     /// write's own program.
     pub(super) fn make_room(&mut self, plane: PlaneId, stream: Stream, plan: &mut Plan) -> Result<bool, FtlError> {
-        if self.planes[plane.index()].open[stream as usize].is_some() {
+        let free = self.free_blocks(plane);
+        let state = &self.planes[plane.index()];
+        if state.open[stream as usize].is_some() {
+            // Where all pages share a block, its room belongs to a victim in work that cannot open
+            // another one.
+            if self.config.hot_cold == HotCold::Mixed && state.job.is_some() && free == 0 {
+                self.collect_urgently(plane, plan)?;
+            }
             return Ok(false);
         }
-        let free = self.free_blocks(plane);
         let low = free <= self.config.gc_start_blocks as usize;
         match self.config.gc_mode {
             GcMode::Foreground if low && free > FLOOR => return Ok(true),
@@ -37,6 +43,9 @@ impl PageFtl {
     pub(super) fn collect(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         self.counters.trigger_free_blocks += 1;
         while self.free_blocks(plane) <= self.config.gc_stop_blocks as usize && self.begin_reclaim(plane) {
+            self.finish_job(plane, plan)?;
+        }
+        if self.begin_move(plane) {
             self.finish_job(plane, plan)?;
         }
         Ok(())
@@ -63,8 +72,12 @@ impl PageFtl {
         let Some(plane) = in_work.or_else(|| self.planes_of(die).find(|&plane| self.is_due(plane))) else {
             return Ok(());
         };
-        if in_work.is_none() && self.begin_reclaim(plane) {
-            self.note_collecting(plane);
+        if in_work.is_none() {
+            if self.is_low(plane) && self.begin_reclaim(plane) {
+                self.note_collecting(plane);
+            } else {
+                self.begin_move(plane);
+            }
         }
         self.step(plane, plan)
     }
@@ -83,13 +96,25 @@ impl PageFtl {
     /// Whether a new victim of `plane` should be begun in a step.
     #[inline]
     fn is_due(&self, plane: PlaneId) -> bool {
+        let reclaims = self.is_low(plane) && self.planes[plane.index()].victims.has_invalid();
+        self.config.gc_mode.works_in_steps() && (reclaims || self.overdue(plane).is_some())
+    }
+
+    /// Whether `plane` collects in steps now.
+    #[inline]
+    fn is_low(&self, plane: PlaneId) -> bool {
         let (state, free) = (&self.planes[plane.index()], self.free_blocks(plane));
-        let low = match self.config.gc_mode {
+        match self.config.gc_mode {
             GcMode::Blocking | GcMode::Foreground => false,
             GcMode::Background => free <= self.config.gc_stop_blocks as usize,
             GcMode::Preemptible => state.collecting || free <= self.config.gc_start_blocks as usize,
-        };
-        low && state.victims.has_invalid()
+        }
+    }
+
+    /// The block whose data static wear levelling should move now.
+    #[inline]
+    fn overdue(&self, plane: PlaneId) -> Option<BlockId> {
+        self.wear.as_ref()?.overdue(plane)
     }
 
     /// Notes that a plane collects in steps, from now until it is above the stop threshold.
@@ -104,10 +129,24 @@ impl PageFtl {
     fn begin_reclaim(&mut self, plane: PlaneId) -> bool {
         let state = &mut self.planes[plane.index()];
         let Some(victim) = state.victims.choose(state.now) else { return false };
-        state.victims.remove(victim);
-        let victim = self.config.geometry.block(plane, victim);
-        state.job = Some(Job { victim, next: 0, copied: 0 });
+        self.begin(plane, self.config.geometry.block(plane, victim), false);
         true
+    }
+
+    /// Takes the block that static wear levelling moves out of the lists; `false` if there is none.
+    fn begin_move(&mut self, plane: PlaneId) -> bool {
+        let Some(victim) = self.overdue(plane) else { return false };
+        self.begin(plane, victim, true);
+        true
+    }
+
+    fn begin(&mut self, plane: PlaneId, victim: BlockId, levels_wear: bool) {
+        let state = &mut self.planes[plane.index()];
+        state.victims.remove(self.config.geometry.index_in_plane(victim));
+        state.job = Some(Job { victim, next: 0, copied: 0, levels_wear });
+        if let Some(wear) = &mut self.wear {
+            wear.open(victim);
+        }
     }
 
     fn finish_job(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
@@ -124,28 +163,40 @@ impl PageFtl {
             self.erase_victim(plane, job, plan);
             return Ok(());
         };
-        self.copy_page(plane, PageAddress::new(job.victim, page), plan)?;
+        let stream = match self.config.hot_cold {
+            _ if job.levels_wear => Stream::Moved,
+            HotCold::Mixed => Stream::Host,
+            HotCold::Copies | HotCold::Recency { .. } => Stream::Copies,
+        };
+        self.copy_page(stream, PageAddress::new(job.victim, page), plan)?;
         self.planes[plane.index()].job = Some(Job { next: page + 1, copied: job.copied + 1, ..job });
         Ok(())
     }
 
-    fn copy_page(&mut self, plane: PlaneId, source: PageAddress, plan: &mut Plan) -> Result<(), FtlError> {
+    /// Copies a page to `stream`'s open block in its plane.
+    fn copy_page(&mut self, stream: Stream, source: PageAddress, plan: &mut Plan) -> Result<(), FtlError> {
+        let plane = self.config.geometry.plane_of(source.block);
         let lpn = self.maps.owner(source, &self.pool);
-        let (target, sequence) = self.next_page(plane, Stream::Copies)?;
+        let (target, sequence) = self.next_page(plane, stream)?;
         self.maps.invalidate(source);
         self.place(lpn, target, plane);
+        self.note_change(lpn);
         self.counters.copied_pages += 1;
         plan.push(FlashCommand::copy(source, target, lpn, sequence));
-        self.close_if_full(plane, Stream::Copies);
+        self.close_if_full(plane, stream);
         Ok(())
     }
 
     fn erase_victim(&mut self, plane: PlaneId, job: Job, plan: &mut Plan) {
-        self.counters.reclaimed.merges += 1;
-        self.counters.reclaimed.block_erases += 1;
-        self.counters.note_victim(job.copied as usize, self.maps.pages as usize);
-        plan.push(FlashCommand::erase(job.victim));
-        self.pool.give_back(plane, job.victim);
+        let counted = if job.levels_wear { &mut self.counters.moved } else { &mut self.counters.reclaimed };
+        counted.merges += 1;
+        counted.block_erases += 1;
+        if job.levels_wear {
+            self.counters.moved_pages += u64::from(job.copied);
+        } else {
+            self.counters.note_victim(job.copied as usize, self.maps.pages as usize);
+        }
+        self.erase(plane, job.victim, plan);
         let enough = self.free_blocks(plane) > self.config.gc_stop_blocks as usize;
         let state = &mut self.planes[plane.index()];
         state.job = None;

@@ -3,6 +3,7 @@
 use pumice_types::Lpn;
 
 use super::PageFtl;
+use super::plane::Stream;
 use crate::mapping::{FtlError, InitialBlock};
 
 impl PageFtl {
@@ -20,16 +21,15 @@ impl PageFtl {
                 let plane = self.config.order[nth as usize];
                 let (block, sequence) = self.pool.take(plane).ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
                 self.maps.set_all_valid(block);
-                let index = self.config.geometry.index_in_plane(block);
-                let state = &mut self.planes[plane.index()];
-                state.victims.close(index, pages as u16, 0);
-                state.valid_pages += u64::from(pages);
+                self.close(plane, Stream::Host, block);
+                self.planes[plane.index()].valid_pages += u64::from(pages);
                 let first = Lpn(stripe * planes * pages + nth);
                 programmed(InitialBlock { block, first, stride: planes, pages: pages as u16, sequence });
             }
         }
         let filled = stripes * planes * pages;
         self.maps.note_fill(filled);
+        self.fill_map(programmed)?;
         Ok(filled)
     }
 }
