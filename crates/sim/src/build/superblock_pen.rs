@@ -76,5 +76,11 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
             spec.ftl.over_provisioning
         ));
     }
+    let raw = spec.geometry.blocks_per_plane;
+    if physical > raw {
+        return refuse(format!(
+            "ftl.superblock.physical = {physical} exceeds the blocks of a plane, geometry.blocks_per_plane = {raw}"
+        ));
+    }
     nftl::check_room(spec, superblocks_per_plane(spec) * logical)
 }

@@ -510,6 +510,8 @@ fn t425_a_comparator_that_cannot_work_is_refused() {
     refused(&large, &["at most 65536", "logical = 1024"]);
     let large = [("ftl.kind", "superblock"), ("geometry.pages_per_block", "16384"), ("ftl.superblock.logical", "5")];
     refused(&[&large[..], &[("ftl.superblock.physical", "6")]].concat(), &["at most 65536", "logical = 4"]);
+    let many = [("ftl.kind", "superblock"), ("ftl.superblock.physical", "65")];
+    refused(&many, &["exceeds the blocks of a plane", "= 64"]);
     let few = [("ftl.kind", "superblock"), ("geometry.blocks_per_plane", "4")];
     refused(&few, &["less than one superblock"]);
 }

@@ -14,7 +14,7 @@
 mod buffer;
 mod clean;
 
-use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, Time};
+use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, Time, bits};
 
 use super::nftl::{NONE, Nftl, NftlConfig, Trigger};
 use super::{FtlError, InitialBlock, InitialFill};
@@ -160,7 +160,7 @@ impl Gftl {
 
     /// Free blocks of a plane without those that are the buffer's.
     fn available(&self, plane: usize) -> usize {
-        let free = self.nftl.pool.free_blocks(pumice_types::PlaneId(plane as u32));
+        let free = self.nftl.pool.free_blocks(PlaneId(plane as u32));
         free.saturating_sub(self.buffer.blocks_left(plane))
     }
 
@@ -176,7 +176,7 @@ impl Gftl {
     }
 
     fn enqueue_victim(&mut self, plane: usize) -> bool {
-        let victim = self.nftl.best_victim(pumice_types::PlaneId(plane as u32));
+        let victim = self.nftl.best_victim(PlaneId(plane as u32));
         if let Some(victim) = victim {
             self.enqueue(victim, Trigger::Unpaired);
         }
@@ -210,7 +210,7 @@ impl Gftl {
     /// Forgets the copy of a page in D or U.
     fn supersede(&mut self, logical: usize, offset: usize) {
         let words = self.nftl.words_of(logical);
-        pumice_types::bits::clear(&mut self.nftl.d_valid[words], offset);
+        bits::clear(&mut self.nftl.d_valid[words], offset);
         let slot = self.nftl.logical[logical].u_slot;
         if slot != NONE {
             self.nftl.in_u[slot as usize * self.nftl.pages + offset] = NOT_IN_U;
