@@ -147,7 +147,7 @@ fn flash(run: &Finished) -> Value {
         },
         "erases": { "block": tally.block_erases, "partial": tally.partial_erases_total(), "sub_block": Value::Null },
         "multi_plane_commands": count(spec.run.timed && spec.timing.multi_plane, run.multi_plane_commands),
-        "suspensions": Value::Null,
+        "suspensions": count(spec.run.timed && spec.erase.suspension != "off", run.suspensions),
         "read_retries": Value::Null,
     })
 }

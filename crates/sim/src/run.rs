@@ -58,6 +58,8 @@ pub struct Finished<'a> {
     pub busy: (Vec<Time>, Vec<Time>),
     /// Commands that used several planes at once.
     pub multi_plane_commands: u64,
+    /// Suspensions of erases in the whole run.
+    pub suspensions: u64,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
@@ -331,6 +333,7 @@ impl<O: Observer> Run<'_, O> {
             workload: &self.workload,
             busy,
             multi_plane_commands: self.scheduler.multi_plane_commands(),
+            suspensions: self.scheduler.suspensions(),
             warnings,
         };
         let ledger = &host.device.ledger;

@@ -329,3 +329,32 @@ fn t385_erase_keys_that_cannot_hold_together_are_refused() {
     assert!(refusal("host.read_priority", "false").contains("erase.suspension"));
     assert!(refusal("erase.scheme", "\"areo\"").contains("aero"));
 }
+
+/// The grain of suspension decides how long a read waits for an erase; the erases themselves stay.
+#[test]
+fn t384_a_finer_suspension_shortens_the_longest_read() {
+    let base = [
+        ("erase.scheme", "ispe"),
+        ("erase.initial_pec", "2500"),
+        ("host.read_priority", "true"),
+        ("host.mode", "open-loop"),
+        ("workload.kind", "uniform"),
+        ("workload.read_fraction", "0.5"),
+        ("workload.mean_interarrival_us", "20000"),
+        ("ftl.kind", "page"),
+        ("ftl.gc_mode", "foreground"),
+        ("ftl.over_provisioning", "0.2"),
+        ("run.max_requests", "30000"),
+    ];
+    let with = |mode: &str| {
+        let document = run_tiny(&[&base[..], &[("erase.suspension", mode)]].concat());
+        let longest = document["host"]["read"]["latency_us"]["max"].as_f64().expect("reads");
+        (longest, document["flash"]["suspensions"].as_u64(), document["wear"]["loops"].clone())
+    };
+    let (off, by_loop, by_pulse) = (with("off"), with("loop"), with("pulse"));
+    println!("longest read, us: off {:.0}, loop {:.0}, pulse {:.0}", off.0, by_loop.0, by_pulse.0);
+    assert!(off.0 > by_loop.0 && by_loop.0 > by_pulse.0);
+    assert_eq!(off.1, None);
+    assert!(by_pulse.1 >= by_loop.1 && by_loop.1 > Some(0));
+    assert_eq!((&off.2, &off.2), (&by_loop.2, &by_pulse.2));
+}
