@@ -29,7 +29,13 @@ RECORDS = "128166372000000000,test,0,{},{},4096,0\n"
 
 
 #: A generated workload with every part that only some have.
-MIXED = {"kind": "zipf", "arrival": "bursty", "request_sizes": [4096, 8192], "requests": 100}
+MIXED = {
+    "kind": "zipf",
+    "arrival": "bursty",
+    "request_sizes": [4096, 8192],
+    "trim_fraction": 0.2,
+    "requests": 100,
+}
 
 
 def rows() -> Iterator[tuple[str | None, str]]:
