@@ -149,6 +149,39 @@ fn t912_a_read_with_priority_does_not_trust_a_page_that_will_be_erased_and_fille
     assert!(number(&document, "gc.merges.full") > 100.0);
 }
 
+/// A read with priority waited for a merge that held its die, while the merges queued behind it moved its
+/// page on and used its place again. When it started it followed those, too, and ended in an erased page.
+#[test]
+fn t913_a_read_with_priority_follows_only_what_was_decided_before_it() {
+    let document = document(&[
+        ("geometry.channels", "2"),
+        ("geometry.dies_per_chip", "2"),
+        ("geometry.planes_per_die", "1"),
+        ("geometry.blocks_per_plane", "12"),
+        ("geometry.pages_per_block", "8"),
+        ("geometry.program_order", "in-order"),
+        ("geometry.bad_blocks_per_plane", "1"),
+        ("partial_erase.max_splits", "0"),
+        ("ftl.u_index", "ram"),
+        ("ftl.over_provisioning", "0.4115068361945352"),
+        ("ftl.gc_free_threshold", "0.28691967924056777"),
+        ("timing.copyback", "false"),
+        ("initial.fill", "0.8980826203241977"),
+        ("initial.fill_unit", "page"),
+        ("seed", "904"),
+        ("workload.read_fraction", "0.7728649878451798"),
+        ("workload.footprint", "0.25"),
+        ("workload.requests", "1500"),
+        ("workload.request_bytes", "12800"),
+        ("workload.mean_interarrival_us", "2492.8216458189645"),
+        ("host.write_buffer_kib", "64"),
+        ("host.partial_page", "rmw"),
+        ("host.read_priority", "true"),
+        ("run.check", "integrity"),
+    ]);
+    assert!(number(&document, "gc.merges.full") > 100.0);
+}
+
 /// Pages found in the write buffer were counted without a clock and not with one.
 #[test]
 fn t911_pages_read_from_the_write_buffer_are_counted() {
