@@ -1,4 +1,4 @@
-"""The house style of every figure, and the three kinds of figure that are drawn.
+"""The house style of every figure, and the kinds of figure that are drawn.
 
 Each figure is written as PNG (160 dpi) and SVG beside each other. Colours are those of Okabe and
 Ito, which stay apart for colour-blind readers; series are named where they are, not in a key.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,15 +144,32 @@ def stacked_bars(frame: Frame, bars: Bars, path: Path) -> list[Path]:
 
 
 def lines(frame: Frame, x: Sequence[float], series: Mapping[str, Sequence[float]], path: Path) -> list[Path]:
-    """Lines over numbers, named at their right end. Writes `path`.png and `path`.svg."""
+    """Lines over numbers, named at their right end, or above if they end close together.
+
+    Writes `path`.png and `path`.svg.
+    """
+    crowded = _ends_meet(list(series.values()))
     with _style():
-        figure, axes = _canvas(frame, 8, 1)
+        figure, axes = _canvas(frame, 8, len(series) if crowded else 1)
         for colour, (name, values) in zip(COLOURS, series.items(), strict=False):
             axes.plot(x, values, color=colour, linewidth=1.8, marker="o", markersize=4)
-            axes.annotate(f" {name}", (x[-1], values[-1]), color=colour, va="center", fontweight="bold")
+            if not crowded:
+                axes.annotate(f" {name}", (x[-1], values[-1]), color=colour, va="center", fontweight="bold")
+        if crowded:
+            _name_series(axes, list(series), COLOURS)
         axes.margins(x=0.02)
         axes.set_ylim(bottom=0)
         _reference_line(axes, frame)
+        return _save(figure, path)
+
+
+def panels(draw: Callable[[Any], None], path: Path) -> list[Path]:
+    """Two rows of three axes, drawn by `draw` (an array of axes). Writes `path`.png and `path`.svg."""
+    from matplotlib.figure import Figure
+
+    with _style():
+        figure = Figure(figsize=(10.5, 6.2), layout="constrained")
+        draw(figure.subplots(2, 3))
         return _save(figure, path)
 
 
@@ -177,6 +195,13 @@ def wear_png(erases: np.ndarray[Any, Any]) -> bytes:
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png")
         return buffer.getvalue()
+
+
+def _ends_meet(curves: Sequence[Sequence[float]]) -> bool:
+    """Whether names beside the right ends of lines would lie on each other: ends within 5 % of the height."""
+    ends = sorted(values[-1] for values in curves)
+    height = max((value for values in curves for value in values), default=0.0)
+    return any(above - below < 0.05 * height for below, above in pairwise(ends))
 
 
 @contextmanager

@@ -73,7 +73,7 @@ pub fn flash_timing(spec: &Spec, tree: PbTree) -> FlashTiming {
     let bytes = spec.geometry.page_bytes + spec.geometry.spare_bytes;
     FlashTiming {
         t_r: Time::from_us(t.t_r_us),
-        t_prog: Time::from_us(t.t_prog_us),
+        t_prog: Time::from_us(t.t_prog_us * crate::build::erase::program_time_factor(spec)),
         t_bers: Time::from_us(t.t_bers_us),
         partial_erase: timing::partial_erase_table(tree, t.t_bers_us, spec.partial_erase.t_us.as_deref()),
         page_transfer: FlashTiming::transfer(bytes, t.channel_mb_per_s),
@@ -108,6 +108,8 @@ pub struct Tally {
     pub host_spare_pages: u64,
     /// Spare areas read in searches for garbage collection.
     pub gc_spare_pages: u64,
+    /// Spare areas read for the map, each by a command of its own.
+    pub map_spare_pages: u64,
     /// Whole-block erases.
     pub block_erases: u64,
     /// Partial erases by level.
@@ -134,7 +136,7 @@ impl Tally {
 
     /// Flash commands: page reads, programs and erases; a spare search counts once.
     pub fn flash_commands(&self) -> u64 {
-        self.reads() + self.programs() + self.searches() + self.erases_total()
+        self.reads() + self.programs() + self.searches() + self.map_spare_pages + self.erases_total()
     }
 
     /// Page reads of all causes.
@@ -164,6 +166,9 @@ impl Tally {
             FlashOp::PartialErase => self.partial_erases[command.pb().level() as usize] += 1,
             FlashOp::SubBlockErase => self.sub_block_erases += 1,
             FlashOp::Pause => {}
+            FlashOp::SpareSearch if command.cause == Cause::Map => {
+                self.map_spare_pages += u64::from(command.searched_pages());
+            }
             FlashOp::SpareSearch => {
                 let pages = u64::from(command.searched_pages());
                 let (searches, spare_pages) = match command.cause {
@@ -187,6 +192,8 @@ pub struct Device {
     pub eraser: Option<Eraser>,
     /// Durations of its chips.
     pub timing: FlashTiming,
+    /// Steps of an erase that nobody times, reused.
+    pub steps: Vec<EraseStep>,
 }
 
 impl Device {
@@ -212,10 +219,7 @@ impl Device {
         let time = timing.erase_time(command);
         match &mut self.eraser {
             Some(eraser) => {
-                eraser.erase(command.target.block.0, steps);
-                if time != timing.t_bers && timing.t_bers > Time::ZERO {
-                    steps.iter_mut().for_each(|step| *step = step.scaled(time, timing.t_bers));
-                }
+                eraser.erase_part(command.target.block.0, [time, timing.t_bers], steps);
             }
             None => {
                 steps.clear();
@@ -223,6 +227,21 @@ impl Device {
                 steps.push(EraseStep { kind: StepKind::Fixed, level: 0, pulses, duration: time });
             }
         }
+    }
+
+    /// Executes one command without a clock. An erase wears its block as it would with one.
+    ///
+    /// # Errors
+    /// As [`Device::execute`].
+    #[inline]
+    pub fn execute_untimed(&mut self, command: &FlashCommand) -> Result<(), SimError> {
+        let erases = matches!(command.op, FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase);
+        if erases && self.eraser.is_some() {
+            let mut steps = std::mem::take(&mut self.steps);
+            self.begin_erase(command, &mut steps);
+            self.steps = steps;
+        }
+        self.execute(command)
     }
 
     /// Reads every stored page back without commands; counts corrupt and lost ones.

@@ -101,7 +101,7 @@ pub fn run_observed<O: Observer>(
     let policy = Policy {
         read_priority: spec.host.read_priority,
         holds_die: spec.ftl.gc_mode == "blocking",
-        erase: None,
+        erase: build::erase::suspension(spec),
         multi_plane: spec.timing.multi_plane,
     };
     let mut watchers = Watchers { series: spec.output.time_series_s.map(TimeSeries::new), other: observer };

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn t320_a_multi_plane_erase_takes_the_slowest_planes_time() {
+    fn t360_a_multi_plane_erase_takes_the_slowest_planes_time() {
         let (fast, slow) = ([step(500), step(100)], [step(3_500), step(100)]);
         let slowest = slowest_plane([&fast[..], &slow[..], &fast[..]]).expect("three planes");
         assert_eq!(slowest, &slow);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn t321_steps_of_a_partial_block_scale_with_its_erase_time() {
+    fn t361_steps_of_a_partial_block_scale_with_its_erase_time() {
         let whole = Time::from_us(10_000.0);
         let scaled = step(3_500).scaled(Time::from_us(9_270.0), whole);
         assert_eq!(scaled.duration, Time(3_244_500));

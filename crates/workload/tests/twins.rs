@@ -67,6 +67,7 @@ fn check(facts: &TwinFacts) {
         match request.kind {
             RequestKind::Read => read.add(&request),
             RequestKind::Write => write.add(&request),
+            RequestKind::Trim => panic!("a twin does not trim"),
         }
     }
     for (what, found, published) in [
@@ -83,7 +84,7 @@ fn check(facts: &TwinFacts) {
 
 #[test]
 fn w160_all_twins_meet_the_published_figures_at_a_sixteenth() {
-    assert_eq!(twin_catalogue().len(), 12);
+    assert_eq!(twin_catalogue().len(), 20);
     twin_catalogue().iter().for_each(check);
 }
 
@@ -116,6 +117,22 @@ fn w162_kinds_know_nothing_of_their_neighbours() {
     let reads = kinds.iter().filter(|&&read| read).count() as f64 / n;
     let pairs = kinds.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64 / n;
     assert!((pairs - reads * reads).abs() < 4.0 * 0.5 / n.sqrt(), "{pairs} pairs of reads, {reads} reads");
+}
+
+#[test]
+fn w169_persistent_kinds_come_in_runs_and_keep_their_numbers() {
+    for persistence in [0.5, 0.99] {
+        let options = TwinOptions { scale: SCALE, kind_persistence: persistence, ..TwinOptions::default() };
+        let kinds: Vec<bool> =
+            requests(open("stg_0", &options)).map(|request| request.kind == RequestKind::Read).collect();
+        let n = kinds.len() as f64;
+        let share = kinds.iter().filter(|&&read| read).count() as f64 / n;
+        assert!((share - 0.15).abs() < 1e-4, "{share}");
+        // A change of kind needs a draw (1 − p) that falls on the other kind.
+        let changes = kinds.windows(2).filter(|pair| pair[0] != pair[1]).count() as f64;
+        let expected = (1.0 - persistence) * 2.0 * share * (1.0 - share) * n;
+        assert!((changes / expected - 1.0).abs() < 0.15, "{changes} changes, {expected} expected");
+    }
 }
 
 fn digest(name: &str, seed: u64, count: usize) -> String {
@@ -175,6 +192,10 @@ fn w166_impossible_options_are_refused() {
             TwinOptions { mean_extent_kib: Some(0.0), ..legal },
             "mean_extent_kib = 0 found; allowed are finite numbers from 4",
         ),
+        (
+            TwinOptions { kind_persistence: 1.0, ..legal },
+            "kind_persistence = 1 found; allowed are numbers from 0 to below 1",
+        ),
         (TwinOptions { interarrival_cv: 0.5, ..legal }, "coefficient of variation 0.5"),
     ] {
         let message = twin("prn_1", &options, &terabyte()).expect_err(part).to_string();
@@ -209,6 +230,7 @@ fn w168_new_space_is_written_and_read_at_a_constant_rate() {
             match request.kind {
                 RequestKind::Read => read.add(&request),
                 RequestKind::Write => write.add(&request),
+                RequestKind::Trim => panic!("a twin does not trim"),
             }
         }
         let written = write.coverage() / (facts.write_coverage_gib * GIB * SCALE);

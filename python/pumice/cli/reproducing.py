@@ -12,14 +12,16 @@ from pumice.cli import options as opt
 from pumice.cli.output import emit, note, plain_table, show, tell_failures, warn_all
 from pumice.errors import SpecError, nearest
 from pumice.report import accepted, write_report
+from pumice.reproduce.aero import reproduce_aero
 from pumice.reproduce.runs import Request, reproduce_pen
 from pumice.reproduce.scoreboard import Board
 
-PAPERS = ("pen", "all")
+REPRODUCE = {"pen": reproduce_pen, "aero": reproduce_aero}
+PAPERS = (*REPRODUCE, "all")
 
 
 def reproduce_command(
-    paper: Annotated[str, typer.Argument(metavar="pen|all", help="Whose evaluation to reproduce.")],
+    paper: Annotated[str, typer.Argument(metavar="|".join(PAPERS), help="Whose evaluation to reproduce.")],
     *,
     figure: Annotated[
         list[str] | None,
@@ -39,16 +41,24 @@ def reproduce_command(
     if paper not in PAPERS:
         raise SpecError(f"paper {paper!r} is unknown{nearest(paper, PAPERS)}; allowed: {', '.join(PAPERS)}")
     mode = "full" if full else "quick"
-    directory = out if out is not None else Path("out") / f"pen-{mode}"
-    files.prepare(directory)
-    done = reproduce_pen(Request(figure or [], mode, directory, workers, resume, dask))
+    for name in REPRODUCE if paper == "all" else (paper,):
+        directory = out if out is not None else Path("out") / f"{name}-{mode}"
+        if out is not None and paper == "all":
+            directory = out / name
+        _reproduce(name, Request(figure or [], mode, directory, workers, resume, dask))
+
+
+def _reproduce(paper: str, request: Request) -> None:
+    """Reproduces one paper, shows its scoreboard and writes its report."""
+    files.prepare(request.directory)
+    done = REPRODUCE[paper](request)
     warn_all([warning for o in done.outcomes if o.document is not None for warning in o.document.get("warnings") or []])
     for outcome in done.outcomes:
         if outcome.error is not None:
             note(f"{outcome.job.label}: {outcome.error}")
     _show(done.board)
-    write_report([directory], directory / "report.html")
-    emit(f"figures, scoreboard.json and report.html written to {directory}")
+    write_report([request.directory], request.directory / "report.html")
+    emit(f"figures, scoreboard.json and report.html written to {request.directory}")
     tell_failures(done.outcomes)
 
 

@@ -30,6 +30,7 @@ def run_command(
     workload: opt.WorkloadOption = None,
     trace: opt.TraceOption = None,
     trace_format: opt.FormatOption = None,
+    fio_job: opt.FioJobOption = None,
     sets: opt.SetOption = None,
     scale: opt.ScaleOption = None,
     seed: opt.SeedOption = None,
@@ -40,7 +41,7 @@ def run_command(
     resume: opt.ResumeOption = False,
 ) -> None:
     """Run one simulation and show its result."""
-    chosen = opt.SpecOptions(preset, workload, trace, trace_format, sets or [], scale, seed).build(spec)
+    chosen = opt.SpecOptions(preset, workload, trace, trace_format, sets or [], scale, seed, fio_job).build(spec)
     files.prepare(out)
     if repeat > 1:
         store = out / "runs" if out is not None else None

@@ -32,7 +32,7 @@ class Expected:
         value: as printed; None for a trend without numbers.
         lo, hi: range accepted for each value, of kind "number" only.
         rule: a trend's rule in words.
-        needs: "full" if quick runs cannot give it.
+        needs: "full" if quick runs cannot give it; other words name what it waits for.
     """
 
     id: str
@@ -123,7 +123,8 @@ def board(paper: str, rows: Sequence[Expected], findings: Mapping[str, Finding])
 
 
 def _row(paper: str, row: Expected, found: Finding | None) -> dict[str, Any]:
-    missing = "needs --full" if row.needs == "full" else "its runs were not made"
+    waits_for = {"full": "needs --full", None: "its runs were not made"}
+    missing = waits_for.get(row.needs, f"needs {row.needs}")
     return {
         "id": f"{paper}.{row.id}",
         "what": row.what,

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn t352_table_1_as_printed() {
+    fn t382_table_1_as_printed() {
         let (complete, margin) = (Felp::conservative().rows_ms(), Felp::with_margin(RberRequirement::Bits63).rows_ms());
         let printed: [&str; 5] = [
             "0.5/0 1/0 1.5/0.5 2/1 2.5/1.5 2.5/2 2.5/2.5 2.5/2.5",
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn t353_a_weaker_ecc_never_shortens_a_pulse() {
+    fn t383_a_weaker_ecc_never_shortens_a_pulse() {
         let tables = [
             Felp::with_margin(RberRequirement::Bits63),
             Felp::with_margin(RberRequirement::Bits50),

@@ -12,7 +12,7 @@ pub enum EraseAction {
     Step(EraseStep),
     /// The block is erased.
     Done,
-    /// The block failed in the last loop and must not be used again.
+    /// The block failed after five loops and must not be used again.
     Retire,
 }
 
@@ -124,10 +124,11 @@ impl EraseJob {
             return self.end(EraseAction::Done);
         }
         let loop_is_over = self.in_loop >= PULSES_PER_LOOP;
-        if loop_is_over && self.level == MAX_LOOPS {
+        if loop_is_over && self.report.loops == MAX_LOOPS {
             return self.end(EraseAction::Retire);
         }
-        let level = self.level + u8::from(loop_is_over);
+        // A job that began at a higher level has loops left at the highest; it repeats that.
+        let level = (self.level + u8::from(loop_is_over)).min(MAX_LOOPS);
         let wanted = self.wanted(level, bits);
         if wanted == 0 {
             self.report.uses_margin = true;
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn t530_ispe_raises_the_level_until_a_verify_passes_and_retires_after_the_fifth() {
+    fn t550_ispe_raises_the_level_until_a_verify_passes_and_retires_after_the_fifth() {
         let ispe = controller(EraseScheme::Ispe, Felp::conservative());
         let (steps, end, report) = run(ispe.begin(0), &[40_000, 10, 0]);
         assert_eq!((steps, end), (vec![(1, 7), (2, 7), (3, 7)], EraseAction::Done));
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn t531_i_ispe_starts_at_the_loop_that_ended_the_last_erase() {
+    fn t551_i_ispe_starts_at_the_loop_that_ended_the_last_erase() {
         let mut i_ispe = controller(EraseScheme::IIspe, Felp::conservative());
         let (steps, _, report) = run(i_ispe.begin(1), &[40_000, 0]);
         assert_eq!(steps, [(1, 7), (2, 7)]);
@@ -205,10 +206,12 @@ mod tests {
         i_ispe.finish(1, &report);
         assert_eq!(run(i_ispe.begin(1), &[0]).0, [(3, 7)]);
         assert_eq!(run(i_ispe.begin(2), &[0]).0, [(1, 7)], "another block has its own memory");
+        i_ispe.remember_loop(3, 5);
+        assert_eq!(run(i_ispe.begin(3), &[300, 0]).0, [(5, 7), (5, 7)], "there is no sixth level");
     }
 
     #[test]
-    fn t532_aero_cuts_the_first_loop_by_a_shallow_erase() {
+    fn t552_aero_cuts_the_first_loop_by_a_shallow_erase() {
         let cons = controller(EraseScheme::AeroCons, Felp::conservative());
         let (steps, end, report) = run(cons.begin(0), &[4_000, 0]);
         assert_eq!((steps, end), (vec![(1, 2), (1, 2)], EraseAction::Done));
@@ -217,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn t533_a_useless_shallow_erase_is_not_tried_again() {
+    fn t553_a_useless_shallow_erase_is_not_tried_again() {
         let mut cons = controller(EraseScheme::AeroCons, Felp::conservative());
         let (steps, _, report) = run(cons.begin(3), &[90_000, 12_000, 0]);
         assert_eq!(steps, [(1, 2), (1, 5), (2, 4)]);
@@ -228,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn t534_a_short_prediction_costs_one_more_pulse_at_the_same_level() {
+    fn t554_a_short_prediction_costs_one_more_pulse_at_the_same_level() {
         let cons = controller(EraseScheme::AeroCons, Felp::conservative());
         let (steps, _, report) = run(cons.begin(0), &[60_000, 12_000, 200, 0]);
         assert_eq!(steps, [(1, 2), (1, 5), (2, 4), (2, 1)]);
@@ -236,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn t535_aero_leaves_to_the_ecc_what_the_requirement_allows() {
+    fn t555_aero_leaves_to_the_ecc_what_the_requirement_allows() {
         let bits = [30_000, 4_000];
         for (requirement, steps, uses_margin) in [
             (RberRequirement::Bits63, vec![(1, 2), (1, 5)], true),
@@ -249,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn t536_a_fixed_erase_is_one_step() {
+    fn t556_a_fixed_erase_is_one_step() {
         let fixed = controller(EraseScheme::Fixed, Felp::conservative());
         let mut job = fixed.begin(0);
         let EraseAction::Step(step) = job.next(None) else { panic!("a step") };

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn t350_dpes_pays_for_its_voltage_in_program_time() {
+    fn t380_dpes_pays_for_its_voltage_in_program_time() {
         for (pec, factor) in
             [(0, 1.1), (500, 1.1), (1_500, 1.2), (2_500, 1.3), (2_999, 1.3), (3_000, 1.0), (9_000, 1.0)]
         {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn t351_a_scheme_remembers_a_bit_or_a_byte_a_block() {
+    fn t381_a_scheme_remembers_a_bit_or_a_byte_a_block() {
         let bytes = |scheme| controller(scheme).ram_bytes();
         assert_eq!(bytes(EraseScheme::Aero), 128);
         assert_eq!(bytes(EraseScheme::IIspe), 1_000);

@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn t330_every_row_is_given_back_at_its_own_pec() {
+    fn t370_every_row_is_given_back_at_its_own_pec() {
         let measured = Measurements::get();
         for (scheme, requirement, set) in &measured.sets {
             assert!(set.rows.windows(2).all(|pair| pair[0].pec < pair[1].pec), "{scheme} {requirement}");
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn t331_wear_lengthens_erases_until_it_is_frozen() {
+    fn t371_wear_lengthens_erases_until_it_is_frozen() {
         let measured = Measurements::get();
         let mean = |scheme, pec| -> f64 {
             let quantile = |place| (f64::from(place) + 0.5) / 500.0;
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn t332_an_incomplete_row_is_refused() {
+    fn t372_an_incomplete_row_is_refused() {
         assert!(Measurements::parse("aero,63,0,3").is_none());
         assert!(Measurements::parse("areo,63,0,3,1,5").is_none());
         assert!(Measurements::parse("aero,63,0,3,1,five").is_none());

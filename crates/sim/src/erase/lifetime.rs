@@ -37,8 +37,8 @@ pub struct Lifetime {
 }
 
 impl Lifetime {
-    /// Integrates the mean stress of a scheme's erases over PEC. The same mode for the scheme and for
-    /// `ispe`, whose stress at 5.3K PEC is the unit.
+    /// Integrates the mean stress of a scheme's erases over PEC. The unit is the stress of `ispe` at 5.3K
+    /// PEC as measured, whatever the mode of the scheme.
     pub fn of(config: &EraseConfig) -> Lifetime {
         let unit =
             EraseConfig { scheme: EraseScheme::Ispe, misprediction_rate: 0.0, mode: EraseMode::Table, ..*config };
@@ -81,8 +81,7 @@ fn stress_curve(config: &EraseConfig, steps: usize) -> Vec<f64> {
 }
 
 fn mean_stress(config: &EraseConfig, pec: u32) -> f64 {
-    let lowered = config.scheme == EraseScheme::Dpes && pec < pumice_ftl::erase::DPES_LIMIT_PEC;
-    let factor = if lowered { DPES_STRESS_FACTOR } else { 1.0 };
+    let factor = if config.scheme == EraseScheme::Dpes { DPES_STRESS_FACTOR } else { 1.0 };
     factor * distribution(&DistributionRequest { config: *config, pec, blocks: BLOCKS }).mean_stress
 }
 

@@ -4,9 +4,11 @@
 
 mod distribution;
 mod lifetime;
+mod query;
 
 pub use distribution::{Distribution, DistributionRequest, FelpSample, distribution, felp_samples};
 pub use lifetime::{Lifetime, LifetimePoint};
+pub use query::{EraseQuery, answer};
 
 use pumice_ftl::erase::{EraseAction, EraseController, EraseControllerConfig, EraseJob, EraseReport, Felp};
 use pumice_nand::erase::{BlockErase, EraseTruth, EraseTruthConfig};
@@ -203,8 +205,17 @@ impl Eraser {
 
     /// Erases a block to the end; `steps` is emptied and filled with what the die does.
     pub fn erase(&mut self, block: u32, steps: &mut Vec<EraseStep>) -> EraseOutcome {
+        self.erase_part(block, [Time(1), Time(1)], steps)
+    }
+
+    /// As [`Eraser::erase`], for a part of a block whose erase takes the first of two times where the
+    /// whole block takes the second: steps last that share. It wears the block like a whole erase.
+    pub fn erase_part(&mut self, block: u32, [part, whole]: [Time; 2], steps: &mut Vec<EraseStep>) -> EraseOutcome {
         let mut erase = self.begin(block);
         let retired = run_to_end(&mut erase, steps);
+        if part != whole && whole > Time::ZERO {
+            steps.iter_mut().for_each(|step| *step = step.scaled(part, whole));
+        }
         let outcome = EraseOutcome { time: total_time(steps), report: erase.report(), retired };
         self.finish(&erase, &outcome);
         outcome
@@ -213,6 +224,21 @@ impl Eraser {
     /// P/E cycles of a block, those before the run included.
     pub fn pec(&self, block: u32) -> u32 {
         u32::from(self.pec[block as usize])
+    }
+
+    /// Mean P/E cycles of all blocks.
+    pub fn mean_pec(&self) -> f64 {
+        self.pec.iter().map(|&pec| f64::from(pec)).sum::<f64>() / self.pec.len().max(1) as f64
+    }
+
+    /// Expected life of the mean block under this scheme.
+    pub fn lifetime(&self) -> Lifetime {
+        Lifetime::of(&self.config)
+    }
+
+    /// Forgets the erases counted so far, not their wear: measuring starts here.
+    pub fn restart_measuring(&mut self) {
+        self.totals = EraseTotals::default();
     }
 
     /// What all finished erases amount to.

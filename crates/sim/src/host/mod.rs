@@ -247,6 +247,9 @@ impl Host {
         self.uncounted_commands += self.tally.flash_commands();
         self.tally = Tally::default();
         self.device.array.reset_wear();
+        if let Some(eraser) = &mut self.device.eraser {
+            eraser.restart_measuring();
+        }
         self.ftl.reset_counters();
     }
 }

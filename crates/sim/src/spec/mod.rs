@@ -25,6 +25,16 @@ impl fmt::Display for SpecError {
 
 impl std::error::Error for SpecError {}
 
+/// Longest piece of a user's text that an error repeats, in characters.
+const SHOWN_CHARS: usize = 80;
+
+/// A user's text as an error may repeat it: on one line, without control characters, not too long.
+pub(crate) fn shown(text: &str) -> String {
+    let escape = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
+    let tail = if text.chars().count() > SHOWN_CHARS { "…" } else { "" };
+    text.chars().take(SHOWN_CHARS).map(escape).chain([tail.to_string()]).collect()
+}
+
 /// Where a spec comes from: each layer overrides the ones before it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -105,7 +115,22 @@ section!(
 );
 section!(
     /// `[erase]`
-    EraseSpec { scheme: String }
+    EraseSpec {
+        scheme: String,
+        mode: String,
+        initial_pec: u16,
+        rber_requirement: u32,
+        misprediction_rate: f64,
+        t_ep_us: f64,
+        t_vr_us: f64,
+        t_se_us: f64,
+        gamma: u32,
+        delta: u32,
+        suspension: String,
+        suspend_us: f64,
+        resume_us: f64,
+        max_suspensions: u32,
+    }
 );
 section!(
     /// `[partial_erase]`
@@ -142,11 +167,12 @@ section!(
         map_ram_kib: Option<u32>,
         map_cache_entries: Option<u32>,
         u_index: String,
+        u_blocks: Option<u32>,
     }
 );
 section!(
-    /// `ftl.superblock`
-    SuperblockSpec { variant: String, logical: u32, physical: u32 }
+    /// `[ftl.superblock]`
+    SuperblockSpec { variant: String, logical: u32, physical: Option<u32> }
 );
 section!(
     /// `[host]`
@@ -171,11 +197,13 @@ section!(
         format: Option<String>,
         address: String,
         volumes: String,
+        trims: String,
         requests: u64,
         request_bytes: u32,
         request_sizes: Option<Vec<f64>>,
         request_weights: Option<Vec<f64>>,
         read_fraction: f64,
+        trim_fraction: f64,
         footprint: f64,
         zipf_theta: f64,
         hot_space: f64,
@@ -184,7 +212,11 @@ section!(
         mean_interarrival_us: f64,
         mean_extent_kib: Option<f64>,
         write_extent_read_share: Option<f64>,
+        fat_volume_mib: Option<u32>,
+        fat_flush_kib: u32,
+        fat_fragmentation: f64,
         interarrival_cv: f64,
+        kind_persistence: f64,
     }
 );
 section!(

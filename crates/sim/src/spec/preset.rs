@@ -9,6 +9,9 @@ const PRESETS: &[(&str, &str)] = &[
     ("pen-superblock-4-8-m-merge", include_str!("../../../../presets/pen-superblock-4-8-m-merge.toml")),
     ("lfws-256gb", include_str!("../../../../presets/lfws-256gb.toml")),
     ("sfws-256gb", include_str!("../../../../presets/sfws-256gb.toml")),
+    ("superblock-2006-2g", include_str!("../../../../presets/superblock-2006-2g.toml")),
+    ("superblock-2006-4g", include_str!("../../../../presets/superblock-2006-4g.toml")),
+    ("aero-1tb", include_str!("../../../../presets/aero-1tb.toml")),
     ("bench-64g", include_str!("../../../../presets/bench-64g.toml")),
     ("tiny", include_str!("../../../../presets/tiny.toml")),
 ];

@@ -13,5 +13,7 @@ mod page_level;
 mod past_bugs;
 mod peers;
 mod scheduling;
+mod superblock;
 mod support;
+mod workloads;
 mod write_amplification;

@@ -37,11 +37,22 @@ pub struct TwinOptions {
     pub mean_extent_kib: Option<f64>,
     /// Coefficient of variation of the inter-arrival times, at least 1.
     pub interarrival_cv: f64,
+    /// Chance that a request is of the kind of the one before it, 0 to below 1; else the kind is drawn. At 0
+    /// bursts of arrivals mix reads and writes; towards 1 a burst is all reads or all writes, so that
+    /// bursts of reads and of writes come apart.
+    pub kind_persistence: f64,
 }
 
 impl Default for TwinOptions {
     fn default() -> TwinOptions {
-        TwinOptions { scale: 1.0, seed: 1, write_extent_read_share: None, mean_extent_kib: None, interarrival_cv: 7.0 }
+        TwinOptions {
+            scale: 1.0,
+            seed: 1,
+            write_extent_read_share: None,
+            mean_extent_kib: None,
+            interarrival_cv: 7.0,
+            kind_persistence: 0.0,
+        }
     }
 }
 
@@ -57,6 +68,8 @@ pub struct Twin {
     layout: Layout,
     clock: Clock,
     kinds: Stream,
+    persistence: Stream,
+    last_kind: Option<RequestKind>,
     reads_left: u64,
     writes_left: u64,
     reader: Reader,
@@ -133,6 +146,8 @@ impl Twin {
         let share = options.write_extent_read_share.unwrap_or(facts.write_extent_read_share);
         require((0.0..=1.0).contains(&share), "write_extent_read_share", share, "numbers from 0 to 1")?;
         let mean_kib = options.mean_extent_kib.unwrap_or(facts.mean_extent_kib);
+        let persistence = options.kind_persistence;
+        require((0.0..1.0).contains(&persistence), "kind_persistence", persistence, "numbers from 0 to below 1")?;
         let granule_kib = f64::from(facts.granule_bytes) / 1024.0;
         let range = format!("finite numbers from {granule_kib}");
         require(mean_kib.is_finite() && mean_kib >= granule_kib, "mean_extent_kib", mean_kib, &range)?;
@@ -155,6 +170,8 @@ impl Twin {
             volume_bytes: volume * granule,
             clock: Clock::two_phase(mean_ns, options.interarrival_cv, seed)?,
             kinds: Stream::new(seed, "kinds"),
+            persistence: Stream::new(seed, "kind persistence"),
+            last_kind: None,
             reads_left: reads.requests,
             writes_left: writes.requests,
             reader: Reader::new(reads, share, &layout, seed),
@@ -168,22 +185,23 @@ impl Twin {
 
     /// The next request, `None` after the last.
     ///
-    /// Reads and writes are drawn without replacement from their published numbers: every order
-    /// is equally likely, so that the kind of a request says nothing about its neighbours', and
-    /// both numbers are met exactly.
+    /// Reads and writes are drawn without replacement from their published numbers, so that both are
+    /// met exactly. Without persistence every order is equally likely: the kind of a request then says
+    /// nothing about its neighbours'.
     #[inline]
     pub fn next_request(&mut self) -> Result<Option<HostRequest>, TraceError> {
         if self.issued == self.total {
             return Ok(None);
         }
         self.issued += 1;
-        let (kind, span) = if self.kinds.below(self.reads_left + self.writes_left) < self.reads_left {
+        let (kind, span) = if self.next_is_read() {
             self.reads_left -= 1;
             (RequestKind::Read, self.reader.next(&self.layout, self.writer.completed()))
         } else {
             self.writes_left -= 1;
             (RequestKind::Write, self.writer.next(&self.layout))
         };
+        self.last_kind = Some(kind);
         // A place is at most a volume long but a size is geometric: beyond 4 GiB never happens.
         let bytes = u32::try_from(span.len * self.granule).unwrap_or(u32::MAX / 4096 * 4096);
         let offset_bytes = match self.placer.place(span.start * self.granule, bytes) {
@@ -191,6 +209,18 @@ impl Twin {
             Err(misfit) => return Err(TraceError::capacity(format!("twin {}: {misfit}", self.facts.name))),
         };
         Ok(Some(HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind }))
+    }
+
+    /// Whether the next request is a read; of the two kinds at least one is left.
+    #[inline]
+    fn next_is_read(&mut self) -> bool {
+        let persistence = self.options.kind_persistence;
+        let persists = persistence > 0.0 && self.persistence.unit() < persistence;
+        match self.last_kind {
+            Some(RequestKind::Read) if persists && self.reads_left > 0 => true,
+            Some(RequestKind::Write) if persists && self.writes_left > 0 => false,
+            _ => self.kinds.below(self.reads_left + self.writes_left) < self.reads_left,
+        }
     }
 
     pub(crate) fn placer(&self) -> &Placer {
@@ -206,7 +236,7 @@ impl Twin {
     }
 
     pub(crate) fn facts(&self) -> Vec<(&'static str, Fact)> {
-        vec![
+        let mut facts = vec![
             ("twin", Fact::Text(self.facts.name.to_owned())),
             ("source", Fact::Text(self.facts.source.to_owned())),
             ("scale", Fact::Real(self.options.scale)),
@@ -219,13 +249,20 @@ impl Twin {
             ("write_extent_read_share", Fact::Real(self.extent_read_share)),
             ("granule_bytes", Fact::Count(self.granule)),
             ("interarrival_cv", Fact::Real(self.options.interarrival_cv)),
+            ("kind_persistence", Fact::Real(self.options.kind_persistence)),
             ("published_read_requests", Fact::Real(self.facts.read_requests_m * 1e6)),
             ("published_write_requests", Fact::Real(self.facts.write_requests_m * 1e6)),
             ("published_read_gib", Fact::Real(self.facts.read_gib)),
             ("published_write_gib", Fact::Real(self.facts.write_gib)),
-            ("published_read_coverage_gib", Fact::Real(self.facts.read_coverage_gib)),
-            ("published_write_coverage_gib", Fact::Real(self.facts.write_coverage_gib)),
-        ]
+        ];
+        let coverage = [
+            ("published_read_coverage_gib", self.facts.read_coverage_gib),
+            ("published_write_coverage_gib", self.facts.write_coverage_gib),
+        ];
+        if self.facts.coverage_is_published {
+            facts.extend(coverage.map(|(name, gib)| (name, Fact::Real(gib))));
+        }
+        facts
     }
 }
 

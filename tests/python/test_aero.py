@@ -1,0 +1,47 @@
+"""AERO's block-level figures: the models as one call, and the scoreboard they end in."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import Command
+from pumice import SpecError
+from pumice.reproduce.aero import FIGURES, SCHEMES, ask
+from pumice.reproduce.experiment import ROOT
+from pumice.reproduce.scoreboard import read_expected
+
+
+def test_every_row_is_computed_or_says_what_it_waits_for() -> None:
+    rows = read_expected(ROOT / "aero" / "expected.toml")
+    assert all((row.figure in FIGURES) != (row.needs is not None) for row in rows)
+    assert len({row.id for row in rows}) == len(rows) == 15
+
+
+def test_table_mode_gives_the_measured_shares_back() -> None:
+    for scheme in SCHEMES:
+        measured = ask("measured", scheme=scheme)
+        found = ask("distribution", scheme=scheme, pec=[row["pec"] for row in measured], blocks=200)
+        for row, one in zip(measured, found, strict=True):
+            assert [count / 200 for count in one["by_pulses"]] == pytest.approx(row["shares"], abs=1e-9)
+
+
+def test_a_wrong_question_is_a_spec_error() -> None:
+    for options in ({"scheme": "areo"}, {"requirement": 41}, {"blocks": 0}, {"blcoks": 1}):
+        with pytest.raises(SpecError, match=r"not allowed|unknown field"):
+            ask("distribution", **options)
+
+
+def test_lifetimes_are_reproduced_and_device_rows_are_not_run(command: Command, tmp_path: Path) -> None:
+    done = command("reproduce", "aero", "--figure", "13", "--figure", "17", "--figure", "table1", "--out", "aero")
+    assert done.returncode == 0, done.stderr
+    rows = {row["id"]: row for row in json.loads((tmp_path / "aero" / "scoreboard.json").read_text())}
+    assert set(rows) == {"aero.fig13_lifetime", "aero.two_loops_2500", "aero.fig17_requirement"}
+    assert rows["aero.fig13_lifetime"]["verdict"] == "reproduced"
+    with (tmp_path / "aero" / "figures" / "table1.csv").open() as file:
+        assert list(csv.reader(file))[4][1:3] == ["0.5/0", "1/0.5"]
+    for kind in ("png", "svg", "csv"):
+        assert (tmp_path / "aero" / "figures" / f"fig13.{kind}").stat().st_size > 0
