@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use pumice_nand::DieClock;
 use pumice_types::suspension::SuspensionState;
-use pumice_types::{EraseStep, FlashCommand, FlashOp, PageAddress, Time};
+use pumice_types::{BlockId, EraseStep, FlashCommand, FlashOp, PageAddress, Time};
 
 use super::segment::{PhaseTimes, Segment};
 use crate::device::Device;
@@ -114,10 +114,11 @@ impl Die {
     /// was decided before the work lane's command number `behind`.
     ///
     /// A page may be moved more than once, even out of its place and back: what moves it is looked for
-    /// among the commands before the one that was found last.
+    /// among the commands before the one that was found last. A page of a block whose erase is suspended
+    /// is read where it was copied to, if it was.
     pub fn follow_copies(&self, read: &mut FlashCommand, behind: u64, device: &Device) -> bool {
         let mut before = behind.saturating_sub(self.lanes[WORK].executed) as usize;
-        while !device.holds(read) {
+        while !device.holds(read) || self.is_being_erased(read.target.block) {
             match self.pending_write(read.target, before) {
                 Some(PendingWrite::Program) => return true,
                 Some(PendingWrite::Copy(source, at)) => (read.target, before) = (source, at),
@@ -125,6 +126,11 @@ impl Die {
             }
         }
         false
+    }
+
+    /// Whether an erase of this block has begun and is suspended.
+    fn is_being_erased(&self, block: BlockId) -> bool {
+        self.erase.is_suspended && self.lanes[WORK].commands.front().is_some_and(|erase| erase.target.block == block)
     }
 
     /// The last of the first `before` queued commands that will write `page`, if one will.
