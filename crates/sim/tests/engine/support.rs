@@ -51,6 +51,17 @@ impl TraceFile {
         TraceFile(path)
     }
 
+    /// Writes requests `(microseconds, action, first byte, bytes)` as an iolog of fio, which has trims.
+    pub fn fio(name: &str, requests: &[(u64, &str, u64, u32)]) -> TraceFile {
+        let path = std::env::temp_dir().join(format!("pumice-test-{}-{name}.log", std::process::id()));
+        let line =
+            |(us, action, offset, bytes): &(u64, &str, u64, u32)| format!("{us} disk {action} {offset} {bytes}\n");
+        let text: String = requests.iter().map(line).collect();
+        std::fs::write(&path, format!("fio version 3 iolog\n0 disk add\n0 disk open\n{text}"))
+            .expect("a writable folder");
+        TraceFile(path)
+    }
+
     /// Runs the trace with these settings.
     #[track_caller]
     pub fn run(&self, sets: &[(&str, &str)]) -> Value {
