@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use pumice_nand::DieClock;
 use pumice_types::suspension::SuspensionState;
-use pumice_types::{EraseStep, FlashCommand, FlashOp, PageAddress, Time};
+use pumice_types::{BlockId, EraseStep, FlashCommand, FlashOp, PageAddress, Time};
 
 use super::segment::{PhaseTimes, Segment};
 use crate::device::Device;
@@ -24,6 +24,8 @@ pub struct Lane {
     pub commands: VecDeque<FlashCommand>,
     /// What the die had spent its time on when a segment with a snapshot was queued.
     pub snapshots: VecDeque<PhaseTimes>,
+    /// Commands that have left the queue.
+    pub executed: u64,
 }
 
 impl Lane {
@@ -33,6 +35,7 @@ impl Lane {
             segments: VecDeque::with_capacity(accesses),
             commands: VecDeque::with_capacity(accesses + commands),
             snapshots: VecDeque::with_capacity(accesses),
+            executed: 0,
         }
     }
 }
@@ -100,14 +103,22 @@ impl Die {
         self.lanes[self.active?].segments.front()
     }
 
+    /// The number that the next command of the work lane will have.
+    pub fn next_number(&self) -> u64 {
+        let work = &self.lanes[WORK];
+        work.executed + work.commands.len() as u64
+    }
+
     /// Follows the queued copies that will bring the page that `read` is after, back to where it is by
-    /// now; whether that is in the controller's buffer, because its program is still queued.
+    /// now; whether that is in the controller's buffer, because its program is still queued. The read
+    /// was decided before the work lane's command number `behind`.
     ///
     /// A page may be moved more than once, even out of its place and back: what moves it is looked for
-    /// among the commands before the one that was found last.
-    pub fn follow_copies(&self, read: &mut FlashCommand, device: &Device) -> bool {
-        let mut before = usize::MAX;
-        while !device.holds(read) {
+    /// among the commands before the one that was found last. A page of a block whose erase is suspended
+    /// is read where it was copied to, if it was.
+    pub fn follow_copies(&self, read: &mut FlashCommand, behind: u64, device: &Device) -> bool {
+        let mut before = behind.saturating_sub(self.lanes[WORK].executed) as usize;
+        while !device.holds(read) || self.is_being_erased(read.target.block) {
             match self.pending_write(read.target, before) {
                 Some(PendingWrite::Program) => return true,
                 Some(PendingWrite::Copy(source, at)) => (read.target, before) = (source, at),
@@ -115,6 +126,11 @@ impl Die {
             }
         }
         false
+    }
+
+    /// Whether an erase of this block has begun and is suspended.
+    fn is_being_erased(&self, block: BlockId) -> bool {
+        self.erase.is_suspended && self.lanes[WORK].commands.front().is_some_and(|erase| erase.target.block == block)
     }
 
     /// The last of the first `before` queued commands that will write `page`, if one will.

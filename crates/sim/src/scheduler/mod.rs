@@ -230,7 +230,7 @@ impl Scheduler {
         let die = &self.dies[index];
         let is_buffered = match lane {
             // It goes before the copies that will move its page, to wherever that is by then.
-            READS => die.pending_writes > 0 && die.follow_copies(&mut read.clone(), device),
+            READS => die.pending_writes > 0 && die.follow_copies(&mut read.clone(), die.next_number(), device),
             _ => self.is_in_buffer(index, read, device),
         };
         if is_buffered {
@@ -239,6 +239,7 @@ impl Scheduler {
         }
         let mut segment = Segment::of(read, &self.timing, false, now);
         (segment.token, segment.snapshot) = (access.token, access.parts);
+        segment.behind = die.next_number();
         let die = &mut self.dies[index];
         die.lanes[lane].segments.push_back(segment);
         die.lanes[lane].commands.push_back(*read);

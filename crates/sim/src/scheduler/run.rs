@@ -66,6 +66,7 @@ impl Scheduler {
             observer.command(die.cursor, end, &command);
             die.pending_writes -= u32::from(is_write(&command));
             lane.commands.pop_front();
+            lane.executed += 1;
             lane.segments[0].commands -= 1;
             die.cursor = end;
             charge(&mut die.spent, timing, &command, duration);
@@ -104,7 +105,7 @@ impl Scheduler {
     #[inline]
     fn start_lane(&mut self, index: usize, lane: usize, now: Time, device: &mut Device) {
         if lane == READS && self.dies[index].pending_writes > 0 {
-            self.find_source(index, device);
+            self.find_sources(index, device);
         }
         let group = if self.policy.multi_plane { self.group(index, lane) } else { 1 };
         let die = &mut self.dies[index];
@@ -125,13 +126,16 @@ impl Scheduler {
         self.wake(index, wake);
     }
 
-    /// Points the read at the head of its lane to where its page still is, if a copy that is queued
-    /// will move it.
-    fn find_source(&mut self, index: usize, device: &Device) {
+    /// Points the reads that may start now to where their pages still are, if copies that are queued
+    /// will move them.
+    fn find_sources(&mut self, index: usize, device: &Device) {
+        let together = if self.policy.multi_plane { self.geometry.planes_per_die as usize } else { 1 };
         let die = &mut self.dies[index];
-        let mut read = die.lanes[READS].commands[0];
-        die.follow_copies(&mut read, device);
-        die.lanes[READS].commands[0] = read;
+        for nth in 0..together.min(die.lanes[READS].commands.len()) {
+            let mut read = die.lanes[READS].commands[nth];
+            die.follow_copies(&mut read, die.lanes[READS].segments[nth].behind, device);
+            die.lanes[READS].commands[nth] = read;
+        }
     }
 
     /// How many segments at the head of a lane run as one multi-plane command: page reads, or page
@@ -207,6 +211,7 @@ impl Scheduler {
             if segment.shape != Shape::Die
                 && let Some(command) = die.lanes[active].commands.pop_front()
             {
+                die.lanes[active].executed += 1;
                 // A multi-plane command occupies the die once, by its first page.
                 if nth == 0 {
                     die.clock.occupy(die.started, now, &command)?;

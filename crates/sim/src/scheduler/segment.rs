@@ -66,6 +66,8 @@ pub struct Segment {
     pub die_last: Time,
     /// When it was queued.
     pub enqueued: Time,
+    /// For a read with priority: the number that the next command of the work lane had then.
+    pub behind: u64,
 }
 
 impl Segment {
@@ -100,6 +102,7 @@ impl Segment {
             channel,
             die_last,
             enqueued: now,
+            behind: 0,
         }
     }
 

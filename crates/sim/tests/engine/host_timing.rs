@@ -155,6 +155,33 @@ fn t638_queues_times_depth_requests_are_outstanding() {
 }
 
 #[test]
+fn t639_a_trimmed_page_costs_nothing_and_reads_as_never_written() {
+    let requests = [
+        (0, "write", 0, 8192),
+        (5_000, "trim", 0, 4096),
+        (6_000, "read", 0, 4096),
+        // Part of a page is not given up.
+        (7_000, "trim", 4096, 512),
+        (8_000, "read", 4096, 4096),
+    ];
+    let of = |sets: &[(&str, &str)]| {
+        let document = TraceFile::fio("trims", &requests).run(&[ONE_PLANE, sets].concat());
+        near(&document, "host.trim.requests", 2.0);
+        near(&document, "host.trim.latency_us.max", 0.0);
+        document
+    };
+    let direct = of(&[]);
+    near(&direct, "host.read.latency_us.mean", READ / 2.0);
+    near(&direct, "flash.programs.host", 2.0);
+    near(&direct, "flash.reads.host", 1.0);
+    // A page given up while it waits in the buffer is never programmed.
+    let buffered = of(&[("host.write_buffer_kib", "64"), ("host.flush", "lru")]);
+    near(&buffered, "host.read.latency_us.max", 0.0);
+    near(&buffered, "host.buffer_hits", 1.0);
+    near(&buffered, "flash.programs.host", 1.0);
+}
+
+#[test]
 fn t640_a_read_with_priority_passes_programs_that_have_not_started() {
     let requests = [(0, 'W', 40_960, 4096), (0, 'W', 45_056, 4096), (0, 'W', 49_152, 4096), (100, 'R', 0, 4096)];
     let of = |priority| run("priority", &requests, &[("initial.fill", "1.0"), ("host.read_priority", priority)]);

@@ -1,6 +1,7 @@
 //! 9xx: each past bug with its story.
 
 use pumice_sim::{SimError, Spec, run};
+use pumice_types::FlashOp;
 use serde_json::Value;
 
 use crate::support::{TraceFile, document, number, source, spec};
@@ -147,6 +148,69 @@ fn t912_a_read_with_priority_does_not_trust_a_page_that_will_be_erased_and_fille
         ("run.check", "integrity"),
     ]);
     assert!(number(&document, "gc.merges.full") > 100.0);
+}
+
+/// A read with priority waited for a merge that held its die, while the merges queued behind it moved its
+/// page on and used its place again. When it started it followed those, too, and ended in an erased page.
+#[test]
+fn t913_a_read_with_priority_follows_only_what_was_decided_before_it() {
+    let document = document(&[
+        ("geometry.channels", "2"),
+        ("geometry.dies_per_chip", "2"),
+        ("geometry.planes_per_die", "1"),
+        ("geometry.blocks_per_plane", "12"),
+        ("geometry.pages_per_block", "8"),
+        ("geometry.program_order", "in-order"),
+        ("geometry.bad_blocks_per_plane", "1"),
+        ("partial_erase.max_splits", "0"),
+        ("ftl.u_index", "ram"),
+        ("ftl.over_provisioning", "0.4115068361945352"),
+        ("ftl.gc_free_threshold", "0.28691967924056777"),
+        ("timing.copyback", "false"),
+        ("initial.fill", "0.8980826203241977"),
+        ("initial.fill_unit", "page"),
+        ("seed", "904"),
+        ("workload.read_fraction", "0.7728649878451798"),
+        ("workload.footprint", "0.25"),
+        ("workload.requests", "1500"),
+        ("workload.request_bytes", "12800"),
+        ("workload.mean_interarrival_us", "2492.8216458189645"),
+        ("host.write_buffer_kib", "64"),
+        ("host.partial_page", "rmw"),
+        ("host.read_priority", "true"),
+        ("run.check", "integrity"),
+    ]);
+    assert!(number(&document, "gc.merges.full") > 100.0);
+}
+
+/// An M-Merge copies a page out, erases its partial block and copies the page back. A read that came in
+/// while that erase was suspended was sent to the block under erase.
+#[test]
+fn t914_no_read_goes_to_a_page_whose_erase_is_suspended() {
+    let updates = (0..65).map(|n| (n * 5_000, 'W', 0, 4096));
+    let reads = (0..60).map(|n| (64 * 5_000 + 500 * n, 'R', 4096, 4096));
+    let requests: Vec<_> = updates.chain(reads).collect();
+    let sets = [
+        ("ftl.merge", "m-merge"),
+        ("ftl.u_index", "ram"),
+        ("host.read_priority", "true"),
+        ("erase.suspension", "pulse"),
+    ];
+    let commands = TraceFile::new("suspended", &requests).commands(&sets);
+    let (mut copied_from, mut reads_between) = (None, 0);
+    for command in commands.iter().filter(|command| command.lpn.0 == 1) {
+        match (command.op, copied_from) {
+            (FlashOp::Copy, None) => copied_from = Some(command.source.block),
+            (FlashOp::Copy, Some(_)) => copied_from = None,
+            (FlashOp::Read, Some(under_erase)) => {
+                assert_ne!(command.target.block, under_erase);
+                reads_between += 1;
+            }
+            _ => {}
+        }
+    }
+    assert!(commands.iter().any(|command| command.op == FlashOp::PartialErase), "an M-Merge happens");
+    assert!(reads_between > 0, "its erase is suspended for reads");
 }
 
 /// Pages found in the write buffer were counted without a clock and not with one.

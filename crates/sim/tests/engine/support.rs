@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use pumice_sim::{Spec, SpecSource, run};
+use pumice_sim::output::Observer;
+use pumice_sim::{Spec, SpecSource, run, run_observed};
+use pumice_types::{FlashCommand, Time};
 use serde_json::Value;
 
 /// The tiny preset with these settings, not resolved yet.
@@ -24,6 +26,16 @@ pub fn document(sets: &[(&str, &str)]) -> Value {
     outcome.document
 }
 
+/// Keeps every command.
+#[derive(Default)]
+struct Commands(Vec<FlashCommand>);
+
+impl Observer for Commands {
+    fn command(&mut self, _start: Time, _end: Time, command: &FlashCommand) {
+        self.0.push(*command);
+    }
+}
+
 /// A trace in a file of its own that disappears with it.
 pub struct TraceFile(PathBuf);
 
@@ -39,10 +51,29 @@ impl TraceFile {
         TraceFile(path)
     }
 
+    /// Writes requests `(microseconds, action, first byte, bytes)` as an iolog of fio, which has trims.
+    pub fn fio(name: &str, requests: &[(u64, &str, u64, u32)]) -> TraceFile {
+        let path = std::env::temp_dir().join(format!("pumice-test-{}-{name}.log", std::process::id()));
+        let line =
+            |(us, action, offset, bytes): &(u64, &str, u64, u32)| format!("{us} disk {action} {offset} {bytes}\n");
+        let text: String = requests.iter().map(line).collect();
+        std::fs::write(&path, format!("fio version 3 iolog\n0 disk add\n0 disk open\n{text}"))
+            .expect("a writable folder");
+        TraceFile(path)
+    }
+
     /// Runs the trace with these settings.
     #[track_caller]
     pub fn run(&self, sets: &[(&str, &str)]) -> Value {
         document(&self.settings(sets))
+    }
+
+    /// The flash commands of the trace with these settings, in the order in which they took effect.
+    #[track_caller]
+    pub fn commands(&self, sets: &[(&str, &str)]) -> Vec<FlashCommand> {
+        let mut seen = Commands::default();
+        run_observed(&spec(&self.settings(sets)), 1.0, &mut seen, &mut |_| true).expect("the run ends well");
+        seen.0
     }
 
     /// What an integrity run of the trace finds wrong.
