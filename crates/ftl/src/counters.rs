@@ -26,6 +26,8 @@ pub struct GcCounters {
     pub reclaimed: MergeCount,
     /// Times that a plane ran low on free blocks (page-level FTL).
     pub trigger_free_blocks: u64,
+    /// Writes that had to reclaim in their own plan although reclaiming is done in steps.
+    pub urgent: u64,
     /// Merges because the pair's U-block was full.
     pub trigger_full: u64,
     /// Merges because an unpaired D-block needed a U-block.

@@ -1,29 +1,64 @@
-//! The flash commands that one host page access causes, in the order they must run.
+//! The flash commands that one host page access causes, in the order they must run, and which of
+//! them the host waits for.
 
 use pumice_types::FlashCommand;
+
+/// Which command's end completes the access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Completion {
+    /// The last one.
+    #[default]
+    Last,
+    /// This one; the commands behind it are the controller's own.
+    At(usize),
+    /// None: every command is the controller's own.
+    Nobody,
+}
 
 /// A reused buffer of flash commands.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// Commands in execution order.
     pub commands: Vec<FlashCommand>,
+    completion: Completion,
 }
 
 impl Plan {
     /// An empty plan with room for `commands`.
     pub fn with_capacity(commands: usize) -> Plan {
-        Plan { commands: Vec::with_capacity(commands) }
+        Plan { commands: Vec::with_capacity(commands), completion: Completion::Last }
     }
 
     /// Forgets the commands, keeps the memory.
     #[inline]
     pub fn clear(&mut self) {
         self.commands.clear();
+        self.completion = Completion::Last;
     }
 
     /// Appends a command.
     #[inline]
     pub fn push(&mut self, command: FlashCommand) {
         self.commands.push(command);
+    }
+
+    /// The access is complete when the command appended last has ended, whatever is appended later.
+    #[inline]
+    pub fn complete_here(&mut self) {
+        self.completion = match self.commands.len() {
+            0 => Completion::Nobody,
+            commands => Completion::At(commands - 1),
+        };
+    }
+
+    /// Index of the command whose end completes the access: the last one unless
+    /// [`Plan::complete_here`] said otherwise, and `None` if the host waits for no command.
+    #[inline]
+    pub fn completes(&self) -> Option<usize> {
+        match self.completion {
+            Completion::Last => self.commands.len().checked_sub(1),
+            Completion::At(index) => Some(index),
+            Completion::Nobody => None,
+        }
     }
 }

@@ -53,6 +53,8 @@ pub struct VictimLists {
     /// No list below this one holds a block.
     lowest: usize,
     closed: Vec<u32>,
+    /// Closed blocks with an invalid page.
+    with_invalid: u32,
     /// Blocks in the order they were closed, with that time; kept for [`VictimPolicy::Fifo`] alone.
     /// An entry whose block was taken out since is passed over.
     queue: VecDeque<(u32, u64)>,
@@ -72,6 +74,7 @@ impl VictimLists {
             tails: vec![NONE; lists],
             lowest: lists,
             closed: Vec::with_capacity(blocks as usize),
+            with_invalid: 0,
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
         }
     }
@@ -83,6 +86,7 @@ impl VictimLists {
         let entry = &mut self.entries[block as usize];
         debug_assert!(!entry.closed, "a block is closed once");
         *entry = Entry { valid, closed: true, place, closed_at: now, changed: now, ..*entry };
+        self.with_invalid += u32::from(usize::from(valid) < self.heads.len() - 1);
         self.append(block);
         if self.policy == VictimPolicy::Fifo {
             self.queue.push_back((block, now));
@@ -94,6 +98,7 @@ impl VictimLists {
         self.unlink(block);
         let place = self.entries[block as usize].place as usize;
         self.entries[block as usize].closed = false;
+        self.with_invalid -= u32::from(usize::from(self.entries[block as usize].valid) < self.heads.len() - 1);
         self.closed.swap_remove(place);
         if let Some(&moved) = self.closed.get(place) {
             self.entries[moved as usize].place = place as u32;
@@ -105,7 +110,9 @@ impl VictimLists {
     pub fn invalidate(&mut self, block: u32, now: u64) {
         if self.entries[block as usize].closed {
             self.unlink(block);
+            let full = self.heads.len() - 1;
             let entry = &mut self.entries[block as usize];
+            self.with_invalid += u32::from(usize::from(entry.valid) == full);
             entry.valid -= 1;
             entry.changed = now;
             self.append(block);
@@ -114,9 +121,15 @@ impl VictimLists {
 
     /// Valid pages of a closed block; `None` if it is not closed.
     #[inline]
-    pub fn valid(&self, block: u32) -> Option<u16> {
+    pub fn valid_of(&self, block: u32) -> Option<u16> {
         let entry = &self.entries[block as usize];
         entry.closed.then_some(entry.valid)
+    }
+
+    /// Whether [`VictimLists::choose`] would find a victim.
+    #[inline]
+    pub fn has_invalid(&self) -> bool {
+        self.with_invalid > 0
     }
 
     /// The next victim; `None` if no closed block has an invalid page.

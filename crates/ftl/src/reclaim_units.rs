@@ -118,7 +118,7 @@ impl UnitVictims {
     pub fn invalidate(&mut self, id: UnitId, now: u64) {
         let index = self.index(id);
         self.lists.invalidate(index, now);
-        if self.empty.is_some() && self.lists.valid(index) == Some(0) {
+        if self.empty.is_some() && self.lists.valid_of(index) == Some(0) {
             self.note_empty(id.block, now);
         }
     }
@@ -131,7 +131,7 @@ impl UnitVictims {
         let left = (0..self.units_per_block).filter(|&unit| self.valid(UnitId { block, unit }) == Some(0)).count();
         let all = self.units_per_block as u16;
         if let Some(empty) = &mut self.empty
-            && let Some(before) = empty.valid(block)
+            && let Some(before) = empty.valid_of(block)
             && usize::from(all - before) != left
         {
             empty.remove(block);
@@ -144,7 +144,7 @@ impl UnitVictims {
     /// Valid pages of a closed unit; `None` if it is free or being written.
     #[inline]
     pub fn valid(&self, id: UnitId) -> Option<u16> {
-        self.lists.valid(self.index(id))
+        self.lists.valid_of(self.index(id))
     }
 
     /// The unit to reclaim next; `None` if no closed unit has an invalid page.
@@ -177,7 +177,7 @@ impl UnitVictims {
     fn note_empty(&mut self, block: u32, now: u64) {
         let all = self.units_per_block as u16;
         let Some(empty) = &mut self.empty else { return };
-        match empty.valid(block) {
+        match empty.valid_of(block) {
             Some(_) => empty.invalidate(block, now),
             None => empty.close(block, all - 1, now),
         }

@@ -121,13 +121,30 @@ impl Ftl {
 
     /// Gives `lpn` up: it reads as never written. A block-level layer keeps the page, as the standards
     /// allow.
-    pub fn trim(&mut self, _lpn: Lpn) {}
+    #[inline]
+    pub fn trim(&mut self, lpn: Lpn) {
+        if let Ftl::Page(ftl) = self {
+            ftl.trim(lpn);
+        }
+    }
 
     /// Appends the next step of reclaiming that `die` may take while no host command waits for it:
     /// one page copied, or one block erased. Nothing if none is due.
     #[inline]
-    pub fn internal_step(&mut self, _die: DieId, _plan: &mut Plan) -> Result<(), FtlError> {
-        Ok(())
+    pub fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
+        match self {
+            Ftl::Page(ftl) => ftl.internal_step(die, plan),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether [`Ftl::internal_step`] would append a step. Cheap: it may be asked at every event.
+    #[inline]
+    pub fn wants_step(&self, die: DieId) -> bool {
+        match self {
+            Ftl::Page(ftl) => ftl.wants_step(die),
+            _ => false,
+        }
     }
 
     /// Where the FTL believes the current page of `lpn` is.

@@ -93,6 +93,9 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
 /// # Errors
 /// The first impossibility.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    if spec.ftl.kind != "page" {
+        page::check_absent(spec)?;
+    }
     match spec.ftl.kind.as_str() {
         "page" => page::check(spec),
         _ => nftl::check(spec),

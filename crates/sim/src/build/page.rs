@@ -1,6 +1,6 @@
 //! The page-level FTL of a spec.
 
-use pumice_ftl::{Ftl, OPEN_BLOCKS, PageConfig, PageFtl, VictimPolicy};
+use pumice_ftl::{Ftl, GcMode, OPEN_BLOCKS, PageConfig, PageFtl, VictimPolicy};
 use pumice_types::{Geometry, Lpn};
 use pumice_workload::Stream;
 
@@ -32,6 +32,12 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
         user_pages: user_pages(spec, geometry),
         order: (0..geometry.planes()).map(|turn| geometry.plane_in_order(&spec.ftl.allocation_order, turn)).collect(),
         policy,
+        gc_mode: match spec.ftl.gc_mode.as_str() {
+            "foreground" => GcMode::Foreground,
+            "background" => GcMode::Background,
+            "preemptible" => GcMode::Preemptible,
+            _ => GcMode::Blocking,
+        },
         gc_start_blocks: gc_start_blocks(spec),
         gc_stop_blocks: whole_share(u64::from(geometry.blocks_per_plane), stop).max(gc_start_blocks(spec)),
         seed: Stream::new(spec.seed, "gc-victims").bits(),
@@ -40,6 +46,29 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
     let filled = ftl.fill(spec.initial.fill, |filled| initial.program(&filled))?;
     initial.note(Lpn(0), filled);
     Ok(Ftl::Page(Box::new(ftl)))
+}
+
+/// Refuses settings that only a page-level FTL knows, for the others.
+///
+/// # Errors
+/// The first such setting.
+pub fn check_absent(spec: &Spec) -> Result<(), SpecError> {
+    let ftl = &spec.ftl;
+    let settings = [("gc_mode", &ftl.gc_mode, "blocking")];
+    match settings.iter().find(|(_, value, default)| value != default) {
+        Some((key, value, _)) => {
+            refuse(format!("ftl.{key} = \"{value}\" needs ftl.kind = \"page\", found \"{}\"", ftl.kind))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses what the scheduler does not serve yet.
+fn check_clock(spec: &Spec) -> Result<(), SpecError> {
+    if spec.run.timed && spec.ftl.gc_mode != "blocking" {
+        return refuse(format!("ftl.gc_mode = \"{}\" needs run.timed = false", spec.ftl.gc_mode));
+    }
+    Ok(())
 }
 
 /// Blocks of each plane that a page-level FTL cannot fill with valid data: those it keeps free, the
@@ -59,6 +88,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     if spec.ftl.gc_stop_threshold.is_some_and(|stop| stop < spec.ftl.gc_free_threshold) {
         return refuse("ftl.gc_stop_threshold is below ftl.gc_free_threshold; allowed: at least that".into());
     }
+    check_clock(spec)?;
     let raw = spec.geometry.blocks_per_plane;
     let reserve = reserve(spec);
     if reserve >= raw {

@@ -64,6 +64,16 @@ fn page_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     )
 }
 
+/// Settings of a page-level FTL that change what is moved where and when; untimed.
+fn page_options() -> impl Strategy<Value = Vec<(String, String)>> {
+    let mode = prop_oneof![Just("blocking"), Just("foreground"), Just("background"), Just("preemptible")];
+    (page_settings(), mode).prop_map(|(mut settings, mode)| {
+        let changes = [("run.timed", "false"), ("ftl.gc_mode", mode)];
+        settings.extend(changes.map(|(key, value)| (key.to_string(), value.to_string())));
+        settings
+    })
+}
+
 fn run_with(settings: &[(String, String)], extra: &[(&str, &str)]) -> Value {
     let mut sets = settings.to_vec();
     sets.extend(extra.iter().map(|(key, value)| (key.to_string(), value.to_string())));
@@ -128,6 +138,11 @@ proptest! {
         for section in ["flash", "gc", "wear", "integrity"] {
             prop_assert_eq!(&timed[section], &untimed[section]);
         }
+    }
+
+    #[test]
+    fn t405_a_page_level_ftl_loses_nothing_with_any_option(settings in page_options()) {
+        check_counts(&run_with(&settings, &[]));
     }
 
     #[test]

@@ -1,0 +1,242 @@
+//! Page-level translation layer with greedy and other garbage collection.
+//!
+//! Built: one map entry a logical page, in RAM; writes go to the planes in turn, in a static order;
+//! each plane has open blocks of its own and reclaims for itself when its free blocks run low
+//! (`collect`). Reclaiming stays inside the plane, so it can use copyback, and all commands of one
+//! write are on one die.
+//!
+//! A plane that holds nearly as much valid data as it can while keeping its free blocks is passed
+//! over by the writes, so that a victim with an invalid page always exists.
+//!
+//! Both maps hold differences from the initial fill (`maps`), so that a device of terabytes starts at
+//! the cost of its blocks, not of its pages.
+
+mod audit;
+mod collect;
+mod fill;
+mod maps;
+mod plane;
+
+use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId};
+
+use super::FtlError;
+use crate::block_pool::BlockPool;
+use crate::counters::GcCounters;
+use crate::plan::Plan;
+use crate::reclaim::{VictimLists, VictimPolicy};
+use maps::PageMaps;
+use plane::{Open, Plane, Stream};
+
+/// Blocks of a plane that are never free for data: the open ones, and one to copy into.
+pub const OPEN_BLOCKS: u32 = 3;
+
+/// When a plane that runs low on free blocks reclaims, and who waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GcMode {
+    /// At the start threshold, before the write that met it, up to the stop threshold.
+    Blocking,
+    /// The same, but behind that write's own program; before it if no block can be spared for it.
+    Foreground,
+    /// In steps, at or under the stop threshold, whenever the scheduler asks for one.
+    Background,
+    /// In steps, from the start threshold on, up to the stop threshold.
+    Preemptible,
+}
+
+/// Settings of the page-level FTL.
+#[derive(Clone, Debug)]
+pub struct PageConfig {
+    /// Shape of the device.
+    pub geometry: Geometry,
+    /// Logical pages; see [`PageConfig::plane_pages_max`].
+    pub user_pages: u32,
+    /// Planes in the order in which writes visit them.
+    pub order: Vec<PlaneId>,
+    /// How victims are chosen.
+    pub policy: VictimPolicy,
+    /// When reclaiming happens.
+    pub gc_mode: GcMode,
+    /// Free blocks of a plane at or under which it starts to reclaim, at least 1.
+    pub gc_start_blocks: u32,
+    /// Free blocks of a plane up to which it reclaims, at least the start.
+    pub gc_stop_blocks: u32,
+    /// Seed of the random victim policies.
+    pub seed: u64,
+}
+
+impl PageConfig {
+    /// Pages of valid data that a plane of `good_blocks` can hold while it keeps `free_blocks` free.
+    pub fn plane_pages_max(geometry: &Geometry, good_blocks: u32, free_blocks: u32) -> u64 {
+        let blocks = good_blocks.saturating_sub(free_blocks + OPEN_BLOCKS);
+        u64::from(blocks) * u64::from(geometry.pages_per_block)
+    }
+}
+
+/// The translation layer's state.
+pub struct PageFtl {
+    config: PageConfig,
+    maps: PageMaps,
+    pool: BlockPool,
+    planes: Vec<Plane>,
+    plane_pages_max: u64,
+    next_plane: usize,
+    counters: GcCounters,
+}
+
+impl PageFtl {
+    /// An empty device. `config.user_pages` must fit its planes; the spec's validation sees to it.
+    pub fn new(config: PageConfig, bad_blocks: &[BlockId]) -> PageFtl {
+        let geometry = config.geometry;
+        let victims = |plane: u32| {
+            let seed = config.seed ^ u64::from(plane);
+            VictimLists::new(config.policy, geometry.blocks_per_plane, geometry.pages_per_block, seed)
+        };
+        let pool = BlockPool::new(&geometry, bad_blocks);
+        let good = (0..geometry.planes()).map(|p| pool.free_blocks(PlaneId(p)) as u32).min().unwrap_or(0);
+        PageFtl {
+            maps: PageMaps::new(geometry, config.user_pages, &config.order),
+            pool,
+            planes: (0..geometry.planes()).map(|plane| Plane::new(victims(plane))).collect(),
+            plane_pages_max: PageConfig::plane_pages_max(&geometry, good, config.gc_start_blocks),
+            next_plane: 0,
+            counters: GcCounters::default(),
+            config,
+        }
+    }
+
+    /// Logical pages that the host may address.
+    pub fn user_pages(&self) -> u32 {
+        self.config.user_pages
+    }
+
+    /// What garbage collection did so far.
+    pub fn counters(&self) -> &GcCounters {
+        &self.counters
+    }
+
+    /// Starts counting anew.
+    pub fn reset_counters(&mut self) {
+        self.counters = GcCounters::default();
+    }
+
+    /// RAM of the map: four bytes a logical page.
+    pub fn map_ram_bytes(&self) -> u64 {
+        u64::from(self.config.user_pages) * 4
+    }
+
+    /// Bytes of this struct's columns.
+    pub fn state_bytes(&self) -> u64 {
+        self.maps.state_bytes()
+    }
+
+    /// Appends the commands that store version `version` of `lpn`.
+    ///
+    /// # Errors
+    /// [`FtlError`] if no plane has room, which the spec's validation rules out.
+    pub fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        let plane = self.choose_plane()?;
+        let stream = Stream::Host;
+        let collect_behind = self.make_room(plane, stream, plan)?;
+        let (target, sequence) = self.next_page(plane, stream)?;
+        // Reclaiming may have moved the old copy, so it is looked up only now.
+        if let Some(old) = self.locate(lpn) {
+            self.invalidate(old);
+        }
+        self.place(lpn, target, plane);
+        self.planes[plane.index()].valid_pages += 1;
+        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence));
+        self.close_if_full(plane, stream);
+        if collect_behind {
+            plan.complete_here();
+            self.collect(plane, plan)?;
+        }
+        Ok(())
+    }
+
+    /// Appends the read of `lpn`; `false` if it was never written, or trimmed since.
+    pub fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
+        let Some(page) = self.locate(lpn) else { return false };
+        plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
+        true
+    }
+
+    /// Gives `lpn` up: its page is invalid, and it reads as never written.
+    pub fn trim(&mut self, lpn: Lpn) {
+        if let Some(page) = self.locate(lpn) {
+            self.invalidate(page);
+            self.maps.forget(lpn);
+        }
+    }
+
+    /// Where the current page of `lpn` is.
+    #[inline]
+    pub fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
+        self.maps.locate(lpn, &self.pool)
+    }
+
+    /// Free blocks of a plane that data may be written to.
+    #[inline]
+    fn free_blocks(&self, plane: PlaneId) -> usize {
+        self.pool.free_blocks(plane)
+    }
+
+    /// Notes that the host gave up the content of `page`.
+    #[inline]
+    fn invalidate(&mut self, page: PageAddress) {
+        self.maps.invalidate(page);
+        let geometry = &self.config.geometry;
+        let plane = &mut self.planes[geometry.plane_of(page.block).index()];
+        plane.victims.invalidate(geometry.index_in_plane(page.block), plane.now);
+        plane.valid_pages -= 1;
+    }
+
+    /// Maps `lpn` to a page that is about to be programmed.
+    #[inline]
+    fn place(&mut self, lpn: Lpn, page: PageAddress, plane: PlaneId) {
+        self.maps.place(lpn, page);
+        self.planes[plane.index()].now += 1;
+    }
+
+    /// The next plane in turn that can take another valid page.
+    #[inline]
+    fn choose_plane(&mut self) -> Result<PlaneId, FtlError> {
+        for _ in 0..self.config.order.len() {
+            let plane = self.config.order[self.next_plane];
+            self.next_plane += 1;
+            if self.next_plane == self.config.order.len() {
+                self.next_plane = 0;
+            }
+            if self.planes[plane.index()].valid_pages < self.plane_pages_max {
+                return Ok(plane);
+            }
+        }
+        Err(FtlError::NoFreeBlock { plane: self.config.order[self.next_plane].0 })
+    }
+
+    /// The next page of a stream's open block and the block's sequence number; a block is opened if
+    /// none is. The page counts as written.
+    #[inline]
+    fn next_page(&mut self, plane: PlaneId, stream: Stream) -> Result<(PageAddress, u32), FtlError> {
+        let mut open = match self.planes[plane.index()].open[stream as usize] {
+            Some(open) => open,
+            None => {
+                let (block, sequence) = self.pool.take(plane).ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
+                Open { block, sequence, written: 0 }
+            }
+        };
+        let page = PageAddress::new(open.block, open.written);
+        open.written += 1;
+        self.planes[plane.index()].open[stream as usize] = Some(open);
+        Ok((page, open.sequence))
+    }
+
+    /// Closes a stream's open block, and makes it a candidate for reclaiming, once it is full.
+    #[inline]
+    fn close_if_full(&mut self, plane: PlaneId, stream: Stream) {
+        let state = &mut self.planes[plane.index()];
+        if let Some(open) = state.open[stream as usize].take_if(|open| u32::from(open.written) == self.maps.pages) {
+            let valid = self.maps.valid_pages(open.block) as u16;
+            state.victims.close(self.config.geometry.index_in_plane(open.block), valid, state.now);
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The page-level FTL against a small array and a host that remembers what it stored.
+
+#![allow(clippy::print_stdout, reason = "measured figures, shown with --nocapture")]
+
+mod rig;
+mod steps;
