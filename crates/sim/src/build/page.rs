@@ -1,6 +1,6 @@
 //! The page-level FTL of a spec.
 
-use pumice_ftl::{Ftl, GcMode, OPEN_BLOCKS, PageConfig, PageFtl, VictimPolicy};
+use pumice_ftl::{Allocation, Ftl, GcMode, OPEN_BLOCKS, PageConfig, PageFtl, VictimPolicy};
 use pumice_types::{Geometry, Lpn};
 use pumice_workload::Stream;
 
@@ -31,6 +31,7 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
         geometry: *geometry,
         user_pages: user_pages(spec, geometry),
         order: (0..geometry.planes()).map(|turn| geometry.plane_in_order(&spec.ftl.allocation_order, turn)).collect(),
+        allocation: if spec.ftl.allocation == "static" { Allocation::Static } else { Allocation::Dynamic },
         policy,
         gc_mode: match spec.ftl.gc_mode.as_str() {
             "foreground" => GcMode::Foreground,
@@ -54,7 +55,7 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
 /// The first such setting.
 pub fn check_absent(spec: &Spec) -> Result<(), SpecError> {
     let ftl = &spec.ftl;
-    let settings = [("gc_mode", &ftl.gc_mode, "blocking")];
+    let settings = [("gc_mode", &ftl.gc_mode, "blocking"), ("allocation", &ftl.allocation, "dynamic")];
     match settings.iter().find(|(_, value, default)| value != default) {
         Some((key, value, _)) => {
             refuse(format!("ftl.{key} = \"{value}\" needs ftl.kind = \"page\", found \"{}\"", ftl.kind))

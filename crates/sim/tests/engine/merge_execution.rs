@@ -28,6 +28,7 @@ fn array(tree: PbTree) -> NandArray {
         },
         tags: TagFormat::new(PAGES as u32),
         tree,
+        sub_blocks: None,
         program_order: ProgramOrder::Any,
         disturb_tolerance: 1,
         copyback: true,

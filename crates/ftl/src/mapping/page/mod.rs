@@ -43,6 +43,15 @@ pub enum GcMode {
     Preemptible,
 }
 
+/// Which plane a write goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allocation {
+    /// The next one in turn that has room.
+    Dynamic,
+    /// The one that the logical page names: pages are dealt to the planes in their order.
+    Static,
+}
+
 /// Settings of the page-level FTL.
 #[derive(Clone, Debug)]
 pub struct PageConfig {
@@ -52,6 +61,8 @@ pub struct PageConfig {
     pub user_pages: u32,
     /// Planes in the order in which writes visit them.
     pub order: Vec<PlaneId>,
+    /// Which of them a write goes to.
+    pub allocation: Allocation,
     /// How victims are chosen.
     pub policy: VictimPolicy,
     /// When reclaiming happens.
@@ -134,7 +145,7 @@ impl PageFtl {
     /// # Errors
     /// [`FtlError`] if no plane has room, which the spec's validation rules out.
     pub fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
-        let plane = self.choose_plane()?;
+        let plane = self.choose_plane(lpn)?;
         let stream = Stream::Host;
         let collect_behind = self.make_room(plane, stream, plan)?;
         let (target, sequence) = self.next_page(plane, stream)?;
@@ -197,9 +208,12 @@ impl PageFtl {
         self.planes[plane.index()].now += 1;
     }
 
-    /// The next plane in turn that can take another valid page.
+    /// The plane of a write: the page's own, or the next in turn that can take another valid page.
     #[inline]
-    fn choose_plane(&mut self) -> Result<PlaneId, FtlError> {
+    fn choose_plane(&mut self, lpn: Lpn) -> Result<PlaneId, FtlError> {
+        if self.config.allocation == Allocation::Static {
+            return Ok(self.config.order[lpn.index() % self.config.order.len()]);
+        }
         for _ in 0..self.config.order.len() {
             let plane = self.config.order[self.next_plane];
             self.next_plane += 1;
