@@ -24,6 +24,8 @@ pub struct GcCounters {
     pub m_merge: MergeCount,
     /// Blocks reclaimed by a page-level FTL.
     pub reclaimed: MergeCount,
+    /// Physical sub-blocks reclaimed apart from their block (page-level FTL).
+    pub reclaimed_sub_blocks: u64,
     /// Times that a plane ran low on free blocks (page-level FTL).
     pub trigger_free_blocks: u64,
     /// Writes that had to reclaim in their own plan although reclaiming is done in steps.

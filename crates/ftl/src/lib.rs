@@ -15,7 +15,7 @@ mod victim;
 
 pub use counters::{GcCounters, MergeCount, VICTIM_FILL_BINS};
 pub use mapping::nftl::{Nftl, NftlConfig, UIndex};
-pub use mapping::page::{Allocation, GcMode, OPEN_BLOCKS, PageConfig, PageFtl};
+pub use mapping::page::{Allocation, EraseUnits, GcMode, OPEN_BLOCKS, PageConfig, PageFtl};
 pub use mapping::{Ftl, FtlError, InitialBlock, InitialFill, MergePolicy};
 pub use plan::Plan;
 pub use reclaim::VictimPolicy;

@@ -40,7 +40,7 @@ pub fn document(run: &Finished) -> Value {
         "scale": run.scale,
         "device": device(run),
         "host": host_section(metrics, timed),
-        "flash": flash(tally),
+        "flash": flash(run),
         "write_amplification": ratio((tally.host_programs + tally.copies) as f64, tally.host_programs as f64),
         "write_amplification_bytes": ratio(written_bytes, metrics.write.bytes as f64),
         "gc": gc(run),
@@ -59,6 +59,11 @@ pub fn document(run: &Finished) -> Value {
         },
         "warnings": run.warnings,
     })
+}
+
+/// A count, or null where the FTL, the chip or the kind of merge has no such thing.
+fn count(applies: bool, value: u64) -> Value {
+    if applies { json!(value) } else { Value::Null }
 }
 
 /// `a / b`, or null if `b` is 0.
@@ -122,7 +127,9 @@ fn latency(metrics: &KindMetrics) -> Value {
     })
 }
 
-fn flash(tally: &Tally) -> Value {
+fn flash(run: &Finished) -> Value {
+    let tally = &run.host.tally;
+    let sub_blocks = run.spec.partial_erase.unit == "sub-block";
     json!({
         "reads": {
             "host": tally.host_reads, "gc": tally.copies,
@@ -131,7 +138,7 @@ fn flash(tally: &Tally) -> Value {
         },
         "spare_searches": tally.searches(),
         "programs": { "host": tally.host_programs, "gc": tally.copies, "map": Value::Null },
-        "erases": { "block": tally.block_erases, "partial": tally.partial_erases_total(), "sub_block": Value::Null },
+        "erases": { "block": tally.block_erases, "partial": tally.partial_erases_total(), "sub_block": count(sub_blocks, tally.sub_block_erases) },
         "suspensions": Value::Null,
         "read_retries": Value::Null,
     })
@@ -142,15 +149,13 @@ fn gc(run: &Finished) -> Value {
     let (tally, timing) = (&run.host.tally, &run.timing);
     let searches = timing.t_r + timing.spare_transfer;
     let GcCounters { trigger_full, trigger_unpaired, trigger_free_blocks, .. } = counters;
-    // A count is null where the FTL or the kind of merge does not apply.
     let nftl = run.spec.ftl.kind == "nftl";
-    let count = |applies: bool, value: u64| if applies { json!(value) } else { Value::Null };
     let erases = |applies: bool, merges: &MergeCount| match applies {
         true => json!({ "block": merges.block_erases, "partial": merges.partial_erases }),
         false => Value::Null,
     };
     let m_merge = run.spec.ftl.merge == "m-merge";
-    json!({
+    let mut section = json!({
         "invocations": trigger_full + trigger_unpaired + trigger_free_blocks,
         "reclaimed_blocks": count(!nftl, counters.reclaimed.block_erases),
         "merges": {
@@ -171,7 +176,11 @@ fn gc(run: &Finished) -> Value {
         "victim_fill": counters.victim_fill,
         "u_blocks_max": count(nftl, counters.u_blocks_max),
         "map": { "ram_bytes": run.host.ftl.map_ram_bytes(), "hits": Value::Null, "misses": Value::Null },
-    })
+    });
+    if run.spec.ftl.erase_unit == "sub-block" {
+        section["reclaimed_sub_blocks"] = json!(counters.reclaimed_sub_blocks);
+    }
+    section
 }
 
 /// Die time of all erases.

@@ -1,10 +1,11 @@
 //! The page-level FTL of a spec.
 
-use pumice_ftl::{Allocation, Ftl, GcMode, OPEN_BLOCKS, PageConfig, PageFtl, VictimPolicy};
-use pumice_types::{Geometry, Lpn};
+use pumice_ftl::{Allocation, EraseUnits, Ftl, GcMode, OPEN_BLOCKS, PageConfig, PageFtl, VictimPolicy};
+use pumice_types::{Geometry, Lpn, UnitPages};
 use pumice_workload::Stream;
 
 use super::{InitialState, Parts, gc_start_blocks, typed_share, whole_share};
+use crate::device::block_shape;
 use crate::error::SimError;
 use crate::spec::{Spec, SpecError, refuse};
 
@@ -33,6 +34,7 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
         order: (0..geometry.planes()).map(|turn| geometry.plane_in_order(&spec.ftl.allocation_order, turn)).collect(),
         allocation: if spec.ftl.allocation == "static" { Allocation::Static } else { Allocation::Dynamic },
         policy,
+        units: erase_units(parts),
         gc_mode: match spec.ftl.gc_mode.as_str() {
             "foreground" => GcMode::Foreground,
             "background" => GcMode::Background,
@@ -49,13 +51,40 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
     Ok(Ftl::Page(Box::new(ftl)))
 }
 
+/// What is erased apart: blocks, or the physical sub-blocks of each.
+fn erase_units(parts: &Parts) -> EraseUnits {
+    let (copy, erase) = (parts.timing.copy(), parts.timing.t_bers);
+    match block_shape(parts.spec) {
+        Some(shape) if parts.spec.ftl.erase_unit == "sub-block" => {
+            EraseUnits { pages: UnitPages::sub_blocks(shape), copy, erase }
+        }
+        _ => EraseUnits::whole_blocks(parts.geometry.pages_per_block),
+    }
+}
+
+/// Refuses an erase unit that the chip does not have.
+fn check_erase_unit(spec: &Spec) -> Result<(), SpecError> {
+    let unit = &spec.ftl.erase_unit;
+    if unit != "block" && *unit != spec.partial_erase.unit {
+        return refuse(format!(
+            "ftl.erase_unit = \"{unit}\" needs partial_erase.unit = \"{unit}\", found \"{}\"",
+            spec.partial_erase.unit
+        ));
+    }
+    Ok(())
+}
+
 /// Refuses settings that only a page-level FTL knows, for the others.
 ///
 /// # Errors
 /// The first such setting.
 pub fn check_absent(spec: &Spec) -> Result<(), SpecError> {
     let ftl = &spec.ftl;
-    let settings = [("gc_mode", &ftl.gc_mode, "blocking"), ("allocation", &ftl.allocation, "dynamic")];
+    let settings = [
+        ("gc_mode", &ftl.gc_mode, "blocking"),
+        ("allocation", &ftl.allocation, "dynamic"),
+        ("erase_unit", &ftl.erase_unit, "block"),
+    ];
     match settings.iter().find(|(_, value, default)| value != default) {
         Some((key, value, _)) => {
             refuse(format!("ftl.{key} = \"{value}\" needs ftl.kind = \"page\", found \"{}\"", ftl.kind))
@@ -90,6 +119,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
         return refuse("ftl.gc_stop_threshold is below ftl.gc_free_threshold; allowed: at least that".into());
     }
     check_clock(spec)?;
+    check_erase_unit(spec)?;
     let raw = spec.geometry.blocks_per_plane;
     let reserve = reserve(spec);
     if reserve >= raw {

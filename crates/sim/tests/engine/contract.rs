@@ -74,6 +74,29 @@ fn page_options() -> impl Strategy<Value = Vec<(String, String)>> {
     })
 }
 
+/// The same with blocks whose physical sub-blocks are erased apart.
+fn sub_block_settings() -> impl Strategy<Value = Vec<(String, String)>> {
+    let shape = (1u16..9, 2u16..9, 1u16..4, prop_oneof![Just("lfws"), Just("sfws")]);
+    (page_settings(), shape, prop_oneof![Just("dynamic"), Just("static")]).prop_map(
+        |(mut settings, (layers, sub_blocks, bits, sequence), allocation)| {
+            let changes = [
+                ("partial_erase.unit", "sub-block".to_string()),
+                ("ftl.erase_unit", "sub-block".into()),
+                ("ftl.allocation", allocation.into()),
+                ("geometry.layers", layers.to_string()),
+                ("geometry.sub_blocks", sub_blocks.to_string()),
+                ("geometry.bits_per_cell", bits.to_string()),
+                ("geometry.pages_per_block", (layers * sub_blocks * bits).to_string()),
+                ("geometry.write_sequence", sequence.into()),
+                ("geometry.program_order", "in-order".into()),
+                ("workload.request_bytes", "4096".into()),
+            ];
+            settings.extend(changes.map(|(key, value)| (key.to_string(), value)));
+            settings
+        },
+    )
+}
+
 fn run_with(settings: &[(String, String)], extra: &[(&str, &str)]) -> Value {
     let mut sets = settings.to_vec();
     sets.extend(extra.iter().map(|(key, value)| (key.to_string(), value.to_string())));
@@ -97,6 +120,13 @@ fn check_counts(document: &Value) {
     let sum = |kind: &str| ["full", "m_merge"].iter().map(|m| by_merge[m][kind].as_f64().unwrap_or(0.0)).sum::<f64>();
     assert_eq!(n("flash.erases.block"), sum("block") + or_0("/gc/reclaimed_blocks"));
     assert_eq!(n("flash.erases.partial"), sum("partial"));
+    if let Some(shape) = document["config"]["geometry"]["sub_blocks"].as_f64() {
+        // Every erase of a sub-block hit its share of a block's pages, and no others.
+        let erased = n("flash.erases.block") + or_0("/gc/reclaimed_sub_blocks") / shape;
+        let counted = n("wear.aep") * n("device.blocks");
+        assert!((counted - erased).abs() <= 1e-9 * erased.max(1.0), "{counted} blocks' pages erased, {erased} decided");
+        assert!(or_0("/flash/erases/sub_block") <= or_0("/gc/reclaimed_sub_blocks"));
+    }
     let parts = document["write_latency_breakdown_us"].as_object();
     if let Some(parts) = parts {
         let total: f64 = parts.values().filter_map(Value::as_f64).sum();
@@ -105,7 +135,8 @@ fn check_counts(document: &Value) {
     }
     // Pages of all erases, counted at the chip and as the average over all pages.
     let pages = n("device.pages");
-    assert!(n("wear.aep") * pages <= (n("flash.erases.block") + n("flash.erases.partial")) * pages);
+    let operations = n("flash.erases.block") + n("flash.erases.partial") + or_0("/flash/erases/sub_block");
+    assert!(n("wear.aep") * pages <= operations * pages);
 }
 
 proptest! {
@@ -143,6 +174,19 @@ proptest! {
     #[test]
     fn t405_a_page_level_ftl_loses_nothing_with_any_option(settings in page_options()) {
         check_counts(&run_with(&settings, &[]));
+    }
+
+    #[test]
+    fn t406_a_page_level_ftl_loses_nothing_when_sub_blocks_are_erased_apart(settings in sub_block_settings()) {
+        let timed = run_with(&settings, &[]);
+        check_counts(&timed);
+        let untimed = run_with(&settings, &[("run.timed", "false")]);
+        for section in ["flash", "gc", "wear", "integrity"] {
+            prop_assert_eq!(&timed[section], &untimed[section]);
+        }
+        for mode in ["foreground", "background", "preemptible"] {
+            check_counts(&run_with(&settings, &[("run.timed", "false"), ("ftl.gc_mode", mode)]));
+        }
     }
 
     #[test]

@@ -1,19 +1,17 @@
 //! Garbage collection of the page-level FTL, one step at a time: a page copied, or the emptied victim
 //! erased. The modes differ in who takes the steps and when, not in the steps.
 //!
-//! A plane's free blocks decide. Room for one victim's copies is always kept: a host block is opened
-//! only if [`FLOOR`] blocks stay free, and a victim has fewer valid pages than a block has pages, so
-//! emptying it takes at most one free block and gives one back.
+//! A plane's free erase units decide. Room for one victim's copies is always kept: a host block is
+//! opened only if as many units as a block has stay free ([`PageFtl::floor`]), and a victim has fewer
+//! valid pages than a block has pages, so emptying it takes at most that many and gives some back.
 
 use pumice_types::{DieId, FlashCommand, PageAddress, PlaneId};
 
 use super::plane::{Job, Stream};
-use super::{GcMode, PageFtl};
+use super::{EraseUnits, GcMode, PageFtl};
 use crate::mapping::FtlError;
 use crate::plan::Plan;
-
-/// Free blocks that only collection may open.
-const FLOOR: usize = 1;
+use crate::reclaim_units::{JoinRule, UnitChoice};
 
 impl PageFtl {
     /// Sees to it that `stream` has a page in `plane`. Returns whether collection is due behind the
@@ -22,21 +20,40 @@ impl PageFtl {
         if self.planes[plane.index()].open[stream as usize].is_some() {
             return Ok(false);
         }
-        let free = self.free_blocks(plane);
-        let low = free <= self.config.gc_start_blocks as usize;
+        let free = self.free_units(plane);
+        let low = free <= self.start();
         match self.config.gc_mode {
-            GcMode::Foreground if low && free > FLOOR => return Ok(true),
+            GcMode::Foreground if low && free > self.floor() => return Ok(true),
             GcMode::Blocking | GcMode::Foreground if low => self.collect(plane, plan)?,
-            GcMode::Background | GcMode::Preemptible if free <= FLOOR => self.collect_urgently(plane, plan)?,
+            GcMode::Background | GcMode::Preemptible if free <= self.floor() => self.collect_urgently(plane, plan)?,
             _ => {}
         }
         Ok(false)
     }
 
+    /// Free units of a plane at which only collection may still open a block: a block's units stay free
+    /// when a host block of as many is opened from above.
+    #[inline]
+    fn floor(&self) -> usize {
+        2 * self.config.units.pages.units() - 1
+    }
+
+    /// Free units of a plane at or under which collection starts.
+    #[inline]
+    fn start(&self) -> usize {
+        self.floor().max(self.config.gc_start_blocks as usize * self.config.units.pages.units())
+    }
+
+    /// Free units of a plane up to which collection goes on.
+    #[inline]
+    fn stop(&self) -> usize {
+        self.floor().max(self.config.gc_stop_blocks as usize * self.config.units.pages.units())
+    }
+
     /// Reclaims block after block of a plane that ran low until it has enough.
     pub(super) fn collect(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         self.counters.trigger_free_blocks += 1;
-        while self.free_blocks(plane) <= self.config.gc_stop_blocks as usize && self.begin_reclaim(plane) {
+        while self.free_units(plane) <= self.stop() && self.begin_reclaim(plane) {
             self.finish_job(plane, plan)?;
         }
         Ok(())
@@ -46,7 +63,7 @@ impl PageFtl {
     fn collect_urgently(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         self.counters.urgent += 1;
         self.finish_job(plane, plan)?;
-        while self.free_blocks(plane) <= FLOOR && self.begin_reclaim(plane) {
+        while self.free_units(plane) <= self.floor() && self.begin_reclaim(plane) {
             self.note_collecting(plane);
             self.finish_job(plane, plan)?;
         }
@@ -83,11 +100,11 @@ impl PageFtl {
     /// Whether a new victim of `plane` should be begun in a step.
     #[inline]
     fn is_due(&self, plane: PlaneId) -> bool {
-        let (state, free) = (&self.planes[plane.index()], self.free_blocks(plane));
+        let (state, free) = (&self.planes[plane.index()], self.free_units(plane));
         let low = match self.config.gc_mode {
             GcMode::Blocking | GcMode::Foreground => false,
-            GcMode::Background => free <= self.config.gc_stop_blocks as usize,
-            GcMode::Preemptible => state.collecting || free <= self.config.gc_start_blocks as usize,
+            GcMode::Background => free <= self.stop(),
+            GcMode::Preemptible => state.collecting || free <= self.start(),
         };
         low && state.victims.has_invalid()
     }
@@ -100,14 +117,30 @@ impl PageFtl {
         }
     }
 
-    /// Takes the next victim out of the lists; `false` if no closed block has an invalid page.
+    /// Takes the next victim out of the lists; `false` if no closed unit has an invalid page.
     fn begin_reclaim(&mut self, plane: PlaneId) -> bool {
+        let EraseUnits { pages, copy, erase } = &self.config.units;
+        let pages_per_unit = pages.pages_per_unit() as u16;
+        let room = (self.free_units(plane) * pages.pages_per_unit()) as u32;
+        let rule = JoinRule { pages_per_unit, copy: *copy, erase: *erase, room };
         let state = &mut self.planes[plane.index()];
-        let Some(victim) = state.victims.choose(state.now) else { return false };
-        state.victims.remove(victim);
+        let Some((victim, UnitChoice { units, .. })) = state.victims.take(state.now, &rule) else { return false };
         let victim = self.config.geometry.block(plane, victim);
-        state.job = Some(Job { victim, next: 0, copied: 0 });
+        state.job = Some(Job { victim, units, next: 0, copied: 0 });
         true
+    }
+
+    /// The next valid page of the victim's units in work.
+    #[inline]
+    fn next_to_move(&self, job: &Job) -> Option<u16> {
+        let mut from = job.next;
+        loop {
+            let page = self.maps.next_valid(job.victim, from)?;
+            if job.units.contains(self.config.units.pages.unit_of(page)) {
+                return Some(page);
+            }
+            from = page + 1;
+        }
     }
 
     fn finish_job(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
@@ -120,7 +153,7 @@ impl PageFtl {
     /// Moves the next valid page of the victim in work, or erases the victim if it has none left.
     fn step(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(job) = self.planes[plane.index()].job else { return Ok(()) };
-        let Some(page) = self.maps.next_valid(job.victim, job.next) else {
+        let Some(page) = self.next_to_move(&job) else {
             self.erase_victim(plane, job, plan);
             return Ok(());
         };
@@ -142,11 +175,17 @@ impl PageFtl {
 
     fn erase_victim(&mut self, plane: PlaneId, job: Job, plan: &mut Plan) {
         self.counters.reclaimed.merges += 1;
-        self.counters.reclaimed.block_erases += 1;
-        self.counters.note_victim(job.copied as usize, self.maps.pages as usize);
-        plan.push(FlashCommand::erase(job.victim));
-        self.pool.give_back(plane, job.victim);
-        let enough = self.free_blocks(plane) > self.config.gc_stop_blocks as usize;
+        let pages = job.units.len() as usize * self.config.units.pages.pages_per_unit();
+        self.counters.note_victim(job.copied as usize, pages);
+        if self.free.is_whole(job.units) {
+            self.counters.reclaimed.block_erases += 1;
+            plan.push(FlashCommand::erase(job.victim));
+        } else {
+            self.counters.reclaimed_sub_blocks += u64::from(job.units.len());
+            plan.push(FlashCommand::sub_block_erase(job.victim, job.units));
+        }
+        self.free.give_back(job.victim, job.units, &mut self.pool);
+        let enough = self.free_units(plane) > self.stop();
         let state = &mut self.planes[plane.index()];
         state.job = None;
         state.collecting &= !enough;

@@ -3,7 +3,9 @@
 use pumice_types::Lpn;
 
 use super::PageFtl;
+use super::plane::Open;
 use crate::mapping::{FtlError, InitialBlock};
+use crate::reclaim_units::UnitId;
 
 impl PageFtl {
     /// Stores a share of the logical pages before the first request, from the first one on, as if
@@ -18,11 +20,15 @@ impl PageFtl {
         for stripe in 0..stripes {
             for nth in 0..planes {
                 let plane = self.config.order[nth as usize];
-                let (block, sequence) = self.pool.take(plane).ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
+                let none = FtlError::NoFreeBlock { plane: plane.0 };
+                let Open { block, sequence, .. } = self.free.take(plane, &mut self.pool).ok_or(none)?;
                 self.maps.set_all_valid(block);
                 let index = self.config.geometry.index_in_plane(block);
                 let state = &mut self.planes[plane.index()];
-                state.victims.close(index, pages as u16, 0);
+                let units = &self.config.units.pages;
+                for unit in 0..units.units() {
+                    state.victims.close(UnitId { block: index, unit }, units.pages_per_unit() as u16, 0);
+                }
                 state.valid_pages += u64::from(pages);
                 let first = Lpn(stripe * planes * pages + nth);
                 programmed(InitialBlock { block, first, stride: planes, pages: pages as u16, sequence });

@@ -16,6 +16,7 @@ mod collect;
 mod fill;
 mod maps;
 mod plane;
+mod units;
 
 use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId};
 
@@ -23,9 +24,12 @@ use super::FtlError;
 use crate::block_pool::BlockPool;
 use crate::counters::GcCounters;
 use crate::plan::Plan;
-use crate::reclaim::{VictimLists, VictimPolicy};
+use crate::reclaim::VictimPolicy;
+use crate::reclaim_units::{UnitId, UnitVictims};
 use maps::PageMaps;
 use plane::{Open, Plane, Stream};
+pub use units::EraseUnits;
+use units::{FreeUnits, valid_in};
 
 /// Blocks of a plane that are never free for data: the open ones, and one to copy into.
 pub const OPEN_BLOCKS: u32 = 3;
@@ -65,6 +69,8 @@ pub struct PageConfig {
     pub allocation: Allocation,
     /// How victims are chosen.
     pub policy: VictimPolicy,
+    /// What is erased apart.
+    pub units: EraseUnits,
     /// When reclaiming happens.
     pub gc_mode: GcMode,
     /// Free blocks of a plane at or under which it starts to reclaim, at least 1.
@@ -88,6 +94,7 @@ pub struct PageFtl {
     config: PageConfig,
     maps: PageMaps,
     pool: BlockPool,
+    free: FreeUnits,
     planes: Vec<Plane>,
     plane_pages_max: u64,
     next_plane: usize,
@@ -100,12 +107,15 @@ impl PageFtl {
         let geometry = config.geometry;
         let victims = |plane: u32| {
             let seed = config.seed ^ u64::from(plane);
-            VictimLists::new(config.policy, geometry.blocks_per_plane, geometry.pages_per_block, seed)
+            let units = &config.units.pages;
+            let shape = [units.units() as u16, units.pages_per_unit() as u16];
+            UnitVictims::new(config.policy, geometry.blocks_per_plane, shape, seed)
         };
         let pool = BlockPool::new(&geometry, bad_blocks);
         let good = (0..geometry.planes()).map(|p| pool.free_blocks(PlaneId(p)) as u32).min().unwrap_or(0);
         PageFtl {
             maps: PageMaps::new(geometry, config.user_pages, &config.order),
+            free: FreeUnits::new(geometry, config.units.pages.units(), &pool),
             pool,
             planes: (0..geometry.planes()).map(|plane| Plane::new(victims(plane))).collect(),
             plane_pages_max: PageConfig::plane_pages_max(&geometry, good, config.gc_start_blocks),
@@ -137,7 +147,7 @@ impl PageFtl {
 
     /// Bytes of this struct's columns.
     pub fn state_bytes(&self) -> u64 {
-        self.maps.state_bytes()
+        self.maps.state_bytes() + self.free.state_bytes()
     }
 
     /// Appends the commands that store version `version` of `lpn`.
@@ -185,10 +195,10 @@ impl PageFtl {
         self.maps.locate(lpn, &self.pool)
     }
 
-    /// Free blocks of a plane that data may be written to.
+    /// Free erase units of a plane that data may be written to.
     #[inline]
-    fn free_blocks(&self, plane: PlaneId) -> usize {
-        self.pool.free_blocks(plane)
+    fn free_units(&self, plane: PlaneId) -> usize {
+        self.free.in_plane(plane)
     }
 
     /// Notes that the host gave up the content of `page`.
@@ -197,7 +207,8 @@ impl PageFtl {
         self.maps.invalidate(page);
         let geometry = &self.config.geometry;
         let plane = &mut self.planes[geometry.plane_of(page.block).index()];
-        plane.victims.invalidate(geometry.index_in_plane(page.block), plane.now);
+        let unit = self.config.units.pages.unit_of(page.page);
+        plane.victims.invalidate(UnitId { block: geometry.index_in_plane(page.block), unit }, plane.now);
         plane.valid_pages -= 1;
     }
 
@@ -233,24 +244,33 @@ impl PageFtl {
     fn next_page(&mut self, plane: PlaneId, stream: Stream) -> Result<(PageAddress, u32), FtlError> {
         let mut open = match self.planes[plane.index()].open[stream as usize] {
             Some(open) => open,
-            None => {
-                let (block, sequence) = self.pool.take(plane).ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
-                Open { block, sequence, written: 0 }
-            }
+            None => self.open_block(plane)?,
         };
-        let page = PageAddress::new(open.block, open.written);
-        open.written += 1;
+        let page = open.page(&self.config.units.pages).ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
+        open.next = page.page + 1;
         self.planes[plane.index()].open[stream as usize] = Some(open);
         Ok((page, open.sequence))
     }
 
-    /// Closes a stream's open block, and makes it a candidate for reclaiming, once it is full.
+    fn open_block(&mut self, plane: PlaneId) -> Result<Open, FtlError> {
+        self.free.take(plane, &mut self.pool).ok_or(FtlError::NoFreeBlock { plane: plane.0 })
+    }
+
+    /// Makes the unit of a stream's last page a candidate for reclaiming if that page was the unit's
+    /// last, and closes the open block once it has no more.
     #[inline]
     fn close_if_full(&mut self, plane: PlaneId, stream: Stream) {
-        let state = &mut self.planes[plane.index()];
-        if let Some(open) = state.open[stream as usize].take_if(|open| u32::from(open.written) == self.maps.pages) {
-            let valid = self.maps.valid_pages(open.block) as u16;
-            state.victims.close(self.config.geometry.index_in_plane(open.block), valid, state.now);
+        let (state, units) = (&mut self.planes[plane.index()], &self.config.units.pages);
+        let Some(open) = state.open[stream as usize] else { return };
+        let unit = units.unit_of(open.next - 1);
+        if units.last_page(unit) + 1 != open.next {
+            return;
+        }
+        let valid = valid_in(self.maps.valid_bits(open.block), units, unit);
+        let block = self.config.geometry.index_in_plane(open.block);
+        state.victims.close(UnitId { block, unit }, valid, state.now);
+        if open.page(units).is_none() {
+            state.open[stream as usize] = None;
         }
     }
 }
