@@ -30,6 +30,14 @@ pub struct GcCounters {
     pub trigger_free_blocks: u64,
     /// Writes that had to reclaim in their own plan although reclaiming is done in steps.
     pub urgent: u64,
+    /// Accesses whose map entry was cached.
+    pub map_hits: u64,
+    /// Accesses whose map entry was read from flash first.
+    pub map_misses: u64,
+    /// Translation pages written with changed entries.
+    pub map_write_backs: u64,
+    /// Blocks of translation pages reclaimed.
+    pub map_erases: u64,
     /// Merges because the pair's U-block was full.
     pub trigger_full: u64,
     /// Merges because an unpaired D-block needed a U-block.

@@ -15,7 +15,9 @@ mod victim;
 
 pub use counters::{GcCounters, MergeCount, VICTIM_FILL_BINS};
 pub use mapping::nftl::{Nftl, NftlConfig, UIndex};
-pub use mapping::page::{Allocation, EraseUnits, GcMode, OPEN_BLOCKS, PageConfig, PageFtl};
+pub use mapping::page::{
+    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, GcMode, OPEN_BLOCKS, PageConfig, PageFtl, STORED_ENTRY_BYTES,
+};
 pub use mapping::{Ftl, FtlError, InitialBlock, InitialFill, MergePolicy};
 pub use plan::Plan;
 pub use reclaim::VictimPolicy;

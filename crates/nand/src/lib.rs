@@ -14,5 +14,5 @@ mod wear;
 
 pub use array::{ArrayConfig, NandArray, Outcome, PageContent};
 pub use clock::DieClock;
-pub use rules::{Rule, Violation};
+pub use rules::{Rule, Violation, check_multi_plane};
 pub use wear::WearSummary;

@@ -85,8 +85,16 @@ pub struct Tally {
     pub host_reads: u64,
     /// Page programs for the host.
     pub host_programs: u64,
+    /// Page reads of old copies, before writes of part of a page.
+    pub rmw_reads: u64,
+    /// Page reads of the map.
+    pub map_reads: u64,
+    /// Page programs of the map.
+    pub map_programs: u64,
     /// Pages copied by garbage collection: a read and a program each.
     pub copies: u64,
+    /// Pages of the map copied by garbage collection.
+    pub map_copies: u64,
     /// Spare searches for the host.
     pub host_searches: u64,
     /// Spare searches for garbage collection.
@@ -121,15 +129,31 @@ impl Tally {
 
     /// Flash commands: page reads, programs and erases; a spare search counts once.
     pub fn flash_commands(&self) -> u64 {
-        self.host_reads + self.host_programs + self.copies * 2 + self.searches() + self.erases_total()
+        self.reads() + self.programs() + self.searches() + self.erases_total()
+    }
+
+    /// Page reads of all causes.
+    pub fn reads(&self) -> u64 {
+        self.host_reads + self.rmw_reads + self.map_reads + self.map_copies + self.copies
+    }
+
+    /// Page programs of all causes.
+    pub fn programs(&self) -> u64 {
+        self.host_programs + self.map_programs + self.map_copies + self.copies
     }
 
     /// Counts a command.
     #[inline]
     pub fn note(&mut self, command: &FlashCommand) {
         match command.op {
-            FlashOp::Read => self.host_reads += 1,
+            FlashOp::Read => match command.cause {
+                Cause::Map => self.map_reads += 1,
+                Cause::Rmw => self.rmw_reads += 1,
+                Cause::Host | Cause::Gc => self.host_reads += 1,
+            },
+            FlashOp::Program if command.cause == Cause::Map => self.map_programs += 1,
             FlashOp::Program => self.host_programs += 1,
+            FlashOp::Copy if command.cause == Cause::Map => self.map_copies += 1,
             FlashOp::Copy => self.copies += 1,
             FlashOp::Erase => self.block_erases += 1,
             FlashOp::PartialErase => self.partial_erases[command.pb().level() as usize] += 1,
@@ -156,6 +180,12 @@ pub struct Device {
 }
 
 impl Device {
+    /// Whether the page that `read` is after holds by now what it must return.
+    #[inline]
+    pub fn holds(&self, read: &FlashCommand) -> bool {
+        self.array.peek(read.target).is_ok_and(|page| page.lpn == read.lpn && page.version == read.version)
+    }
+
     /// Executes one command: rules and tags.
     ///
     /// # Errors

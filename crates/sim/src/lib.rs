@@ -12,6 +12,7 @@ mod error;
 mod host;
 mod ledger;
 mod metrics;
+mod output;
 pub mod plan;
 mod result;
 mod run;

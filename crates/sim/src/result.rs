@@ -5,7 +5,6 @@ use pumice_types::Time;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::device::Tally;
 use crate::metrics::{KindMetrics, Metrics};
 use crate::run::Finished;
 use crate::scheduler::Phase;
@@ -28,7 +27,7 @@ pub fn digest(spec: &Spec) -> String {
 pub fn document(run: &Finished) -> Value {
     let (host, tally) = (run.host, &run.host.tally);
     let metrics = &host.metrics;
-    let written_bytes = tally.host_programs.saturating_add(tally.copies) as f64 * f64::from(run.geometry.page_bytes);
+    let written_bytes = tally.programs() as f64 * f64::from(run.geometry.page_bytes);
     let timed = run.spec.run.timed;
     json!({
         "format": FORMAT,
@@ -41,10 +40,10 @@ pub fn document(run: &Finished) -> Value {
         "device": device(run),
         "host": host_section(metrics, timed),
         "flash": flash(run),
-        "write_amplification": ratio((tally.host_programs + tally.copies) as f64, tally.host_programs as f64),
+        "write_amplification": ratio(tally.programs() as f64, tally.host_programs as f64),
         "write_amplification_bytes": ratio(written_bytes, metrics.write.bytes as f64),
         "gc": gc(run),
-        "write_latency_breakdown_us": if timed { breakdown(metrics) } else { Value::Null },
+        "write_latency_breakdown_us": if timed { breakdown(run) } else { Value::Null },
         "wear": wear(run),
         "integrity": {
             "pages_checked": host.device.ledger.pages_checked,
@@ -59,11 +58,6 @@ pub fn document(run: &Finished) -> Value {
         },
         "warnings": run.warnings,
     })
-}
-
-/// A count, or null where the FTL, the chip or the kind of merge has no such thing.
-fn count(applies: bool, value: u64) -> Value {
-    if applies { json!(value) } else { Value::Null }
 }
 
 /// `a / b`, or null if `b` is 0.
@@ -106,6 +100,7 @@ fn host_section(metrics: &Metrics, timed: bool) -> Value {
         "iops": rate(requests, seconds),
         "service_iops": rate(requests, metrics.serving.as_s()),
         "throughput_mib_per_s": rate(bytes / f64::from(1 << 20), seconds),
+        "buffer_hits": metrics.buffer_hits,
         "simulated_s": if timed { json!(seconds) } else { Value::Null },
     })
 }
@@ -128,20 +123,31 @@ fn latency(metrics: &KindMetrics) -> Value {
 }
 
 fn flash(run: &Finished) -> Value {
-    let tally = &run.host.tally;
-    let sub_blocks = run.spec.partial_erase.unit == "sub-block";
+    let (spec, tally) = (run.spec, &run.host.tally);
+    let cached = spec.ftl.map_place == "cached";
+    let sub_blocks = spec.partial_erase.unit == "sub-block";
     json!({
         "reads": {
             "host": tally.host_reads, "gc": tally.copies,
             "spare": tally.host_spare_pages + tally.gc_spare_pages,
-            "map": Value::Null, "rmw": Value::Null,
+            "map": count(cached, tally.map_reads + tally.map_copies),
+            "rmw": count(spec.host.partial_page == "rmw", tally.rmw_reads),
         },
         "spare_searches": tally.searches(),
-        "programs": { "host": tally.host_programs, "gc": tally.copies, "map": Value::Null },
+        "programs": {
+            "host": tally.host_programs, "gc": tally.copies,
+            "map": count(cached, tally.map_programs + tally.map_copies),
+        },
         "erases": { "block": tally.block_erases, "partial": tally.partial_erases_total(), "sub_block": count(sub_blocks, tally.sub_block_erases) },
+        "multi_plane_commands": count(spec.run.timed && spec.timing.multi_plane, run.multi_plane_commands),
         "suspensions": Value::Null,
         "read_retries": Value::Null,
     })
+}
+
+/// A count, or null where it does not apply.
+fn count(applies: bool, value: u64) -> Value {
+    if applies { json!(value) } else { Value::Null }
 }
 
 fn gc(run: &Finished) -> Value {
@@ -155,9 +161,12 @@ fn gc(run: &Finished) -> Value {
         false => Value::Null,
     };
     let m_merge = run.spec.ftl.merge == "m-merge";
+    let steps = matches!(run.spec.ftl.gc_mode.as_str(), "background" | "preemptible");
+    let cached = run.spec.ftl.map_place == "cached";
     let mut section = json!({
         "invocations": trigger_full + trigger_unpaired + trigger_free_blocks,
         "reclaimed_blocks": count(!nftl, counters.reclaimed.block_erases),
+        "urgent": count(steps, counters.urgent),
         "merges": {
             "full": count(nftl, counters.full.merges), "partial": Value::Null, "switch": Value::Null,
             "m_merge": count(m_merge, counters.m_merge.merges),
@@ -175,7 +184,11 @@ fn gc(run: &Finished) -> Value {
         },
         "victim_fill": counters.victim_fill,
         "u_blocks_max": count(nftl, counters.u_blocks_max),
-        "map": { "ram_bytes": run.host.ftl.map_ram_bytes(), "hits": Value::Null, "misses": Value::Null },
+        "map": {
+            "ram_bytes": run.host.ftl.map_ram_bytes(),
+            "hits": count(cached, counters.map_hits), "misses": count(cached, counters.map_misses),
+            "write_backs": count(cached, counters.map_write_backs), "erases": count(cached, counters.map_erases),
+        },
     });
     if run.spec.ftl.erase_unit == "sub-block" {
         section["reclaimed_sub_blocks"] = json!(counters.reclaimed_sub_blocks);
@@ -190,18 +203,22 @@ fn erase_time(run: &Finished) -> Time {
     timing.t_bers * (tally.block_erases + tally.sub_block_erases) + partial
 }
 
-fn breakdown(metrics: &Metrics) -> Value {
+fn breakdown(run: &Finished) -> Value {
+    let (spec, metrics) = (run.spec, &run.host.metrics);
     let requests = metrics.write.requests;
     if requests == 0 {
         return Value::Null;
     }
     let mean = |sum: u128| sum as f64 / requests as f64 / 1_000.0;
+    let applied = |applies: bool, sum: u128| if applies { json!(mean(sum)) } else { Value::Null };
     let parts = &metrics.write_parts;
     json!({
         "transfer": mean(parts.transfer),
         "program": mean(parts.program),
         "queue": mean(parts.waited(Phase::Host)),
-        "rmw_read": Value::Null,
+        "link": applied(spec.host.link_mb_per_s.is_some() || spec.host.overhead_us > 0.0, parts.link),
+        "map": applied(spec.ftl.map_place == "cached", parts.waited(Phase::Map)),
+        "rmw_read": applied(spec.host.partial_page == "rmw", parts.rmw_read),
         "gc_spare_read": mean(parts.waited(Phase::GcSpareRead)),
         "gc_read": mean(parts.waited(Phase::GcRead)),
         "gc_write": mean(parts.waited(Phase::GcWrite)),

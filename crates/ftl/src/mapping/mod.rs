@@ -115,8 +115,11 @@ impl Ftl {
     /// Appends the map accesses that must be done before `lpn` is read, written or trimmed: none if its
     /// entry is in RAM. `write`, `read` and `trim` then take the entry as loaded.
     #[inline]
-    pub fn load_map(&mut self, _lpn: Lpn, _kind: RequestKind, _plan: &mut Plan) -> Result<(), FtlError> {
-        Ok(())
+    pub fn load_map(&mut self, lpn: Lpn, kind: RequestKind, plan: &mut Plan) -> Result<(), FtlError> {
+        match self {
+            Ftl::Page(ftl) => ftl.load_map(lpn, kind, plan),
+            _ => Ok(()),
+        }
     }
 
     /// Gives `lpn` up: it reads as never written. A block-level layer keeps the page, as the standards

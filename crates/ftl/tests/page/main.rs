@@ -2,5 +2,6 @@
 
 #![allow(clippy::print_stdout, reason = "measured figures, shown with --nocapture")]
 
+mod cached;
 mod rig;
 mod steps;

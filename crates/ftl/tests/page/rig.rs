@@ -1,7 +1,7 @@
 //! A small array that refuses what a chip would, and a host with the truth about what it stored.
 
 use pumice_ftl::{Allocation, EraseUnits, GcMode, InitialBlock, PageConfig, PageFtl, Plan, VictimPolicy};
-use pumice_types::{DieId, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, PlaneId};
+use pumice_types::{Cause, DieId, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, PlaneId, RequestKind, TagFormat};
 
 /// Settings of a small device: greedy, blocking, a start threshold of one block, no fill.
 pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) -> PageConfig {
@@ -25,6 +25,7 @@ pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) 
         gc_mode: GcMode::Blocking,
         gc_start_blocks: 1,
         gc_stop_blocks: 1,
+        cached_map: None,
         seed: 7,
     }
 }
@@ -40,9 +41,11 @@ pub struct Rig {
     /// Version of each logical page that is stored.
     pub truth: Vec<Option<u8>>,
     versions: Vec<u8>,
+    tags: TagFormat,
     pub plan: Plan,
-    /// Commands executed.
+    /// Commands executed: all of them, and those of the map by operation (reads, programs, copies).
     pub commands: u64,
+    pub map_commands: [u64; 3],
 }
 
 impl Rig {
@@ -50,6 +53,7 @@ impl Rig {
     pub fn new(config: PageConfig, fill: f64) -> Rig {
         let geometry = config.geometry;
         let user = config.user_pages as usize;
+        let tags = TagFormat::new(config.user_pages + config.translation_pages());
         let mut rig = Rig {
             ftl: PageFtl::new(config, &[]),
             geometry,
@@ -57,8 +61,10 @@ impl Rig {
             next: vec![0; geometry.blocks() as usize],
             truth: vec![None; user],
             versions: vec![0; user],
+            tags,
             plan: Plan::default(),
             commands: 0,
+            map_commands: [0; 3],
         };
         let mut blocks = Vec::new();
         let filled = rig.ftl.fill(fill, |block| blocks.push(block)).expect("it fits");
@@ -81,7 +87,8 @@ impl Rig {
 
     /// Writes a page, executing what the FTL appends.
     pub fn write(&mut self, lpn: u32) {
-        let version = self.versions[lpn as usize] % 255 + 1;
+        self.load_map(lpn, RequestKind::Write);
+        let version = self.tags.next(self.versions[lpn as usize]);
         self.versions[lpn as usize] = version;
         self.truth[lpn as usize] = Some(version);
         self.plan.clear();
@@ -91,6 +98,7 @@ impl Rig {
 
     /// Reads a page; the FTL must find what the host stored, and nothing else.
     pub fn read(&mut self, lpn: u32) {
+        self.load_map(lpn, RequestKind::Read);
         self.plan.clear();
         let expected = self.truth[lpn as usize];
         let found = self.ftl.read(Lpn(lpn), expected.unwrap_or_default(), &mut self.plan);
@@ -100,8 +108,29 @@ impl Rig {
 
     /// Gives a page up.
     pub fn trim(&mut self, lpn: u32) {
+        self.load_map(lpn, RequestKind::Trim);
         self.ftl.trim(Lpn(lpn));
         self.truth[lpn as usize] = None;
+    }
+
+    /// Has the map entry of a page brought into RAM.
+    fn load_map(&mut self, lpn: u32, kind: RequestKind) {
+        self.plan.clear();
+        self.ftl.load_map(Lpn(lpn), kind, &mut self.plan).expect("there is room");
+        if let Some(completing) = self.plan.completes() {
+            assert_eq!(completing, self.plan.commands.len() - 1, "the host waits for the last command");
+            assert_eq!(self.plan.commands[completing].op, FlashOp::Read);
+        }
+        for command in &self.plan.commands {
+            assert!(command.cause == Cause::Map || command.op == FlashOp::Erase);
+            match command.op {
+                FlashOp::Read => self.map_commands[0] += 1,
+                FlashOp::Program => self.map_commands[1] += 1,
+                FlashOp::Copy => self.map_commands[2] += 1,
+                _ => {}
+            }
+        }
+        self.execute();
     }
 
     /// One step of the controller's own; returns whether there was one.

@@ -1,7 +1,7 @@
 //! 4xx, 6xx: trims, and collection in every mode, whoever takes its steps and when.
 
 use proptest::prelude::*;
-use pumice_ftl::{GcMode, PageConfig, VictimPolicy};
+use pumice_ftl::{CachedMap, GcMode, PageConfig, VictimPolicy};
 use pumice_types::FlashOp;
 
 use crate::rig::{Rig, config};
@@ -49,20 +49,27 @@ pub fn configs() -> impl Strategy<Value = PageConfig> {
     ];
     let policy =
         prop_oneof![Just(VictimPolicy::Greedy), Just(VictimPolicy::CostBenefit), Just(VictimPolicy::DChoices(3))];
-    let shape = (1u32..3, 9u32..20, prop_oneof![Just(4u16), Just(8), Just(70)]);
-    (shape, mode, policy, 1u32..4, 0u32..4).prop_map(|(shape, gc_mode, policy, start, more)| {
-        let small = config(shape.0, shape.1, shape.2);
-        let planes = u64::from(small.geometry.planes());
-        let room = PageConfig::plane_pages_max(&small.geometry, shape.1 - 1, start) * planes;
-        PageConfig {
-            gc_mode,
-            policy,
-            user_pages: room as u32,
-            gc_start_blocks: start,
-            gc_stop_blocks: start + more,
-            ..small
-        }
-    })
+    let shape = (1u32..3, 14u32..24, prop_oneof![Just(4u16), Just(8), Just(70)]);
+    let map = prop::option::of((1usize..200, prop_oneof![Just(8u32), Just(50)]));
+    (shape, mode, policy, 1u32..4, 0u32..4, map)
+        .prop_map(|(shape, gc_mode, policy, start, more, map)| {
+            let (small, good) = (config(shape.0, shape.1, shape.2), shape.1 - 1);
+            let cached_map = map.map(|(entries, entries_per_page)| {
+                let pages = (shape.1 * u32::from(shape.2)).div_ceil(entries_per_page) + 1;
+                CachedMap { entries, entries_per_page, blocks_per_plane: CachedMap::blocks_for(pages, shape.2) }
+            });
+            let config = PageConfig {
+                gc_mode,
+                policy,
+                gc_start_blocks: start,
+                gc_stop_blocks: start + more,
+                cached_map,
+                ..small
+            };
+            let user_pages = (config.plane_pages_max(good) * u64::from(small.geometry.planes())) as u32;
+            PageConfig { user_pages, ..config }
+        })
+        .prop_filter("room for the host", |config| config.user_pages > 0)
 }
 
 proptest! {

@@ -67,9 +67,10 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
     let tree = tree(spec)?;
     let timing = flash_timing(spec, tree);
     let user_pages = user_pages(spec, &geometry);
+    let tags = TagFormat::new(user_pages + page::translation_pages(spec, user_pages));
     let mut array = NandArray::new(ArrayConfig {
         geometry,
-        tags: TagFormat::new(user_pages),
+        tags,
         tree,
         sub_blocks: block_shape(spec).filter(|_| spec.partial_erase.unit == "sub-block"),
         program_order: program_order(spec),
@@ -78,7 +79,7 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
     });
     let bad = bad_blocks(spec, &geometry);
     bad.iter().for_each(|&block| array.mark_bad(block));
-    let mut ledger = Ledger::new(user_pages, geometry.pages_per_block);
+    let mut ledger = Ledger::new(user_pages, geometry.pages_per_block, tags);
     let parts = Parts { spec, geometry, timing, tree, bad };
     let initial = InitialState { array: &mut array, ledger: &mut ledger };
     let ftl = match spec.ftl.kind.as_str() {

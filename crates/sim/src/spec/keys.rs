@@ -86,6 +86,7 @@ pub const KEYS: &[Key] = &[
     key("timing.channel_mb_per_s", Kind::Float(0.001, 1e6), "10^6 bytes/s", "400.0", ["chosen: PEN prints none", "Transfer rate of a channel. Every rate costs time."]),
     key("timing.copyback", Kind::Bool, "", "true", ["PEN's arithmetic counts no transfer for a copy", "Copies inside a plane stay on the die. Off: a copy moves its page over the channel out and in again."]),
     key("timing.command_overhead_us", ANY_US, "us", "0.0", [CHOSEN, "Command and address cycles on the channel, before each transfer."]),
+    key("timing.multi_plane", Kind::Bool, "", "false", [CHOSEN, "Neighbours in a die's queue that read, or program, one page number of several of its planes run as one command: their array times are one."]),
 
     key("erase.scheme", Kind::Choice(&["fixed"]), "", "\"fixed\"", [CHOSEN, "fixed: every erase takes tBERS, or its level's time in the partial-erase table."]),
 
@@ -107,12 +108,21 @@ pub const KEYS: &[Key] = &[
     key("ftl.allocation", Kind::Choice(&["dynamic", "static"]), "", "\"dynamic\"", [CHOSEN, "page: which plane a write goes to. dynamic: the next one in turn that has room, so all planes fill alike and collect at the same time. static: the one of its logical page (pages are dealt to the planes in allocation_order), as MQSim does; writes then wait for the plane that collects."]),
     key("ftl.allocation_order", Kind::Choice(ORDERS), "", "\"CWDP\"", [CHOSEN, "page: order in which writes visit (or pages are dealt to) channels (C), chips (W), dies (D) and planes (P), first letter fastest."]),
     key("ftl.gc_mode", Kind::Choice(&["blocking", "foreground", "background", "preemptible"]), "", "\"blocking\"", ["PEN, FAST'18, section 2.2.2", "blocking: a merge holds its die, and the write that triggered it waits for it. page knows more: foreground reclaims behind that write's own program; background reclaims in steps of one page while a die is idle, at or under the stop threshold; preemptible in such steps from the start to the stop threshold. Without a block to spare, a write waits in every mode."]),
+    key("ftl.map_place", Kind::Choice(&["ram", "cached"]), "", "\"ram\"", [CHOSEN, "Where the map is. ram: all of it in RAM. cached (page): in translation pages in flash, which take their blocks from the over-provisioning; entries are cached on demand, dirty ones written back in batches (DFTL)."]),
+    key("ftl.map_ram_kib", Kind::Int(1, COUNT), "KiB", "", ["none: map_place = \"cached\" needs this or map_cache_entries", "RAM for cached map entries, 8 bytes each; the directory of translation pages comes on top."]),
+    key("ftl.map_cache_entries", Kind::Int(1, COUNT), "entries", "", ["none: map_place = \"cached\" needs this or map_ram_kib", "Map entries that the cache holds."]),
     key("ftl.u_index", Kind::Choice(&["spare", "ram"]), "", "\"spare\"", ["PEN, FAST'18, section 2.2.1", "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost."]),
 
     key("host.mode", Kind::Choice(&["open-loop", "closed-loop"]), "", "\"open-loop\"", [CHOSEN, "open-loop: requests arrive by the workload's clock. closed-loop: a fixed number is always outstanding."]),
-    key("host.queue_depth", Kind::Int(1, 65536), "requests", "1", [CHOSEN, "Requests outstanding in a closed loop."]),
+    key("host.queue_depth", Kind::Int(1, 65536), "requests", "1", [CHOSEN, "Requests outstanding in each queue of a closed loop."]),
+    key("host.queues", Kind::Int(1, 65536), "queues", "1", [CHOSEN, "Queues of a closed loop, served in turn: queues x queue_depth requests are outstanding."]),
     key("host.speedup", Kind::Float(1e-6, 1e9), "", "1.0", [CHOSEN, "Arrival times are divided by this (open loop)."]),
-    key("host.partial_page", Kind::Choice(&["whole-page"]), "", "\"whole-page\"", ["PEN's figures know no read-modify-write", "Writes of part of a page. whole-page: the page is programmed, nothing is read first."]),
+    key("host.write_buffer_kib", Kind::Int(0, 1 << 30), "KiB", "0", ["PEN and the 2006 papers know none", "DRAM that holds written pages until they are programmed; a write is done when it is stored there. 0: none, a write is done when it is programmed."]),
+    key("host.flush", Kind::Choice(&["eager", "lru"]), "", "\"eager\"", [CHOSEN, "When buffered pages are programmed. eager: at once. lru: least recently written first, while more than three quarters of the buffer wait; pages written again meanwhile are programmed once."]),
+    key("host.link_mb_per_s", Kind::Float(0.001, 1e6), "10^6 bytes/s", "", ["no time on the link", "Rate of the link to the host in each direction. Absent: it costs no time."]),
+    key("host.overhead_us", ANY_US, "us", "0.0", [CHOSEN, "Fixed time that the controller takes for each request before it starts."]),
+    key("host.partial_page", Kind::Choice(&["rmw", "whole-page"]), "", "\"rmw\"", ["chosen: what a drive with a map entry a page must do", "Writes of part of a page. rmw: the old copy is read first, unless the write buffer holds the rest. whole-page: the page is programmed, nothing is read first."]),
+    key("host.read_priority", Kind::Bool, "", "false", [CHOSEN, "Host reads go before everything on their die that has not started; a blocking merge that has started runs to its end. Reads that must search spare areas first keep their place."]),
 
     key("workload.kind", Kind::Text, "", "\"twin:prn_1\"", [CHOSEN, "twin:NAME (see `pumice workloads`), trace, or a generator: uniform, sequential, zipf, hot-cold, and w10, w20, w30, w40 (one-page random writes, 100 - x % of them to x % of the footprint; sizes, reads and hot part are the kind's own)."]),
     key("workload.path", Kind::Text, "", "", ["none", "Trace file, plain or compressed with gzip, zstd or xz (kind = \"trace\")."]),

@@ -99,6 +99,7 @@ section!(
         channel_mb_per_s: f64,
         copyback: bool,
         command_overhead_us: f64,
+        multi_plane: bool,
     }
 );
 section!(
@@ -130,12 +131,26 @@ section!(
         allocation: String,
         allocation_order: String,
         gc_mode: String,
+        map_place: String,
+        map_ram_kib: Option<u32>,
+        map_cache_entries: Option<u32>,
         u_index: String,
     }
 );
 section!(
     /// `[host]`
-    HostSpec { mode: String, queue_depth: u32, speedup: f64, partial_page: String }
+    HostSpec {
+        mode: String,
+        queue_depth: u32,
+        queues: u32,
+        speedup: f64,
+        write_buffer_kib: u64,
+        flush: String,
+        link_mb_per_s: Option<f64>,
+        overhead_us: f64,
+        partial_page: String,
+        read_priority: bool,
+    }
 );
 section!(
     /// `[workload]`

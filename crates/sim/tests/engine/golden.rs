@@ -8,21 +8,37 @@ use crate::support::document;
 
 /// Preset, scale, requests, first 16 digits of the digest of host, flash, gc and wear.
 const GOLDEN: &[(&str, f64, &str, &str)] = &[
-    ("tiny", 1.0, "20000", "a3d67221f1067946"),
-    ("pen-1tb", 0.0625, "100000", "d990957e71b9707c"),
-    ("pen-1tb-m-merge", 0.0625, "100000", "54be8dce89c1e883"),
+    ("tiny", 1.0, "20000", "5ec913418009f151"),
+    ("pen-1tb", 0.0625, "100000", "556aba66a6679262"),
+    ("pen-1tb-m-merge", 0.0625, "100000", "2082b51567bc362d"),
 ];
 
 /// The same for page-level FTLs on the tiny device: policy, copyback, digest.
 const GOLDEN_PAGE: &[(&str, &str, &str)] = &[
-    ("greedy", "true", "2b9544ae72237780"),
-    ("cost-benefit", "false", "2f64d6bce82aedec"),
-    ("d-choices", "true", "cf3ca1ceb57e4386"),
-    ("fifo", "true", "92ceaec2ad48afa1"),
+    ("greedy", "true", "661c75bbd66ad621"),
+    ("cost-benefit", "false", "3fe7e43cf39e621a"),
+    ("d-choices", "true", "283757a5cf413970"),
+    ("fifo", "true", "c410ae78c4777fcd"),
 ];
 
+/// Appends every value of a section under its path, but nulls and zeros: a field that a later model
+/// adds, and that does not apply here, changes no digest.
+fn flatten(path: &str, value: &Value, text: &mut String) {
+    match value {
+        Value::Null => {}
+        Value::Object(fields) => {
+            fields.iter().for_each(|(name, value)| flatten(&format!("{path}.{name}"), value, text))
+        }
+        value if value.as_f64() == Some(0.0) => {}
+        value => *text += &format!("{path}={value}\n"),
+    }
+}
+
 fn digest(document: &Value) -> String {
-    let text: String = ["host", "flash", "gc", "wear"].iter().map(|section| document[section].to_string()).collect();
+    let mut text = String::new();
+    for section in ["host", "flash", "gc", "wear"] {
+        flatten(section, &document[section], &mut text);
+    }
     Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -7,6 +7,7 @@ mod closed_forms;
 mod contract;
 mod golden;
 mod merge_execution;
+mod page_level;
 mod past_bugs;
 mod scheduling;
 mod support;

@@ -167,6 +167,7 @@ impl PageFtl {
         let (target, sequence) = self.next_page(plane, Stream::Copies)?;
         self.maps.invalidate(source);
         self.place(lpn, target, plane);
+        self.note_change(lpn);
         self.counters.copied_pages += 1;
         plan.push(FlashCommand::copy(source, target, lpn, sequence));
         self.close_if_full(plane, Stream::Copies);

@@ -36,6 +36,7 @@ impl PageFtl {
         }
         let filled = stripes * planes * pages;
         self.maps.note_fill(filled);
+        self.fill_map(programmed)?;
         Ok(filled)
     }
 }

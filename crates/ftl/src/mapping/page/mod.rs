@@ -1,6 +1,6 @@
 //! Page-level translation layer with greedy and other garbage collection.
 //!
-//! Built: one map entry a logical page, in RAM; writes go to the planes in turn, in a static order;
+//! Built: one map entry a logical page, in RAM or in flash (`cached`); writes go to the planes in turn, in a static order;
 //! each plane has open blocks of its own and reclaims for itself when its free blocks run low
 //! (`collect`). Reclaiming stays inside the plane, so it can use copyback, and all commands of one
 //! write are on one die.
@@ -12,8 +12,10 @@
 //! the cost of its blocks, not of its pages.
 
 mod audit;
+mod cached;
 mod collect;
 mod fill;
+mod map_cache;
 mod maps;
 mod plane;
 mod units;
@@ -26,6 +28,8 @@ use crate::counters::GcCounters;
 use crate::plan::Plan;
 use crate::reclaim::VictimPolicy;
 use crate::reclaim_units::{UnitId, UnitVictims};
+use cached::Translation;
+pub use cached::{CACHED_ENTRY_BYTES, CachedMap, STORED_ENTRY_BYTES};
 use maps::PageMaps;
 use plane::{Open, Plane, Stream};
 pub use units::EraseUnits;
@@ -77,15 +81,29 @@ pub struct PageConfig {
     pub gc_start_blocks: u32,
     /// Free blocks of a plane up to which it reclaims, at least the start.
     pub gc_stop_blocks: u32,
+    /// The map is in flash, a part of it in RAM; `None` if all of it is in RAM.
+    pub cached_map: Option<CachedMap>,
     /// Seed of the random victim policies.
     pub seed: u64,
 }
 
 impl PageConfig {
-    /// Pages of valid data that a plane of `good_blocks` can hold while it keeps `free_blocks` free.
-    pub fn plane_pages_max(geometry: &Geometry, good_blocks: u32, free_blocks: u32) -> u64 {
-        let blocks = good_blocks.saturating_sub(free_blocks + OPEN_BLOCKS);
-        u64::from(blocks) * u64::from(geometry.pages_per_block)
+    /// Blocks of a plane that cannot be filled with valid data of the host: those kept free when
+    /// collection starts, the open ones with one to copy into, and those of translation pages.
+    pub fn reserved_blocks(&self) -> u32 {
+        let map = self.cached_map.map_or(0, |map| map.blocks_per_plane);
+        self.gc_start_blocks + OPEN_BLOCKS + map
+    }
+
+    /// Pages of valid data that a plane of `good_blocks` can hold.
+    pub fn plane_pages_max(&self, good_blocks: u32) -> u64 {
+        let blocks = good_blocks.saturating_sub(self.reserved_blocks());
+        u64::from(blocks) * u64::from(self.geometry.pages_per_block)
+    }
+
+    /// Translation pages of the whole device; none if the map is in RAM.
+    pub fn translation_pages(&self) -> u32 {
+        self.cached_map.map_or(0, |map| self.user_pages.div_ceil(map.entries_per_page))
     }
 }
 
@@ -98,6 +116,7 @@ pub struct PageFtl {
     planes: Vec<Plane>,
     plane_pages_max: u64,
     next_plane: usize,
+    translation: Option<Translation>,
     counters: GcCounters,
 }
 
@@ -114,11 +133,12 @@ impl PageFtl {
         let pool = BlockPool::new(&geometry, bad_blocks);
         let good = (0..geometry.planes()).map(|p| pool.free_blocks(PlaneId(p)) as u32).min().unwrap_or(0);
         PageFtl {
-            maps: PageMaps::new(geometry, config.user_pages, &config.order),
+            maps: PageMaps::new(geometry, config.user_pages + config.translation_pages(), &config.order),
+            translation: config.cached_map.map(|map| Translation::new(&config, map)),
             free: FreeUnits::new(geometry, config.units.pages.units(), &pool),
             pool,
             planes: (0..geometry.planes()).map(|plane| Plane::new(victims(plane))).collect(),
-            plane_pages_max: PageConfig::plane_pages_max(&geometry, good, config.gc_start_blocks),
+            plane_pages_max: config.plane_pages_max(good),
             next_plane: 0,
             counters: GcCounters::default(),
             config,
@@ -140,14 +160,18 @@ impl PageFtl {
         self.counters = GcCounters::default();
     }
 
-    /// RAM of the map: four bytes a logical page.
+    /// RAM of the map: four bytes a logical page, or what the cache and its directory take.
     pub fn map_ram_bytes(&self) -> u64 {
-        u64::from(self.config.user_pages) * 4
+        match &self.translation {
+            Some(translation) => translation.ram_bytes(),
+            None => u64::from(self.config.user_pages) * u64::from(STORED_ENTRY_BYTES),
+        }
     }
 
     /// Bytes of this struct's columns.
     pub fn state_bytes(&self) -> u64 {
-        self.maps.state_bytes() + self.free.state_bytes()
+        let translation = self.translation.as_ref().map_or(0, Translation::state_bytes);
+        self.maps.state_bytes() + self.free.state_bytes() + translation
     }
 
     /// Appends the commands that store version `version` of `lpn`.
@@ -165,6 +189,7 @@ impl PageFtl {
         }
         self.place(lpn, target, plane);
         self.planes[plane.index()].valid_pages += 1;
+        self.note_change(lpn);
         plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence));
         self.close_if_full(plane, stream);
         if collect_behind {
@@ -186,6 +211,7 @@ impl PageFtl {
         if let Some(page) = self.locate(lpn) {
             self.invalidate(page);
             self.maps.forget(lpn);
+            self.note_change(lpn);
         }
     }
 
@@ -198,7 +224,16 @@ impl PageFtl {
     /// Free erase units of a plane that data may be written to.
     #[inline]
     fn free_units(&self, plane: PlaneId) -> usize {
-        self.free.in_plane(plane)
+        let others = self.translation.as_ref().map_or(0, |translation| translation.free_blocks(plane));
+        self.free.in_plane(plane) - others
+    }
+
+    /// Notes that the map entry of `lpn` changed.
+    #[inline]
+    fn note_change(&mut self, lpn: Lpn) {
+        if let Some(translation) = &mut self.translation {
+            translation.change(lpn);
+        }
     }
 
     /// Notes that the host gave up the content of `page`.
@@ -244,7 +279,7 @@ impl PageFtl {
     fn next_page(&mut self, plane: PlaneId, stream: Stream) -> Result<(PageAddress, u32), FtlError> {
         let mut open = match self.planes[plane.index()].open[stream as usize] {
             Some(open) => open,
-            None => self.open_block(plane)?,
+            None => self.open_block(plane, stream)?,
         };
         let page = open.page(&self.config.units.pages).ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
         open.next = page.page + 1;
@@ -252,8 +287,14 @@ impl PageFtl {
         Ok((page, open.sequence))
     }
 
-    fn open_block(&mut self, plane: PlaneId) -> Result<Open, FtlError> {
-        self.free.take(plane, &mut self.pool).ok_or(FtlError::NoFreeBlock { plane: plane.0 })
+    /// Takes a free block for a stream, with all of its free units.
+    fn open_block(&mut self, plane: PlaneId, stream: Stream) -> Result<Open, FtlError> {
+        let may_take = match &mut self.translation {
+            Some(translation) if stream == Stream::Map => translation.note_opened(plane),
+            _ => self.free_units(plane) > 0,
+        };
+        let none = FtlError::NoFreeBlock { plane: plane.0 };
+        if may_take { self.free.take(plane, &mut self.pool).ok_or(none) } else { Err(none) }
     }
 
     /// Makes the unit of a stream's last page a candidate for reclaiming if that page was the unit's
@@ -268,7 +309,10 @@ impl PageFtl {
         }
         let valid = valid_in(self.maps.valid_bits(open.block), units, unit);
         let block = self.config.geometry.index_in_plane(open.block);
-        state.victims.close(UnitId { block, unit }, valid, state.now);
+        match &mut self.translation {
+            Some(translation) if stream == Stream::Map => translation.close(plane, block, valid, state.now),
+            _ => state.victims.close(UnitId { block, unit }, valid, state.now),
+        }
         if open.page(units).is_none() {
             state.open[stream as usize] = None;
         }

@@ -23,10 +23,12 @@ pub(super) enum Stream {
     Host,
     /// Pages that collection copies.
     Copies,
+    /// Translation pages.
+    Map,
 }
 
 /// Number of streams.
-pub(super) const STREAMS: usize = 2;
+pub(super) const STREAMS: usize = 3;
 
 /// A victim whose valid pages are moved one by one, and which is then erased. It is in no list, so
 /// the host may invalidate its pages meanwhile without further ado.

@@ -1,0 +1,110 @@
+//! One die: what waits for it, what it does, and how it spent its time.
+
+use std::collections::VecDeque;
+
+use pumice_nand::DieClock;
+use pumice_types::{FlashCommand, FlashOp, PageAddress, Time};
+
+use super::segment::{PhaseTimes, Segment};
+
+/// The lane of host reads that go before everything that has not started.
+pub const READS: usize = 0;
+
+/// The lane of everything else, in the order of submission.
+pub const WORK: usize = 1;
+
+/// A queue of segments and of their commands.
+#[derive(Debug, Default)]
+pub struct Lane {
+    /// Segments, first the one that runs or is next.
+    pub segments: VecDeque<Segment>,
+    /// Their commands.
+    pub commands: VecDeque<FlashCommand>,
+    /// What the die had spent its time on when a segment with a snapshot was queued.
+    pub snapshots: VecDeque<PhaseTimes>,
+}
+
+impl Lane {
+    /// Empty queues with room for so many accesses, and for so many further commands.
+    pub fn with_capacity(accesses: usize, commands: usize) -> Lane {
+        Lane {
+            segments: VecDeque::with_capacity(accesses),
+            commands: VecDeque::with_capacity(accesses + commands),
+            snapshots: VecDeque::with_capacity(accesses),
+        }
+    }
+}
+
+/// One die.
+#[derive(Debug, Default)]
+pub struct Die {
+    /// [`READS`] and [`WORK`].
+    pub lanes: [Lane; 2],
+    /// What guards that it takes one command at a time.
+    pub clock: DieClock,
+    /// Lane whose first segments run; `None` if the die is idle.
+    pub active: Option<usize>,
+    /// Segments that run together as one multi-plane command.
+    pub group: usize,
+    /// The active segment has used its first die time and asked for the channel.
+    pub on_channel: bool,
+    /// When the active segment started.
+    pub started: Time,
+    /// Start of the first command of a die-only segment that is not executed yet.
+    pub cursor: Time,
+    /// What was done, by phase.
+    pub spent: PhaseTimes,
+    /// Time busy.
+    pub busy: Time,
+    /// Programs and copies queued and not executed.
+    pub pending_writes: u32,
+}
+
+/// How the page that a read is after will come to be.
+pub enum PendingWrite {
+    /// From the controller's buffer.
+    Program,
+    /// From this page.
+    Copy(PageAddress),
+    /// From another page, by a command that nothing can come before.
+    Underway,
+}
+
+impl Die {
+    /// The active segment; `None` if the die is idle.
+    pub fn active_segment(&self) -> Option<&Segment> {
+        self.lanes[self.active?].segments.front()
+    }
+
+    /// The queued command that will write `page`, if one will.
+    pub fn pending_write(&self, page: PageAddress) -> Option<PendingWrite> {
+        let work = &self.lanes[WORK];
+        let at = work
+            .commands
+            .iter()
+            .rposition(|command| command.target == page && matches!(command.op, FlashOp::Program | FlashOp::Copy))?;
+        let command = &work.commands[at];
+        Some(match command.op {
+            FlashOp::Program => PendingWrite::Program,
+            _ if at < self.held_commands() => PendingWrite::Underway,
+            _ => PendingWrite::Copy(command.source),
+        })
+    }
+
+    /// Commands at the head of [`WORK`] that nothing can come before: those of the running segment and
+    /// of the ones chained to it.
+    fn held_commands(&self) -> usize {
+        if self.active != Some(WORK) {
+            return 0;
+        }
+        let segments = &self.lanes[WORK].segments;
+        let mut held = 0;
+        for (nth, segment) in segments.iter().enumerate() {
+            held += segment.commands as usize;
+            if !segment.chained && nth + 1 >= self.group {
+                break;
+            }
+        }
+        held
+    }
+}
