@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,14 +13,16 @@ from pumice.cli import options as opt
 from pumice.cli.output import emit, note, plain_table, show, tell_failures, warn_all
 from pumice.errors import SpecError, nearest
 from pumice.report import accepted, write_report
-from pumice.reproduce.runs import Request, reproduce_pen
+from pumice.reproduce.runs import Reproduction, Request, reproduce_pen
 from pumice.reproduce.scoreboard import Board
+from pumice.reproduce.sfws_runs import reproduce_sfws
 
-PAPERS = ("pen", "all")
+#: What reproduces each paper; `all` is every one in turn.
+PAPERS: dict[str, Callable[[Request], Reproduction]] = {"pen": reproduce_pen, "sfws": reproduce_sfws}
 
 
 def reproduce_command(
-    paper: Annotated[str, typer.Argument(metavar="pen|all", help="Whose evaluation to reproduce.")],
+    paper: Annotated[str, typer.Argument(metavar="pen|sfws|all", help="Whose evaluation to reproduce.")],
     *,
     figure: Annotated[
         list[str] | None,
@@ -35,12 +38,22 @@ def reproduce_command(
     resume: opt.ResumeOption = False,
 ) -> None:
     """Reproduce a paper's figures and compare them with what it printed."""
-    if paper not in PAPERS:
-        raise SpecError(f"paper {paper!r} is unknown{nearest(paper, PAPERS)}; allowed: {', '.join(PAPERS)}")
+    known = [*PAPERS, "all"]
+    if paper not in known:
+        raise SpecError(f"paper {paper!r} is unknown{nearest(paper, known)}; allowed: {', '.join(known)}")
+    if paper == "all" and figure:
+        raise SpecError("--figure belongs to one paper; name it in place of 'all'")
     mode = "full" if full else "quick"
-    directory = out if out is not None else Path("out") / f"pen-{mode}"
+    for name in PAPERS if paper == "all" else [paper]:
+        directory = out if out is not None else Path("out") / f"{name}-{mode}"
+        directory = directory / name if out is not None and paper == "all" else directory
+        _reproduce(name, Request(figure or [], mode, directory, workers, resume))
+
+
+def _reproduce(paper: str, request: Request) -> None:
+    directory = request.directory
     files.prepare(directory)
-    done = reproduce_pen(Request(figure or [], mode, directory, workers, resume))
+    done = PAPERS[paper](request)
     warn_all([warning for o in done.outcomes if o.document is not None for warning in o.document.get("warnings") or []])
     for outcome in done.outcomes:
         if outcome.error is not None:
