@@ -64,18 +64,12 @@ class Spec:
         """
         return cls(text=read_text(Path(path)), name=os.fspath(path))
 
-    def with_(self, **sections: Mapping[str, Value] | Value) -> Self:
+    def with_(self, **sections: Mapping[str, Any] | Value) -> Self:
         """This spec with keys overridden: `with_(ftl={"merge": "m-merge"}, seed=7)`.
 
         Keys and values are checked when the spec is resolved or run.
         """
-        pairs: list[tuple[str, str]] = []
-        for section, content in sections.items():
-            if isinstance(content, Mapping):
-                pairs += [(f"{section}.{key}", toml_text(value)) for key, value in content.items()]
-            else:
-                pairs.append((section, toml_text(content)))
-        return self.with_sets(pairs)
+        return self.with_sets(_pairs(sections))
 
     def with_sets(self, pairs: list[tuple[str, str]]) -> Self:
         """This spec with `(key, TOML text)` pairs laid over it. `preset` and `scale` are keys here too."""
@@ -109,6 +103,17 @@ class Spec:
         """
         resolved: dict[str, Any] = json.loads(_engine.resolve(self.request()))
         return resolved
+
+
+def _pairs(section: Mapping[str, Any], path: str = "") -> list[tuple[str, str]]:
+    """`(key, TOML text)` of everything in a section and in the sections inside it."""
+    pairs: list[tuple[str, str]] = []
+    for key, content in section.items():
+        if isinstance(content, Mapping):
+            pairs += _pairs(content, f"{path}{key}.")
+        else:
+            pairs.append((f"{path}{key}", toml_text(content)))
+    return pairs
 
 
 def preset(name: str) -> Spec:

@@ -172,7 +172,8 @@ def test_a_trace_is_converted_and_generated(command: Command, tmp_path: Path) ->
     assert len((tmp_path / "tiny.trace").read_text().splitlines()) == 50
     command("trace", "convert", "tiny.trace", "tiny.csv", "--to", "msr")
     there, back = (pumice.read_trace(tmp_path / name) for name in ("tiny.trace", "tiny.csv"))
-    assert (there["offset_bytes"] == back["offset_bytes"]).all() and (there["is_write"] == back["is_write"]).all()
+    assert (there["offset_bytes"] == back["offset_bytes"]).all()
+    assert (there["is_write"] == back["is_write"]).all()
     # MSR counts in 100 ns; both sides start at their own first request.
     assert abs(there["arrival_ns"].astype(int) - back["arrival_ns"].astype(int)).max() <= 100
 
@@ -181,7 +182,8 @@ def test_a_trace_that_cannot_be_written_leaves_nothing(command: Command, tmp_pat
     (tmp_path / "bad.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n1,2,3\n")
     for arguments, status in ((["bad.csv", "out.csv"], 2), (["bad.csv", "out.csv", "--to", "nonsense"], 2)):
         done = command("trace", "convert", *arguments)
-        assert done.returncode == status and len(done.stderr.splitlines()) == 1
+        assert done.returncode == status
+        assert len(done.stderr.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["bad.csv"]
 
 

@@ -6,19 +6,24 @@
 
 mod block_pool;
 mod counters;
+pub mod erase;
 mod mapping;
 pub mod merge;
 mod plan;
 mod reclaim;
 mod reclaim_units;
 mod victim;
+mod wear;
 
 pub use counters::{GcCounters, MergeCount, VICTIM_FILL_BINS};
+pub use mapping::gftl::{Gftl, GftlConfig};
 pub use mapping::nftl::{Nftl, NftlConfig, UIndex};
 pub use mapping::page::{
-    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, GcMode, OPEN_BLOCKS, PageConfig, PageFtl, STORED_ENTRY_BYTES,
+    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, GcMode, HotCold, PageConfig, PageFtl, STORED_ENTRY_BYTES,
 };
+pub use mapping::superblock_pen::{SuperblockPen, SuperblockPenConfig};
 pub use mapping::{Ftl, FtlError, InitialBlock, InitialFill, MergePolicy};
 pub use plan::Plan;
 pub use reclaim::VictimPolicy;
 pub use reclaim_units::{JoinRule, UnitChoice, UnitId, UnitVictims, join_units};
+pub use wear::WearLeveling;

@@ -163,6 +163,7 @@ impl NandArray {
             FlashOp::SubBlockErase => {
                 self.sub_block_erase(command.target.block, command.sub_blocks()).map(|()| Outcome::Done)
             }
+            FlashOp::Pause => Ok(Outcome::Done),
         };
         result.map_err(|rule| Violation { rule, command: *command })
     }

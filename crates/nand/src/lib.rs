@@ -8,7 +8,9 @@
 
 mod array;
 mod clock;
+pub mod erase;
 pub mod rber_map;
+pub mod reliability;
 mod rules;
 mod wear;
 

@@ -5,12 +5,17 @@ use pumice_ftl::Ftl;
 use pumice_nand::{NandArray, Outcome};
 use pumice_types::partial_block::MAX_SPLITS;
 use pumice_types::{
-    BlockShape, Cause, FlashCommand, FlashOp, FlashTiming, Geometry, Lpn, PbTree, Time, WriteSequence, timing,
+    BlockShape, Cause, EraseStep, FlashCommand, FlashOp, FlashTiming, Geometry, Lpn, PbTree, StepKind, Time,
+    WriteSequence, timing,
 };
 
+use crate::erase::Eraser;
 use crate::error::SimError;
 use crate::ledger::Ledger;
 use crate::spec::{Spec, SpecError};
+
+/// Grain at which an erase of fixed time can be suspended: AERO's unit pulse.
+const FIXED_PULSE: Time = Time(500_000);
 
 /// Scale below which twins are known to drift.
 pub const FAITHFUL_SCALE_MIN: f64 = 1.0 / 16.0;
@@ -158,6 +163,7 @@ impl Tally {
             FlashOp::Erase => self.block_erases += 1,
             FlashOp::PartialErase => self.partial_erases[command.pb().level() as usize] += 1,
             FlashOp::SubBlockErase => self.sub_block_erases += 1,
+            FlashOp::Pause => {}
             FlashOp::SpareSearch => {
                 let pages = u64::from(command.searched_pages());
                 let (searches, spare_pages) = match command.cause {
@@ -177,6 +183,10 @@ pub struct Device {
     pub array: NandArray,
     /// The host's truth.
     pub ledger: Ledger,
+    /// How blocks erase, if not in one fixed time.
+    pub eraser: Option<Eraser>,
+    /// Durations of its chips.
+    pub timing: FlashTiming,
 }
 
 impl Device {
@@ -201,6 +211,26 @@ impl Device {
                 command.target.block.0,
                 command.lpn.0
             ))),
+        }
+    }
+
+    /// Begins an erase: fills `steps` with what it will do to the die. A partial block's steps are the
+    /// whole block's, in the proportion of the erase times (PEN's table as the scale).
+    pub fn begin_erase(&mut self, command: &FlashCommand, steps: &mut Vec<EraseStep>) {
+        let timing = &self.timing;
+        let time = timing.erase_time(command);
+        match &mut self.eraser {
+            Some(eraser) => {
+                eraser.erase(command.target.block.0, steps);
+                if time != timing.t_bers && timing.t_bers > Time::ZERO {
+                    steps.iter_mut().for_each(|step| *step = step.scaled(time, timing.t_bers));
+                }
+            }
+            None => {
+                steps.clear();
+                let pulses = (time.0 / FIXED_PULSE.0).clamp(1, 255) as u8;
+                steps.push(EraseStep { kind: StepKind::Fixed, level: 0, pulses, duration: time });
+            }
         }
     }
 

@@ -8,6 +8,7 @@
 pub mod block;
 mod build;
 pub mod device;
+pub mod erase;
 mod error;
 mod host;
 mod ledger;

@@ -1,6 +1,6 @@
 //! The result document.
 
-use pumice_ftl::{GcCounters, MergeCount};
+use pumice_ftl::MergeCount;
 use pumice_types::Time;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -154,29 +154,41 @@ fn gc(run: &Finished) -> Value {
     let counters = run.host.ftl.counters();
     let (tally, timing) = (&run.host.tally, &run.timing);
     let searches = timing.t_r + timing.spare_transfer;
-    let GcCounters { trigger_full, trigger_unpaired, trigger_free_blocks, .. } = counters;
-    let nftl = run.spec.ftl.kind == "nftl";
+    let triggers = counters.trigger_full
+        + counters.trigger_unpaired
+        + counters.trigger_intra
+        + counters.trigger_inter
+        + counters.trigger_free_blocks;
+    // A count is null where the FTL or the kind of merge does not apply.
+    let kind = run.spec.ftl.kind.as_str();
+    let (nftl, superblock, page) = (kind == "nftl", kind == "superblock", kind == "page");
     let erases = |applies: bool, merges: &MergeCount| match applies {
         true => json!({ "block": merges.block_erases, "partial": merges.partial_erases }),
         false => Value::Null,
     };
-    let m_merge = run.spec.ftl.merge == "m-merge";
+    let m_merge = run.spec.ftl.merge != "block-erase";
     let steps = matches!(run.spec.ftl.gc_mode.as_str(), "background" | "preemptible");
     let cached = run.spec.ftl.map_place == "cached";
+    let levels_wear = matches!(run.spec.ftl.wear_leveling.as_str(), "static" | "both");
     let mut section = json!({
-        "invocations": trigger_full + trigger_unpaired + trigger_free_blocks,
-        "reclaimed_blocks": count(!nftl, counters.reclaimed.block_erases),
+        "invocations": triggers,
+        "reclaimed_blocks": count(page, counters.reclaimed.block_erases),
         "urgent": count(steps, counters.urgent),
         "merges": {
-            "full": count(nftl, counters.full.merges), "partial": Value::Null, "switch": Value::Null,
+            "full": count(!page, counters.full.merges), "partial": Value::Null, "switch": Value::Null,
             "m_merge": count(m_merge, counters.m_merge.merges),
         },
-        "erases_by_merge": { "full": erases(nftl, &counters.full), "m_merge": erases(m_merge, &counters.m_merge) },
+        "erases_by_merge": { "full": erases(!page, &counters.full), "m_merge": erases(m_merge, &counters.m_merge) },
         "triggers": {
-            "full": count(nftl, *trigger_full), "unpaired": count(nftl, *trigger_unpaired),
-            "intra": Value::Null, "inter": Value::Null, "free_blocks": count(!nftl, *trigger_free_blocks),
+            "full": count(nftl, counters.trigger_full), "unpaired": count(nftl, counters.trigger_unpaired),
+            "intra": count(superblock, counters.trigger_intra), "inter": count(superblock, counters.trigger_inter),
+            "free_blocks": count(page, counters.trigger_free_blocks),
         },
         "copied_pages": counters.copied_pages,
+        "wear_leveling": {
+            "erases": count(levels_wear, counters.moved.block_erases),
+            "copied_pages": count(levels_wear, counters.moved_pages),
+        },
         "time_us": {
             "map": (searches * tally.gc_spare_pages + timing.command_overhead * tally.gc_searches).as_us(),
             "copy": (timing.copy() * tally.copies).as_us(),

@@ -97,6 +97,7 @@ pub fn run_observed<O: Observer>(
     let policy = Policy {
         read_priority: spec.host.read_priority,
         holds_die: spec.ftl.gc_mode == "blocking",
+        erase: None,
         multi_plane: spec.timing.multi_plane,
     };
     let scheduler = Scheduler::new(geometry, timing.clone(), policy);

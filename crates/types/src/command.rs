@@ -1,6 +1,6 @@
 //! Flash commands: what the controller emits, the scheduler times and the array executes.
 
-use crate::{BlockId, Lpn, PageAddress, Pb, UnitSet};
+use crate::{BlockId, Lpn, PageAddress, Pb, Time, UnitSet};
 
 /// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,6 +20,9 @@ pub enum FlashOp {
     PartialErase,
     /// Erase of a set of physical sub-blocks of one block, in one operation.
     SubBlockErase,
+    /// The die is kept from other work for a time: nothing reaches the chip, and it counts as no
+    /// flash command.
+    Pause,
 }
 
 /// On whose behalf a command runs.
@@ -57,7 +60,7 @@ pub struct FlashCommand {
     pub source: PageAddress,
     /// Logical page that the data belongs to.
     pub lpn: Lpn,
-    /// Sequence number of the block programmed (its allocation order).
+    /// Sequence number of the block programmed (its allocation order). For a pause, its nanoseconds.
     pub sequence: u32,
     /// Pages searched, PB index or sub-blocks; see the accessors.
     operand: u32,
@@ -128,6 +131,23 @@ impl FlashCommand {
         debug_assert!(sub_blocks.0 <= u64::from(u32::MAX), "a command names 32 sub-blocks");
         let command = FlashCommand::new(FlashOp::SubBlockErase, Cause::Gc, PageAddress::new(block, 0));
         FlashCommand { operand: sub_blocks.0 as u32, ..command }
+    }
+
+    /// A pause of the die of `block`, of at most 2^32 − 1 ns; longer ones take several.
+    #[inline]
+    pub fn pause(block: BlockId, duration: Time) -> FlashCommand {
+        let nanoseconds = u32::try_from(duration.0).unwrap_or(u32::MAX);
+        FlashCommand {
+            sequence: nanoseconds,
+            ..FlashCommand::new(FlashOp::Pause, Cause::Gc, PageAddress::new(block, 0))
+        }
+    }
+
+    /// How long a pause is.
+    #[inline]
+    pub fn duration(&self) -> Time {
+        debug_assert_eq!(self.op, FlashOp::Pause);
+        Time(u64::from(self.sequence))
     }
 
     /// Pages of a spare search.

@@ -41,6 +41,10 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", metavar="N", min=1, help="Worker processes; one a CPU if absent.")
 ]
+DaskOption = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="Dask scheduler whose workers simulate, such as tcp://host:8786."),
+]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Reuse finished runs found in the output directory.")]
 
 

@@ -35,6 +35,7 @@ def reproduce_command(
         Path | None, typer.Option("--out", metavar="DIR", help="Output directory; out/PAPER-MODE if absent.")
     ] = None,
     workers: opt.WorkersOption = None,
+    dask: opt.DaskOption = None,
     resume: opt.ResumeOption = False,
 ) -> None:
     """Reproduce a paper's figures and compare them with what it printed."""
@@ -47,7 +48,7 @@ def reproduce_command(
     for name in PAPERS if paper == "all" else [paper]:
         directory = out if out is not None else Path("out") / f"{name}-{mode}"
         directory = directory / name if out is not None and paper == "all" else directory
-        _reproduce(name, Request(figure or [], mode, directory, workers, resume))
+        _reproduce(name, Request(figure or [], mode, directory, workers, resume, dask))
 
 
 def _reproduce(paper: str, request: Request) -> None:

@@ -20,7 +20,7 @@ def reproduce_sfws(request: Request) -> Reproduction:
     chosen = choose_figures(request.figures, [*EXAMPLES, *FIGURES])
     experiment = read_experiment("sfws", request.mode)
     named = experiment.jobs(chosen)
-    settings = Settings("reproduce sfws", request.workers, request.directory / "runs", request.resume)
+    settings = Settings("reproduce sfws", request.workers, request.directory / "runs", request.resume, dask=request.dask)
     outcomes = run_jobs([job for _, job in named], settings)
     runs = [(study, outcome) for (study, _), outcome in zip(named, outcomes, strict=True)]
     figures = request.directory / "figures"

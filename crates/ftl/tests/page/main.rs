@@ -3,5 +3,7 @@
 #![allow(clippy::print_stdout, reason = "measured figures, shown with --nocapture")]
 
 mod cached;
+mod hot_cold;
 mod rig;
 mod steps;
+mod wear;

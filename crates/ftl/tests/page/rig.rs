@@ -1,6 +1,8 @@
 //! A small array that refuses what a chip would, and a host with the truth about what it stored.
 
-use pumice_ftl::{Allocation, EraseUnits, GcMode, InitialBlock, PageConfig, PageFtl, Plan, VictimPolicy};
+use pumice_ftl::{
+    Allocation, EraseUnits, GcMode, HotCold, InitialBlock, PageConfig, PageFtl, Plan, VictimPolicy, WearLeveling,
+};
 use pumice_types::{Cause, DieId, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, PlaneId, RequestKind, TagFormat};
 
 /// Settings of a small device: greedy, blocking, a start threshold of one block, no fill.
@@ -26,6 +28,8 @@ pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) 
         gc_start_blocks: 1,
         gc_stop_blocks: 1,
         cached_map: None,
+        hot_cold: HotCold::Copies,
+        wear_leveling: WearLeveling::NONE,
         seed: 7,
     }
 }
@@ -38,6 +42,11 @@ pub struct Rig {
     array: Vec<Option<(u32, u8)>>,
     /// Next page of each block that may be programmed.
     next: Vec<u16>,
+    /// Erases of each block.
+    pub erases: Vec<u32>,
+    /// Host writes and programs of host pages, copies included.
+    pub writes: u64,
+    pub programs: u64,
     /// Version of each logical page that is stored.
     pub truth: Vec<Option<u8>>,
     versions: Vec<u8>,
@@ -59,6 +68,9 @@ impl Rig {
             geometry,
             array: vec![None; geometry.pages() as usize],
             next: vec![0; geometry.blocks() as usize],
+            erases: vec![0; geometry.blocks() as usize],
+            writes: 0,
+            programs: 0,
             truth: vec![None; user],
             versions: vec![0; user],
             tags,
@@ -88,6 +100,7 @@ impl Rig {
     /// Writes a page, executing what the FTL appends.
     pub fn write(&mut self, lpn: u32) {
         self.load_map(lpn, RequestKind::Write);
+        self.writes += 1;
         let version = self.tags.next(self.versions[lpn as usize]);
         self.versions[lpn as usize] = version;
         self.truth[lpn as usize] = Some(version);
@@ -143,6 +156,11 @@ impl Rig {
         wanted
     }
 
+    /// Pages programmed for each page written since `before`, an earlier pair of writes and programs.
+    pub fn write_amplification(&self, before: (u64, u64)) -> f64 {
+        (self.programs - before.1) as f64 / (self.writes - before.0) as f64
+    }
+
     /// Reads everything back and recounts.
     pub fn check(&mut self) {
         (0..self.truth.len() as u32).for_each(|lpn| self.read(lpn));
@@ -171,6 +189,7 @@ impl Rig {
             FlashOp::Erase => {
                 self.array[target..target + usize::from(self.geometry.pages_per_block)].fill(None);
                 self.next[command.target.block.index()] = 0;
+                self.erases[command.target.block.index()] += 1;
             }
             op => panic!("a page-level FTL has no use for {op:?}"),
         }
@@ -180,6 +199,7 @@ impl Rig {
         let (at, page) = (self.at(command.target), command.target);
         assert_eq!(page.page, self.next[page.block.index()], "pages of a block are programmed in order");
         self.next[page.block.index()] += 1;
+        self.programs += u64::from(command.cause != Cause::Map);
         assert_eq!(self.array[at].replace((command.lpn.0, version)), None, "erased before");
     }
 }

@@ -1,7 +1,7 @@
 //! 4xx, 6xx: trims, and collection in every mode, whoever takes its steps and when.
 
 use proptest::prelude::*;
-use pumice_ftl::{CachedMap, GcMode, PageConfig, VictimPolicy};
+use pumice_ftl::{CachedMap, GcMode, HotCold, PageConfig, VictimPolicy, WearLeveling};
 use pumice_types::FlashOp;
 
 use crate::rig::{Rig, config};
@@ -50,26 +50,33 @@ pub fn configs() -> impl Strategy<Value = PageConfig> {
     let policy =
         prop_oneof![Just(VictimPolicy::Greedy), Just(VictimPolicy::CostBenefit), Just(VictimPolicy::DChoices(3))];
     let shape = (1u32..3, 14u32..24, prop_oneof![Just(4u16), Just(8), Just(70)]);
-    let map = prop::option::of((1usize..200, prop_oneof![Just(8u32), Just(50)]));
-    (shape, mode, policy, 1u32..4, 0u32..4, map)
-        .prop_map(|(shape, gc_mode, policy, start, more, map)| {
+    (shape, mode, policy, 1u32..4, 0u32..4, places())
+        .prop_map(|(shape, gc_mode, policy, start, more, places)| {
+            let (map, hot_cold, wear_leveling) = places;
             let (small, good) = (config(shape.0, shape.1, shape.2), shape.1 - 1);
             let cached_map = map.map(|(entries, entries_per_page)| {
                 let pages = (shape.1 * u32::from(shape.2)).div_ceil(entries_per_page) + 1;
                 CachedMap { entries, entries_per_page, blocks_per_plane: CachedMap::blocks_for(pages, shape.2) }
             });
-            let config = PageConfig {
-                gc_mode,
-                policy,
-                gc_start_blocks: start,
-                gc_stop_blocks: start + more,
-                cached_map,
-                ..small
-            };
-            let user_pages = (config.plane_pages_max(good) * u64::from(small.geometry.planes())) as u32;
-            PageConfig { user_pages, ..config }
+            let thresholds = PageConfig { gc_start_blocks: start, gc_stop_blocks: start + more, ..small };
+            let config = PageConfig { gc_mode, policy, cached_map, hot_cold, wear_leveling, ..thresholds };
+            let room = config.plane_pages_max(good).max(u64::from(shape.2));
+            PageConfig { user_pages: (room * u64::from(config.geometry.planes())) as u32, ..config }
         })
-        .prop_filter("room for the host", |config| config.user_pages > 0)
+        .prop_filter("room for the host", |config| config.plane_pages_max(config.geometry.blocks_per_plane - 1) > 0)
+}
+
+/// Where pages are put: the map in flash or in RAM, what lies together, how wear is levelled.
+fn places() -> impl Strategy<Value = (Option<(usize, u32)>, HotCold, WearLeveling)> {
+    let map = prop::option::of((1usize..200, prop_oneof![Just(8u32), Just(50)]));
+    let hot_cold = prop_oneof![
+        Just(HotCold::Mixed),
+        Just(HotCold::Copies),
+        (1u32..300).prop_map(|window| HotCold::Recency { window })
+    ];
+    let wear_leveling = (any::<bool>(), prop::option::of(1u32..5))
+        .prop_map(|(dynamic, static_threshold)| WearLeveling { dynamic, static_threshold });
+    (map, hot_cold, wear_leveling)
 }
 
 proptest! {
@@ -178,5 +185,19 @@ fn t644_preemptible_waits_for_the_start_threshold_and_background_does_not() {
         let steps = (0..10_000).take_while(|_| rig.step(0)).count();
         assert!((3..10_000).contains(&steps), "{mode:?}: {steps} steps until six blocks are free");
         assert_eq!(rig.ftl.counters().trigger_free_blocks, if expected { 3 } else { 1 });
+    }
+}
+
+#[test]
+fn t645_where_all_share_a_block_the_host_leaves_room_for_the_victim_in_work() {
+    for writes in 1..8 {
+        let settings = PageConfig { gc_mode: GcMode::Background, hot_cold: HotCold::Mixed, ..config(1, 14, 8) };
+        let user_pages = (settings.plane_pages_max(13) * 2) as u32;
+        let mut rig = Rig::new(PageConfig { user_pages, ..settings }, 1.0);
+        for n in 0..4_000 {
+            (0..2).for_each(|die| drop(rig.step(die)));
+            (0..writes).for_each(|m| rig.write((n * writes + m) * 37 % user_pages));
+        }
+        rig.check();
     }
 }

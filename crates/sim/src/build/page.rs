@@ -1,8 +1,8 @@
 //! The page-level FTL of a spec.
 
 use pumice_ftl::{
-    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, Ftl, GcMode, OPEN_BLOCKS, PageConfig, PageFtl,
-    STORED_ENTRY_BYTES, VictimPolicy,
+    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, Ftl, GcMode, HotCold, PageConfig, PageFtl,
+    STORED_ENTRY_BYTES, VictimPolicy, WearLeveling,
 };
 use pumice_types::{Geometry, Lpn, UnitPages};
 use pumice_workload::Stream;
@@ -32,6 +32,19 @@ fn cached_map(spec: &Spec) -> Option<CachedMap> {
         entries_per_page: entries_per_page(spec),
         blocks_per_plane: map_blocks(spec, user_pages),
     })
+}
+
+fn hot_cold(spec: &Spec, user_pages: u32) -> HotCold {
+    match spec.ftl.hot_cold.as_str() {
+        "mixed" => HotCold::Mixed,
+        "recency" => HotCold::Recency { window: whole_share(u64::from(user_pages), spec.ftl.hot_window).max(1) },
+        _ => HotCold::Copies,
+    }
+}
+
+fn wear_leveling(ftl: &FtlSpec) -> WearLeveling {
+    let is = |name: &str| ftl.wear_leveling == name || ftl.wear_leveling == "both";
+    WearLeveling { dynamic: is("dynamic"), static_threshold: is("static").then_some(ftl.wear_threshold) }
 }
 
 /// Entries that the cache of a map in flash holds.
@@ -81,6 +94,8 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
         gc_start_blocks: gc_start_blocks(spec),
         gc_stop_blocks: whole_share(u64::from(geometry.blocks_per_plane), stop).max(gc_start_blocks(spec)),
         cached_map: cached_map(spec),
+        hot_cold: hot_cold(spec, user_pages(spec, geometry)),
+        wear_leveling: wear_leveling(&spec.ftl),
         seed: Stream::new(spec.seed, "gc-victims").bits(),
     };
     let mut ftl = PageFtl::new(config, &parts.bad);
@@ -109,12 +124,17 @@ fn check_erase_unit(spec: &Spec) -> Result<(), SpecError> {
             spec.partial_erase.unit
         ));
     }
-    if unit != "block" && spec.ftl.map_place == "cached" {
-        return refuse(format!(
-            "ftl.map_place = \"cached\" needs ftl.erase_unit = \"block\", found \"{unit}\"; translation pages are reclaimed by blocks"
-        ));
+    let whole_blocks_only = [
+        ("map_place", &spec.ftl.map_place, spec.ftl.map_place == "cached"),
+        ("hot_cold", &spec.ftl.hot_cold, spec.ftl.hot_cold == "mixed"),
+        ("wear_leveling", &spec.ftl.wear_leveling, spec.ftl.wear_leveling != "none"),
+    ];
+    match whole_blocks_only.iter().find(|(.., used)| unit != "block" && *used) {
+        Some((key, value, _)) => {
+            refuse(format!("ftl.{key} = \"{value}\" needs ftl.erase_unit = \"block\", found \"{unit}\""))
+        }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Refuses settings that only a page-level FTL knows, for the others.
@@ -127,6 +147,8 @@ pub fn check_absent(spec: &Spec) -> Result<(), SpecError> {
         ("gc_mode", &ftl.gc_mode, "blocking"),
         ("allocation", &ftl.allocation, "dynamic"),
         ("erase_unit", &ftl.erase_unit, "block"),
+        ("hot_cold", &ftl.hot_cold, "gc"),
+        ("wear_leveling", &ftl.wear_leveling, "none"),
     ];
     if ftl.map_place == "cached" {
         return refuse(format!("ftl.map_place = \"cached\" needs ftl.kind = \"page\", found \"{}\"", ftl.kind));
@@ -142,7 +164,9 @@ pub fn check_absent(spec: &Spec) -> Result<(), SpecError> {
 /// Blocks of each plane that a page-level FTL cannot fill with valid data: those it keeps free, the
 /// open ones and the bad ones, and one more, so that some plane always has room for a write.
 fn reserve(spec: &Spec) -> u32 {
-    gc_start_blocks(spec) + OPEN_BLOCKS + spec.geometry.bad_blocks_per_plane + 1
+    // The window plays no part in how many blocks are open.
+    let open = PageConfig::open_blocks(hot_cold(spec, 1), wear_leveling(&spec.ftl));
+    gc_start_blocks(spec) + open + spec.geometry.bad_blocks_per_plane + 1
 }
 
 /// The most blocks of a plane that the host can fill beside that reserve and the translation pages

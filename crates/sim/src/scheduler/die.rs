@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use pumice_nand::DieClock;
-use pumice_types::{FlashCommand, FlashOp, PageAddress, Time};
+use pumice_types::suspension::SuspensionState;
+use pumice_types::{EraseStep, FlashCommand, FlashOp, PageAddress, Time};
 
 use super::segment::{PhaseTimes, Segment};
 
@@ -56,18 +57,40 @@ pub struct Die {
     pub spent: PhaseTimes,
     /// Time busy.
     pub busy: Time,
+    /// The erase that runs, or is suspended.
+    pub erase: EraseRun,
+    /// Number of the event that counts; earlier ones were overtaken.
+    pub wake: u64,
     /// Programs and copies queued and not executed.
     pub pending_writes: u32,
 }
 
+/// An erase that runs in steps.
+#[derive(Debug, Default)]
+pub struct EraseRun {
+    /// Its steps.
+    pub steps: Vec<EraseStep>,
+    /// Their time.
+    pub total: Time,
+    /// How much of that is over, up to where it last went on.
+    pub done: Time,
+    /// When it last went on.
+    pub since: Time,
+    /// Where in its steps it lets go of the die next, if a read waits for that.
+    pub boundary: Option<Time>,
+    /// It has let go of the die.
+    pub is_suspended: bool,
+    /// How often it did, and whether somebody waits for it.
+    pub state: SuspensionState,
+}
+
 /// How the page that a read is after will come to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PendingWrite {
     /// From the controller's buffer.
     Program,
     /// From this page.
     Copy(PageAddress),
-    /// From another page, by a command that nothing can come before.
-    Underway,
 }
 
 impl Die {
@@ -78,33 +101,11 @@ impl Die {
 
     /// The queued command that will write `page`, if one will.
     pub fn pending_write(&self, page: PageAddress) -> Option<PendingWrite> {
-        let work = &self.lanes[WORK];
-        let at = work
-            .commands
-            .iter()
-            .rposition(|command| command.target == page && matches!(command.op, FlashOp::Program | FlashOp::Copy))?;
-        let command = &work.commands[at];
+        let is_write = |command: &&FlashCommand| matches!(command.op, FlashOp::Program | FlashOp::Copy);
+        let command = self.lanes[WORK].commands.iter().filter(is_write).rfind(|command| command.target == page)?;
         Some(match command.op {
             FlashOp::Program => PendingWrite::Program,
-            _ if at < self.held_commands() => PendingWrite::Underway,
             _ => PendingWrite::Copy(command.source),
         })
-    }
-
-    /// Commands at the head of [`WORK`] that nothing can come before: those of the running segment and
-    /// of the ones chained to it.
-    fn held_commands(&self) -> usize {
-        if self.active != Some(WORK) {
-            return 0;
-        }
-        let segments = &self.lanes[WORK].segments;
-        let mut held = 0;
-        for (nth, segment) in segments.iter().enumerate() {
-            held += segment.commands as usize;
-            if !segment.chained && nth + 1 >= self.group {
-                break;
-            }
-        }
-        held
     }
 }

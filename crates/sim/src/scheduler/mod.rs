@@ -8,19 +8,22 @@
 //!
 //! A die serves what waits for it first-in first-out. With read priority, host reads of one command
 //! wait in a lane of their own, which is served before anything else starts; a blocking merge holds
-//! the die from its first command to its last.
+//! the die from its first command to its last. An erase in steps lets go of the die at the next
+//! boundary that its rule allows when such a read comes, and goes on when no read waits.
 //!
 //! Hazards: a read of a page whose program is queued is answered from the controller's buffer. A
-//! read that goes before the queued relocation of its page reads the page's source. An erase never
+//! read that starts before the queued relocation of its page reads the page's source. An erase never
 //! passes an earlier read. Commands of one plan keep their order.
 
 mod die;
+mod erase;
 mod run;
 mod segment;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use pumice_types::suspension::SuspensionRule;
 use pumice_types::{DieId, FlashCommand, FlashOp, FlashTiming, Geometry, Time};
 
 use crate::device::Device;
@@ -46,6 +49,8 @@ pub struct Policy {
     pub read_priority: bool,
     /// The commands of a plan follow each other without anything between them.
     pub holds_die: bool,
+    /// Erases run step by step, and when they may be suspended; `None`: each takes its time in one.
+    pub erase: Option<SuspensionRule>,
     /// Neighbours in a queue that address one page number of several planes run as one command.
     pub multi_plane: bool,
 }
@@ -99,6 +104,7 @@ pub struct Scheduler {
     done: VecDeque<PageDone>,
     idle: Option<DieId>,
     multi_plane_commands: u64,
+    suspensions: u64,
 }
 
 impl Scheduler {
@@ -119,6 +125,7 @@ impl Scheduler {
             done: VecDeque::with_capacity(64),
             idle: None,
             multi_plane_commands: 0,
+            suspensions: 0,
             geometry,
         }
     }
@@ -152,6 +159,11 @@ impl Scheduler {
         self.multi_plane_commands
     }
 
+    /// Suspensions of erases so far.
+    pub fn suspensions(&self) -> u64 {
+        self.suspensions
+    }
+
     /// The die of a command.
     #[inline]
     pub fn die_of(&self, command: &FlashCommand) -> DieId {
@@ -178,67 +190,65 @@ impl Scheduler {
             let snapshot = self.spent_at(index, now);
             self.dies[index].lanes[WORK].snapshots.push_back(snapshot);
         }
-        if let [read] = access.commands
-            && read.op == FlashOp::Read
-        {
-            return Ok(self.submit_read(index, read, access, now, device));
+        if access.commands.len() == 1 && first.op == FlashOp::Read {
+            return self.submit_read(index, access, now, device);
         }
         // A search and the read behind it: neither is needed if the page is still in the buffer.
         if let Some((read, searches)) = access.commands.split_last().filter(|(last, _)| last.op == FlashOp::Read)
             && searches.iter().all(|command| command.op == FlashOp::SpareSearch)
-            && self.dies[index].pending_writes > 0
-            && !device.holds(read)
-            && matches!(self.dies[index].pending_write(read.target), Some(PendingWrite::Program))
+            && self.is_in_buffer(index, read, device)
         {
             self.forget_snapshot(index, access);
             return Ok(true);
         }
         for (nth, command) in access.commands.iter().enumerate() {
-            let mut segment = Segment::of(command, &self.timing, now);
+            let mut segment = Segment::of(command, &self.timing, self.policy.erase.is_some(), now);
             if nth == access.completes {
                 (segment.token, segment.snapshot) = (access.token, access.parts);
             }
+            segment.urgent = access.token != NOBODY && nth < access.completes;
             segment.chained = self.policy.holds_die && nth + 1 < access.commands.len();
             self.queue(index, command, segment, nth == 0);
         }
         if self.dies[index].active.is_none() {
-            self.start(index, now);
+            self.start(index, now, device);
         }
         Ok(false)
     }
 
-    /// A read alone: from the buffer, from its page, or from where its page is about to be copied from.
+    /// A read alone: from the buffer, or queued.
     #[inline]
     fn submit_read(
         &mut self,
         index: usize,
-        read: &FlashCommand,
         access: &Submission,
         now: Time,
-        device: &Device,
-    ) -> bool {
-        let mut read = *read;
-        let lane = if self.policy.read_priority && access.urgent { READS } else { WORK };
-        let die = &self.dies[index];
-        while die.pending_writes > 0 && !device.holds(&read) {
-            match die.pending_write(read.target) {
-                Some(PendingWrite::Program) => {
-                    self.forget_snapshot(index, access);
-                    return true;
-                }
-                Some(PendingWrite::Copy(source)) if lane == READS => read.target = source,
-                _ => break,
-            }
+        device: &mut Device,
+    ) -> Result<bool, SimError> {
+        let read = &access.commands[0];
+        if self.is_in_buffer(index, read, device) {
+            self.forget_snapshot(index, access);
+            return Ok(true);
         }
-        let mut segment = Segment::of(&read, &self.timing, now);
+        let mut segment = Segment::of(read, &self.timing, false, now);
         (segment.token, segment.snapshot) = (access.token, access.parts);
+        let lane = if self.policy.read_priority && access.urgent { READS } else { WORK };
         let die = &mut self.dies[index];
         die.lanes[lane].segments.push_back(segment);
-        die.lanes[lane].commands.push_back(read);
+        die.lanes[lane].commands.push_back(*read);
         if die.active.is_none() {
-            self.start(index, now);
+            self.start(index, now, device);
+        } else if lane == READS {
+            self.ask_to_suspend(index, now);
         }
-        false
+        Ok(false)
+    }
+
+    /// Whether the page that a read is after is still to be programmed.
+    #[inline]
+    fn is_in_buffer(&self, index: usize, read: &FlashCommand, device: &Device) -> bool {
+        let die = &self.dies[index];
+        die.pending_writes > 0 && !device.holds(read) && die.pending_write(read.target) == Some(PendingWrite::Program)
     }
 
     /// Takes back the snapshot of an access that needs no command after all.

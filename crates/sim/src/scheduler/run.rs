@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use pumice_nand::check_multi_plane;
 use pumice_types::{ChannelId, DieId, FlashCommand, FlashOp, Time};
 
-use super::die::{Die, READS, WORK};
+use super::die::{Die, PendingWrite, READS, WORK};
 use super::segment::{Phase, PhaseTimes, Segment, Shape, charge, die_only_time};
 use super::{NOBODY, PageDone, Scheduler, is_write};
 use crate::device::Device;
@@ -18,9 +18,12 @@ impl Scheduler {
     /// # Errors
     /// What executing its commands finds.
     pub fn step(&mut self, device: &mut Device, observer: &mut impl Observer) -> Result<(), SimError> {
-        let Some(Reverse((now, _, die))) = self.events.pop() else { return Ok(()) };
+        let Some(Reverse((now, number, die))) = self.events.pop() else { return Ok(()) };
         let index = die as usize;
         let die = &mut self.dies[index];
+        if die.wake != number {
+            return Ok(());
+        }
         let Some(&segment) = die.active_segment() else { return Ok(()) };
         let asks_now = matches!(segment.shape, Shape::DieThenChannel | Shape::DieChannelDie) && !die.on_channel;
         if asks_now {
@@ -29,6 +32,9 @@ impl Scheduler {
             let end = self.grant(index, now, transfers) + transfers + segment.die_last;
             self.wake(index, end);
             return Ok(());
+        }
+        if segment.shape == Shape::Erase && die.erase.boundary.is_some() {
+            return self.suspend(index, now, device);
         }
         self.finish(index, now, device, observer)
     }
@@ -89,14 +95,17 @@ impl Scheduler {
     /// Starts what is next on a die that is idle or has just finished something. Call only if
     /// something waits.
     #[inline]
-    pub(super) fn start(&mut self, index: usize, now: Time) {
-        let die = &mut self.dies[index];
+    pub(super) fn start(&mut self, index: usize, now: Time, device: &mut Device) {
+        let die = &self.dies[index];
         let lane = if die.lanes[READS].segments.is_empty() { WORK } else { READS };
-        self.start_lane(index, lane, now);
+        self.start_lane(index, lane, now, device);
     }
 
     #[inline]
-    fn start_lane(&mut self, index: usize, lane: usize, now: Time) {
+    fn start_lane(&mut self, index: usize, lane: usize, now: Time, device: &mut Device) {
+        if lane == READS && self.dies[index].pending_writes > 0 {
+            self.find_source(index, device);
+        }
         let group = if self.policy.multi_plane { self.group(index, lane) } else { 1 };
         let die = &mut self.dies[index];
         let segment = die.lanes[lane].segments[0];
@@ -111,8 +120,22 @@ impl Scheduler {
                 let transfers = self.group_transfers(index);
                 self.grant(index, now, transfers) + transfers + segment.die_last
             }
+            Shape::Erase => return self.start_erase(index, now, device),
         };
         self.wake(index, wake);
+    }
+
+    /// Points the read at the head of its lane to where its page still is, if a copy that is queued
+    /// will move it.
+    fn find_source(&mut self, index: usize, device: &Device) {
+        let die = &mut self.dies[index];
+        let mut read = die.lanes[READS].commands[0];
+        while !device.holds(&read)
+            && let Some(PendingWrite::Copy(source)) = die.pending_write(read.target)
+        {
+            read.target = source;
+        }
+        die.lanes[READS].commands[0] = read;
     }
 
     /// How many segments at the head of a lane run as one multi-plane command: page reads, or page
@@ -159,8 +182,9 @@ impl Scheduler {
         start
     }
 
-    fn wake(&mut self, index: usize, at: Time) {
+    pub(super) fn wake(&mut self, index: usize, at: Time) {
         self.sequence += 1;
+        self.dies[index].wake = self.sequence;
         self.events.push(Reverse((at, self.sequence, index as u32)));
     }
 
@@ -207,9 +231,9 @@ impl Scheduler {
         die.busy += now - die.started;
         let waiting = |lane: usize| !die.lanes[lane].segments.is_empty();
         if chained {
-            self.start_lane(index, active, now);
+            self.start_lane(index, active, now, device);
         } else if waiting(WORK) || waiting(READS) {
-            self.start(index, now);
+            self.start(index, now, device);
         } else {
             die.active = None;
             self.idle = Some(DieId(index as u32));

@@ -16,7 +16,7 @@ pub enum Phase {
     GcRead,
     /// Programs of garbage collection.
     GcWrite,
-    /// Erases of garbage collection.
+    /// Erases of garbage collection, and time reserved for them.
     GcErase,
 }
 
@@ -37,6 +37,8 @@ pub enum Shape {
     ChannelThenDie,
     /// Die, channel out and in, die: a copy through the controller.
     DieChannelDie,
+    /// Die only, in steps between which reads may come.
+    Erase,
 }
 
 /// A run of queued commands with one event at its end.
@@ -50,6 +52,8 @@ pub struct Segment {
     pub snapshot: bool,
     /// The next segment of this lane follows without anything between them.
     pub chained: bool,
+    /// Somebody waits for what comes after it in its plan.
+    pub urgent: bool,
     /// Commands left.
     pub commands: u32,
     /// Who waits for its end.
@@ -65,9 +69,9 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The segment of one command.
+    /// The segment of one command; `in_steps`: erases are run step by step.
     #[inline]
-    pub fn of(command: &FlashCommand, t: &FlashTiming, now: Time) -> Segment {
+    pub fn of(command: &FlashCommand, t: &FlashTiming, in_steps: bool, now: Time) -> Segment {
         let (shape, die_first, channel, die_last) = match command.op {
             FlashOp::Read => (Shape::DieThenChannel, t.t_r, t.page_transfer + t.command_overhead, Time::ZERO),
             FlashOp::SpareSearch => {
@@ -77,7 +81,10 @@ impl Segment {
             }
             FlashOp::Program => (Shape::ChannelThenDie, Time::ZERO, t.page_transfer + t.command_overhead, t.t_prog),
             FlashOp::Copy if !t.copyback => (Shape::DieChannelDie, t.t_r, t.copy_transfer(), t.t_prog),
-            FlashOp::Copy | FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => {
+            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase if in_steps => {
+                (Shape::Erase, Time::ZERO, Time::ZERO, Time::ZERO)
+            }
+            FlashOp::Copy | FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause => {
                 (Shape::Die, die_only_time(t, command), Time::ZERO, Time::ZERO)
             }
         };
@@ -86,6 +93,7 @@ impl Segment {
             phase: phase(command),
             snapshot: false,
             chained: false,
+            urgent: false,
             commands: 1,
             token: super::NOBODY,
             die_first,
@@ -114,7 +122,7 @@ fn phase(command: &FlashCommand) -> Phase {
         (Cause::Gc, FlashOp::SpareSearch) => Phase::GcSpareRead,
         (Cause::Gc, FlashOp::Read) => Phase::GcRead,
         (Cause::Gc, FlashOp::Program | FlashOp::Copy) => Phase::GcWrite,
-        (Cause::Gc, FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase) => Phase::GcErase,
+        (Cause::Gc, FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause) => Phase::GcErase,
     }
 }
 
@@ -123,8 +131,8 @@ fn phase(command: &FlashCommand) -> Phase {
 pub fn die_only_time(timing: &FlashTiming, command: &FlashCommand) -> Time {
     match command.op {
         FlashOp::Copy => timing.t_r + timing.t_prog,
-        FlashOp::PartialErase => timing.partial_erase[command.pb().level() as usize],
-        _ => timing.t_bers,
+        FlashOp::Pause => command.duration(),
+        _ => timing.erase_time(command),
     }
 }
 

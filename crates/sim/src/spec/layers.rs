@@ -49,15 +49,31 @@ pub fn apply_text(values: &mut Values, name: &str, text: &str, depth: Option<usi
             ("preset", ..) => {}
             (section, DeValue::Table(entries), Some(Value::Table(section_values))) => {
                 check_section(&at, section)?;
-                for (entry, _) in entries {
-                    let entry_at = place(entry.span().start);
-                    if let Some(value) = section_values.get(entry.get_ref().as_ref()) {
-                        set(values, &entry_at, &format!("{section}.{}", entry.get_ref()), value.clone())?;
-                    }
-                }
+                apply_section(values, &place, section, (entries, section_values))?;
             }
             (path, _, Some(value)) => set(values, &at, path, value.clone())?,
             (_, _, None) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Lays a section over `values`, and the sections inside it.
+fn apply_section(
+    values: &mut Values,
+    place: &dyn Fn(usize) -> String,
+    section: &str,
+    (entries, section_values): (&DeTable, &toml::Table),
+) -> Result<(), SpecError> {
+    for (entry, spanned) in entries {
+        let at = place(entry.span().start);
+        let path = format!("{section}.{}", entry.get_ref());
+        match (spanned.get_ref(), section_values.get(entry.get_ref().as_ref())) {
+            (DeValue::Table(inner), Some(Value::Table(inner_values))) if keys::is_section(&path) => {
+                apply_section(values, place, &path, (inner, inner_values))?;
+            }
+            (_, Some(value)) => set(values, &at, &path, value.clone())?,
+            (_, None) => {}
         }
     }
     Ok(())
@@ -76,9 +92,15 @@ pub fn apply_preset(values: &mut Values, at: &str, name: &Value, depth: usize) -
     apply_text(values, &format!("preset {}", name.as_str().unwrap_or_default()), text, Some(depth + 1))
 }
 
-/// Applies one `--set key=value`; a value that is no TOML is taken as a bare word.
+/// Applies one `--set key=value`; a value that is no TOML is taken as a bare word. A section inside a
+/// section takes an inline table, each of its keys for itself.
 pub fn apply_set(values: &mut Values, path: &str, text: &str) -> Result<(), SpecError> {
-    set(values, "--set", path, parse_value(text))
+    match parse_value(text) {
+        Value::Table(entries) if path.contains('.') && keys::is_section(path) => {
+            entries.into_iter().try_for_each(|(entry, value)| set(values, "--set", &format!("{path}.{entry}"), value))
+        }
+        value => set(values, "--set", path, value),
+    }
 }
 
 fn parse_value(text: &str) -> Value {

@@ -122,6 +122,10 @@ section!(
     FtlSpec {
         kind: String,
         merge: String,
+        superblock: SuperblockSpec,
+        comparator: String,
+        capacity_loss: f64,
+        write_buffer_share: f64,
         over_provisioning: f64,
         gc_policy: String,
         d_choices: u32,
@@ -131,11 +135,19 @@ section!(
         allocation: String,
         allocation_order: String,
         gc_mode: String,
+        hot_cold: String,
+        hot_window: f64,
+        wear_leveling: String,
+        wear_threshold: u32,
         map_place: String,
         map_ram_kib: Option<u32>,
         map_cache_entries: Option<u32>,
         u_index: String,
     }
+);
+section!(
+    /// `ftl.superblock`
+    SuperblockSpec { variant: String, logical: u32, physical: u32 }
 );
 section!(
     /// `[host]`
@@ -211,13 +223,15 @@ impl Spec {
     fn from_values(values: layers::Values) -> Result<Spec, SpecError> {
         let mut root = toml::Table::new();
         for (path, value) in values {
-            match path.split_once('.') {
-                None => root.insert(path.into(), value),
-                Some((section, key)) => {
-                    let table = root.entry(section).or_insert_with(|| toml::Table::new().into());
-                    table.as_table_mut().and_then(|table| table.insert(key.into(), value))
-                }
-            };
+            let mut table = &mut root;
+            let mut names = path.split('.');
+            let key = names.next_back().unwrap_or_default();
+            for section in names {
+                let entry = table.entry(section).or_insert_with(|| toml::Table::new().into());
+                let inner = entry.as_table_mut();
+                table = inner.ok_or_else(|| SpecError(format!("spec: {section} is both a key and a section")))?;
+            }
+            table.insert(key.into(), value);
         }
         root.try_into().map_err(|error: toml::de::Error| SpecError(format!("spec: {}", error.message())))
     }

@@ -1,6 +1,6 @@
 //! JSON Schema and explanations, generated from the key table.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::keys::{KEYS, Key, Kind, lookup};
 use super::{SpecError, preset};
@@ -36,19 +36,19 @@ fn key_schema(key: &Key) -> Value {
 
 /// JSON Schema (2020-12) of a spec file.
 pub fn schema() -> Value {
-    let mut properties = Map::new();
-    properties.insert("preset".into(), json!({ "enum": preset::names().collect::<Vec<_>>() }));
+    let mut properties = json!({ "preset": { "enum": preset::names().collect::<Vec<_>>() } });
     for key in KEYS {
-        match key.path.split_once('.') {
-            None => properties.insert(key.path.into(), key_schema(key)),
-            Some((section, name)) => {
-                let object = properties
-                    .entry(section)
-                    .or_insert_with(|| json!({ "type": "object", "additionalProperties": false, "properties": {} }));
-                object["properties"][name] = key_schema(key);
-                None
+        let mut names = key.path.split('.');
+        let name = names.next_back().unwrap_or_default();
+        let mut node = &mut properties;
+        for section in names {
+            let object = &mut node[section];
+            if object.is_null() {
+                *object = json!({ "type": "object", "additionalProperties": false, "properties": {} });
             }
-        };
+            node = &mut object["properties"];
+        }
+        node[name] = key_schema(key);
     }
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -77,10 +77,10 @@ fn check_block_shape(spec: &Spec) -> Result<(), SpecError> {
 fn check_partial_erase(spec: &Spec) -> Result<(), SpecError> {
     let (pe, pages) = (&spec.partial_erase, spec.geometry.pages_per_block);
     if pe.unit != "partial-block" {
-        if spec.ftl.merge == "m-merge" {
+        if spec.ftl.merge != "block-erase" {
             return refuse(format!(
-                "ftl.merge = \"m-merge\" needs partial_erase.unit = \"partial-block\", found \"{}\"",
-                pe.unit
+                "ftl.merge = \"{}\" needs partial_erase.unit = \"partial-block\", found \"{}\"",
+                spec.ftl.merge, pe.unit
             ));
         }
         if pe.unit == "sub-block" && spec.geometry.sub_blocks.is_none() {

@@ -28,10 +28,10 @@ fn array(tree: PbTree) -> NandArray {
         },
         tags: TagFormat::new(PAGES as u32),
         tree,
-        sub_blocks: None,
         program_order: ProgramOrder::Any,
         disturb_tolerance: 1,
         copyback: true,
+        sub_blocks: None,
     })
 }
 

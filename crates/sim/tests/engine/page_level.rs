@@ -45,6 +45,8 @@ fn t421_options_that_contradict_each_other_are_refused() {
     for (sets, part) in [
         (&[cached, budget][..], "needs ftl.kind"),
         (&[("ftl.gc_mode", "foreground")], "needs ftl.kind"),
+        (&[("ftl.hot_cold", "recency")], "needs ftl.kind"),
+        (&[("ftl.wear_leveling", "both")], "needs ftl.kind"),
         (&[page, cached], "found neither"),
         (&[page, cached, budget, ("ftl.map_cache_entries", "9")], "both given"),
         (&[page, budget], "belong to"),
@@ -101,4 +103,35 @@ fn t750_a_map_cache_trades_ram_for_flash_accesses() {
             assert_eq!(n("flash.programs.map"), 0.0, "all of the map fits");
         }
     }
+}
+
+#[test]
+fn t751_static_wear_levelling_evens_erases_and_counts_what_it_moves() {
+    let skewed = [
+        ("workload.kind", "hot-cold"),
+        ("workload.hot_space", "0.1"),
+        ("workload.hot_share", "1.0"),
+        ("workload.requests", "200000"),
+        ("workload.read_fraction", "0.0"),
+        ("workload.request_bytes", "4096"),
+        ("ftl.wear_threshold", "10"),
+        ("ftl.over_provisioning", "0.2"),
+    ];
+    let run = |leveling: &str| document(&[FULL, &skewed, &[("ftl.wear_leveling", leveling)]].concat());
+    let [none, dynamic, both] = ["none", "dynamic", "both"].map(run);
+    for (name, document) in [("none", &none), ("dynamic", &dynamic), ("both", &both)] {
+        let n = |path: &str| number(document, path);
+        println!(
+            "{name}: VEP {:.1}, most {}, WAF {:.3}",
+            n("wear.vep"),
+            n("wear.max_erases_per_page"),
+            n("write_amplification")
+        );
+    }
+    assert!(number(&both, "wear.vep") < 0.05 * number(&none, "wear.vep"));
+    assert!(number(&both, "wear.max_erases_per_page") - number(&both, "wear.aep") <= 11.0);
+    assert!(number(&both, "gc.wear_leveling.erases") > 0.0);
+    assert!(none["gc"]["wear_leveling"]["erases"].is_null() && dynamic["gc"]["wear_leveling"]["erases"].is_null());
+    let all = number(&both, "gc.reclaimed_blocks") + number(&both, "gc.wear_leveling.erases");
+    assert_eq!(number(&both, "flash.erases.block"), all);
 }

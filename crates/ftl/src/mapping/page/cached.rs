@@ -220,8 +220,7 @@ impl PageFtl {
         share.victims.remove(victim);
         let victim = self.config.geometry.block(plane, victim);
         self.empty_translation_block(plane, victim, plan)?;
-        plan.push(FlashCommand::erase(victim));
-        self.free.give_back(victim, UnitSet::one(0), &mut self.pool);
+        self.erase(victim, UnitSet::one(0), plan);
         self.counters.map_erases += 1;
         if let Some(translation) = &mut self.translation {
             translation.planes[plane.index()].free += 1;

@@ -5,10 +5,10 @@
 //! opened only if as many units as a block has stay free ([`PageFtl::floor`]), and a victim has fewer
 //! valid pages than a block has pages, so emptying it takes at most that many and gives some back.
 
-use pumice_types::{DieId, FlashCommand, PageAddress, PlaneId};
+use pumice_types::{BlockId, DieId, FlashCommand, PageAddress, PlaneId, UnitSet};
 
 use super::plane::{Job, Stream};
-use super::{EraseUnits, GcMode, PageFtl};
+use super::{EraseUnits, GcMode, HotCold, PageFtl};
 use crate::mapping::FtlError;
 use crate::plan::Plan;
 use crate::reclaim_units::{JoinRule, UnitChoice};
@@ -17,10 +17,16 @@ impl PageFtl {
     /// Sees to it that `stream` has a page in `plane`. Returns whether collection is due behind the
     /// write's own program.
     pub(super) fn make_room(&mut self, plane: PlaneId, stream: Stream, plan: &mut Plan) -> Result<bool, FtlError> {
-        if self.planes[plane.index()].open[stream as usize].is_some() {
+        let free = self.free_units(plane);
+        let state = &self.planes[plane.index()];
+        if state.open[stream as usize].is_some() {
+            // Where all pages share a block, its room belongs to a victim in work that cannot open
+            // another one.
+            if self.config.hot_cold == HotCold::Mixed && state.job.is_some() && free == 0 {
+                self.collect_urgently(plane, plan)?;
+            }
             return Ok(false);
         }
-        let free = self.free_units(plane);
         let low = free <= self.start();
         match self.config.gc_mode {
             GcMode::Foreground if low && free > self.floor() => return Ok(true),
@@ -31,8 +37,8 @@ impl PageFtl {
         Ok(false)
     }
 
-    /// Free units of a plane at which only collection may still open a block: a block's units stay free
-    /// when a host block of as many is opened from above.
+    /// Free units of a plane at which only collection may still open a block: as many units as a block
+    /// has stay free when a host block is opened from above.
     #[inline]
     fn floor(&self) -> usize {
         2 * self.config.units.pages.units() - 1
@@ -54,6 +60,9 @@ impl PageFtl {
     pub(super) fn collect(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         self.counters.trigger_free_blocks += 1;
         while self.free_units(plane) <= self.stop() && self.begin_reclaim(plane) {
+            self.finish_job(plane, plan)?;
+        }
+        if self.begin_move(plane) {
             self.finish_job(plane, plan)?;
         }
         Ok(())
@@ -80,8 +89,12 @@ impl PageFtl {
         let Some(plane) = in_work.or_else(|| self.planes_of(die).find(|&plane| self.is_due(plane))) else {
             return Ok(());
         };
-        if in_work.is_none() && self.begin_reclaim(plane) {
-            self.note_collecting(plane);
+        if in_work.is_none() {
+            if self.is_low(plane) && self.begin_reclaim(plane) {
+                self.note_collecting(plane);
+            } else {
+                self.begin_move(plane);
+            }
         }
         self.step(plane, plan)
     }
@@ -100,13 +113,25 @@ impl PageFtl {
     /// Whether a new victim of `plane` should be begun in a step.
     #[inline]
     fn is_due(&self, plane: PlaneId) -> bool {
+        let reclaims = self.is_low(plane) && self.planes[plane.index()].victims.has_invalid();
+        self.config.gc_mode.works_in_steps() && (reclaims || self.overdue(plane).is_some())
+    }
+
+    /// Whether `plane` collects in steps now.
+    #[inline]
+    fn is_low(&self, plane: PlaneId) -> bool {
         let (state, free) = (&self.planes[plane.index()], self.free_units(plane));
-        let low = match self.config.gc_mode {
+        match self.config.gc_mode {
             GcMode::Blocking | GcMode::Foreground => false,
             GcMode::Background => free <= self.stop(),
             GcMode::Preemptible => state.collecting || free <= self.start(),
-        };
-        low && state.victims.has_invalid()
+        }
+    }
+
+    /// The block whose data static wear levelling should move now.
+    #[inline]
+    fn overdue(&self, plane: PlaneId) -> Option<BlockId> {
+        self.wear.as_ref()?.overdue(plane)
     }
 
     /// Notes that a plane collects in steps, from now until it is above the stop threshold.
@@ -126,11 +151,27 @@ impl PageFtl {
         let state = &mut self.planes[plane.index()];
         let Some((victim, UnitChoice { units, .. })) = state.victims.take(state.now, &rule) else { return false };
         let victim = self.config.geometry.block(plane, victim);
-        state.job = Some(Job { victim, units, next: 0, copied: 0 });
+        self.begin(Job { victim, units, next: 0, copied: 0, levels_wear: false });
         true
     }
 
-    /// The next valid page of the victim's units in work.
+    /// Takes the block that static wear levelling moves out of the lists; `false` if there is none.
+    fn begin_move(&mut self, plane: PlaneId) -> bool {
+        let Some(victim) = self.overdue(plane) else { return false };
+        let units = UnitSet::one(0); // Wear is levelled by whole blocks.
+        self.planes[plane.index()].victims.remove(self.config.geometry.index_in_plane(victim), units);
+        self.begin(Job { victim, units, next: 0, copied: 0, levels_wear: true });
+        true
+    }
+
+    fn begin(&mut self, job: Job) {
+        self.planes[self.config.geometry.plane_of(job.victim).index()].job = Some(job);
+        if let Some(wear) = &mut self.wear {
+            wear.open(job.victim);
+        }
+    }
+
+    /// The next valid page of the units in work.
     #[inline]
     fn next_to_move(&self, job: &Job) -> Option<u16> {
         let mut from = job.next;
@@ -157,35 +198,44 @@ impl PageFtl {
             self.erase_victim(plane, job, plan);
             return Ok(());
         };
-        self.copy_page(plane, PageAddress::new(job.victim, page), plan)?;
+        let stream = match self.config.hot_cold {
+            _ if job.levels_wear => Stream::Moved,
+            HotCold::Mixed => Stream::Host,
+            HotCold::Copies | HotCold::Recency { .. } => Stream::Copies,
+        };
+        self.copy_page(stream, PageAddress::new(job.victim, page), plan)?;
         self.planes[plane.index()].job = Some(Job { next: page + 1, copied: job.copied + 1, ..job });
         Ok(())
     }
 
-    fn copy_page(&mut self, plane: PlaneId, source: PageAddress, plan: &mut Plan) -> Result<(), FtlError> {
+    /// Copies a page to `stream`'s open block in its plane.
+    fn copy_page(&mut self, stream: Stream, source: PageAddress, plan: &mut Plan) -> Result<(), FtlError> {
+        let plane = self.config.geometry.plane_of(source.block);
         let lpn = self.maps.owner(source, &self.pool);
-        let (target, sequence) = self.next_page(plane, Stream::Copies)?;
+        let (target, sequence) = self.next_page(plane, stream)?;
         self.maps.invalidate(source);
         self.place(lpn, target, plane);
         self.note_change(lpn);
         self.counters.copied_pages += 1;
         plan.push(FlashCommand::copy(source, target, lpn, sequence));
-        self.close_if_full(plane, Stream::Copies);
+        self.close_if_full(plane, stream);
         Ok(())
     }
 
     fn erase_victim(&mut self, plane: PlaneId, job: Job, plan: &mut Plan) {
-        self.counters.reclaimed.merges += 1;
-        let pages = job.units.len() as usize * self.config.units.pages.pages_per_unit();
-        self.counters.note_victim(job.copied as usize, pages);
-        if self.free.is_whole(job.units) {
-            self.counters.reclaimed.block_erases += 1;
-            plan.push(FlashCommand::erase(job.victim));
-        } else {
-            self.counters.reclaimed_sub_blocks += u64::from(job.units.len());
-            plan.push(FlashCommand::sub_block_erase(job.victim, job.units));
+        let counted = if job.levels_wear { &mut self.counters.moved } else { &mut self.counters.reclaimed };
+        counted.merges += 1;
+        match self.free.is_whole(job.units) {
+            true => counted.block_erases += 1,
+            false => self.counters.reclaimed_sub_blocks += u64::from(job.units.len()),
         }
-        self.free.give_back(job.victim, job.units, &mut self.pool);
+        if job.levels_wear {
+            self.counters.moved_pages += u64::from(job.copied);
+        } else {
+            let pages = job.units.len() as usize * self.config.units.pages.pages_per_unit();
+            self.counters.note_victim(job.copied as usize, pages);
+        }
+        self.erase(job.victim, job.units, plan);
         let enough = self.free_units(plane) > self.stop();
         let state = &mut self.planes[plane.index()];
         state.job = None;

@@ -3,9 +3,8 @@
 use pumice_types::Lpn;
 
 use super::PageFtl;
-use super::plane::Open;
+use super::plane::{Open, Stream};
 use crate::mapping::{FtlError, InitialBlock};
-use crate::reclaim_units::UnitId;
 
 impl PageFtl {
     /// Stores a share of the logical pages before the first request, from the first one on, as if
@@ -20,16 +19,10 @@ impl PageFtl {
         for stripe in 0..stripes {
             for nth in 0..planes {
                 let plane = self.config.order[nth as usize];
-                let none = FtlError::NoFreeBlock { plane: plane.0 };
-                let Open { block, sequence, .. } = self.free.take(plane, &mut self.pool).ok_or(none)?;
+                let Open { block, sequence, .. } = self.open_block(plane, Stream::Host)?;
                 self.maps.set_all_valid(block);
-                let index = self.config.geometry.index_in_plane(block);
-                let state = &mut self.planes[plane.index()];
-                let units = &self.config.units.pages;
-                for unit in 0..units.units() {
-                    state.victims.close(UnitId { block: index, unit }, units.pages_per_unit() as u16, 0);
-                }
-                state.valid_pages += u64::from(pages);
+                (0..self.config.units.pages.units()).for_each(|unit| self.close(Stream::Host, block, unit));
+                self.planes[plane.index()].valid_pages += u64::from(pages);
                 let first = Lpn(stripe * planes * pages + nth);
                 programmed(InitialBlock { block, first, stride: planes, pages: pages as u16, sequence });
             }

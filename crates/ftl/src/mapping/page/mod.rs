@@ -15,28 +15,42 @@ mod audit;
 mod cached;
 mod collect;
 mod fill;
+mod heat;
 mod map_cache;
 mod maps;
 mod plane;
 mod units;
 
-use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId};
+use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, UnitSet};
 
 use super::FtlError;
-use crate::block_pool::BlockPool;
+use crate::block_pool::{BlockPool, Wanted};
 use crate::counters::GcCounters;
 use crate::plan::Plan;
 use crate::reclaim::VictimPolicy;
 use crate::reclaim_units::{UnitId, UnitVictims};
+use crate::wear::{Wear, WearLeveling};
 use cached::Translation;
 pub use cached::{CACHED_ENTRY_BYTES, CachedMap, STORED_ENTRY_BYTES};
+use heat::RecentWrites;
 use maps::PageMaps;
 use plane::{Open, Plane, Stream};
 pub use units::EraseUnits;
 use units::{FreeUnits, valid_in};
 
-/// Blocks of a plane that are never free for data: the open ones, and one to copy into.
-pub const OPEN_BLOCKS: u32 = 3;
+/// Which pages share an open block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HotCold {
+    /// All of them: what the host writes and what collection copies.
+    Mixed,
+    /// Copies have a block of their own.
+    Copies,
+    /// So have copies and hot pages: those that the host wrote before, in this window or the last one.
+    Recency {
+        /// Host writes of a window, at least 1.
+        window: u32,
+    },
+}
 
 /// When a plane that runs low on free blocks reclaims, and who waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +63,13 @@ pub enum GcMode {
     Background,
     /// In steps, from the start threshold on, up to the stop threshold.
     Preemptible,
+}
+
+impl GcMode {
+    /// Whether collection waits for the scheduler to ask for a step.
+    pub fn works_in_steps(self) -> bool {
+        matches!(self, GcMode::Background | GcMode::Preemptible)
+    }
 }
 
 /// Which plane a write goes to.
@@ -73,7 +94,8 @@ pub struct PageConfig {
     pub allocation: Allocation,
     /// How victims are chosen.
     pub policy: VictimPolicy,
-    /// What is erased apart.
+    /// What is erased apart. Static and dynamic wear levelling, a map in flash and [`HotCold::Mixed`] need
+    /// whole blocks.
     pub units: EraseUnits,
     /// When reclaiming happens.
     pub gc_mode: GcMode,
@@ -83,16 +105,30 @@ pub struct PageConfig {
     pub gc_stop_blocks: u32,
     /// The map is in flash, a part of it in RAM; `None` if all of it is in RAM.
     pub cached_map: Option<CachedMap>,
+    /// Which pages lie together.
+    pub hot_cold: HotCold,
+    /// What is done about uneven wear.
+    pub wear_leveling: WearLeveling,
     /// Seed of the random victim policies.
     pub seed: u64,
 }
 
 impl PageConfig {
-    /// Blocks of a plane that cannot be filled with valid data of the host: those kept free when
+    /// Good blocks of a plane that cannot be filled with valid data of the host: those kept free when
     /// collection starts, the open ones with one to copy into, and those of translation pages.
     pub fn reserved_blocks(&self) -> u32 {
         let map = self.cached_map.map_or(0, |map| map.blocks_per_plane);
-        self.gc_start_blocks + OPEN_BLOCKS + map
+        self.gc_start_blocks + PageConfig::open_blocks(self.hot_cold, self.wear_leveling) + map
+    }
+
+    /// Blocks of a plane that data keeps open, and one to copy into.
+    pub fn open_blocks(hot_cold: HotCold, wear_leveling: WearLeveling) -> u32 {
+        let open = match hot_cold {
+            HotCold::Mixed => 1,
+            HotCold::Copies => 2,
+            HotCold::Recency { .. } => 3,
+        };
+        open + u32::from(wear_leveling.static_threshold.is_some()) + 1
     }
 
     /// Pages of valid data that a plane of `good_blocks` can hold.
@@ -117,6 +153,8 @@ pub struct PageFtl {
     plane_pages_max: u64,
     next_plane: usize,
     translation: Option<Translation>,
+    recent: Option<RecentWrites>,
+    wear: Option<Wear>,
     counters: GcCounters,
 }
 
@@ -130,7 +168,14 @@ impl PageFtl {
             let shape = [units.units() as u16, units.pages_per_unit() as u16];
             UnitVictims::new(config.policy, geometry.blocks_per_plane, shape, seed)
         };
-        let pool = BlockPool::new(&geometry, bad_blocks);
+        let mut pool = BlockPool::new(&geometry, bad_blocks);
+        if config.wear_leveling.dynamic {
+            pool = pool.by_wear();
+        }
+        let recent = match config.hot_cold {
+            HotCold::Recency { window } => Some(RecentWrites::new(config.user_pages, window)),
+            HotCold::Mixed | HotCold::Copies => None,
+        };
         let good = (0..geometry.planes()).map(|p| pool.free_blocks(PlaneId(p)) as u32).min().unwrap_or(0);
         PageFtl {
             maps: PageMaps::new(geometry, config.user_pages + config.translation_pages(), &config.order),
@@ -140,6 +185,8 @@ impl PageFtl {
             planes: (0..geometry.planes()).map(|plane| Plane::new(victims(plane))).collect(),
             plane_pages_max: config.plane_pages_max(good),
             next_plane: 0,
+            recent,
+            wear: Wear::new(&geometry, config.wear_leveling),
             counters: GcCounters::default(),
             config,
         }
@@ -170,8 +217,11 @@ impl PageFtl {
 
     /// Bytes of this struct's columns.
     pub fn state_bytes(&self) -> u64 {
-        let translation = self.translation.as_ref().map_or(0, Translation::state_bytes);
-        self.maps.state_bytes() + self.free.state_bytes() + translation
+        self.maps.state_bytes()
+            + self.free.state_bytes()
+            + self.translation.as_ref().map_or(0, Translation::state_bytes)
+            + self.recent.as_ref().map_or(0, RecentWrites::state_bytes)
+            + self.wear.as_ref().map_or(0, Wear::state_bytes)
     }
 
     /// Appends the commands that store version `version` of `lpn`.
@@ -180,7 +230,8 @@ impl PageFtl {
     /// [`FtlError`] if no plane has room, which the spec's validation rules out.
     pub fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         let plane = self.choose_plane(lpn)?;
-        let stream = Stream::Host;
+        let hot = self.recent.as_mut().is_some_and(|recent| recent.note(lpn));
+        let stream = if hot { Stream::Hot } else { Stream::Host };
         let collect_behind = self.make_room(plane, stream, plan)?;
         let (target, sequence) = self.next_page(plane, stream)?;
         // Reclaiming may have moved the old copy, so it is looked up only now.
@@ -289,32 +340,59 @@ impl PageFtl {
 
     /// Takes a free block for a stream, with all of its free units.
     fn open_block(&mut self, plane: PlaneId, stream: Stream) -> Result<Open, FtlError> {
+        let none = FtlError::NoFreeBlock { plane: plane.0 };
         let may_take = match &mut self.translation {
             Some(translation) if stream == Stream::Map => translation.note_opened(plane),
             _ => self.free_units(plane) > 0,
         };
-        let none = FtlError::NoFreeBlock { plane: plane.0 };
-        if may_take { self.free.take(plane, &mut self.pool).ok_or(none) } else { Err(none) }
+        if !may_take {
+            return Err(none);
+        }
+        // Data that stays lies well on a block that is worn.
+        let wanted = if stream == Stream::Moved { Wanted::MostWorn } else { Wanted::LeastWorn };
+        self.free.take(plane, wanted, &mut self.pool).ok_or(none)
     }
 
     /// Makes the unit of a stream's last page a candidate for reclaiming if that page was the unit's
     /// last, and closes the open block once it has no more.
     #[inline]
     fn close_if_full(&mut self, plane: PlaneId, stream: Stream) {
-        let (state, units) = (&mut self.planes[plane.index()], &self.config.units.pages);
-        let Some(open) = state.open[stream as usize] else { return };
+        let units = &self.config.units.pages;
+        let Some(open) = self.planes[plane.index()].open[stream as usize] else { return };
         let unit = units.unit_of(open.next - 1);
         if units.last_page(unit) + 1 != open.next {
             return;
         }
-        let valid = valid_in(self.maps.valid_bits(open.block), units, unit);
-        let block = self.config.geometry.index_in_plane(open.block);
-        match &mut self.translation {
-            Some(translation) if stream == Stream::Map => translation.close(plane, block, valid, state.now),
-            _ => state.victims.close(UnitId { block, unit }, valid, state.now),
-        }
         if open.page(units).is_none() {
-            state.open[stream as usize] = None;
+            self.planes[plane.index()].open[stream as usize] = None;
         }
+        self.close(stream, open.block, unit);
+    }
+
+    /// Makes a full unit a candidate for reclaiming.
+    fn close(&mut self, stream: Stream, block: BlockId, unit: usize) {
+        let plane = self.config.geometry.plane_of(block);
+        let state = &mut self.planes[plane.index()];
+        let valid = valid_in(self.maps.valid_bits(block), &self.config.units.pages, unit);
+        let index = self.config.geometry.index_in_plane(block);
+        match &mut self.translation {
+            Some(translation) if stream == Stream::Map => translation.close(plane, index, valid, state.now),
+            _ => {
+                state.victims.close(UnitId { block: index, unit }, valid, state.now);
+                if let Some(wear) = &mut self.wear {
+                    wear.close(block);
+                }
+            }
+        }
+    }
+
+    /// Appends the erase of units that hold nothing any more, and gives them back.
+    fn erase(&mut self, block: BlockId, units: UnitSet, plan: &mut Plan) {
+        plan.push(match self.free.is_whole(units) {
+            true => FlashCommand::erase(block),
+            false => FlashCommand::sub_block_erase(block, units),
+        });
+        let erases = self.wear.as_mut().map_or(0, |wear| wear.note_erase(block));
+        self.free.give_back(block, units, erases, &mut self.pool);
     }
 }

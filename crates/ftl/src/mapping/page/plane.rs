@@ -19,16 +19,20 @@ pub(super) struct Open {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub(super) enum Stream {
-    /// Pages that the host writes.
+    /// Pages that the host writes; the cold ones if hot ones lie apart.
     Host,
+    /// Hot pages that the host writes.
+    Hot,
     /// Pages that collection copies.
     Copies,
+    /// Pages that static wear levelling moves.
+    Moved,
     /// Translation pages.
     Map,
 }
 
 /// Number of streams.
-pub(super) const STREAMS: usize = 3;
+pub(super) const STREAMS: usize = 5;
 
 /// A victim whose valid pages are moved one by one, and which is then erased. It is in no list, so
 /// the host may invalidate its pages meanwhile without further ado.
@@ -40,6 +44,8 @@ pub(super) struct Job {
     /// Pages before this one are done with.
     pub(super) next: u16,
     pub(super) copied: u32,
+    /// Why: to win a block, or to level wear.
+    pub(super) levels_wear: bool,
 }
 
 /// One plane's blocks.

@@ -8,7 +8,7 @@
 use pumice_types::{BlockId, Geometry, PageAddress, PlaneId, Time, UnitPages, UnitSet, bits};
 
 use super::plane::Open;
-use crate::block_pool::BlockPool;
+use crate::block_pool::{BlockPool, Wanted};
 
 /// What is erased apart, and what that costs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,21 +56,21 @@ impl FreeUnits {
         self.of_plane[plane.index()]
     }
 
-    /// Takes the block that has been free longest, with all its free units.
-    pub(super) fn take(&mut self, plane: PlaneId, pool: &mut BlockPool) -> Option<Open> {
-        let (block, sequence) = pool.take(plane)?;
+    /// Takes a block from the pool, with all its free units.
+    pub(super) fn take(&mut self, plane: PlaneId, wanted: Wanted, pool: &mut BlockPool) -> Option<Open> {
+        let (block, sequence) = pool.take_wanted(plane, wanted)?;
         let units = std::mem::take(&mut self.of_block[block.index()]);
         self.of_plane[plane.index()] -= units.len() as usize;
         Some(Open { block, sequence, units, next: 0 })
     }
 
-    /// Gives erased units of a block back.
-    pub(super) fn give_back(&mut self, block: BlockId, units: UnitSet, pool: &mut BlockPool) {
+    /// Gives erased units of a block back; `erases` is the block's wear, where it is regarded.
+    pub(super) fn give_back(&mut self, block: BlockId, units: UnitSet, erases: u32, pool: &mut BlockPool) {
         let plane = self.geometry.plane_of(block);
         let free = &mut self.of_block[block.index()];
         debug_assert!(units.without(*free) == units, "a unit is freed once");
         if free.is_empty() {
-            pool.give_back(plane, block);
+            pool.give_back_worn(plane, block, erases);
         }
         *free = free.with(units);
         self.of_plane[plane.index()] += units.len() as usize;
