@@ -170,9 +170,10 @@ fn gc(run: &Finished) -> Value {
     let steps = matches!(run.spec.ftl.gc_mode.as_str(), "background" | "preemptible");
     let cached = run.spec.ftl.map_place == "cached";
     let levels_wear = matches!(run.spec.ftl.wear_leveling.as_str(), "static" | "both");
-    let mut section = json!({
+    json!({
         "invocations": triggers,
         "reclaimed_blocks": count(page, counters.reclaimed.block_erases),
+        "reclaimed_sub_blocks": count(run.spec.ftl.erase_unit == "sub-block", counters.reclaimed_sub_blocks),
         "urgent": count(steps, counters.urgent),
         "merges": {
             "full": count(!page, counters.full.merges), "partial": Value::Null, "switch": Value::Null,
@@ -201,11 +202,7 @@ fn gc(run: &Finished) -> Value {
             "hits": count(cached, counters.map_hits), "misses": count(cached, counters.map_misses),
             "write_backs": count(cached, counters.map_write_backs), "erases": count(cached, counters.map_erases),
         },
-    });
-    if run.spec.ftl.erase_unit == "sub-block" {
-        section["reclaimed_sub_blocks"] = json!(counters.reclaimed_sub_blocks);
-    }
-    section
+    })
 }
 
 /// Die time of all erases.

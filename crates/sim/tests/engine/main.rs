@@ -10,5 +10,6 @@ mod merge_execution;
 mod page_level;
 mod past_bugs;
 mod scheduling;
+mod sub_blocks;
 mod support;
 mod write_amplification;
