@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from pumice import cluster, local
 from pumice.errors import Interrupted, SpecError, TraceError, one_line
+from pumice.outputs import FILES
 from pumice.progress import StudyProgress
 from pumice.spec import Spec
 from pumice.store import Store, result_key
@@ -135,6 +136,7 @@ class _Study:
     def _prepare(self, job: Job) -> tuple[str | None, Outcome | None]:
         try:
             resolved = json.loads(self._engine.resolve(job.spec.request()))
+            _refuse_files(resolved["config"])
             return result_key(self._engine, resolved), None
         except (SpecError, TraceError) as error:
             return None, Outcome(job, error=one_line(error), error_kind="usage")
@@ -189,3 +191,17 @@ class _Study:
             f"interrupted: {finished} of {self.total} runs are kept in {self._store.directory};"
             " the same command with --resume goes on from there"
         )
+
+
+def _refuse_files(config: Mapping[str, Any]) -> None:
+    """Refuses what only a single run can write.
+
+    Raises:
+        SpecError: the configuration asks for a file.
+    """
+    for key in FILES:
+        if config.get("output", {}).get(key):
+            raise SpecError(
+                f"output.{key} writes a file of a single run; sweeps, comparisons and repeated runs keep documents"
+                " only (output.time_series_s works there)"
+            )

@@ -1,5 +1,7 @@
 //! What garbage collection did, as counts.
 
+use crate::merge::plan::MergeKind;
+
 /// Bins of the victim-fill histogram, in tenths of the block, a full one in the last bin: written
 /// pages of the U-block for NFTL, valid pages of the victim for a page-level FTL, valid pages of the
 /// emptiest block for a superblock FTL.
@@ -23,6 +25,12 @@ pub struct GcCounters {
     pub full: MergeCount,
     /// M-Merges.
     pub m_merge: MergeCount,
+    /// Partial merges.
+    pub partial: MergeCount,
+    /// Switch merges.
+    pub switch: MergeCount,
+    /// U-blocks without a valid page, erased without a merge.
+    pub dead: MergeCount,
     /// Blocks reclaimed by a page-level FTL.
     pub reclaimed: MergeCount,
     /// Physical sub-blocks reclaimed apart from their block (page-level FTL).
@@ -49,7 +57,7 @@ pub struct GcCounters {
     pub trigger_unpaired: u64,
     /// Superblock merges because the superblock was out of room and owned N blocks.
     pub trigger_intra: u64,
-    /// Superblock merges because a block was wanted and the plane ran low.
+    /// Superblock merges because a block was wanted and none was left, or the plane ran low.
     pub trigger_inter: u64,
     /// Pages copied, each page that was read and programmed again counted once.
     pub copied_pages: u64,
@@ -60,6 +68,15 @@ pub struct GcCounters {
 }
 
 impl GcCounters {
+    /// Count of one of the classic kinds of merge.
+    pub fn merges_of(&mut self, kind: MergeKind) -> &mut MergeCount {
+        match kind {
+            MergeKind::Switch => &mut self.switch,
+            MergeKind::Partial => &mut self.partial,
+            MergeKind::Full => &mut self.full,
+        }
+    }
+
     /// Counts a victim with `filled` of `pages` pages.
     pub fn note_victim(&mut self, filled: usize, pages: usize) {
         self.victim_fill[filled * (VICTIM_FILL_BINS - 1) / pages] += 1;

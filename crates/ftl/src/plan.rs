@@ -3,6 +3,8 @@
 
 use pumice_types::FlashCommand;
 
+use crate::mapping::superblock_2006::spare::SpareImage;
+
 /// Which command's end completes the access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Completion {
@@ -21,12 +23,15 @@ pub struct Plan {
     /// Commands in execution order.
     pub commands: Vec<FlashCommand>,
     completion: Completion,
+    /// Spare area of each page that the commands program, in their order; empty unless the FTL keeps its
+    /// map there and was asked to say what it writes.
+    pub spare_images: Vec<SpareImage>,
 }
 
 impl Plan {
     /// An empty plan with room for `commands`.
     pub fn with_capacity(commands: usize) -> Plan {
-        Plan { commands: Vec::with_capacity(commands), completion: Completion::Last }
+        Plan { commands: Vec::with_capacity(commands), completion: Completion::Last, spare_images: Vec::new() }
     }
 
     /// Forgets the commands, keeps the memory.
@@ -34,6 +39,7 @@ impl Plan {
     pub fn clear(&mut self) {
         self.commands.clear();
         self.completion = Completion::Last;
+        self.spare_images.clear();
     }
 
     /// Appends a command.

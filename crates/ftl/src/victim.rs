@@ -22,6 +22,11 @@ impl VictimTree {
         VictimTree { keys: vec![EMPTY; leaves * 2], leaves }
     }
 
+    /// Bytes of the tree.
+    pub fn state_bytes(&self) -> u64 {
+        size_of_val(&self.keys[..]) as u64
+    }
+
     /// Sets a slot's invalid pages; `age` is its allocation number, smaller is older.
     #[inline]
     pub fn set(&mut self, slot: usize, invalid: u32, age: u64) {

@@ -147,6 +147,28 @@ impl NandArray {
         bits::set_range(&mut self.programmed[words], 0, pages as usize);
     }
 
+    /// What the array knows of its chips.
+    pub fn config(&self) -> &ArrayConfig {
+        &self.config
+    }
+
+    /// Leaves of a block: those of the tree of partial blocks, or its sub-blocks.
+    pub fn leaves_per_block(&self) -> usize {
+        self.leaves_per_block
+    }
+
+    /// Whether the factory marked a block bad.
+    pub fn is_bad(&self, block: BlockId) -> bool {
+        self.blocks[block.index()].bad
+    }
+
+    /// What [`NandArray::fill_block`] stored in a block that has taken no program or partial erase
+    /// since: first logical page and stride, pages, sequence number.
+    pub fn initial_fill(&self, block: BlockId) -> Option<([u32; 2], u16, u32)> {
+        let block = &self.blocks[block.index()];
+        (block.fill_pages > 0).then_some(([block.fill_lpn, block.fill_stride], block.fill_pages, block.sequence))
+    }
+
     /// Executes one command, checked against every rule.
     ///
     /// # Errors

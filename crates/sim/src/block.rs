@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::spec::{SpecError, refuse};
 
 /// Shape of a block.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShapeInput {
     /// Layers.
@@ -23,7 +23,17 @@ pub struct ShapeInput {
 }
 
 impl ShapeInput {
-    fn shape(&self) -> Result<BlockShape, SpecError> {
+    /// The input that gives this shape.
+    pub(crate) fn of(shape: BlockShape) -> ShapeInput {
+        ShapeInput {
+            layers: shape.layers(),
+            sub_blocks: shape.sub_blocks(),
+            bits_per_cell: shape.bits_per_cell(),
+            write_sequence: shape.sequence().name().into(),
+        }
+    }
+
+    pub(crate) fn shape(&self) -> Result<BlockShape, SpecError> {
         let ShapeInput { layers, sub_blocks, bits_per_cell, write_sequence } = self;
         let Some(sequence) = WriteSequence::named(write_sequence) else {
             return refuse(format!("write_sequence = \"{write_sequence}\"; allowed: \"lfws\" | \"sfws\""));

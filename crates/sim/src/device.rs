@@ -108,6 +108,8 @@ pub struct Tally {
     pub host_spare_pages: u64,
     /// Spare areas read in searches for garbage collection.
     pub gc_spare_pages: u64,
+    /// Spare areas read for the map, each by a command of its own.
+    pub map_spare_pages: u64,
     /// Whole-block erases.
     pub block_erases: u64,
     /// Partial erases by level.
@@ -134,7 +136,7 @@ impl Tally {
 
     /// Flash commands: page reads, programs and erases; a spare search counts once.
     pub fn flash_commands(&self) -> u64 {
-        self.reads() + self.programs() + self.searches() + self.erases_total()
+        self.reads() + self.programs() + self.searches() + self.map_spare_pages + self.erases_total()
     }
 
     /// Page reads of all causes.
@@ -164,6 +166,9 @@ impl Tally {
             FlashOp::PartialErase => self.partial_erases[command.pb().level() as usize] += 1,
             FlashOp::SubBlockErase => self.sub_block_erases += 1,
             FlashOp::Pause => {}
+            FlashOp::SpareSearch if command.cause == Cause::Map => {
+                self.map_spare_pages += u64::from(command.searched_pages());
+            }
             FlashOp::SpareSearch => {
                 let pages = u64::from(command.searched_pages());
                 let (searches, spare_pages) = match command.cause {
@@ -202,16 +207,7 @@ impl Device {
     /// A broken flash rule, or a page that is not what the FTL believes.
     #[inline]
     pub fn execute(&mut self, command: &FlashCommand) -> Result<(), SimError> {
-        match self.array.execute(command)? {
-            Outcome::Done | Outcome::Searched { as_expected: true } => Ok(()),
-            Outcome::Page(content) => self.ledger.check(command, content),
-            Outcome::Searched { as_expected: false } => Err(SimError::Simulation(format!(
-                "integrity: spare search of {} pages in block {} for logical page {} did not end where the FTL believes",
-                command.searched_pages(),
-                command.target.block.0,
-                command.lpn.0
-            ))),
-        }
+        execute(&mut self.array, &mut self.ledger, command)
     }
 
     /// Begins an erase: fills `steps` with what it will do to the die. A partial block's steps are the
@@ -247,5 +243,23 @@ impl Device {
                 }
             }
         }
+    }
+}
+
+/// As [`Device::execute`], for an array that nobody gives time to.
+///
+/// # Errors
+/// As there.
+#[inline]
+pub(crate) fn execute(array: &mut NandArray, ledger: &mut Ledger, command: &FlashCommand) -> Result<(), SimError> {
+    match array.execute(command)? {
+        Outcome::Done | Outcome::Searched { as_expected: true } => Ok(()),
+        Outcome::Page(content) => ledger.check(command, content),
+        Outcome::Searched { as_expected: false } => Err(SimError::Simulation(format!(
+            "integrity: spare search of {} pages in block {} for logical page {} did not end where the FTL believes",
+            command.searched_pages(),
+            command.target.block.0,
+            command.lpn.0
+        ))),
     }
 }

@@ -6,25 +6,28 @@
 #![forbid(unsafe_code)]
 
 pub mod block;
-mod build;
+pub mod build;
 pub mod device;
 pub mod erase;
 mod error;
+mod fio_job;
 mod host;
 mod ledger;
 mod metrics;
-mod output;
+pub mod output;
 pub mod plan;
 mod result;
 mod run;
 pub mod scheduler;
 pub mod spec;
+pub mod worked;
 mod workload;
 
 pub use error::SimError;
+pub use fio_job::fio_job_settings;
 pub use metrics::Progress;
-pub use pumice_ftl::merge;
+pub use pumice_ftl::{TableIndices, merge};
 pub use result::{FORMAT, digest};
-pub use run::{Outcome, run};
+pub use run::{Outcome, run, run_observed};
 pub use spec::{Spec, SpecError, SpecSource};
 pub use workload::{catalogue, write as write_workload};

@@ -1,10 +1,11 @@
 //! The result document.
 
-use pumice_ftl::MergeCount;
+use pumice_ftl::{GcCounters, MergeCount};
 use pumice_types::Time;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::build;
 use crate::metrics::{KindMetrics, Metrics};
 use crate::run::Finished;
 use crate::scheduler::Phase;
@@ -16,11 +17,17 @@ pub const FORMAT: &str = "pumice.result/1";
 /// Samples below which a p99.9999 would be noise.
 const P99_9999_SAMPLES_MIN: u64 = 1_000_000;
 
-/// SHA-256 of a spec in its canonical form: two specs with the same digest run alike.
-pub fn digest(spec: &Spec) -> String {
+/// The keys of a spec that the document depends on: all but those that only ask for files.
+pub fn config(spec: &Spec) -> Value {
     // Serialising plain structs of numbers and texts cannot fail.
-    let text = serde_json::to_string(spec).unwrap_or_default();
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut config = serde_json::to_value(spec).unwrap_or_default();
+    config["output"] = json!({ "time_series_s": spec.output.time_series_s });
+    config
+}
+
+/// SHA-256 of a spec in its canonical form: two specs with the same digest have the same document.
+pub fn digest(spec: &Spec) -> String {
+    Sha256::digest(config(spec).to_string().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Builds the document of a finished run. Its `run` section lacks what only a wall clock knows.
@@ -32,7 +39,7 @@ pub fn document(run: &Finished) -> Value {
     json!({
         "format": FORMAT,
         "version": env!("CARGO_PKG_VERSION"),
-        "config": run.spec,
+        "config": config(run.spec),
         "config_sha256": digest(run.spec),
         "workload": workload(run),
         "seed": run.spec.seed,
@@ -124,13 +131,14 @@ fn latency(metrics: &KindMetrics) -> Value {
 
 fn flash(run: &Finished) -> Value {
     let (spec, tally) = (run.spec, &run.host.tally);
+    let in_spare = build::map_in_spare(spec);
     let cached = spec.ftl.map_place == "cached";
     let sub_blocks = spec.partial_erase.unit == "sub-block";
     json!({
         "reads": {
             "host": tally.host_reads, "gc": tally.copies,
             "spare": tally.host_spare_pages + tally.gc_spare_pages,
-            "map": count(cached, tally.map_reads + tally.map_copies),
+            "map": count(cached || in_spare, tally.map_reads + tally.map_copies + tally.map_spare_pages),
             "rmw": count(spec.host.partial_page == "rmw", tally.rmw_reads),
         },
         "spare_searches": tally.searches(),
@@ -160,28 +168,28 @@ fn gc(run: &Finished) -> Value {
         + counters.trigger_inter
         + counters.trigger_free_blocks;
     // A count is null where the FTL or the kind of merge does not apply.
-    let kind = run.spec.ftl.kind.as_str();
+    let ftl = &run.spec.ftl;
+    let kind = ftl.kind.as_str();
     let (nftl, superblock, page) = (kind == "nftl", kind == "superblock", kind == "page");
-    let erases = |applies: bool, merges: &MergeCount| match applies {
-        true => json!({ "block": merges.block_erases, "partial": merges.partial_erases }),
-        false => Value::Null,
-    };
-    let m_merge = run.spec.ftl.merge != "block-erase";
-    let steps = matches!(run.spec.ftl.gc_mode.as_str(), "background" | "preemptible");
-    let cached = run.spec.ftl.map_place == "cached";
-    let levels_wear = matches!(run.spec.ftl.wear_leveling.as_str(), "static" | "both");
+    let classic = !page && !nftl && !(superblock && ftl.superblock.variant == "pen");
+    let m_merge = ftl.merge != "block-erase";
+    let steps = matches!(ftl.gc_mode.as_str(), "background" | "preemptible");
+    let in_flash = ftl.map_place == "cached" || build::map_in_spare(run.spec);
+    let cached = ftl.map_place == "cached";
+    let levels_wear = matches!(ftl.wear_leveling.as_str(), "static" | "both");
     json!({
         "invocations": triggers,
         "reclaimed_blocks": count(page, counters.reclaimed.block_erases),
         "reclaimed_sub_blocks": count(run.spec.ftl.erase_unit == "sub-block", counters.reclaimed_sub_blocks),
         "urgent": count(steps, counters.urgent),
         "merges": {
-            "full": count(!page, counters.full.merges), "partial": Value::Null, "switch": Value::Null,
-            "m_merge": count(m_merge, counters.m_merge.merges),
+            "full": count(!page, counters.full.merges), "partial": count(classic, counters.partial.merges),
+            "switch": count(classic, counters.switch.merges), "m_merge": count(m_merge, counters.m_merge.merges),
         },
-        "erases_by_merge": { "full": erases(!page, &counters.full), "m_merge": erases(m_merge, &counters.m_merge) },
+        "erases_by_merge": erases_by_merge(counters, [!page, m_merge, classic]),
         "triggers": {
-            "full": count(nftl, counters.trigger_full), "unpaired": count(nftl, counters.trigger_unpaired),
+            "full": count(!page && !superblock, counters.trigger_full),
+            "unpaired": count(!page && !superblock, counters.trigger_unpaired),
             "intra": count(superblock, counters.trigger_intra), "inter": count(superblock, counters.trigger_inter),
             "free_blocks": count(page, counters.trigger_free_blocks),
         },
@@ -191,18 +199,35 @@ fn gc(run: &Finished) -> Value {
             "copied_pages": count(levels_wear, counters.moved_pages),
         },
         "time_us": {
-            "map": (searches * tally.gc_spare_pages + timing.command_overhead * tally.gc_searches).as_us(),
+            "map": (searches * (tally.gc_spare_pages + tally.map_spare_pages)
+                + timing.command_overhead * (tally.gc_searches + tally.map_spare_pages)).as_us(),
             "copy": (timing.copy() * tally.copies).as_us(),
             "erase": erase_time(run).as_us(),
         },
         "victim_fill": counters.victim_fill,
-        "u_blocks_max": count(nftl, counters.u_blocks_max),
+        "u_blocks_max": count(nftl || classic, counters.u_blocks_max),
         "map": {
             "ram_bytes": run.host.ftl.map_ram_bytes(),
-            "hits": count(cached, counters.map_hits), "misses": count(cached, counters.map_misses),
+            "hits": count(in_flash, counters.map_hits), "misses": count(in_flash, counters.map_misses),
             "write_backs": count(cached, counters.map_write_backs), "erases": count(cached, counters.map_erases),
         },
     })
+}
+
+/// Erases of each kind of merge. Those of full merges and M-Merges are null where they do not apply; the
+/// others are there only for FTLs that have them.
+fn erases_by_merge(counters: &GcCounters, [full, m_merge, classic]: [bool; 3]) -> Value {
+    let erases = |merges: &MergeCount| json!({ "block": merges.block_erases, "partial": merges.partial_erases });
+    let mut all = json!({
+        "full": if full { erases(&counters.full) } else { Value::Null },
+        "m_merge": if m_merge { erases(&counters.m_merge) } else { Value::Null },
+    });
+    if classic {
+        all["partial"] = erases(&counters.partial);
+        all["switch"] = erases(&counters.switch);
+        all["dead"] = erases(&counters.dead);
+    }
+    all
 }
 
 /// Die time of all erases.
@@ -226,7 +251,7 @@ fn breakdown(run: &Finished) -> Value {
         "program": mean(parts.program),
         "queue": mean(parts.waited(Phase::Host)),
         "link": applied(spec.host.link_mb_per_s.is_some() || spec.host.overhead_us > 0.0, parts.link),
-        "map": applied(spec.ftl.map_place == "cached", parts.waited(Phase::Map)),
+        "map": applied(spec.ftl.map_place != "ram", parts.waited(Phase::Map)),
         "rmw_read": applied(spec.host.partial_page == "rmw", parts.rmw_read),
         "gc_spare_read": mean(parts.waited(Phase::GcSpareRead)),
         "gc_read": mean(parts.waited(Phase::GcRead)),

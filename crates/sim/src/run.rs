@@ -9,7 +9,7 @@ use crate::device;
 use crate::error::SimError;
 use crate::host::{Clock, Host};
 use crate::metrics::Progress;
-use crate::output::Observer;
+use crate::output::{Beginning, Observer, TimeSeries, Watchers, WearMap, interval_log};
 use crate::result;
 use crate::scheduler::{Policy, Scheduler};
 use crate::spec::{Spec, SpecError};
@@ -34,6 +34,10 @@ pub struct Outcome {
     pub flash_commands: u64,
     /// What an integrity run found wrong.
     pub integrity_error: Option<String>,
+    /// Latency histograms as an HDR interval log, if the spec asks for them.
+    pub histograms: Option<Vec<u8>>,
+    /// Erases of every leaf, if the spec asks for them.
+    pub wear_map: Option<WearMap>,
 }
 
 /// Everything a finished run leaves for the result document.
@@ -100,6 +104,9 @@ pub fn run_observed<O: Observer>(
         erase: None,
         multi_plane: spec.timing.multi_plane,
     };
+    let mut watchers = Watchers { series: spec.output.time_series_s.map(TimeSeries::new), other: observer };
+    let user_pages = ftl.user_pages();
+    watchers.begin(&Beginning { spec, scale, geometry: &geometry, array: &device.array, user_pages });
     let scheduler = Scheduler::new(geometry, timing.clone(), policy);
     let host = Host::new(spec, ftl, device);
     let busy_before = scheduler.busy_times();
@@ -112,7 +119,7 @@ pub fn run_observed<O: Observer>(
         work: 0,
         now: Time::ZERO,
         busy_before,
-        observer,
+        observer: &mut watchers,
         progress,
     };
     run.age()?;
@@ -131,7 +138,9 @@ pub fn run_observed<O: Observer>(
     if spec.run.check == "integrity" {
         run.host.device.read_back(&run.host.ftl);
     }
-    Ok(run.conclude(scale, geometry, timing))
+    let mut outcome = run.conclude(scale, geometry, timing)?;
+    outcome.document["time_series"] = watchers.series.map_or(Value::Null, |series| series.document());
+    Ok(outcome)
 }
 
 impl<O: Observer> Run<'_, O> {
@@ -148,10 +157,10 @@ impl<O: Observer> Run<'_, O> {
         for _ in 0..(user_pages * initial.age_writes) as u64 {
             let offset_bytes = random.below(footprint) * u64::from(page_bytes);
             let write = HostRequest { arrival: Time::ZERO, offset_bytes, bytes: page_bytes, kind: RequestKind::Write };
-            self.host.run_untimed(&write, false, &mut ())?;
+            self.host.run_untimed(&write, false, self.observer)?;
             self.tick(1)?;
         }
-        self.host.flush_untimed(true, &mut ())?;
+        self.host.flush_untimed(true, self.observer)?;
         self.host.restart_measuring(Time::ZERO);
         Ok(())
     }
@@ -186,7 +195,7 @@ impl<O: Observer> Run<'_, O> {
         }
         self.work = 0;
         let report = Progress { requests: self.submitted, share: self.share(), simulated: self.now };
-        if (self.progress)(&report) { Ok(()) } else { Err(SimError::Interrupted) }
+        if (self.progress)(&report) && !self.observer.has_failed() { Ok(()) } else { Err(SimError::Interrupted) }
     }
 
     fn share(&self) -> Option<f64> {
@@ -306,7 +315,7 @@ impl<O: Observer> Run<'_, O> {
         warnings
     }
 
-    fn conclude(self, scale: f64, geometry: Geometry, timing: FlashTiming) -> Outcome {
+    fn conclude(self, scale: f64, geometry: Geometry, timing: FlashTiming) -> Result<Outcome, SimError> {
         let warnings = self.warnings(scale);
         let busy = match self.spec.run.timed {
             true => since(self.scheduler.busy_times(), &self.busy_before),
@@ -326,13 +335,16 @@ impl<O: Observer> Run<'_, O> {
         };
         let ledger = &host.device.ledger;
         let broken = spec.run.check == "integrity" && ledger.corrupt_pages + ledger.lost_pages > 0;
-        Outcome {
+        let output = &spec.output;
+        Ok(Outcome {
             document: result::document(&finished),
             requests: self.submitted,
             flash_commands: host.flash_commands_total(),
             integrity_error: broken
                 .then(|| format!("integrity: {} corrupt and {} lost pages", ledger.corrupt_pages, ledger.lost_pages)),
-        }
+            histograms: output.histograms.then(|| interval_log(&host.metrics)).transpose()?,
+            wear_map: output.wear_map.then(|| WearMap::of(&host.device.array, &geometry)),
+        })
     }
 }
 

@@ -27,10 +27,19 @@ static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn t910_no_allocation_after_warm_up() {
-    for (merge, mode) in [("block-erase", "open-loop"), ("m-merge", "open-loop"), ("m-merge", "closed-loop")] {
-        let sets = [("ftl.merge", merge), ("host.mode", mode), ("host.queue_depth", "16")];
+    let runs = [
+        ("pen-1tb", "block-erase", "open-loop", "none"),
+        ("pen-1tb", "m-merge", "open-loop", "none"),
+        ("pen-1tb", "m-merge", "closed-loop", "none"),
+        ("pen-1tb", "block-erase", "open-loop", "gftl"),
+        ("pen-superblock-4-5", "m-merge", "open-loop", "none"),
+        ("pen-superblock-4-5", "m-merge-budgeted", "open-loop", "none"),
+    ];
+    for (preset, merge, mode, comparator) in runs {
+        let sets =
+            [("ftl.merge", merge), ("host.mode", mode), ("host.queue_depth", "16"), ("ftl.comparator", comparator)];
         let sets = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-        let spec = Spec::resolve(&SpecSource { preset: Some("pen-1tb".into()), sets, ..SpecSource::default() });
+        let spec = Spec::resolve(&SpecSource { preset: Some(preset.into()), sets, ..SpecSource::default() });
         let mut counts = Vec::new();
         let outcome = run(&spec.expect("valid"), 0.0625, &mut |progress| {
             counts.push((progress.requests, ALLOCATIONS.load(Ordering::Relaxed)));
@@ -40,6 +49,11 @@ fn t910_no_allocation_after_warm_up() {
         assert!(outcome.flash_commands > 1_000_000, "long enough to tell");
         let (warm, last) = (counts[counts.len() / 2], counts[counts.len() - 1]);
         // The list of counts itself, and a queue in a burst deeper than any before, may grow.
-        assert!(last.1 - warm.1 <= 4, "{merge} {mode}: {} allocations from request {}", last.1 - warm.1, warm.0);
+        assert!(
+            last.1 - warm.1 <= 4,
+            "{preset} {merge} {mode} {comparator}: {} allocations from request {}",
+            last.1 - warm.1,
+            warm.0
+        );
     }
 }

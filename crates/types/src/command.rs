@@ -150,6 +150,16 @@ impl FlashCommand {
         Time(u64::from(self.sequence))
     }
 
+    /// A command with no field set but these, for whoever reads commands back from a file.
+    pub fn raw(op: FlashOp, cause: Cause, target: PageAddress, operand: u32) -> FlashCommand {
+        FlashCommand { operand, ..FlashCommand::new(op, cause, target) }
+    }
+
+    /// Pages searched, PB index or sub-blocks, whichever the command has; 0 if it has none.
+    pub fn operand(&self) -> u32 {
+        self.operand
+    }
+
     /// Pages of a spare search.
     #[inline]
     pub fn searched_pages(&self) -> u16 {

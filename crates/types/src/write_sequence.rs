@@ -27,6 +27,14 @@ impl WriteSequence {
             _ => None,
         }
     }
+
+    /// Its name, as specs spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            WriteSequence::Lfws => "lfws",
+            WriteSequence::Sfws => "sfws",
+        }
+    }
 }
 
 /// Where a page lies in its block.

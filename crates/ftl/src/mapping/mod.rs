@@ -1,8 +1,14 @@
 //! The translation layers, one file each, behind one enum.
 
+pub mod fast;
 pub mod gftl;
+pub mod log_block;
 pub mod nftl;
 pub mod page;
+pub mod plane_book;
+pub mod replacement_block;
+pub mod striped;
+pub mod superblock_2006;
 pub mod superblock_pen;
 
 use std::fmt;
@@ -13,9 +19,14 @@ use crate::counters::GcCounters;
 use crate::merge::restore::{MMergeSettings, MergeCosts};
 use crate::merge::superblock::RestoreScope;
 use crate::plan::Plan;
+use fast::Fast;
 use gftl::Gftl;
+use log_block::LogBlock;
 use nftl::Nftl;
 use page::PageFtl;
+use replacement_block::ReplacementBlock;
+use striped::Striped;
+use superblock_2006::Superblock2006;
 use superblock_pen::SuperblockPen;
 
 /// How pairs are merged.
@@ -106,6 +117,14 @@ pub enum Ftl {
     Page(Box<PageFtl>),
     /// Page-mapped superblocks, as PEN uses them.
     SuperblockPen(Box<SuperblockPen>),
+    /// In-place blocks with chains of replacement blocks.
+    ReplacementBlock(Box<Striped<ReplacementBlock>>),
+    /// Block-level mapping with a limited number of U-blocks (BAST).
+    LogBlock(Box<Striped<LogBlock>>),
+    /// Block-level mapping with log blocks that all logical blocks share.
+    Fast(Box<Striped<Fast>>),
+    /// The superblock FTL of 2006.
+    Superblock2006(Box<Striped<Superblock2006>>),
 }
 
 /// One call on whichever layer there is.
@@ -116,6 +135,10 @@ macro_rules! each {
             Ftl::Gftl($ftl) => $call,
             Ftl::Page($ftl) => $call,
             Ftl::SuperblockPen($ftl) => $call,
+            Ftl::ReplacementBlock($ftl) => $call,
+            Ftl::LogBlock($ftl) => $call,
+            Ftl::Fast($ftl) => $call,
+            Ftl::Superblock2006($ftl) => $call,
         }
     };
 }

@@ -110,6 +110,11 @@ impl BudgetPlanner {
         }
     }
 
+    /// Leaves of a block that the last plan had to restore only to protect them from disturb.
+    pub fn protected(&self, block: usize) -> &[bool] {
+        self.blocks[block].protection.must_restore()
+    }
+
     /// Makes room for this many blocks and forgets what had to be protected.
     fn prepare(&mut self, blocks: usize) {
         let (tree, settings) = (self.tree, self.settings);

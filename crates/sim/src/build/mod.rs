@@ -2,8 +2,10 @@
 //! many pages it offers, and how it is built.
 
 pub mod comparator;
+pub mod hybrid;
 pub mod nftl;
 pub mod page;
+pub mod superblock_2006;
 pub mod superblock_pen;
 
 use pumice_ftl::merge::restore::{MMergeSettings, MergeCosts};
@@ -16,7 +18,7 @@ use pumice_workload::Stream;
 use crate::device::{Device, block_shape, flash_timing, scaled_geometry, tree};
 use crate::error::SimError;
 use crate::ledger::Ledger;
-use crate::spec::{Spec, SpecError};
+use crate::spec::{Spec, SpecError, refuse};
 
 /// What every FTL is built from.
 pub struct Parts<'a> {
@@ -90,7 +92,9 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
     let initial = InitialState { array: &mut array, ledger: &mut ledger };
     let ftl = match spec.ftl.kind.as_str() {
         "page" => page::build(&parts, initial)?,
-        "superblock" => superblock_pen::build(&parts, initial)?,
+        "superblock" if is_pen(spec) => superblock_pen::build(&parts, initial)?,
+        "superblock" => superblock_2006::build(&parts, initial)?,
+        "replacement-block" | "log-block" | "fast" => hybrid::build(&parts, initial)?,
         _ if spec.ftl.comparator == "gftl" => comparator::build_gftl(&parts, initial)?,
         _ => nftl::build(&parts, initial)?,
     };
@@ -103,16 +107,42 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
 /// # Errors
 /// The first impossibility.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    comparator::check(spec)?;
+    let spec = &*comparator::device_of(spec);
     if spec.ftl.kind != "page" {
         page::check_absent(spec)?;
     }
-    comparator::check(spec)?;
-    let spec = &*comparator::device_of(spec);
+    check_map_place(spec)?;
     match spec.ftl.kind.as_str() {
         "page" => page::check(spec),
-        "superblock" => superblock_pen::check(spec),
+        "superblock" if is_pen(spec) => superblock_pen::check(spec),
+        "superblock" => superblock_2006::check(spec),
+        "replacement-block" | "log-block" | "fast" => hybrid::check(spec),
         _ => nftl::check(spec),
     }
+}
+
+/// Whether a superblock FTL is the one that PEN uses.
+fn is_pen(spec: &Spec) -> bool {
+    spec.ftl.superblock.variant == "pen"
+}
+
+/// Refuses a map in spare areas for FTLs that cannot keep one there.
+fn check_map_place(spec: &Spec) -> Result<(), SpecError> {
+    let kind = spec.ftl.kind.as_str();
+    let keeps_none = matches!(kind, "nftl" | "page") || (kind == "superblock" && is_pen(spec));
+    if spec.ftl.map_place == "spare" && keeps_none {
+        return refuse(format!(
+            "ftl.map_place = \"spare\" needs ftl.kind = \"superblock\" with ftl.superblock.variant = \"2006\", or one of its \
+             rivals, found ftl.kind = \"{kind}\""
+        ));
+    }
+    Ok(())
+}
+
+/// Whether part of the map is in spare areas, behind a cache.
+pub fn map_in_spare(spec: &Spec) -> bool {
+    spec.ftl.kind == "superblock" && spec.ftl.map_place == "spare"
 }
 
 /// Logical pages that the host may address.
@@ -120,7 +150,8 @@ pub fn user_pages(spec: &Spec, geometry: &Geometry) -> u32 {
     let spec = &*comparator::device_of(spec);
     match spec.ftl.kind.as_str() {
         "page" => page::user_pages(spec, geometry),
-        "superblock" => superblock_pen::user_pages(spec, geometry),
+        "superblock" if is_pen(spec) => superblock_pen::user_pages(spec, geometry),
+        "superblock" | "replacement-block" | "log-block" | "fast" => hybrid::user_pages(spec, geometry),
         _ => nftl::user_pages(spec, geometry),
     }
 }

@@ -15,6 +15,11 @@ fn superblocks_per_plane(spec: &Spec) -> u32 {
     nftl::logical_blocks_per_plane(spec) / spec.ftl.superblock.logical
 }
 
+/// N: blocks that a superblock may own.
+fn physical(spec: &Spec) -> u32 {
+    spec.ftl.superblock.physical.unwrap_or(spec.ftl.superblock.logical + 1)
+}
+
 /// Logical pages that the host may address: whole superblocks.
 pub fn user_pages(spec: &Spec, geometry: &Geometry) -> u32 {
     let blocks = geometry.planes() * superblocks_per_plane(spec) * spec.ftl.superblock.logical;
@@ -31,7 +36,7 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
         geometry: parts.geometry,
         tree: parts.tree,
         logical: spec.ftl.superblock.logical,
-        physical: spec.ftl.superblock.physical,
+        physical: physical(spec),
         superblocks_per_plane: superblocks_per_plane(spec),
         gc_free_blocks: gc_start_blocks(spec),
         merge: merge_policy(spec, &parts.timing),
@@ -50,7 +55,7 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
 /// # Errors
 /// The impossibility, with what would work.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
-    let (logical, physical) = (spec.ftl.superblock.logical, spec.ftl.superblock.physical);
+    let (logical, physical) = (spec.ftl.superblock.logical, physical(spec));
     if physical <= logical {
         return refuse(format!("ftl.superblock.physical = {physical} must exceed ftl.superblock.logical = {logical}"));
     }

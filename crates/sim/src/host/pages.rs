@@ -15,7 +15,10 @@ impl Host {
     pub(super) fn begin_page<O: Observer>(&mut self, access: Access, clock: &mut Clock<O>) -> Result<bool, SimError> {
         if let Some(buffer) = &mut self.buffer {
             match access.kind {
-                RequestKind::Read if buffer.holds(access.lpn, access.mask) => return Ok(true),
+                RequestKind::Read if buffer.holds(access.lpn, access.mask) => {
+                    self.metrics.buffer_hits += 1;
+                    return Ok(true);
+                }
                 RequestKind::Write => {
                     // Those who wait longer go first.
                     let stored = self.waiting.is_empty() && buffer.write(access.lpn, access.mask);

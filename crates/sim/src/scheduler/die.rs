@@ -7,6 +7,7 @@ use pumice_types::suspension::SuspensionState;
 use pumice_types::{EraseStep, FlashCommand, FlashOp, PageAddress, Time};
 
 use super::segment::{PhaseTimes, Segment};
+use crate::device::Device;
 
 /// The lane of host reads that go before everything that has not started.
 pub const READS: usize = 0;
@@ -89,8 +90,8 @@ pub struct EraseRun {
 pub enum PendingWrite {
     /// From the controller's buffer.
     Program,
-    /// From this page.
-    Copy(PageAddress),
+    /// From this page, by the queued command with this number.
+    Copy(PageAddress, usize),
 }
 
 impl Die {
@@ -99,13 +100,32 @@ impl Die {
         self.lanes[self.active?].segments.front()
     }
 
-    /// The queued command that will write `page`, if one will.
-    pub fn pending_write(&self, page: PageAddress) -> Option<PendingWrite> {
-        let is_write = |command: &&FlashCommand| matches!(command.op, FlashOp::Program | FlashOp::Copy);
-        let command = self.lanes[WORK].commands.iter().filter(is_write).rfind(|command| command.target == page)?;
-        Some(match command.op {
+    /// Follows the queued copies that will bring the page that `read` is after, back to where it is by
+    /// now; whether that is in the controller's buffer, because its program is still queued.
+    ///
+    /// A page may be moved more than once, even out of its place and back: what moves it is looked for
+    /// among the commands before the one that was found last.
+    pub fn follow_copies(&self, read: &mut FlashCommand, device: &Device) -> bool {
+        let mut before = usize::MAX;
+        while !device.holds(read) {
+            match self.pending_write(read.target, before) {
+                Some(PendingWrite::Program) => return true,
+                Some(PendingWrite::Copy(source, at)) => (read.target, before) = (source, at),
+                None => break,
+            }
+        }
+        false
+    }
+
+    /// The last of the first `before` queued commands that will write `page`, if one will.
+    pub fn pending_write(&self, page: PageAddress, before: usize) -> Option<PendingWrite> {
+        let commands = &self.lanes[WORK].commands;
+        let writes =
+            |command: &FlashCommand| command.target == page && matches!(command.op, FlashOp::Program | FlashOp::Copy);
+        let at = (0..before.min(commands.len())).rev().find(|&at| writes(&commands[at]))?;
+        Some(match commands[at].op {
             FlashOp::Program => PendingWrite::Program,
-            _ => PendingWrite::Copy(command.source),
+            _ => PendingWrite::Copy(commands[at].source, at),
         })
     }
 }

@@ -226,13 +226,19 @@ impl Scheduler {
         device: &mut Device,
     ) -> Result<bool, SimError> {
         let read = &access.commands[0];
-        if self.is_in_buffer(index, read, device) {
+        let lane = if self.policy.read_priority && access.urgent { READS } else { WORK };
+        let die = &self.dies[index];
+        let is_buffered = match lane {
+            // It goes before the copies that will move its page, to wherever that is by then.
+            READS => die.pending_writes > 0 && die.follow_copies(&mut read.clone(), device),
+            _ => self.is_in_buffer(index, read, device),
+        };
+        if is_buffered {
             self.forget_snapshot(index, access);
             return Ok(true);
         }
         let mut segment = Segment::of(read, &self.timing, false, now);
         (segment.token, segment.snapshot) = (access.token, access.parts);
-        let lane = if self.policy.read_priority && access.urgent { READS } else { WORK };
         let die = &mut self.dies[index];
         die.lanes[lane].segments.push_back(segment);
         die.lanes[lane].commands.push_back(*read);
@@ -248,7 +254,9 @@ impl Scheduler {
     #[inline]
     fn is_in_buffer(&self, index: usize, read: &FlashCommand, device: &Device) -> bool {
         let die = &self.dies[index];
-        die.pending_writes > 0 && !device.holds(read) && die.pending_write(read.target) == Some(PendingWrite::Program)
+        die.pending_writes > 0
+            && !device.holds(read)
+            && die.pending_write(read.target, usize::MAX) == Some(PendingWrite::Program)
     }
 
     /// Takes back the snapshot of an access that needs no command after all.

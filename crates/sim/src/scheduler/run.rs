@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use pumice_nand::check_multi_plane;
 use pumice_types::{ChannelId, DieId, FlashCommand, FlashOp, Time};
 
-use super::die::{Die, PendingWrite, READS, WORK};
+use super::die::{Die, READS, WORK};
 use super::segment::{Phase, PhaseTimes, Segment, Shape, charge, die_only_time};
 use super::{NOBODY, PageDone, Scheduler, is_write};
 use crate::device::Device;
@@ -130,11 +130,7 @@ impl Scheduler {
     fn find_source(&mut self, index: usize, device: &Device) {
         let die = &mut self.dies[index];
         let mut read = die.lanes[READS].commands[0];
-        while !device.holds(&read)
-            && let Some(PendingWrite::Copy(source)) = die.pending_write(read.target)
-        {
-            read.target = source;
-        }
+        die.follow_copies(&mut read, device);
         die.lanes[READS].commands[0] = read;
     }
 

@@ -25,6 +25,16 @@ impl fmt::Display for SpecError {
 
 impl std::error::Error for SpecError {}
 
+/// Longest piece of a user's text that an error repeats, in characters.
+const SHOWN_CHARS: usize = 80;
+
+/// A user's text as an error may repeat it: on one line, without control characters, not too long.
+pub(crate) fn shown(text: &str) -> String {
+    let escape = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
+    let tail = if text.chars().count() > SHOWN_CHARS { "…" } else { "" };
+    text.chars().take(SHOWN_CHARS).map(escape).chain([tail.to_string()]).collect()
+}
+
 /// Where a spec comes from: each layer overrides the ones before it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,6 +79,7 @@ section!(
         workload: WorkloadSpec,
         initial: InitialSpec,
         run: RunSpec,
+        output: OutputSpec,
     }
 );
 section!(
@@ -143,11 +154,12 @@ section!(
         map_ram_kib: Option<u32>,
         map_cache_entries: Option<u32>,
         u_index: String,
+        u_blocks: Option<u32>,
     }
 );
 section!(
-    /// `ftl.superblock`
-    SuperblockSpec { variant: String, logical: u32, physical: u32 }
+    /// `[ftl.superblock]`
+    SuperblockSpec { variant: String, logical: u32, physical: Option<u32> }
 );
 section!(
     /// `[host]`
@@ -172,11 +184,13 @@ section!(
         format: Option<String>,
         address: String,
         volumes: String,
+        trims: String,
         requests: u64,
         request_bytes: u32,
         request_sizes: Option<Vec<f64>>,
         request_weights: Option<Vec<f64>>,
         read_fraction: f64,
+        trim_fraction: f64,
         footprint: f64,
         zipf_theta: f64,
         hot_space: f64,
@@ -185,6 +199,9 @@ section!(
         mean_interarrival_us: f64,
         mean_extent_kib: Option<f64>,
         write_extent_read_share: Option<f64>,
+        fat_volume_mib: Option<u32>,
+        fat_flush_kib: u32,
+        fat_fragmentation: f64,
         interarrival_cv: f64,
     }
 );
@@ -196,6 +213,29 @@ section!(
     /// `[run]`
     RunSpec { max_requests: Option<u64>, warmup_requests: u64, timed: bool, check: String }
 );
+section!(
+    /// `[output]`
+    OutputSpec {
+        request_log: bool,
+        command_log: bool,
+        histograms: bool,
+        wear_map: bool,
+        time_series_s: Option<f64>,
+    }
+);
+
+impl OutputSpec {
+    /// Keys that ask for a file and are on: what a run without an output directory cannot give.
+    pub fn files(&self) -> Vec<&'static str> {
+        let keys = [
+            (self.request_log, "output.request_log"),
+            (self.command_log, "output.command_log"),
+            (self.histograms, "output.histograms"),
+            (self.wear_map, "output.wear_map"),
+        ];
+        keys.into_iter().filter(|(on, _)| *on).map(|(_, key)| key).collect()
+    }
+}
 
 impl Spec {
     /// Resolves and validates a spec.

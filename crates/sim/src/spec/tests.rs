@@ -56,7 +56,7 @@ fn t049_a_group_of_keys_is_set_by_a_table_or_one_by_one() {
     let whole = with_set("ftl.superblock", "{ physical = 8 }");
     for source in [source(tables[0]), source(tables[1]), whole, with_set("ftl.superblock.physical", "8")] {
         let spec = Spec::resolve(&source).expect("valid");
-        assert_eq!((spec.ftl.superblock.logical, spec.ftl.superblock.physical), (4, 8));
+        assert_eq!((spec.ftl.superblock.logical, spec.ftl.superblock.physical), (4, Some(8)));
     }
     error(&source("[ftl]\nsuperblock = { phisical = 8 }"), &["my.toml:2", "'ftl.superblock.physical'"]);
     error(&source("[ftl]\nsuperblock = 8"), &["my.toml:2", "is a section", "ftl.superblock.logical"]);
@@ -84,7 +84,7 @@ fn t043_bad_values_say_what_was_found_and_what_is_allowed() {
     error(&source("[geometry]\nchannels = -1"), &["my.toml:2", "geometry.channels = -1", "from 1 to 1024"]);
     error(&source("[timing]\nt_r_us = \"fast\""), &["timing.t_r_us", "\"fast\"", "(us)"]);
     error(&with_set("ftl.merge", "mmerge"), &["mmerge", "\"block-erase\" | \"m-merge\" | \"m-merge-budgeted\""]);
-    error(&with_set("ftl.kind", "fast"), &["fast", "\"nftl\" | \"page\""]);
+    error(&with_set("ftl.kind", "fats"), &["fats", "\"nftl\" | \"page\""]);
     error(&source("[ftl\n"), &["my.toml:1", "not TOML"]);
     error(&source("seed = 1\nseed = 2\n"), &["my.toml:2", "not TOML"]);
     error(&source("preset = \"pen1tb\"\n"), &["my.toml:1", "pen1tb", "nearest: \"pen-1tb\""]);

@@ -17,7 +17,8 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     check_block_shape(spec)?;
     check_partial_erase(spec)?;
     build::check(spec)?;
-    check_workload(spec)
+    check_workload(spec)?;
+    check_output(spec)
 }
 
 /// A refusal with this text.
@@ -140,6 +141,20 @@ fn check_workload(spec: &Spec) -> Result<(), SpecError> {
         _ if workload.format.is_some() => refuse(given("format")),
         "uniform" | "sequential" | "zipf" | "hot-cold" => check_sizes(spec),
         kind => crate::workload::check_name(kind),
+    }
+}
+
+/// Latencies and times of completion need a clock.
+fn check_output(spec: &Spec) -> Result<(), SpecError> {
+    let output = &spec.output;
+    let timed = [
+        (output.request_log, "output.request_log"),
+        (output.histograms, "output.histograms"),
+        (output.time_series_s.is_some(), "output.time_series_s"),
+    ];
+    match timed.into_iter().find(|(on, _)| *on && !spec.run.timed) {
+        Some((_, key)) => refuse(format!("{key} needs run.timed = true, found false")),
+        None => Ok(()),
     }
 }
 

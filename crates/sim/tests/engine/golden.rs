@@ -13,6 +13,19 @@ const GOLDEN: &[(&str, f64, &str, &str)] = &[
     ("pen-1tb-m-merge", 0.0625, "100000", "2082b51567bc362d"),
     ("lfws-256gb", 0.0625, "2100000", "0428690fe0389dff"),
     ("sfws-256gb", 0.0625, "2100000", "532fd1f34e8f7a58"),
+    ("pen-superblock-4-5", 0.0625, "100000", "07e418ee1d65111e"),
+    ("pen-superblock-4-5-m-merge", 0.0625, "100000", "4095269bbbf14cf7"),
+    ("pen-superblock-4-8", 0.0625, "100000", "d9d184151ce6af85"),
+    ("pen-superblock-4-8-m-merge", 0.0625, "100000", "5e98be19a214581f"),
+    ("superblock-2006-2g", 1.0, "20000", "4eb9945bf2087613"),
+    ("superblock-2006-4g", 1.0, "20000", "5d710d4386f0df03"),
+];
+
+/// The same for other merges and comparators on PEN's device: preset, key, value, digest.
+const GOLDEN_PEN: &[(&str, &str, &str, &str)] = &[
+    ("pen-superblock-4-5", "ftl.merge", "m-merge-budgeted", "3a27719f4261c8d3"),
+    ("pen-1tb", "ftl.comparator", "gftl", "0b826a5c27316321"),
+    ("pen-1tb-m-merge", "ftl.comparator", "pbe", "3baa13dad080bf70"),
 ];
 
 /// The same for page-level FTLs on the tiny device: policy, copyback, digest.
@@ -48,12 +61,16 @@ pub fn digest(document: &Value) -> String {
 #[test]
 fn t900_results_do_not_change_unnoticed() {
     let mut changed = Vec::new();
-    for &(preset, scale, requests, golden) in GOLDEN {
-        let sets = vec![("run.max_requests".to_string(), requests.to_string())];
+    let plain = GOLDEN.iter().map(|&(preset, scale, requests, golden)| (preset, scale, requests, None, golden));
+    let varied =
+        GOLDEN_PEN.iter().map(|&(preset, key, value, golden)| (preset, 0.0625, "100000", Some((key, value)), golden));
+    for (preset, scale, requests, set, golden) in plain.chain(varied) {
+        let sets = [Some(("run.max_requests", requests)), set].into_iter().flatten();
+        let sets = sets.map(|(key, value)| (key.to_string(), value.to_string())).collect();
         let spec = Spec::resolve(&SpecSource { preset: Some(preset.into()), sets, ..SpecSource::default() });
         let document = run(&spec.expect("a valid preset"), scale, &mut |_| true).expect("it runs").document;
         if digest(&document) != golden {
-            changed.push(format!("{preset}: {} instead of {golden}", digest(&document)));
+            changed.push(format!("{preset} {set:?}: {} instead of {golden}", digest(&document)));
         }
     }
     assert!(changed.is_empty(), "results changed; if intended, say so in CHANGELOG.md: {changed:?}");

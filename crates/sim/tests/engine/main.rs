@@ -6,10 +6,15 @@
 mod closed_forms;
 mod contract;
 mod golden;
+mod host_timing;
 mod merge_execution;
+mod outputs;
 mod page_level;
 mod past_bugs;
+mod peers;
 mod scheduling;
 mod sub_blocks;
+mod superblock;
 mod support;
+mod workloads;
 mod write_amplification;

@@ -54,7 +54,7 @@ impl WriteBuffer {
             owner: vec![0; slots * pages],
             slot_of_block: vec![NONE; geometry.blocks() as usize],
             free: (0..planes).map(|plane| (plane * capacity..(plane + 1) * capacity).rev().collect()).collect(),
-            used: vec![VecDeque::with_capacity(capacity as usize); planes as usize],
+            used: (0..planes).map(|_| VecDeque::with_capacity(capacity as usize)).collect(),
         }
     }
 

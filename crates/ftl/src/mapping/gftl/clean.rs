@@ -33,8 +33,10 @@ struct Merge {
 }
 
 impl Cleaning {
-    pub(super) fn new(pages: usize) -> Cleaning {
-        Cleaning { queue: VecDeque::new(), dead: VecDeque::new(), merge: None, copied: vec![0; pages] }
+    /// Nothing to do, in a plane of so many blocks of so many pages.
+    pub(super) fn new(blocks: usize, pages: usize) -> Cleaning {
+        let (queue, dead) = (VecDeque::with_capacity(blocks), VecDeque::with_capacity(blocks));
+        Cleaning { queue, dead, merge: None, copied: vec![0; pages] }
     }
 
     /// Blocks that the plane will have won when all is done: each merge wins one, as does each erase.

@@ -56,11 +56,11 @@ impl Gftl {
     pub fn new(config: GftlConfig, bad_blocks: &[BlockId]) -> Gftl {
         let geometry = config.nftl.geometry;
         let nftl = Nftl::new(config.nftl.clone(), bad_blocks);
-        let pages = usize::from(geometry.pages_per_block);
+        let (blocks, pages) = (geometry.blocks_per_plane as usize, usize::from(geometry.pages_per_block));
         Gftl {
             buffer: WriteBuffer::new(&geometry, config.buffer_blocks, nftl.user_pages()),
             queued: vec![false; nftl.logical.len()],
-            planes: (0..geometry.planes()).map(|_| Cleaning::new(pages)).collect(),
+            planes: (0..geometry.planes()).map(|_| Cleaning::new(blocks, pages)).collect(),
             nftl,
             config,
         }

@@ -1,0 +1,175 @@
+//! Pure planners of the classic merges: from the state of blocks to a choice, which
+//! [`crate::merge::gather`] and the superblock FTL carry out.
+//!
+//! Source of the three kinds: Kang, Jo, Kim and Lee, *A Superblock-based Flash Translation Layer for NAND
+//! Flash Memory*, EMSOFT'06, figure 3; of the superblock's choice: section 4.3 there.
+
+/// The three ways of making one D-block out of a D-block and newer pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeKind {
+    /// The U-block becomes the D-block as it is; nothing is copied, one block less.
+    Switch,
+    /// The U-block becomes the D-block once the rest was copied into it.
+    Partial,
+    /// Everything is copied into a free block.
+    Full,
+}
+
+/// A logical block and a U-block that holds pages of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InPlaceState {
+    /// Every programmed page of the U-block is at its own offset.
+    pub u_in_place: bool,
+    /// Current pages of the logical block outside the U-block.
+    pub elsewhere: u32,
+}
+
+/// The cheapest merge that leaves every page at its own offset.
+pub fn in_place_merge(state: InPlaceState) -> MergeKind {
+    match state {
+        InPlaceState { u_in_place: false, .. } => MergeKind::Full,
+        InPlaceState { elsewhere: 0, .. } => MergeKind::Switch,
+        InPlaceState { .. } => MergeKind::Partial,
+    }
+}
+
+/// Pages of a block of a superblock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockFill {
+    /// Current pages.
+    pub valid: u16,
+    /// Pages still erased.
+    pub free: u16,
+}
+
+/// A superblock whose least recently written U-block is the victim.
+#[derive(Clone, Copy, Debug)]
+pub struct SuperblockState<'a> {
+    /// Its D-blocks, those with the fewest valid pages first.
+    pub d: &'a [BlockFill],
+    /// The victim.
+    pub u: BlockFill,
+    /// Pages of a block.
+    pub pages: u16,
+}
+
+/// How a superblock wins a free block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SuperblockMerge {
+    /// Partial merge: the U-block's valid pages go to the free pages of this D-block.
+    UIntoD(usize),
+    /// Partial merge: this D-block's valid pages go to the free pages of the U-block, which takes its place.
+    DIntoU(usize),
+    /// Full merge: the first `d_blocks` D-blocks, and the U-block if `with_u`, are copied into new blocks.
+    Full {
+        /// D-blocks copied, those with the fewest valid pages.
+        d_blocks: usize,
+        /// The U-block is copied too; else it becomes a D-block.
+        with_u: bool,
+    },
+}
+
+impl SuperblockMerge {
+    /// Its kind.
+    pub fn kind(self) -> MergeKind {
+        match self {
+            SuperblockMerge::UIntoD(_) | SuperblockMerge::DIntoU(_) => MergeKind::Partial,
+            SuperblockMerge::Full { .. } => MergeKind::Full,
+        }
+    }
+}
+
+/// Step 2 of the superblock's garbage collection (section 4.3).
+///
+/// A D-block with enough free pages takes the U-block's valid pages; of several the one with the fewest
+/// free pages. Else, if the U-block has free pages (it is then the superblock's only one), the D-block
+/// with the fewest valid pages goes into it, if it fits. Else a full merge of the two D-blocks with the
+/// fewest valid pages, continued with the next fewest, the U-block last, until a block is won.
+pub fn superblock_merge(state: &SuperblockState) -> SuperblockMerge {
+    let takes_u = |(_, d): &(usize, &BlockFill)| d.free >= state.u.valid;
+    let tightest = state.d.iter().enumerate().filter(takes_u).min_by_key(|(_, d)| d.free);
+    if let Some((index, _)) = tightest {
+        return SuperblockMerge::UIntoD(index);
+    }
+    if state.d.first().is_some_and(|d| d.valid <= state.u.free) {
+        return SuperblockMerge::DIntoU(0);
+    }
+    let mut valid = 0;
+    for (index, d) in state.d.iter().enumerate() {
+        valid += u32::from(d.valid);
+        let copied = index as u32 + 1;
+        if copied >= 2 && valid.div_ceil(u32::from(state.pages)) < copied {
+            return SuperblockMerge::Full { d_blocks: index + 1, with_u: false };
+        }
+    }
+    SuperblockMerge::Full { d_blocks: state.d.len(), with_u: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn state(d: &[(u16, u16)], u: (u16, u16)) -> SuperblockMerge {
+        let fill = |&(valid, free): &(u16, u16)| BlockFill { valid, free };
+        let d: Vec<BlockFill> = d.iter().map(fill).collect();
+        superblock_merge(&SuperblockState { d: &d, u: fill(&u), pages: 64 })
+    }
+
+    #[test]
+    fn t550_in_place_merges_copy_as_little_as_offsets_allow() {
+        for (u_in_place, elsewhere, kind) in [
+            (true, 0, MergeKind::Switch),
+            (true, 7, MergeKind::Partial),
+            (false, 7, MergeKind::Full),
+            (false, 0, MergeKind::Full),
+        ] {
+            assert_eq!(in_place_merge(InPlaceState { u_in_place, elsewhere }), kind);
+        }
+    }
+
+    #[test]
+    fn t551_a_d_block_with_enough_free_pages_takes_the_u_block() {
+        assert_eq!(state(&[(20, 44), (30, 12), (64, 0)], (12, 0)), SuperblockMerge::UIntoD(1));
+        assert_eq!(state(&[(20, 11), (64, 0)], (11, 0)), SuperblockMerge::UIntoD(0));
+    }
+
+    #[test]
+    fn t552_a_u_block_with_free_pages_takes_a_d_block_that_fits() {
+        assert_eq!(state(&[(60, 0), (64, 0)], (4, 60)), SuperblockMerge::DIntoU(0));
+        let full = SuperblockMerge::Full { d_blocks: 2, with_u: true };
+        assert_eq!(state(&[(61, 0), (64, 0)], (3, 60)), full, "no D-block fits, so all blocks are copied");
+    }
+
+    #[test]
+    fn t553_a_full_merge_goes_on_until_a_block_is_won() {
+        let full = |d_blocks, with_u| SuperblockMerge::Full { d_blocks, with_u };
+        assert_eq!(state(&[(30, 0), (34, 0), (60, 0), (64, 0)], (60, 0)), full(2, false));
+        assert_eq!(state(&[(30, 0), (35, 0), (60, 0), (64, 0)], (60, 0)), full(3, false));
+        assert_eq!(state(&[(50, 0), (50, 0), (50, 0), (50, 0)], (56, 0)), full(4, true));
+        assert_eq!(state(&[(10, 0)], (54, 0)), full(1, true), "superblocks of one block");
+    }
+
+    proptest! {
+        #[test]
+        fn t554_exactly_one_block_is_won_with_the_fewest_blocks(
+            mut valid in proptest::collection::vec(1u16..=64, 2..9), share in 0.0f64..1.0
+        ) {
+            valid.sort_unstable();
+            let missing: u16 = valid.iter().map(|v| 64 - v).sum();
+            let in_u = ((f64::from(missing) * share) as u16).clamp(1, 64);
+            prop_assume!(in_u <= missing);
+            let fills: Vec<(u16, u16)> = valid.iter().map(|&v| (v, 0)).collect();
+            let SuperblockMerge::Full { d_blocks, with_u } = state(&fills, (in_u, 0)) else {
+                return Err(TestCaseError::fail("no block has free pages"));
+            };
+            let won = |d: usize, with_u: bool| {
+                let pages: u16 = valid[..d].iter().sum::<u16>() + if with_u { in_u } else { 0 };
+                (d + usize::from(with_u)) as i32 - i32::from(pages.div_ceil(64))
+            };
+            prop_assert_eq!(won(d_blocks, with_u), 1);
+            let fewer = if with_u { d_blocks } else { d_blocks - 1 };
+            prop_assert!((2..=fewer).all(|d| won(d, false) < 1));
+        }
+    }
+}
