@@ -33,6 +33,8 @@ pub struct GcCounters {
     pub dead: MergeCount,
     /// Blocks reclaimed by a page-level FTL.
     pub reclaimed: MergeCount,
+    /// Physical sub-blocks reclaimed apart from their block (page-level FTL).
+    pub reclaimed_sub_blocks: u64,
     /// Blocks whose data static wear levelling moved.
     pub moved: MergeCount,
     /// Pages copied by it; part of `copied_pages`.

@@ -21,7 +21,9 @@ pub use mapping::fast::{FAST_LOG_BLOCKS_MIN, Fast};
 pub use mapping::gftl::{Gftl, GftlConfig};
 pub use mapping::log_block::LogBlock;
 pub use mapping::nftl::{Nftl, NftlConfig, UIndex};
-pub use mapping::page::{CACHED_ENTRY_BYTES, CachedMap, GcMode, HotCold, PageConfig, PageFtl, STORED_ENTRY_BYTES};
+pub use mapping::page::{
+    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, GcMode, HotCold, PageConfig, PageFtl, STORED_ENTRY_BYTES,
+};
 pub use mapping::replacement_block::ReplacementBlock;
 pub use mapping::striped::{PlaneFtl, Striped, StripedConfig};
 pub use mapping::superblock_2006::rebuild::rebuild;

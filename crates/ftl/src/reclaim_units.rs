@@ -147,6 +147,12 @@ impl UnitVictims {
         self.lists.valid_of(self.index(id))
     }
 
+    /// Whether [`UnitVictims::take`] would find a victim.
+    #[inline]
+    pub fn has_invalid(&self) -> bool {
+        self.lists.has_invalid()
+    }
+
     /// The unit to reclaim next; `None` if no closed unit has an invalid page.
     pub fn seed(&mut self, now: u64) -> Option<UnitId> {
         let units = self.units_per_block;

@@ -133,6 +133,7 @@ fn flash(run: &Finished) -> Value {
     let (spec, tally) = (run.spec, &run.host.tally);
     let in_spare = build::map_in_spare(spec);
     let cached = spec.ftl.map_place == "cached";
+    let sub_blocks = spec.partial_erase.unit == "sub-block";
     json!({
         "reads": {
             "host": tally.host_reads, "gc": tally.copies,
@@ -145,7 +146,7 @@ fn flash(run: &Finished) -> Value {
             "host": tally.host_programs, "gc": tally.copies,
             "map": count(cached, tally.map_programs + tally.map_copies),
         },
-        "erases": { "block": tally.block_erases, "partial": tally.partial_erases_total(), "sub_block": Value::Null },
+        "erases": { "block": tally.block_erases, "partial": tally.partial_erases_total(), "sub_block": count(sub_blocks, tally.sub_block_erases) },
         "multi_plane_commands": count(spec.run.timed && spec.timing.multi_plane, run.multi_plane_commands),
         "suspensions": count(spec.run.timed && spec.erase.suspension != "off", run.suspensions),
         "read_retries": Value::Null,
@@ -179,6 +180,7 @@ fn gc(run: &Finished) -> Value {
     json!({
         "invocations": triggers,
         "reclaimed_blocks": count(page, counters.reclaimed.block_erases),
+        "reclaimed_sub_blocks": count(run.spec.ftl.erase_unit == "sub-block", counters.reclaimed_sub_blocks),
         "urgent": count(steps, counters.urgent),
         "merges": {
             "full": count(!page, counters.full.merges), "partial": count(classic, counters.partial.merges),

@@ -76,6 +76,7 @@ impl UnitSet {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitPages {
     unit_of_page: Vec<u8>,
+    last_page: Vec<u16>,
     units: usize,
     words: usize,
     /// Bit column of each unit, one after the other.
@@ -103,11 +104,13 @@ impl UnitPages {
     fn new(unit_of_page: Vec<u8>, units: usize) -> UnitPages {
         let words = bits::words_for(unit_of_page.len());
         let mut masks = vec![0; units * words];
+        let mut last_page = vec![0; units];
         for (page, &unit) in unit_of_page.iter().enumerate() {
             let start = usize::from(unit) * words;
             bits::set(&mut masks[start..start + words], page);
+            last_page[usize::from(unit)] = page as u16;
         }
-        UnitPages { unit_of_page, units, words, masks }
+        UnitPages { unit_of_page, last_page, units, words, masks }
     }
 
     /// Number of units.
@@ -120,6 +123,18 @@ impl UnitPages {
     #[inline]
     pub fn pages_per_unit(&self) -> usize {
         self.unit_of_page.len() / self.units
+    }
+
+    /// Pages of the block.
+    #[inline]
+    pub fn pages_per_block(&self) -> u16 {
+        self.unit_of_page.len() as u16
+    }
+
+    /// The last page of a unit in write order.
+    #[inline]
+    pub fn last_page(&self, unit: usize) -> u16 {
+        self.last_page[unit]
     }
 
     /// The unit that holds a page.

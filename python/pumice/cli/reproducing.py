@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,15 +14,20 @@ from pumice.cli.output import emit, note, plain_table, show, tell_failures, warn
 from pumice.errors import SpecError, nearest
 from pumice.report import accepted, write_report
 from pumice.reproduce.aero import reproduce_aero
-from pumice.reproduce.runs import Request, reproduce_pen
+from pumice.reproduce.runs import Reproduction, Request, reproduce_pen
 from pumice.reproduce.scoreboard import Board
+from pumice.reproduce.sfws_runs import reproduce_sfws
 
-REPRODUCE = {"pen": reproduce_pen, "aero": reproduce_aero}
-PAPERS = (*REPRODUCE, "all")
+#: What reproduces each paper; `all` is every one in turn.
+PAPERS: dict[str, Callable[[Request], Reproduction]] = {
+    "pen": reproduce_pen,
+    "sfws": reproduce_sfws,
+    "aero": reproduce_aero,
+}
 
 
 def reproduce_command(
-    paper: Annotated[str, typer.Argument(metavar="|".join(PAPERS), help="Whose evaluation to reproduce.")],
+    paper: Annotated[str, typer.Argument(metavar="pen|sfws|aero|all", help="Whose evaluation to reproduce.")],
     *,
     figure: Annotated[
         list[str] | None,
@@ -38,20 +44,22 @@ def reproduce_command(
     resume: opt.ResumeOption = False,
 ) -> None:
     """Reproduce a paper's figures and compare them with what it printed."""
-    if paper not in PAPERS:
-        raise SpecError(f"paper {paper!r} is unknown{nearest(paper, PAPERS)}; allowed: {', '.join(PAPERS)}")
+    known = [*PAPERS, "all"]
+    if paper not in known:
+        raise SpecError(f"paper {paper!r} is unknown{nearest(paper, known)}; allowed: {', '.join(known)}")
+    if paper == "all" and figure:
+        raise SpecError("--figure belongs to one paper; name it in place of 'all'")
     mode = "full" if full else "quick"
-    for name in REPRODUCE if paper == "all" else (paper,):
+    for name in PAPERS if paper == "all" else [paper]:
         directory = out if out is not None else Path("out") / f"{name}-{mode}"
-        if out is not None and paper == "all":
-            directory = out / name
+        directory = directory / name if out is not None and paper == "all" else directory
         _reproduce(name, Request(figure or [], mode, directory, workers, resume, dask))
 
 
 def _reproduce(paper: str, request: Request) -> None:
-    """Reproduces one paper, shows its scoreboard and writes its report."""
-    files.prepare(request.directory)
-    done = REPRODUCE[paper](request)
+    directory = request.directory
+    files.prepare(directory)
+    done = PAPERS[paper](request)
     warn_all([warning for o in done.outcomes if o.document is not None for warning in o.document.get("warnings") or []])
     for outcome in done.outcomes:
         if outcome.error is not None:

@@ -1,6 +1,8 @@
 //! A small array that refuses what a chip would, and a host with the truth about what it stored.
 
-use pumice_ftl::{GcMode, HotCold, InitialBlock, PageConfig, PageFtl, Plan, VictimPolicy, WearLeveling};
+use pumice_ftl::{
+    Allocation, EraseUnits, GcMode, HotCold, InitialBlock, PageConfig, PageFtl, Plan, VictimPolicy, WearLeveling,
+};
 use pumice_types::{Cause, DieId, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, PlaneId, RequestKind, TagFormat};
 
 /// Settings of a small device: greedy, blocking, a start threshold of one block, no fill.
@@ -19,7 +21,9 @@ pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) 
         geometry,
         user_pages: (geometry.pages() / 2) as u32,
         order: (0..geometry.planes()).map(PlaneId).collect(),
+        allocation: Allocation::Dynamic,
         policy: VictimPolicy::Greedy,
+        units: EraseUnits::whole_blocks(pages_per_block),
         gc_mode: GcMode::Blocking,
         gc_start_blocks: 1,
         gc_stop_blocks: 1,

@@ -1,13 +1,14 @@
 //! The page-level FTL of a spec.
 
 use pumice_ftl::{
-    CACHED_ENTRY_BYTES, CachedMap, Ftl, GcMode, HotCold, PageConfig, PageFtl, STORED_ENTRY_BYTES, VictimPolicy,
-    WearLeveling,
+    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, Ftl, GcMode, HotCold, PageConfig, PageFtl,
+    STORED_ENTRY_BYTES, VictimPolicy, WearLeveling,
 };
-use pumice_types::{Geometry, Lpn};
+use pumice_types::{Geometry, Lpn, UnitPages};
 use pumice_workload::Stream;
 
 use super::{InitialState, Parts, gc_start_blocks, typed_share, whole_share};
+use crate::device::block_shape;
 use crate::error::SimError;
 use crate::spec::{FtlSpec, Spec, SpecError, refuse};
 
@@ -81,7 +82,9 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
         geometry: *geometry,
         user_pages: user_pages(spec, geometry),
         order: (0..geometry.planes()).map(|turn| geometry.plane_in_order(&spec.ftl.allocation_order, turn)).collect(),
+        allocation: if spec.ftl.allocation == "static" { Allocation::Static } else { Allocation::Dynamic },
         policy,
+        units: erase_units(parts),
         gc_mode: match spec.ftl.gc_mode.as_str() {
             "foreground" => GcMode::Foreground,
             "background" => GcMode::Background,
@@ -101,6 +104,39 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
     Ok(Ftl::Page(Box::new(ftl)))
 }
 
+/// What is erased apart: blocks, or the physical sub-blocks of each.
+fn erase_units(parts: &Parts) -> EraseUnits {
+    let (copy, erase) = (parts.timing.copy(), parts.timing.t_bers);
+    match block_shape(parts.spec) {
+        Some(shape) if parts.spec.ftl.erase_unit == "sub-block" => {
+            EraseUnits { pages: UnitPages::sub_blocks(shape), copy, erase }
+        }
+        _ => EraseUnits::whole_blocks(parts.geometry.pages_per_block),
+    }
+}
+
+/// Refuses an erase unit that the chip does not have.
+fn check_erase_unit(spec: &Spec) -> Result<(), SpecError> {
+    let unit = &spec.ftl.erase_unit;
+    if unit != "block" && *unit != spec.partial_erase.unit {
+        return refuse(format!(
+            "ftl.erase_unit = \"{unit}\" needs partial_erase.unit = \"{unit}\", found \"{}\"",
+            spec.partial_erase.unit
+        ));
+    }
+    let whole_blocks_only = [
+        ("map_place", &spec.ftl.map_place, spec.ftl.map_place == "cached"),
+        ("hot_cold", &spec.ftl.hot_cold, spec.ftl.hot_cold == "mixed"),
+        ("wear_leveling", &spec.ftl.wear_leveling, spec.ftl.wear_leveling != "none"),
+    ];
+    match whole_blocks_only.iter().find(|(.., used)| unit != "block" && *used) {
+        Some((key, value, _)) => {
+            refuse(format!("ftl.{key} = \"{value}\" needs ftl.erase_unit = \"block\", found \"{unit}\""))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Refuses settings that only a page-level FTL knows, for the others.
 ///
 /// # Errors
@@ -109,6 +145,8 @@ pub fn check_absent(spec: &Spec) -> Result<(), SpecError> {
     let ftl = &spec.ftl;
     let settings = [
         ("gc_mode", &ftl.gc_mode, "blocking"),
+        ("allocation", &ftl.allocation, "dynamic"),
+        ("erase_unit", &ftl.erase_unit, "block"),
         ("hot_cold", &ftl.hot_cold, "gc"),
         ("wear_leveling", &ftl.wear_leveling, "none"),
     ];
@@ -157,6 +195,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     if spec.ftl.gc_stop_threshold.is_some_and(|stop| stop < spec.ftl.gc_free_threshold) {
         return refuse("ftl.gc_stop_threshold is below ftl.gc_free_threshold; allowed: at least that".into());
     }
+    check_erase_unit(spec)?;
     check_map(&spec.ftl)?;
     check_room(spec)
 }

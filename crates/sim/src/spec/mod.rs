@@ -157,6 +157,8 @@ section!(
         d_choices: u32,
         gc_free_threshold: f64,
         gc_stop_threshold: Option<f64>,
+        erase_unit: String,
+        allocation: String,
         allocation_order: String,
         gc_mode: String,
         hot_cold: String,

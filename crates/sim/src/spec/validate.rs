@@ -77,12 +77,15 @@ fn check_block_shape(spec: &Spec) -> Result<(), SpecError> {
 
 fn check_partial_erase(spec: &Spec) -> Result<(), SpecError> {
     let (pe, pages) = (&spec.partial_erase, spec.geometry.pages_per_block);
-    if pe.unit == "none" {
+    if pe.unit != "partial-block" {
         if spec.ftl.merge != "block-erase" {
             return refuse(format!(
-                "ftl.merge = \"{}\" needs partial_erase.unit = \"partial-block\", found \"none\"",
-                spec.ftl.merge
+                "ftl.merge = \"{}\" needs partial_erase.unit = \"partial-block\", found \"{}\"",
+                spec.ftl.merge, pe.unit
             ));
+        }
+        if pe.unit == "sub-block" && spec.geometry.sub_blocks.is_none() {
+            return refuse("partial_erase.unit = \"sub-block\" needs geometry.layers and geometry.sub_blocks".into());
         }
         return Ok(());
     }

@@ -151,6 +151,29 @@ fn page_options() -> impl Strategy<Value = Vec<(String, String)>> {
     })
 }
 
+/// The same with blocks whose physical sub-blocks are erased apart.
+fn sub_block_settings() -> impl Strategy<Value = Vec<(String, String)>> {
+    let shape = (1u16..9, 2u16..9, 1u16..4, prop_oneof![Just("lfws"), Just("sfws")]);
+    (page_settings(), shape, prop_oneof![Just("dynamic"), Just("static")]).prop_map(
+        |(mut settings, (layers, sub_blocks, bits, sequence), allocation)| {
+            let changes = [
+                ("partial_erase.unit", "sub-block".to_string()),
+                ("ftl.erase_unit", "sub-block".into()),
+                ("ftl.allocation", allocation.into()),
+                ("geometry.layers", layers.to_string()),
+                ("geometry.sub_blocks", sub_blocks.to_string()),
+                ("geometry.bits_per_cell", bits.to_string()),
+                ("geometry.pages_per_block", (layers * sub_blocks * bits).to_string()),
+                ("geometry.write_sequence", sequence.into()),
+                ("geometry.program_order", "in-order".into()),
+                ("workload.request_bytes", "4096".into()),
+            ];
+            settings.extend(changes.map(|(key, value)| (key.to_string(), value)));
+            settings
+        },
+    )
+}
+
 /// The same for superblocks: M and N small enough for devices of a few blocks, spare blocks enough.
 fn superblock_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let shape = (1u32..5, 1u32..5, 14u32..40, 0.3f64..0.5);
@@ -257,6 +280,13 @@ fn check_counts(document: &Value) {
     let reclaimed = ["/gc/reclaimed_blocks", "/gc/map/erases", "/gc/wear_leveling/erases"].map(or_0);
     assert_eq!(n("flash.erases.block"), sum("block") + reclaimed.iter().sum::<f64>());
     assert_eq!(n("flash.erases.partial"), sum("partial"));
+    if let Some(shape) = document["config"]["geometry"]["sub_blocks"].as_f64() {
+        // Every erase of a sub-block hit its share of a block's pages, and no others.
+        let erased = n("flash.erases.block") + or_0("/gc/reclaimed_sub_blocks") / shape;
+        let counted = n("wear.aep") * n("device.blocks");
+        assert!((counted - erased).abs() <= 1e-9 * erased.max(1.0), "{counted} blocks' pages erased, {erased} decided");
+        assert!(or_0("/flash/erases/sub_block") <= or_0("/gc/reclaimed_sub_blocks"));
+    }
     let parts = document["write_latency_breakdown_us"].as_object();
     if let Some(parts) = parts {
         let total: f64 = parts.values().filter_map(Value::as_f64).sum();
@@ -265,7 +295,8 @@ fn check_counts(document: &Value) {
     }
     // Pages of all erases, counted at the chip and as the average over all pages.
     let pages = n("device.pages");
-    assert!(n("wear.aep") * pages <= (n("flash.erases.block") + n("flash.erases.partial")) * pages);
+    let operations = n("flash.erases.block") + n("flash.erases.partial") + or_0("/flash/erases/sub_block");
+    assert!(n("wear.aep") * pages <= operations * pages);
 }
 
 /// With a clock a page may still be in the controller's buffer when it is read; nothing else differs.
@@ -340,6 +371,17 @@ proptest! {
             for section in ["/flash/programs", "/flash/erases", "/gc", "/wear"] {
                 prop_assert_eq!(timed.pointer(section), untimed.pointer(section), "{}", section);
             }
+        }
+    }
+
+    #[test]
+    fn t414_a_page_level_ftl_loses_nothing_when_sub_blocks_are_erased_apart(settings in sub_block_settings()) {
+        let timed = run_with(&settings, &[]);
+        check_counts(&timed);
+        let untimed = run_with(&settings, &[("run.timed", "false")]);
+        check_clock_changes_no_count(&timed, &untimed);
+        for mode in ["foreground", "background", "preemptible"] {
+            check_counts(&run_with(&settings, &[("ftl.gc_mode", mode)]));
         }
     }
 

@@ -11,6 +11,8 @@ const GOLDEN: &[(&str, f64, &str, &str)] = &[
     ("tiny", 1.0, "20000", "5ec913418009f151"),
     ("pen-1tb", 0.0625, "100000", "556aba66a6679262"),
     ("pen-1tb-m-merge", 0.0625, "100000", "2082b51567bc362d"),
+    ("lfws-256gb", 0.0625, "2100000", "0428690fe0389dff"),
+    ("sfws-256gb", 0.0625, "2100000", "532fd1f34e8f7a58"),
     ("pen-superblock-4-5", 0.0625, "100000", "07e418ee1d65111e"),
     ("pen-superblock-4-5-m-merge", 0.0625, "100000", "4095269bbbf14cf7"),
     ("pen-superblock-4-8", 0.0625, "100000", "d9d184151ce6af85"),
@@ -47,7 +49,8 @@ fn flatten(path: &str, value: &Value, text: &mut String) {
     }
 }
 
-fn digest(document: &Value) -> String {
+/// Digest of host, flash, gc and wear.
+pub fn digest(document: &Value) -> String {
     let mut text = String::new();
     for section in ["host", "flash", "gc", "wear"] {
         flatten(section, &document[section], &mut text);

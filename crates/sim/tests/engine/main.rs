@@ -13,6 +13,7 @@ mod page_level;
 mod past_bugs;
 mod peers;
 mod scheduling;
+mod sub_blocks;
 mod superblock;
 mod support;
 mod workloads;

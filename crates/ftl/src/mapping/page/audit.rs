@@ -3,6 +3,8 @@
 use pumice_types::{BlockId, Lpn, PageAddress, PlaneId};
 
 use super::PageFtl;
+use super::units::valid_in;
+use crate::reclaim_units::UnitId;
 
 impl PageFtl {
     /// Recounts valid pages and follows every map entry in both directions. Costs time in proportion
@@ -34,11 +36,14 @@ impl PageFtl {
         let mut all_pages = 0;
         for index in 0..geometry.blocks_per_plane {
             let block = geometry.block(plane, index);
-            let valid = self.maps.valid_pages(block);
-            all_pages += u64::from(valid);
+            all_pages += u64::from(self.maps.valid_pages(block));
             host_pages += self.host_pages_in(block);
-            if let Some(kept) = state.victims.valid_of(index).filter(|&kept| u32::from(kept) != valid) {
-                return Err(format!("block {}: {valid} valid pages, {kept} kept", block.0));
+            for unit in 0..self.config.units.pages.units() {
+                let valid = valid_in(self.maps.valid_bits(block), &self.config.units.pages, unit);
+                let kept = state.victims.valid(UnitId { block: index, unit });
+                if let Some(kept) = kept.filter(|&kept| kept != valid) {
+                    return Err(format!("block {} unit {unit}: {valid} valid pages, {kept} kept", block.0));
+                }
             }
         }
         if host_pages == state.valid_pages {

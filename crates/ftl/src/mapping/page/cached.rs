@@ -12,7 +12,7 @@
 //! before anything else ([`PageFtl::load_map`]). Commands of that payment lie on the dies of the
 //! translation pages.
 
-use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, RequestKind, TagFormat};
+use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, RequestKind, TagFormat, UnitSet};
 
 use super::map_cache::{Eviction, MapCache};
 use super::plane::{Open, Stream};
@@ -220,7 +220,7 @@ impl PageFtl {
         share.victims.remove(victim);
         let victim = self.config.geometry.block(plane, victim);
         self.empty_translation_block(plane, victim, plan)?;
-        self.erase(plane, victim, plan);
+        self.erase(victim, UnitSet::one(0), plan);
         self.counters.map_erases += 1;
         if let Some(translation) = &mut self.translation {
             translation.planes[plane.index()].free += 1;
@@ -253,12 +253,13 @@ impl PageFtl {
             let count = (total + planes - 1 - turn) / planes;
             for start in (0..count).step_by(pages as usize) {
                 let filled = pages.min(count - start) as u16;
-                let (block, sequence) = self.take_block(plane, Stream::Map)?;
+                let open = self.open_block(plane, Stream::Map)?;
+                let (block, sequence) = (open.block, open.sequence);
                 let first = self.translation_lpn(turn + start * planes);
                 for page in 0..filled {
                     self.maps.place(Lpn(first.0 + u32::from(page) * planes), PageAddress::new(block, page));
                 }
-                let open = Open { block, sequence, written: filled };
+                let open = Open { next: filled, ..open };
                 self.planes[plane.index()].open[Stream::Map as usize] = Some(open);
                 self.close_if_full(plane, Stream::Map);
                 programmed(InitialBlock { block, first, stride: planes, pages: filled, sequence });

@@ -1,19 +1,17 @@
 //! Garbage collection of the page-level FTL, one step at a time: a page copied, or the emptied victim
 //! erased. The modes differ in who takes the steps and when, not in the steps.
 //!
-//! A plane's free blocks decide. Room for one victim's copies is always kept: a host block is opened
-//! only if [`FLOOR`] blocks stay free, and a victim has fewer valid pages than a block has pages, so
-//! emptying it takes at most one free block and gives one back.
+//! A plane's free erase units decide. Room for one victim's copies is always kept: a host block is
+//! opened only if as many units as a block has stay free ([`PageFtl::floor`]), and a victim has fewer
+//! valid pages than a block has pages, so emptying it takes at most that many and gives some back.
 
-use pumice_types::{BlockId, DieId, FlashCommand, PageAddress, PlaneId};
+use pumice_types::{BlockId, DieId, FlashCommand, PageAddress, PlaneId, UnitSet};
 
 use super::plane::{Job, Stream};
-use super::{GcMode, HotCold, PageFtl};
+use super::{EraseUnits, GcMode, HotCold, PageFtl};
 use crate::mapping::FtlError;
 use crate::plan::Plan;
-
-/// Free blocks that only collection may open.
-const FLOOR: usize = 1;
+use crate::reclaim_units::{JoinRule, UnitChoice};
 
 impl PageFtl {
     /// Sees to it that `stream` has a page in `plane`. Returns whether collection is due behind the
@@ -24,26 +22,45 @@ impl PageFtl {
             // Where all pages share a block, its room belongs to a victim in work that cannot open
             // another one.
             let shared = state.job.is_some() && self.config.hot_cold == HotCold::Mixed;
-            if shared && self.free_blocks(plane) == 0 {
+            if shared && self.free_units(plane) == 0 {
                 self.collect_urgently(plane, plan)?;
             }
             return Ok(false);
         }
-        let free = self.free_blocks(plane);
-        let low = free <= self.config.gc_start_blocks as usize;
+        let free = self.free_units(plane);
+        let low = free <= self.start();
         match self.config.gc_mode {
-            GcMode::Foreground if low && free > FLOOR => return Ok(true),
+            GcMode::Foreground if low && free > self.floor() => return Ok(true),
             GcMode::Blocking | GcMode::Foreground if low => self.collect(plane, plan)?,
-            GcMode::Background | GcMode::Preemptible if free <= FLOOR => self.collect_urgently(plane, plan)?,
+            GcMode::Background | GcMode::Preemptible if free <= self.floor() => self.collect_urgently(plane, plan)?,
             _ => {}
         }
         Ok(false)
     }
 
+    /// Free units of a plane at which only collection may still open a block: as many units as a block
+    /// has stay free when a host block is opened from above.
+    #[inline]
+    fn floor(&self) -> usize {
+        2 * self.config.units.pages.units() - 1
+    }
+
+    /// Free units of a plane at or under which collection starts.
+    #[inline]
+    fn start(&self) -> usize {
+        self.floor().max(self.config.gc_start_blocks as usize * self.config.units.pages.units())
+    }
+
+    /// Free units of a plane up to which collection goes on.
+    #[inline]
+    fn stop(&self) -> usize {
+        self.floor().max(self.config.gc_stop_blocks as usize * self.config.units.pages.units())
+    }
+
     /// Reclaims block after block of a plane that ran low until it has enough.
     pub(super) fn collect(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         self.counters.trigger_free_blocks += 1;
-        while self.free_blocks(plane) <= self.config.gc_stop_blocks as usize && self.begin_reclaim(plane) {
+        while self.free_units(plane) <= self.stop() && self.begin_reclaim(plane) {
             self.finish_job(plane, plan)?;
         }
         if self.begin_move(plane) {
@@ -56,7 +73,7 @@ impl PageFtl {
     fn collect_urgently(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         self.counters.urgent += 1;
         self.finish_job(plane, plan)?;
-        while self.free_blocks(plane) <= FLOOR && self.begin_reclaim(plane) {
+        while self.free_units(plane) <= self.floor() && self.begin_reclaim(plane) {
             self.note_collecting(plane);
             self.finish_job(plane, plan)?;
         }
@@ -104,11 +121,11 @@ impl PageFtl {
     /// Whether `plane` collects in steps now.
     #[inline]
     fn is_low(&self, plane: PlaneId) -> bool {
-        let (state, free) = (&self.planes[plane.index()], self.free_blocks(plane));
+        let (state, free) = (&self.planes[plane.index()], self.free_units(plane));
         match self.config.gc_mode {
             GcMode::Blocking | GcMode::Foreground => false,
-            GcMode::Background => free <= self.config.gc_stop_blocks as usize,
-            GcMode::Preemptible => state.collecting || free <= self.config.gc_start_blocks as usize,
+            GcMode::Background => free <= self.stop(),
+            GcMode::Preemptible => state.collecting || free <= self.start(),
         }
     }
 
@@ -126,27 +143,45 @@ impl PageFtl {
         }
     }
 
-    /// Takes the next victim out of the lists; `false` if no closed block has an invalid page.
+    /// Takes the next victim out of the lists; `false` if no closed unit has an invalid page.
     fn begin_reclaim(&mut self, plane: PlaneId) -> bool {
+        let EraseUnits { pages, copy, erase } = &self.config.units;
+        let pages_per_unit = pages.pages_per_unit() as u16;
+        let room = (self.free_units(plane) * pages.pages_per_unit()) as u32;
+        let rule = JoinRule { pages_per_unit, copy: *copy, erase: *erase, room };
         let state = &mut self.planes[plane.index()];
-        let Some(victim) = state.victims.choose(state.now) else { return false };
-        self.begin(plane, self.config.geometry.block(plane, victim), false);
+        let Some((victim, UnitChoice { units, .. })) = state.victims.take(state.now, &rule) else { return false };
+        let victim = self.config.geometry.block(plane, victim);
+        self.begin(Job { victim, units, next: 0, copied: 0, levels_wear: false });
         true
     }
 
     /// Takes the block that static wear levelling moves out of the lists; `false` if there is none.
     fn begin_move(&mut self, plane: PlaneId) -> bool {
         let Some(victim) = self.overdue(plane) else { return false };
-        self.begin(plane, victim, true);
+        let units = UnitSet::one(0); // Wear is levelled by whole blocks.
+        self.planes[plane.index()].victims.remove(self.config.geometry.index_in_plane(victim), units);
+        self.begin(Job { victim, units, next: 0, copied: 0, levels_wear: true });
         true
     }
 
-    fn begin(&mut self, plane: PlaneId, victim: BlockId, levels_wear: bool) {
-        let state = &mut self.planes[plane.index()];
-        state.victims.remove(self.config.geometry.index_in_plane(victim));
-        state.job = Some(Job { victim, next: 0, copied: 0, levels_wear });
+    fn begin(&mut self, job: Job) {
+        self.planes[self.config.geometry.plane_of(job.victim).index()].job = Some(job);
         if let Some(wear) = &mut self.wear {
-            wear.open(victim);
+            wear.open(job.victim);
+        }
+    }
+
+    /// The next valid page of the units in work.
+    #[inline]
+    fn next_to_move(&self, job: &Job) -> Option<u16> {
+        let mut from = job.next;
+        loop {
+            let page = self.maps.next_valid(job.victim, from)?;
+            if job.units.contains(self.config.units.pages.unit_of(page)) {
+                return Some(page);
+            }
+            from = page + 1;
         }
     }
 
@@ -160,7 +195,7 @@ impl PageFtl {
     /// Moves the next valid page of the victim in work, or erases the victim if it has none left.
     fn step(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(job) = self.planes[plane.index()].job else { return Ok(()) };
-        let Some(page) = self.maps.next_valid(job.victim, job.next) else {
+        let Some(page) = self.next_to_move(&job) else {
             self.erase_victim(plane, job, plan);
             return Ok(());
         };
@@ -191,14 +226,18 @@ impl PageFtl {
     fn erase_victim(&mut self, plane: PlaneId, job: Job, plan: &mut Plan) {
         let counted = if job.levels_wear { &mut self.counters.moved } else { &mut self.counters.reclaimed };
         counted.merges += 1;
-        counted.block_erases += 1;
+        match self.free.is_whole(job.units) {
+            true => counted.block_erases += 1,
+            false => self.counters.reclaimed_sub_blocks += u64::from(job.units.len()),
+        }
         if job.levels_wear {
             self.counters.moved_pages += u64::from(job.copied);
         } else {
-            self.counters.note_victim(job.copied as usize, self.maps.pages as usize);
+            let pages = job.units.len() as usize * self.config.units.pages.pages_per_unit();
+            self.counters.note_victim(job.copied as usize, pages);
         }
-        self.erase(plane, job.victim, plan);
-        let enough = self.free_blocks(plane) > self.config.gc_stop_blocks as usize;
+        self.erase(job.victim, job.units, plan);
+        let enough = self.free_units(plane) > self.stop();
         let state = &mut self.planes[plane.index()];
         state.job = None;
         state.collecting &= !enough;

@@ -3,7 +3,7 @@
 use pumice_types::Lpn;
 
 use super::PageFtl;
-use super::plane::Stream;
+use super::plane::{Open, Stream};
 use crate::mapping::{FtlError, InitialBlock};
 
 impl PageFtl {
@@ -19,9 +19,9 @@ impl PageFtl {
         for stripe in 0..stripes {
             for nth in 0..planes {
                 let plane = self.config.order[nth as usize];
-                let (block, sequence) = self.pool.take(plane).ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
+                let Open { block, sequence, .. } = self.open_block(plane, Stream::Host)?;
                 self.maps.set_all_valid(block);
-                self.close(plane, Stream::Host, block);
+                (0..self.config.units.pages.units()).for_each(|unit| self.close(Stream::Host, block, unit));
                 self.planes[plane.index()].valid_pages += u64::from(pages);
                 let first = Lpn(stripe * planes * pages + nth);
                 programmed(InitialBlock { block, first, stride: planes, pages: pages as u16, sequence });

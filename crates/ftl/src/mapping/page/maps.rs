@@ -146,7 +146,13 @@ impl PageMaps {
 
     /// Valid pages of `block`, counted.
     pub(super) fn valid_pages(&self, block: BlockId) -> u32 {
-        bits::count_range(&self.valid[self.words_of(block)], 0, self.pages as usize)
+        bits::count_range(self.valid_bits(block), 0, self.pages as usize)
+    }
+
+    /// Valid pages of `block`, one bit each.
+    #[inline]
+    pub(super) fn valid_bits(&self, block: BlockId) -> &[u64] {
+        &self.valid[self.words_of(block)]
     }
 
     #[inline]

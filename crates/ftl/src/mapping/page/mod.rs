@@ -19,20 +19,24 @@ mod heat;
 mod map_cache;
 mod maps;
 mod plane;
+mod units;
 
-use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId};
+use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, UnitSet};
 
 use super::FtlError;
 use crate::block_pool::{BlockPool, Wanted};
 use crate::counters::GcCounters;
 use crate::plan::Plan;
-use crate::reclaim::{VictimLists, VictimPolicy};
+use crate::reclaim::VictimPolicy;
+use crate::reclaim_units::{UnitId, UnitVictims};
 use crate::wear::{Wear, WearLeveling};
 use cached::Translation;
 pub use cached::{CACHED_ENTRY_BYTES, CachedMap, STORED_ENTRY_BYTES};
 use heat::RecentWrites;
 use maps::PageMaps;
 use plane::{Open, Plane, Stream};
+pub use units::EraseUnits;
+use units::{FreeUnits, valid_in};
 
 /// Which pages share an open block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +72,15 @@ impl GcMode {
     }
 }
 
+/// Which plane a write goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allocation {
+    /// The next one in turn that has room.
+    Dynamic,
+    /// The one that the logical page names: pages are dealt to the planes in their order.
+    Static,
+}
+
 /// Settings of the page-level FTL.
 #[derive(Clone, Debug)]
 pub struct PageConfig {
@@ -77,8 +90,13 @@ pub struct PageConfig {
     pub user_pages: u32,
     /// Planes in the order in which writes visit them.
     pub order: Vec<PlaneId>,
+    /// Which of them a write goes to.
+    pub allocation: Allocation,
     /// How victims are chosen.
     pub policy: VictimPolicy,
+    /// What is erased apart. Static and dynamic wear levelling, a map in flash and [`HotCold::Mixed`] need
+    /// whole blocks.
+    pub units: EraseUnits,
     /// When reclaiming happens.
     pub gc_mode: GcMode,
     /// Free blocks of a plane at or under which it starts to reclaim, at least 1.
@@ -130,6 +148,7 @@ pub struct PageFtl {
     config: PageConfig,
     maps: PageMaps,
     pool: BlockPool,
+    free: FreeUnits,
     planes: Vec<Plane>,
     plane_pages_max: u64,
     next_plane: usize,
@@ -145,7 +164,9 @@ impl PageFtl {
         let geometry = config.geometry;
         let victims = |plane: u32| {
             let seed = config.seed ^ u64::from(plane);
-            VictimLists::new(config.policy, geometry.blocks_per_plane, geometry.pages_per_block, seed)
+            let units = &config.units.pages;
+            let shape = [units.units() as u16, units.pages_per_unit() as u16];
+            UnitVictims::new(config.policy, geometry.blocks_per_plane, shape, seed)
         };
         let mut pool = BlockPool::new(&geometry, bad_blocks);
         if config.wear_leveling.dynamic {
@@ -159,6 +180,7 @@ impl PageFtl {
         PageFtl {
             maps: PageMaps::new(geometry, config.user_pages + config.translation_pages(), &config.order),
             translation: config.cached_map.map(|map| Translation::new(&config, map)),
+            free: FreeUnits::new(geometry, config.units.pages.units(), &pool),
             pool,
             planes: (0..geometry.planes()).map(|plane| Plane::new(victims(plane))).collect(),
             plane_pages_max: config.plane_pages_max(good),
@@ -196,6 +218,7 @@ impl PageFtl {
     /// Bytes of this struct's columns.
     pub fn state_bytes(&self) -> u64 {
         self.maps.state_bytes()
+            + self.free.state_bytes()
             + self.translation.as_ref().map_or(0, Translation::state_bytes)
             + self.recent.as_ref().map_or(0, RecentWrites::state_bytes)
             + self.wear.as_ref().map_or(0, Wear::state_bytes)
@@ -206,7 +229,7 @@ impl PageFtl {
     /// # Errors
     /// [`FtlError`] if no plane has room, which the spec's validation rules out.
     pub fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
-        let plane = self.choose_plane()?;
+        let plane = self.choose_plane(lpn)?;
         let hot = self.recent.as_mut().is_some_and(|recent| recent.note(lpn));
         let stream = if hot { Stream::Hot } else { Stream::Host };
         let collect_behind = self.make_room(plane, stream, plan)?;
@@ -249,11 +272,11 @@ impl PageFtl {
         self.maps.locate(lpn, &self.pool)
     }
 
-    /// Free blocks of a plane that data may be written to.
+    /// Free erase units of a plane that data may be written to.
     #[inline]
-    fn free_blocks(&self, plane: PlaneId) -> usize {
+    fn free_units(&self, plane: PlaneId) -> usize {
         let others = self.translation.as_ref().map_or(0, |translation| translation.free_blocks(plane));
-        self.pool.free_blocks(plane) - others
+        self.free.in_plane(plane) - others
     }
 
     /// Notes that the map entry of `lpn` changed.
@@ -270,7 +293,8 @@ impl PageFtl {
         self.maps.invalidate(page);
         let geometry = &self.config.geometry;
         let plane = &mut self.planes[geometry.plane_of(page.block).index()];
-        plane.victims.invalidate(geometry.index_in_plane(page.block), plane.now);
+        let unit = self.config.units.pages.unit_of(page.page);
+        plane.victims.invalidate(UnitId { block: geometry.index_in_plane(page.block), unit }, plane.now);
         plane.valid_pages -= 1;
     }
 
@@ -281,9 +305,12 @@ impl PageFtl {
         self.planes[plane.index()].now += 1;
     }
 
-    /// The next plane in turn that can take another valid page.
+    /// The plane of a write: the page's own, or the next in turn that can take another valid page.
     #[inline]
-    fn choose_plane(&mut self) -> Result<PlaneId, FtlError> {
+    fn choose_plane(&mut self, lpn: Lpn) -> Result<PlaneId, FtlError> {
+        if self.config.allocation == Allocation::Static {
+            return Ok(self.config.order[lpn.index() % self.config.order.len()]);
+        }
         for _ in 0..self.config.order.len() {
             let plane = self.config.order[self.next_plane];
             self.next_plane += 1;
@@ -303,50 +330,55 @@ impl PageFtl {
     fn next_page(&mut self, plane: PlaneId, stream: Stream) -> Result<(PageAddress, u32), FtlError> {
         let mut open = match self.planes[plane.index()].open[stream as usize] {
             Some(open) => open,
-            None => {
-                let (block, sequence) = self.take_block(plane, stream)?;
-                Open { block, sequence, written: 0 }
-            }
+            None => self.open_block(plane, stream)?,
         };
-        let page = PageAddress::new(open.block, open.written);
-        open.written += 1;
+        let page = open.page(&self.config.units.pages).ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
+        open.next = page.page + 1;
         self.planes[plane.index()].open[stream as usize] = Some(open);
         Ok((page, open.sequence))
     }
 
-    /// Takes a free block for a stream.
-    fn take_block(&mut self, plane: PlaneId, stream: Stream) -> Result<(BlockId, u32), FtlError> {
+    /// Takes a free block for a stream, with all of its free units.
+    fn open_block(&mut self, plane: PlaneId, stream: Stream) -> Result<Open, FtlError> {
         let none = FtlError::NoFreeBlock { plane: plane.0 };
         let may_take = match &mut self.translation {
             Some(translation) if stream == Stream::Map => translation.note_opened(plane),
-            _ => self.free_blocks(plane) > 0,
+            _ => self.free_units(plane) > 0,
         };
         if !may_take {
             return Err(none);
         }
         // Data that stays lies well on a block that is worn.
         let wanted = if stream == Stream::Moved { Wanted::MostWorn } else { Wanted::LeastWorn };
-        self.pool.take_wanted(plane, wanted).ok_or(none)
+        self.free.take(plane, wanted, &mut self.pool).ok_or(none)
     }
 
-    /// Closes a stream's open block, and makes it a candidate for reclaiming, once it is full.
+    /// Makes the unit of a stream's last page a candidate for reclaiming if that page was the unit's
+    /// last, and closes the open block once it has no more.
     #[inline]
     fn close_if_full(&mut self, plane: PlaneId, stream: Stream) {
-        let open = &mut self.planes[plane.index()].open[stream as usize];
-        if let Some(open) = open.take_if(|open| u32::from(open.written) == self.maps.pages) {
-            self.close(plane, stream, open.block);
+        let units = &self.config.units.pages;
+        let Some(open) = self.planes[plane.index()].open[stream as usize] else { return };
+        let unit = units.unit_of(open.next - 1);
+        if units.last_page(unit) + 1 != open.next {
+            return;
         }
+        if open.page(units).is_none() {
+            self.planes[plane.index()].open[stream as usize] = None;
+        }
+        self.close(stream, open.block, unit);
     }
 
-    /// Makes a full block a candidate for reclaiming.
-    fn close(&mut self, plane: PlaneId, stream: Stream, block: BlockId) {
+    /// Makes a full unit a candidate for reclaiming.
+    fn close(&mut self, stream: Stream, block: BlockId, unit: usize) {
+        let plane = self.config.geometry.plane_of(block);
         let state = &mut self.planes[plane.index()];
-        let valid = self.maps.valid_pages(block) as u16;
+        let valid = valid_in(self.maps.valid_bits(block), &self.config.units.pages, unit);
         let index = self.config.geometry.index_in_plane(block);
         match &mut self.translation {
             Some(translation) if stream == Stream::Map => translation.close(plane, index, valid, state.now),
             _ => {
-                state.victims.close(index, valid, state.now);
+                state.victims.close(UnitId { block: index, unit }, valid, state.now);
                 if let Some(wear) = &mut self.wear {
                     wear.close(block);
                 }
@@ -354,10 +386,13 @@ impl PageFtl {
         }
     }
 
-    /// Appends the erase of a block that holds nothing any more, and gives it back.
-    fn erase(&mut self, plane: PlaneId, block: BlockId, plan: &mut Plan) {
-        plan.push(FlashCommand::erase(block));
+    /// Appends the erase of units that hold nothing any more, and gives them back.
+    fn erase(&mut self, block: BlockId, units: UnitSet, plan: &mut Plan) {
+        plan.push(match self.free.is_whole(units) {
+            true => FlashCommand::erase(block),
+            false => FlashCommand::sub_block_erase(block, units),
+        });
         let erases = self.wear.as_mut().map_or(0, |wear| wear.note_erase(block));
-        self.pool.give_back_worn(plane, block, erases);
+        self.free.give_back(block, units, erases, &mut self.pool);
     }
 }

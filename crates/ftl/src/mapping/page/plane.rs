@@ -1,15 +1,18 @@
 //! One plane's blocks: open ones, victims, and the victim that is being emptied.
 
-use pumice_types::BlockId;
+use pumice_types::{BlockId, UnitSet};
 
-use crate::reclaim::VictimLists;
+use crate::reclaim_units::UnitVictims;
 
 /// A block being filled.
 #[derive(Clone, Copy)]
 pub(super) struct Open {
     pub(super) block: BlockId,
     pub(super) sequence: u32,
-    pub(super) written: u16,
+    /// Units that were erased when it was opened: its pages to be written.
+    pub(super) units: UnitSet,
+    /// Pages before this one are written, or belong to other units.
+    pub(super) next: u16,
 }
 
 /// What an open block takes: pages of one stream lie together.
@@ -36,6 +39,8 @@ pub(super) const STREAMS: usize = 5;
 #[derive(Clone, Copy)]
 pub(super) struct Job {
     pub(super) victim: BlockId,
+    /// Units of it that are reclaimed.
+    pub(super) units: UnitSet,
     /// Pages before this one are done with.
     pub(super) next: u16,
     pub(super) copied: u32,
@@ -47,8 +52,8 @@ pub(super) struct Job {
 pub(super) struct Plane {
     /// Open block of each [`Stream`].
     pub(super) open: [Option<Open>; STREAMS],
-    /// Closed blocks by what reclaiming them costs.
-    pub(super) victims: VictimLists,
+    /// Closed erase units by what reclaiming them costs.
+    pub(super) victims: UnitVictims,
     /// The victim that is being emptied.
     pub(super) job: Option<Job>,
     /// Between the start threshold and the stop threshold (modes that work in steps).
@@ -60,7 +65,7 @@ pub(super) struct Plane {
 }
 
 impl Plane {
-    pub(super) fn new(victims: VictimLists) -> Plane {
+    pub(super) fn new(victims: UnitVictims) -> Plane {
         Plane { open: [None; STREAMS], victims, job: None, collecting: false, valid_pages: 0, now: 0 }
     }
 }

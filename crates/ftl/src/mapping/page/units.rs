@@ -1,0 +1,106 @@
+//! Erase units of the page-level FTL: which of a block's units are free, and where an open block goes on.
+//!
+//! A block is handed out with all of its free units, and its pages are then written in the order of its
+//! write sequence, leaving out the units that still hold data. A unit is closed, and may be reclaimed,
+//! when its last page is written, even while later pages of its block are still being written. With
+//! whole blocks as units all of this is the ordinary block pool.
+
+use pumice_types::{BlockId, Geometry, PageAddress, PlaneId, Time, UnitPages, UnitSet, bits};
+
+use super::plane::Open;
+use crate::block_pool::{BlockPool, Wanted};
+
+/// What is erased apart, and what that costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EraseUnits {
+    /// Units of a block.
+    pub pages: UnitPages,
+    /// One page copied.
+    pub copy: Time,
+    /// One erase operation.
+    pub erase: Time,
+}
+
+impl EraseUnits {
+    /// Whole blocks; what they cost is never weighed.
+    pub fn whole_blocks(pages_per_block: u16) -> EraseUnits {
+        EraseUnits { pages: UnitPages::whole_block(pages_per_block), copy: Time::ZERO, erase: Time::ZERO }
+    }
+}
+
+/// Free units of each block and plane, beside the pool of blocks that have any.
+pub(super) struct FreeUnits {
+    /// Free units of each block that is in the pool.
+    of_block: Vec<UnitSet>,
+    /// Free units of each plane.
+    of_plane: Vec<usize>,
+    all: UnitSet,
+    geometry: Geometry,
+}
+
+impl FreeUnits {
+    /// Every good block free.
+    pub(super) fn new(geometry: Geometry, units: usize, pool: &BlockPool) -> FreeUnits {
+        let free = |plane| pool.free_blocks(PlaneId(plane)) * units;
+        FreeUnits {
+            of_block: vec![UnitSet::first(units); geometry.blocks() as usize],
+            of_plane: (0..geometry.planes()).map(free).collect(),
+            all: UnitSet::first(units),
+            geometry,
+        }
+    }
+
+    /// Free units of a plane.
+    #[inline]
+    pub(super) fn in_plane(&self, plane: PlaneId) -> usize {
+        self.of_plane[plane.index()]
+    }
+
+    /// Takes a block from the pool, with all its free units.
+    pub(super) fn take(&mut self, plane: PlaneId, wanted: Wanted, pool: &mut BlockPool) -> Option<Open> {
+        let (block, sequence) = pool.take_wanted(plane, wanted)?;
+        let units = std::mem::take(&mut self.of_block[block.index()]);
+        self.of_plane[plane.index()] -= units.len() as usize;
+        Some(Open { block, sequence, units, next: 0 })
+    }
+
+    /// Gives erased units of a block back; `erases` is the block's wear, where it is regarded.
+    pub(super) fn give_back(&mut self, block: BlockId, units: UnitSet, erases: u32, pool: &mut BlockPool) {
+        let plane = self.geometry.plane_of(block);
+        let free = &mut self.of_block[block.index()];
+        debug_assert!(units.without(*free) == units, "a unit is freed once");
+        if free.is_empty() {
+            pool.give_back_worn(plane, block, erases);
+        }
+        *free = free.with(units);
+        self.of_plane[plane.index()] += units.len() as usize;
+    }
+
+    /// Whether a set holds all units of a block.
+    pub(super) fn is_whole(&self, units: UnitSet) -> bool {
+        units == self.all
+    }
+
+    /// Bytes of the columns.
+    pub(super) fn state_bytes(&self) -> u64 {
+        (size_of_val(&self.of_block[..]) + size_of_val(&self.of_plane[..])) as u64
+    }
+}
+
+impl Open {
+    /// The page to write next; `None` if the block's units are full.
+    #[inline]
+    pub(super) fn page(&self, units: &UnitPages) -> Option<PageAddress> {
+        let pages = units.pages_per_block();
+        let page = (self.next..pages).find(|&page| self.units.contains(units.unit_of(page)))?;
+        Some(PageAddress::new(self.block, page))
+    }
+}
+
+/// Valid pages of `unit` in a block's column of valid bits.
+pub(super) fn valid_in(words: &[u64], units: &UnitPages, unit: usize) -> u16 {
+    match units.units() {
+        1 => bits::count_range(words, 0, usize::from(units.pages_per_block())) as u16,
+        _ => units.count(words, unit, 0) as u16,
+    }
+}
