@@ -130,7 +130,8 @@ def _scoreboard(source: Path) -> list[str]:
 def accepted(row: dict[str, Any]) -> str:
     """What a scoreboard row accepts, in words."""
     if row["kind"] == "number":
-        return "; ".join(f"{lo:g} … {hi:g}" for lo, hi in zip(row["lo"], row["hi"], strict=True))
+        ranges = [f"{lo:g} … {hi:g}" for lo, hi in zip(row["lo"], row["hi"], strict=True)]
+        return "; ".join([*ranges, *filter(None, [row["rule"]])])
     return "equal" if row["kind"] == "exact" else str(row["rule"])
 
 

@@ -18,7 +18,7 @@ from pumice.report import write_report
 def reproduced(command: Command, tmp_path: Path) -> Path:
     done = command("reproduce", "pen", "--figure", "6", "--figure", "10", "--figure", "11", "--out", "pen")
     assert done.returncode == 0, done.stderr
-    assert "4 reproduced, 0 missed, 0 not-run" in done.stdout
+    assert "5 reproduced, 0 missed, 0 not-run" in done.stdout
     return tmp_path / "pen"
 
 
@@ -26,6 +26,7 @@ def test_worked_examples_are_reproduced(reproduced: Path) -> None:
     rows = json.loads((reproduced / "scoreboard.json").read_text())
     assert {row["id"]: row["simulated"] for row in rows} == {
         "pen.fig6_copies": [576, 72],
+        "pen.pb_count": [127],
         "pen.fig10_speedup": [596 / 176],
         "pen.fig10_restores": [9, 14, 2, 144],
         "pen.fig11_copied_back": [72, 90, 72, 108],

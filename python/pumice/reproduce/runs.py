@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pumice.reproduce.experiment import Runs, choose_figures, read_experiment
-from pumice.reproduce.pen import EXAMPLES, FIGURES, Context
-from pumice.reproduce.scoreboard import Board, Finding, board
+from pumice.reproduce.context import Context
+from pumice.reproduce.experiment import Experiment, Runs, choose_figures, read_experiment
+from pumice.reproduce.pen import EXAMPLES, FIGURES
+from pumice.reproduce.scoreboard import Board, Expected, Finding, board
 from pumice.runner import Outcome, Settings, run_jobs
+
+#: The study whose runs stand beside those of most others.
+SHARED = "open-loop"
 
 
 @dataclass(frozen=True)
@@ -49,8 +53,9 @@ def reproduce_pen(request: Request) -> Reproduction:
         Interrupted: Ctrl-C; finished runs are kept.
         OSError: a file cannot be written.
     """
-    chosen = choose_figures(request.figures, [*EXAMPLES, *FIGURES])
     experiment = read_experiment("pen", request.mode)
+    made = [*EXAMPLES, *(name for name in FIGURES if experiment.serving(name))]
+    chosen = choose_figures(request.figures, made)
     named = experiment.jobs(chosen)
     settings = Settings("reproduce pen", request.workers, request.directory / "runs", request.resume, dask=request.dask)
     outcomes = run_jobs([job for _, job in named], settings)
@@ -59,7 +64,20 @@ def reproduce_pen(request: Request) -> Reproduction:
     context = Context(runs, experiment.high_write, figures, request.mode == "full")
     findings: dict[str, Finding] = {}
     for name in chosen:
-        findings |= EXAMPLES[name](figures) if name in EXAMPLES else FIGURES[name](context)
-    found = board("pen", [row for row in experiment.expected if row.figure in chosen], findings)
+        findings |= EXAMPLES[name](figures) if name in EXAMPLES else _figure(name, context, experiment)
+    rows = [row for row in experiment.expected if row.figure in chosen or not request.figures]
+    found = board("pen", rows, {**_refused(rows, runs, experiment), **findings})
     found.write(request.directory / "scoreboard.json")
     return Reproduction(found, outcomes)
+
+
+def _figure(name: str, context: Context, experiment: Experiment) -> dict[str, Finding]:
+    """Draws a figure, unless not a single one of the runs that only it and its like need is there."""
+    own = [study for study in experiment.serving(name) if study != SHARED] or [SHARED]
+    return FIGURES[name](context) if context.runs.any_done(own) else {}
+
+
+def _refused(rows: Sequence[Expected], runs: Runs, experiment: Experiment) -> dict[str, Finding]:
+    """For rows whose runs failed: no value, and why."""
+    errors = {row.id: runs.error(experiment.serving(row.figure)) for row in rows if row.needs != "full"}
+    return {name: Finding(None, note=f"runs failed; {error}") for name, error in errors.items() if error is not None}
