@@ -1,7 +1,8 @@
 //! What garbage collection did, as counts.
 
 /// Bins of the victim-fill histogram, in tenths of the block, a full one in the last bin: written
-/// pages of the U-block for NFTL, valid pages of the victim for a page-level FTL.
+/// pages of the U-block for NFTL, valid pages of the victim for a page-level FTL, valid pages of the
+/// emptiest block for a superblock FTL.
 pub const VICTIM_FILL_BINS: usize = 11;
 
 /// Counts of one kind of merge.
@@ -30,6 +31,10 @@ pub struct GcCounters {
     pub trigger_full: u64,
     /// Merges because an unpaired D-block needed a U-block.
     pub trigger_unpaired: u64,
+    /// Superblock merges because the superblock was out of room and owned N blocks.
+    pub trigger_intra: u64,
+    /// Superblock merges because a block was wanted and the plane ran low.
+    pub trigger_inter: u64,
     /// Pages copied, each page that was read and programmed again counted once.
     pub copied_pages: u64,
     /// Histogram of victims.

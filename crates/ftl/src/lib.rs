@@ -13,8 +13,10 @@ mod reclaim;
 mod victim;
 
 pub use counters::{GcCounters, MergeCount, VICTIM_FILL_BINS};
+pub use mapping::gftl::{Gftl, GftlConfig};
 pub use mapping::nftl::{Nftl, NftlConfig, UIndex};
 pub use mapping::page::{OPEN_BLOCKS, PageConfig, PageFtl};
+pub use mapping::superblock_pen::{SuperblockPen, SuperblockPenConfig};
 pub use mapping::{Ftl, FtlError, InitialBlock, InitialFill, MergePolicy};
 pub use plan::Plan;
 pub use reclaim::VictimPolicy;

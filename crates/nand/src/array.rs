@@ -148,6 +148,7 @@ impl NandArray {
             FlashOp::SpareSearch => self.search(command).map(|as_expected| Outcome::Searched { as_expected }),
             FlashOp::Erase => self.erase(command.target.block).map(|()| Outcome::Done),
             FlashOp::PartialErase => self.partial_erase(command.target.block, command.pb()).map(|()| Outcome::Done),
+            FlashOp::Pause => Ok(Outcome::Done),
         };
         result.map_err(|rule| Violation { rule, command: *command })
     }

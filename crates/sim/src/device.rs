@@ -119,6 +119,7 @@ impl Tally {
             FlashOp::Copy => self.copies += 1,
             FlashOp::Erase => self.block_erases += 1,
             FlashOp::PartialErase => self.partial_erases[command.pb().level() as usize] += 1,
+            FlashOp::Pause => {}
             FlashOp::SpareSearch => {
                 let pages = u64::from(command.searched_pages());
                 let (searches, spare_pages) = match command.cause {

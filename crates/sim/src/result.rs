@@ -1,6 +1,6 @@
 //! The result document.
 
-use pumice_ftl::{GcCounters, MergeCount};
+use pumice_ftl::MergeCount;
 use pumice_types::Time;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -141,26 +141,32 @@ fn gc(run: &Finished) -> Value {
     let counters = run.host.ftl.counters();
     let (tally, timing) = (&run.host.tally, &run.timing);
     let searches = timing.t_r + timing.spare_transfer;
-    let GcCounters { trigger_full, trigger_unpaired, trigger_free_blocks, .. } = counters;
+    let triggers = counters.trigger_full
+        + counters.trigger_unpaired
+        + counters.trigger_intra
+        + counters.trigger_inter
+        + counters.trigger_free_blocks;
     // A count is null where the FTL or the kind of merge does not apply.
-    let nftl = run.spec.ftl.kind == "nftl";
+    let kind = run.spec.ftl.kind.as_str();
+    let (nftl, superblock, page) = (kind == "nftl", kind == "superblock", kind == "page");
     let count = |applies: bool, value: u64| if applies { json!(value) } else { Value::Null };
     let erases = |applies: bool, merges: &MergeCount| match applies {
         true => json!({ "block": merges.block_erases, "partial": merges.partial_erases }),
         false => Value::Null,
     };
-    let m_merge = run.spec.ftl.merge == "m-merge";
+    let m_merge = run.spec.ftl.merge != "block-erase";
     json!({
-        "invocations": trigger_full + trigger_unpaired + trigger_free_blocks,
-        "reclaimed_blocks": count(!nftl, counters.reclaimed.block_erases),
+        "invocations": triggers,
+        "reclaimed_blocks": count(page, counters.reclaimed.block_erases),
         "merges": {
-            "full": count(nftl, counters.full.merges), "partial": Value::Null, "switch": Value::Null,
+            "full": count(!page, counters.full.merges), "partial": Value::Null, "switch": Value::Null,
             "m_merge": count(m_merge, counters.m_merge.merges),
         },
-        "erases_by_merge": { "full": erases(nftl, &counters.full), "m_merge": erases(m_merge, &counters.m_merge) },
+        "erases_by_merge": { "full": erases(!page, &counters.full), "m_merge": erases(m_merge, &counters.m_merge) },
         "triggers": {
-            "full": count(nftl, *trigger_full), "unpaired": count(nftl, *trigger_unpaired),
-            "intra": Value::Null, "inter": Value::Null, "free_blocks": count(!nftl, *trigger_free_blocks),
+            "full": count(nftl, counters.trigger_full), "unpaired": count(nftl, counters.trigger_unpaired),
+            "intra": count(superblock, counters.trigger_intra), "inter": count(superblock, counters.trigger_inter),
+            "free_blocks": count(page, counters.trigger_free_blocks),
         },
         "copied_pages": counters.copied_pages,
         "time_us": {

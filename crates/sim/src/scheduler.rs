@@ -32,7 +32,7 @@ pub enum Phase {
     GcRead,
     /// Programs of garbage collection.
     GcWrite,
-    /// Erases of garbage collection.
+    /// Erases of garbage collection, and time reserved for them.
     GcErase,
 }
 
@@ -295,7 +295,7 @@ impl Scheduler {
             (Cause::Gc, FlashOp::SpareSearch) => Phase::GcSpareRead,
             (Cause::Gc, FlashOp::Read) => Phase::GcRead,
             (Cause::Gc, FlashOp::Program | FlashOp::Copy) => Phase::GcWrite,
-            (Cause::Gc, FlashOp::Erase | FlashOp::PartialErase) => Phase::GcErase,
+            (Cause::Gc, FlashOp::Erase | FlashOp::PartialErase | FlashOp::Pause) => Phase::GcErase,
         };
         let (shape, die_first, channel, die_last) = match command.op {
             FlashOp::Read => (Shape::DieThenChannel, t.t_r, t.page_transfer + t.command_overhead, Time::ZERO),
@@ -306,7 +306,7 @@ impl Scheduler {
             }
             FlashOp::Program => (Shape::ChannelThenDie, Time::ZERO, t.page_transfer + t.command_overhead, t.t_prog),
             FlashOp::Copy if !t.copyback => (Shape::DieChannelDie, t.t_r, t.copy_transfer(), t.t_prog),
-            FlashOp::Copy | FlashOp::Erase | FlashOp::PartialErase => {
+            FlashOp::Copy | FlashOp::Erase | FlashOp::PartialErase | FlashOp::Pause => {
                 (Shape::Die, die_only_time(t, command), Time::ZERO, Time::ZERO)
             }
         };
@@ -376,6 +376,7 @@ fn die_only_time(timing: &FlashTiming, command: &FlashCommand) -> Time {
     match command.op {
         FlashOp::Copy => timing.t_r + timing.t_prog,
         FlashOp::PartialErase => timing.partial_erase[command.pb().level() as usize],
+        FlashOp::Pause => command.duration(),
         _ => timing.t_bers,
     }
 }

@@ -1,6 +1,6 @@
 //! Flash commands: what the controller emits, the scheduler times and the array executes.
 
-use crate::{BlockId, Lpn, PageAddress, Pb};
+use crate::{BlockId, Lpn, PageAddress, Pb, Time};
 
 /// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +18,9 @@ pub enum FlashOp {
     Erase,
     /// Erase of one partial block.
     PartialErase,
+    /// The die is kept from other work for a time: nothing reaches the chip, and it counts as no
+    /// flash command.
+    Pause,
 }
 
 /// On whose behalf a command runs.
@@ -55,7 +58,7 @@ pub struct FlashCommand {
     pub source: PageAddress,
     /// Logical page that the data belongs to.
     pub lpn: Lpn,
-    /// Sequence number of the block programmed (its allocation order).
+    /// Sequence number of the block programmed (its allocation order). For a pause, its nanoseconds.
     pub sequence: u32,
     /// Pages searched or PB index; see the accessors.
     operand: u16,
@@ -118,6 +121,23 @@ impl FlashCommand {
     pub fn partial_erase(block: BlockId, pb: Pb) -> FlashCommand {
         let command = FlashCommand::new(FlashOp::PartialErase, Cause::Gc, PageAddress::new(block, 0));
         FlashCommand { operand: pb.0, ..command }
+    }
+
+    /// A pause of the die of `block`, of at most 2^32 − 1 ns; longer ones take several.
+    #[inline]
+    pub fn pause(block: BlockId, duration: Time) -> FlashCommand {
+        let nanoseconds = u32::try_from(duration.0).unwrap_or(u32::MAX);
+        FlashCommand {
+            sequence: nanoseconds,
+            ..FlashCommand::new(FlashOp::Pause, Cause::Gc, PageAddress::new(block, 0))
+        }
+    }
+
+    /// How long a pause is.
+    #[inline]
+    pub fn duration(&self) -> Time {
+        debug_assert_eq!(self.op, FlashOp::Pause);
+        Time(u64::from(self.sequence))
     }
 
     /// Pages of a spare search.

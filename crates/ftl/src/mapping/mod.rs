@@ -1,17 +1,22 @@
 //! The translation layers, one file each, behind one enum.
 
+pub mod gftl;
 pub mod nftl;
 pub mod page;
+pub mod superblock_pen;
 
 use std::fmt;
 
 use pumice_types::{BlockId, DieId, Lpn, PageAddress, RequestKind};
 
 use crate::counters::GcCounters;
-use crate::merge::m_merge::{MMergeSettings, MergeCosts};
+use crate::merge::restore::{MMergeSettings, MergeCosts};
+use crate::merge::superblock::RestoreScope;
 use crate::plan::Plan;
+use gftl::Gftl;
 use nftl::Nftl;
 use page::PageFtl;
+use superblock_pen::SuperblockPen;
 
 /// How pairs are merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +29,8 @@ pub enum MergePolicy {
         costs: MergeCosts,
         /// Disturb and wear limits.
         settings: MMergeSettings,
+        /// What is restored where pages have no place of their own (superblock FTL).
+        scope: RestoreScope,
     },
 }
 
@@ -34,6 +41,23 @@ pub enum InitialFill {
     Blocks(f64),
     /// Every logical block is full up to a share of its pages.
     Pages(f64),
+}
+
+impl InitialFill {
+    /// Pages of a logical block of `pages` that are stored, the block being the `index`-th of its
+    /// plane. Empty blocks are spread evenly: one is left empty whenever the empty share gains a whole
+    /// block.
+    pub fn pages_of(self, index: u64, pages: u16) -> u16 {
+        let millionths = |share: f64| (share * 1e6).round() as u64;
+        match self {
+            InitialFill::Pages(share) => (u64::from(pages) * millionths(share) / 1_000_000) as u16,
+            InitialFill::Blocks(share) => {
+                let empty = millionths(1.0 - share);
+                let is_empty = (index + 1) * empty / 1_000_000 > index * empty / 1_000_000;
+                if is_empty { 0 } else { pages }
+            }
+        }
+    }
 }
 
 /// A block that the initial fill programs: page p of `0..pages` holds logical page
@@ -76,8 +100,12 @@ impl std::error::Error for FtlError {}
 pub enum Ftl {
     /// Block-level mapping with D-blocks and U-blocks.
     Nftl(Box<Nftl>),
+    /// The same with merges cut into slots.
+    Gftl(Box<Gftl>),
     /// Page-level mapping.
     Page(Box<PageFtl>),
+    /// Page-mapped superblocks, as PEN uses them.
+    SuperblockPen(Box<SuperblockPen>),
 }
 
 /// One call on whichever layer there is.
@@ -85,7 +113,9 @@ macro_rules! each {
     ($self:ident, $ftl:ident => $call:expr) => {
         match $self {
             Ftl::Nftl($ftl) => $call,
+            Ftl::Gftl($ftl) => $call,
             Ftl::Page($ftl) => $call,
+            Ftl::SuperblockPen($ftl) => $call,
         }
     };
 }

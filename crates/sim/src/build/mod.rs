@@ -1,10 +1,14 @@
 //! From a spec to an FTL and an array in their initial state. One file an FTL: what it refuses, how
 //! many pages it offers, and how it is built.
 
+pub mod comparator;
 pub mod nftl;
 pub mod page;
+pub mod superblock_pen;
 
-use pumice_ftl::{Ftl, InitialBlock};
+use pumice_ftl::merge::restore::{MMergeSettings, MergeCosts};
+use pumice_ftl::merge::superblock::RestoreScope;
+use pumice_ftl::{Ftl, InitialBlock, InitialFill, MergePolicy};
 use pumice_nand::{ArrayConfig, NandArray};
 use pumice_types::{BlockId, FlashTiming, Geometry, Lpn, PbTree, PlaneId, ProgramOrder, TagFormat};
 use pumice_workload::Stream;
@@ -63,7 +67,9 @@ pub struct Built {
 /// # Errors
 /// A scale that does not fit the geometry.
 pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
-    let geometry = scaled_geometry(spec, scale)?;
+    let spec = &*comparator::device_of(spec);
+    let mut geometry = scaled_geometry(spec, scale)?;
+    geometry.blocks_per_plane += comparator::extra_blocks(spec);
     let tree = tree(spec)?;
     let timing = flash_timing(spec, tree);
     let user_pages = user_pages(spec, &geometry);
@@ -82,6 +88,8 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
     let initial = InitialState { array: &mut array, ledger: &mut ledger };
     let ftl = match spec.ftl.kind.as_str() {
         "page" => page::build(&parts, initial)?,
+        "superblock" => superblock_pen::build(&parts, initial)?,
+        _ if spec.ftl.comparator == "gftl" => comparator::build_gftl(&parts, initial)?,
         _ => nftl::build(&parts, initial)?,
     };
     Ok(Built { geometry, timing: parts.timing, ftl, device: Device { array, ledger } })
@@ -92,16 +100,21 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
 /// # Errors
 /// The first impossibility.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
+    comparator::check(spec)?;
+    let spec = &*comparator::device_of(spec);
     match spec.ftl.kind.as_str() {
         "page" => page::check(spec),
+        "superblock" => superblock_pen::check(spec),
         _ => nftl::check(spec),
     }
 }
 
 /// Logical pages that the host may address.
 pub fn user_pages(spec: &Spec, geometry: &Geometry) -> u32 {
+    let spec = &*comparator::device_of(spec);
     match spec.ftl.kind.as_str() {
         "page" => page::user_pages(spec, geometry),
+        "superblock" => superblock_pen::user_pages(spec, geometry),
         _ => nftl::user_pages(spec, geometry),
     }
 }
@@ -120,6 +133,33 @@ fn typed_share(smallest: f64) -> f64 {
 /// Free blocks a plane at or under which garbage collection starts; one is always kept to copy into.
 fn gc_start_blocks(spec: &Spec) -> u32 {
     whole_share(u64::from(spec.geometry.blocks_per_plane), spec.ftl.gc_free_threshold).max(1)
+}
+
+/// What is stored before the first request of an FTL with logical blocks.
+fn initial_fill(spec: &Spec) -> InitialFill {
+    match spec.initial.fill_unit.as_str() {
+        "page" => InitialFill::Pages(spec.initial.fill),
+        _ => InitialFill::Blocks(spec.initial.fill),
+    }
+}
+
+/// Durations that merges weigh.
+fn merge_costs(timing: &FlashTiming) -> MergeCosts {
+    MergeCosts { copy: timing.copy(), block_erase: timing.t_bers, partial_erase: timing.partial_erase.clone() }
+}
+
+fn merge_policy(spec: &Spec, timing: &FlashTiming) -> MergePolicy {
+    let scope = match spec.ftl.merge.as_str() {
+        "m-merge" => RestoreScope::Superseded,
+        "m-merge-budgeted" => RestoreScope::AsNeeded,
+        _ => return MergePolicy::BlockErase,
+    };
+    let settings = MMergeSettings {
+        disturb_tolerance: spec.partial_erase.disturb_tolerance,
+        disturb_aware: spec.partial_erase.disturb_aware,
+        wear_limit: spec.partial_erase.wear_limit_w,
+    };
+    MergePolicy::MMerge { costs: merge_costs(timing), settings, scope }
 }
 
 fn program_order(spec: &Spec) -> ProgramOrder {

@@ -89,12 +89,18 @@ pub const KEYS: &[Key] = &[
     key("partial_erase.t_us", Kind::Floats(0.0, 1e9), "us", "", ["PEN, FAST'18, Table 1, by partial-block pages", "Partial-erase times, level 0 (the block, so tBERS) first, L + 1 entries. Absent: Table 1, linear in log2(pages) between its entries; level 0 is tBERS."]),
     key("partial_erase.disturb_tolerance", Kind::Int(0, 255), "", "1", [PEN1, "Disturbs that a leaf survives. Beyond it, its pages read corrupt."]),
     key("partial_erase.disturb_aware", Kind::Bool, "", "true", ["PEN, FAST'18, section 5.2.2", "Merges restore leaves before they are disturbed beyond tolerance."]),
-    key("partial_erase.wear_limit_w", Kind::Int(0, COUNT), "", "16", [PEN1, "W: M-Merges that a D-block may take between two full merges."]),
+    key("partial_erase.wear_limit_w", Kind::Int(0, COUNT), "", "16", [PEN1, "W: M-Merges that a D-block (or a superblock) may take between two full merges."]),
 
-    key("ftl.kind", Kind::Choice(&["nftl", "page"]), "", "\"nftl\"", [CHOSEN, "Translation layer. nftl: block-level mapping with one U-block a D-block. page: one map entry a page."]),
-    key("ftl.merge", Kind::Choice(&["block-erase", "m-merge"]), "", "\"block-erase\"", ["PEN, FAST'18, section 5.2", "block-erase: always the full merge. m-merge: restore partial blocks where that is cheaper and allowed; needs partial_erase.unit = \"partial-block\"."]),
+    key("ftl.kind", Kind::Choice(&["nftl", "page", "superblock"]), "", "\"nftl\"", [CHOSEN, "Translation layer. nftl: block-level mapping with one U-block a D-block. page: one map entry a page. superblock: pages mapped inside groups of adjacent logical blocks, see ftl.superblock."]),
+    key("ftl.merge", Kind::Choice(&["block-erase", "m-merge", "m-merge-budgeted"]), "", "\"block-erase\"", ["PEN, FAST'18, section 5.2", "block-erase: always the full merge. m-merge: restore partial blocks where that is cheaper and allowed; needs partial_erase.unit = \"partial-block\". m-merge-budgeted: superblock only; restore only as many as the pages to place need, at least cost."]),
+    key("ftl.superblock.variant", Kind::Choice(&["pen"]), "", "\"pen\"", ["PEN, FAST'18, section 5.3", "superblock: which one. pen: map in RAM, intra and inter merges, for M-Merge."]),
+    key("ftl.superblock.logical", Kind::Int(1, 1024), "blocks", "4", [PEN1, "M: adjacent logical blocks of a superblock."]),
+    key("ftl.superblock.physical", Kind::Int(2, 2048), "blocks", "5", [PEN1, "N: blocks that a superblock may own, more than M."]),
+    key("ftl.comparator", Kind::Choice(&["none", "gftl", "pbe"]), "", "\"none\"", [CHOSEN, "nftl: what PEN is compared with. gftl: full pairs are merged slot by slot, one slot of tBERS a page written, their writes buffered meanwhile (Choudhuri and Givargis, 2008). pbe: chips without disturb that lose ftl.capacity_loss of their blocks (US 9,286,989)."]),
+    key("ftl.capacity_loss", Kind::Float(0.0, 0.9), "share of a plane's blocks", "0.0", ["PEN, FAST'18, Figure 15c goes to 0.165", "comparator = \"pbe\": blocks that isolating partial blocks costs. Over-provisioning, fill and threshold remain shares of what is left."]),
+    key("ftl.write_buffer_share", Kind::Float(0.0, 1.0), "share of a plane's blocks", "0.16", ["Choudhuri and Givargis, CODES+ISSS 2008", "comparator = \"gftl\": write-buffer blocks that each plane has in addition to geometry.blocks_per_plane, at least 1."]),
     key("ftl.over_provisioning", Kind::Float(0.0, 0.99), "spare / raw", "0.0909090909090909", ["PEN, FAST'18, Table 1: 10 % read as spare / user", "Share of the raw capacity that the host cannot address. User capacity is rounded down to whole logical blocks a plane."]),
-    key("ftl.gc_free_threshold", Kind::Float(0.0, 1.0), "share of a plane's blocks", "0.08", [PEN1, "At or under this many free blocks a plane collects garbage: nftl merges a victim before it takes a U-block, page reclaims before it opens a block."]),
+    key("ftl.gc_free_threshold", Kind::Float(0.0, 1.0), "share of a plane's blocks", "0.08", [PEN1, "At or under this many free blocks a plane collects garbage: nftl merges a victim before it takes a U-block, superblock before it gives a superblock another block, page reclaims before it opens a block."]),
     key("ftl.gc_stop_threshold", Kind::Float(0.0, 1.0), "share of a plane's blocks", "", ["the start threshold", "page: a plane that reclaims goes on until it has more free blocks than this."]),
     key("ftl.gc_policy", Kind::Choice(&["greedy", "cost-benefit", "d-choices", "fifo", "random"]), "", "\"greedy\"", [CHOSEN, "page: which block is reclaimed. greedy: fewest valid pages. cost-benefit: largest age (1 - u) / 2u. d-choices: fewest valid pages of d_choices random blocks. fifo: closed first. random: any."]),
     key("ftl.d_choices", Kind::Int(1, 1024), "blocks", "8", [CHOSEN, "Random blocks that gc_policy = \"d-choices\" looks at."]),
@@ -144,7 +150,7 @@ fn find(path: &str) -> Option<&'static Key> {
 
 /// The key with this path, or in one line why there is none and what there is.
 pub fn lookup(path: &str) -> Result<&'static Key, String> {
-    let in_section = |key: &&Key| key.path.split_once('.').is_some_and(|(section, _)| section == path);
+    let in_section = |key: &&Key| key.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
     let names: Vec<&str> = KEYS.iter().filter(in_section).map(|key| key.path).collect();
     match find(path) {
         Some(key) => Ok(key),

@@ -89,7 +89,15 @@ fn parse_value(text: &str) -> Value {
         .unwrap_or_else(|| Value::String(text.to_string()))
 }
 
+/// Sets the key `path`, or with a table each key of the group `path`.
 fn set(values: &mut Values, at: &str, path: &str, value: Value) -> Result<(), SpecError> {
+    if let Value::Table(entries) = &value
+        && path.contains('.')
+        && keys::KEYS.iter().any(|key| key.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
+    {
+        let mut each = entries.iter();
+        return each.try_for_each(|(entry, value)| set(values, at, &format!("{path}.{entry}"), value.clone()));
+    }
     let key = keys::lookup(path).map_err(|text| SpecError(format!("{at}: {text}")))?;
     let accepted = key.kind.accept(&value).ok_or_else(|| refused(at, key, &value))?;
     values.insert(key.path, accepted);

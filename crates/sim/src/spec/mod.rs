@@ -117,6 +117,10 @@ section!(
     FtlSpec {
         kind: String,
         merge: String,
+        superblock: SuperblockSpec,
+        comparator: String,
+        capacity_loss: f64,
+        write_buffer_share: f64,
         over_provisioning: f64,
         gc_policy: String,
         d_choices: u32,
@@ -126,6 +130,10 @@ section!(
         gc_mode: String,
         u_index: String,
     }
+);
+section!(
+    /// `ftl.superblock`
+    SuperblockSpec { variant: String, logical: u32, physical: u32 }
 );
 section!(
     /// `[host]`
@@ -190,15 +198,24 @@ impl Spec {
     fn from_values(values: layers::Values) -> Result<Spec, SpecError> {
         let mut root = toml::Table::new();
         for (path, value) in values {
-            match path.split_once('.') {
-                None => root.insert(path.into(), value),
-                Some((section, key)) => {
-                    let table = root.entry(section).or_insert_with(|| toml::Table::new().into());
-                    table.as_table_mut().and_then(|table| table.insert(key.into(), value))
-                }
-            };
+            insert(&mut root, path, value);
         }
         root.try_into().map_err(|error: toml::de::Error| SpecError(format!("spec: {}", error.message())))
+    }
+}
+
+/// Sets `path` in nested tables.
+fn insert(table: &mut toml::Table, path: &str, value: toml::Value) {
+    match path.split_once('.') {
+        None => {
+            table.insert(path.into(), value);
+        }
+        Some((section, rest)) => {
+            let inner = table.entry(section).or_insert_with(|| toml::Table::new().into());
+            if let Some(inner) = inner.as_table_mut() {
+                insert(inner, rest, value);
+            }
+        }
     }
 }
 

@@ -3,6 +3,10 @@
 const PRESETS: &[(&str, &str)] = &[
     ("pen-1tb", include_str!("../../../../presets/pen-1tb.toml")),
     ("pen-1tb-m-merge", include_str!("../../../../presets/pen-1tb-m-merge.toml")),
+    ("pen-superblock-4-5", include_str!("../../../../presets/pen-superblock-4-5.toml")),
+    ("pen-superblock-4-5-m-merge", include_str!("../../../../presets/pen-superblock-4-5-m-merge.toml")),
+    ("pen-superblock-4-8", include_str!("../../../../presets/pen-superblock-4-8.toml")),
+    ("pen-superblock-4-8-m-merge", include_str!("../../../../presets/pen-superblock-4-8-m-merge.toml")),
     ("bench-64g", include_str!("../../../../presets/bench-64g.toml")),
     ("tiny", include_str!("../../../../presets/tiny.toml")),
 ];

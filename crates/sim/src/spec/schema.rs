@@ -34,21 +34,28 @@ fn key_schema(key: &Key) -> Value {
     schema
 }
 
+/// Sets the schema of `path` in nested objects.
+fn insert(properties: &mut Map<String, Value>, path: &str, schema: Value) {
+    match path.split_once('.') {
+        None => {
+            properties.insert(path.into(), schema);
+        }
+        Some((section, rest)) => {
+            let empty = || json!({ "type": "object", "additionalProperties": false, "properties": {} });
+            let object = properties.entry(section).or_insert_with(empty);
+            if let Some(inner) = object["properties"].as_object_mut() {
+                insert(inner, rest, schema);
+            }
+        }
+    }
+}
+
 /// JSON Schema (2020-12) of a spec file.
 pub fn schema() -> Value {
     let mut properties = Map::new();
     properties.insert("preset".into(), json!({ "enum": preset::names().collect::<Vec<_>>() }));
     for key in KEYS {
-        match key.path.split_once('.') {
-            None => properties.insert(key.path.into(), key_schema(key)),
-            Some((section, name)) => {
-                let object = properties
-                    .entry(section)
-                    .or_insert_with(|| json!({ "type": "object", "additionalProperties": false, "properties": {} }));
-                object["properties"][name] = key_schema(key);
-                None
-            }
-        };
+        insert(&mut properties, key.path, key_schema(key));
     }
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -18,16 +18,22 @@ fn error(source: &SpecSource, parts: &[&str]) {
     assert!(!text.contains('\n'), "{text:?} is more than one line");
 }
 
+/// Paths of all values that are no tables.
+fn paths(at: &str, value: &serde_json::Value, found: &mut Vec<String>) {
+    match value.as_object() {
+        Some(keys) => keys.iter().for_each(|(key, value)| {
+            let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+            paths(&path, value, found);
+        }),
+        None => found.push(at.to_string()),
+    }
+}
+
 #[test]
 fn t040_the_key_table_and_the_typed_spec_agree() {
     let spec = Spec::resolve(&SpecSource::default()).expect("defaults are valid");
     let mut typed = Vec::new();
-    for (section, value) in serde_json::to_value(&spec).expect("plain data").as_object().expect("a table") {
-        match value.as_object() {
-            Some(keys) => typed.extend(keys.keys().map(|key| format!("{section}.{key}"))),
-            None => typed.push(section.clone()),
-        }
-    }
+    paths("", &serde_json::to_value(&spec).expect("plain data"), &mut typed);
     let mut table: Vec<String> = KEYS.iter().map(|key| key.path.to_string()).collect();
     typed.sort();
     table.sort();
@@ -45,6 +51,19 @@ fn t041_every_preset_is_valid_and_layers_override_in_order() {
     assert_eq!((spec.seed, spec.ftl.merge.as_str()), (9, "m-merge"));
     assert_eq!((spec.geometry.blocks_per_plane, spec.workload.kind.as_str()), (64, "sequential"));
     assert_eq!(spec.timing.t_r_us, 70.0, "tiny starts from pen-1tb");
+}
+
+#[test]
+fn t049_a_group_of_keys_is_set_by_a_table_or_one_by_one() {
+    let tables = ["[ftl]\nsuperblock = { variant = \"pen\", physical = 8 }", "[ftl.superblock]\nphysical = 8"];
+    let whole = with_set("ftl.superblock", "{ physical = 8 }");
+    for source in [source(tables[0]), source(tables[1]), whole, with_set("ftl.superblock.physical", "8")] {
+        let spec = Spec::resolve(&source).expect("valid");
+        assert_eq!((spec.ftl.superblock.logical, spec.ftl.superblock.physical), (4, 8));
+    }
+    error(&source("[ftl]\nsuperblock = { phisical = 8 }"), &["my.toml:2", "'ftl.superblock.physical'"]);
+    error(&source("[ftl]\nsuperblock = 8"), &["my.toml:2", "is a section", "ftl.superblock.logical"]);
+    error(&with_set("ftl.merge", "{ a = 1 }"), &["ftl.merge", "not allowed"]);
 }
 
 #[test]
@@ -67,7 +86,7 @@ fn t042_misspelt_keys_name_the_line_and_the_nearest_key() {
 fn t043_bad_values_say_what_was_found_and_what_is_allowed() {
     error(&source("[geometry]\nchannels = -1"), &["my.toml:2", "geometry.channels = -1", "from 1 to 1024"]);
     error(&source("[timing]\nt_r_us = \"fast\""), &["timing.t_r_us", "\"fast\"", "(us)"]);
-    error(&with_set("ftl.merge", "mmerge"), &["mmerge", "\"block-erase\" | \"m-merge\""]);
+    error(&with_set("ftl.merge", "mmerge"), &["mmerge", "\"block-erase\" | \"m-merge\" | \"m-merge-budgeted\""]);
     error(&with_set("ftl.kind", "fast"), &["fast", "\"nftl\" | \"page\""]);
     error(&source("[ftl\n"), &["my.toml:1", "not TOML"]);
     error(&source("seed = 1\nseed = 2\n"), &["my.toml:2", "not TOML"]);
@@ -110,10 +129,7 @@ fn t046_workload_keys_belong_together() {
 fn t047_schema_and_explain_come_from_the_table() {
     let schema = schema();
     for key in KEYS {
-        let node = match key.path.split_once('.') {
-            Some((section, name)) => &schema["properties"][section]["properties"][name],
-            None => &schema["properties"][key.path],
-        };
+        let node = key.path.split('.').fold(&schema, |node, name| &node["properties"][name]);
         assert!(node["description"].is_string(), "{}", key.path);
         assert_eq!(explain(key.path).expect("known")["key"], key.path);
     }

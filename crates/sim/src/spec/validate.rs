@@ -49,10 +49,11 @@ fn check_addresses(spec: &Spec) -> Result<(), SpecError> {
 fn check_partial_erase(spec: &Spec) -> Result<(), SpecError> {
     let (pe, pages) = (&spec.partial_erase, spec.geometry.pages_per_block);
     if pe.unit == "none" {
-        if spec.ftl.merge == "m-merge" {
-            return refuse(
-                "ftl.merge = \"m-merge\" needs partial_erase.unit = \"partial-block\", found \"none\"".into(),
-            );
+        if spec.ftl.merge != "block-erase" {
+            return refuse(format!(
+                "ftl.merge = \"{}\" needs partial_erase.unit = \"partial-block\", found \"none\"",
+                spec.ftl.merge
+            ));
         }
         return Ok(());
     }
