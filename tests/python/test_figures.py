@@ -174,10 +174,12 @@ def test_latency_over_time_compares_windows_with_writes(tmp_path: Path) -> None:
 
 def test_comparators_and_superblocks(tmp_path: Path) -> None:
     def superblock(_workload: str, point: dict[str, Any]) -> dict[str, Any]:
-        return timed({"pen-superblock-4-5-m-merge": 0.5, "pen-superblock-4-8-m-merge": 0.8}.get(point["preset"], 1.0))
+        gains = {"m-merge": 0.5, "m-merge-budgeted": 0.4}
+        return timed(gains.get(point["ftl.merge"], 1.0) * (1.6 if point["preset"].endswith("4-8") else 1.0))
 
-    presets = [{"preset": f"{base}{end}"} for base in SHAPES.values() for end in ("", "-m-merge")]
-    named = open_loop() + runs("superblock", presets, superblock)
+    merges = ("block-erase", "m-merge", "m-merge-budgeted")
+    points = [{"preset": preset, "ftl.merge": merge} for preset in SHAPES.values() for merge in merges]
+    named = open_loop() + runs("superblock", points, superblock)
     named += runs("gftl", [{"ftl.comparator": "gftl"}], lambda _w, _p: timed(3.0))
     made = context(named, tmp_path)
     gftl = FIGURES["12c"](made)["fig12c_gftl"]
@@ -185,9 +187,11 @@ def test_comparators_and_superblocks(tmp_path: Path) -> None:
     assert gftl.holds
     sixteen = FIGURES["16a"](made)
     assert sixteen["fig16_latency_4_5"].values == [0.5]
-    assert sixteen["fig16_latency_4_8"].holds
+    assert sixteen["fig16_latency_4_8"].values == [0.5, 0.5]
+    assert not sixteen["fig16_latency_4_8"].holds
+    assert "budgeted planner: 4:5 0.400, 4:8 0.400" in sixteen["fig16_latency_4_8"].note
     assert FIGURES["16b"](made)["fig16_read"].holds
-    assert FIGURES["17a"](made)["fig17_waf_aep"].values == pytest.approx([0.75, 0.9, 0.5, 0.8])
+    assert FIGURES["17a"](made)["fig17_waf_aep"].values == pytest.approx([0.75, 1.8 / 2.6, 0.5, 0.5])
     for figure in ("17b", "17c"):
         assert FIGURES[figure](made) == {}
     for figure in ("12c", "16a", "16b", "17a", "17b", "17c"):

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pumice import plots
 from pumice.reproduce.context import (
     AEP,
+    BASE,
+    OURS,
     READ_LATENCY,
     VEP,
     WAF,
@@ -21,18 +23,19 @@ from pumice.reproduce.scoreboard import Finding
 
 STUDY = "superblock"
 
-#: Logical and physical blocks of a superblock: name in the paper → preset of the baseline.
+#: Logical and physical blocks of a superblock: name in the paper → preset.
 SHAPES = {"4:5": "pen-superblock-4-5", "4:8": "pen-superblock-4-8"}
+
+#: Beyond the paper: the planner that restores no more than it needs.
+BUDGETED = "m-merge-budgeted"
 
 
 def figure_16a(context: Context) -> dict[str, Finding]:
     """Mean write latency, M-Merge / baseline."""
-    found = _shapes(context, WRITE_LATENCY)
-    title = "Figure 16a: Superblock FTL, mean write latency, M-Merge / baseline"
-    _draw(context, plots.Frame(title, "ratio of mean write latencies"), found, "fig16a")
-    tight, loose = (mean_finding(context, ratio) for ratio in found.values())
+    found = _draw(context, "Figure 16a: Superblock FTL, mean write latency", WRITE_LATENCY, "fig16a")
+    tight, loose = (mean_finding(context, found[shape]) for shape in SHAPES)
     both = [finding.values[0] if finding.values else None for finding in (tight, loose)]
-    note = f"4:5, then 4:8; 4:8: {loose.note}"
+    note = f"4:8: {loose.note}; budgeted planner: {_budgeted_means(found)}"
     return {
         "fig16_latency_4_5": tight,
         "fig16_latency_4_8": trend(both, lambda values: values[1] > values[0], note),
@@ -41,9 +44,7 @@ def figure_16a(context: Context) -> dict[str, Finding]:
 
 def figure_16b(context: Context) -> dict[str, Finding]:
     """Mean read latency, M-Merge / baseline."""
-    found = _shapes(context, READ_LATENCY)
-    title = "Figure 16b: Superblock FTL, mean read latency, M-Merge / baseline"
-    _draw(context, plots.Frame(title, "ratio of mean read latencies"), found, "fig16b")
+    found = _draw(context, "Figure 16b: Superblock FTL, mean read latency", READ_LATENCY, "fig16b")
     tight = mean_finding(context, found["4:5"])
     holds = tight.values is not None and tight.values[0] < 1
     return {"fig16_read": Finding(tight.values, holds, tight.note)}
@@ -51,11 +52,9 @@ def figure_16b(context: Context) -> dict[str, Finding]:
 
 def figure_17a(context: Context) -> dict[str, Finding]:
     """Write amplification, M-Merge / baseline, with the row over both WAF and AEP."""
-    found = _shapes(context, WAF)
-    title = "Figure 17a: Superblock FTL, write amplification, M-Merge / baseline"
-    _draw(context, plots.Frame(title, "ratio of write amplification"), found, "fig17a")
-    rows = {f"WAF {shape}": ratio for shape, ratio in found.items()}
-    rows |= {f"AEP {shape}": ratio for shape, ratio in _shapes(context, AEP).items()}
+    found = _draw(context, "Figure 17a: Superblock FTL, write amplification", WAF, "fig17a")
+    rows = {f"WAF {shape}": found[shape] for shape in SHAPES}
+    rows |= {f"AEP {shape}": _ratios(context, shape, OURS, AEP) for shape in SHAPES}
     findings = [mean_finding(context, ratio) for ratio in rows.values()]
     means = [finding.values[0] if finding.values else None for finding in findings]
     note = "; ".join(f"{name}: {describe(ratio, context.high_write)}" for name, ratio in rows.items())
@@ -64,15 +63,13 @@ def figure_17a(context: Context) -> dict[str, Finding]:
 
 def figure_17b(context: Context) -> dict[str, Finding]:
     """Erases per page, M-Merge / baseline; its row is figure 17a's."""
-    title = "Figure 17b: Superblock FTL, erases per page (AEP), M-Merge / baseline"
-    _draw(context, plots.Frame(title, "ratio of AEP"), _shapes(context, AEP), "fig17b")
+    _draw(context, "Figure 17b: Superblock FTL, erases per page (AEP)", AEP, "fig17b")
     return {}
 
 
 def figure_17c(context: Context) -> dict[str, Finding]:
     """Variance of erases per page, M-Merge / baseline; the paper prints no mean, so there is no row."""
-    title = "Figure 17c: Superblock FTL, variance of erases per page (VEP), M-Merge / baseline"
-    _draw(context, plots.Frame(title, "ratio of VEP"), _shapes(context, VEP), "fig17c")
+    _draw(context, "Figure 17c: Superblock FTL, variance of erases per page (VEP)", VEP, "fig17c")
     return {}
 
 
@@ -85,13 +82,22 @@ FIGURES: dict[str, FigureOf] = {
 }
 
 
-def _shapes(context: Context, path: str) -> dict[str, Ratios]:
-    runs = {shape: ({"preset": f"{preset}-m-merge"}, {"preset": preset}) for shape, preset in SHAPES.items()}
-    return {
-        shape: ratios(context.values(STUDY, ours, path), context.values(STUDY, base, path))
-        for shape, (ours, base) in runs.items()
-    }
+def _ratios(context: Context, shape: str, merge: str, path: str) -> Ratios:
+    """A field of the runs with a merge divided by the baseline's of the same shape."""
+    over, under = (context.values(STUDY, {"preset": SHAPES[shape], "ftl.merge": kind}, path) for kind in (merge, BASE))
+    return ratios(over, under)
 
 
-def _draw(context: Context, frame: plots.Frame, found: Mapping[str, Ratios], name: str) -> None:
-    draw_ratios(frame, found, context.runs.workloads(STUDY), context.directory / name)
+def _draw(context: Context, title: str, path: str, name: str) -> dict[str, Ratios]:
+    """Draws M-Merge and the budgeted planner for both shapes, and returns their ratios."""
+    found = {shape: _ratios(context, shape, OURS, path) for shape in SHAPES}
+    found |= {f"{shape} budgeted": _ratios(context, shape, BUDGETED, path) for shape in SHAPES}
+    series = dict(sorted(found.items()))
+    frame = plots.Frame(f"{title}, M-Merge / baseline", "ratio to the baseline")
+    draw_ratios(frame, series, context.runs.workloads(STUDY), context.directory / name)
+    return found
+
+
+def _budgeted_means(found: Mapping[str, Ratios]) -> str:
+    means = {shape: found[f"{shape} budgeted"].means().arithmetic for shape in SHAPES}
+    return ", ".join(f"{shape} {'–' if mean is None else f'{mean:.3f}'}" for shape, mean in means.items())
