@@ -69,3 +69,27 @@ def test_nothing_to_report(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="holds no results"):
         write_report([tmp_path], tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()
+
+
+def test_hollow_files_are_refused(tmp_path: Path, command: Command) -> None:
+    whole = json.loads(command("run", "--preset", "tiny", "--set", "run.max_requests=100", "--json").stdout)
+    hollow = {key: value for key, value in whole.items() if key != "wear"}
+    for name, content, text in (
+        ("a.json", {"format": "pumice.result/1"}, "a result without config, workload, host"),
+        ("a.json", hollow, "a result without wear;"),
+        ("comparison.json", [], "not a comparison"),
+        ("comparison.json", {"format": "pumice.comparison/1"}, "holds no list of variants"),
+        ("comparison.json", {"format": "pumice.comparison/1", "variants": [{"label": "x"}]}, "lacks its label"),
+        ("comparison.json", {"format": "pumice.comparison/1", "variants": []}, "holds no results"),
+        ("scoreboard.json", {}, "not a scoreboard"),
+        ("scoreboard.json", [{"id": "x"}], "not a scoreboard; expected a list of rows with hi, id"),
+    ):
+        directory = tmp_path / "source"
+        directory.mkdir()
+        path = directory / name
+        path.write_text(json.dumps(content))
+        with pytest.raises(SpecError, match=text):
+            write_report([directory], tmp_path / "report.html")
+        path.unlink()
+        directory.rmdir()
+    assert not (tmp_path / "report.html").exists()

@@ -18,6 +18,7 @@ from pumice.reproduce.scoreboard import Board
 PAPERS = ("pen", "all")
 
 
+@opt.takes_options
 def reproduce_command(
     paper: Annotated[str, typer.Argument(metavar="pen|all", help="Whose evaluation to reproduce.")],
     *,
@@ -31,9 +32,7 @@ def reproduce_command(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Output directory; out/PAPER-MODE if absent.")
     ] = None,
-    workers: opt.WorkersOption = None,
-    dask: opt.DaskOption = None,
-    resume: opt.ResumeOption = False,
+    place: opt.PlaceOptions,
 ) -> None:
     """Reproduce a paper's figures and compare them with what it printed."""
     if paper not in PAPERS:
@@ -41,7 +40,7 @@ def reproduce_command(
     mode = "full" if full else "quick"
     directory = out if out is not None else Path("out") / f"pen-{mode}"
     files.prepare(directory)
-    done = reproduce_pen(Request(figure or [], mode, directory, workers, resume, dask))
+    done = reproduce_pen(Request(figure or [], mode, directory, place.workers, place.resume, place.dask))
     warn_all([warning for o in done.outcomes if o.document is not None for warning in o.document.get("warnings") or []])
     for outcome in done.outcomes:
         if outcome.error is not None:

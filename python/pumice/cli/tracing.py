@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +16,17 @@ from pumice.traces import write_trace
 
 app = typer.Typer(help="Look into trace files and write them.", add_completion=False)
 
-TraceArgument = Annotated[Path, typer.Argument(metavar="FILE", help="Trace, plain or compressed.")]
+
+@dataclass(frozen=True)
+class TraceOptions:
+    """Which trace, and how it is to be understood."""
+
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Trace, plain or compressed.")]
+    trace_format: opt.FormatOption = None
+    volumes: Annotated[
+        str | None,
+        typer.Option("--volumes", metavar="V", help="overlay, separate, or the number or name of one volume."),
+    ] = None
 
 
 @app.callback(invoke_without_command=True)
@@ -25,67 +36,38 @@ def trace(context: typer.Context) -> None:
         emit(context.get_help())
 
 
-VolumesOption = Annotated[
-    str | None,
-    typer.Option("--volumes", metavar="V", help="overlay, separate, or the number or name of one volume."),
-]
 ToOption = Annotated[str, typer.Option("--to", metavar="F", help="Format to write.")]
 OutArgument = Annotated[Path, typer.Argument(metavar="OUT", help="File to write.")]
 
 
 @app.command("check")
-def check_command(
-    path: TraceArgument,
-    *,
-    trace_format: opt.FormatOption = None,
-    volumes: VolumesOption = None,
-    as_json: opt.JsonOption = False,
-) -> None:
+@opt.takes_options
+def check_command(source: TraceOptions, *, as_json: opt.JsonOption = False) -> None:
     """Show how the first lines are understood; fail if anything is not."""
-    _show(_engine.trace_check(str(path), trace_format, volumes), as_json=as_json)
+    _show(_engine.trace_check(str(source.path), source.trace_format, source.volumes), as_json=as_json)
 
 
 @app.command("info")
-def info_command(
-    path: TraceArgument,
-    *,
-    trace_format: opt.FormatOption = None,
-    volumes: VolumesOption = None,
-    as_json: opt.JsonOption = False,
-) -> None:
+@opt.takes_options
+def info_command(source: TraceOptions, *, as_json: opt.JsonOption = False) -> None:
     """Show the statistics of a whole trace."""
-    _show(_engine.trace_info(str(path), trace_format, volumes), as_json=as_json)
+    _show(_engine.trace_info(str(source.path), source.trace_format, source.volumes), as_json=as_json)
 
 
 @app.command("convert")
-def convert_command(
-    path: TraceArgument,
-    out: OutArgument,
-    *,
-    to: ToOption = "msr",
-    trace_format: opt.FormatOption = None,
-    volumes: VolumesOption = None,
-) -> None:
+@opt.takes_options
+def convert_command(source: TraceOptions, out: OutArgument, *, to: ToOption = "msr") -> None:
     """Write a trace in another format; addresses stay as they are."""
-    sets = [f"workload.volumes={volumes}"] if volumes is not None else []
-    spec = opt.SpecOptions(trace=path, trace_format=trace_format, sets=sets).build(None)
+    sets = [f"workload.volumes={source.volumes}"] if source.volumes is not None else []
+    spec = opt.SpecOptions(trace=source.path, trace_format=source.trace_format, sets=sets).build()
     _show(json.dumps(write_trace(spec, out, to)), as_json=False)
 
 
 @app.command("generate")
-def generate_command(
-    out: OutArgument,
-    *,
-    to: ToOption = "msr",
-    preset: opt.PresetOption = None,
-    workload: opt.WorkloadOption = None,
-    sets: opt.SetOption = None,
-    scale: opt.ScaleOption = None,
-    seed: opt.SeedOption = None,
-) -> None:
+@opt.takes_options
+def generate_command(out: OutArgument, *, options: opt.DeviceOptions, to: ToOption = "msr") -> None:
     """Write a twin or a generated workload as a trace for the device of a preset."""
-    spec = opt.SpecOptions(preset, workload, None, None, sets or [], scale, seed).build(None)
-    _show(json.dumps(write_trace(spec, out, to)), as_json=False)
+    _show(json.dumps(write_trace(options.build(), out, to)), as_json=False)
 
 
 def _show(text: str, *, as_json: bool) -> None:

@@ -15,6 +15,11 @@ from pumice.errors import SpecError
 Verdict = Literal["reproduced", "missed", "not-run"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "missed", "not-run")
 
+#: What every row of a scoreboard has.
+ROW_FIELDS = frozenset(
+    ("id", "what", "kind", "published", "simulated", "lo", "hi", "rule", "verdict", "note"),
+)
+
 #: A printed figure such as 3.39 stands for the exact number it rounds.
 _ROUNDING = 1e-9
 
