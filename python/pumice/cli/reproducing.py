@@ -14,6 +14,7 @@ from pumice.errors import SpecError, nearest
 from pumice.report import accepted, write_report
 from pumice.reproduce.runs import Request, reproduce_pen
 from pumice.reproduce.scoreboard import Board
+from pumice.reproduce.traces import COLUMNS, TRACES, Row
 
 PAPERS = ("pen", "all")
 
@@ -32,6 +33,10 @@ def reproduce_command(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Output directory; out/PAPER-MODE if absent.")
     ] = None,
+    traces: Annotated[
+        Path | None,
+        typer.Option("--traces", metavar="DIR", help="Folder of recorded traces for the table `traces`."),
+    ] = None,
     place: opt.PlaceOptions,
 ) -> None:
     """Reproduce a paper's figures and compare them with what it printed."""
@@ -40,12 +45,17 @@ def reproduce_command(
     mode = "full" if full else "quick"
     directory = out if out is not None else Path("out") / f"pen-{mode}"
     files.prepare(directory)
-    done = reproduce_pen(Request(figure or [], mode, directory, place.workers, place.resume, place.dask))
+    done = reproduce_pen(Request(figure or [], mode, directory, place.workers, place.resume, place.dask, traces))
     warn_all([warning for o in done.outcomes if o.document is not None for warning in o.document.get("warnings") or []])
     for outcome in done.outcomes:
         if outcome.error is not None:
             note(f"{outcome.job.label}: {outcome.error}")
-    _show(done.board)
+    if done.board.rows:
+        _show(done.board)
+    if done.traces is not None:
+        _show_traces(done.traces)
+    elif traces is None and (not figure or TRACES in figure):
+        note("the table of recorded traces is left out; --traces DIR names a folder of them")
     write_report([directory], directory / "report.html")
     emit(f"figures, scoreboard.json and report.html written to {directory}")
     tell_failures(done.outcomes)
@@ -62,6 +72,21 @@ def _show(board: Board) -> None:
         if row["note"]:
             emit(f"{row['id']}: {row['note']}")
     emit(", ".join(f"{count} {verdict}" for verdict, count in board.counts().items()))
+
+
+def _show_traces(rows: list[Row]) -> None:
+    table = plain_table(COLUMNS, left=5)
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row))
+    show(table)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    return f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
 
 
 def _values(values: list[Any] | None) -> str:
