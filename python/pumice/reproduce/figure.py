@@ -78,21 +78,29 @@ def _shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def draw_ratios(frame: plots.Frame, series: Mapping[str, Ratios], workloads: Sequence[str], path: Path) -> None:
-    """Draws one bar a workload and series, the arithmetic mean set apart, and writes the CSV."""
+def draw_ratios(
+    frame: plots.Frame,
+    series: Mapping[str, Ratios],
+    workloads: Sequence[str],
+    path: Path,
+    beside: Mapping[str, Ratios] | None = None,
+) -> None:
+    """Draws one bar a workload and series, the arithmetic mean set apart, and writes the CSV, which
+    also holds the series `beside`."""
     bars = {
         name: [*(found.ratio(workload) for workload in workloads), found.means().arithmetic]
         for name, found in series.items()
     }
     marked = plots.Frame(frame.title, frame.y_label, (1.0, "no change"), mark=len(workloads), digits=frame.digits)
     plots.grouped_bars(marked, plots.Bars([*workloads, "mean"], bars), path)
+    written = {**series, **(beside or {})}
     columns = ["workload"]
-    for name in series:
+    for name in written:
         columns += [f"{name}: over", f"{name}: under", f"{name}: ratio"]
-    rows: list[list[Any]] = [_csv_row(workload, series) for workload in workloads]
+    rows: list[list[Any]] = [_csv_row(workload, written) for workload in workloads]
     for label, field in _MEANS:
         rows.append(
-            [label, *(cell for found in series.values() for cell in (None, None, getattr(found.means(), field)))]
+            [label, *(cell for found in written.values() for cell in (None, None, getattr(found.means(), field)))]
         )
     write_csv(path.with_name(f"{path.name}.csv"), columns, rows)
 
