@@ -64,32 +64,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if chosen.one is not None:
         print(json.dumps(measure_one(int(chosen.one[0]), chosen.one[1])))
         return
-    write_amplification(chosen.out)
-    waiting(chosen.out)
+    simulate_write_amplification(chosen.out)
+    simulate_waiting(chosen.out)
     if chosen.measure:
         write_csv(chosen.out / "device-size.csv", ["load", "device, GiB", "flash commands", "CPU, s"], measure())
-    device_size(chosen.out)
+    for draw in (write_amplification, waiting, device_size):
+        draw(chosen.out)
 
 
-def write_amplification(directory: Path) -> None:
-    """Write amplification by over-provisioning: FIFO and greedy, simulated and in theory."""
+def simulate_write_amplification(directory: Path) -> None:
+    """Write amplification by over-provisioning, FIFO and greedy, as `write-amplification.csv`."""
     rows = [_amplification_row(outcome) for outcome in _runs("write-amplification")]
-    columns = ["victims", "spare / raw, %", "pages per block", "alpha", "simulated", "theory"]
+    columns = ["victims", "spare / raw, %", "blocks", "pages per block", "simulated", "theory"]
     write_csv(directory / "write-amplification.csv", columns, rows)
-    curves: list[plots.Curve] = []
-    for colour, (name, policy) in enumerate(POLICIES.items()):
-        own = [row for row in rows if row[0] == policy]
-        spare = [row[1] for row in own]
-        curves.append(plots.Curve(f"{name}, theory", spare, [row[5] for row in own], "plain", colour))
-        curves.append(plots.Curve("", spare, [row[4] for row in own], "points", colour))
-    worst = max(abs(row[4] / row[5] - 1) for row in rows)
-    title = f"Write amplification: dots simulated, lines Desnoyers (within {worst:.1%})"
-    frame = plots.Frame(title, "write amplification", x_label="spare / raw, %")
-    _draw(frame, curves, directory / "write-amplification", plots.Scale(ticks=[row[1] for row in rows]))
 
 
-def waiting(directory: Path) -> None:
-    """Mean wait for a die by its load, simulated and in theory."""
+def simulate_waiting(directory: Path) -> None:
+    """Mean wait for a die by its load, as `waiting.csv`."""
     rows: list[list[float]] = []
     for outcome in _runs("waiting"):
         document = outcome.document or {}
@@ -98,14 +89,43 @@ def waiting(directory: Path) -> None:
         waited = (number(document, "host.read.latency_us.mean") or 0.0) - service
         rows.append([round(load, 6), waited / service, m_d_1_waiting(load)])
     write_csv(directory / "waiting.csv", ["load", "wait / service time, simulated", "theory"], rows)
-    loads = [row[0] for row in rows]
+
+
+def write_amplification(directory: Path) -> None:
+    """Draws `write-amplification.csv` beside the closed forms."""
+    rows = _rows(directory / "write-amplification.csv")
+    spare = [0.065 + step * 0.0025 for step in range(88)]
+    curves: list[plots.Curve] = []
+    for colour, (name, policy) in enumerate(POLICIES.items()):
+        own = [row for row in rows if row[0] == policy]
+        blocks, pages = int(own[0][2]), int(own[0][3])
+        theory = [amplification_in_theory(policy, share, (blocks, pages)) for share in spare]
+        curves.append(plots.Curve(f"{name}, theory", [share * 100 for share in spare], theory, "plain", colour))
+        simulated = [float(row[4]) for row in own]
+        curves.append(plots.Curve("", [float(row[1]) for row in own], simulated, "points", colour))
+    title = f"Write amplification: dots simulated, lines Desnoyers (within {_worst(rows, 4):.1%})"
+    frame = plots.Frame(title, "write amplification", x_label="spare / raw, %")
+    ticks = sorted({float(row[1]) for row in rows})
+    _draw(frame, curves, directory / "write-amplification", plots.Scale(ticks=ticks))
+
+
+def waiting(directory: Path) -> None:
+    """Draws `waiting.csv` beside the closed form."""
+    rows = _rows(directory / "waiting.csv")
+    loads = [step / 100 for step in range(91)]
     curves = [
-        plots.Curve("M/D/1", loads, [row[2] for row in rows], "plain", 0),
-        plots.Curve("", loads, [row[1] for row in rows], "points", 0),
+        plots.Curve("M/D/1", loads, [m_d_1_waiting(load) for load in loads], "plain", 0),
+        plots.Curve("", [float(row[0]) for row in rows], [float(row[1]) for row in rows], "points", 0),
     ]
-    worst = max(abs(row[1] / row[2] - 1) for row in rows)
-    title = f"Waiting for a die: dots simulated, line M/D/1 (within {worst:.1%})"
+    title = f"Waiting for a die: dots simulated, line M/D/1 (within {_worst(rows, 1):.1%})"
     _draw(plots.Frame(title, "mean wait, service times", x_label="load"), curves, directory / "waiting", plots.Scale())
+
+
+def amplification_in_theory(policy: str, spare: float, shape: tuple[int, int]) -> float:
+    """Write amplification of a plane of (blocks, pages per block) with a share of its pages spare."""
+    blocks, pages = shape
+    alpha = (blocks - EMPTY_BLOCKS) * pages / int(blocks * pages * (1.0 - spare))
+    return lru_write_amplification(alpha) if policy == "fifo" else greedy_write_amplification(alpha, pages)
 
 
 def device_size(directory: Path) -> None:
@@ -114,8 +134,7 @@ def device_size(directory: Path) -> None:
     path = directory / "device-size.csv"
     if not path.exists():
         return
-    with path.open(encoding="utf-8") as file:
-        rows = list(csv.reader(file))[1:]
+    rows = _rows(path)
     curves = [
         plots.Curve(
             load,
@@ -163,13 +182,22 @@ def _runs(study: str) -> list[Outcome]:
 def _amplification_row(outcome: Outcome) -> list[Any]:
     document = outcome.document or {}
     geometry = document["config"]["geometry"]
-    pages = int(geometry["pages_per_block"])
-    blocks = int(geometry["blocks_per_plane"])
+    shape = int(geometry["blocks_per_plane"]), int(geometry["pages_per_block"])
     policy = outcome.job.varied["ftl.gc_policy"]
     spare = float(outcome.job.varied["ftl.over_provisioning"])
-    alpha = (blocks - EMPTY_BLOCKS) * pages / int(blocks * pages * (1.0 - spare))
-    theory = lru_write_amplification(alpha) if policy == "fifo" else greedy_write_amplification(alpha, pages)
-    return [policy, round(spare * 100, 6), pages, alpha, number(document, "write_amplification") or 0.0, theory]
+    theory = amplification_in_theory(policy, spare, shape)
+    return [policy, round(spare * 100, 6), *shape, number(document, "write_amplification") or 0.0, theory]
+
+
+def _rows(path: Path) -> list[list[str]]:
+    """The lines of a CSV file below its first."""
+    with path.open(encoding="utf-8") as file:
+        return list(csv.reader(file))[1:]
+
+
+def _worst(rows: Sequence[Sequence[str]], simulated: int) -> float:
+    """Largest relative difference between a column and the next one, theory."""
+    return max(abs(float(row[simulated]) / float(row[simulated + 1]) - 1) for row in rows)
 
 
 def _service_us(document: Mapping[str, Any]) -> float:
