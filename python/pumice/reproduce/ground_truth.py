@@ -1,7 +1,7 @@
 """The simulator beside closed forms, and its own speed by device size: the figures of docs/VALIDATION.md.
 
 `python -m pumice.reproduce.ground_truth --out DIR` writes a CSV and an SVG a figure. `--measure`
-also measures the speed, which takes some minutes and 5 GiB of memory; without it the figure is
+also measures the speed, which takes some minutes of an idle machine and 5 GiB of memory; without it the figure is
 drawn from the CSV that DIR holds.
 """
 
@@ -51,7 +51,7 @@ LOADS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "random writes, untimed": {"workload": {"read_fraction": 0.0}, "run": {"timed": False}},
     "random reads, timed": {"workload": {"read_fraction": 1.0}, "initial": {"fill": 1.0}},
 }
-MEASURED_REQUESTS = 1_000_000
+MEASURED_REQUESTS = 20_000_000
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
