@@ -16,10 +16,10 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
     if $$python -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1; then command -v $$python; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test bench fuzz clean
+.PHONY: help build run test bench figures fuzz clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
 
 build: $(STAMP) ## build the engine and install everything into .venv (leaves .venv/bin/pumice)
 
@@ -41,6 +41,9 @@ fuzz: ## mutate traces and specs for FUZZ_SECONDS (60) in all, from FUZZ_SEED (t
 
 bench: ## measure the engine: nanoseconds a flash command, requests a second, bytes a page
 	cargo run --release -p pumice-sim --example bench
+
+figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (MEASURE=--measure: its speed as well)
+	$(BIN)/python -m pumice.reproduce.ground_truth --out docs/figures $(MEASURE)
 
 clean: ## remove everything that was built or simulated
 	rm -rf $(VENV) out target

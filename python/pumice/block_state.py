@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pumice.errors import SpecError
+from pumice.errors import SpecError, one_line
 
 FREE, VALID, INVALID = 0, 1, 2
 LETTERS = "fvi"
@@ -84,7 +84,10 @@ def check_bytes(values: ArrayLike, name: str) -> States:
     Raises:
         SpecError: wrong shape or type, or a value outside 0 … 255.
     """
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError) as error:  # rows of unequal length
+        raise SpecError(f"{name}: no array: {one_line(error)}") from None
     if array.ndim != 1:
         raise SpecError(f"{name}: has {array.ndim} dimensions; expected a one-dimensional array")
     if array.size and array.dtype.kind not in "iub":

@@ -13,6 +13,7 @@ from pumice import files, plots
 from pumice.compare import Variant, compare
 from pumice.document import lookup, number
 from pumice.errors import SpecError
+from pumice.result import check_document, read_json
 from pumice.stats import summary
 
 #: Name of the file that makes a directory a comparison, and its format.
@@ -41,14 +42,38 @@ RATIOS: dict[str, str] = {
 }
 
 
+def index(variants: Sequence[Variant]) -> dict[str, Any]:
+    """A comparison as JSON can hold it: every variant with its documents, and every row of the table
+    with each variant's mean, half-width of its 95 % interval, ratio to the first, and whether the
+    difference may be chance."""
+    rows = [
+        {
+            "metric": metric.label,
+            "field": metric.path,
+            "unit": metric.unit,
+            "values": [
+                {
+                    "mean": cell.value.mean if cell.value else None,
+                    "half_width": cell.value.half_width if cell.value else None,
+                    "ratio": cell.ratio,
+                    "within_noise": cell.noise,
+                }
+                for cell in cells
+            ],
+        }
+        for metric, cells in compare(variants)
+    ]
+    shown = [{"label": variant.label, "documents": list(variant.documents)} for variant in variants]
+    return {"format": FORMAT, "variants": shown, "rows": rows}
+
+
 def write(variants: Sequence[Variant], directory: Path) -> None:
     """Writes index, CSV and figures of a comparison, each file all of it or nothing.
 
     Raises:
         OSError: a file cannot be written.
     """
-    index = {"format": FORMAT, "variants": [{"label": v.label, "documents": list(v.documents)} for v in variants]}
-    files.write_text(directory / INDEX, json.dumps(index) + "\n")
+    files.write_text(directory / INDEX, json.dumps(index(variants)) + "\n")
     files.write_text(directory / "comparison.csv", _csv(variants))
     draw(variants, directory / "figures")
 
@@ -60,13 +85,20 @@ def read(directory: Path) -> list[Variant]:
         SpecError: the index cannot be read or is of another version.
     """
     path = directory / INDEX
-    try:
-        index = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise SpecError(f"{path}: cannot be read: {error}") from None
-    if index.get("format") != FORMAT:
-        raise SpecError(f"{path}: format {index.get('format')!r}; expected {FORMAT!r}")
-    return [Variant(entry["label"], entry["documents"]) for entry in index["variants"]]
+    found = read_json(path)
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise SpecError(f"{path}: not a comparison; expected format {FORMAT!r}")
+    entries = found.get("variants")
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise SpecError(f"{path}: holds no list of variants")
+    return [_variant(path, entry) for entry in entries]
+
+
+def _variant(path: Path, entry: dict[str, Any]) -> Variant:
+    label, documents = entry.get("label"), entry.get("documents")
+    if not isinstance(label, str) or not isinstance(documents, list):
+        raise SpecError(f"{path}: a variant lacks its label or its documents")
+    return Variant(label, [check_document(f"{path}: {label}", document) for document in documents])
 
 
 def draw(variants: Sequence[Variant], directory: Path) -> list[Path]:

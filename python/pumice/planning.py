@@ -70,10 +70,14 @@ def plan_m_merge(
     u = check_states(u_state, "u")
     counters = _check_disturb(disturb, max_splits)
     _check_pair(d, u)
-    times = None if t_us is None else [float(time) for time in t_us]
+    times = None if t_us is None else _check_times(t_us)
+    if not isinstance(disturb_aware, bool | np.bool_):
+        raise SpecError(f"disturb_aware: {disturb_aware!r}; allowed: True or False")
+    _check_number("page_copy_us", page_copy_us)
+    _check_number("block_erase_us", block_erase_us)
     plan = _engine.plan_m_merge(
         d.tobytes(), u.tobytes(), counters.tobytes(), max_splits, page_copy_us, block_erase_us,
-        times, disturb_tolerance, m_merge_count, wear_limit_w, disturb_aware,
+        times, disturb_tolerance, m_merge_count, wear_limit_w, bool(disturb_aware),
     )  # fmt: skip
     after = np.frombuffer(bytes(plan["disturb_after"]), np.uint8).copy()
     return cast(Plan, {**plan, "restores": sorted(plan["restores"]), "disturb_after": after})
@@ -84,6 +88,18 @@ def _check_counts(**counts: int) -> None:
     for name, value in counts.items():
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= limits[name]:
             raise SpecError(f"{name}: {value!r}; allowed: a whole number from 0 to {limits[name]}")
+
+
+def _check_number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise SpecError(f"{name}: {value!r}; allowed: a number")
+    return float(value)
+
+
+def _check_times(t_us: Sequence[float]) -> list[float]:
+    if isinstance(t_us, str | bytes) or not hasattr(t_us, "__iter__"):
+        raise SpecError(f"t_us: {t_us!r}; allowed: a list of numbers, level 0 first")
+    return [_check_number("t_us", time) for time in t_us]
 
 
 def _check_pair(d: NDArray[np.uint8], u: NDArray[np.uint8]) -> None:

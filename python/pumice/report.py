@@ -16,7 +16,8 @@ from pumice.compare import Variant, compare
 from pumice.document import lookup
 from pumice.errors import SpecError
 from pumice.outputs import FILES
-from pumice.result import read_result
+from pumice.reproduce.scoreboard import ROW_FIELDS, VERDICTS
+from pumice.result import read_json, read_result
 
 STYLE = """
 :root { color-scheme: light; }
@@ -66,6 +67,8 @@ def _section(source: Path) -> list[str]:
         return [f"<h2>{escape(source.name)}</h2>", *_results([Variant(source.stem, [document])])]
     if (source / comparison.INDEX).exists():
         variants = [variant for variant in comparison.read(source) if variant.documents]
+        if not variants:
+            raise SpecError(f"{source / comparison.INDEX}: holds no results")
         return [f"<h2>Comparison: {escape(source.name)}</h2>", *_results(variants), *_figures(source)]
     if (source / "scoreboard.json").exists():
         return [*_scoreboard(source), *_figures(source)]
@@ -112,11 +115,8 @@ def _comparison_table(variants: Sequence[Variant]) -> str:
 
 
 def _scoreboard(source: Path) -> list[str]:
-    try:
-        rows = json.loads((source / "scoreboard.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise SpecError(f"{source / 'scoreboard.json'}: cannot be read: {error}") from None
-    counts = [f"{sum(row['verdict'] == v for row in rows)} {v}" for v in ("reproduced", "missed", "not-run")]
+    rows = _rows(source / "scoreboard.json")
+    counts = [f"{sum(row['verdict'] == v for row in rows)} {v}" for v in VERDICTS]
     head = ["row", "what", "published", "simulated", "accepted", "verdict", "note"]
     lines = ["".join(f"<th class=text>{name}</th>" for name in head)]
     for row in rows:
@@ -130,10 +130,23 @@ def _scoreboard(source: Path) -> list[str]:
     return [f"<h2>Reproduction: {escape(source.name)}</h2>", f"<p class=sub>{', '.join(counts)}</p>", table]
 
 
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a scoreboard.
+
+    Raises:
+        SpecError: the file cannot be read, or a row lacks a field.
+    """
+    rows = read_json(path)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and row.keys() >= ROW_FIELDS for row in rows):
+        raise SpecError(f"{path}: not a scoreboard; expected a list of rows with {', '.join(sorted(ROW_FIELDS))}")
+    return rows
+
+
 def accepted(row: dict[str, Any]) -> str:
     """What a scoreboard row accepts, in words."""
     if row["kind"] == "number":
-        return "; ".join(f"{lo:g} … {hi:g}" for lo, hi in zip(row["lo"], row["hi"], strict=True))
+        ranges = [f"{lo:g} … {hi:g}" for lo, hi in zip(row["lo"], row["hi"], strict=True)]
+        return "; ".join([*ranges, *filter(None, [row["rule"]])])
     return "equal" if row["kind"] == "exact" else str(row["rule"])
 
 

@@ -15,6 +15,9 @@ from pumice.errors import SpecError, nearest
 #: Value of `format` in a result document that this version reads.
 FORMAT = "pumice.result/1"
 
+#: Sections that every result has.
+SECTIONS = ("config", "workload", "host", "flash", "gc", "wear", "integrity", "run")
+
 #: Kinds of request.
 KINDS = ("read", "write", "trim")
 
@@ -75,12 +78,32 @@ def read_result(path: Path) -> Result:
     Raises:
         SpecError: the file cannot be read or is no result of this version.
     """
+    return Result(check_document(str(path), read_json(path)))
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file.
+
+    Raises:
+        SpecError: it cannot be read or is not JSON.
+    """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SpecError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
     except ValueError as error:
         raise SpecError(f"{path}: not JSON: {error}") from None
+
+
+def check_document(name: str, document: Any) -> dict[str, Any]:
+    """`document`, if it is a whole result; `name` begins the message if it is not.
+
+    Raises:
+        SpecError: it is of another format, or lacks a section that every result has.
+    """
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise SpecError(f"{path}: not a result document; expected format {FORMAT!r}")
-    return Result(document)
+        raise SpecError(f"{name}: not a result document; expected format {FORMAT!r}")
+    hollow = [section for section in SECTIONS if not isinstance(document.get(section), dict)]
+    if hollow:
+        raise SpecError(f"{name}: a result without {', '.join(hollow)}; expected every section of docs/RESULTS.md")
+    return document

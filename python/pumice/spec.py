@@ -134,6 +134,8 @@ def preset(name: str) -> Spec:
     Raises:
         SpecError: there is none of that name.
     """
+    if not isinstance(name, str):
+        raise SpecError(f"preset {name!r} is unknown; allowed: {', '.join(_engine.presets())}")
     _engine.preset_toml(name)
     return Spec(preset=name)
 

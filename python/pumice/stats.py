@@ -71,3 +71,9 @@ def ratio_means(base: Sequence[float], other: Sequence[float]) -> Means:
     ratios = [o / b for b, o in zip(base, other, strict=True)]
     geometric = statistics.geometric_mean(ratios) if all(ratio > 0 for ratio in ratios) else None
     return Means(statistics.fmean(ratios), geometric, statistics.fmean(other) / statistics.fmean(base))
+
+
+def mean_of(values: Sequence[float | None]) -> float | None:
+    """The mean of values that are all there; None if one is missing or there are none."""
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known and len(known) == len(values) else None

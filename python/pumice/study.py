@@ -23,7 +23,8 @@ class Study:
 
     Attributes:
         base: spec of every run.
-        vary: values of each varied key; every combination is run.
+        vary: values of each varied key; every combination is run. Keys that change together share
+            an entry: `"a.b, c.d": [[1, 2], [3, 4]]` gives a.b = 1 with c.d = 2, then 3 with 4.
         repeat: runs of each combination, with the seeds seed, seed + 1, …
         name: begins the label of every run.
     """
@@ -35,7 +36,11 @@ class Study:
 
     def points(self) -> list[dict[str, Value]]:
         """Every combination; the last key varies fastest."""
-        return [dict(zip(self.vary, values, strict=True)) for values in itertools.product(*self.vary.values())]
+        choices = [[_together(entry, value) for value in values] for entry, values in self.vary.items()]
+        return [
+            {key: value for chosen in combination for key, value in chosen.items()}
+            for combination in itertools.product(*choices)
+        ]
 
     def groups(self) -> list[tuple[str, list[Job]]]:
         """Label and runs of each combination, one run a seed.
@@ -46,7 +51,7 @@ class Study:
         check_vary(self.vary)
         if self.repeat < 1:
             raise SpecError(f"repeat: {self.repeat} is too few; allowed: 1 and more")
-        if self.repeat > 1 and "seed" in self.vary:
+        if self.repeat > 1 and any("seed" in _keys(entry) for entry in self.vary):
             raise SpecError("repeat varies the seed, so `seed` cannot be varied as well")
         return [self._group(point) for point in self.points()]
 
@@ -74,18 +79,38 @@ def repeated(spec: Spec, repeat: int, label: str, varied: Mapping[str, Value] | 
 
 
 def check_vary(vary: Mapping[str, Sequence[Value]]) -> None:
-    """Refuses keys that do not exist and keys without values.
+    """Refuses keys that do not exist, keys without values, and values that do not fit their keys.
 
     Raises:
         SpecError: one line that names the key.
     """
-    for key, values in vary.items():
-        if key not in SPECIAL_KEYS:
-            _engine.explain(key)
+    for entry, values in vary.items():
+        keys = _keys(entry)
+        for key in keys:
+            if key not in SPECIAL_KEYS:
+                _engine.explain(key)
         if not isinstance(values, Sequence) or isinstance(values, str):
-            raise SpecError(f"vary: {key} has {values!r}; allowed: a list of values")
+            raise SpecError(f"vary: {entry} has {values!r}; allowed: a list of values")
         if not values:
-            raise SpecError(f"vary: {key} has no values; allowed: one and more")
+            raise SpecError(f"vary: {entry} has no values; allowed: one and more")
+        for value in values if len(keys) > 1 else []:
+            if not isinstance(value, list | tuple) or len(value) != len(keys):
+                raise SpecError(f"vary: {entry} has {value!r}; allowed: a list of {len(keys)} values, one a key")
+    every = [key for entry in vary for key in _keys(entry)]
+    for key in every:
+        if every.count(key) > 1:
+            raise SpecError(f"vary: {key} is given twice")
+
+
+def _keys(entry: str) -> list[str]:
+    """The keys of an entry of `vary`."""
+    return [key.strip() for key in entry.split(",")]
+
+
+def _together(entry: str, value: Value) -> dict[str, Value]:
+    """What one value of an entry sets."""
+    keys = _keys(entry)
+    return dict(zip(keys, value, strict=True)) if len(keys) > 1 and isinstance(value, list | tuple) else {entry: value}
 
 
 def parse_vary(text: str) -> tuple[str, list[Value]]:

@@ -56,6 +56,8 @@ def test_an_error_in_the_progress_function_comes_out() -> None:
 def test_bad_input_raises_the_command_lines_text() -> None:
     with pytest.raises(pumice.SpecError, match="tiny"):
         pumice.preset("tini")
+    with pytest.raises(pumice.SpecError, match="preset None is unknown; allowed: "):
+        pumice.preset(None)  # type: ignore[arg-type]
     with pytest.raises(pumice.SpecError, match=r"ftl\.merge"):
         pumice.run(TINY.with_(ftl={"mrege": 1}))
     with pytest.raises(pumice.TraceError, match="no_such"):

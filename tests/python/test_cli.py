@@ -152,6 +152,34 @@ def test_a_comparison_has_ratios_figures_and_a_report(command: Command, tmp_path
     assert (tmp_path / "out" / "report.html").exists()
 
 
+def test_a_comparison_as_json_is_nothing_else(command: Command, tmp_path: Path) -> None:
+    done = command("compare", *TINY, "--vary", "ftl.merge=block-erase,m-merge", "--json", "--out", "out")
+    found = json.loads(done.stdout)
+    assert [variant["label"] for variant in found["variants"]] == ["block-erase", "m-merge"]
+    rows = {row["field"]: row["values"] for row in found["rows"]}
+    erases = [variant["documents"][0]["flash"]["erases"]["block"] for variant in found["variants"]]
+    assert [value["mean"] for value in rows["flash.erases.block"]] == erases
+    assert rows["flash.erases.block"][1]["ratio"] == erases[1] / erases[0]
+    assert found == json.loads((tmp_path / "out" / "comparison.json").read_text())
+
+
+def test_a_comparison_whose_runs_all_fail_shows_no_table(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n1,2,3\n")
+    done = command("compare", *TINY, "--trace", "bad.csv", "--vary", "ftl.merge=block-erase,m-merge", "--out", "out")
+    assert done.returncode in (1, 2)
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "out" / "comparison.json").exists()
+
+
+def test_seeds_have_an_upper_bound_that_is_named(command: Command) -> None:
+    assert command("run", *TINY, "--seed", str(2**63 - 1)).returncode == 0
+    done = command("run", *TINY, "--seed", str(2**63))
+    assert done.returncode == 2
+    assert "allowed: a whole number from 0 to 2^63 - 1" in done.stderr
+    assert json.loads(command("schema").stdout)["properties"]["seed"]["maximum"] == 2**63 - 1
+
+
 def test_catalogues(command: Command) -> None:
     assert "tiny" in command("presets").stdout.splitlines()
     assert "[geometry]" in command("presets", "tiny").stdout

@@ -110,6 +110,13 @@ def _situation(d: np.ndarray, u: np.ndarray, splits: int):
         ("576v", "576f", {"m_merge_count": -1}, "m_merge_count"),
         ("576v", "576f", {"disturb_tolerance": 256}, "disturb_tolerance"),
         ("576v", "576f", {"wear_limit_w": 2.5}, "wear_limit_w"),
+        ("576v", "576f", {"t_us": "x"}, "t_us: 'x'; allowed: a list of numbers"),
+        ("576v", "576f", {"t_us": 7}, "t_us: 7"),
+        ("576v", "576f", {"t_us": [1.0, "x"]}, "t_us: 'x'; allowed: a number"),
+        ("576v", "576f", {"page_copy_us": "970"}, "page_copy_us: '970'; allowed: a number"),
+        ("576v", "576f", {"block_erase_us": None}, "block_erase_us: None"),
+        ("576v", "576f", {"disturb_aware": "no"}, "disturb_aware"),
+        ("576v", "576f", {"disturb": [[0], [0, 1]]}, "disturb: no array"),
     ],
 )
 def test_arguments_that_cannot_be(d: str, u: str, options: dict[str, object], text: str) -> None:

@@ -18,7 +18,7 @@ from pumice.report import write_report
 def reproduced(command: Command, tmp_path: Path) -> Path:
     done = command("reproduce", "pen", "--figure", "6", "--figure", "10", "--figure", "11", "--out", "pen")
     assert done.returncode == 0, done.stderr
-    assert "4 reproduced, 0 missed, 0 not-run" in done.stdout
+    assert "5 reproduced, 0 missed, 0 not-run" in done.stdout
     return tmp_path / "pen"
 
 
@@ -26,6 +26,7 @@ def test_worked_examples_are_reproduced(reproduced: Path) -> None:
     rows = json.loads((reproduced / "scoreboard.json").read_text())
     assert {row["id"]: row["simulated"] for row in rows} == {
         "pen.fig6_copies": [576, 72],
+        "pen.pb_count": [127],
         "pen.fig10_speedup": [596 / 176],
         "pen.fig10_restores": [9, 14, 2, 144],
         "pen.fig11_copied_back": [72, 90, 72, 108],
@@ -67,4 +68,28 @@ def test_what_a_document_says_cannot_become_markup(tmp_path: Path, command: Comm
 def test_nothing_to_report(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="holds no results"):
         write_report([tmp_path], tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_hollow_files_are_refused(tmp_path: Path, command: Command) -> None:
+    whole = json.loads(command("run", "--preset", "tiny", "--set", "run.max_requests=100", "--json").stdout)
+    hollow = {key: value for key, value in whole.items() if key != "wear"}
+    for name, content, text in (
+        ("a.json", {"format": "pumice.result/1"}, "a result without config, workload, host"),
+        ("a.json", hollow, "a result without wear;"),
+        ("comparison.json", [], "not a comparison"),
+        ("comparison.json", {"format": "pumice.comparison/1"}, "holds no list of variants"),
+        ("comparison.json", {"format": "pumice.comparison/1", "variants": [{"label": "x"}]}, "lacks its label"),
+        ("comparison.json", {"format": "pumice.comparison/1", "variants": []}, "holds no results"),
+        ("scoreboard.json", {}, "not a scoreboard"),
+        ("scoreboard.json", [{"id": "x"}], "not a scoreboard; expected a list of rows with hi, id"),
+    ):
+        directory = tmp_path / "source"
+        directory.mkdir()
+        path = directory / name
+        path.write_text(json.dumps(content))
+        with pytest.raises(SpecError, match=text):
+            write_report([directory], tmp_path / "report.html")
+        path.unlink()
+        directory.rmdir()
     assert not (tmp_path / "report.html").exists()

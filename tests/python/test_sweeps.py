@@ -127,6 +127,23 @@ def test_grids_vary_the_last_key_fastest_and_refuse_two_sources_of_seeds() -> No
         Study(study.base, study.vary, repeat=2).jobs()
 
 
+def test_keys_that_share_an_entry_change_together() -> None:
+    vary = {"geometry.pages_per_block, geometry.blocks_per_plane": [[32, 128], [64, 64]], "seed": [1, 2]}
+    points = Study(pumice.preset("tiny"), vary).points()
+    assert len(points) == 4
+    assert points[1] == {"geometry.pages_per_block": 32, "geometry.blocks_per_plane": 128, "seed": 2}
+    for entry, text in (
+        ({"geometry.pages_per_block, geometry.blocks": [[1, 2]]}, "geometry.blocks"),
+        ({"seed, run.timed": [[1]]}, "a list of 2 values"),
+        ({"seed, run.timed": [1]}, "a list of 2 values"),
+        ({"seed, run.timed": [[1, True]], "seed": [1]}, "seed is given twice"),
+    ):
+        with pytest.raises(pumice.SpecError, match=text):
+            Study(pumice.preset("tiny"), entry).jobs()
+    with pytest.raises(pumice.SpecError, match="repeat varies the seed"):
+        Study(pumice.preset("tiny"), {"seed, run.timed": [[1, True]]}, repeat=2).jobs()
+
+
 VALUES = st.recursive(
     st.booleans()
     | st.integers(-(2**53), 2**53)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from pumice import comparison, files
 from pumice.cli import options as opt
-from pumice.cli.output import emit, plain_table, show, tell_failures, warn_all
+from pumice.cli.output import emit, note, plain_table, show, tell_failures, warn_all
 from pumice.compare import Cell, Metric, Variant, compare
 from pumice.errors import SpecError
 from pumice.runner import Job, Outcome, Settings, run_jobs
@@ -18,6 +19,7 @@ from pumice.study import Study, parse_vary
 from pumice.sweeps import raise_if_refused
 
 
+@opt.takes_options
 def compare_command(
     specs: Annotated[
         list[Path] | None, typer.Argument(metavar="[SPEC.toml]...", help="Spec files.", show_default=False)
@@ -27,32 +29,34 @@ def compare_command(
         list[str] | None,
         typer.Option("--vary", metavar="KEY=A,B", help="Values of a key to compare; repeatable: every combination."),
     ] = None,
-    preset: opt.PresetOption = None,
-    workload: opt.WorkloadOption = None,
-    trace: opt.TraceOption = None,
-    trace_format: opt.FormatOption = None,
-    sets: opt.SetOption = None,
-    scale: opt.ScaleOption = None,
-    seed: opt.SeedOption = None,
+    options: opt.SpecOptions,
     repeat: opt.RepeatOption = 1,
     out: opt.OutOption = None,
-    workers: opt.WorkersOption = None,
-    resume: opt.ResumeOption = False,
+    as_json: opt.JsonOption = False,
+    place: opt.PlaceOptions,
 ) -> None:
     """Run variants and show them side by side, with ratios to the first."""
-    shared = opt.SpecOptions(preset, workload, trace, trace_format, sets or [], scale, seed)
-    groups = _groups(specs or [], shared, vary or [], repeat)
+    groups = _groups(specs or [], options, vary or [], repeat)
     files.prepare(out)
     store = out / "runs" if out is not None else None
-    outcomes = run_jobs([job for _, jobs in groups for job in jobs], Settings("compare", workers, store, resume))
+    settings = Settings("compare", place.workers, store, place.resume, dask=place.dask)
+    outcomes = run_jobs([job for _, jobs in groups for job in jobs], settings)
     raise_if_refused(outcomes)
-    variants = _variants(groups, outcomes)
     warn_all([warning for o in outcomes if o.document is not None for warning in o.document.get("warnings") or []])
-    _show(variants, repeat)
+    variants = _variants(groups, outcomes)
+    if any(variant.documents for variant in variants):
+        _tell(variants, repeat, out, as_json=as_json)
+    tell_failures(outcomes)
+
+
+def _tell(variants: list[Variant], repeat: int, out: Path | None, *, as_json: bool) -> None:
+    if as_json:
+        emit(json.dumps(comparison.index(variants)))
+    else:
+        _show(variants, repeat)
     if out is not None:
         comparison.write(variants, out)
-        emit(f"results and figures written to {out}")
-    tell_failures(outcomes)
+        (note if as_json else emit)(f"results and figures written to {out}")
 
 
 def _groups(paths: list[Path], shared: opt.SpecOptions, vary: list[str], repeat: int) -> list[tuple[str, list[Job]]]:

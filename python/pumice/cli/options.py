@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -13,37 +16,14 @@ from pumice.errors import SpecError, nearest
 from pumice.simulate import with_options
 from pumice.spec import Spec, read_text
 
-PresetOption = Annotated[
-    str | None, typer.Option("--preset", metavar="NAME", help="Preset to start from (see `pumice presets`).")
-]
-WorkloadOption = Annotated[
-    str | None, typer.Option("--workload", metavar="W", help="Workload by name (see `pumice workloads`).")
-]
-TraceOption = Annotated[
-    Path | None, typer.Option("--trace", metavar="FILE", help="Trace to replay instead of a workload.")
-]
-FormatOption = Annotated[
-    str | None, typer.Option("--format", metavar="F", help="Trace format; recognised by content if absent.")
-]
-FioJobOption = Annotated[
-    str | None,
-    typer.Option(
-        "--fio-job", metavar="JOB", help='Workload in fio\'s words, "rw=randrw bs=16k iodepth=32", or a job file.'
-    ),
-]
-SetOption = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the spec; repeatable.")
-]
-ScaleOption = Annotated[
-    float | None,
-    typer.Option("--scale", metavar="X", help="Share of the study to run: planes, requests and bytes times X."),
-]
-SeedOption = Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of every random stream.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 RepeatOption = Annotated[
     int, typer.Option("--repeat", metavar="N", min=1, help="Runs with the seeds seed … seed + N - 1.")
 ]
 OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Directory to write results to.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+FormatOption = Annotated[
+    str | None, typer.Option("--format", metavar="F", help="Trace format; recognised by content if absent.")
+]
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", metavar="N", min=1, help="Worker processes; one a CPU if absent.")
 ]
@@ -55,24 +35,40 @@ ResumeOption = Annotated[bool, typer.Option("--resume", help="Reuse finished run
 
 
 @dataclass(frozen=True)
-class SpecOptions:
-    """What the command line says about one spec."""
+class DeviceOptions:
+    """What the command line says about a device and a workload made for it."""
 
-    preset: str | None = None
-    workload: str | None = None
-    trace: Path | None = None
-    trace_format: str | None = None
-    sets: list[str] = field(default_factory=list)
-    scale: float | None = None
-    seed: int | None = None
-    fio_job: str | None = None
+    preset: Annotated[
+        str | None, typer.Option("--preset", metavar="NAME", help="Preset to start from (see `pumice presets`).")
+    ] = None
+    workload: Annotated[
+        str | None, typer.Option("--workload", metavar="W", help="Workload by name (see `pumice workloads`).")
+    ] = None
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the spec; repeatable."),
+    ] = None
+    scale: Annotated[
+        float | None,
+        typer.Option("--scale", metavar="X", help="Share of the study to run: planes, requests and bytes times X."),
+    ] = None
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of every random stream.")] = None
+    fio_job: Annotated[
+        str | None,
+        typer.Option(
+            "--fio-job", metavar="JOB", help='Workload in fio\'s words, "rw=randrw bs=16k iodepth=32", or a job file.'
+        ),
+    ] = None
 
-    def build(self, path: Path | None) -> Spec:
+    def build(self, path: Path | None = None) -> Spec:
         """The spec of a file, or of nothing but options.
 
         Raises:
             SpecError: an option that cannot be used, or a file that cannot be read.
         """
+        return with_options(self._layers(path), workload=self.workload, scale=self.scale, seed=self.seed)
+
+    def _layers(self, path: Path | None) -> Spec:
         if self.preset is not None and self.preset not in _engine.presets():
             known = _engine.presets()
             raise SpecError(
@@ -83,17 +79,81 @@ class SpecOptions:
         if self.preset is not None:
             spec = spec.with_sets([("preset", self.preset)])
         if self.fio_job is not None:
-            if self.workload is not None or self.trace is not None:
+            if self.workload is not None:
                 raise SpecError("a run has an fio job or a workload or trace, not both")
             spec = spec.with_fio_job(self.fio_job if "=" in self.fio_job else read_text(Path(self.fio_job)))
+        return spec.with_sets([parse_set(text) for text in self.sets or []])
+
+
+@dataclass(frozen=True)
+class SpecOptions(DeviceOptions):
+    """What the command line says about one spec: a workload, or a trace in its place."""
+
+    trace: Annotated[
+        Path | None, typer.Option("--trace", metavar="FILE", help="Trace to replay instead of a workload.")
+    ] = None
+    trace_format: FormatOption = None
+
+    def build(self, path: Path | None = None) -> Spec:
+        """As of `DeviceOptions`; a workload, an fio job and a trace exclude each other."""
+        if self.fio_job is not None and self.trace is not None:
+            raise SpecError("a run has an fio job or a workload or trace, not both")
         return with_options(
-            spec.with_sets([parse_set(text) for text in self.sets]),
+            self._layers(path),
             workload=self.workload,
             trace=self.trace,
             trace_format=self.trace_format,
             scale=self.scale,
             seed=self.seed,
         )
+
+
+@dataclass(frozen=True)
+class PlaceOptions:
+    """Where the runs of a study are simulated."""
+
+    workers: WorkersOption = None
+    dask: DaskOption = None
+    resume: ResumeOption = False
+
+
+def takes_options(command: Callable[..., None]) -> Callable[..., None]:
+    """`command` with each parameter that is one of the classes above spread out into its fields, so
+    that an option shared by several commands is written once."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name in groups:
+            parameters += _spread(groups[name])
+        else:
+            parameters.append(parameter.replace(annotation=hints[name]))
+    parameters.sort(key=lambda parameter: parameter.kind)
+
+    @functools.wraps(command)
+    def spread(**values: Any) -> None:
+        made = {
+            name: kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+            for name, kind in groups.items()
+        }
+        command(**values, **made)
+
+    # What typer reads; `wraps` alone would show it the command's own parameters.
+    spread.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    spread.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return spread
+
+
+def _spread(kind: Any) -> list[inspect.Parameter]:
+    """The fields of a class of options as parameters of a command; those without a default are arguments."""
+    hints = get_type_hints(kind, include_extras=True)
+    found: list[inspect.Parameter] = []
+    for field in fields(kind):
+        needed = field.default is MISSING
+        shape = inspect.Parameter.POSITIONAL_OR_KEYWORD if needed else inspect.Parameter.KEYWORD_ONLY
+        default = inspect.Parameter.empty if needed else field.default
+        found.append(inspect.Parameter(field.name, shape, default=default, annotation=hints[field.name]))
+    return found
 
 
 def parse_set(text: str) -> tuple[str, str]:

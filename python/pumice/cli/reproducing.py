@@ -17,6 +17,7 @@ from pumice.reproduce.aero import reproduce_aero
 from pumice.reproduce.runs import Reproduction, Request, reproduce_pen
 from pumice.reproduce.scoreboard import Board
 from pumice.reproduce.sfws_runs import reproduce_sfws
+from pumice.reproduce.traces import COLUMNS, TRACES, Row
 
 #: What reproduces each paper; `all` is every one in turn.
 PAPERS: dict[str, Callable[[Request], Reproduction]] = {
@@ -26,6 +27,7 @@ PAPERS: dict[str, Callable[[Request], Reproduction]] = {
 }
 
 
+@opt.takes_options
 def reproduce_command(
     paper: Annotated[str, typer.Argument(metavar="pen|sfws|aero|all", help="Whose evaluation to reproduce.")],
     *,
@@ -39,9 +41,11 @@ def reproduce_command(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Output directory; out/PAPER-MODE if absent.")
     ] = None,
-    workers: opt.WorkersOption = None,
-    dask: opt.DaskOption = None,
-    resume: opt.ResumeOption = False,
+    traces: Annotated[
+        Path | None,
+        typer.Option("--traces", metavar="DIR", help="Folder of recorded traces for the table `traces`."),
+    ] = None,
+    place: opt.PlaceOptions,
 ) -> None:
     """Reproduce a paper's figures and compare them with what it printed."""
     known = [*PAPERS, "all"]
@@ -53,7 +57,7 @@ def reproduce_command(
     for name in PAPERS if paper == "all" else [paper]:
         directory = out if out is not None else Path("out") / f"{name}-{mode}"
         directory = directory / name if out is not None and paper == "all" else directory
-        _reproduce(name, Request(figure or [], mode, directory, workers, resume, dask))
+        _reproduce(name, Request(figure or [], mode, directory, place.workers, place.resume, place.dask, traces))
 
 
 def _reproduce(paper: str, request: Request) -> None:
@@ -64,9 +68,14 @@ def _reproduce(paper: str, request: Request) -> None:
     for outcome in done.outcomes:
         if outcome.error is not None:
             note(f"{outcome.job.label}: {outcome.error}")
-    _show(done.board)
-    write_report([request.directory], request.directory / "report.html")
-    emit(f"figures, scoreboard.json and report.html written to {request.directory}")
+    if done.board.rows:
+        _show(done.board)
+    if done.traces is not None:
+        _show_traces(done.traces)
+    elif paper == "pen" and request.traces is None and (not request.figures or TRACES in request.figures):
+        note("the table of recorded traces is left out; --traces DIR names a folder of them")
+    write_report([directory], directory / "report.html")
+    emit(f"figures, scoreboard.json and report.html written to {directory}")
     tell_failures(done.outcomes)
 
 
@@ -81,6 +90,21 @@ def _show(board: Board) -> None:
         if row["note"]:
             emit(f"{row['id']}: {row['note']}")
     emit(", ".join(f"{count} {verdict}" for verdict, count in board.counts().items()))
+
+
+def _show_traces(rows: list[Row]) -> None:
+    table = plain_table(COLUMNS, left=5)
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row))
+    show(table)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    return f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
 
 
 def _values(values: list[Any] | None) -> str:

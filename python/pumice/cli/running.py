@@ -23,17 +23,11 @@ from pumice.study import repeated
 from pumice.sweeps import outcome_table, raise_if_refused
 
 
+@opt.takes_options
 def run_command(
     spec: Annotated[Path | None, typer.Argument(metavar="[SPEC.toml]", help="Spec file.", show_default=False)] = None,
     *,
-    preset: opt.PresetOption = None,
-    workload: opt.WorkloadOption = None,
-    trace: opt.TraceOption = None,
-    trace_format: opt.FormatOption = None,
-    fio_job: opt.FioJobOption = None,
-    sets: opt.SetOption = None,
-    scale: opt.ScaleOption = None,
-    seed: opt.SeedOption = None,
+    options: opt.SpecOptions,
     repeat: opt.RepeatOption = 1,
     out: opt.OutOption = None,
     as_json: opt.JsonOption = False,
@@ -41,7 +35,7 @@ def run_command(
     resume: opt.ResumeOption = False,
 ) -> None:
     """Run one simulation and show its result."""
-    chosen = opt.SpecOptions(preset, workload, trace, trace_format, sets or [], scale, seed, fio_job).build(spec)
+    chosen = options.build(spec)
     files.prepare(out)
     if repeat > 1:
         store = out / "runs" if out is not None else None

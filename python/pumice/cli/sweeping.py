@@ -14,21 +14,20 @@ from pumice.runner import Settings
 from pumice.sweeps import outcome_table, read_sweep, run_study
 
 
+@opt.takes_options
 def sweep_command(
-    sweep: Annotated[Path, typer.Argument(metavar="SWEEP.toml", help="A spec with scale, repeat and [vary].")],
+    sweep: Annotated[Path, typer.Argument(metavar="SWEEP.toml", help="A spec with scale, repeat and a table vary.")],
     *,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Output directory; out/NAME if absent.")
     ] = None,
-    workers: opt.WorkersOption = None,
-    dask: opt.DaskOption = None,
-    resume: opt.ResumeOption = False,
+    place: opt.PlaceOptions,
 ) -> None:
     """Run every combination of a sweep file; one Parquet row a run."""
     study = read_sweep(sweep)
     directory = out if out is not None else Path("out") / sweep.stem
     files.prepare(directory)
-    outcomes = run_study(study, Settings("sweep", workers, directory / "runs", resume, dask=dask))
+    outcomes = run_study(study, Settings("sweep", place.workers, directory / "runs", place.resume, dask=place.dask))
     warn_all([warning for o in outcomes if o.document is not None for warning in o.document.get("warnings") or []])
     for outcome in outcomes:
         if outcome.error is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,17 @@ from pumice.traces import write_trace
 
 app = typer.Typer(help="Look into trace files and write them.", add_completion=False)
 
-TraceArgument = Annotated[Path, typer.Argument(metavar="FILE", help="Trace, plain or compressed.")]
+
+@dataclass(frozen=True)
+class TraceOptions:
+    """Which trace, and how it is to be understood."""
+
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Trace, plain or compressed.")]
+    trace_format: opt.FormatOption = None
+    volumes: Annotated[
+        str | None,
+        typer.Option("--volumes", metavar="V", help="overlay, separate, or the number or name of one volume."),
+    ] = None
 
 
 @app.callback(invoke_without_command=True)
@@ -26,41 +37,26 @@ def trace(context: typer.Context) -> None:
         emit(context.get_help())
 
 
-VolumesOption = Annotated[
-    str | None,
-    typer.Option("--volumes", metavar="V", help="overlay, separate, or the number or name of one volume."),
-]
 ToOption = Annotated[str, typer.Option("--to", metavar="F", help="Format to write.")]
 OutArgument = Annotated[Path, typer.Argument(metavar="OUT", help="File to write.")]
 
 
 @app.command("check")
-def check_command(
-    path: TraceArgument,
-    *,
-    trace_format: opt.FormatOption = None,
-    volumes: VolumesOption = None,
-    as_json: opt.JsonOption = False,
-) -> None:
+@opt.takes_options
+def check_command(source: TraceOptions, *, as_json: opt.JsonOption = False) -> None:
     """Show how the first lines are understood; fail if anything is not."""
-    _show(_engine.trace_check(str(path), trace_format, volumes), as_json=as_json)
+    _show(_engine.trace_check(str(source.path), source.trace_format, source.volumes), as_json=as_json)
 
 
 @app.command("info")
-def info_command(
-    path: TraceArgument,
-    *,
-    trace_format: opt.FormatOption = None,
-    volumes: VolumesOption = None,
-    out: opt.OutOption = None,
-    as_json: opt.JsonOption = False,
-) -> None:
+@opt.takes_options
+def info_command(source: TraceOptions, *, out: opt.OutOption = None, as_json: opt.JsonOption = False) -> None:
     """Show the statistics of a whole trace; with --out also as a figure."""
     files.prepare(out)
-    text = _engine.trace_info(str(path), trace_format, volumes)
+    text = _engine.trace_info(str(source.path), source.trace_format, source.volumes)
     report = json.loads(text)
     if out is not None:
-        written = trace_figure(report, path.name, out / f"{path.name}.info")
+        written = trace_figure(report, source.path.name, out / f"{source.path.name}.info")
         note(f"figure written to {' and '.join(str(file) for file in written)}")
     # Curves are for the figure and for programs, not for reading.
     readable = {key: part for key, part in report.items() if key != "shape"}
@@ -68,35 +64,19 @@ def info_command(
 
 
 @app.command("convert")
-def convert_command(
-    path: TraceArgument,
-    out: OutArgument,
-    *,
-    to: ToOption = "msr",
-    trace_format: opt.FormatOption = None,
-    volumes: VolumesOption = None,
-) -> None:
+@opt.takes_options
+def convert_command(source: TraceOptions, out: OutArgument, *, to: ToOption = "msr") -> None:
     """Write a trace in another format; addresses stay as they are. .gz, .zst and .xz are compressed."""
-    sets = [f"workload.volumes={volumes}"] if volumes is not None else []
-    spec = opt.SpecOptions(trace=path, trace_format=trace_format, sets=sets).build(None)
+    sets = [f"workload.volumes={source.volumes}"] if source.volumes is not None else []
+    spec = opt.SpecOptions(trace=source.path, trace_format=source.trace_format, sets=sets).build()
     _written(write_trace(spec, out, to))
 
 
 @app.command("generate")
-def generate_command(
-    out: OutArgument,
-    *,
-    to: ToOption = "msr",
-    preset: opt.PresetOption = None,
-    workload: opt.WorkloadOption = None,
-    fio_job: opt.FioJobOption = None,
-    sets: opt.SetOption = None,
-    scale: opt.ScaleOption = None,
-    seed: opt.SeedOption = None,
-) -> None:
+@opt.takes_options
+def generate_command(out: OutArgument, *, options: opt.DeviceOptions, to: ToOption = "msr") -> None:
     """Write a workload as a trace for the device of a preset; .gz, .zst and .xz are compressed."""
-    spec = opt.SpecOptions(preset, workload, None, None, sets or [], scale, seed, fio_job).build(None)
-    _written(write_trace(spec, out, to))
+    _written(write_trace(options.build(), out, to))
 
 
 def _written(report: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,7 @@ def figure_4(context: Context) -> dict[str, Finding]:
     rows = [[time, *(curve[place] for curve in curves.values())] for place, time in enumerate(x)]
     write_csv(context.directory / "fig4.csv", ["erase-pulse time, ms", *curves], rows)
     frame = plots.Frame("Figure 4: blocks erased within a pulse time (ms), by P/E cycles", "share of blocks")
-    plots.lines(frame, x, curves, context.directory / "fig4")
+    plots.lines(frame, _curves(x, curves), context.directory / "fig4")
     fast = [curves[name][5] for name in ("0K", "1K")]
     one_loop = [found["by_loops"][1] / context.blocks for found in context.erased("ispe", (1000, 2000))]
     return {"fig4_fast_blocks": Finding(fast), "fig4_one_loop": Finding(one_loop), "erase_means": _erase_means(context)}
@@ -104,8 +104,12 @@ def figure_7(context: Context) -> dict[str, Finding]:
     write_csv(context.directory / "fig7.csv", ["pulse time in the last loop, ms", *curves], rows)
     title = "Figure 7: most fail bits after a pulse time (ms) in the last loop"
     frame = plots.Frame(title, "fail bits", reference=(float(found["gamma"]), "γ"))
-    plots.lines(frame, [PULSE_MS * pulses for pulses in applied], curves, context.directory / "fig7")
+    plots.lines(frame, _curves([PULSE_MS * pulses for pulses in applied], curves), context.directory / "fig7")
     return {}
+
+
+def _curves(x: Sequence[float], curves: Mapping[str, Sequence[float]]) -> list[plots.Curve]:
+    return [plots.Curve(name, x, values, "plain") for name, values in curves.items()]
 
 
 def figure_8(context: Context) -> dict[str, Finding]:
@@ -195,7 +199,7 @@ def figure_13(context: Context) -> dict[str, Finding]:
     write_csv(context.directory / "fig13.csv", ["PEC", *curves], rows)
     title = "Figure 13: most bit errors after a year, against P/E cycles"
     frame = plots.Frame(title, "bits per KiB", reference=(63.0, "requirement"))
-    plots.lines(frame, [float(pec) for pec in pecs], curves, context.directory / "fig13")
+    plots.lines(frame, _curves([float(pec) for pec in pecs], curves), context.directory / "fig13")
     order = ("ispe", "aero-cons", "aero", "i-ispe", "dpes")
     ends = [lives[scheme]["pec_at_requirement"] for scheme in order]
     (aero,) = context.erased("aero", (2500,))

@@ -36,6 +36,10 @@ class Experiment:
     expected: list[Expected]
     high_write: list[str]
 
+    def serving(self, figure: str) -> list[str]:
+        """Names of the studies that a figure needs."""
+        return [planned.name for planned in self.studies if figure in planned.figures]
+
     def jobs(self, figures: Collection[str]) -> list[tuple[str, Job]]:
         """Study and job of every run that the figures need, in order."""
         needed = [planned for planned in self.studies if set(planned.figures) & set(figures)]
@@ -68,19 +72,34 @@ def _study(directory: Path, entry: Mapping[str, Any], overrides: Sequence[tuple[
 
 
 class Runs:
-    """Documents of an experiment's runs by study, workload and merge."""
+    """Documents of an experiment's runs, found by study and varied keys."""
 
     def __init__(self, named: Sequence[tuple[str, Outcome]]) -> None:
-        self._outcomes = {(study, _workload(o.job), str(o.job.varied["ftl.merge"])): o for study, o in named}
+        self._named = named
 
-    def workloads(self) -> list[str]:
-        """Workloads in the order of their runs."""
-        return list(dict.fromkeys(workload for _, workload, _ in self._outcomes))
+    def workloads(self, study: str) -> list[str]:
+        """Workloads of a study in the order of their runs."""
+        return list(dict.fromkeys(_workload(outcome.job) for name, outcome in self._named if name == study))
 
-    def document(self, study: str, workload: str, merge: str) -> dict[str, Any] | None:
-        """The document of a run, or None if it failed or was not made."""
-        outcome = self._outcomes.get((study, workload, merge))
-        return outcome.document if outcome else None
+    def find(self, study: str, varied: Mapping[str, Any]) -> dict[str, dict[str, Any] | None]:
+        """The documents of the runs in which the given keys have the given values, by workload; None
+        for a run that failed. Together with the workload they name one run."""
+        found: dict[str, dict[str, Any] | None] = {}
+        for name, outcome in self._named:
+            if name == study and all(outcome.job.varied.get(key) == value for key, value in varied.items()):
+                workload = _workload(outcome.job)
+                assert workload not in found, f"{study}: {dict(varied)} names several runs of {workload}"
+                found[workload] = outcome.document
+        return found
+
+    def error(self, studies: Collection[str]) -> str | None:
+        """Why the first run of these studies that failed did so; None if none failed."""
+        errors = (f"{o.job.label}: {o.error}" for name, o in self._named if name in studies and o.error is not None)
+        return next(errors, None)
+
+    def any_done(self, studies: Collection[str]) -> bool:
+        """Whether any run of these studies has a document."""
+        return any(name in studies and outcome.document is not None for name, outcome in self._named)
 
 
 def _workload(job: Job) -> str:

@@ -12,6 +12,9 @@ from typing import Any
 from pumice import files, plots
 from pumice.stats import Means, ratio_means
 
+#: Rows of a CSV below the workloads: label, field of `Means`.
+_MEANS = (("arithmetic mean", "arithmetic"), ("geometric mean", "geometric"), ("ratio of means", "of_means"))
+
 
 @dataclass(frozen=True)
 class Ratios:
@@ -75,25 +78,29 @@ def _shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def draw_ratios(frame: plots.Frame, series: Mapping[str, Ratios], workloads: Sequence[str], path: Path) -> None:
-    """Draws one bar a workload and series, the arithmetic mean set apart, and writes the CSV."""
+def draw_ratios(
+    frame: plots.Frame,
+    series: Mapping[str, Ratios],
+    workloads: Sequence[str],
+    path: Path,
+    beside: Mapping[str, Ratios] | None = None,
+) -> None:
+    """Draws one bar a workload and series, the arithmetic mean set apart, and writes the CSV, which
+    also holds the series `beside`."""
     bars = {
         name: [*(found.ratio(workload) for workload in workloads), found.means().arithmetic]
         for name, found in series.items()
     }
     marked = plots.Frame(frame.title, frame.y_label, (1.0, "no change"), mark=len(workloads), digits=frame.digits)
     plots.grouped_bars(marked, plots.Bars([*workloads, "mean"], bars), path)
+    written = {**series, **(beside or {})}
     columns = ["workload"]
-    for name in series:
+    for name in written:
         columns += [f"{name}: over", f"{name}: under", f"{name}: ratio"]
-    rows: list[list[Any]] = [_csv_row(workload, series) for workload in workloads]
-    for label, field in (
-        ("arithmetic mean", "arithmetic"),
-        ("geometric mean", "geometric"),
-        ("ratio of means", "of_means"),
-    ):
+    rows: list[list[Any]] = [_csv_row(workload, written) for workload in workloads]
+    for label, field in _MEANS:
         rows.append(
-            [label, *(cell for found in series.values() for cell in (None, None, getattr(found.means(), field)))]
+            [label, *(cell for found in written.values() for cell in (None, None, getattr(found.means(), field)))]
         )
     write_csv(path.with_name(f"{path.name}.csv"), columns, rows)
 
@@ -103,6 +110,39 @@ def _csv_row(workload: str, series: Mapping[str, Ratios]) -> list[Any]:
     for found in series.values():
         row += [found.over.get(workload), found.under.get(workload), found.ratio(workload)]
     return row
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A ratio over workloads at each value of what is swept.
+
+    Attributes:
+        by_value: the ratios, by swept value in ascending order.
+        name: workloads that are named in the figure; the others stay in the background.
+        log_x: whether the swept values are drawn on a logarithmic axis.
+        from_zero: whether the axis of the ratios begins at 0.
+    """
+
+    by_value: Mapping[float, Ratios]
+    name: Sequence[str] = ()
+    log_x: bool = False
+    from_zero: bool = True
+
+
+def draw_sweep(frame: plots.Frame, sweep: Sweep, path: Path) -> None:
+    """Draws a line a workload and one of their arithmetic mean, and writes the CSV."""
+    values = list(sweep.by_value)
+    workloads = list(dict.fromkeys(name for found in sweep.by_value.values() for name in found.over))
+    by_workload = {name: [found.ratio(name) for found in sweep.by_value.values()] for name in workloads}
+    means = [found.means() for found in sweep.by_value.values()]
+    curves = [plots.Curve("mean", values, [mean.arithmetic for mean in means])]
+    curves += [plots.Curve(name, values, by_workload[name]) for name in sweep.name if name in by_workload]
+    curves += [plots.Curve("", values, by_workload[name], "pale") for name in workloads if name not in sweep.name]
+    plots.lines(frame, curves, path, plots.Scale(log_x=sweep.log_x, ticks=values, from_zero=sweep.from_zero))
+    rows: list[list[Any]] = [[name, *ratios_] for name, ratios_ in by_workload.items()]
+    for label, field in _MEANS:
+        rows.append([label, *(getattr(mean, field) for mean in means)])
+    write_csv(path.with_name(f"{path.name}.csv"), ["workload", *(f"{value:g}" for value in values)], rows)
 
 
 def write_csv(path: Path, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -1,19 +1,28 @@
-"""Figures 12 and 13 of PEN (FAST'18): twelve workloads under a block-level FTL."""
+"""Figures 12 and 13 of PEN (FAST'18): twelve workloads under a block-level FTL; and all figures by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pumice import plots
 from pumice.document import number
-from pumice.reproduce.experiment import Runs
+from pumice.reproduce import pen_block_size, pen_sensitivity, pen_superblock
+from pumice.reproduce.context import (
+    AEP,
+    BASE,
+    OURS,
+    VEP,
+    WAF,
+    WRITE_LATENCY,
+    Context,
+    FigureOf,
+    mean_finding,
+    trend,
+)
 from pumice.reproduce.figure import Ratios, describe, draw_ratios, ratios
 from pumice.reproduce.pen_examples import figure_6, figure_10, figure_11
 from pumice.reproduce.scoreboard import Finding
-
-BASE, OURS = "block-erase", "m-merge"
 
 #: Workloads that the paper names as gaining most.
 GAIN_MOST = ("proj_1", "usr_1", "prn_1")
@@ -22,27 +31,12 @@ GAIN_MOST = ("proj_1", "usr_1", "prn_1")
 EXAMPLES: dict[str, Callable[[Path], dict[str, Finding]]] = {"6": figure_6, "10": figure_10, "11": figure_11}
 
 
-@dataclass(frozen=True)
-class Context:
-    """What a figure is made from: the runs, the high-write set and the directory to draw in."""
-
-    runs: Runs
-    high_write: Sequence[str]
-    directory: Path
-    full_scale: bool
-
-    def values(self, study: str, merge: str, path: str) -> dict[str, float | None]:
-        """A field of every workload's run."""
-        return {name: number(self.runs.document(study, name, merge), path) for name in self.runs.workloads()}
-
-
 def figure_12a(context: Context) -> dict[str, Finding]:
     """Mean write latency, M-Merge / baseline."""
-    path = "host.write.latency_us.mean"
-    found = _pair(context, "open-loop", path)
+    found = _pair(context, WRITE_LATENCY)
     frame = plots.Frame("Figure 12a: mean write latency, M-Merge / baseline", "ratio of mean write latencies")
-    draw_ratios(frame, {"M-Merge / baseline": found}, context.runs.workloads(), context.directory / "fig12a")
-    findings = {"fig12a_latency_nftl": _mean_finding(context, found), "fig12a_order": _order(found)}
+    _draw(context, frame, {"M-Merge / baseline": found}, "fig12a")
+    findings = {"fig12a_latency_nftl": mean_finding(context, found), "fig12a_order": _order(found)}
     if context.full_scale:
         findings["prn_1_merges"] = _merges(context, "prn_1")
     return findings
@@ -50,65 +44,78 @@ def figure_12a(context: Context) -> dict[str, Finding]:
 
 def figure_12b(context: Context) -> dict[str, Finding]:
     """IOPS with one request outstanding, M-Merge / baseline."""
-    found = _pair(context, "closed-loop", "host.service_iops")
+    found = _pair(context, "host.service_iops", "closed-loop")
     frame = plots.Frame("Figure 12b: IOPS at queue depth 1, M-Merge / baseline", "ratio of IOPS")
-    draw_ratios(frame, {"M-Merge / baseline": found}, context.runs.workloads(), context.directory / "fig12b")
-    return {"fig12b_iops_nftl": _mean_finding(context, found)}
+    _draw(context, frame, {"M-Merge / baseline": found}, "fig12b")
+    return {"fig12b_iops_nftl": mean_finding(context, found)}
+
+
+def figure_12c(context: Context) -> dict[str, Finding]:
+    """Mean write latency of the baseline and of GFTL, in relation to M-Merge."""
+    ours = context.nftl(OURS, WRITE_LATENCY)
+    gftl = ratios(context.values("gftl", {"ftl.comparator": "gftl"}, WRITE_LATENCY), ours)
+    base = ratios(context.nftl(BASE, WRITE_LATENCY), ours)
+    frame = plots.Frame(
+        "Figure 12c: mean write latency in relation to M-Merge", "ratio of mean write latencies", digits=1
+    )
+    _draw(context, frame, {"baseline / M-Merge": base, "GFTL / M-Merge": gftl}, "fig12c")
+    means = [gftl.means().arithmetic, base.means().arithmetic]
+    note = f"GFTL: {describe(gftl, context.high_write)}; baseline: {describe(base, context.high_write)}"
+    if gftl.failed or base.failed:
+        return {"fig12c_gftl": Finding(None, note=note)}
+    return {"fig12c_gftl": trend(means, lambda values: values[0] > values[1] > 1, note)}
 
 
 def figure_13a(context: Context) -> dict[str, Finding]:
     """Write amplification, baseline / M-Merge; the paper compares the means over workloads."""
-    path = "write_amplification"
-    found = ratios(context.values("open-loop", BASE, path), context.values("open-loop", OURS, path))
+    found = ratios(context.nftl(BASE, WAF), context.nftl(OURS, WAF))
     frame = plots.Frame("Figure 13a: write amplification, baseline / M-Merge", "ratio of write amplification")
-    draw_ratios(frame, {"baseline / M-Merge": found}, context.runs.workloads(), context.directory / "fig13a")
-    value = None if found.failed else found.means().of_means
-    return {"fig13a_waf_nftl": Finding(None if value is None else [value], note=describe(found, context.high_write))}
+    _draw(context, frame, {"baseline / M-Merge": found}, "fig13a")
+    return {"fig13a_waf_nftl": mean_finding(context, found, of_means=True)}
 
 
 def figure_13b(context: Context) -> dict[str, Finding]:
     """Erases per page, M-Merge / baseline."""
-    found = _pair(context, "open-loop", "wear.aep")
+    found = _pair(context, AEP)
     frame = plots.Frame("Figure 13b: erases per page (AEP), M-Merge / baseline", "ratio of AEP")
-    draw_ratios(frame, {"M-Merge / baseline": found}, context.runs.workloads(), context.directory / "fig13b")
-    finding = _mean_finding(context, found)
+    _draw(context, frame, {"M-Merge / baseline": found}, "fig13b")
+    finding = mean_finding(context, found)
     holds = finding.values is not None and finding.values[0] < 1
     return {"fig13b_aep": Finding(finding.values, holds, finding.note)}
 
 
 def figure_13c(context: Context) -> dict[str, Finding]:
     """Variance of erases per page, M-Merge / baseline, at two wear limits."""
-    under = context.values("open-loop", BASE, "wear.vep")
-    tight = ratios(context.values("open-loop", OURS, "wear.vep"), under)
-    loose = ratios(context.values("wear-limit-64", OURS, "wear.vep"), under)
+    tight, loose = (context.to_baseline("wear-limit", {"partial_erase.wear_limit_w": w}, VEP) for w in (16, 64))
     frame = plots.Frame("Figure 13c: variance of erases per page (VEP), M-Merge / baseline", "ratio of VEP", digits=1)
-    draw_ratios(frame, {"W = 16": tight, "W = 64": loose}, context.runs.workloads(), context.directory / "fig13c")
+    _draw(context, frame, {"W = 16": tight, "W = 64": loose}, "fig13c")
     note = f"W = 16: {describe(tight, context.high_write)}; W = 64: {describe(loose, context.high_write)}"
-    means = [tight.means().arithmetic, loose.means().arithmetic]
-    values = [value for value in means if value is not None]
-    if tight.failed or loose.failed or len(values) < 2:
+    if tight.failed or loose.failed:
         return {"fig13c_vep": Finding(None, note=note)}
-    return {"fig13c_vep": Finding(values, values[0] < values[1], note)}
+    means = [tight.means().arithmetic, loose.means().arithmetic]
+    return {"fig13c_vep": trend(means, lambda values: values[0] < values[1], note)}
 
 
 #: Figures over workloads: figure → function of the context.
-FIGURES: dict[str, Callable[[Context], dict[str, Finding]]] = {
+FIGURES: dict[str, FigureOf] = {
+    **pen_block_size.FIGURES,
     "12a": figure_12a,
     "12b": figure_12b,
+    "12c": figure_12c,
     "13a": figure_13a,
     "13b": figure_13b,
     "13c": figure_13c,
+    **pen_sensitivity.FIGURES,
+    **pen_superblock.FIGURES,
 }
 
 
-def _pair(context: Context, study: str, path: str) -> Ratios:
-    return ratios(context.values(study, OURS, path), context.values(study, BASE, path))
+def _pair(context: Context, path: str, study: str = "open-loop") -> Ratios:
+    return ratios(context.nftl(OURS, path, study), context.nftl(BASE, path, study))
 
 
-def _mean_finding(context: Context, found: Ratios) -> Finding:
-    """The arithmetic mean; no value if a run failed, since a mean over fewer workloads is another."""
-    mean = None if found.failed else found.means().arithmetic
-    return Finding(None if mean is None else [mean], note=describe(found, context.high_write))
+def _draw(context: Context, frame: plots.Frame, series: Mapping[str, Ratios], name: str) -> None:
+    draw_ratios(frame, series, context.runs.workloads("open-loop"), context.directory / name)
 
 
 def _order(found: Ratios) -> Finding:
@@ -122,5 +129,5 @@ def _order(found: Ratios) -> Finding:
 
 
 def _merges(context: Context, workload: str) -> Finding:
-    merges = number(context.runs.document("open-loop", workload, BASE), "gc.invocations")
+    merges = number(context.runs.find("open-loop", {"ftl.merge": BASE})[workload], "gc.invocations")
     return Finding(None if merges is None else [int(merges)])

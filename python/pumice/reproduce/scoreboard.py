@@ -15,6 +15,11 @@ from pumice.errors import SpecError
 Verdict = Literal["reproduced", "missed", "not-run"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "missed", "not-run")
 
+#: What every row of a scoreboard has.
+ROW_FIELDS = frozenset(
+    ("id", "what", "kind", "published", "simulated", "lo", "hi", "rule", "verdict", "note"),
+)
+
 #: A printed figure such as 3.39 stands for the exact number it rounds.
 _ROUNDING = 1e-9
 
@@ -31,7 +36,7 @@ class Expected:
         kind: "exact" (equal), "number" (every value in its range) or "trend" (the rule holds).
         value: as printed; None for a trend without numbers.
         lo, hi: range accepted for each value, of kind "number" only.
-        rule: a trend's rule in words.
+        rule: a trend's rule in words; of kind "number", what must hold besides.
         needs: "full" if quick runs cannot give it; other words name what it waits for.
     """
 
@@ -53,7 +58,7 @@ class Finding:
 
     Attributes:
         values: the simulated values, or None if they could not be had.
-        holds: whether a trend's rule holds; None for the other kinds.
+        holds: whether the row's rule holds; None where it has none.
         note: how the values came about, or why there are none.
     """
 
@@ -108,6 +113,8 @@ def verdict(row: Expected, found: Finding | None) -> Verdict:
         return "reproduced" if found.holds else "missed"
     if row.kind == "exact":
         return "reproduced" if found.values == row.value else "missed"
+    if row.rule is not None and not found.holds:
+        return "missed"
     lo, hi = row.lo or [], row.hi or []
     if len(found.values) != len(lo):
         return "missed"

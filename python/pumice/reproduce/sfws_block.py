@@ -68,9 +68,10 @@ def figure_3(directory: Path) -> dict[str, Finding]:
     by_sub_block = {name: _worst(block, "sub_block") for name, block in pages.items()}
     for letter, what, series in (("c", "layer", by_layer), ("d", "sub-block", by_sub_block)):
         frame = plots.Frame(f"Figure 3{letter}: worst page by {what}", "RBER x 1000")
-        scaled = {name: [1000 * worst for worst in values] for name, values in series.items()}
-        places = list(range(len(next(iter(series.values())))))
-        plots.lines(frame, places, scaled, directory / f"fig3{letter}")
+        curves = [
+            plots.Curve(name, range(len(values)), [1000 * worst for worst in values]) for name, values in series.items()
+        ]
+        plots.lines(frame, curves, directory / f"fig3{letter}")
     return {"fig3_rber": _judge(pages, by_layer, by_sub_block)}
 
 

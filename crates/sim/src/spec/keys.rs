@@ -236,7 +236,7 @@ impl Kind {
     /// The allowed values in words.
     pub fn allowed(&self) -> String {
         match self {
-            Kind::Int(low, i64::MAX) => format!("a whole number from {low}"),
+            Kind::Int(low, i64::MAX) => format!("a whole number from {low} to 2^63 - 1"),
             Kind::Int(low, high) => format!("a whole number from {low} to {high}"),
             Kind::Float(low, high) => format!("a number from {low} to {high}"),
             Kind::Bool => "true or false".into(),

@@ -16,7 +16,6 @@ fn default_json(key: &Key) -> Value {
 
 fn key_schema(key: &Key) -> Value {
     let mut schema = match key.kind {
-        Kind::Int(low, i64::MAX) => json!({ "type": "integer", "minimum": low }),
         Kind::Int(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
         Kind::Float(low, high) => json!({ "type": "number", "minimum": low, "maximum": high }),
         Kind::Bool => json!({ "type": "boolean" }),

@@ -1,0 +1,126 @@
+"""The house style of every figure: colours, type, frame, and how a figure is written.
+
+Each figure is written as PNG (160 dpi) and SVG beside each other. Colours are those of Okabe and
+Ito, which stay apart for colour-blind readers; series are named where they are, not in a key.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pumice import files
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+GREY = "#8A8A8A"
+PALE = "#C9C9C9"
+INK = "#222222"
+
+STYLE: dict[Any, Any] = {
+    "figure.dpi": 160,
+    "savefig.dpi": 160,
+    "font.size": 9,
+    "font.family": "DejaVu Sans",
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": GREY,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.axisbelow": True,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.major.size": 0,
+    "ytick.major.size": 0,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": "#E4E4E4",
+    "grid.linewidth": 0.7,
+    "svg.hashsalt": "pumice",  # the same figure gives the same file
+    "svg.fonttype": "none",
+}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What surrounds a figure's data.
+
+    Attributes:
+        title: what the figure shows, in words.
+        y_label: quantity and unit of the y axis.
+        reference: y of a dashed line to compare with, and its label.
+        mark: index of a group set apart by a rule, such as a mean; None for none.
+        digits: digits after the point of the numbers on bars.
+        x_label: quantity and unit of the x axis, where it is one.
+    """
+
+    title: str
+    y_label: str
+    reference: tuple[float, str] | None = None
+    mark: int | None = None
+    digits: int = 2
+    x_label: str | None = None
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """The house style for as long as a figure is drawn and written."""
+    # Loaded only where something is drawn: it takes longer to load than most commands to run.
+    import matplotlib as mpl
+
+    with mpl.rc_context(STYLE):
+        yield
+
+
+def blank_figure(width: float, height: float) -> Figure:
+    """A figure of a size in inches whose parts make room for each other."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def thousands(axis: Any) -> None:
+    """Tick labels as plain numbers, with commas between thousands."""
+    from matplotlib.ticker import StrMethodFormatter
+
+    axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+
+
+def number(value: float, digits: int) -> str:
+    """A value as it stands on a bar or point."""
+    if abs(value) >= 10_000:
+        return f"{value / 1000:,.1f}k"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.{digits}f}"
+
+
+def reference_line(axes: Axes, frame: Frame, *, inside: bool = False) -> None:
+    """Draws the line that a frame compares with, if it has one; its label stands at its right end,
+    or `inside` the axes above its left end, where the right side is taken."""
+    if frame.reference is None or not math.isfinite(frame.reference[0]):
+        return
+    level, label = frame.reference
+    axes.axhline(level, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
+    axes.annotate(
+        label, (0.0 if inside else 1.0, level), xycoords=("axes fraction", "data"), xytext=(3, 2 if inside else 0),
+        textcoords="offset points", va="bottom" if inside else "center", fontsize=7.5, color=INK,
+        annotation_clip=False,
+    )  # fmt: skip
+
+
+def save(figure: Figure, path: Path) -> list[Path]:
+    """Writes `path`.png and `path`.svg."""
+    written = [path.with_name(f"{path.name}.png"), path.with_name(f"{path.name}.svg")]
+    files.write_with(written[0], lambda file: figure.savefig(file, format="png"))
+    files.write_with(written[1], lambda file: figure.savefig(file, format="svg", metadata={"Date": None}))
+    return written

@@ -1,0 +1,82 @@
+"""Closed forms against what defines them; the committed figures against closed forms."""
+
+from __future__ import annotations
+
+import csv
+import math
+import random
+from pathlib import Path
+
+import pytest
+
+from pumice.reproduce import ground_truth
+from pumice.reproduce.closed_forms import (
+    greedy_write_amplification,
+    lambert_w,
+    lru_write_amplification,
+    m_d_1_waiting,
+)
+
+FIGURES = Path(__file__).parents[2] / "docs" / "figures"
+
+
+def test_lambert_w_inverts_what_it_should() -> None:
+    for w in (-0.99, -0.7, -0.3, -0.01):
+        assert lambert_w(w * math.exp(w)) == pytest.approx(w, rel=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [1.05, 1.2, 2.0, 5.0])
+def test_lru_meets_its_balance(alpha: float) -> None:
+    """A block's pages survive one round of the device, in which alpha / A user pages' worth of writes
+    come: valid share = exp(-alpha / A), and A = 1 / (1 - valid share)."""
+    amplification = lru_write_amplification(alpha)
+    assert 1 / (1 - math.exp(-alpha / amplification)) == pytest.approx(amplification, rel=1e-9)
+
+
+def test_greedy_is_better_than_lru_and_falls_with_spare() -> None:
+    found = [greedy_write_amplification(alpha, 256) for alpha in (1.07, 1.2, 1.5)]
+    assert found == sorted(found, reverse=True)
+    assert all(greedy_write_amplification(alpha, 64) < lru_write_amplification(alpha) for alpha in (1.07, 1.2, 1.5))
+
+
+def test_waiting_is_that_of_a_queue_played_by_hand() -> None:
+    draw = random.Random(1)
+    load, wait, total, customers = 0.6, 0.0, 0.0, 400_000
+    for _ in range(customers):
+        wait = max(0.0, wait + 1.0 - draw.expovariate(load))  # Lindley's recursion
+        total += wait
+    assert m_d_1_waiting(load) == pytest.approx(total / customers, rel=0.02)
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    with (FIGURES / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_committed_figures_hold_their_bands() -> None:
+    for row in rows("write-amplification"):
+        band = 0.01 if row["victims"] == "fifo" else 0.02
+        assert float(row["simulated"]) == pytest.approx(float(row["theory"]), rel=band)
+    for row in rows("waiting"):
+        assert float(row["theory"]) == pytest.approx(m_d_1_waiting(float(row["load"])), rel=1e-4)
+        assert float(row["wait / service time, simulated"]) == pytest.approx(float(row["theory"]), rel=0.02)
+    for name in ("write-amplification", "waiting"):
+        assert "<svg" in (FIGURES / f"{name}.svg").read_text(encoding="utf-8")
+
+
+def test_the_speed_is_drawn_from_its_csv(tmp_path: Path) -> None:
+    ground_truth.device_size(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    lines = ['load,"device, GiB",flash commands,"CPU, s"', "writes,1,1000000,0.1", "writes,4096,1000000,0.2"]
+    (tmp_path / "device-size.csv").write_text("\n".join(lines) + "\n")
+    ground_truth.device_size(tmp_path)
+    assert "writes" in (tmp_path / "device-size.svg").read_text(encoding="utf-8")
+    assert {path.name for path in tmp_path.iterdir()} == {"device-size.csv", "device-size.svg"}
+
+
+def test_a_speed_is_measured_by_cpu_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ground_truth, "MEASURED_REQUESTS", 2000)
+    load, gib, commands, seconds = ground_truth.measure_one(1, "random writes, untimed")
+    assert (load, gib) == ("random writes, untimed", 1)
+    assert commands >= 2000
+    assert seconds > 0
