@@ -41,3 +41,10 @@ def plan_m_merge(
     wear_limit_w: int,
     disturb_aware: bool = True,
 ) -> dict[str, Any]: ...
+def merges_of_updates(
+    kind: str,
+    pages: list[int] | None = None,
+    pages_per_block: int = 4,
+    logical_blocks: int = 2,
+) -> dict[str, int]: ...
+def superblock_indices(logical_block: int, page: int, blocks: int) -> tuple[int, int, int, int]: ...

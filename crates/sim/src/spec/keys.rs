@@ -108,6 +108,7 @@ pub const KEYS: &[Key] = &[
     key("ftl.superblock.variant", Kind::Choice(&["2006"]), "", "\"2006\"", [CHOSEN, "kind = \"superblock\": 2006 is the FTL of EMSOFT'06."]),
     key("ftl.superblock.logical", Kind::Int(1, 4096), "blocks", "4", ["EMSOFT'06, section 5.2", "Logical blocks of a superblock."]),
     key("ftl.superblock.physical", Kind::Int(2, 1 << 20), "blocks", "", ["8 with the map in spare areas (EMSOFT'06, section 4.2), no limit with the map in RAM", "Blocks that a superblock may own."]),
+    key("ftl.superblock.valid_blocks", Kind::Choice(&["copy", "keep"]), "", "\"copy\"", ["EMSOFT'06, section 4.3, as it is written", "Variant 2006: D-blocks without an invalid page, when a full merge goes on beyond two blocks. copy: copied like the others, before the U-block. keep: they stay, because copying them wins nothing."]),
 
     key("host.mode", Kind::Choice(&["open-loop", "closed-loop"]), "", "\"open-loop\"", [CHOSEN, "open-loop: requests arrive by the workload's clock. closed-loop: a fixed number is always outstanding."]),
     key("host.queue_depth", Kind::Int(1, 65536), "requests", "1", [CHOSEN, "Requests outstanding in a closed loop."]),
