@@ -16,7 +16,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
     if $$python -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1; then command -v $$python; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test bench clean
+.PHONY: help build run test bench fuzz clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,10 @@ test: $(STAMP) ## run every test
 	    else echo 'cargo fmt is not installed: the layout of the Rust code is not checked'; fi
 	cargo test --workspace
 	$(BIN)/python -m pytest
+
+fuzz: ## mutate traces and specs for FUZZ_SECONDS (60) in all, from FUZZ_SEED (the time)
+	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)) \
+	    cargo test -p pumice-workload -p pumice-sim --test fuzz -- --nocapture --test-threads=1
 
 bench: ## measure the engine: nanoseconds a flash command, requests a second, bytes a page
 	cargo run --release -p pumice-sim --example bench

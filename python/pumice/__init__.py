@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pumice.errors import Interrupted, SimulationError, SpecError, TraceError
+    from pumice.outputs import read_command_log, verify_log
     from pumice.planning import Plan, plan_m_merge
     from pumice.result import Result
     from pumice.simulate import run
@@ -39,14 +40,17 @@ __all__ = [
     "plan_m_merge",
     "preset",
     "presets",
+    "read_command_log",
     "read_trace",
     "run",
     "sweep",
+    "verify_log",
     "workloads",
 ]
 
 _MODULES = {
     "pumice.errors": ("Interrupted", "SimulationError", "SpecError", "TraceError"),
+    "pumice.outputs": ("read_command_log", "verify_log"),
     "pumice.planning": ("Plan", "plan_m_merge"),
     "pumice.result": ("Result",),
     "pumice.simulate": ("run",),

@@ -1,4 +1,4 @@
-"""The house style of every figure, and the three kinds of figure that are drawn.
+"""The house style of every figure, and the kinds of figure that are drawn.
 
 Each figure is written as PNG (160 dpi) and SVG beside each other. Colours are those of Okabe and
 Ito, which stay apart for colour-blind readers; series are named where they are, not in a key.
@@ -6,8 +6,9 @@ Ito, which stay apart for colour-blind readers; series are named where they are,
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pumice import files
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -49,6 +51,9 @@ STYLE: dict[Any, Any] = {
     "svg.hashsalt": "pumice",  # the same figure gives the same file
     "svg.fonttype": "none",
 }
+
+#: Columns of the image of a wear map.
+WEAR_COLUMNS_MAX = 1000
 
 #: Figures with more bars than this carry no numbers on them.
 LABELLED_BARS_MAX = 40
@@ -148,6 +153,40 @@ def lines(frame: Frame, x: Sequence[float], series: Mapping[str, Sequence[float]
         axes.set_ylim(bottom=0)
         _reference_line(axes, frame)
         return _save(figure, path)
+
+
+def panels(draw: Callable[[Any], None], path: Path) -> list[Path]:
+    """Two rows of three axes, drawn by `draw` (an array of axes). Writes `path`.png and `path`.svg."""
+    from matplotlib.figure import Figure
+
+    with _style():
+        figure = Figure(figsize=(10.5, 6.2), layout="constrained")
+        draw(figure.subplots(2, 3))
+        return _save(figure, path)
+
+
+def wear_png(erases: np.ndarray[Any, Any]) -> bytes:
+    """A wear map as an image: blocks from left to right, leaves from top to bottom, erases as colour.
+
+    Args:
+        erases: counts, a row for each block. More blocks than the image has columns are averaged.
+    """
+    import numpy as np
+
+    group = -(-len(erases) // WEAR_COLUMNS_MAX)
+    edges = np.arange(0, len(erases), group)
+    sizes = np.diff([*edges, len(erases)])
+    means = np.add.reduceat(erases.astype(float), edges) / sizes[:, None]
+    with _style():
+        figure, axes = _canvas(Frame("Erases of each leaf", "leaf"), 12, 1)
+        axes.grid(visible=False)
+        extent = (-0.5, len(erases) - 0.5, erases.shape[1] - 0.5, -0.5)
+        image = axes.imshow(means.T, aspect="auto", interpolation="nearest", cmap="viridis", extent=extent)
+        axes.set_xlabel("block" if group == 1 else f"block (means of {group})")
+        figure.colorbar(image, label="erases")
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png")
+        return buffer.getvalue()
 
 
 @contextmanager

@@ -9,10 +9,13 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from pumice import comparison, files
+import numpy as np
+
+from pumice import comparison, files, plots
 from pumice.compare import Variant, compare
 from pumice.document import lookup
 from pumice.errors import SpecError
+from pumice.outputs import FILES
 from pumice.result import read_result
 
 STYLE = """
@@ -69,7 +72,7 @@ def _section(source: Path) -> list[str]:
     found = sorted(source.glob("*.json")) or sorted((source / "runs").glob("*.json"))
     if not found:
         raise SpecError(f"{source}: holds no results; expected what run, compare, sweep or reproduce write")
-    return [part for file in found for part in _section(file)]
+    return [part for file in found for part in _section(file)] + _wear_map(source)
 
 
 def _results(variants: Sequence[Variant]) -> list[str]:
@@ -146,6 +149,20 @@ def _figures(source: Path) -> Iterable[str]:
         data = base64.b64encode(image.read_bytes()).decode()
         name = escape(image.stem)
         yield f'<figure><img alt="{name}" src="data:image/png;base64,{data}"><figcaption>{name}</figcaption></figure>'
+
+
+def _wear_map(source: Path) -> list[str]:
+    path = source / FILES["wear_map"]
+    if not path.exists():
+        return []
+    try:
+        erases = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise SpecError(f"{path}: cannot be read: {error}") from None
+    if erases.ndim != 2 or not erases.size or erases.dtype.kind != "u":
+        raise SpecError(f"{path}: is no wear map: counts in rows of blocks are expected")
+    data = base64.b64encode(plots.wear_png(erases)).decode()
+    return [f'<figure><img alt="wear map" src="data:image/png;base64,{data}"></figure>']
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,50 +1,32 @@
-"""The one way in which several simulations are run: in worker processes, with a store of results.
+"""The one way in which several simulations are run, with a store of results.
 
-Used by sweep, compare, `--repeat` and reproduce. Runs are given out in order and returned in
-order, so the outcome does not depend on the number of workers. With a store, every finished run is
-written at once; with `resume`, what the store already holds is not simulated again, and runs that
-failed are tried again. Without `resume` every run is simulated and replaces its stored result.
+Used by sweep, compare, `--repeat` and reproduce. Runs are simulated in worker processes of this
+machine, or on a Dask cluster, and returned in the order in which they were given, so the outcome
+does not depend on where they ran. With a store, every finished run is written at once; with
+`resume`, what the store already holds is not simulated again, and runs that failed are tried again.
+Without `resume` every run is simulated and replaces its stored result.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-import multiprocessing
-import os
 import signal
-import sys
 import threading
-import types
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Literal
 
+from pumice import cluster, local
 from pumice.errors import Interrupted, SpecError, TraceError, one_line
+from pumice.outputs import FILES
 from pumice.progress import StudyProgress
 from pumice.spec import Spec
 from pumice.store import Store, result_key
-from pumice.worker import serve
-
-#: Seconds between two looks at the workers while nothing is reported.
-POLL_S = 0.2
-
-
-@contextmanager
-def _blank_main() -> Iterator[None]:
-    """While it holds, a spawned process does not import the caller's script again: a worker needs
-    nothing of it, and a script without a `__main__` guard would run a second time in each."""
-    own = sys.modules["__main__"]
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = own
+from pumice.work import Kind, Work
 
 
 @dataclass(frozen=True)
@@ -86,7 +68,8 @@ class Settings:
 
     Attributes:
         title: shown beside the progress bar.
-        workers: number of processes; None takes one a CPU.
+        workers: number of processes of this machine; None takes one a CPU.
+        dask: address of a Dask scheduler whose workers simulate instead, or None.
         store: directory for results, or None to keep them in memory only.
         resume: reuse what the store holds.
         engine: module that simulates; another one is of use in tests only.
@@ -97,13 +80,7 @@ class Settings:
     store: Path | None = None
     resume: bool = False
     engine: str = "pumice._engine"
-
-
-def cpu_count() -> int:
-    """CPUs that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    dask: str | None = None
 
 
 def run_jobs(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
@@ -112,14 +89,17 @@ def run_jobs(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
     Raises:
         Interrupted: Ctrl-C; finished runs are in the store, and the text says how many.
         StoreError: a result could not be written; runs already stored stay.
-        SpecError: fewer than one worker is asked for.
+        SpecError: fewer than one worker is asked for, or both workers and a cluster, or no
+            scheduler answers.
     """
+    if settings.workers is not None and settings.dask is not None:
+        raise SpecError("runs go to worker processes of this machine or to a Dask cluster, not to both")
     if settings.workers is not None and settings.workers < 1:
         raise SpecError(f"workers: {settings.workers} is too few; allowed: 1 and more")
     study = _Study(jobs, settings)
     if study.waiting:
         with _ctrl_c_as_flag() as interrupted, StudyProgress(settings.title, study.total) as bar:
-            study.run(interrupted, bar)
+            study.simulate(interrupted, bar)
     return study.outcomes()
 
 
@@ -137,14 +117,6 @@ def _ctrl_c_as_flag() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, previous)
 
 
-@dataclass
-class _Worker:
-    process: BaseProcess
-    connection: Connection
-    key: str | None = None
-    share: float = 0.0
-
-
 class _Study:
     """The jobs of one call, by key: jobs with the same key are simulated once."""
 
@@ -158,12 +130,13 @@ class _Study:
         if settings.resume and self._store is not None:
             self._reuse(self._store)
         self.total = len(self._requests)
-        #: Keys still to simulate, in order.
-        self.waiting = deque(key for key in self._requests if key not in self._done)
+        #: Keys and requests still to simulate, in order.
+        self.waiting = deque((key, request) for key, request in self._requests.items() if key not in self._done)
 
     def _prepare(self, job: Job) -> tuple[str | None, Outcome | None]:
         try:
             resolved = json.loads(self._engine.resolve(job.spec.request()))
+            _refuse_files(resolved["config"])
             return result_key(self._engine, resolved), None
         except (SpecError, TraceError) as error:
             return None, Outcome(job, error=one_line(error), error_kind="usage")
@@ -186,73 +159,24 @@ class _Study:
                 found.append(Outcome(job, done.document, done.error, done.error_kind, done.reused))
         return found
 
-    def run(self, interrupted: threading.Event, bar: StudyProgress) -> None:
+    def simulate(self, interrupted: threading.Event, bar: StudyProgress) -> None:
         """Simulates everything that waits."""
-        count = min(self._settings.workers or cpu_count(), len(self.waiting))
-        workers: list[_Worker] = []
-        try:
-            workers.extend(self._start_worker() for _ in range(count))
-            for worker in workers:
-                self._give(worker)
-            while any(worker.key is not None for worker in workers):
-                self._serve_messages(workers)
-                bar.update(len(self._done), [worker.share for worker in workers if worker.key is not None])
-                if interrupted.is_set():
-                    raise Interrupted(self._what_is_kept())
-        finally:
-            for worker in workers:
-                _stop(worker)
 
-    def _serve_messages(self, workers: list[_Worker]) -> None:
-        ready = set(wait([worker.connection for worker in workers], timeout=POLL_S))
-        for worker in [worker for worker in workers if worker.connection in ready]:
-            try:
-                kind, content = worker.connection.recv()
-            except (EOFError, OSError):
-                self._bury(worker)
-                workers.remove(worker)
-                if self.waiting:
-                    workers.append(self._start_worker())
-                    self._give(workers[-1])
-                continue
-            if kind == "progress":
-                worker.share = float(content)
-            elif worker.key is not None:
-                self._finish(worker.key, kind, content)
-                self._give(worker)
+        def look(shares: Sequence[float]) -> None:
+            bar.update(len(self._done), list(shares))
+            if interrupted.is_set():
+                raise Interrupted(self._what_is_kept())
 
-    def _start_worker(self) -> _Worker:
-        # Spawned, not forked: the engine and Arrow keep threads, which do not survive a fork.
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        process = context.Process(target=serve, args=(theirs, self._settings.engine), daemon=True)
-        with _blank_main():
-            process.start()
-        theirs.close()
-        return _Worker(process, ours)
+        work = Work(self.waiting, self._settings.engine, self._finish, look)
+        if self._settings.dask is not None:
+            cluster.simulate(work, self._settings.dask)
+        else:
+            local.simulate(work, self._settings.workers or local.cpu_count())
 
-    def _give(self, worker: _Worker) -> None:
-        worker.share = 0.0
-        worker.key = self.waiting.popleft() if self.waiting else None
-        if worker.key is None:
-            return
-        with suppress(OSError):  # if it has died, its closed connection is noticed at the next look
-            worker.connection.send(self._requests[worker.key])
-
-    def _bury(self, worker: _Worker) -> None:
-        """Records that a worker died: its run counts as failed."""
-        worker.process.join(timeout=5)
-        code = worker.process.exitcode
-        cause = f"was killed by signal {-code}" if code is not None and code < 0 else f"ended with status {code}"
-        hint = " (out of memory?)" if code == -signal.SIGKILL else ""
-        if worker.key is not None:
-            self._finish(worker.key, "failed", f"the worker process {cause}{hint}")
-        _stop(worker)
-
-    def _finish(self, key: str, kind: str, content: Any) -> None:
+    def _finish(self, key: str, kind: Kind, content: str) -> None:
         job = next(job for job, known, _ in self._jobs if known == key)
         if kind != "done":
-            self._done[key] = Outcome(job, error=str(content), error_kind="usage" if kind == "usage" else "failed")
+            self._done[key] = Outcome(job, error=content, error_kind=kind)
             return
         document = json.loads(content)
         if self._store is not None:
@@ -269,11 +193,15 @@ class _Study:
         )
 
 
-def _stop(worker: _Worker) -> None:
-    """Ends a worker, whatever it is doing: what it has not reported is lost, nothing else."""
-    worker.connection.close()
-    if worker.process.is_alive():
-        worker.process.terminate()
-    worker.process.join(timeout=5)
-    if worker.process.is_alive():
-        worker.process.kill()
+def _refuse_files(config: Mapping[str, Any]) -> None:
+    """Refuses what only a single run can write.
+
+    Raises:
+        SpecError: the configuration asks for a file.
+    """
+    for key in FILES:
+        if config.get("output", {}).get(key):
+            raise SpecError(
+                f"output.{key} writes a file of a single run; sweeps, comparisons and repeated runs keep documents"
+                " only (output.time_series_s works there)"
+            )

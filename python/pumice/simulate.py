@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from pathlib import Path
 
-from pumice import _engine
 from pumice.errors import Interrupted, SpecError
+from pumice.outputs import run_to_text
 from pumice.result import Result
 from pumice.spec import Spec, Value, toml_text
 
@@ -50,6 +51,7 @@ def run(
     scale: float | None = None,
     seed: int | None = None,
     progress: ProgressCallback | None = None,
+    out: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Simulates `spec` and returns its result. Other Python threads run meanwhile.
 
@@ -61,9 +63,11 @@ def run(
         scale: share of the study to run; planes, requests and bytes are multiplied by it.
         seed: seed of every random stream.
         progress: see `ProgressCallback`.
+        out: directory for `result.json` and for the files that the spec's `[output]` asks for; they are
+            there when the run has ended well, and only then.
 
     Raises:
-        SpecError: the spec or an option cannot be used.
+        SpecError: the spec or an option cannot be used; files are asked for and there is no `out`.
         TraceError: the trace cannot be read.
         SimulationError: the run ended in an error.
         Interrupted: `progress` returned False.
@@ -79,7 +83,7 @@ def run(
 
     try:
         # A Python function is passed even without `progress`: it is where Ctrl-C is noticed.
-        return Result(json.loads(_engine.run(spec.request(), tick)))
+        return Result(json.loads(run_to_text(spec, tick, Path(out) if out is not None else None)))
     except KeyboardInterrupt:
         if stopped:
             raise Interrupted("the run was stopped; it leaves no result") from None

@@ -84,6 +84,18 @@ class Spec:
                 spec = replace(spec, sets=(*spec.sets, (key, text)))
         return spec
 
+    def with_fio_job(self, job: str) -> Self:
+        """This spec with the workload and the queue depth of a job in fio's words.
+
+        Args:
+            job: `key=value` settings, one a line or several between blanks, such as
+                `rw=randwrite bs=16k iodepth=32`; see docs/WORKLOADS.md for what is understood.
+
+        Raises:
+            SpecError: a key or value that is not understood.
+        """
+        return self.with_sets([(key, text) for key, text in json.loads(_engine.fio_job_settings(job))])
+
     def request(self) -> str:
         """The JSON request that the engine takes."""
         fields = {

@@ -33,6 +33,7 @@ def sweep(
     repeat: int = 1,
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
+    dask: str | None = None,
 ) -> pa.Table:
     """Runs every combination of `vary` over `base` and returns one row a run.
 
@@ -43,18 +44,20 @@ def sweep(
         repeat: runs of each combination, over consecutive seeds.
         store: directory in which finished runs are kept, or None.
         resume: take runs that `store` already holds from there.
+        dask: address of a Dask scheduler such as "tcp://host:8786", whose workers simulate in place
+            of processes of this machine. They need the same pumice, and traces under the same paths.
 
     Returns:
         The varied keys, `run_seed`, `status` ("done" or "failed") and `error`, then the result's
         fields (`table.RESULT_FIELDS`, `table.JSON_FIELDS`).
 
     Raises:
-        SpecError: an unknown key, or nothing that can be run. A combination that is refused or a
-            run that fails is a row with its error instead.
+        SpecError: an unknown key, nothing that can be run, or no scheduler at `dask`. A combination that is
+            refused or a run that fails is a row with its error instead.
         Interrupted: Ctrl-C.
     """
     directory = Path(store) if store is not None else None
-    settings = Settings("sweep", workers, directory, resume)
+    settings = Settings("sweep", workers, directory, resume, dask=dask)
     return outcome_table(run_study(Study(base, vary, repeat), settings))
 
 

@@ -20,7 +20,7 @@ COUNT, NUMBER, TEXT = pa.int64(), pa.float64(), pa.string()
 #: Names of a latency's fields, µs.
 LATENCY_FIELDS = ("mean", "p50", "p90", "p99", "p99_9", "p99_99", "p99_9999", "max")
 _BREAKDOWN = (
-    "transfer", "program", "queue", "rmw_read", "gc_spare_read", "gc_read", "gc_write", "gc_erase",
+    "transfer", "program", "queue", "link", "map", "rmw_read", "gc_spare_read", "gc_read", "gc_write", "gc_erase",
 )  # fmt: skip
 
 
@@ -33,7 +33,9 @@ def _host_fields() -> list[tuple[str, pa.DataType]]:
     for kind in ("read", "write", "trim"):
         fields += _fields(f"host.{kind}", ["requests", "bytes"], COUNT)
         fields += _fields(f"host.{kind}.latency_us", LATENCY_FIELDS, NUMBER)
-    return fields + _fields("host", ["iops", "service_iops", "throughput_mib_per_s", "simulated_s"], NUMBER)
+    return fields + _fields("host", ["iops", "service_iops", "throughput_mib_per_s", "simulated_s"], NUMBER) + [
+        ("host.buffer_hits", COUNT)
+    ]
 
 
 #: Columns of every result, in order. A test holds them against a real document.
@@ -48,7 +50,7 @@ RESULT_FIELDS: list[tuple[str, pa.DataType]] = [
     ("flash.spare_searches", COUNT),
     *_fields("flash.programs", ["host", "gc", "map"], COUNT),
     *_fields("flash.erases", ["block", "partial", "sub_block"], COUNT),
-    *_fields("flash", ["suspensions", "read_retries"], COUNT),
+    *_fields("flash", ["multi_plane_commands", "suspensions", "read_retries"], COUNT),
     ("write_amplification", NUMBER),
     ("write_amplification_bytes", NUMBER),
     ("gc.invocations", COUNT),
@@ -69,7 +71,8 @@ RESULT_FIELDS: list[tuple[str, pa.DataType]] = [
 
 #: Parts of the document that are kept whole, as JSON text.
 JSON_FIELDS: tuple[str, ...] = (
-    "gc.erases_by_merge", "gc.victim_fill", "wear.loops", "utilisation", "device", "workload", "config", "warnings",
+    "gc.erases_by_merge", "gc.victim_fill", "wear.loops", "utilisation", "time_series", "device", "workload", "config",
+    "warnings",
 )  # fmt: skip
 
 

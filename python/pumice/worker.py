@@ -6,14 +6,16 @@ import importlib
 import os
 import signal
 import time
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from types import ModuleType
 from typing import Literal
 
 from pumice.errors import SpecError, TraceError, one_line
+from pumice.work import Kind
 
 #: What a worker sends: its kind, and a share done, a result document or an error's text.
-Message = tuple[Literal["progress", "done", "usage", "failed"], float | str]
+Message = tuple[Kind | Literal["progress"], float | str]
 
 #: Seconds between two progress messages.
 REPORT_S = 0.2
@@ -28,12 +30,29 @@ def serve(connection: Connection, engine_name: str) -> None:
     while True:
         try:
             request = connection.recv()
-            connection.send(_attempt(engine, request, connection, runner))
+            connection.send(attempt(engine, request, _reporter(connection, runner)))
         except (EOFError, OSError):
             return
 
 
-def _attempt(engine: ModuleType, request: str, connection: Connection, runner: int) -> Message:
+def attempt(engine: ModuleType, request: str, progress: Callable[[int, float | None, float], bool]) -> tuple[Kind, str]:
+    """Simulates a request: its document, or what went wrong in one line.
+
+    Raises:
+        EOFError, BrokenPipeError: `progress` has nobody left to report to.
+        KeyboardInterrupt: `progress` returned False.
+    """
+    try:
+        return "done", engine.run(request, progress)
+    except (SpecError, TraceError) as error:
+        return "usage", one_line(error)
+    except (EOFError, BrokenPipeError):
+        raise
+    except Exception as error:  # one run's failure must not end the study
+        return "failed", one_line(error)
+
+
+def _reporter(connection: Connection, runner: int) -> Callable[[int, float | None, float], bool]:
     reported = time.monotonic()
 
     def progress(_requests: int, share: float | None, _simulated_s: float) -> bool:
@@ -43,11 +62,4 @@ def _attempt(engine: ModuleType, request: str, connection: Connection, runner: i
             connection.send(("progress", share or 0.0))
         return os.getppid() == runner  # an orphan stops
 
-    try:
-        return "done", engine.run(request, progress)
-    except (SpecError, TraceError) as error:
-        return "usage", one_line(error)
-    except (EOFError, BrokenPipeError):
-        raise
-    except Exception as error:  # one run's failure must not end the study
-        return "failed", one_line(error)
+    return progress

@@ -1,7 +1,7 @@
 """An engine that simulates nothing, for tests of the runner. Its spec is the request's `sets`.
 
 `value` is put into the document, `log` names a file that gets a line for every run, and `do` makes
-the run fail, die or take its time.
+the run fail, die, take its time or go on until it is told to stop.
 """
 
 from __future__ import annotations
@@ -46,11 +46,23 @@ def run(request: str, progress: Callable[[int, float | None, float], bool] | Non
             os._exit(3)
         case "wait":
             time.sleep(RUN_S)
+        case "obey":
+            _wait_for_the_end(_text(sets, "log"), progress)
         case "pause":
             time.sleep(0.05 * (5 - int(sets["value"])))
     if progress is not None:
         progress(1, 0.5, 0.0)
     return json.dumps({"format": "pumice.result/1", "value": int(sets["value"])})
+
+
+def _wait_for_the_end(log: str, progress: Callable[[int, float | None, float], bool] | None) -> None:
+    deadline = time.monotonic() + RUN_S
+    while time.monotonic() < deadline:
+        time.sleep(0.05)
+        if progress is not None and not progress(1, None, 0.0):
+            with open(log, "a", encoding="utf-8") as file:
+                file.write("stopped\n")
+            raise KeyboardInterrupt
 
 
 def _text(sets: dict[str, str], key: str) -> str:

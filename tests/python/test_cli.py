@@ -57,6 +57,9 @@ BAD_USAGE = [
     (["plan", "--d", "576v", "--u", "576f", "--disturb", "no.npy"], "no.npy"),
     (["explain", "ftl.mrege"], "ftl.merge"),
     (["presets", "tini"], "nearest: tiny"),
+    (["run", *TINY, "--fio-job", "numjobs=2"], 'key "numjobs" of an fio job found'),
+    (["run", *TINY, "--fio-job", "no.fio"], "no.fio: no such file"),
+    (["run", *TINY, "--fio-job", "rw=read", "--workload", "uniform"], "not both"),
     (["trace", "chekc", "t.csv"], "nearest: check"),
     (["trace", "check", "t.csv"], "t.csv:1"),
     (["trace", "info", "nosuch.csv"], "nosuch.csv"),
@@ -172,16 +175,59 @@ def test_a_trace_is_converted_and_generated(command: Command, tmp_path: Path) ->
     assert len((tmp_path / "tiny.trace").read_text().splitlines()) == 50
     command("trace", "convert", "tiny.trace", "tiny.csv", "--to", "msr")
     there, back = (pumice.read_trace(tmp_path / name) for name in ("tiny.trace", "tiny.csv"))
-    assert (there["offset_bytes"] == back["offset_bytes"]).all() and (there["is_write"] == back["is_write"]).all()
+    assert (there["offset_bytes"] == back["offset_bytes"]).all()
+    assert (there["is_write"] == back["is_write"]).all()
     # MSR counts in 100 ns; both sides start at their own first request.
     assert abs(there["arrival_ns"].astype(int) - back["arrival_ns"].astype(int)).max() <= 100
+
+
+def test_a_trace_is_drawn_and_its_curves_stay_out_of_the_text(command: Command, tmp_path: Path) -> None:
+    command("trace", "generate", "tiny.csv", *TINY, "--set", "workload.requests=200")
+    done = command("trace", "info", "tiny.csv", "--out", "figures")
+    assert done.returncode == 0 and "shape" not in done.stdout and "tiny.csv.info.png" in done.stderr
+    for ending in ("png", "svg"):
+        assert (tmp_path / f"figures/tiny.csv.info.{ending}").stat().st_size > 10_000
+    shape = json.loads(command("trace", "info", "tiny.csv", "--json").stdout)["shape"]
+    assert len(shape["hottest_percent_share"]) == 101 and shape["hottest_percent_share"][100] == 1.0
+    assert sum(step["count"] for step in shape["interarrival_ns"]) == 199
+
+
+@pytest.mark.parametrize(("ending", "magic"), [("gz", b"\x1f\x8b"), ("zst", b"\x28\xb5\x2f\xfd"), ("xz", b"\xfd7zXZ")])
+def test_a_trace_is_compressed_as_its_name_says(command: Command, tmp_path: Path, ending: str, magic: bytes) -> None:
+    command("trace", "generate", f"tiny.csv.{ending}", *TINY, "--set", "workload.requests=50")
+    assert (tmp_path / f"tiny.csv.{ending}").read_bytes().startswith(magic)
+    assert len(pumice.read_trace(tmp_path / f"tiny.csv.{ending}")["bytes"]) == 50
+
+
+def test_trims_are_kept_where_the_format_has_them(command: Command, tmp_path: Path) -> None:
+    trims = ("--set", "workload.trim_fraction=0.5", "--set", "workload.requests=100")
+    assert command("trace", "generate", "t.log", *TINY, *trims, "--to", "fio").stderr == ""
+    columns = pumice.read_trace(tmp_path / "t.log")
+    assert 20 < columns["is_trim"].sum() < 80 and not (columns["is_trim"] & columns["is_write"]).any()
+    done = command("trace", "convert", "t.log", "t.csv")
+    assert f"{columns['is_trim'].sum()} trims were left out" in done.stderr
+    assert len(pumice.read_trace(tmp_path / "t.csv")["bytes"]) == 100 - columns["is_trim"].sum()
+    found = json.loads(command("trace", "check", "t.log", "--json").stdout)
+    assert (found["records"], found["trims"]) == (100, columns["is_trim"].sum())
+
+
+def test_a_job_in_fios_words(command: Command, tmp_path: Path) -> None:
+    job = "rw=randrw bs=8k iodepth=4 rwmixread=30 number_ios=400"
+    done = command("run", "--preset", "tiny", "--fio-job", job, "--json")
+    config = json.loads(done.stdout)["config"]
+    assert (config["workload"]["kind"], config["workload"]["request_sizes"]) == ("uniform", [8192.0])
+    assert (config["host"]["mode"], config["host"]["queue_depth"]) == ("closed-loop", 4)
+    (tmp_path / "job.fio").write_text("[global]\nbs=8k\n[mixed]\n" + job.replace(" ", "\n"))
+    again = command("run", "--preset", "tiny", "--fio-job", "job.fio", "--set", "seed=1", "--json")
+    assert json.loads(again.stdout)["host"] == json.loads(done.stdout)["host"]
 
 
 def test_a_trace_that_cannot_be_written_leaves_nothing(command: Command, tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n1,2,3\n")
     for arguments, status in ((["bad.csv", "out.csv"], 2), (["bad.csv", "out.csv", "--to", "nonsense"], 2)):
         done = command("trace", "convert", *arguments)
-        assert done.returncode == status and len(done.stderr.splitlines()) == 1
+        assert done.returncode == status
+        assert len(done.stderr.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["bad.csv"]
 
 

@@ -16,7 +16,13 @@ from pumice import _engine
 PAGE = Path(__file__).parents[2] / "docs" / "RESULTS.md"
 
 #: Heads of the first column, and the kind of workload whose runs have the paths below.
-HEADS = {"Path": None, "Path, generators": "uniform", "Path, twins": "twin", "Path, traces": "trace"}
+HEADS = {
+    "Path": None,
+    "Path, generators": "uniform",
+    "Path, file systems": "pic",
+    "Path, twins": "twin",
+    "Path, traces": "trace",
+}
 
 #: Any request of a trace: time, host, disk, kind, offset, bytes, response time.
 RECORDS = "128166372000000000,test,0,{},{},4096,0\n"
@@ -65,6 +71,7 @@ def documents() -> dict[str, list[dict[str, Any]]]:
             pumice.run(tiny.with_(workload={"kind": "hot-cold", "requests": 100})).to_dict(),
             pumice.run(superblock).to_dict(),
         ],
+        "pic": [pumice.run(large, workload="pic", scale=0.0625).to_dict()],
         "twin": [pumice.run(large, workload="twin:prn_1", scale=0.0625).to_dict()],
     }
 

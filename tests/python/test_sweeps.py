@@ -161,4 +161,5 @@ def test_a_script_without_a_main_guard_runs_once(tmp_path: Path) -> None:
         "print(pumice.sweep(tiny, {'seed': [1, 2]}, workers=2).column('status').to_pylist())\n"
     )
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["once", "['done', 'done']"] and done.stderr == ""
+    assert done.stdout.splitlines() == ["once", "['done', 'done']"]
+    assert done.stderr == ""

@@ -1,13 +1,32 @@
-//! Free blocks of each plane, taken first-in first-out, and the sequence number that the spare
-//! areas of an allocated block carry.
+//! Free blocks of each plane, taken first-in first-out or by their wear, and the sequence number that
+//! the spare areas of an allocated block carry.
 
 use std::collections::VecDeque;
 
 use pumice_types::{BlockId, Geometry, PlaneId};
 
+use crate::wear::EraseLists;
+
+/// Free blocks of one plane.
+enum FreeBlocks {
+    /// In the order in which they were given back.
+    InOrder(VecDeque<BlockId>),
+    /// By erases.
+    ByWear(EraseLists),
+}
+
+/// Which free block is wanted where they are kept by wear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// The one with the fewest erases.
+    LeastWorn,
+    /// The one with the most.
+    MostWorn,
+}
+
 /// Free blocks by plane.
 pub struct BlockPool {
-    free: Vec<VecDeque<BlockId>>,
+    free: Vec<FreeBlocks>,
     /// Indices of each plane's bad blocks, ascending.
     bad: Vec<Vec<u32>>,
     geometry: Geometry,
@@ -27,7 +46,20 @@ impl BlockPool {
             bad_of[plane].push(geometry.index_in_plane(*block));
         }
         bad_of.iter_mut().for_each(|indices| indices.sort_unstable());
+        let free = free.into_iter().map(FreeBlocks::InOrder).collect();
         BlockPool { free, bad: bad_of, geometry: *geometry, next_sequence: 0 }
+    }
+
+    /// The same blocks, taken by wear from now on. None of them was erased yet.
+    pub fn by_wear(mut self) -> BlockPool {
+        for free in &mut self.free {
+            let mut lists = EraseLists::new(self.geometry.blocks_per_plane);
+            if let FreeBlocks::InOrder(blocks) = free {
+                blocks.iter().for_each(|&block| lists.insert(self.geometry.index_in_plane(block), 0));
+            }
+            *free = FreeBlocks::ByWear(lists);
+        }
+        self
     }
 
     /// The `nth` good block of a plane, by address.
@@ -47,19 +79,44 @@ impl BlockPool {
     /// Free blocks of a plane.
     #[inline]
     pub fn free_blocks(&self, plane: PlaneId) -> usize {
-        self.free[plane.index()].len()
+        match &self.free[plane.index()] {
+            FreeBlocks::InOrder(blocks) => blocks.len(),
+            FreeBlocks::ByWear(lists) => lists.len(),
+        }
     }
 
-    /// Takes the block that has been free longest, with a new sequence number.
+    /// Takes the block that has been free longest, or the least worn one, with a new sequence number.
     pub fn take(&mut self, plane: PlaneId) -> Option<(BlockId, u32)> {
-        let block = self.free[plane.index()].pop_front()?;
+        self.take_wanted(plane, Wanted::LeastWorn)
+    }
+
+    /// Takes a block by its wear; the one that has been free longest if wear is not regarded.
+    pub fn take_wanted(&mut self, plane: PlaneId, wanted: Wanted) -> Option<(BlockId, u32)> {
+        let block = match &mut self.free[plane.index()] {
+            FreeBlocks::InOrder(blocks) => blocks.pop_front()?,
+            FreeBlocks::ByWear(lists) => {
+                let (index, _) = if wanted == Wanted::MostWorn { lists.most()? } else { lists.least()? };
+                lists.remove(index);
+                self.geometry.block(plane, index)
+            }
+        };
         self.next_sequence += 1;
         Some((block, self.next_sequence))
     }
 
     /// Gives an erased block back.
     pub fn give_back(&mut self, plane: PlaneId, block: BlockId) {
-        debug_assert!(!self.free[plane.index()].contains(&block), "a block is freed once");
-        self.free[plane.index()].push_back(block);
+        self.give_back_worn(plane, block, 0);
+    }
+
+    /// Gives a block back that was erased so often.
+    pub fn give_back_worn(&mut self, plane: PlaneId, block: BlockId, erases: u32) {
+        match &mut self.free[plane.index()] {
+            FreeBlocks::InOrder(blocks) => {
+                debug_assert!(!blocks.contains(&block), "a block is freed once");
+                blocks.push_back(block);
+            }
+            FreeBlocks::ByWear(lists) => lists.insert(self.geometry.index_in_plane(block), erases),
+        }
     }
 }

@@ -3,7 +3,8 @@
 use crate::merge::plan::MergeKind;
 
 /// Bins of the victim-fill histogram, in tenths of the block, a full one in the last bin: written
-/// pages of the U-block for FTLs with U-blocks, valid pages of the victim for a page-level FTL.
+/// pages of the U-block for NFTL, valid pages of the victim for a page-level FTL, valid pages of the
+/// emptiest block for a superblock FTL.
 pub const VICTIM_FILL_BINS: usize = 11;
 
 /// Counts of one kind of merge.
@@ -32,20 +33,30 @@ pub struct GcCounters {
     pub dead: MergeCount,
     /// Blocks reclaimed by a page-level FTL.
     pub reclaimed: MergeCount,
+    /// Blocks whose data static wear levelling moved.
+    pub moved: MergeCount,
+    /// Pages copied by it; part of `copied_pages`.
+    pub moved_pages: u64,
     /// Times that a plane ran low on free blocks (page-level FTL).
     pub trigger_free_blocks: u64,
+    /// Writes that had to reclaim in their own plan although reclaiming is done in steps.
+    pub urgent: u64,
+    /// Accesses whose map entry was cached.
+    pub map_hits: u64,
+    /// Accesses whose map entry was read from flash first.
+    pub map_misses: u64,
+    /// Translation pages written with changed entries.
+    pub map_write_backs: u64,
+    /// Blocks of translation pages reclaimed.
+    pub map_erases: u64,
     /// Merges because the pair's U-block was full.
     pub trigger_full: u64,
     /// Merges because an unpaired D-block needed a U-block.
     pub trigger_unpaired: u64,
-    /// Merges because a superblock owned as many blocks as it may.
+    /// Superblock merges because the superblock was out of room and owned N blocks.
     pub trigger_intra: u64,
-    /// Merges because no U-block was left for a superblock.
+    /// Superblock merges because a block was wanted and none was left, or the plane ran low.
     pub trigger_inter: u64,
-    /// Look-ups that the map cache answered.
-    pub map_hits: u64,
-    /// Look-ups that it did not.
-    pub map_misses: u64,
     /// Pages copied, each page that was read and programmed again counted once.
     pub copied_pages: u64,
     /// Histogram of victims.

@@ -1,14 +1,28 @@
-//! The flash commands that one host page access causes, in the order they must run.
+//! The flash commands that one host page access causes, in the order they must run, and which of
+//! them the host waits for.
 
 use pumice_types::FlashCommand;
 
 use crate::mapping::superblock_2006::spare::SpareImage;
+
+/// Which command's end completes the access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Completion {
+    /// The last one.
+    #[default]
+    Last,
+    /// This one; the commands behind it are the controller's own.
+    At(usize),
+    /// None: every command is the controller's own.
+    Nobody,
+}
 
 /// A reused buffer of flash commands.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// Commands in execution order.
     pub commands: Vec<FlashCommand>,
+    completion: Completion,
     /// Spare area of each page that the commands program, in their order; empty unless the FTL keeps its
     /// map there and was asked to say what it writes.
     pub spare_images: Vec<SpareImage>,
@@ -17,13 +31,14 @@ pub struct Plan {
 impl Plan {
     /// An empty plan with room for `commands`.
     pub fn with_capacity(commands: usize) -> Plan {
-        Plan { commands: Vec::with_capacity(commands), spare_images: Vec::new() }
+        Plan { commands: Vec::with_capacity(commands), completion: Completion::Last, spare_images: Vec::new() }
     }
 
     /// Forgets the commands, keeps the memory.
     #[inline]
     pub fn clear(&mut self) {
         self.commands.clear();
+        self.completion = Completion::Last;
         self.spare_images.clear();
     }
 
@@ -31,5 +46,25 @@ impl Plan {
     #[inline]
     pub fn push(&mut self, command: FlashCommand) {
         self.commands.push(command);
+    }
+
+    /// The access is complete when the command appended last has ended, whatever is appended later.
+    #[inline]
+    pub fn complete_here(&mut self) {
+        self.completion = match self.commands.len() {
+            0 => Completion::Nobody,
+            commands => Completion::At(commands - 1),
+        };
+    }
+
+    /// Index of the command whose end completes the access: the last one unless
+    /// [`Plan::complete_here`] said otherwise, and `None` if the host waits for no command.
+    #[inline]
+    pub fn completes(&self) -> Option<usize> {
+        match self.completion {
+            Completion::Last => self.commands.len().checked_sub(1),
+            Completion::At(index) => Some(index),
+            Completion::Nobody => None,
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! 6xx: the commands that the NFTL emits, and their order. 5xx: triggers and victims.
 
 use pumice_ftl::merge::m_merge::{MMergeSettings, MergeCosts};
+use pumice_ftl::merge::superblock::RestoreScope;
 use pumice_ftl::{InitialFill, MergePolicy, Nftl, NftlConfig, Plan, UIndex};
 use pumice_types::{
     BlockId, Cause, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, Pb, PbTree, ProgramOrder, SearchExpectation,
@@ -34,6 +35,7 @@ fn m_merge() -> MergePolicy {
     MergePolicy::MMerge {
         costs: MergeCosts { copy: Time(10), block_erase: Time(20), partial_erase: vec![Time(20); 4] },
         settings: MMergeSettings { disturb_tolerance: 1, disturb_aware: true, wear_limit: 16 },
+        scope: RestoreScope::Superseded,
     }
 }
 

@@ -4,9 +4,11 @@
 //! pages of the operating system, so a device that is only partly written costs only what it
 //! touched. A column of corrupt bits exists only once a corrupt page was copied.
 
+mod sub_block;
+
 use pumice_types::{
-    BlockId, FILL_VERSION, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, Pb, PbTree, ProgramOrder,
-    SearchExpectation, TagFormat, bits, disturb,
+    BlockId, BlockShape, FILL_VERSION, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, Pb, PbTree, ProgramOrder,
+    SearchExpectation, TagFormat, UnitPages, bits, disturb,
 };
 
 use crate::rules::{Rule, Violation};
@@ -21,6 +23,8 @@ pub struct ArrayConfig {
     pub tags: TagFormat,
     /// Partial blocks that the erase command knows; L = 0 leaves the whole block only.
     pub tree: PbTree,
+    /// Physical sub-blocks that the erase command knows, if it does; then L = 0.
+    pub sub_blocks: Option<BlockShape>,
     /// Programming order inside an erase unit.
     pub program_order: ProgramOrder,
     /// Disturbs that a leaf survives.
@@ -70,7 +74,7 @@ struct Block {
     /// Whole-block erases in this run.
     erases: u32,
     bad: bool,
-    /// Partially erased since the last block erase: programming order holds per leaf.
+    /// Erased in part since the last block erase: programming order holds per leaf.
     partially_erased: bool,
     /// Some leaf is disturbed beyond tolerance.
     over_tolerance: bool,
@@ -86,6 +90,10 @@ pub struct NandArray {
     blocks: Vec<Block>,
     disturb: Vec<u8>,
     leaf_erases: Vec<u32>,
+    /// Leaves of a block: those of the tree, or its sub-blocks.
+    leaves_per_block: usize,
+    /// Pages of each sub-block, if sub-blocks can be erased.
+    sub_blocks: Option<UnitPages>,
 }
 
 impl NandArray {
@@ -94,7 +102,9 @@ impl NandArray {
         let blocks = config.geometry.blocks() as usize;
         let pages = blocks * config.geometry.pages_per_block as usize;
         let words_per_block = bits::words_for(config.geometry.pages_per_block as usize);
-        let leaves = blocks * config.tree.leaves();
+        let sub_blocks = config.sub_blocks.map(UnitPages::sub_blocks);
+        let leaves_per_block = sub_blocks.as_ref().map_or(config.tree.leaves(), UnitPages::units);
+        let leaves = blocks * leaves_per_block;
         NandArray {
             words_per_block,
             programmed: vec![0; blocks * words_per_block],
@@ -103,6 +113,8 @@ impl NandArray {
             blocks: vec![Block::default(); blocks],
             disturb: vec![0; leaves],
             leaf_erases: vec![0; leaves],
+            leaves_per_block,
+            sub_blocks,
             config,
         }
     }
@@ -135,6 +147,28 @@ impl NandArray {
         bits::set_range(&mut self.programmed[words], 0, pages as usize);
     }
 
+    /// What the array knows of its chips.
+    pub fn config(&self) -> &ArrayConfig {
+        &self.config
+    }
+
+    /// Leaves of a block: those of the tree of partial blocks, or its sub-blocks.
+    pub fn leaves_per_block(&self) -> usize {
+        self.leaves_per_block
+    }
+
+    /// Whether the factory marked a block bad.
+    pub fn is_bad(&self, block: BlockId) -> bool {
+        self.blocks[block.index()].bad
+    }
+
+    /// What [`NandArray::fill_block`] stored in a block that has taken no program or partial erase
+    /// since: first logical page and stride, pages, sequence number.
+    pub fn initial_fill(&self, block: BlockId) -> Option<([u32; 2], u16, u32)> {
+        let block = &self.blocks[block.index()];
+        (block.fill_pages > 0).then_some(([block.fill_lpn, block.fill_stride], block.fill_pages, block.sequence))
+    }
+
     /// Executes one command, checked against every rule.
     ///
     /// # Errors
@@ -148,6 +182,10 @@ impl NandArray {
             FlashOp::SpareSearch => self.search(command).map(|as_expected| Outcome::Searched { as_expected }),
             FlashOp::Erase => self.erase(command.target.block).map(|()| Outcome::Done),
             FlashOp::PartialErase => self.partial_erase(command.target.block, command.pb()).map(|()| Outcome::Done),
+            FlashOp::SubBlockErase => {
+                self.sub_block_erase(command.target.block, command.sub_blocks()).map(|()| Outcome::Done)
+            }
+            FlashOp::Pause => Ok(Outcome::Done),
         };
         result.map_err(|rule| Violation { rule, command: *command })
     }
@@ -186,7 +224,7 @@ impl NandArray {
 
     /// AEP, VEP and the most worn page of this run.
     pub fn wear(&self) -> WearSummary {
-        let leaves = self.config.tree.leaves();
+        let leaves = self.leaves_per_block;
         let counts = self.leaf_erases.iter().enumerate();
         WearSummary::over_leaves(
             counts.map(|(i, &partial)| u64::from(self.blocks[i / leaves].erases) + u64::from(partial)),
@@ -207,7 +245,7 @@ impl NandArray {
 
     #[inline]
     fn leaves(&self, block: BlockId) -> std::ops::Range<usize> {
-        let leaves = self.config.tree.leaves();
+        let leaves = self.leaves_per_block;
         block.index() * leaves..(block.index() + 1) * leaves
     }
 
@@ -315,8 +353,12 @@ impl NandArray {
         if !block.partially_erased {
             return page.page >= block.next_in_order;
         }
+        let programmed = &self.programmed[self.words(page.block)];
+        if let Some(units) = &self.sub_blocks {
+            return units.count(programmed, units.unit_of(page.page), page.page) == 0;
+        }
         let leaf_end = (self.config.tree.leaf_of_page(index) + 1) * self.config.tree.pages_per_leaf();
-        bits::count_range(&self.programmed[self.words(page.block)], index, leaf_end) == 0
+        bits::count_range(programmed, index, leaf_end) == 0
     }
 
     #[inline]

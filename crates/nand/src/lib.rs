@@ -8,10 +8,13 @@
 
 mod array;
 mod clock;
+pub mod erase;
+pub mod rber_map;
+pub mod reliability;
 mod rules;
 mod wear;
 
 pub use array::{ArrayConfig, NandArray, Outcome, PageContent};
 pub use clock::DieClock;
-pub use rules::{Rule, Violation};
+pub use rules::{Rule, Violation, check_multi_plane};
 pub use wear::WearSummary;

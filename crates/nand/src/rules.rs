@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use pumice_types::{FlashCommand, PageAddress};
+use pumice_types::{FlashCommand, FlashOp, Geometry, PageAddress};
 
 /// A rule that a flash command can break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -15,6 +15,8 @@ pub enum Rule {
     ReadErasedPage,
     /// A partial erase names a partial block of the tree.
     PartialBlockIndex,
+    /// A sub-block erase names sub-blocks that the chip has, at least one.
+    SubBlockSet,
     /// A block marked bad at the factory takes no command.
     BadBlock,
     /// Copyback cannot leave its plane.
@@ -23,6 +25,8 @@ pub enum Rule {
     AddressRange,
     /// A busy die takes no command.
     DieBusy,
+    /// A multi-plane command does one thing to one page number of several planes of one die.
+    MultiPlane,
 }
 
 impl Rule {
@@ -33,10 +37,12 @@ impl Rule {
             Rule::ProgramOrder => "program-order",
             Rule::ReadErasedPage => "read-erased-page",
             Rule::PartialBlockIndex => "partial-block-index",
+            Rule::SubBlockSet => "sub-block-set",
             Rule::BadBlock => "bad-block",
             Rule::CopybackPlane => "copyback-plane",
             Rule::AddressRange => "address-range",
             Rule::DieBusy => "die-busy",
+            Rule::MultiPlane => "multi-plane",
         }
     }
 }
@@ -59,3 +65,63 @@ impl fmt::Display for Violation {
 }
 
 impl std::error::Error for Violation {}
+
+/// Checks commands that a die is to run as one multi-plane command: page reads or page programs, of
+/// one page number, each in another plane of one die.
+///
+/// # Errors
+/// [`Rule::MultiPlane`], with the first command that does not fit those before it.
+pub fn check_multi_plane(geometry: &Geometry, commands: &[FlashCommand]) -> Result<(), Violation> {
+    let plane = |command: &FlashCommand| geometry.plane_of(command.target.block);
+    let die = |command: &FlashCommand| geometry.die_of(plane(command));
+    for (nth, command) in commands.iter().enumerate() {
+        let first = &commands[0];
+        let fits = matches!(command.op, FlashOp::Read | FlashOp::Program)
+            && command.op == first.op
+            && command.target.page == first.target.page
+            && die(command) == die(first)
+            && commands[..nth].iter().all(|earlier| plane(earlier) != plane(command));
+        if !fits {
+            return Err(Violation { rule: Rule::MultiPlane, command: *command });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pumice_types::{BlockId, Cause, Lpn};
+
+    fn geometry() -> Geometry {
+        Geometry {
+            channels: 1,
+            chips_per_channel: 1,
+            dies_per_chip: 2,
+            planes_per_die: 2,
+            blocks_per_plane: 4,
+            pages_per_block: 8,
+            page_bytes: 4096,
+            spare_bytes: 64,
+        }
+    }
+
+    fn program(block: u32, page: u16) -> FlashCommand {
+        FlashCommand::program(Cause::Host, PageAddress::new(BlockId(block), page), Lpn(0), 1, 1)
+    }
+
+    #[test]
+    fn t120_a_multi_plane_command_is_refused_unless_it_is_one_page_number_of_several_planes_of_a_die() {
+        let erase = FlashCommand::erase(BlockId(4));
+        let check = |commands: &[FlashCommand]| check_multi_plane(&geometry(), commands).map_err(|v| v.rule);
+        assert_eq!(check(&[program(0, 3), program(4, 3)]), Ok(()));
+        for refused in [
+            [program(0, 3), program(1, 3)],
+            [program(0, 3), program(4, 4)],
+            [program(0, 3), program(8, 3)],
+            [program(0, 0), erase],
+        ] {
+            assert_eq!(check(&refused), Err(Rule::MultiPlane));
+        }
+    }
+}

@@ -20,6 +20,7 @@ fn config(order: ProgramOrder) -> ArrayConfig {
         },
         tags: TagFormat::new(4_000),
         tree: PbTree::new(576, 6).expect("legal"),
+        sub_blocks: None,
         program_order: order,
         disturb_tolerance: 1,
         copyback: true,

@@ -1,18 +1,22 @@
 //! The Python extension module `pumice._engine`: few coarse calls, JSON in and out, no model logic.
 
+mod outputs;
+
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Instant;
 
+use outputs::Pieces;
+use pumice_sim::output::run_logged;
 use pumice_sim::plan::{PairInput, plan_pair};
 use pumice_sim::spec::{self, SpecError as EngineSpecError};
 use pumice_sim::worked::{FIGURE_4, Updates, merges_of};
 use pumice_sim::{Outcome, Progress, SimError, Spec, SpecSource, TableIndices};
 use pumice_workload::{
-    AddressPolicy, Placement, RequestKind, TraceError as EngineTraceError, TraceFormat, TraceOptions, Volumes,
-    open_trace_with,
+    AddressPolicy, Compression, Placement, RequestKind, TraceError as EngineTraceError, TraceFormat, TraceOptions,
+    Volumes, open_trace_with,
 };
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -36,6 +40,7 @@ fn sim_error(error: SimError) -> PyErr {
         SimError::Spec(error) => spec_error(error),
         SimError::Trace(error) => trace_error(error),
         SimError::Simulation(text) => SimulationError::new_err(text),
+        SimError::Output(text) => PyOSError::new_err(text),
         SimError::Interrupted => PyKeyboardInterrupt::new_err("interrupted"),
     }
 }
@@ -66,15 +71,23 @@ fn resolve(request: &str) -> PyResult<String> {
 }
 
 /// Runs a request; returns the result document as JSON. `progress(requests, share, simulated_s)`
-/// returning `False` stops the run.
+/// returning `False` stops the run. `sink(name, content)` takes what the keys of `[output]` ask for:
+/// request_log (several calls, a dictionary of columns each), command_log (several calls, bytes),
+/// histograms (bytes) and wear_map (a dictionary).
 #[pyfunction]
-#[pyo3(signature = (request, progress=None))]
-fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
+#[pyo3(signature = (request, progress=None, sink=None))]
+fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>, sink: Option<Py<PyAny>>) -> PyResult<String> {
     let (spec, scale) = parse_request(request)?;
+    if let (Some(key), None) = (spec.output.files().first(), &sink) {
+        return Err(SpecError::new_err(format!(
+            "{key} writes a file: it needs a single run with an output directory, and is not for sweeps, comparisons or repeated runs"
+        )));
+    }
     let started = Instant::now();
     let mut stopped_by: Option<PyErr> = None;
+    let mut pieces = Pieces::new(sink.as_ref());
     let result = py.detach(|| {
-        pumice_sim::run(&spec, scale, &mut |report| match report_progress(report, progress.as_ref()) {
+        run_logged(&spec, scale, &mut pieces, &mut |report| match report_progress(report, progress.as_ref()) {
             Ok(go_on) => go_on,
             Err(error) => {
                 stopped_by = Some(error);
@@ -82,10 +95,13 @@ fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>) -> PyResult<S
             }
         })
     });
-    match (result, stopped_by) {
+    match (result, stopped_by.or(pieces.take_error())) {
         (_, Some(error)) => Err(error),
         (Err(error), None) => Err(sim_error(error)),
-        (Ok(outcome), None) => finish(outcome, started.elapsed().as_secs_f64()),
+        (Ok(outcome), None) => {
+            pieces.pass_rest(py, &outcome)?;
+            finish(outcome, started.elapsed().as_secs_f64())
+        }
     }
 }
 
@@ -164,7 +180,7 @@ fn explain(key: &str) -> PyResult<String> {
 fn trace_options(format: Option<&str>, volumes: Option<&str>) -> PyResult<TraceOptions> {
     let format = format.map(TraceFormat::from_str).transpose().map_err(trace_error)?;
     let volumes = volumes.map(Volumes::from_str).transpose().map_err(trace_error)?;
-    Ok(TraceOptions { format, volumes: volumes.unwrap_or_default() })
+    Ok(TraceOptions { format, volumes: volumes.unwrap_or_default(), ..TraceOptions::default() })
 }
 
 fn to_json(report: &impl serde::Serialize) -> PyResult<String> {
@@ -189,19 +205,21 @@ fn trace_info(py: Python<'_>, path: &str, format: Option<&str>, volumes: Option<
     to_json(&report)
 }
 
-/// Writes the workload of a request as a trace; returns a report as JSON. The file is overwritten.
+/// Writes the workload of a request as a trace; returns a report as JSON. The file is overwritten. It
+/// is compressed as `name` ends: the file may only become that of this name when it is whole.
 #[pyfunction]
-fn trace_write(py: Python<'_>, request: &str, path: &str, format: &str) -> PyResult<String> {
+fn trace_write(py: Python<'_>, request: &str, path: &str, format: &str, name: &str) -> PyResult<String> {
     let (spec, scale) = parse_request(request)?;
     let file = File::create(path).map_err(|error| PyOSError::new_err(format!("{path}: {error}")))?;
     let mut out = BufWriter::new(file);
-    let report = py.detach(|| pumice_sim::write_workload(&spec, scale, format, &mut out)).map_err(sim_error)?;
+    let as_what = (format, Compression::of_name(Path::new(name)));
+    let report = py.detach(|| pumice_sim::write_workload(&spec, scale, as_what, &mut out)).map_err(sim_error)?;
     out.flush().map_err(|error| PyOSError::new_err(format!("{path}: {error}")))?;
     to_json(&report)
 }
 
-/// Requests of a trace, one entry each: arrival in nanoseconds and first byte (u64), bytes (u32) and
-/// whether it writes (u8), as little-endian bytes.
+/// Requests of a trace, one entry each: arrival in nanoseconds and first byte (u64), bytes (u32),
+/// whether it writes and whether it trims (u8), as little-endian bytes.
 #[pyfunction]
 #[pyo3(signature = (path, format=None, volumes=None))]
 fn trace_read<'py>(
@@ -213,23 +231,30 @@ fn trace_read<'py>(
     let options = trace_options(format, volumes)?;
     let columns = py.detach(|| read_columns(Path::new(path), &options)).map_err(trace_error)?;
     let out = PyDict::new(py);
-    for (name, column) in ["arrival_ns", "offset_bytes", "bytes", "is_write"].into_iter().zip(&columns) {
+    for (name, column) in ["arrival_ns", "offset_bytes", "bytes", "is_write", "is_trim"].into_iter().zip(&columns) {
         out.set_item(name, PyBytes::new(py, column))?;
     }
     Ok(out)
 }
 
-fn read_columns(path: &Path, options: &TraceOptions) -> Result<[Vec<u8>; 4], EngineTraceError> {
+fn read_columns(path: &Path, options: &TraceOptions) -> Result<[Vec<u8>; 5], EngineTraceError> {
     let everything = Placement { capacity_bytes: u64::MAX, page_bytes: 1, policy: AddressPolicy::Exact };
     let mut trace = open_trace_with(path, options, &everything)?;
-    let mut columns: [Vec<u8>; 4] = Default::default();
+    let mut columns: [Vec<u8>; 5] = Default::default();
     while let Some(request) = trace.next_request()? {
         columns[0].extend(request.arrival.0.to_le_bytes());
         columns[1].extend(request.offset_bytes.to_le_bytes());
         columns[2].extend(request.bytes.to_le_bytes());
         columns[3].push(u8::from(request.kind == RequestKind::Write));
+        columns[4].push(u8::from(request.kind == RequestKind::Trim));
     }
     Ok(columns)
+}
+
+/// Settings of a spec that generate what a job in fio's words describes, as a JSON list of pairs.
+#[pyfunction]
+fn fio_job_settings(job: &str) -> PyResult<String> {
+    to_json(&pumice_sim::fio_job_settings(job).map_err(|error| SpecError::new_err(error.to_string()))?)
 }
 
 /// SHA-256 of a file, in hexadecimal.
@@ -314,6 +339,22 @@ fn superblock_indices(logical_block: u32, page: u16, blocks: u32) -> PyResult<(u
     Ok((superblock, pgd, pmd, pte))
 }
 
+fn parse<'a, T: serde::Deserialize<'a>>(request: &'a str) -> PyResult<T> {
+    serde_json::from_str(request).map_err(|error| SpecError::new_err(format!("request: {error}")))
+}
+
+/// Where the pages of a block lie and their raw bit error rates; a shape and columns as JSON.
+#[pyfunction]
+fn block_pages(request: &str) -> PyResult<String> {
+    to_json(&pumice_sim::block::pages(&parse(request)?).map_err(spec_error)?)
+}
+
+/// What is reclaimed of a block by its sub-blocks in one operation; block and plan as JSON.
+#[pyfunction]
+fn plan_reclaim(request: &str) -> PyResult<String> {
+    to_json(&pumice_sim::block::reclaim(&parse(request)?).map_err(spec_error)?)
+}
+
 /// The module.
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -333,9 +374,13 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace_read, module)?)?;
     module.add_function(wrap_pyfunction!(trace_write, module)?)?;
+    module.add_function(wrap_pyfunction!(fio_job_settings, module)?)?;
     module.add_function(wrap_pyfunction!(file_digest, module)?)?;
+    module.add_function(wrap_pyfunction!(outputs::verify_log, module)?)?;
     module.add_function(wrap_pyfunction!(plan_m_merge, module)?)?;
     module.add_function(wrap_pyfunction!(merges_of_updates, module)?)?;
     module.add_function(wrap_pyfunction!(superblock_indices, module)?)?;
+    module.add_function(wrap_pyfunction!(block_pages, module)?)?;
+    module.add_function(wrap_pyfunction!(plan_reclaim, module)?)?;
     Ok(())
 }

@@ -8,7 +8,7 @@
 use std::fmt::Write;
 use std::time::Instant;
 
-use pumice_sim::{Spec, SpecSource, device, run};
+use pumice_sim::{Spec, SpecSource, build, run};
 use pumice_workload::{AddressPolicy, Placement, open_trace};
 
 const TRACE_LINES: u64 = 2_000_000;
@@ -119,7 +119,7 @@ fn parse_rate(rounds: usize) {
 fn main() {
     let rounds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(3usize).max(1);
     let started = Instant::now();
-    drop(device::build(&spec("pen-1tb", &[]), 1.0).unwrap());
+    drop(build::build(&spec("pen-1tb", &[]), 1.0).unwrap());
     println!("{:<40} {:>7.3} s", "start of pen-1tb", started.elapsed().as_secs_f64());
     parse_rate(rounds);
     for case in CASES {

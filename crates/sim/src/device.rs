@@ -4,11 +4,18 @@
 use pumice_ftl::Ftl;
 use pumice_nand::{NandArray, Outcome};
 use pumice_types::partial_block::MAX_SPLITS;
-use pumice_types::{Cause, FlashCommand, FlashOp, FlashTiming, Geometry, Lpn, PbTree, Time, timing};
+use pumice_types::{
+    BlockShape, Cause, EraseStep, FlashCommand, FlashOp, FlashTiming, Geometry, Lpn, PbTree, StepKind, Time,
+    WriteSequence, timing,
+};
 
+use crate::erase::Eraser;
 use crate::error::SimError;
 use crate::ledger::Ledger;
 use crate::spec::{Spec, SpecError};
+
+/// Grain at which an erase of fixed time can be suspended: AERO's unit pulse.
+const FIXED_PULSE: Time = Time(500_000);
 
 /// Scale below which twins are known to drift.
 pub const FAITHFUL_SCALE_MIN: f64 = 1.0 / 16.0;
@@ -49,9 +56,15 @@ pub fn scaled_geometry(spec: &Spec, scale: f64) -> Result<Geometry, SpecError> {
 
 /// The partial blocks of the spec's chips; the whole block alone if there are none.
 pub fn tree(spec: &Spec) -> Result<PbTree, SpecError> {
-    let splits = if spec.partial_erase.unit == "none" { 0 } else { spec.partial_erase.max_splits };
+    let splits = if spec.partial_erase.unit == "partial-block" { spec.partial_erase.max_splits } else { 0 };
     PbTree::new(spec.geometry.pages_per_block, splits)
         .ok_or_else(|| SpecError(format!("partial_erase.max_splits = {splits} does not divide the block")))
+}
+
+/// Where the pages of a block lie, if the spec says so.
+pub fn block_shape(spec: &Spec) -> Option<BlockShape> {
+    let g = &spec.geometry;
+    BlockShape::new(g.layers?, g.sub_blocks?, g.bits_per_cell, WriteSequence::named(&g.write_sequence)?)
 }
 
 /// The spec's timing table.
@@ -77,8 +90,16 @@ pub struct Tally {
     pub host_reads: u64,
     /// Page programs for the host.
     pub host_programs: u64,
+    /// Page reads of old copies, before writes of part of a page.
+    pub rmw_reads: u64,
+    /// Page reads of the map.
+    pub map_reads: u64,
+    /// Page programs of the map.
+    pub map_programs: u64,
     /// Pages copied by garbage collection: a read and a program each.
     pub copies: u64,
+    /// Pages of the map copied by garbage collection.
+    pub map_copies: u64,
     /// Spare searches for the host.
     pub host_searches: u64,
     /// Spare searches for garbage collection.
@@ -93,12 +114,19 @@ pub struct Tally {
     pub block_erases: u64,
     /// Partial erases by level.
     pub partial_erases: [u64; MAX_SPLITS as usize + 1],
+    /// Erases of a set of physical sub-blocks, one an operation.
+    pub sub_block_erases: u64,
 }
 
 impl Tally {
     /// Partial erases of all levels.
     pub fn partial_erases_total(&self) -> u64 {
         self.partial_erases.iter().sum()
+    }
+
+    /// Erase operations of every kind.
+    pub fn erases_total(&self) -> u64 {
+        self.block_erases + self.partial_erases_total() + self.sub_block_erases
     }
 
     /// Spare searches.
@@ -108,19 +136,36 @@ impl Tally {
 
     /// Flash commands: page reads, programs and erases; a spare search counts once.
     pub fn flash_commands(&self) -> u64 {
-        let erases = self.block_erases + self.partial_erases_total();
-        self.host_reads + self.host_programs + self.copies * 2 + self.searches() + self.map_spare_pages + erases
+        self.reads() + self.programs() + self.searches() + self.map_spare_pages + self.erases_total()
+    }
+
+    /// Page reads of all causes.
+    pub fn reads(&self) -> u64 {
+        self.host_reads + self.rmw_reads + self.map_reads + self.map_copies + self.copies
+    }
+
+    /// Page programs of all causes.
+    pub fn programs(&self) -> u64 {
+        self.host_programs + self.map_programs + self.map_copies + self.copies
     }
 
     /// Counts a command.
     #[inline]
     pub fn note(&mut self, command: &FlashCommand) {
         match command.op {
-            FlashOp::Read => self.host_reads += 1,
+            FlashOp::Read => match command.cause {
+                Cause::Map => self.map_reads += 1,
+                Cause::Rmw => self.rmw_reads += 1,
+                Cause::Host | Cause::Gc => self.host_reads += 1,
+            },
+            FlashOp::Program if command.cause == Cause::Map => self.map_programs += 1,
             FlashOp::Program => self.host_programs += 1,
+            FlashOp::Copy if command.cause == Cause::Map => self.map_copies += 1,
             FlashOp::Copy => self.copies += 1,
             FlashOp::Erase => self.block_erases += 1,
             FlashOp::PartialErase => self.partial_erases[command.pb().level() as usize] += 1,
+            FlashOp::SubBlockErase => self.sub_block_erases += 1,
+            FlashOp::Pause => {}
             FlashOp::SpareSearch if command.cause == Cause::Map => {
                 self.map_spare_pages += u64::from(command.searched_pages());
             }
@@ -143,24 +188,45 @@ pub struct Device {
     pub array: NandArray,
     /// The host's truth.
     pub ledger: Ledger,
+    /// How blocks erase, if not in one fixed time.
+    pub eraser: Option<Eraser>,
+    /// Durations of its chips.
+    pub timing: FlashTiming,
 }
 
 impl Device {
+    /// Whether the page that `read` is after holds by now what it must return.
+    #[inline]
+    pub fn holds(&self, read: &FlashCommand) -> bool {
+        self.array.peek(read.target).is_ok_and(|page| page.lpn == read.lpn && page.version == read.version)
+    }
+
     /// Executes one command: rules and tags.
     ///
     /// # Errors
     /// A broken flash rule, or a page that is not what the FTL believes.
     #[inline]
     pub fn execute(&mut self, command: &FlashCommand) -> Result<(), SimError> {
-        match self.array.execute(command)? {
-            Outcome::Done | Outcome::Searched { as_expected: true } => Ok(()),
-            Outcome::Page(content) => self.ledger.check(command, content),
-            Outcome::Searched { as_expected: false } => Err(SimError::Simulation(format!(
-                "integrity: spare search of {} pages in block {} for logical page {} did not end where the FTL believes",
-                command.searched_pages(),
-                command.target.block.0,
-                command.lpn.0
-            ))),
+        execute(&mut self.array, &mut self.ledger, command)
+    }
+
+    /// Begins an erase: fills `steps` with what it will do to the die. A partial block's steps are the
+    /// whole block's, in the proportion of the erase times (PEN's table as the scale).
+    pub fn begin_erase(&mut self, command: &FlashCommand, steps: &mut Vec<EraseStep>) {
+        let timing = &self.timing;
+        let time = timing.erase_time(command);
+        match &mut self.eraser {
+            Some(eraser) => {
+                eraser.erase(command.target.block.0, steps);
+                if time != timing.t_bers && timing.t_bers > Time::ZERO {
+                    steps.iter_mut().for_each(|step| *step = step.scaled(time, timing.t_bers));
+                }
+            }
+            None => {
+                steps.clear();
+                let pulses = (time.0 / FIXED_PULSE.0).clamp(1, 255) as u8;
+                steps.push(EraseStep { kind: StepKind::Fixed, level: 0, pulses, duration: time });
+            }
         }
     }
 
@@ -177,5 +243,23 @@ impl Device {
                 }
             }
         }
+    }
+}
+
+/// As [`Device::execute`], for an array that nobody gives time to.
+///
+/// # Errors
+/// As there.
+#[inline]
+pub(crate) fn execute(array: &mut NandArray, ledger: &mut Ledger, command: &FlashCommand) -> Result<(), SimError> {
+    match array.execute(command)? {
+        Outcome::Done | Outcome::Searched { as_expected: true } => Ok(()),
+        Outcome::Page(content) => ledger.check(command, content),
+        Outcome::Searched { as_expected: false } => Err(SimError::Simulation(format!(
+            "integrity: spare search of {} pages in block {} for logical page {} did not end where the FTL believes",
+            command.searched_pages(),
+            command.target.block.0,
+            command.lpn.0
+        ))),
     }
 }

@@ -17,6 +17,8 @@ pub enum SimError {
     Trace(TraceError),
     /// The simulation ended in an error: a flash rule, a wrong belief, lost data.
     Simulation(String),
+    /// Somebody who watches the run could not go on, as a log that cannot be written.
+    Output(String),
     /// The caller asked to stop.
     Interrupted,
 }
@@ -26,7 +28,7 @@ impl fmt::Display for SimError {
         match self {
             SimError::Spec(error) => error.fmt(f),
             SimError::Trace(error) => error.fmt(f),
-            SimError::Simulation(text) => f.write_str(text),
+            SimError::Simulation(text) | SimError::Output(text) => f.write_str(text),
             SimError::Interrupted => f.write_str("interrupted"),
         }
     }

@@ -18,6 +18,8 @@ pub struct Ledger {
     /// one), from its first page.
     filled: Vec<u16>,
     pages_per_block: u32,
+    /// Logical pages given up since they were stored, one bit each; empty until the first.
+    trimmed: Vec<u64>,
     /// Logical pages that returned corrupt data, one bit each; empty until the first.
     corrupt: Vec<u64>,
     /// Pages whose tag was checked.
@@ -29,13 +31,15 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// A ledger over `user_pages` pages in blocks of `pages_per_block`, nothing stored.
-    pub fn new(user_pages: u32, pages_per_block: u16) -> Ledger {
+    /// A ledger over `user_pages` pages in blocks of `pages_per_block`, nothing stored; `tags` are the
+    /// array's.
+    pub fn new(user_pages: u32, pages_per_block: u16, tags: TagFormat) -> Ledger {
         Ledger {
             versions: vec![0; user_pages as usize],
-            tags: TagFormat::new(user_pages),
+            tags,
             filled: vec![0; user_pages.div_ceil(u32::from(pages_per_block)) as usize],
             pages_per_block: u32::from(pages_per_block),
+            trimmed: Vec::new(),
             corrupt: Vec::new(),
             pages_checked: 0,
             corrupt_pages: 0,
@@ -63,7 +67,18 @@ impl Ledger {
     pub fn next_version(&mut self, lpn: Lpn) -> u8 {
         let version = &mut self.versions[lpn.index()];
         *version = self.tags.next(*version);
+        if !self.trimmed.is_empty() {
+            bits::clear(&mut self.trimmed, lpn.index());
+        }
         *version
+    }
+
+    /// Notes that the host gave `lpn` up.
+    pub fn note_trim(&mut self, lpn: Lpn) {
+        if self.trimmed.is_empty() {
+            self.trimmed = vec![0; bits::words_for(self.versions.len())];
+        }
+        bits::set(&mut self.trimmed, lpn.index());
     }
 
     /// The version that a read of `lpn` must return.
@@ -72,9 +87,12 @@ impl Ledger {
         self.versions[lpn.index()]
     }
 
-    /// Whether the page was ever stored.
+    /// Whether the page was ever stored, and not given up since.
     #[inline]
     pub fn is_stored(&self, lpn: Lpn) -> bool {
+        if !self.trimmed.is_empty() && bits::get(&self.trimmed, lpn.index()) {
+            return false;
+        }
         let (block, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
         self.versions[lpn.index()] > 0 || offset < u32::from(self.filled[block as usize])
     }
@@ -92,7 +110,8 @@ impl Ledger {
     #[inline]
     pub fn check(&mut self, command: &FlashCommand, content: PageContent) -> Result<(), SimError> {
         self.pages_checked += 1;
-        if content.corrupt {
+        // Pages of the controller's own map lie beyond those of the host.
+        if content.corrupt && content.lpn.index() < self.versions.len() {
             self.note_corrupt(content.lpn);
         }
         let stale = command.op == FlashOp::Read && content.version != command.version;

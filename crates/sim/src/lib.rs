@@ -5,12 +5,16 @@
 //! executes. The same FTL therefore runs timed and untimed, and could be stopped at any command.
 #![forbid(unsafe_code)]
 
-mod build;
+pub mod block;
+pub mod build;
 pub mod device;
+pub mod erase;
 mod error;
+mod fio_job;
 mod host;
 mod ledger;
 mod metrics;
+pub mod output;
 pub mod plan;
 mod result;
 mod run;
@@ -20,9 +24,10 @@ pub mod worked;
 mod workload;
 
 pub use error::SimError;
+pub use fio_job::fio_job_settings;
 pub use metrics::Progress;
 pub use pumice_ftl::{TableIndices, merge};
 pub use result::{FORMAT, digest};
-pub use run::{Outcome, run};
+pub use run::{Outcome, run, run_observed};
 pub use spec::{Spec, SpecError, SpecSource};
 pub use workload::{catalogue, write as write_workload};

@@ -1,9 +1,10 @@
 //! What a run measures: latencies, parts of write latency, time with requests outstanding.
 
 use hdrhistogram::Histogram;
-use pumice_types::{RequestKind, Time};
+use pumice_types::{HostRequest, RequestKind, Time};
 
-use crate::scheduler::{PHASES, PageDone, Phase};
+use crate::host::Parts;
+use crate::scheduler::{PHASES, Phase};
 
 /// Latencies above this (about 52 days) are counted as this.
 const LATENCY_MAX_NS: u64 = 1 << 52;
@@ -62,6 +63,10 @@ impl KindMetrics {
 /// Parts of write latency, summed over requests, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteParts {
+    /// Overhead, and the way over the link.
+    pub link: u128,
+    /// Own reads of old copies.
+    pub rmw_read: u128,
     /// The request's own transfer.
     pub transfer: u128,
     /// The request's own program.
@@ -72,10 +77,12 @@ pub struct WriteParts {
 
 impl WriteParts {
     #[inline]
-    fn add(&mut self, last_page: &PageDone) {
-        self.transfer += u128::from(last_page.transfer.0);
-        self.program += u128::from(last_page.die.0);
-        for (sum, waited) in self.waited.iter_mut().zip(last_page.waited) {
+    fn add(&mut self, parts: &Parts) {
+        self.link += u128::from(parts.link.0);
+        self.transfer += u128::from(parts.transfer.0);
+        self.program += u128::from(parts.die.0);
+        self.rmw_read += u128::from(parts.rmw_read.0);
+        for (sum, waited) in self.waited.iter_mut().zip(parts.waited) {
             *sum += u128::from(waited.0);
         }
     }
@@ -96,6 +103,8 @@ pub struct Metrics {
     pub trim: KindMetrics,
     /// Parts of write latency.
     pub write_parts: WriteParts,
+    /// Page accesses answered from a buffer, without a flash command.
+    pub buffer_hits: u64,
     /// Time with at least one request outstanding.
     pub serving: Time,
     /// Where measuring started.
@@ -116,6 +125,7 @@ impl Metrics {
             write: KindMetrics::new(),
             trim: KindMetrics::new(),
             write_parts: WriteParts::default(),
+            buffer_hits: 0,
             serving: Time::ZERO,
             since: Time::ZERO,
             last_arrival: Time::ZERO,
@@ -153,15 +163,14 @@ impl Metrics {
 
     /// Records a request that arrived while measuring. A write's parts are its last page's.
     #[inline]
-    pub fn record(&mut self, kind: RequestKind, bytes: u32, latency: Time, last_page: Option<&PageDone>) {
-        match kind {
+    pub fn record(&mut self, request: &HostRequest, latency: Time, parts: &Parts) {
+        let bytes = request.bytes;
+        match request.kind {
             RequestKind::Read => self.read.record(bytes, latency),
             RequestKind::Trim => self.trim.record(bytes, latency),
             RequestKind::Write => {
                 self.write.record(bytes, latency);
-                if let Some(page) = last_page {
-                    self.write_parts.add(page);
-                }
+                self.write_parts.add(parts);
             }
         }
     }

@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::build;
-use crate::device::Tally;
 use crate::metrics::{KindMetrics, Metrics};
 use crate::run::Finished;
 use crate::scheduler::Phase;
@@ -18,34 +17,40 @@ pub const FORMAT: &str = "pumice.result/1";
 /// Samples below which a p99.9999 would be noise.
 const P99_9999_SAMPLES_MIN: u64 = 1_000_000;
 
-/// SHA-256 of a spec in its canonical form: two specs with the same digest run alike.
-pub fn digest(spec: &Spec) -> String {
+/// The keys of a spec that the document depends on: all but those that only ask for files.
+pub fn config(spec: &Spec) -> Value {
     // Serialising plain structs of numbers and texts cannot fail.
-    let text = serde_json::to_string(spec).unwrap_or_default();
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut config = serde_json::to_value(spec).unwrap_or_default();
+    config["output"] = json!({ "time_series_s": spec.output.time_series_s });
+    config
+}
+
+/// SHA-256 of a spec in its canonical form: two specs with the same digest have the same document.
+pub fn digest(spec: &Spec) -> String {
+    Sha256::digest(config(spec).to_string().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Builds the document of a finished run. Its `run` section lacks what only a wall clock knows.
 pub fn document(run: &Finished) -> Value {
     let (host, tally) = (run.host, &run.host.tally);
     let metrics = &host.metrics;
-    let written_bytes = tally.host_programs.saturating_add(tally.copies) as f64 * f64::from(run.geometry.page_bytes);
+    let written_bytes = tally.programs() as f64 * f64::from(run.geometry.page_bytes);
     let timed = run.spec.run.timed;
     json!({
         "format": FORMAT,
         "version": env!("CARGO_PKG_VERSION"),
-        "config": run.spec,
+        "config": config(run.spec),
         "config_sha256": digest(run.spec),
         "workload": workload(run),
         "seed": run.spec.seed,
         "scale": run.scale,
         "device": device(run),
         "host": host_section(metrics, timed),
-        "flash": flash(tally, build::map_in_flash(run.spec)),
-        "write_amplification": ratio((tally.host_programs + tally.copies) as f64, tally.host_programs as f64),
+        "flash": flash(run),
+        "write_amplification": ratio(tally.programs() as f64, tally.host_programs as f64),
         "write_amplification_bytes": ratio(written_bytes, metrics.write.bytes as f64),
         "gc": gc(run),
-        "write_latency_breakdown_us": if timed { breakdown(metrics) } else { Value::Null },
+        "write_latency_breakdown_us": if timed { breakdown(run) } else { Value::Null },
         "wear": wear(run),
         "integrity": {
             "pages_checked": host.device.ledger.pages_checked,
@@ -102,6 +107,7 @@ fn host_section(metrics: &Metrics, timed: bool) -> Value {
         "iops": rate(requests, seconds),
         "service_iops": rate(requests, metrics.serving.as_s()),
         "throughput_mib_per_s": rate(bytes / f64::from(1 << 20), seconds),
+        "buffer_hits": metrics.buffer_hits,
         "simulated_s": if timed { json!(seconds) } else { Value::Null },
     })
 }
@@ -123,48 +129,73 @@ fn latency(metrics: &KindMetrics) -> Value {
     })
 }
 
-fn flash(tally: &Tally, map_in_flash: bool) -> Value {
-    let map_reads = if map_in_flash { json!(tally.map_spare_pages) } else { Value::Null };
+fn flash(run: &Finished) -> Value {
+    let (spec, tally) = (run.spec, &run.host.tally);
+    let in_spare = build::map_in_spare(spec);
+    let cached = spec.ftl.map_place == "cached";
     json!({
         "reads": {
             "host": tally.host_reads, "gc": tally.copies,
             "spare": tally.host_spare_pages + tally.gc_spare_pages,
-            "map": map_reads, "rmw": Value::Null,
+            "map": count(cached || in_spare, tally.map_reads + tally.map_copies + tally.map_spare_pages),
+            "rmw": count(spec.host.partial_page == "rmw", tally.rmw_reads),
         },
         "spare_searches": tally.searches(),
-        "programs": { "host": tally.host_programs, "gc": tally.copies, "map": Value::Null },
+        "programs": {
+            "host": tally.host_programs, "gc": tally.copies,
+            "map": count(cached, tally.map_programs + tally.map_copies),
+        },
         "erases": { "block": tally.block_erases, "partial": tally.partial_erases_total(), "sub_block": Value::Null },
+        "multi_plane_commands": count(spec.run.timed && spec.timing.multi_plane, run.multi_plane_commands),
         "suspensions": Value::Null,
         "read_retries": Value::Null,
     })
+}
+
+/// A count, or null where it does not apply.
+fn count(applies: bool, value: u64) -> Value {
+    if applies { json!(value) } else { Value::Null }
 }
 
 fn gc(run: &Finished) -> Value {
     let counters = run.host.ftl.counters();
     let (tally, timing) = (&run.host.tally, &run.timing);
     let searches = timing.t_r + timing.spare_transfer;
-    let GcCounters { trigger_full, trigger_unpaired, trigger_free_blocks, .. } = counters;
-    let GcCounters { trigger_intra, trigger_inter, map_hits, map_misses, .. } = counters;
+    let triggers = counters.trigger_full
+        + counters.trigger_unpaired
+        + counters.trigger_intra
+        + counters.trigger_inter
+        + counters.trigger_free_blocks;
     // A count is null where the FTL or the kind of merge does not apply.
-    let kind = run.spec.ftl.kind.as_str();
-    let (page, superblock) = (kind == "page", kind == "superblock");
-    let (classic, m_merge) = (!page && kind != "nftl", run.spec.ftl.merge == "m-merge");
-    let in_flash = build::map_in_flash(run.spec);
-    let count = |applies: bool, value: u64| if applies { json!(value) } else { Value::Null };
+    let ftl = &run.spec.ftl;
+    let kind = ftl.kind.as_str();
+    let (nftl, superblock, page) = (kind == "nftl", kind == "superblock", kind == "page");
+    let classic = !page && !nftl && !(superblock && ftl.superblock.variant == "pen");
+    let m_merge = ftl.merge != "block-erase";
+    let steps = matches!(ftl.gc_mode.as_str(), "background" | "preemptible");
+    let in_flash = ftl.map_place == "cached" || build::map_in_spare(run.spec);
+    let cached = ftl.map_place == "cached";
+    let levels_wear = matches!(ftl.wear_leveling.as_str(), "static" | "both");
     json!({
-        "invocations": trigger_full + trigger_unpaired + trigger_free_blocks + trigger_intra + trigger_inter,
+        "invocations": triggers,
         "reclaimed_blocks": count(page, counters.reclaimed.block_erases),
+        "urgent": count(steps, counters.urgent),
         "merges": {
             "full": count(!page, counters.full.merges), "partial": count(classic, counters.partial.merges),
             "switch": count(classic, counters.switch.merges), "m_merge": count(m_merge, counters.m_merge.merges),
         },
         "erases_by_merge": erases_by_merge(counters, [!page, m_merge, classic]),
         "triggers": {
-            "full": count(!page && !superblock, *trigger_full), "unpaired": count(!page && !superblock, *trigger_unpaired),
-            "intra": count(superblock, *trigger_intra), "inter": count(superblock, *trigger_inter),
-            "free_blocks": count(page, *trigger_free_blocks),
+            "full": count(!page && !superblock, counters.trigger_full),
+            "unpaired": count(!page && !superblock, counters.trigger_unpaired),
+            "intra": count(superblock, counters.trigger_intra), "inter": count(superblock, counters.trigger_inter),
+            "free_blocks": count(page, counters.trigger_free_blocks),
         },
         "copied_pages": counters.copied_pages,
+        "wear_leveling": {
+            "erases": count(levels_wear, counters.moved.block_erases),
+            "copied_pages": count(levels_wear, counters.moved_pages),
+        },
         "time_us": {
             "map": (searches * (tally.gc_spare_pages + tally.map_spare_pages)
                 + timing.command_overhead * (tally.gc_searches + tally.map_spare_pages)).as_us(),
@@ -172,10 +203,11 @@ fn gc(run: &Finished) -> Value {
             "erase": erase_time(run).as_us(),
         },
         "victim_fill": counters.victim_fill,
-        "u_blocks_max": count(!page, counters.u_blocks_max),
+        "u_blocks_max": count(nftl || classic, counters.u_blocks_max),
         "map": {
             "ram_bytes": run.host.ftl.map_ram_bytes(),
-            "hits": count(in_flash, *map_hits), "misses": count(in_flash, *map_misses),
+            "hits": count(in_flash, counters.map_hits), "misses": count(in_flash, counters.map_misses),
+            "write_backs": count(cached, counters.map_write_backs), "erases": count(cached, counters.map_erases),
         },
     })
 }
@@ -200,21 +232,25 @@ fn erases_by_merge(counters: &GcCounters, [full, m_merge, classic]: [bool; 3]) -
 fn erase_time(run: &Finished) -> Time {
     let (tally, timing) = (&run.host.tally, &run.timing);
     let partial: Time = tally.partial_erases.iter().zip(&timing.partial_erase).map(|(&n, &t)| t * n).sum();
-    timing.t_bers * tally.block_erases + partial
+    timing.t_bers * (tally.block_erases + tally.sub_block_erases) + partial
 }
 
-fn breakdown(metrics: &Metrics) -> Value {
+fn breakdown(run: &Finished) -> Value {
+    let (spec, metrics) = (run.spec, &run.host.metrics);
     let requests = metrics.write.requests;
     if requests == 0 {
         return Value::Null;
     }
     let mean = |sum: u128| sum as f64 / requests as f64 / 1_000.0;
+    let applied = |applies: bool, sum: u128| if applies { json!(mean(sum)) } else { Value::Null };
     let parts = &metrics.write_parts;
     json!({
         "transfer": mean(parts.transfer),
         "program": mean(parts.program),
         "queue": mean(parts.waited(Phase::Host)),
-        "rmw_read": Value::Null,
+        "link": applied(spec.host.link_mb_per_s.is_some() || spec.host.overhead_us > 0.0, parts.link),
+        "map": applied(spec.ftl.map_place != "ram", parts.waited(Phase::Map)),
+        "rmw_read": applied(spec.host.partial_page == "rmw", parts.rmw_read),
         "gc_spare_read": mean(parts.waited(Phase::GcSpareRead)),
         "gc_read": mean(parts.waited(Phase::GcRead)),
         "gc_write": mean(parts.waited(Phase::GcWrite)),
@@ -224,7 +260,7 @@ fn breakdown(metrics: &Metrics) -> Value {
 
 fn wear(run: &Finished) -> Value {
     let (wear, tally) = (run.host.device.array.wear(), &run.host.tally);
-    let erases = tally.block_erases + tally.partial_erases_total();
+    let erases = tally.erases_total();
     json!({
         "aep": wear.aep,
         "vep": wear.vep,

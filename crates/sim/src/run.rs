@@ -7,10 +7,11 @@ use serde_json::Value;
 use crate::build::{self, Built};
 use crate::device;
 use crate::error::SimError;
-use crate::host::Host;
+use crate::host::{Clock, Host};
 use crate::metrics::Progress;
+use crate::output::{Beginning, Observer, TimeSeries, Watchers, WearMap, interval_log};
 use crate::result;
-use crate::scheduler::Scheduler;
+use crate::scheduler::{Policy, Scheduler};
 use crate::spec::{Spec, SpecError};
 use crate::workload;
 
@@ -33,6 +34,10 @@ pub struct Outcome {
     pub flash_commands: u64,
     /// What an integrity run found wrong.
     pub integrity_error: Option<String>,
+    /// Latency histograms as an HDR interval log, if the spec asks for them.
+    pub histograms: Option<Vec<u8>>,
+    /// Erases of every leaf, if the spec asks for them.
+    pub wear_map: Option<WearMap>,
 }
 
 /// Everything a finished run leaves for the result document.
@@ -51,12 +56,14 @@ pub struct Finished<'a> {
     pub workload: &'a Workload,
     /// Busy time of dies and of channels since the warm-up; empty without a clock.
     pub busy: (Vec<Time>, Vec<Time>),
+    /// Commands that used several planes at once.
+    pub multi_plane_commands: u64,
     /// What the user should know.
     pub warnings: Vec<String>,
 }
 
 /// The loop's own state.
-struct Run<'a> {
+struct Run<'a, O: Observer> {
     spec: &'a Spec,
     host: Host,
     scheduler: Scheduler,
@@ -66,6 +73,7 @@ struct Run<'a> {
     work: u64,
     now: Time,
     busy_before: (Vec<Time>, Vec<Time>),
+    observer: &'a mut O,
     progress: &'a mut dyn FnMut(&Progress) -> bool,
 }
 
@@ -74,14 +82,46 @@ struct Run<'a> {
 /// # Errors
 /// [`SimError`]: spec, workload or simulation; [`SimError::Interrupted`] if `progress` says stop.
 pub fn run(spec: &Spec, scale: f64, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, SimError> {
+    run_observed(spec, scale, &mut (), progress)
+}
+
+/// As [`run`], with somebody who watches.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_observed<O: Observer>(
+    spec: &Spec,
+    scale: f64,
+    observer: &mut O,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Outcome, SimError> {
     let Built { geometry, timing, ftl, device } = build::build(spec, scale)?;
     let capacity = u64::from(ftl.user_pages()) * u64::from(geometry.page_bytes);
     let workload = workload::open(spec, scale, capacity)?;
-    let scheduler = Scheduler::new(geometry, timing.clone());
-    let host = Host::new(ftl, device, geometry.page_bytes);
+    let policy = Policy {
+        read_priority: spec.host.read_priority,
+        holds_die: spec.ftl.gc_mode == "blocking",
+        erase: None,
+        multi_plane: spec.timing.multi_plane,
+    };
+    let mut watchers = Watchers { series: spec.output.time_series_s.map(TimeSeries::new), other: observer };
+    let user_pages = ftl.user_pages();
+    watchers.begin(&Beginning { spec, scale, geometry: &geometry, array: &device.array, user_pages });
+    let scheduler = Scheduler::new(geometry, timing.clone(), policy);
+    let host = Host::new(spec, ftl, device);
     let busy_before = scheduler.busy_times();
-    let mut run =
-        Run { spec, host, scheduler, workload, submitted: 0, work: 0, now: Time::ZERO, busy_before, progress };
+    let mut run = Run {
+        spec,
+        host,
+        scheduler,
+        workload,
+        submitted: 0,
+        work: 0,
+        now: Time::ZERO,
+        busy_before,
+        observer: &mut watchers,
+        progress,
+    };
     run.age()?;
     match (spec.run.timed, spec.host.mode.as_str()) {
         (false, _) => run.untimed()?,
@@ -98,10 +138,12 @@ pub fn run(spec: &Spec, scale: f64, progress: &mut dyn FnMut(&Progress) -> bool)
     if spec.run.check == "integrity" {
         run.host.device.read_back(&run.host.ftl);
     }
-    Ok(run.conclude(scale, geometry, timing))
+    let mut outcome = run.conclude(scale, geometry, timing)?;
+    outcome.document["time_series"] = watchers.series.map_or(Value::Null, |series| series.document());
+    Ok(outcome)
 }
 
-impl Run<'_> {
+impl<O: Observer> Run<'_, O> {
     /// Brings the device into a used state: random one-page writes, without a clock, not counted.
     fn age(&mut self) -> Result<(), SimError> {
         let initial = &self.spec.initial;
@@ -115,9 +157,10 @@ impl Run<'_> {
         for _ in 0..(user_pages * initial.age_writes) as u64 {
             let offset_bytes = random.below(footprint) * u64::from(page_bytes);
             let write = HostRequest { arrival: Time::ZERO, offset_bytes, bytes: page_bytes, kind: RequestKind::Write };
-            self.host.run_untimed(&write, false)?;
+            self.host.run_untimed(&write, false, self.observer)?;
             self.tick(1)?;
         }
+        self.host.flush_untimed(true, self.observer)?;
         self.host.restart_measuring(Time::ZERO);
         Ok(())
     }
@@ -152,7 +195,7 @@ impl Run<'_> {
         }
         self.work = 0;
         let report = Progress { requests: self.submitted, share: self.share(), simulated: self.now };
-        if (self.progress)(&report) { Ok(()) } else { Err(SimError::Interrupted) }
+        if (self.progress)(&report) && !self.observer.has_failed() { Ok(()) } else { Err(SimError::Interrupted) }
     }
 
     fn share(&self) -> Option<f64> {
@@ -166,9 +209,9 @@ impl Run<'_> {
     fn untimed(&mut self) -> Result<(), SimError> {
         while let Some(request) = self.next_request()? {
             let measured = self.before(&request, Time::ZERO)?;
-            self.host.run_untimed(&request, measured)?;
+            self.host.run_untimed(&request, measured, self.observer)?;
         }
-        Ok(())
+        self.host.flush_untimed(true, self.observer)
     }
 
     fn open_loop(&mut self) -> Result<(), SimError> {
@@ -183,46 +226,75 @@ impl Run<'_> {
                     "requests arrive later than 146 years; lower workload.mean_interarrival_us or raise host.speedup";
                 return Err(SpecError(text.into()).into());
             }
-            while self.scheduler.next_event().is_some_and(|at| at <= arrival) {
+            while self.next_event().is_some_and(|at| at <= arrival) {
                 self.step()?;
             }
             let measured = self.before(&request, arrival)?;
-            self.host.submit(&request, arrival, measured, &mut self.scheduler)?;
+            let mut clock = Clock { scheduler: &mut self.scheduler, observer: self.observer, now: arrival };
+            self.host.arrive(&request, measured, &mut clock)?;
         }
         self.drain()
     }
 
     fn closed_loop(&mut self) -> Result<(), SimError> {
-        let mut now = Time::ZERO;
-        let mut room = u64::from(self.spec.host.queue_depth);
+        let mut room = u64::from(self.spec.host.queue_depth) * u64::from(self.spec.host.queues);
         loop {
             while room > 0
                 && let Some(request) = self.next_request()?
             {
-                let measured = self.before(&request, now)?;
-                let done_at_once = self.host.submit(&request, now, measured, &mut self.scheduler)?;
-                room -= u64::from(!done_at_once);
+                let measured = self.before(&request, self.now)?;
+                let mut clock = Clock { scheduler: &mut self.scheduler, observer: self.observer, now: self.now };
+                self.host.arrive(&request, measured, &mut clock)?;
+                room = room + self.host.take_completed() - 1;
             }
-            let Some(at) = self.scheduler.next_event() else { return Ok(()) };
-            now = at;
-            room += self.step()?;
-        }
-    }
-
-    /// One event; returns how many requests it completed.
-    fn step(&mut self) -> Result<u64, SimError> {
-        self.scheduler.step(&mut self.host.device)?;
-        let mut completed = 0;
-        for done in self.scheduler.take_done() {
-            completed += u64::from(self.host.note_page(&done));
-        }
-        self.tick(1)?;
-        Ok(completed)
-    }
-
-    fn drain(&mut self) -> Result<(), SimError> {
-        while self.scheduler.next_event().is_some() {
+            if self.next_event().is_none() {
+                return self.drain();
+            }
             self.step()?;
+            room += self.host.take_completed();
+        }
+    }
+
+    /// When something happens next.
+    #[inline]
+    fn next_event(&self) -> Option<Time> {
+        match (self.scheduler.next_event(), self.host.next_event()) {
+            (Some(flash), Some(host)) => Some(flash.min(host)),
+            (flash, host) => flash.or(host),
+        }
+    }
+
+    /// One event; the host's go first among those of one instant.
+    fn step(&mut self) -> Result<(), SimError> {
+        let flash = self.scheduler.next_event();
+        let host = self.host.next_event();
+        if let Some(at) = host.filter(|&at| flash.is_none_or(|flash| at <= flash)) {
+            self.now = at;
+            let mut clock = Clock { scheduler: &mut self.scheduler, observer: self.observer, now: at };
+            self.host.step(&mut clock)?;
+        } else if let Some(at) = flash {
+            self.now = at;
+            self.scheduler.step(&mut self.host.device, self.observer)?;
+            while let Some(done) = self.scheduler.take_done() {
+                let mut clock = Clock { scheduler: &mut self.scheduler, observer: self.observer, now: at };
+                self.host.note_done(&done, &mut clock)?;
+            }
+            if let Some(die) = self.scheduler.take_idle() {
+                let mut clock = Clock { scheduler: &mut self.scheduler, observer: self.observer, now: at };
+                self.host.work_when_idle(die, &mut clock)?;
+            }
+        }
+        self.tick(1)
+    }
+
+    /// Lets everything under way end, and programs what is still buffered.
+    fn drain(&mut self) -> Result<(), SimError> {
+        for _ in 0..2 {
+            while self.next_event().is_some() {
+                self.step()?;
+            }
+            let mut clock = Clock { scheduler: &mut self.scheduler, observer: self.observer, now: self.now };
+            self.host.flush(true, &mut clock)?;
         }
         Ok(())
     }
@@ -243,23 +315,36 @@ impl Run<'_> {
         warnings
     }
 
-    fn conclude(self, scale: f64, geometry: Geometry, timing: FlashTiming) -> Outcome {
+    fn conclude(self, scale: f64, geometry: Geometry, timing: FlashTiming) -> Result<Outcome, SimError> {
         let warnings = self.warnings(scale);
         let busy = match self.spec.run.timed {
             true => since(self.scheduler.busy_times(), &self.busy_before),
             false => (Vec::new(), Vec::new()),
         };
         let (spec, host) = (self.spec, &self.host);
-        let finished = Finished { spec, scale, geometry, timing, host, workload: &self.workload, busy, warnings };
+        let finished = Finished {
+            spec,
+            scale,
+            geometry,
+            timing,
+            host,
+            workload: &self.workload,
+            busy,
+            multi_plane_commands: self.scheduler.multi_plane_commands(),
+            warnings,
+        };
         let ledger = &host.device.ledger;
         let broken = spec.run.check == "integrity" && ledger.corrupt_pages + ledger.lost_pages > 0;
-        Outcome {
+        let output = &spec.output;
+        Ok(Outcome {
             document: result::document(&finished),
             requests: self.submitted,
             flash_commands: host.flash_commands_total(),
             integrity_error: broken
                 .then(|| format!("integrity: {} corrupt and {} lost pages", ledger.corrupt_pages, ledger.lost_pages)),
-        }
+            histograms: output.histograms.then(|| interval_log(&host.metrics)).transpose()?,
+            wear_map: output.wear_map.then(|| WearMap::of(&host.device.array, &geometry)),
+        })
     }
 }
 

@@ -45,7 +45,7 @@ pub struct Merges {
 pub fn merges_of(kind: &str, updates: &Updates) -> Result<Merges, SimError> {
     let spec = spec_of(kind, updates)?;
     let built = build::build(&spec, 1.0)?;
-    let mut host = Host::new(built.ftl, built.device, spec.geometry.page_bytes);
+    let mut host = Host::new(&spec, built.ftl, built.device);
     let mut distinct: Vec<u32> = Vec::new();
     for &page in updates.pages {
         if !distinct.contains(&page) {
@@ -73,6 +73,7 @@ fn spec_of(kind: &str, updates: &Updates) -> Result<Spec, SimError> {
     let sets = [
         ("ftl.kind", format!("\"{kind}\"")),
         ("ftl.u_blocks", u_blocks.to_string()),
+        ("ftl.superblock.variant", "2006".into()),
         ("ftl.superblock.logical", updates.logical_blocks.to_string()),
         ("ftl.over_provisioning", (1.0 - f64::from(updates.logical_blocks) / f64::from(blocks)).to_string()),
         ("geometry.blocks_per_plane", blocks.to_string()),
@@ -88,7 +89,7 @@ fn update(host: &mut Host, pages: &[u32], spec: &Spec) -> Result<(), SimError> {
     for &page in pages {
         let offset_bytes = u64::from(page) * u64::from(bytes);
         let write = HostRequest { arrival: Time::ZERO, offset_bytes, bytes, kind: RequestKind::Write };
-        host.run_untimed(&write, false)?;
+        host.run_untimed(&write, false, &mut ())?;
     }
     Ok(())
 }
@@ -101,7 +102,7 @@ fn merge_all(host: &mut Host) -> Result<(), SimError> {
         Ftl::LogBlock(ftl) => ftl.merge_all(&mut plan),
         Ftl::Fast(ftl) => ftl.merge_all(&mut plan),
         Ftl::Superblock2006(ftl) => ftl.merge_all(&mut plan),
-        Ftl::Nftl(_) | Ftl::Page(_) => {
+        Ftl::Nftl(_) | Ftl::Gftl(_) | Ftl::Page(_) | Ftl::SuperblockPen(_) => {
             let allowed = "replacement-block, log-block, fast, superblock";
             return Err(SpecError(format!("this FTL's merges are not counted by kind; allowed: {allowed}")).into());
         }

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::str::FromStr;
 
 use pumice_workload::{
-    Access, AddressPolicy, Arrival, Notes, Placement, RequestSizes, SyntheticOptions, TraceFormat, TraceOptions,
-    TwinOptions, Volumes, Workload, WriteReport, open_trace_with, synthetic, twin, twin_catalogue, write_trace,
+    Access, AddressPolicy, Arrival, Compression, FatOptions, Notes, Placement, RequestSizes, SyntheticOptions,
+    TraceFormat, TraceOptions, TwinOptions, Volumes, W_PERCENT, Workload, WriteReport, fat, fat_catalogue,
+    open_trace_with, synthetic, twin, twin_catalogue, write_trace_as,
 };
 
 use crate::error::SimError;
-use crate::spec::{Spec, SpecError};
+use crate::spec::{Spec, SpecError, shown};
 use crate::{build, device};
 
 /// Prefix of workloads that stand in for a published trace.
@@ -31,13 +32,25 @@ pub fn catalogue() -> Vec<(String, String)> {
         );
         (format!("{TWIN}{}", facts.name), about)
     });
+    let file_systems = fat_catalogue().iter().map(|facts| {
+        let about = format!(
+            "{}; FAT32 of {} MiB, {} pages of 2 KiB written",
+            facts.description, facts.storage_mib, facts.pages_written
+        );
+        (facts.name.to_string(), about)
+    });
     let generators = [
         ("uniform", "requests at uniformly random addresses of the footprint"),
         ("sequential", "requests one after the other through the footprint"),
         ("zipf", "requests whose addresses follow Zipf's law with exponent zipf_theta, spread over the footprint"),
         ("hot-cold", "a share hot_space of the footprint takes a share hot_share of the requests"),
     ];
-    twins.chain(generators.map(|(name, about)| (name.to_string(), about.to_string()))).collect()
+    let generators = generators.map(|(name, about)| (name.to_string(), about.to_string()));
+    let hot = W_PERCENT.map(|percent| {
+        let share = 100 - percent;
+        (format!("w{percent}"), format!("one-page random writes, {share} % of them to {percent} % of the footprint"))
+    });
+    twins.chain(file_systems).chain(generators).chain(hot).collect()
 }
 
 /// Checks the name of a workload that is neither a trace nor a generator.
@@ -48,7 +61,8 @@ pub fn check_name(kind: &str) -> Result<(), SpecError> {
     }
     let nearest = names.iter().min_by_key(|name| strsim::damerau_levenshtein(name, kind)).cloned().unwrap_or_default();
     Err(SpecError(format!(
-        "workload.kind = \"{kind}\" does not exist; nearest: \"{nearest}\"; `pumice workloads` lists all"
+        "workload.kind = \"{}\" does not exist; nearest: \"{nearest}\"; `pumice workloads` lists all",
+        shown(kind)
     )))
 }
 
@@ -80,20 +94,49 @@ pub fn open(spec: &Spec, scale: f64, capacity_bytes: u64) -> Result<Workload, Si
         };
         return Ok(twin(name, &options, &placement)?);
     }
+    if fat_catalogue().iter().any(|facts| facts.name == workload.kind) {
+        return Ok(fat(&workload.kind, &file_system(spec, scale), &placement)?);
+    }
     Ok(synthetic(&generator(spec, scale)?, &placement)?)
+}
+
+/// The options of the spec's file system.
+fn file_system(spec: &Spec, scale: f64) -> FatOptions {
+    let workload = &spec.workload;
+    FatOptions {
+        scale,
+        seed: spec.seed,
+        volume_mib: workload.fat_volume_mib,
+        flush_kib: workload.fat_flush_kib,
+        fragmentation: workload.fat_fragmentation,
+        arrival: arrival(spec, scale),
+    }
+}
+
+/// When requests of a generator or a file system arrive.
+fn arrival(spec: &Spec, scale: f64) -> Arrival {
+    let mean_us = spec.workload.mean_interarrival_us / scale;
+    match spec.workload.arrival.as_str() {
+        "fixed" => Arrival::Fixed { mean_us },
+        "bursty" => Arrival::Bursty { mean_us, cv: spec.workload.interarrival_cv },
+        _ => Arrival::Poisson { mean_us },
+    }
 }
 
 /// How the spec's trace is to be read.
 fn trace_options(spec: &Spec) -> Result<TraceOptions, SimError> {
     let format = spec.workload.format.as_deref().map(TraceFormat::from_str).transpose()?;
-    Ok(TraceOptions { format, volumes: Volumes::from_str(&spec.workload.volumes)? })
+    let drop_trims = spec.workload.trims == "drop";
+    Ok(TraceOptions { format, volumes: Volumes::from_str(&spec.workload.volumes)?, drop_trims })
 }
 
 /// The spec's generator.
 fn generator(spec: &Spec, scale: f64) -> Result<SyntheticOptions, SimError> {
     let workload = &spec.workload;
-    let mean_us = workload.mean_interarrival_us / scale;
+    // w10 to w40 say themselves where and how long requests are.
+    let w = Access::of_w(&workload.kind);
     let sizes = match &workload.request_sizes {
+        _ if w.is_some() => RequestSizes::one(spec.geometry.page_bytes),
         None => RequestSizes::one(workload.request_bytes),
         Some(sizes) => {
             let weights = workload.request_weights.clone().unwrap_or_else(|| vec![1.0; sizes.len()]);
@@ -104,36 +147,38 @@ fn generator(spec: &Spec, scale: f64) -> Result<SyntheticOptions, SimError> {
     Ok(SyntheticOptions {
         requests: ((workload.requests as f64 * scale).round() as u64).max(1),
         sizes,
-        access: match workload.kind.as_str() {
+        access: w.unwrap_or(match workload.kind.as_str() {
             "sequential" => Access::Sequential,
             "zipf" => Access::Zipf { theta: workload.zipf_theta },
             "hot-cold" => Access::HotCold { hot_space: workload.hot_space, hot_share: workload.hot_share },
             _ => Access::Uniform,
-        },
-        read_fraction: workload.read_fraction,
+        }),
+        read_fraction: if w.is_some() { 0.0 } else { workload.read_fraction },
+        trim_fraction: workload.trim_fraction,
         footprint: workload.footprint,
-        arrival: match workload.arrival.as_str() {
-            "fixed" => Arrival::Fixed { mean_us },
-            "bursty" => Arrival::Bursty { mean_us, cv: workload.interarrival_cv },
-            _ => Arrival::Poisson { mean_us },
-        },
+        arrival: arrival(spec, scale),
         seed: spec.seed,
     })
 }
 
 /// Writes the spec's workload as a trace, every address as the workload gives it: a trace keeps its
-/// own, a generator or twin has those of the spec's device.
+/// own, others have those of the spec's device.
 ///
 /// # Errors
 /// As [`open`], and a workload or stream that cannot be written.
-pub fn write(spec: &Spec, scale: f64, format: &str, out: &mut dyn Write) -> Result<WriteReport, SimError> {
+pub fn write(
+    spec: &Spec,
+    scale: f64,
+    (format, compression): (&str, Compression),
+    out: &mut dyn Write,
+) -> Result<WriteReport, SimError> {
     let format = TraceFormat::from_str(format)?;
     let geometry = device::scaled_geometry(spec, scale)?;
     let capacity = match spec.workload.path {
         Some(_) => u64::MAX,
         None => u64::from(build::user_pages(spec, &geometry)) * u64::from(geometry.page_bytes),
     };
-    Ok(write_trace(&mut open(spec, scale, capacity)?, format, out)?)
+    Ok(write_trace_as(&mut open(spec, scale, capacity)?, format, compression, out)?)
 }
 
 /// What happened to the workload on its way in, as warnings.
@@ -149,7 +194,7 @@ pub fn warnings(workload: &Workload) -> Vec<String> {
             "records are of another volume than the first; all share one address space (workload.volumes)",
         ),
         (notes.left_out, "records are of another volume than the one asked for and were left out"),
-        (notes.discards, "discards were left out"),
+        (notes.discards, "trims were left out"),
         (notes.no_data, "records move no data and were left out"),
         (notes.clock_jumps, "times ran backwards far enough for the clock to have been set"),
         (notes.unlikely_times, "records have a time that the format's calendar does not expect; taken as it stands"),

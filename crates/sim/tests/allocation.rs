@@ -28,6 +28,7 @@ static ALLOCATOR: Counting = Counting;
 /// Runs a preset; after half of its requests nothing may be allocated any more.
 #[track_caller]
 fn check(preset: &str, scale: f64, sets: &[(&str, &str)]) {
+    let label = format!("{preset} {sets:?}");
     let sets = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let spec = Spec::resolve(&SpecSource { preset: Some(preset.into()), sets, ..SpecSource::default() });
     let mut counts = Vec::new();
@@ -39,14 +40,24 @@ fn check(preset: &str, scale: f64, sets: &[(&str, &str)]) {
     assert!(outcome.flash_commands > 1_000_000, "long enough to tell");
     let (warm, last) = (counts[counts.len() / 2], counts[counts.len() - 1]);
     // The list of counts itself, and a queue in a burst deeper than any before, may grow.
-    assert!(last.1 - warm.1 <= 4, "{preset}: {} allocations from request {}", last.1 - warm.1, warm.0);
+    assert!(last.1 - warm.1 <= 4, "{label}: {} allocations from request {}", last.1 - warm.1, warm.0);
 }
 
 // One test, because all threads of a process share the count.
 #[test]
 fn t910_no_allocation_after_warm_up() {
-    for (merge, mode) in [("block-erase", "open-loop"), ("m-merge", "open-loop"), ("m-merge", "closed-loop")] {
-        check("pen-1tb", 0.0625, &[("ftl.merge", merge), ("host.mode", mode), ("host.queue_depth", "16")]);
+    let runs = [
+        ("pen-1tb", "block-erase", "open-loop", "none"),
+        ("pen-1tb", "m-merge", "open-loop", "none"),
+        ("pen-1tb", "m-merge", "closed-loop", "none"),
+        ("pen-1tb", "block-erase", "open-loop", "gftl"),
+        ("pen-superblock-4-5", "m-merge", "open-loop", "none"),
+        ("pen-superblock-4-5", "m-merge-budgeted", "open-loop", "none"),
+    ];
+    for (preset, merge, mode, comparator) in runs {
+        let sets =
+            [("ftl.merge", merge), ("host.mode", mode), ("host.queue_depth", "16"), ("ftl.comparator", comparator)];
+        check(preset, 0.0625, &sets);
     }
     for kind in ["log-block", "fast", "superblock"] {
         check("superblock-2006-2g", 1.0, &[("ftl.kind", kind), ("workload.requests", "60000")]);

@@ -45,6 +45,30 @@ pub fn count_range(words: &[u64], start: usize, end: usize) -> u32 {
     (start >> 6..=(end - 1) >> 6).map(|w| (words[w] & range_mask(w, start, end)).count_ones()).sum()
 }
 
+/// The first set bit in `start..end`.
+#[inline]
+pub fn next_set(words: &[u64], start: usize, end: usize) -> Option<usize> {
+    next(words, start, end, 0)
+}
+
+/// The first clear bit in `start..end`.
+#[inline]
+pub fn next_clear(words: &[u64], start: usize, end: usize) -> Option<usize> {
+    next(words, start, end, u64::MAX)
+}
+
+/// The first bit in `start..end` that differs from `than`, which has all bits alike.
+#[inline]
+fn next(words: &[u64], start: usize, end: usize, than: u64) -> Option<usize> {
+    if start >= end {
+        return None;
+    }
+    (start >> 6..=(end - 1) >> 6).find_map(|w| {
+        let found = (words[w] ^ than) & range_mask(w, start, end);
+        (found != 0).then(|| w * 64 + found.trailing_zeros() as usize)
+    })
+}
+
 /// Sets bits `start..end`.
 pub fn set_range(words: &mut [u64], start: usize, end: usize) {
     if start < end {
@@ -80,6 +104,9 @@ mod tests {
                 }
                 assert_eq!(count_range(&words, 0, 130), (end - start) as u32);
                 assert_eq!(count_range(&words, start, end), (end - start) as u32);
+                assert_eq!(next_set(&words, 0, 130), (start < end).then_some(start));
+                let after = if start == 0 { end } else { 0 };
+                assert_eq!(next_clear(&words, 0, 130), (after < 130).then_some(after));
                 clear_range(&mut words, start, end);
                 assert_eq!(words, [0; 3]);
             }

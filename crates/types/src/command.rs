@@ -1,6 +1,6 @@
 //! Flash commands: what the controller emits, the scheduler times and the array executes.
 
-use crate::{BlockId, Lpn, PageAddress, Pb};
+use crate::{BlockId, Lpn, PageAddress, Pb, Time, UnitSet};
 
 /// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +18,11 @@ pub enum FlashOp {
     Erase,
     /// Erase of one partial block.
     PartialErase,
+    /// Erase of a set of physical sub-blocks of one block, in one operation.
+    SubBlockErase,
+    /// The die is kept from other work for a time: nothing reaches the chip, and it counts as no
+    /// flash command.
+    Pause,
 }
 
 /// On whose behalf a command runs.
@@ -55,10 +60,10 @@ pub struct FlashCommand {
     pub source: PageAddress,
     /// Logical page that the data belongs to.
     pub lpn: Lpn,
-    /// Sequence number of the block programmed (its allocation order).
+    /// Sequence number of the block programmed (its allocation order). For a pause, its nanoseconds.
     pub sequence: u32,
-    /// Pages searched or PB index; see the accessors.
-    operand: u16,
+    /// Pages searched, PB index or sub-blocks; see the accessors.
+    operand: u32,
     /// Version of the data: the one programmed, or the one a host read must return. For a spare
     /// search, what it is expected to meet.
     pub version: u8,
@@ -104,7 +109,7 @@ impl FlashCommand {
         expect: SearchExpectation,
     ) -> FlashCommand {
         let command = FlashCommand::new(FlashOp::SpareSearch, cause, newest);
-        FlashCommand { lpn, operand: pages, version: expect as u8, ..command }
+        FlashCommand { lpn, operand: u32::from(pages), version: expect as u8, ..command }
     }
 
     /// Block erase.
@@ -117,14 +122,49 @@ impl FlashCommand {
     #[inline]
     pub fn partial_erase(block: BlockId, pb: Pb) -> FlashCommand {
         let command = FlashCommand::new(FlashOp::PartialErase, Cause::Gc, PageAddress::new(block, 0));
-        FlashCommand { operand: pb.0, ..command }
+        FlashCommand { operand: u32::from(pb.0), ..command }
+    }
+
+    /// Erase of a set of physical sub-blocks of `block`, of which a command names the first 32.
+    #[inline]
+    pub fn sub_block_erase(block: BlockId, sub_blocks: UnitSet) -> FlashCommand {
+        debug_assert!(sub_blocks.0 <= u64::from(u32::MAX), "a command names 32 sub-blocks");
+        let command = FlashCommand::new(FlashOp::SubBlockErase, Cause::Gc, PageAddress::new(block, 0));
+        FlashCommand { operand: sub_blocks.0 as u32, ..command }
+    }
+
+    /// A pause of the die of `block`, of at most 2^32 − 1 ns; longer ones take several.
+    #[inline]
+    pub fn pause(block: BlockId, duration: Time) -> FlashCommand {
+        let nanoseconds = u32::try_from(duration.0).unwrap_or(u32::MAX);
+        FlashCommand {
+            sequence: nanoseconds,
+            ..FlashCommand::new(FlashOp::Pause, Cause::Gc, PageAddress::new(block, 0))
+        }
+    }
+
+    /// How long a pause is.
+    #[inline]
+    pub fn duration(&self) -> Time {
+        debug_assert_eq!(self.op, FlashOp::Pause);
+        Time(u64::from(self.sequence))
+    }
+
+    /// A command with no field set but these, for whoever reads commands back from a file.
+    pub fn raw(op: FlashOp, cause: Cause, target: PageAddress, operand: u32) -> FlashCommand {
+        FlashCommand { operand, ..FlashCommand::new(op, cause, target) }
+    }
+
+    /// Pages searched, PB index or sub-blocks, whichever the command has; 0 if it has none.
+    pub fn operand(&self) -> u32 {
+        self.operand
     }
 
     /// Pages of a spare search.
     #[inline]
     pub fn searched_pages(&self) -> u16 {
         debug_assert_eq!(self.op, FlashOp::SpareSearch);
-        self.operand
+        self.operand as u16
     }
 
     /// What a spare search is expected to meet.
@@ -142,6 +182,13 @@ impl FlashCommand {
     #[inline]
     pub fn pb(&self) -> Pb {
         debug_assert_eq!(self.op, FlashOp::PartialErase);
-        Pb(self.operand)
+        Pb(self.operand as u16)
+    }
+
+    /// Sub-blocks of a sub-block erase.
+    #[inline]
+    pub fn sub_blocks(&self) -> UnitSet {
+        debug_assert_eq!(self.op, FlashOp::SubBlockErase);
+        UnitSet(u64::from(self.operand))
     }
 }

@@ -1,5 +1,6 @@
 //! Vocabulary shared by every engine crate: addresses, geometry, time, flash commands, host
-//! requests, partial-block arithmetic, the disturb rule and the timing table.
+//! requests, partial-block arithmetic, write sequences and erase units, the disturb rule and the timing
+//! table.
 //!
 //! Nothing here has state. The array and the planners share these pure functions so that a rule
 //! is written once and neither side can see into the other.
@@ -9,18 +10,28 @@ pub mod address;
 pub mod bits;
 pub mod command;
 pub mod disturb;
+pub mod draw;
+pub mod erase;
+pub mod erase_unit;
 pub mod geometry;
 pub mod partial_block;
 pub mod request;
+pub mod suspension;
 pub mod tag;
 pub mod time;
 pub mod timing;
+pub mod write_sequence;
 
 pub use address::{BlockId, ChannelId, DieId, Lpn, PageAddress, PlaneId};
 pub use command::{Cause, FlashCommand, FlashOp, SearchExpectation};
+pub use draw::Draw;
+pub use erase::{EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, FailBits, RberRequirement, StepKind};
+pub use erase_unit::{UnitPages, UnitSet};
 pub use geometry::{Geometry, ProgramOrder};
 pub use partial_block::{Pb, PbTree};
 pub use request::{HostRequest, RequestKind};
+pub use suspension::{Suspension, SuspensionRule, SuspensionState};
 pub use tag::{FILL_VERSION, TagFormat};
 pub use time::Time;
 pub use timing::FlashTiming;
+pub use write_sequence::{BlockShape, CellPosition, WriteSequence};

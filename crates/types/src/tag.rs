@@ -32,6 +32,11 @@ impl TagFormat {
         TagFormat { lpn_bits, lpn_mask, version_max: ((1u32 << version_bits) - 1) as u8 }
     }
 
+    /// Bits of a logical page: two formats with as many are the same.
+    pub fn lpn_bits(self) -> u32 {
+        self.lpn_bits
+    }
+
     /// The tag of a logical page in a version.
     #[inline]
     pub fn pack(self, lpn: Lpn, version: u8) -> u32 {

@@ -1,6 +1,6 @@
 //! How long flash operations take, as data. The scheduler alone decides when they happen.
 
-use crate::{PbTree, Time};
+use crate::{FlashCommand, FlashOp, PbTree, Time};
 
 /// Pages and microseconds of PEN's partial-erase table (FAST'18, Table 1; 576 pages is the whole
 /// block and takes tBERS).
@@ -73,6 +73,15 @@ impl FlashTiming {
     /// Channel time of a copy that goes through the controller: out and in again.
     pub fn copy_transfer(&self) -> Time {
         (self.page_transfer + self.command_overhead) * 2
+    }
+
+    /// Time of a whole erase command in one step: tBERS, or the partial block's.
+    #[inline]
+    pub fn erase_time(&self, command: &FlashCommand) -> Time {
+        match command.op {
+            FlashOp::PartialErase => self.partial_erase[command.pb().level() as usize],
+            _ => self.t_bers,
+        }
     }
 
     /// Time on the channel for `bytes` at `mb_per_s` (10^6 bytes a second), to the nearest

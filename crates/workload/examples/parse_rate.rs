@@ -23,6 +23,7 @@ fn requests() -> Result<Workload, Box<dyn Error>> {
         requests: 2_000_000,
         sizes: RequestSizes::mixed(&[(4_096, 4.0), (512, 1.0), (65_536, 1.0)])?,
         access: Access::Uniform,
+        trim_fraction: 0.0,
         read_fraction: 0.4,
         footprint: 0.001,
         arrival: Arrival::Poisson { mean_us: 150.0 },

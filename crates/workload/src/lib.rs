@@ -1,12 +1,13 @@
-//! What the host asks for: traces, synthetic twins of traces, and generators.
+//! What the host asks for: traces, synthetic twins of traces, file systems in use, and generators.
 //!
-//! [`open_trace`], [`twin`], [`synthetic`], [`uniform`] and [`sequential`] each give a [`Workload`], which yields
+//! [`open_trace`], [`twin`], [`fat`], [`synthetic`], [`uniform`] and [`sequential`] each give a [`Workload`], which yields
 //! [`HostRequest`](pumice_types::HostRequest)s until it is exhausted. [`check`] and [`info`] look
 //! at a trace without a device; [`write_trace`] makes a trace of any workload.
 #![forbid(unsafe_code)]
 
 mod arrival;
 mod error;
+mod fat;
 mod generator;
 mod placement;
 mod random;
@@ -18,20 +19,23 @@ mod write;
 
 pub use arrival::Arrival;
 pub use error::{TraceError, TraceErrorKind};
+pub use fat::{FatFacts, FatOptions, FatWorkload, fat, fat_catalogue};
 pub use generator::{
-    Access, Generator, GeneratorOptions, RequestSizes, SyntheticOptions, from_fio_job, sequential, synthetic, uniform,
+    Access, FioJob, Generator, GeneratorOptions, RequestSizes, SyntheticOptions, W_PERCENT, sequential, synthetic,
+    uniform,
 };
 pub use placement::{AddressPolicy, COMPACT_REGION_BYTES, Placement};
 /// What a request does, as every workload yields it.
 pub use pumice_types::RequestKind;
 pub use random::Stream;
 pub use survey::{
-    CheckReport, DecodedLine, Footprint, Heat, InfoReport, KindSummary, Survey, check, check_with, info, info_with,
+    Bin, CheckReport, DecodedLine, Footprint, FootprintSample, Heat, InfoReport, KindSummary, Shape, Survey,
+    TrimSummary, check, check_with, info, info_with,
 };
 pub use trace::{REORDER_WINDOW, Trace, TraceFormat, TraceOptions, Volumes, file_digest, open_trace, open_trace_with};
 pub use twins::{Twin, TwinFacts, TwinOptions, WEEK_SECONDS, twin, twin_catalogue};
 pub use workload::{Fact, Notes, Workload};
-pub use write::{WriteReport, write_trace};
+pub use write::{Compression, WriteReport, write_trace, write_trace_as};
 
 #[cfg(test)]
 mod tests {

@@ -138,6 +138,47 @@ impl Placer {
         self.compact(u64::from(volume) << VOLUME_SHIFT, offset, bytes)
     }
 
+    /// Pieces of the device, as offset and bytes, that a trim concerns; `volume` is 0 where volumes share one
+    /// address space. Nothing but what the trim names is given up: it is split where other requests would be moved
+    /// back, and under [`AddressPolicy::Compact`] regions that nothing touched are left out.
+    pub fn place_trim(&mut self, volume: u16, offset: u64, bytes: u32) -> Result<Vec<(u64, u32)>, Misfit> {
+        let end = offset + u64::from(bytes);
+        match self.policy {
+            AddressPolicy::Exact => self.place(offset, bytes).map(|start| vec![(start, bytes)]),
+            AddressPolicy::Wrap if end <= self.capacity => Ok(vec![(offset, bytes)]),
+            AddressPolicy::Wrap if u64::from(bytes) > self.capacity => {
+                Err(Misfit::LongerThanDevice { bytes, capacity: self.capacity })
+            }
+            AddressPolicy::Wrap => {
+                self.wrapped += 1;
+                let start = offset % self.capacity;
+                let first = (self.capacity - start).min(u64::from(bytes)) as u32;
+                let pieces = [(start, first), (0, bytes - first)];
+                Ok(pieces.into_iter().filter(|&(_, bytes)| bytes > 0).collect())
+            }
+            AddressPolicy::Compact => Ok(self.touched(u64::from(volume) << VOLUME_SHIFT, offset, end)),
+        }
+    }
+
+    /// Where the touched parts of bytes `offset..end` lie.
+    fn touched(&self, volume_bits: u64, offset: u64, end: u64) -> Vec<(u64, u32)> {
+        let mut pieces: Vec<(u64, u32)> = Vec::new();
+        let mut at = offset;
+        while at < end {
+            let next = end.min(((at >> REGION_SHIFT) + 1) << REGION_SHIFT);
+            if let Some(place) = self.regions.get(&(volume_bits | (at >> REGION_SHIFT))) {
+                let start = (place << REGION_SHIFT) + (at & (COMPACT_REGION_BYTES - 1));
+                let bytes = (next - at) as u32;
+                match pieces.last_mut() {
+                    Some((first, length)) if *first + u64::from(*length) == start => *length += bytes,
+                    _ => pieces.push((start, bytes)),
+                }
+            }
+            at = next;
+        }
+        pieces
+    }
+
     fn wrap(&mut self, offset: u64, bytes: u32) -> Result<u64, Misfit> {
         if u64::from(bytes) > self.capacity {
             return Err(Misfit::LongerThanDevice { bytes, capacity: self.capacity });
@@ -231,6 +272,25 @@ mod tests {
         assert_eq!(compact.place(50 * MIB - 4096, 8192), Ok(MIB - 4096));
         assert_eq!(compact.place(50 * MIB, 3 << 20), Ok(MIB));
         assert_eq!(compact.moved, 0);
+    }
+
+    #[test]
+    fn w015_a_trim_gives_up_what_it_names_and_nothing_else() {
+        let trim = |placer: &mut Placer, offset, bytes| placer.place_trim(0, offset, bytes);
+        let mut exact = placer(MIB, AddressPolicy::Exact);
+        assert_eq!(trim(&mut exact, 512, 1024), Ok(vec![(512, 1024)]));
+        assert!(matches!(trim(&mut exact, MIB, 512), Err(Misfit::Beyond { .. })));
+        let mut wrap = placer(10_000, AddressPolicy::Wrap);
+        assert_eq!(trim(&mut wrap, 19_500, 1_000), Ok(vec![(9_500, 500), (0, 500)]));
+        assert_eq!(trim(&mut wrap, 20_000, 10_000), Ok(vec![(0, 10_000)]));
+        assert!(matches!(trim(&mut wrap, 0, 10_001), Err(Misfit::LongerThanDevice { .. })));
+        let mut compact = placer(4 * MIB, AddressPolicy::Compact);
+        assert_eq!(trim(&mut compact, 7 * MIB, 512), Ok(vec![]));
+        for region in [9, 5, 6] {
+            compact.place(region * MIB, 512).expect("room");
+        }
+        assert_eq!(trim(&mut compact, 5 * MIB + 512, 5 << 20), Ok(vec![(MIB + 512, (2 << 20) - 512), (0, 1 << 20)]));
+        assert_eq!(compact.place_trim(1, 5 * MIB, 512), Ok(vec![]), "another volume's");
     }
 
     #[test]

@@ -6,7 +6,9 @@ use pumice_types::HostRequest;
 use serde::Serialize;
 
 use crate::TraceError;
+use crate::fat::FatWorkload;
 use crate::generator::Generator;
+use crate::placement::Placer;
 use crate::trace::Trace;
 use crate::twins::Twin;
 
@@ -17,6 +19,8 @@ pub enum Workload {
     Trace(Box<Trace>),
     /// A synthetic stand-in for a trace.
     Twin(Box<Twin>),
+    /// A file system in use.
+    Fat(Box<FatWorkload>),
     /// Random addresses.
     Uniform(Box<Generator>),
     /// Ascending addresses.
@@ -48,7 +52,8 @@ pub struct Notes {
     pub unlikely_times: u64,
     /// Records left out because they are not of the one volume asked for.
     pub left_out: u64,
-    /// Discards and trims, left out.
+    /// Trims left out: all if the options say so, and where addresses are compacted those of bytes
+    /// that nothing had touched.
     pub discards: u64,
     /// Flushes and other requests without data, left out.
     pub no_data: u64,
@@ -86,6 +91,11 @@ impl fmt::Display for Fact {
     }
 }
 
+/// What the placing of addresses changed.
+fn placed(placer: &Placer) -> Notes {
+    Notes { wrapped: placer.wrapped, moved: placer.moved, ..Notes::default() }
+}
+
 impl Workload {
     /// The next request, `None` after the last. Arrivals never decrease.
     ///
@@ -96,16 +106,18 @@ impl Workload {
         match self {
             Workload::Trace(trace) => trace.next_request(),
             Workload::Twin(twin) => twin.next_request(),
+            Workload::Fat(fat) => fat.next_request(),
             Workload::Uniform(generator) | Workload::Sequential(generator) | Workload::Synthetic(generator) => {
                 Ok(generator.next_request())
             }
         }
     }
 
-    /// Number of requests in all, if it is known beforehand: never for a trace.
+    /// Number of requests in all, if it is known beforehand: never for a trace or a
+    /// file system.
     pub fn requests_expected(&self) -> Option<u64> {
         match self {
-            Workload::Trace(_) => None,
+            Workload::Trace(_) | Workload::Fat(_) => None,
             Workload::Twin(twin) => Some(twin.requests()),
             Workload::Uniform(generator) | Workload::Sequential(generator) | Workload::Synthetic(generator) => {
                 Some(generator.requests())
@@ -113,12 +125,14 @@ impl Workload {
         }
     }
 
-    /// Share of the work done, 0 to 1: bytes of the file read, or requests issued. `None` if the
+    /// Share of the work done, 0 to 1: bytes of the file read, pages written by a
+    /// file system, or requests issued. `None` if the
     /// file's length is unknown (a pipe).
     pub fn progress(&self) -> Option<f64> {
         let share = |issued: u64, of: u64| Some(if of == 0 { 1.0 } else { issued as f64 / of as f64 });
         match self {
             Workload::Trace(trace) => trace.progress(),
+            Workload::Fat(fat) => Some(fat.progress()),
             Workload::Twin(twin) => share(twin.issued(), twin.requests()),
             Workload::Uniform(generator) | Workload::Sequential(generator) | Workload::Synthetic(generator) => {
                 share(generator.issued(), generator.requests())
@@ -130,9 +144,8 @@ impl Workload {
     pub fn notes(&self) -> Notes {
         match self {
             Workload::Trace(trace) => trace.notes(),
-            Workload::Twin(twin) => {
-                Notes { wrapped: twin.placer().wrapped, moved: twin.placer().moved, ..Notes::default() }
-            }
+            Workload::Twin(twin) => placed(twin.placer()),
+            Workload::Fat(fat) => placed(fat.placer()),
             Workload::Uniform(_) | Workload::Sequential(_) | Workload::Synthetic(_) => Notes::default(),
         }
     }
@@ -144,6 +157,7 @@ impl Workload {
         match self {
             Workload::Trace(trace) => trace.facts(),
             Workload::Twin(twin) => twin.facts(),
+            Workload::Fat(fat) => fat.facts(),
             Workload::Uniform(generator) | Workload::Sequential(generator) | Workload::Synthetic(generator) => {
                 generator.facts()
             }

@@ -1,7 +1,9 @@
 //! Workloads as trace files.
 
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
+use lzma_rust2::{XzOptions, XzWriter};
 use pumice_types::{HostRequest, RequestKind};
 use serde::Serialize;
 
@@ -36,12 +38,15 @@ pub struct WriteReport {
     pub address_grain_bytes: u64,
     /// Requests that were widened.
     pub widened: u64,
+    /// Trims left out because the format has none.
+    pub trims_left_out: u64,
 }
 
 /// Writes what is left of a workload as a trace of one volume.
 ///
 /// Addresses are those on the device, after placement. Times of the calendar begin at 2000-01-01
 /// 00:00:00 UTC, others at 0. Every format can be written but blkparse; fio is written as version 3.
+/// fio alone has trims; in other formats they are left out and counted.
 ///
 /// # Errors
 /// A workload's own error, a format that cannot be written, a request too long for the format, or
@@ -56,6 +61,66 @@ pub fn write_trace(
         writer.write(&request)?;
     }
     writer.finish()
+}
+
+/// Writes a workload as [`write_trace`] does, compressed.
+///
+/// # Errors
+/// Those of [`write_trace`].
+pub fn write_trace_as(
+    workload: &mut Workload,
+    format: TraceFormat,
+    compression: Compression,
+    out: &mut dyn Write,
+) -> Result<WriteReport, TraceError> {
+    let refused = TraceError::output;
+    match compression {
+        Compression::None => write_trace(workload, format, out),
+        Compression::Gzip => {
+            let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
+            let report = write_trace(workload, format, &mut encoder)?;
+            encoder.finish().map_err(refused)?;
+            Ok(report)
+        }
+        Compression::Zstd => {
+            let mut encoder = zstd::stream::write::Encoder::new(out, 0).map_err(refused)?;
+            let report = write_trace(workload, format, &mut encoder)?;
+            encoder.finish().map_err(refused)?;
+            Ok(report)
+        }
+        Compression::Xz => {
+            let mut encoder = XzWriter::new(out, XzOptions::default()).map_err(refused)?;
+            let report = write_trace(workload, format, &mut encoder)?;
+            encoder.finish().map_err(refused)?;
+            Ok(report)
+        }
+    }
+}
+
+/// How a written trace is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// gzip.
+    Gzip,
+    /// zstd.
+    Zstd,
+    /// xz.
+    Xz,
+}
+
+impl Compression {
+    /// What a file's name promises: `.gz`, `.zst`, `.xz`, in any case; anything else is plain.
+    pub fn of_name(path: &Path) -> Compression {
+        let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
+        match extension.as_ref().and_then(|extension| extension.to_str()) {
+            Some("gz") => Compression::Gzip,
+            Some("zst") => Compression::Zstd,
+            Some("xz") => Compression::Xz,
+            _ => Compression::None,
+        }
+    }
 }
 
 struct TraceWriter<'a> {
@@ -89,6 +154,7 @@ impl<'a> TraceWriter<'a> {
             rounded: 0,
             address_grain_bytes,
             widened: 0,
+            trims_left_out: 0,
         };
         let start = scale.epoch.map_or(0, |epoch| epoch + START_S * (1_000_000_000 / scale.tick_ns));
         let mut writer =
@@ -109,6 +175,10 @@ impl<'a> TraceWriter<'a> {
     }
 
     fn write(&mut self, request: &HostRequest) -> Result<(), TraceError> {
+        if request.kind == RequestKind::Trim && self.format != TraceFormat::Fio {
+            self.report.trims_left_out += 1;
+            return Ok(());
+        }
         let (offset, bytes) = self.widen(request)?;
         let time = self.start + request.arrival.0 / self.scale.tick_ns;
         self.report.rounded += u64::from(request.arrival.0 % self.scale.tick_ns != 0);
@@ -158,8 +228,7 @@ impl<'a> TraceWriter<'a> {
             TraceFormat::DiskSim => writeln!(out, "{} 0 {sector} {sectors} {is_read}", self.scale.written(time)),
             TraceFormat::Systor => writeln!(out, "{},,{letter},0,{offset},{bytes}", self.scale.written(time)),
             TraceFormat::Fio => {
-                let action = if read { "read" } else { "write" };
-                writeln!(out, "{time} /dev/pumice {action} {offset} {bytes}")
+                writeln!(out, "{time} /dev/pumice {} {offset} {bytes}", kind.name())
             }
             TraceFormat::BlkParse => Ok(()),
         }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use pumice_types::{HostRequest, RequestKind};
 use pumice_workload::{
-    AddressPolicy, Notes, Placement, TraceError, TraceErrorKind, TraceFormat, check, info, open_trace,
+    AddressPolicy, Notes, Placement, TraceError, TraceErrorKind, TraceFormat, TraceOptions, check, info, open_trace,
+    open_trace_with,
 };
 
 const ANYWHERE: Placement = Placement { capacity_bytes: u64::MAX, page_bytes: 4_096, policy: AddressPolicy::Exact };
@@ -159,17 +160,51 @@ fn w224_events_without_data_are_counted_and_left_out() {
         requests.iter().map(|r| (r.arrival.0, r.offset_bytes / 512, r.kind)).collect();
     let expected = [
         (0, 4_938_888, RequestKind::Write),
+        (1_000, 2_048, RequestKind::Trim),
         (5_500, 4_938_896, RequestKind::Write),
         (7_000, 4_938_896, RequestKind::Read),
     ];
     assert_eq!(order, expected);
-    assert_eq!((notes.discards, notes.no_data, notes.other_lines, notes.lines), (1, 4, 9, 17));
+    assert_eq!((notes.discards, notes.no_data, notes.other_lines, notes.lines), (0, 4, 9, 17));
     assert_eq!(notes.other_volumes, 1);
     let (requests, notes) = run("fio-v2-good", None).expect("legal");
-    assert_eq!((requests.len(), requests[1].arrival.0), (3, 250_000));
-    assert_eq!((notes.discards, notes.no_data, notes.other_lines), (1, 1, 6));
+    assert_eq!((requests.len(), requests[1].arrival.0), (4, 250_000));
+    assert_eq!((requests[2].kind, requests[2].bytes), (RequestKind::Trim, 4_096));
+    assert_eq!((notes.discards, notes.no_data, notes.other_lines), (0, 1, 6));
     let message = run("blkparse-no-requests", None).expect_err("none").to_string();
-    assert!(message.contains("holds no reads or writes (1 lines read)"), "{message}");
+    assert!(message.contains("holds no reads, writes or trims (1 lines read)"), "{message}");
+}
+
+#[test]
+fn w226_trims_are_dropped_if_the_options_say_so_and_counted_either_way() {
+    for (name, trims, others) in [("blkparse-events-good", 1, 3), ("fio-v2-good", 1, 3)] {
+        let options = TraceOptions { drop_trims: true, ..TraceOptions::default() };
+        let mut workload = open_trace_with(&path(name), &options, &ANYWHERE).expect(name);
+        let kept: Vec<HostRequest> = std::iter::from_fn(|| workload.next_request().expect(name)).collect();
+        assert!(kept.len() == others && kept.iter().all(|request| request.kind != RequestKind::Trim), "{name}");
+        assert_eq!(workload.notes().discards, trims, "{name}");
+        let (checked, surveyed) = (check(&path(name), None).expect(name), info(&path(name), None).expect(name));
+        assert_eq!((checked.trims, checked.records, checked.discards), (trims, trims + others as u64, 0), "{name}");
+        assert_eq!((surveyed.trim.requests, surveyed.requests), (trims, trims + others as u64), "{name}");
+    }
+    let surveyed = info(&path("fio-v2-good"), None).expect("legal");
+    assert_eq!((surveyed.trim.bytes, surveyed.write.footprint.bytes), (4_096, 1_024), "a trim touches nothing");
+}
+
+#[test]
+fn w227_a_compacted_trim_reaches_what_was_touched_and_nothing_else() {
+    let directory = tempfile::TempDir::new().expect("a temporary directory");
+    let file = directory.path().join("trace");
+    let lines = "fio version 3 iolog\n0 f add\n0 f open\n1 f write 9437184 4096\n2 f write 5242880 4096\n\
+                 3 f trim 0 10485760\n4 f trim 20971520 4096\n5 f close\n";
+    std::fs::write(&file, lines).expect("a writable temporary directory");
+    let placement = Placement { capacity_bytes: 4 << 20, policy: AddressPolicy::Compact, ..ANYWHERE };
+    let mut workload = open_trace(&file, None, &placement).expect("legal");
+    let requests: Vec<HostRequest> = std::iter::from_fn(|| workload.next_request().expect("legal")).collect();
+    let found: Vec<(u64, u64, u32)> = requests.iter().skip(2).map(|r| (r.arrival.0, r.offset_bytes, r.bytes)).collect();
+    // Region 5 was touched second, region 9 first; the trim of region 20 concerns nothing.
+    assert_eq!(found, [(2_000, 1 << 20, 1 << 20), (2_000, 0, 1 << 20)]);
+    assert_eq!(workload.notes().discards, 1);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use pumice_types::{HostRequest, RequestKind};
 use pumice_workload::{
-    Access, AddressPolicy, Arrival, GeneratorOptions, Placement, RequestSizes, SyntheticOptions, TraceError, Workload,
-    from_fio_job, sequential, synthetic, uniform,
+    Access, AddressPolicy, Arrival, FioJob, GeneratorOptions, Placement, RequestSizes, SyntheticOptions, TraceError,
+    Workload, sequential, synthetic, uniform,
 };
 use sha2::{Digest, Sha256};
 
@@ -19,6 +19,7 @@ fn options() -> SyntheticOptions {
         sizes: RequestSizes::one(4_096),
         access: Access::Uniform,
         read_fraction: 0.3,
+        trim_fraction: 0.0,
         footprint: 1.0,
         arrival: Arrival::Fixed { mean_us: 1.0 },
         seed: 1,
@@ -118,6 +119,8 @@ fn w255_impossible_options_are_refused() {
     assert!(sizes(&[(0, 1.0)]).contains("request_bytes = 0"));
     assert!(sizes(&[(512, f64::NAN)]).contains("weight NaN"));
     for (options, part) in [
+        (SyntheticOptions { trim_fraction: 0.8, ..options() }, "trim_fraction = 0.8 beside read_fraction = 0.3"),
+        (SyntheticOptions { trim_fraction: -0.1, ..options() }, "trim_fraction = -0.1"),
         (SyntheticOptions { access: Access::Zipf { theta: -0.1 }, ..options() }, "zipf_theta = -0.1 found"),
         (SyntheticOptions { access: Access::Zipf { theta: f64::NAN }, ..options() }, "zipf_theta = NaN"),
         (SyntheticOptions { access: Access::HotCold { hot_space: 1.0, hot_share: 0.5 }, ..options() }, "hot_space = 1"),
@@ -136,36 +139,58 @@ fn w255_impossible_options_are_refused() {
 
 #[test]
 fn w256_jobs_in_fios_words() {
-    let base = options();
-    for (job, access, reads, bytes) in [
-        ("", Access::Sequential, 1.0, 4_096),
-        ("rw=randwrite\nbs=16k", Access::Uniform, 0.0, 16_384),
-        ("[job]\n# mixed\nreadwrite=randrw\nrwmixread=70\nbs=1M", Access::Uniform, 0.7, 1 << 20),
-        ("rw=rw\nblocksize=512", Access::Sequential, 0.5, 512),
-        ("rw=randrw\nrwmixwrite=90", Access::Uniform, 0.1, 4_096),
-        ("rw = randread\nrandom_distribution = zipf:1.2", Access::Zipf { theta: 1.2 }, 1.0, 4_096),
-        ("rw=write\nrwmixread=70\nrandom_distribution=zipf:1.2", Access::Sequential, 0.0, 4_096),
+    for (job, access, [reads, trims], bytes) in [
+        ("", Access::Sequential, [1.0, 0.0], 4_096),
+        ("rw=randwrite\nbs=16k", Access::Uniform, [0.0, 0.0], 16_384),
+        ("rw=randtrim bs=16k", Access::Uniform, [0.0, 1.0], 16_384),
+        ("--rw=randrw --bs=8k --rwmixread=30 --direct=1", Access::Uniform, [0.3, 0.0], 8_192),
+        ("[global]\n[job]\n# mixed\nreadwrite=randrw\nrwmixread=70\nbs=1M", Access::Uniform, [0.7, 0.0], 1 << 20),
+        ("rw=rw\nblocksize=512", Access::Sequential, [0.5, 0.0], 512),
+        ("rw=randrw\nrwmixwrite=90", Access::Uniform, [0.1, 0.0], 4_096),
+        ("rw = randread\nrandom_distribution = zipf:1.2", Access::Zipf { theta: 1.2 }, [1.0, 0.0], 4_096),
+        ("rw=write\nrwmixread=70\nrandom_distribution=zipf:1.2", Access::Sequential, [0.0, 0.0], 4_096),
     ] {
-        let found = from_fio_job(job, &base).expect(job);
-        assert_eq!((found.access, found.read_fraction), (access, reads), "{job}");
+        let found = FioJob::parse(job).expect(job);
+        assert_eq!((found.access, [found.read_fraction, found.trim_fraction]), (access, [reads, trims]), "{job}");
         assert_eq!(found.sizes, RequestSizes::one(bytes), "{job}");
-        assert_eq!((found.requests, found.arrival, found.seed), (base.requests, base.arrival, base.seed));
+        assert_eq!((found.requests, found.seed, found.iodepth, found.rate), (None, None, 1, None));
     }
-    let split = from_fio_job("bssplit=4k/60:64k/40\nnumber_ios=7\nrandseed=9", &base).expect("legal");
-    assert_eq!((split.sizes.list(), split.requests, split.seed), (&[(4_096, 60.0), (65_536, 40.0)][..], 7, 9));
+    let split = FioJob::parse("bssplit=4k/60:64k/40\nnumber_ios=7\nrandseed=9 iodepth=8\nsize=50%").expect("legal");
+    assert_eq!((split.sizes.list(), split.requests), (&[(4_096, 60.0), (65_536, 40.0)][..], Some(7)));
+    assert_eq!((split.seed, split.iodepth, split.footprint), (Some(9), 8, Some(0.5)));
+    let rate = FioJob::parse("rate_iops=500 rate_process=poisson").expect("legal");
+    assert_eq!(rate.rate, Some((500.0, true)));
     for (job, part) in [
-        ("rw=trim", "rw = \"trim\" found; allowed are read, write, rw, randread, randwrite and randrw"),
+        ("rw=trimwrite", "rw = \"trimwrite\" found; allowed are read, write, trim, rw, readwrite"),
+        ("rw=randreadwrite", "rw = \"randreadwrite\" found"),
         ("bs=4k,8k", "bs = \"4k,8k\" found"),
         ("bs=0", "bs = \"0\" found"),
         ("bs=4096g", "bs = \"4096g\" found"),
         ("rwmixread=101", "rwmixread = \"101\" found; allowed are whole numbers from 0 to 100"),
         ("bssplit=4k", "bssplit = \"4k\" found"),
         ("random_distribution=pareto:0.9", "random_distribution = \"pareto:0.9\" found"),
-        ("iodepth=32", "key \"iodepth\" of an fio job found; allowed are rw (readwrite), bs"),
+        ("iodepth=0", "iodepth = \"0\" found"),
+        ("iodepth=4 rate_iops=100", "iodepth = 4 beside rate_iops = 100 found"),
+        ("size=1g", "size = \"1g\" found; allowed are percentages"),
+        ("[a]\nrw=read\n[b]\nrw=write", "a second job \"[b]\" found"),
+        ("numjobs=4", "key \"numjobs\" of an fio job found; allowed are rw (readwrite), bs"),
         ("norandommap", "key \"norandommap\""),
     ] {
-        let message = from_fio_job(job, &base).expect_err(job).to_string();
+        let message = FioJob::parse(job).expect_err(job).to_string();
         assert!(message.contains(part) && !message.contains('\n'), "{message}");
+    }
+}
+
+#[test]
+fn w259_trims_are_a_share_of_the_requests_and_move_nothing_else() {
+    let with = |trim_fraction| all(synthetic(&SyntheticOptions { trim_fraction, ..options() }, &device(64)));
+    let (without, some) = (with(0.0), with(0.2));
+    let trims = some.iter().filter(|r| r.kind == RequestKind::Trim).count() as f64 / some.len() as f64;
+    // Five standard errors of 200,000 draws.
+    assert!((trims - 0.2).abs() < 0.0045, "{trims}");
+    for (plain, mixed) in without.iter().zip(&some) {
+        assert_eq!((plain.offset_bytes, plain.arrival, plain.bytes), (mixed.offset_bytes, mixed.arrival, mixed.bytes));
+        assert_eq!(plain.kind == RequestKind::Read, mixed.kind == RequestKind::Read);
     }
 }
 
@@ -195,4 +220,21 @@ fn w258_golden_digest() {
     }
     let digest: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(digest, "6a197f64551e4b68");
+}
+
+#[test]
+fn w260_w10_to_w40_send_the_stated_shares_to_the_stated_spaces() {
+    for percent in pumice_workload::W_PERCENT {
+        let access = Access::of_w(&format!("w{percent}")).expect("one of the four");
+        let hot_slots = 100 * percent as usize;
+        let mut hits = hits(&all(synthetic(&SyntheticOptions { access, ..options() }, &device(10_000))), 10_000);
+        hits.sort_unstable_by(|a, b| b.cmp(a));
+        let hot: u32 = hits[..hot_slots].iter().sum();
+        let share = f64::from(hot) / 2e5;
+        let stated = f64::from(100 - percent) / 100.0;
+        // Under w40 the busiest cold slots stand above the least busy hot ones; that moves the share up.
+        assert!(share > stated - 0.005 && share < stated + 0.06, "w{percent}: {share} of the requests");
+    }
+    assert_eq!(Access::of_w("w50"), None);
+    assert_eq!(Access::of_w("10"), None);
 }

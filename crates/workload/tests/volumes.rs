@@ -34,7 +34,8 @@ fn offsets(
 ) -> Result<(Vec<u64>, Notes), TraceError> {
     let directory = TempDir::new().expect("a temporary directory");
     let placement = Placement { capacity_bytes: capacity, page_bytes: 4_096, policy };
-    let mut workload = open_trace_with(&file(&directory, text), &TraceOptions { format: None, volumes }, &placement)?;
+    let mut workload =
+        open_trace_with(&file(&directory, text), &TraceOptions { volumes, ..TraceOptions::default() }, &placement)?;
     let mut offsets = Vec::new();
     while let Some(request) = workload.next_request()? {
         offsets.push(request.offset_bytes);
@@ -101,7 +102,7 @@ fn w244_volume_policies_by_name() {
 fn w245_reports_with_volumes() {
     let directory = TempDir::new().expect("a temporary directory");
     let path = file(&directory, &mixed());
-    let options = |volumes| TraceOptions { format: Some(TraceFormat::MsrCsv), volumes };
+    let options = |volumes| TraceOptions { format: Some(TraceFormat::MsrCsv), volumes, drop_trims: false };
     let report = check_with(&path, &options(Volumes::One("b_0".into()))).expect("legal");
     assert_eq!((report.records, report.volumes, report.left_out, report.other_volumes), (2, 3, 4, 0));
     assert_eq!(report.volume, "b,0");
@@ -132,7 +133,7 @@ fn w247_real_slices_with_several_volumes() {
         return;
     }
     let anywhere = |policy| Placement { capacity_bytes: 1 << 52, page_bytes: 4_096, policy };
-    let options = |volumes| TraceOptions { format: None, volumes };
+    let options = |volumes| TraceOptions { volumes, ..TraceOptions::default() };
     for (policy, reach) in [(AddressPolicy::Exact, 1u64 << 40), (AddressPolicy::Compact, 0)] {
         let mut workload =
             open_trace_with(&path, &options(Volumes::Separate), &anywhere(policy)).expect("a real trace");

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use pumice_types::{HostRequest, Time};
+use pumice_types::{HostRequest, RequestKind, Time};
 use pumice_workload::{
-    Access, AddressPolicy, Arrival, Placement, RequestSizes, SyntheticOptions, TraceError, TraceFormat, TraceOptions,
-    Workload, WriteReport, check, open_trace, open_trace_with, synthetic, write_trace,
+    Access, AddressPolicy, Arrival, Compression, Placement, RequestSizes, SyntheticOptions, TraceError, TraceFormat,
+    TraceOptions, Workload, WriteReport, check, open_trace, open_trace_with, synthetic, write_trace, write_trace_as,
 };
 
 fn device() -> Placement {
@@ -17,17 +17,21 @@ fn drain(workload: &mut Workload) -> Vec<HostRequest> {
     std::iter::from_fn(|| workload.next_request().expect("legal")).collect()
 }
 
-fn generated(seed: u64) -> Workload {
-    let options = SyntheticOptions {
+fn options(seed: u64) -> SyntheticOptions {
+    SyntheticOptions {
         requests: 500,
         sizes: RequestSizes::mixed(&[(512, 1.0), (4_096, 2.0), (65_536, 1.0)]).expect("legal"),
         access: Access::Zipf { theta: 0.9 },
         read_fraction: 0.4,
+        trim_fraction: 0.0,
         footprint: 0.01,
         arrival: Arrival::Bursty { mean_us: 700.0, cv: 4.0 },
         seed,
-    };
-    synthetic(&options, &device()).expect("legal")
+    }
+}
+
+fn generated(seed: u64) -> Workload {
+    synthetic(&options(seed), &device()).expect("legal")
 }
 
 fn written(workload: &mut Workload, format: TraceFormat, path: &Path) -> Result<WriteReport, TraceError> {
@@ -78,6 +82,42 @@ fn w211_a_trace_converted_to_every_format_and_back() {
         let back = drain(&mut open_trace(&third, None, &device()).expect("legal"));
         assert_eq!(back, on_grain(&original, report.time_grain_ns.max(100)), "{}", format.name());
         assert_eq!(report.rounded > 0, report.time_grain_ns > 100, "{}", format.name());
+    }
+}
+
+#[test]
+fn w215_trims_are_written_where_the_format_has_them_and_else_counted() {
+    let directory = tempfile::TempDir::new().expect("a temporary directory");
+    let path = directory.path().join("trace");
+    let options = || SyntheticOptions { trim_fraction: 0.25, arrival: Arrival::Fixed { mean_us: 10.0 }, ..options(5) };
+    let requests = drain(&mut synthetic(&options(), &device()).expect("legal"));
+    let trims = requests.iter().filter(|request| request.kind == RequestKind::Trim).count() as u64;
+    for format in formats() {
+        let mut workload = synthetic(&options(), &device()).expect("legal");
+        let report = written(&mut workload, format, &path).expect("legal");
+        let again = drain(&mut open_trace(&path, Some(format), &device()).expect("legal"));
+        let kept = again.iter().filter(|request| request.kind == RequestKind::Trim).count() as u64;
+        let (has, has_not) = if format == TraceFormat::Fio { (trims, 0) } else { (0, trims) };
+        assert_eq!((kept, report.trims_left_out, report.requests), (has, has_not, 500 - has_not), "{}", format.name());
+        if has > 0 {
+            assert_eq!(again, requests);
+        }
+    }
+    assert!(trims > 80, "{trims} of 500");
+}
+
+#[test]
+fn w216_a_compressed_trace_is_what_its_name_promises() {
+    let directory = tempfile::TempDir::new().expect("a temporary directory");
+    let requests = drain(&mut generated(2));
+    for (name, compression) in [("t.csv", "none"), ("t.csv.gz", "gzip"), ("t.ZST", "zstd"), ("t.xz", "xz")] {
+        let path = directory.path().join(name);
+        let mut file = std::fs::File::create(&path).expect("a writable temporary directory");
+        let promised = Compression::of_name(&path);
+        write_trace_as(&mut generated(2), TraceFormat::Systor, promised, &mut file).expect("legal");
+        let report = check(&path, None).expect(name);
+        assert_eq!((report.compression, report.records), (compression, 500), "{name}");
+        assert_eq!(drain(&mut open_trace(&path, None, &device()).expect(name)), requests, "{name}");
     }
 }
 

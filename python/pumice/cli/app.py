@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pumice import __version__
-from pumice.cli import catalogue, comparing, planning, reporting, reproducing, running, sweeping, tracing
+from pumice.cli import catalogue, comparing, planning, reporting, reproducing, running, sweeping, tracing, verifying
 from pumice.cli.output import emit
 from pumice.errors import nearest
 
@@ -38,6 +38,7 @@ app.command("sweep")(sweeping.sweep_command)
 app.command("plan")(planning.plan_command)
 app.command("reproduce")(reproducing.reproduce_command)
 app.command("report")(reporting.report_command)
+app.command("verify")(verifying.verify_command)
 app.command("presets")(catalogue.presets_command)
 app.command("workloads")(catalogue.workloads_command)
 app.command("schema")(catalogue.schema_command)

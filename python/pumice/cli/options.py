@@ -11,7 +11,7 @@ import typer
 from pumice import _engine
 from pumice.errors import SpecError, nearest
 from pumice.simulate import with_options
-from pumice.spec import Spec
+from pumice.spec import Spec, read_text
 
 PresetOption = Annotated[
     str | None, typer.Option("--preset", metavar="NAME", help="Preset to start from (see `pumice presets`).")
@@ -24,6 +24,12 @@ TraceOption = Annotated[
 ]
 FormatOption = Annotated[
     str | None, typer.Option("--format", metavar="F", help="Trace format; recognised by content if absent.")
+]
+FioJobOption = Annotated[
+    str | None,
+    typer.Option(
+        "--fio-job", metavar="JOB", help='Workload in fio\'s words, "rw=randrw bs=16k iodepth=32", or a job file.'
+    ),
 ]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the spec; repeatable.")
@@ -41,6 +47,10 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", metavar="N", min=1, help="Worker processes; one a CPU if absent.")
 ]
+DaskOption = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="Dask scheduler whose workers simulate, such as tcp://host:8786."),
+]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Reuse finished runs found in the output directory.")]
 
 
@@ -55,6 +65,7 @@ class SpecOptions:
     sets: list[str] = field(default_factory=list)
     scale: float | None = None
     seed: int | None = None
+    fio_job: str | None = None
 
     def build(self, path: Path | None) -> Spec:
         """The spec of a file, or of nothing but options.
@@ -68,11 +79,15 @@ class SpecOptions:
                 f"--preset {self.preset}: unknown{nearest(self.preset, known)}; allowed: {', '.join(known)}"
             )
         spec = Spec.from_file(path) if path is not None else Spec()
-        pairs = [parse_set(text) for text in self.sets]
+        # Settings of the command line override the job's, which override the preset's and the file's.
         if self.preset is not None:
-            pairs.insert(0, ("preset", self.preset))
+            spec = spec.with_sets([("preset", self.preset)])
+        if self.fio_job is not None:
+            if self.workload is not None or self.trace is not None:
+                raise SpecError("a run has an fio job or a workload or trace, not both")
+            spec = spec.with_fio_job(self.fio_job if "=" in self.fio_job else read_text(Path(self.fio_job)))
         return with_options(
-            spec.with_sets(pairs),
+            spec.with_sets([parse_set(text) for text in self.sets]),
             workload=self.workload,
             trace=self.trace,
             trace_format=self.trace_format,

@@ -32,6 +32,7 @@ def reproduce_command(
         Path | None, typer.Option("--out", metavar="DIR", help="Output directory; out/PAPER-MODE if absent.")
     ] = None,
     workers: opt.WorkersOption = None,
+    dask: opt.DaskOption = None,
     resume: opt.ResumeOption = False,
 ) -> None:
     """Reproduce a paper's figures and compare them with what it printed."""
@@ -40,7 +41,7 @@ def reproduce_command(
     mode = "full" if full else "quick"
     directory = out if out is not None else Path("out") / f"pen-{mode}"
     files.prepare(directory)
-    done = reproduce_pen(Request(figure or [], mode, directory, workers, resume))
+    done = reproduce_pen(Request(figure or [], mode, directory, workers, resume, dask))
     warn_all([warning for o in done.outcomes if o.document is not None for warning in o.document.get("warnings") or []])
     for outcome in done.outcomes:
         if outcome.error is not None:

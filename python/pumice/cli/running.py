@@ -9,12 +9,13 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from pumice import _engine, files
+from pumice import files
 from pumice.cli import options as opt
 from pumice.cli.output import emit, note, plain_table, show, tell_failures, warn_all
 from pumice.compare import Variant, compare
 from pumice.document import lookup
 from pumice.errors import Interrupted
+from pumice.outputs import run_to_text
 from pumice.progress import RunProgress
 from pumice.runner import Settings, run_jobs
 from pumice.spec import Spec
@@ -29,6 +30,7 @@ def run_command(
     workload: opt.WorkloadOption = None,
     trace: opt.TraceOption = None,
     trace_format: opt.FormatOption = None,
+    fio_job: opt.FioJobOption = None,
     sets: opt.SetOption = None,
     scale: opt.ScaleOption = None,
     seed: opt.SeedOption = None,
@@ -39,7 +41,7 @@ def run_command(
     resume: opt.ResumeOption = False,
 ) -> None:
     """Run one simulation and show its result."""
-    chosen = opt.SpecOptions(preset, workload, trace, trace_format, sets or [], scale, seed).build(spec)
+    chosen = opt.SpecOptions(preset, workload, trace, trace_format, sets or [], scale, seed, fio_job).build(spec)
     files.prepare(out)
     if repeat > 1:
         store = out / "runs" if out is not None else None
@@ -51,12 +53,10 @@ def run_command(
 def _run_once(spec: Spec, out: Path | None, *, as_json: bool) -> None:
     with RunProgress("run") as bar:
         try:
-            text = _engine.run(spec.request(), bar.update)
+            text = run_to_text(spec, bar.update, out)
         except KeyboardInterrupt:
             raise Interrupted(f"interrupted after {bar.requests:,} requests; nothing is kept of this run") from None
     document = json.loads(text)
-    if out is not None:
-        files.write_text(out / "result.json", text if text.endswith("\n") else f"{text}\n")
     warn_all(document.get("warnings") or [])
     if as_json:
         emit(text)

@@ -21,13 +21,14 @@ def sweep_command(
         Path | None, typer.Option("--out", metavar="DIR", help="Output directory; out/NAME if absent.")
     ] = None,
     workers: opt.WorkersOption = None,
+    dask: opt.DaskOption = None,
     resume: opt.ResumeOption = False,
 ) -> None:
     """Run every combination of a sweep file; one Parquet row a run."""
     study = read_sweep(sweep)
     directory = out if out is not None else Path("out") / sweep.stem
     files.prepare(directory)
-    outcomes = run_study(study, Settings("sweep", workers, directory / "runs", resume))
+    outcomes = run_study(study, Settings("sweep", workers, directory / "runs", resume, dask=dask))
     warn_all([warning for o in outcomes if o.document is not None for warning in o.document.get("warnings") or []])
     for outcome in outcomes:
         if outcome.error is not None:

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from pumice import _engine
+from pumice import _engine, files
 from pumice.cli import options as opt
-from pumice.cli.output import emit
+from pumice.cli.output import emit, note
+from pumice.trace_figure import trace_figure
 from pumice.traces import write_trace
 
 app = typer.Typer(help="Look into trace files and write them.", add_completion=False)
@@ -51,10 +52,19 @@ def info_command(
     *,
     trace_format: opt.FormatOption = None,
     volumes: VolumesOption = None,
+    out: opt.OutOption = None,
     as_json: opt.JsonOption = False,
 ) -> None:
-    """Show the statistics of a whole trace."""
-    _show(_engine.trace_info(str(path), trace_format, volumes), as_json=as_json)
+    """Show the statistics of a whole trace; with --out also as a figure."""
+    files.prepare(out)
+    text = _engine.trace_info(str(path), trace_format, volumes)
+    report = json.loads(text)
+    if out is not None:
+        written = trace_figure(report, path.name, out / f"{path.name}.info")
+        note(f"figure written to {' and '.join(str(file) for file in written)}")
+    # Curves are for the figure and for programs, not for reading.
+    readable = {key: part for key, part in report.items() if key != "shape"}
+    _show(text if as_json else json.dumps(readable), as_json=as_json)
 
 
 @app.command("convert")
@@ -66,10 +76,10 @@ def convert_command(
     trace_format: opt.FormatOption = None,
     volumes: VolumesOption = None,
 ) -> None:
-    """Write a trace in another format; addresses stay as they are."""
+    """Write a trace in another format; addresses stay as they are. .gz, .zst and .xz are compressed."""
     sets = [f"workload.volumes={volumes}"] if volumes is not None else []
     spec = opt.SpecOptions(trace=path, trace_format=trace_format, sets=sets).build(None)
-    _show(json.dumps(write_trace(spec, out, to)), as_json=False)
+    _written(write_trace(spec, out, to))
 
 
 @app.command("generate")
@@ -79,13 +89,20 @@ def generate_command(
     to: ToOption = "msr",
     preset: opt.PresetOption = None,
     workload: opt.WorkloadOption = None,
+    fio_job: opt.FioJobOption = None,
     sets: opt.SetOption = None,
     scale: opt.ScaleOption = None,
     seed: opt.SeedOption = None,
 ) -> None:
-    """Write a twin or a generated workload as a trace for the device of a preset."""
-    spec = opt.SpecOptions(preset, workload, None, None, sets or [], scale, seed).build(None)
-    _show(json.dumps(write_trace(spec, out, to)), as_json=False)
+    """Write a workload as a trace for the device of a preset; .gz, .zst and .xz are compressed."""
+    spec = opt.SpecOptions(preset, workload, None, None, sets or [], scale, seed, fio_job).build(None)
+    _written(write_trace(spec, out, to))
+
+
+def _written(report: dict[str, Any]) -> None:
+    if report["trims_left_out"]:
+        note(f"warning: {report['trims_left_out']:,} trims were left out: format {report['format']} has none; fio has")
+    _show(json.dumps(report), as_json=False)
 
 
 def _show(text: str, *, as_json: bool) -> None:

@@ -30,6 +30,7 @@ class Request:
         directory: where figures, scoreboard and runs go.
         workers: processes; None takes one a CPU.
         resume: reuse the runs that the directory holds.
+        dask: address of a Dask scheduler whose workers simulate instead, or None.
     """
 
     figures: Sequence[str]
@@ -37,6 +38,7 @@ class Request:
     directory: Path
     workers: int | None = None
     resume: bool = False
+    dask: str | None = None
 
 
 def reproduce_pen(request: Request) -> Reproduction:
@@ -50,7 +52,7 @@ def reproduce_pen(request: Request) -> Reproduction:
     chosen = choose_figures(request.figures, [*EXAMPLES, *FIGURES])
     experiment = read_experiment("pen", request.mode)
     named = experiment.jobs(chosen)
-    settings = Settings("reproduce pen", request.workers, request.directory / "runs", request.resume)
+    settings = Settings("reproduce pen", request.workers, request.directory / "runs", request.resume, dask=request.dask)
     outcomes = run_jobs([job for _, job in named], settings)
     runs = Runs([(study, outcome) for (study, _), outcome in zip(named, outcomes, strict=True)])
     figures = request.directory / "figures"

@@ -1,6 +1,7 @@
 //! The translation layers, one file each, behind one enum.
 
 pub mod fast;
+pub mod gftl;
 pub mod log_block;
 pub mod nftl;
 pub mod page;
@@ -8,21 +9,25 @@ pub mod plane_book;
 pub mod replacement_block;
 pub mod striped;
 pub mod superblock_2006;
+pub mod superblock_pen;
 
 use std::fmt;
 
 use pumice_types::{BlockId, DieId, Lpn, PageAddress, RequestKind};
 
 use crate::counters::GcCounters;
-use crate::merge::m_merge::{MMergeSettings, MergeCosts};
+use crate::merge::restore::{MMergeSettings, MergeCosts};
+use crate::merge::superblock::RestoreScope;
 use crate::plan::Plan;
 use fast::Fast;
+use gftl::Gftl;
 use log_block::LogBlock;
 use nftl::Nftl;
 use page::PageFtl;
 use replacement_block::ReplacementBlock;
 use striped::Striped;
 use superblock_2006::Superblock2006;
+use superblock_pen::SuperblockPen;
 
 /// How pairs are merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +40,8 @@ pub enum MergePolicy {
         costs: MergeCosts,
         /// Disturb and wear limits.
         settings: MMergeSettings,
+        /// What is restored where pages have no place of their own (superblock FTL).
+        scope: RestoreScope,
     },
 }
 
@@ -48,16 +55,17 @@ pub enum InitialFill {
 }
 
 impl InitialFill {
-    /// Pages stored in the logical block with this index inside its plane.
-    pub fn pages_of(self, index: u64, pages_per_block: u16) -> u16 {
+    /// Pages of a logical block of `pages` that are stored, the block being the `index`-th of its
+    /// plane. Empty blocks are spread evenly: one is left empty whenever the empty share gains a whole
+    /// block.
+    pub fn pages_of(self, index: u64, pages: u16) -> u16 {
         let millionths = |share: f64| (share * 1e6).round() as u64;
         match self {
-            InitialFill::Pages(share) => (u64::from(pages_per_block) * millionths(share) / 1_000_000) as u16,
-            // An even spread: a block is left empty whenever the empty share gains a whole block.
+            InitialFill::Pages(share) => (u64::from(pages) * millionths(share) / 1_000_000) as u16,
             InitialFill::Blocks(share) => {
                 let empty = millionths(1.0 - share);
                 let is_empty = (index + 1) * empty / 1_000_000 > index * empty / 1_000_000;
-                if is_empty { 0 } else { pages_per_block }
+                if is_empty { 0 } else { pages }
             }
         }
     }
@@ -103,8 +111,12 @@ impl std::error::Error for FtlError {}
 pub enum Ftl {
     /// Block-level mapping with D-blocks and U-blocks.
     Nftl(Box<Nftl>),
+    /// The same with merges cut into slots.
+    Gftl(Box<Gftl>),
     /// Page-level mapping.
     Page(Box<PageFtl>),
+    /// Page-mapped superblocks, as PEN uses them.
+    SuperblockPen(Box<SuperblockPen>),
     /// In-place blocks with chains of replacement blocks.
     ReplacementBlock(Box<Striped<ReplacementBlock>>),
     /// Block-level mapping with a limited number of U-blocks (BAST).
@@ -120,7 +132,9 @@ macro_rules! each {
     ($self:ident, $ftl:ident => $call:expr) => {
         match $self {
             Ftl::Nftl($ftl) => $call,
+            Ftl::Gftl($ftl) => $call,
             Ftl::Page($ftl) => $call,
+            Ftl::SuperblockPen($ftl) => $call,
             Ftl::ReplacementBlock($ftl) => $call,
             Ftl::LogBlock($ftl) => $call,
             Ftl::Fast($ftl) => $call,
@@ -154,19 +168,39 @@ impl Ftl {
     /// Appends the map accesses that must be done before `lpn` is read, written or trimmed: none if its
     /// entry is in RAM. `write`, `read` and `trim` then take the entry as loaded.
     #[inline]
-    pub fn load_map(&mut self, _lpn: Lpn, _kind: RequestKind, _plan: &mut Plan) -> Result<(), FtlError> {
-        Ok(())
+    pub fn load_map(&mut self, lpn: Lpn, kind: RequestKind, plan: &mut Plan) -> Result<(), FtlError> {
+        match self {
+            Ftl::Page(ftl) => ftl.load_map(lpn, kind, plan),
+            _ => Ok(()),
+        }
     }
 
     /// Gives `lpn` up: it reads as never written. A block-level layer keeps the page, as the standards
     /// allow.
-    pub fn trim(&mut self, _lpn: Lpn) {}
+    #[inline]
+    pub fn trim(&mut self, lpn: Lpn) {
+        if let Ftl::Page(ftl) = self {
+            ftl.trim(lpn);
+        }
+    }
 
     /// Appends the next step of reclaiming that `die` may take while no host command waits for it:
     /// one page copied, or one block erased. Nothing if none is due.
     #[inline]
-    pub fn internal_step(&mut self, _die: DieId, _plan: &mut Plan) -> Result<(), FtlError> {
-        Ok(())
+    pub fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
+        match self {
+            Ftl::Page(ftl) => ftl.internal_step(die, plan),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether [`Ftl::internal_step`] would append a step. Cheap: it may be asked at every event.
+    #[inline]
+    pub fn wants_step(&self, die: DieId) -> bool {
+        match self {
+            Ftl::Page(ftl) => ftl.wants_step(die),
+            _ => false,
+        }
     }
 
     /// Where the FTL believes the current page of `lpn` is.

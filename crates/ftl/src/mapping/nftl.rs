@@ -55,31 +55,31 @@ pub struct NftlConfig {
 
 /// Why a pair is merged.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Trigger {
+pub(super) enum Trigger {
     Full,
     Unpaired,
 }
 
 /// "None" in the block and slot columns.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// Pointers of one logical block.
 #[derive(Clone, Copy)]
-struct LogicalBlock {
-    d: u32,
-    d_sequence: u32,
-    u_slot: u32,
-    m_merges: u32,
+pub(super) struct LogicalBlock {
+    pub(super) d: u32,
+    pub(super) d_sequence: u32,
+    pub(super) u_slot: u32,
+    pub(super) m_merges: u32,
 }
 
 /// One U-block in use.
 #[derive(Clone, Copy, Default)]
-struct UBlock {
-    block: BlockId,
-    sequence: u32,
-    logical: u32,
-    written: u16,
-    invalid: u16,
+pub(super) struct UBlock {
+    pub(super) block: BlockId,
+    pub(super) sequence: u32,
+    pub(super) logical: u32,
+    pub(super) written: u16,
+    pub(super) invalid: u16,
 }
 
 /// M-Merge's planner with its inputs' scratch memory.
@@ -92,26 +92,26 @@ struct MMergeDesk {
 
 /// The translation layer's state.
 pub struct Nftl {
-    config: NftlConfig,
-    pages: usize,
+    pub(super) config: NftlConfig,
+    pub(super) pages: usize,
     words: usize,
     /// Plane of the nth logical block in stripe order.
     stripe: Vec<PlaneId>,
-    logical: Vec<LogicalBlock>,
-    d_programmed: Vec<u64>,
-    d_valid: Vec<u64>,
+    pub(super) logical: Vec<LogicalBlock>,
+    pub(super) d_programmed: Vec<u64>,
+    pub(super) d_valid: Vec<u64>,
     d_disturb: Vec<u8>,
-    pool: BlockPool,
-    slots_per_plane: usize,
-    u_blocks: Vec<UBlock>,
+    pub(super) pool: BlockPool,
+    pub(super) slots_per_plane: usize,
+    pub(super) u_blocks: Vec<UBlock>,
     /// Offset that each written page of a U-block holds.
     u_offset: Vec<u16>,
     /// Page of the U-block that holds each offset.
-    in_u: Vec<u16>,
+    pub(super) in_u: Vec<u16>,
     free_slots: Vec<Vec<u32>>,
-    victims: Vec<VictimTree>,
+    pub(super) victims: Vec<VictimTree>,
     desk: Option<Box<MMergeDesk>>,
-    counters: GcCounters,
+    pub(super) counters: GcCounters,
     u_blocks_used: u64,
 }
 
@@ -128,7 +128,7 @@ impl Nftl {
         let slots = slots_per_plane * planes;
         let desk = match &config.merge {
             MergePolicy::BlockErase => None,
-            MergePolicy::MMerge { costs, settings } => Some(Box::new(MMergeDesk {
+            MergePolicy::MMerge { costs, settings, .. } => Some(Box::new(MMergeDesk {
                 planner: MMergePlanner::new(config.tree, costs.clone(), *settings),
                 d_leaves: vec![LeafState::default(); config.tree.leaves()],
                 u_leaves: vec![ULeafState::default(); config.tree.leaves()],
@@ -203,7 +203,8 @@ impl Nftl {
     /// array can be brought to the same state. Costs nothing per page.
     pub fn fill(&mut self, fill: InitialFill, mut programmed: impl FnMut(InitialBlock)) -> Result<(), FtlError> {
         for logical in 0..self.logical.len() {
-            let pages = fill.pages_of((logical / self.stripe.len()) as u64, self.pages as u16);
+            let index = (logical / self.stripe.len()) as u64;
+            let pages = fill.pages_of(index, self.pages as u16);
             if pages > 0 {
                 let (block, sequence) = self.take_block(self.plane_of(logical))?;
                 self.logical[logical].d = block.0;
@@ -269,21 +270,21 @@ impl Nftl {
     }
 
     #[inline]
-    fn split(&self, lpn: Lpn) -> (usize, usize) {
+    pub(super) fn split(&self, lpn: Lpn) -> (usize, usize) {
         (lpn.index() / self.pages, lpn.index() % self.pages)
     }
 
-    fn first_lpn(&self, logical: usize) -> Lpn {
+    pub(super) fn first_lpn(&self, logical: usize) -> Lpn {
         Lpn((logical * self.pages) as u32)
     }
 
     #[inline]
-    fn plane_of(&self, logical: usize) -> PlaneId {
+    pub(super) fn plane_of(&self, logical: usize) -> PlaneId {
         self.stripe[logical % self.stripe.len()]
     }
 
     #[inline]
-    fn words_of(&self, logical: usize) -> std::ops::Range<usize> {
+    pub(super) fn words_of(&self, logical: usize) -> std::ops::Range<usize> {
         logical * self.words..(logical + 1) * self.words
     }
 
@@ -293,7 +294,7 @@ impl Nftl {
         logical * leaves..(logical + 1) * leaves
     }
 
-    fn take_block(&mut self, plane: PlaneId) -> Result<(BlockId, u32), FtlError> {
+    pub(super) fn take_block(&mut self, plane: PlaneId) -> Result<(BlockId, u32), FtlError> {
         self.pool.take(plane).ok_or(FtlError::NoFreeBlock { plane: plane.0 })
     }
 
@@ -304,14 +305,19 @@ impl Nftl {
         if self.pool.free_blocks(plane) <= 1 {
             self.merge_victim(plane, plan)?;
         }
-        let (block, sequence) = self.take_block(plane)?;
+        self.take_d_block(logical)
+    }
+
+    /// Takes a free block as D.
+    pub(super) fn take_d_block(&mut self, logical: usize) -> Result<(), FtlError> {
+        let (block, sequence) = self.take_block(self.plane_of(logical))?;
         self.logical[logical] = LogicalBlock { d: block.0, d_sequence: sequence, u_slot: NONE, m_merges: 0 };
         Ok(())
     }
 
     /// Whether an offset can be programmed in D: its page is blank and the order allows it.
     #[inline]
-    fn fits_d(&self, logical: usize, offset: usize) -> bool {
+    pub(super) fn fits_d(&self, logical: usize, offset: usize) -> bool {
         let programmed = &self.d_programmed[self.words_of(logical)];
         if bits::get(programmed, offset) {
             return false;
@@ -321,7 +327,7 @@ impl Nftl {
         self.config.program_order == ProgramOrder::Any || bits::count_range(programmed, offset, self.pages) == 0
     }
 
-    fn program_d(&mut self, logical: usize, offset: usize, version: u8, plan: &mut Plan) {
+    pub(super) fn program_d(&mut self, logical: usize, offset: usize, version: u8, plan: &mut Plan) {
         let leaf = self.leaves_of(logical).start + self.config.tree.leaf_of_page(offset);
         // In an NFTL every superseded page lies in a restored leaf, so M-Merge leaves no leaf
         // above tolerance that could be programmed; see the planner's `protect_more`.
@@ -361,6 +367,12 @@ impl Nftl {
         } else if self.pool.free_blocks(plane) <= self.config.gc_free_blocks as usize {
             self.merge_victim(plane, plan)?;
         }
+        self.give_u_block(logical)
+    }
+
+    /// Pairs a logical block that has no U-block with an empty one.
+    pub(super) fn give_u_block(&mut self, logical: usize) -> Result<(), FtlError> {
+        let plane = self.plane_of(logical);
         let (block, sequence) = self.take_block(plane)?;
         let slot = self.free_slots[plane.index()].pop().ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
         let index = slot as usize;
@@ -375,11 +387,16 @@ impl Nftl {
 
     /// Merges the plane's pair with the most invalid pages, if the plane has a pair.
     fn merge_victim(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
-        if let Some(slot) = self.victims[plane.index()].best() {
-            let logical = self.u_blocks[plane.index() * self.slots_per_plane + slot].logical;
-            self.merge(logical as usize, Trigger::Unpaired, plan)?;
+        match self.best_victim(plane) {
+            Some(logical) => self.merge(logical, Trigger::Unpaired, plan),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Logical block of the plane's pair with the most invalid pages, the oldest among equals.
+    pub(super) fn best_victim(&self, plane: PlaneId) -> Option<usize> {
+        let slot = self.victims[plane.index()].best()?;
+        Some(self.u_blocks[plane.index() * self.slots_per_plane + slot].logical as usize)
     }
 
     /// Tells the victim order how many invalid pages the pair of a U-block has. A U-block's
@@ -391,7 +408,7 @@ impl Nftl {
         self.victims[plane].set(within, u32::from(invalid), u64::from(sequence));
     }
 
-    fn append_to_u(&mut self, logical: usize, offset: usize, version: u8, plan: &mut Plan) {
+    pub(super) fn append_to_u(&mut self, logical: usize, offset: usize, version: u8, plan: &mut Plan) {
         let slot = self.logical[logical].u_slot;
         let (index, words) = (slot as usize, self.words_of(logical));
         let column = index * self.pages;
@@ -415,11 +432,7 @@ impl Nftl {
     fn merge(&mut self, logical: usize, trigger: Trigger, plan: &mut Plan) -> Result<(), FtlError> {
         let slot = self.logical[logical].u_slot;
         let u = self.u_blocks[slot as usize];
-        match trigger {
-            Trigger::Full => self.counters.trigger_full += 1,
-            Trigger::Unpaired => self.counters.trigger_unpaired += 1,
-        }
-        self.counters.note_victim(u.written as usize, self.pages);
+        self.note_trigger(logical, trigger);
         if self.config.u_index == UIndex::Spare {
             let newest = PageAddress::new(u.block, u.written - 1);
             let (first, scan) = (self.first_lpn(logical), SearchExpectation::Scan);
@@ -431,13 +444,29 @@ impl Nftl {
         if !m_merge {
             self.full_merge(logical, plan)?;
         }
+        self.pool.give_back(self.plane_of(logical), u.block);
+        self.drop_u_block(logical);
+        Ok(())
+    }
+
+    /// Forgets the U-block of a logical block, which holds no current page any more.
+    pub(super) fn drop_u_block(&mut self, logical: usize) {
         let plane = self.plane_of(logical);
-        self.pool.give_back(plane, u.block);
-        self.logical[logical].u_slot = NONE;
+        let slot = std::mem::replace(&mut self.logical[logical].u_slot, NONE);
         self.free_slots[plane.index()].push(slot);
         self.victims[plane.index()].remove(slot as usize % self.slots_per_plane);
         self.u_blocks_used -= 1;
-        Ok(())
+    }
+
+    /// Counts why a pair is merged, and how full its U-block is.
+    pub(super) fn note_trigger(&mut self, logical: usize, trigger: Trigger) {
+        match trigger {
+            Trigger::Full => self.counters.trigger_full += 1,
+            Trigger::Unpaired => self.counters.trigger_unpaired += 1,
+        }
+        let slot = self.logical[logical].u_slot;
+        let written = if slot == NONE { 0 } else { self.u_blocks[slot as usize].written };
+        self.counters.note_victim(usize::from(written), self.pages);
     }
 
     fn pair(&self, logical: usize) -> Pair<'_> {

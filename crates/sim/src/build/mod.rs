@@ -1,17 +1,21 @@
 //! From a spec to an FTL and an array in their initial state. One file an FTL: what it refuses, how
 //! many pages it offers, and how it is built.
 
+pub mod comparator;
 pub mod hybrid;
 pub mod nftl;
 pub mod page;
 pub mod superblock_2006;
+pub mod superblock_pen;
 
-use pumice_ftl::{Ftl, InitialBlock, InitialFill};
+use pumice_ftl::merge::restore::{MMergeSettings, MergeCosts};
+use pumice_ftl::merge::superblock::RestoreScope;
+use pumice_ftl::{Ftl, InitialBlock, InitialFill, MergePolicy};
 use pumice_nand::{ArrayConfig, NandArray};
 use pumice_types::{BlockId, FlashTiming, Geometry, Lpn, PbTree, PlaneId, ProgramOrder, TagFormat};
 use pumice_workload::Stream;
 
-use crate::device::{Device, flash_timing, scaled_geometry, tree};
+use crate::device::{Device, block_shape, flash_timing, scaled_geometry, tree};
 use crate::error::SimError;
 use crate::ledger::Ledger;
 use crate::spec::{Spec, SpecError, refuse};
@@ -65,30 +69,37 @@ pub struct Built {
 /// # Errors
 /// A scale that does not fit the geometry.
 pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
-    let geometry = scaled_geometry(spec, scale)?;
+    let spec = &*comparator::device_of(spec);
+    let mut geometry = scaled_geometry(spec, scale)?;
+    geometry.blocks_per_plane += comparator::extra_blocks(spec);
     let tree = tree(spec)?;
     let timing = flash_timing(spec, tree);
     let user_pages = user_pages(spec, &geometry);
+    let tags = TagFormat::new(user_pages + page::translation_pages(spec, user_pages));
     let mut array = NandArray::new(ArrayConfig {
         geometry,
-        tags: TagFormat::new(user_pages),
+        tags,
         tree,
+        sub_blocks: block_shape(spec).filter(|_| spec.partial_erase.unit == "sub-block"),
         program_order: program_order(spec),
         disturb_tolerance: spec.partial_erase.disturb_tolerance,
         copyback: timing.copyback,
     });
     let bad = bad_blocks(spec, &geometry);
     bad.iter().for_each(|&block| array.mark_bad(block));
-    let mut ledger = Ledger::new(user_pages, geometry.pages_per_block);
+    let mut ledger = Ledger::new(user_pages, geometry.pages_per_block, tags);
     let parts = Parts { spec, geometry, timing, tree, bad };
     let initial = InitialState { array: &mut array, ledger: &mut ledger };
     let ftl = match spec.ftl.kind.as_str() {
         "page" => page::build(&parts, initial)?,
+        "superblock" if is_pen(spec) => superblock_pen::build(&parts, initial)?,
         "superblock" => superblock_2006::build(&parts, initial)?,
         "replacement-block" | "log-block" | "fast" => hybrid::build(&parts, initial)?,
+        _ if spec.ftl.comparator == "gftl" => comparator::build_gftl(&parts, initial)?,
         _ => nftl::build(&parts, initial)?,
     };
-    Ok(Built { geometry, timing: parts.timing, ftl, device: Device { array, ledger } })
+    let device = Device { array, ledger, eraser: None, timing: parts.timing.clone() };
+    Ok(Built { geometry, timing: parts.timing, ftl, device })
 }
 
 /// Refuses a spec that its FTL cannot serve, with the reason and what would work.
@@ -96,29 +107,50 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
 /// # Errors
 /// The first impossibility.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
-    if spec.ftl.map_place == "spare" && matches!(spec.ftl.kind.as_str(), "nftl" | "page") {
-        return refuse(format!(
-            "ftl.map_place = \"spare\" needs ftl.kind = \"superblock\" or one of its rivals, found \"{}\"",
-            spec.ftl.kind
-        ));
+    comparator::check(spec)?;
+    let spec = &*comparator::device_of(spec);
+    if spec.ftl.kind != "page" {
+        page::check_absent(spec)?;
     }
+    check_map_place(spec)?;
     match spec.ftl.kind.as_str() {
         "page" => page::check(spec),
+        "superblock" if is_pen(spec) => superblock_pen::check(spec),
         "superblock" => superblock_2006::check(spec),
         "replacement-block" | "log-block" | "fast" => hybrid::check(spec),
         _ => nftl::check(spec),
     }
 }
 
-/// Whether part of the map is in flash, behind a cache.
-pub fn map_in_flash(spec: &Spec) -> bool {
-    spec.ftl.kind == "superblock" && spec.ftl.map_place != "ram"
+/// Whether a superblock FTL is the one that PEN uses.
+fn is_pen(spec: &Spec) -> bool {
+    spec.ftl.superblock.variant == "pen"
+}
+
+/// Refuses a map in spare areas for FTLs that cannot keep one there.
+fn check_map_place(spec: &Spec) -> Result<(), SpecError> {
+    let kind = spec.ftl.kind.as_str();
+    let keeps_none = matches!(kind, "nftl" | "page") || (kind == "superblock" && is_pen(spec));
+    if spec.ftl.map_place == "spare" && keeps_none {
+        return refuse(format!(
+            "ftl.map_place = \"spare\" needs ftl.kind = \"superblock\" with ftl.superblock.variant = \"2006\", or one of its \
+             rivals, found ftl.kind = \"{kind}\""
+        ));
+    }
+    Ok(())
+}
+
+/// Whether part of the map is in spare areas, behind a cache.
+pub fn map_in_spare(spec: &Spec) -> bool {
+    spec.ftl.kind == "superblock" && spec.ftl.map_place == "spare"
 }
 
 /// Logical pages that the host may address.
 pub fn user_pages(spec: &Spec, geometry: &Geometry) -> u32 {
+    let spec = &*comparator::device_of(spec);
     match spec.ftl.kind.as_str() {
         "page" => page::user_pages(spec, geometry),
+        "superblock" if is_pen(spec) => superblock_pen::user_pages(spec, geometry),
         "superblock" | "replacement-block" | "log-block" | "fast" => hybrid::user_pages(spec, geometry),
         _ => nftl::user_pages(spec, geometry),
     }
@@ -140,12 +172,31 @@ fn gc_start_blocks(spec: &Spec) -> u32 {
     whole_share(u64::from(spec.geometry.blocks_per_plane), spec.ftl.gc_free_threshold).max(1)
 }
 
-/// What is stored before the first request, for FTLs whose logical blocks are whole.
+/// What is stored before the first request of an FTL with logical blocks.
 fn initial_fill(spec: &Spec) -> InitialFill {
     match spec.initial.fill_unit.as_str() {
         "page" => InitialFill::Pages(spec.initial.fill),
         _ => InitialFill::Blocks(spec.initial.fill),
     }
+}
+
+/// Durations that merges weigh.
+fn merge_costs(timing: &FlashTiming) -> MergeCosts {
+    MergeCosts { copy: timing.copy(), block_erase: timing.t_bers, partial_erase: timing.partial_erase.clone() }
+}
+
+fn merge_policy(spec: &Spec, timing: &FlashTiming) -> MergePolicy {
+    let scope = match spec.ftl.merge.as_str() {
+        "m-merge" => RestoreScope::Superseded,
+        "m-merge-budgeted" => RestoreScope::AsNeeded,
+        _ => return MergePolicy::BlockErase,
+    };
+    let settings = MMergeSettings {
+        disturb_tolerance: spec.partial_erase.disturb_tolerance,
+        disturb_aware: spec.partial_erase.disturb_aware,
+        wear_limit: spec.partial_erase.wear_limit_w,
+    };
+    MergePolicy::MMerge { costs: merge_costs(timing), settings, scope }
 }
 
 fn program_order(spec: &Spec) -> ProgramOrder {

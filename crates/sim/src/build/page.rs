@@ -1,16 +1,66 @@
 //! The page-level FTL of a spec.
 
-use pumice_ftl::{Ftl, OPEN_BLOCKS, PageConfig, PageFtl, VictimPolicy};
+use pumice_ftl::{
+    CACHED_ENTRY_BYTES, CachedMap, Ftl, GcMode, HotCold, PageConfig, PageFtl, STORED_ENTRY_BYTES, VictimPolicy,
+    WearLeveling,
+};
 use pumice_types::{Geometry, Lpn};
 use pumice_workload::Stream;
 
 use super::{InitialState, Parts, gc_start_blocks, typed_share, whole_share};
 use crate::error::SimError;
-use crate::spec::{Spec, SpecError, refuse};
+use crate::spec::{FtlSpec, Spec, SpecError, refuse};
 
 /// Logical pages that the host may address.
 pub fn user_pages(spec: &Spec, geometry: &Geometry) -> u32 {
     whole_share(geometry.pages(), 1.0 - spec.ftl.over_provisioning)
+}
+
+/// Pages that hold the map of so many logical pages; none if the map is in RAM.
+pub fn translation_pages(spec: &Spec, user_pages: u32) -> u32 {
+    cached_map(spec).map_or(0, |map| user_pages.div_ceil(map.entries_per_page))
+}
+
+/// The map that a spec wants in flash.
+fn cached_map(spec: &Spec) -> Option<CachedMap> {
+    let plane_pages = u64::from(spec.geometry.blocks_per_plane) * u64::from(spec.geometry.pages_per_block);
+    let entries = cache_entries(&spec.ftl).filter(|_| spec.ftl.map_place == "cached")?;
+    let user_pages = whole_share(plane_pages, 1.0 - spec.ftl.over_provisioning);
+    Some(CachedMap {
+        entries,
+        entries_per_page: entries_per_page(spec),
+        blocks_per_plane: map_blocks(spec, user_pages),
+    })
+}
+
+fn hot_cold(spec: &Spec, user_pages: u32) -> HotCold {
+    match spec.ftl.hot_cold.as_str() {
+        "mixed" => HotCold::Mixed,
+        "recency" => HotCold::Recency { window: whole_share(u64::from(user_pages), spec.ftl.hot_window).max(1) },
+        _ => HotCold::Copies,
+    }
+}
+
+fn wear_leveling(ftl: &FtlSpec) -> WearLeveling {
+    let is = |name: &str| ftl.wear_leveling == name || ftl.wear_leveling == "both";
+    WearLeveling { dynamic: is("dynamic"), static_threshold: is("static").then_some(ftl.wear_threshold) }
+}
+
+/// Entries that the cache of a map in flash holds.
+fn cache_entries(ftl: &FtlSpec) -> Option<usize> {
+    let by_ram = ftl.map_ram_kib.map(|kib| (u64::from(kib) * 1024 / CACHED_ENTRY_BYTES) as usize);
+    ftl.map_cache_entries.map(|entries| entries as usize).or(by_ram)
+}
+
+fn entries_per_page(spec: &Spec) -> u32 {
+    spec.geometry.page_bytes / STORED_ENTRY_BYTES
+}
+
+/// Blocks that a plane of `user_pages` pages of the host sets aside for a map in flash. One page more
+/// than the plane's own share, because rounding over the planes depends on the scale.
+fn map_blocks(spec: &Spec, user_pages: u32) -> u32 {
+    let pages = (user_pages + 1).div_ceil(entries_per_page(spec)) + 1;
+    CachedMap::blocks_for(pages, spec.geometry.pages_per_block)
 }
 
 /// Builds and fills it.
@@ -32,8 +82,17 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
         user_pages: user_pages(spec, geometry),
         order: (0..geometry.planes()).map(|turn| geometry.plane_in_order(&spec.ftl.allocation_order, turn)).collect(),
         policy,
+        gc_mode: match spec.ftl.gc_mode.as_str() {
+            "foreground" => GcMode::Foreground,
+            "background" => GcMode::Background,
+            "preemptible" => GcMode::Preemptible,
+            _ => GcMode::Blocking,
+        },
         gc_start_blocks: gc_start_blocks(spec),
         gc_stop_blocks: whole_share(u64::from(geometry.blocks_per_plane), stop).max(gc_start_blocks(spec)),
+        cached_map: cached_map(spec),
+        hot_cold: hot_cold(spec, user_pages(spec, geometry)),
+        wear_leveling: wear_leveling(&spec.ftl),
         seed: Stream::new(spec.seed, "gc-victims").bits(),
     };
     let mut ftl = PageFtl::new(config, &parts.bad);
@@ -42,10 +101,49 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
     Ok(Ftl::Page(Box::new(ftl)))
 }
 
+/// Refuses settings that only a page-level FTL knows, for the others.
+///
+/// # Errors
+/// The first such setting.
+pub fn check_absent(spec: &Spec) -> Result<(), SpecError> {
+    let ftl = &spec.ftl;
+    let settings = [
+        ("gc_mode", &ftl.gc_mode, "blocking"),
+        ("hot_cold", &ftl.hot_cold, "gc"),
+        ("wear_leveling", &ftl.wear_leveling, "none"),
+    ];
+    if ftl.map_place == "cached" {
+        return refuse(format!("ftl.map_place = \"cached\" needs ftl.kind = \"page\", found \"{}\"", ftl.kind));
+    }
+    match settings.iter().find(|(_, value, default)| value != default) {
+        Some((key, value, _)) => {
+            refuse(format!("ftl.{key} = \"{value}\" needs ftl.kind = \"page\", found \"{}\"", ftl.kind))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Blocks of each plane that a page-level FTL cannot fill with valid data: those it keeps free, the
 /// open ones and the bad ones, and one more, so that some plane always has room for a write.
 fn reserve(spec: &Spec) -> u32 {
-    gc_start_blocks(spec) + OPEN_BLOCKS + spec.geometry.bad_blocks_per_plane + 1
+    // The window plays no part in how many blocks are open.
+    let open = PageConfig::open_blocks(hot_cold(spec, 1), wear_leveling(&spec.ftl));
+    gc_start_blocks(spec) + open + spec.geometry.bad_blocks_per_plane + 1
+}
+
+/// The most blocks of a plane that the host can fill beside that reserve and the translation pages
+/// that so many blocks need.
+fn data_blocks_max(spec: &Spec) -> u32 {
+    let most = spec.geometry.blocks_per_plane.saturating_sub(reserve(spec));
+    (0..=most).rev().find(|&data| data + map_reserve(spec, data) <= most).unwrap_or(0)
+}
+
+/// Blocks that a plane sets aside for the map of `data` blocks of the host; none if it is in RAM.
+fn map_reserve(spec: &Spec, data: u32) -> u32 {
+    match spec.ftl.map_place.as_str() {
+        "cached" => map_blocks(spec, data * u32::from(spec.geometry.pages_per_block)),
+        _ => 0,
+    }
 }
 
 /// Refuses a device whose garbage collection could not make progress.
@@ -59,21 +157,46 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     if spec.ftl.gc_stop_threshold.is_some_and(|stop| stop < spec.ftl.gc_free_threshold) {
         return refuse("ftl.gc_stop_threshold is below ftl.gc_free_threshold; allowed: at least that".into());
     }
+    check_map(&spec.ftl)?;
+    check_room(spec)
+}
+
+/// Refuses a map in flash without a budget, with two, or a budget without such a map.
+fn check_map(ftl: &FtlSpec) -> Result<(), SpecError> {
+    let budgets = usize::from(ftl.map_ram_kib.is_some()) + usize::from(ftl.map_cache_entries.is_some());
+    match (ftl.map_place.as_str(), budgets) {
+        ("cached", 1) | ("ram", 0) => Ok(()),
+        ("cached", 0) => {
+            refuse("ftl.map_place = \"cached\" needs ftl.map_ram_kib or ftl.map_cache_entries, found neither".into())
+        }
+        ("cached", _) => {
+            refuse("ftl.map_ram_kib and ftl.map_cache_entries are both given; allowed: one of them".into())
+        }
+        (place, _) => refuse(format!(
+            "ftl.map_ram_kib and ftl.map_cache_entries belong to ftl.map_place = \"cached\", found \"{place}\""
+        )),
+    }
+}
+
+/// Refuses an over-provisioning that leaves too few blocks beside the data.
+fn check_room(spec: &Spec) -> Result<(), SpecError> {
     let raw = spec.geometry.blocks_per_plane;
-    let reserve = reserve(spec);
-    if reserve >= raw {
+    let data = data_blocks_max(spec);
+    if data == 0 {
         return refuse(format!(
             "geometry.blocks_per_plane = {raw}; a page-level FTL needs {} with these thresholds",
-            reserve + 1
+            reserve(spec) + 1 + map_reserve(spec, 1)
         ));
     }
-    let smallest = f64::from(reserve) / f64::from(raw);
+    let kept = raw - data;
+    let smallest = f64::from(kept) / f64::from(raw);
     if spec.ftl.over_provisioning < smallest {
-        let shown = typed_share(smallest);
+        let map = if spec.ftl.map_place == "cached" { ", for translation pages" } else { "" };
         return refuse(format!(
-            "ftl.over_provisioning = {}: garbage collection cannot make progress, because {reserve} of {raw} blocks a plane are kept \
-             free, open or bad; the smallest value that works is {shown}",
-            spec.ftl.over_provisioning
+            "ftl.over_provisioning = {}: garbage collection cannot make progress, because {kept} of {raw} blocks a plane are kept \
+             free, open{map} or bad; the smallest value that works is {}",
+            spec.ftl.over_provisioning,
+            typed_share(smallest)
         ));
     }
     Ok(())

@@ -13,9 +13,14 @@ const PAGES_MAX: u16 = PT_PAGES * PTS as u16;
 /// Blocks of a device that a PBMT can name; the highest number stands for none.
 const NAMED_BLOCKS_MAX: u64 = u16::MAX as u64;
 
+/// Logical blocks whose tables the map cache holds unless the spec says otherwise (EMSOFT'06, section 5.2).
+const CACHE_ENTRIES: u32 = 16;
+
 fn map_place(spec: &Spec) -> MapPlace {
     match spec.ftl.map_place.as_str() {
-        "spare" => MapPlace::Spare { cache_entries: spec.ftl.map_cache_entries, keep_images: false },
+        "spare" => {
+            MapPlace::Spare { cache_entries: spec.ftl.map_cache_entries.unwrap_or(CACHE_ENTRIES), keep_images: false }
+        }
         _ => MapPlace::Ram,
     }
 }

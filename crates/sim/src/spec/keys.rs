@@ -3,6 +3,8 @@
 //! Parsing, error texts, JSON Schema, `explain` and `--set` all read this table; a test holds it
 //! against the typed [`super::Spec`]. A key enters when what it names works.
 
+use super::shown;
+
 /// What a key's value may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
@@ -53,6 +55,7 @@ const fn key(
 
 const PEN1: &str = "PEN, FAST'18, Table 1";
 const CHOSEN: &str = "chosen";
+const SFWS: &str = "Buddhanoy et al., GLSVLSI'24, section 2.1";
 
 const ORDERS: &[&str] = &[
     "CWDP", "CWPD", "CDWP", "CDPW", "CPWD", "CPDW", "WCDP", "WCPD", "WDCP", "WDPC", "WPCD", "WPDC", "DCWP", "DCPW",
@@ -72,6 +75,10 @@ pub const KEYS: &[Key] = &[
     key("geometry.pages_per_block", Kind::Int(1, 16384), "pages", "576", [PEN1, "Pages of one block."]),
     key("geometry.page_bytes", Kind::Int(512, 1 << 20), "bytes", "16384", [PEN1, "User bytes of one page; a multiple of 512."]),
     key("geometry.spare_bytes", Kind::Int(0, 1 << 16), "bytes", "1280", [PEN1, "Spare bytes of one page; a page transfer moves them too, a spare search moves only them."]),
+    key("geometry.layers", Kind::Int(1, 16384), "", "", [SFWS, "Layers (word lines) of a block. With sub_blocks and bits_per_cell it gives the pages of a block: layers x sub_blocks x bits_per_cell = pages_per_block. Absent: where pages lie in the block is not modelled."]),
+    key("geometry.sub_blocks", Kind::Int(1, 32), "", "", [SFWS, "Physical sub-blocks of a block: rows of pillars with select gates of their own. Given together with layers."]),
+    key("geometry.bits_per_cell", Kind::Int(1, 5), "pages of a cell", "1", ["chosen: the paper's example is SLC, its chip MLC", "Bits, and so pages, of one cell. Counts with layers and sub_blocks."]),
+    key("geometry.write_sequence", Kind::Choice(&["lfws", "sfws"]), "", "\"lfws\"", ["Buddhanoy et al., GLSVLSI'24, section 4", "Order of a block's pages. lfws: layer first, all sub-blocks of a layer in turn. sfws: sub-block first, all layers of a sub-block in turn; needs layers and sub_blocks."]),
     key("geometry.program_order", Kind::Choice(&["in-order", "any"]), "", "\"any\"", ["chosen: NFTL places by offset", "in-order: pages of an erase unit are programmed in ascending order, gaps allowed. any: every erased page may be programmed (a deviation from real 3D NAND that block-level FTLs need)."]),
     key("geometry.bad_blocks_per_plane", Kind::Int(0, 1 << 20), "", "0", [CHOSEN, "Blocks of each plane that are bad from the factory, drawn by the seed."]),
 
@@ -81,6 +88,7 @@ pub const KEYS: &[Key] = &[
     key("timing.channel_mb_per_s", Kind::Float(0.001, 1e6), "10^6 bytes/s", "400.0", ["chosen: PEN prints none", "Transfer rate of a channel. Every rate costs time."]),
     key("timing.copyback", Kind::Bool, "", "true", ["PEN's arithmetic counts no transfer for a copy", "Copies inside a plane stay on the die. Off: a copy moves its page over the channel out and in again."]),
     key("timing.command_overhead_us", ANY_US, "us", "0.0", [CHOSEN, "Command and address cycles on the channel, before each transfer."]),
+    key("timing.multi_plane", Kind::Bool, "", "false", [CHOSEN, "Neighbours in a die's queue that read, or program, one page number of several of its planes run as one command: their array times are one."]),
 
     key("erase.scheme", Kind::Choice(&["fixed"]), "", "\"fixed\"", [CHOSEN, "fixed: every erase takes tBERS, or its level's time in the partial-erase table."]),
 
@@ -89,42 +97,58 @@ pub const KEYS: &[Key] = &[
     key("partial_erase.t_us", Kind::Floats(0.0, 1e9), "us", "", ["PEN, FAST'18, Table 1, by partial-block pages", "Partial-erase times, level 0 (the block, so tBERS) first, L + 1 entries. Absent: Table 1, linear in log2(pages) between its entries; level 0 is tBERS."]),
     key("partial_erase.disturb_tolerance", Kind::Int(0, 255), "", "1", [PEN1, "Disturbs that a leaf survives. Beyond it, its pages read corrupt."]),
     key("partial_erase.disturb_aware", Kind::Bool, "", "true", ["PEN, FAST'18, section 5.2.2", "Merges restore leaves before they are disturbed beyond tolerance."]),
-    key("partial_erase.wear_limit_w", Kind::Int(0, COUNT), "", "16", [PEN1, "W: M-Merges that a D-block may take between two full merges."]),
+    key("partial_erase.wear_limit_w", Kind::Int(0, COUNT), "", "16", [PEN1, "W: M-Merges that a D-block (or a superblock) may take between two full merges."]),
 
     key("ftl.kind", Kind::Choice(&["nftl", "page", "superblock", "replacement-block", "log-block", "fast"]), "", "\"nftl\"", [CHOSEN, "Translation layer. nftl: block-level mapping with one U-block a D-block. page: one map entry a page. superblock: adjacent logical blocks share their blocks, see ftl.superblock.variant. replacement-block: chains of blocks programmed in place. log-block: a limited number of U-blocks, at most one a D-block. fast: log blocks that all logical blocks share."]),
-    key("ftl.merge", Kind::Choice(&["block-erase", "m-merge"]), "", "\"block-erase\"", ["PEN, FAST'18, section 5.2", "block-erase: always the full merge. m-merge: restore partial blocks where that is cheaper and allowed; needs partial_erase.unit = \"partial-block\"."]),
+    key("ftl.merge", Kind::Choice(&["block-erase", "m-merge", "m-merge-budgeted"]), "", "\"block-erase\"", ["PEN, FAST'18, section 5.2", "block-erase: always the full merge. m-merge: restore partial blocks where that is cheaper and allowed; needs partial_erase.unit = \"partial-block\". m-merge-budgeted: superblock only; restore only as many as the pages to place need, at least cost."]),
+    key("ftl.superblock.variant", Kind::Choice(&["pen", "2006"]), "", "\"pen\"", ["PEN, FAST'18, section 5.3", "kind = \"superblock\": which one. pen: map in RAM, intra and inter merges, M-Merge. 2006: the FTL of EMSOFT'06 with switch, partial and full merges."]),
+    key("ftl.superblock.logical", Kind::Int(1, 4096), "blocks", "4", ["PEN, FAST'18, Table 1; EMSOFT'06, section 5.2", "M (variant pen) or N (variant 2006): adjacent logical blocks of a superblock."]),
+    key("ftl.superblock.physical", Kind::Int(2, 1 << 20), "blocks", "", ["variant pen: logical + 1. variant 2006: 8 with the map in spare areas (EMSOFT'06, section 4.2), no limit with the map in RAM", "Blocks that a superblock may own, more than its logical ones."]),
+    key("ftl.superblock.valid_blocks", Kind::Choice(&["copy", "keep"]), "", "\"copy\"", ["EMSOFT'06, section 4.3, as it is written", "Variant 2006: D-blocks without an invalid page, when a full merge goes on beyond two blocks. copy: copied like the others, before the U-block. keep: they stay, because copying them wins nothing."]),
+    key("ftl.comparator", Kind::Choice(&["none", "gftl", "pbe"]), "", "\"none\"", [CHOSEN, "nftl: what PEN is compared with. gftl: full pairs are merged slot by slot, one slot of tBERS a page written, their writes buffered meanwhile (Choudhuri and Givargis, 2008). pbe: chips without disturb that lose ftl.capacity_loss of their blocks (US 9,286,989)."]),
+    key("ftl.capacity_loss", Kind::Float(0.0, 0.9), "share of a plane's blocks", "0.0", ["PEN, FAST'18, Figure 15c goes to 0.165", "comparator = \"pbe\": blocks that isolating partial blocks costs. Over-provisioning, fill and threshold remain shares of what is left."]),
+    key("ftl.write_buffer_share", Kind::Float(0.0, 1.0), "share of a plane's blocks", "0.16", ["Choudhuri and Givargis, CODES+ISSS 2008", "comparator = \"gftl\": write-buffer blocks that each plane has in addition to geometry.blocks_per_plane, at least 1."]),
     key("ftl.over_provisioning", Kind::Float(0.0, 0.99), "spare / raw", "0.0909090909090909", ["PEN, FAST'18, Table 1: 10 % read as spare / user", "Share of the raw capacity that the host cannot address. User capacity is rounded down to whole logical blocks a plane."]),
-    key("ftl.gc_free_threshold", Kind::Float(0.0, 1.0), "share of a plane's blocks", "0.08", [PEN1, "At or under this many free blocks a plane collects garbage: nftl merges a victim before it takes a U-block, page reclaims before it opens a block."]),
+    key("ftl.gc_free_threshold", Kind::Float(0.0, 1.0), "share of a plane's blocks", "0.08", [PEN1, "At or under this many free blocks a plane collects garbage: nftl merges a victim before it takes a U-block, superblock before it gives a superblock another block, page reclaims before it opens a block."]),
     key("ftl.gc_stop_threshold", Kind::Float(0.0, 1.0), "share of a plane's blocks", "", ["the start threshold", "page: a plane that reclaims goes on until it has more free blocks than this."]),
     key("ftl.gc_policy", Kind::Choice(&["greedy", "cost-benefit", "d-choices", "fifo", "random"]), "", "\"greedy\"", [CHOSEN, "page: which block is reclaimed. greedy: fewest valid pages. cost-benefit: largest age (1 - u) / 2u. d-choices: fewest valid pages of d_choices random blocks. fifo: closed first. random: any."]),
     key("ftl.d_choices", Kind::Int(1, 1024), "blocks", "8", [CHOSEN, "Random blocks that gc_policy = \"d-choices\" looks at."]),
     key("ftl.allocation_order", Kind::Choice(ORDERS), "", "\"CWDP\"", [CHOSEN, "page: order in which writes visit channels (C), chips (W), dies (D) and planes (P), first letter fastest."]),
-    key("ftl.gc_mode", Kind::Choice(&["blocking"]), "", "\"blocking\"", ["PEN, FAST'18, section 2.2.2", "blocking: a merge holds its die, and the write that triggered it waits for it."]),
+    key("ftl.gc_mode", Kind::Choice(&["blocking", "foreground", "background", "preemptible"]), "", "\"blocking\"", ["PEN, FAST'18, section 2.2.2", "blocking: a merge holds its die, and the write that triggered it waits for it. page knows more: foreground reclaims behind that write's own program; background reclaims in steps of one page while a die is idle, at or under the stop threshold; preemptible in such steps from the start to the stop threshold. Without a block to spare, a write waits in every mode."]),
+    key("ftl.hot_cold", Kind::Choice(&["mixed", "gc", "recency"]), "", "\"gc\"", [CHOSEN, "page: which pages share an open block of a plane. mixed: all of them. gc: copies of collection have one of their own. recency: so have hot pages of the host, those that it wrote before in this window or the last one."]),
+    key("ftl.hot_window", Kind::Float(1e-9, 1000.0), "user capacities", "0.5", ["chosen: see docs/MODELS.md", "Host writes of a window of hot_cold = \"recency\"."]),
+    key("ftl.wear_leveling", Kind::Choice(&["none", "dynamic", "static", "both"]), "", "\"none\"", [CHOSEN, "page: dynamic takes the free block with the fewest erases, not the one free longest. static moves the data of the least erased closed block of a plane when the most erased one is more than wear_threshold ahead."]),
+    key("ftl.wear_threshold", Kind::Int(1, COUNT), "erases", "50", [CHOSEN, "Erases between a plane's most erased block and its least erased closed one beyond which static levelling moves data."]),
+    key("ftl.map_place", Kind::Choice(&["ram", "cached", "spare"]), "", "\"ram\"", [CHOSEN, "Where the map is. ram: all of it in RAM. cached (page): in translation pages in flash, which take their blocks from the over-provisioning; entries are cached on demand, dirty ones written back in batches (DFTL). spare (superblock, variant 2006): in spare areas, in three levels, with a cache; the rivals of 2006 keep the map of their U-blocks in RAM in either case."]),
+    key("ftl.map_ram_kib", Kind::Int(1, COUNT), "KiB", "", ["none: map_place = \"cached\" needs this or map_cache_entries", "RAM for cached map entries, 8 bytes each; the directory of translation pages comes on top."]),
+    key("ftl.map_cache_entries", Kind::Int(1, COUNT), "entries", "", ["cached: none, it needs this or map_ram_kib. spare: 16 (EMSOFT'06, section 5.2)", "map_place = \"cached\": map entries that the cache holds. map_place = \"spare\": logical blocks of a plane whose tables are cached, least recently used out first."]),
     key("ftl.u_index", Kind::Choice(&["spare", "ram"]), "", "\"spare\"", ["PEN, FAST'18, section 2.2.1", "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost."]),
 
     key("ftl.u_blocks", Kind::Int(1, 1 << 20), "blocks a plane", "", ["all that over-provisioning leaves", "superblock, replacement-block, log-block, fast: most U-blocks (log blocks) of a plane in use at once, beside the D-blocks and the block that merges copy into."]),
-    key("ftl.map_place", Kind::Choice(&["ram", "spare"]), "", "\"ram\"", [CHOSEN, "superblock: where the page map is. ram: no flash access. spare (variant 2006): in spare areas, in three levels, with a cache. The rivals keep the map of their U-blocks in RAM in either case."]),
-    key("ftl.map_cache_entries", Kind::Int(1, 1 << 24), "entries a plane", "16", ["EMSOFT'06, section 5.2", "map_place = \"spare\": logical blocks whose tables are cached, least recently used out first."]),
-    key("ftl.superblock.variant", Kind::Choice(&["2006"]), "", "\"2006\"", [CHOSEN, "kind = \"superblock\": 2006 is the FTL of EMSOFT'06."]),
-    key("ftl.superblock.logical", Kind::Int(1, 4096), "blocks", "4", ["EMSOFT'06, section 5.2", "Logical blocks of a superblock."]),
-    key("ftl.superblock.physical", Kind::Int(2, 1 << 20), "blocks", "", ["8 with the map in spare areas (EMSOFT'06, section 4.2), no limit with the map in RAM", "Blocks that a superblock may own."]),
-    key("ftl.superblock.valid_blocks", Kind::Choice(&["copy", "keep"]), "", "\"copy\"", ["EMSOFT'06, section 4.3, as it is written", "Variant 2006: D-blocks without an invalid page, when a full merge goes on beyond two blocks. copy: copied like the others, before the U-block. keep: they stay, because copying them wins nothing."]),
 
     key("host.mode", Kind::Choice(&["open-loop", "closed-loop"]), "", "\"open-loop\"", [CHOSEN, "open-loop: requests arrive by the workload's clock. closed-loop: a fixed number is always outstanding."]),
-    key("host.queue_depth", Kind::Int(1, 65536), "requests", "1", [CHOSEN, "Requests outstanding in a closed loop."]),
+    key("host.queue_depth", Kind::Int(1, 65536), "requests", "1", [CHOSEN, "Requests outstanding in each queue of a closed loop."]),
+    key("host.queues", Kind::Int(1, 65536), "queues", "1", [CHOSEN, "Queues of a closed loop, served in turn: queues x queue_depth requests are outstanding."]),
     key("host.speedup", Kind::Float(1e-6, 1e9), "", "1.0", [CHOSEN, "Arrival times are divided by this (open loop)."]),
-    key("host.partial_page", Kind::Choice(&["whole-page"]), "", "\"whole-page\"", ["PEN's figures know no read-modify-write", "Writes of part of a page. whole-page: the page is programmed, nothing is read first."]),
+    key("host.write_buffer_kib", Kind::Int(0, 1 << 30), "KiB", "0", ["PEN and the 2006 papers know none", "DRAM that holds written pages until they are programmed; a write is done when it is stored there. 0: none, a write is done when it is programmed."]),
+    key("host.flush", Kind::Choice(&["eager", "lru"]), "", "\"eager\"", [CHOSEN, "When buffered pages are programmed. eager: at once. lru: least recently written first, while more than three quarters of the buffer wait; pages written again meanwhile are programmed once."]),
+    key("host.link_mb_per_s", Kind::Float(0.001, 1e6), "10^6 bytes/s", "", ["no time on the link", "Rate of the link to the host in each direction. Absent: it costs no time."]),
+    key("host.overhead_us", ANY_US, "us", "0.0", [CHOSEN, "Fixed time that the controller takes for each request before it starts."]),
+    key("host.partial_page", Kind::Choice(&["rmw", "whole-page"]), "", "\"rmw\"", ["chosen: what a drive with a map entry a page must do", "Writes of part of a page. rmw: the old copy is read first, unless the write buffer holds the rest. whole-page: the page is programmed, nothing is read first."]),
+    key("host.read_priority", Kind::Bool, "", "false", [CHOSEN, "Host reads go before everything on their die that has not started; a blocking merge that has started runs to its end. Reads that must search spare areas first keep their place."]),
 
-    key("workload.kind", Kind::Text, "", "\"twin:prn_1\"", [CHOSEN, "twin:NAME (see `pumice workloads`), trace, or a generator: uniform, sequential, zipf, hot-cold."]),
+    key("workload.kind", Kind::Text, "", "\"twin:prn_1\"", [CHOSEN, "twin:NAME (see `pumice workloads`), trace, a FAT32 file system in use: pic, mp3, mov, pmp-2g, pmp-4g, pc, or a generator: uniform, sequential, zipf, hot-cold, and w10, w20, w30, w40 (one-page random writes)."]),
     key("workload.path", Kind::Text, "", "", ["none", "Trace file, plain or compressed with gzip, zstd or xz (kind = \"trace\")."]),
     key("workload.format", Kind::Text, "", "", ["found by content", "Trace format: msr, alibaba, tencent, spc, ssdsim, disksim, systor, blkparse or fio."]),
     key("workload.address", Kind::Choice(&["exact", "wrap", "compact"]), "", "\"exact\"", [CHOSEN, "Requests beyond the device. exact: an error. wrap: address modulo capacity. compact: touched regions packed in order of first touch."]),
     key("workload.volumes", Kind::Text, "", "\"overlay\"", [CHOSEN, "Traces of several volumes. overlay: all share one address space. separate: each has a region of its own, in order of first appearance. Else the number or name of the one volume to replay."]),
+    key("workload.trims", Kind::Choice(&["keep", "drop"]), "", "\"keep\"", [CHOSEN, "Trims (discards) of a trace. keep: requests like others. drop: left out and counted. Formats that have them: blkparse, fio."]),
     key("workload.requests", Kind::Int(1, i64::MAX), "requests", "1000000", [CHOSEN, "Length of a generated workload."]),
     key("workload.request_bytes", Kind::Int(512, 1 << 30), "bytes", "16384", [CHOSEN, "Size of a generated request."]),
     key("workload.request_sizes", Kind::Floats(512.0, 1073741824.0), "bytes", "", ["request_bytes alone", "Sizes of generated requests, mixed by request_weights."]),
     key("workload.request_weights", Kind::Floats(0.0, 1e9), "", "", ["equal weights", "Weight of each of request_sizes."]),
     key("workload.read_fraction", Kind::Float(0.0, 1.0), "share of requests", "0.0", [CHOSEN, "Reads among generated requests."]),
+    key("workload.trim_fraction", Kind::Float(0.0, 1.0), "share of requests", "0.0", [CHOSEN, "Trims among generated requests; with read_fraction at most 1, the rest are writes."]),
     key("workload.footprint", Kind::Float(1e-9, 1.0), "share of user capacity", "1.0", [CHOSEN, "Addresses that a generated workload touches."]),
     key("workload.zipf_theta", Kind::Float(0.0, 10.0), "", "0.99", ["chosen: YCSB's default", "Exponent of Zipf's law (kind = \"zipf\"); 0 is uniform."]),
     key("workload.hot_space", Kind::Float(1e-9, 0.999999999), "share of the footprint", "0.2", [CHOSEN, "Hot part of the footprint (kind = \"hot-cold\")."]),
@@ -133,6 +157,9 @@ pub const KEYS: &[Key] = &[
     key("workload.mean_interarrival_us", Kind::Float(0.001, 1e12), "us", "1000.0", [CHOSEN, "Mean time between generated requests (open loop)."]),
     key("workload.mean_extent_kib", Kind::Float(4.0, 1e9), "KiB", "", ["the twin's own, see docs/WORKLOADS.md", "Mean length of a twin's write extents, for sensitivity studies."]),
     key("workload.write_extent_read_share", Kind::Float(0.0, 1.0), "share of read bytes", "", ["the twin's own, see docs/WORKLOADS.md", "Read bytes of a twin that go to its write extents, for sensitivity studies."]),
+    key("workload.fat_volume_mib", Kind::Int(128, 32768), "MiB", "", ["the paper's storage size", "Size of the FAT32 volume (kind = \"pic\", \"mp3\", \"mov\", \"pmp-2g\", \"pmp-4g\", \"pc\"), before scaling."]),
+    key("workload.fat_flush_kib", Kind::Int(1, 1048576), "KiB", "32", [CHOSEN, "File data after which a FAT32 workload writes both allocation tables and changed directories."]),
+    key("workload.fat_fragmentation", Kind::Float(0.0, 0.5), "share of clusters", "0.02", [CHOSEN, "Clusters of a FAT32 volume that small static files hold at random places, so that others lie in pieces."]),
     key("workload.interarrival_cv", Kind::Float(1.0, 1000.0), "", "7.0", ["chosen: short slices of real traces show 3.4 to 7.2, a week more", "Coefficient of variation of inter-arrival times: of twins, and of arrival = \"bursty\" (two-phase hyper-exponential)."]),
 
     key("initial.fill", Kind::Float(0.0, 1.0), "share", "0.95", [PEN1, "What is stored before the first request."]),
@@ -143,6 +170,12 @@ pub const KEYS: &[Key] = &[
     key("run.warmup_requests", Kind::Int(0, i64::MAX), "requests", "0", [CHOSEN, "Requests before measuring starts."]),
     key("run.timed", Kind::Bool, "", "true", [CHOSEN, "Off: no clock, no latencies; the same commands, counts and wear, faster."]),
     key("run.check", Kind::Choice(&["rules", "integrity"]), "", "\"rules\"", [CHOSEN, "rules: every flash rule and the tag of every page read. integrity: also a full read-back at the end; a corrupt or lost page ends with status 1."]),
+
+    key("output.request_log", Kind::Bool, "", "false", [CHOSEN, "File request_log.parquet: every measured request with its arrival, completion, kind, offset, bytes and latency. One run with a clock and an output directory."]),
+    key("output.command_log", Kind::Bool, "", "false", [CHOSEN, "File command_log.bin.zst: every flash command of the run, with the initial state; `pumice verify` replays it into the chip's rules. One run with an output directory."]),
+    key("output.histograms", Kind::Bool, "", "false", [CHOSEN, "File latency.hlog: latencies of reads, writes and trims as HDR histograms (V2 interval log), in nanoseconds. One run with a clock and an output directory."]),
+    key("output.wear_map", Kind::Bool, "", "false", [CHOSEN, "File wear_map.npy: erases of every leaf of every block, one row a block. One run with an output directory."]),
+    key("output.time_series_s", Kind::Float(1e-6, 1e9), "s", "", ["no time series", "Length of a window of time_series in the result document: requests and latencies by the time at which requests were done."]),
 ];
 
 /// The key with this path.
@@ -166,7 +199,7 @@ pub fn lookup(path: &str) -> Result<&'static Key, String> {
     match find(path) {
         Some(key) => Ok(key),
         None if !names.is_empty() => Err(format!("'{path}' is a section; its keys are {}", names.join(", "))),
-        None => Err(format!("unknown key '{path}'; nearest valid key: '{}'", nearest(path))),
+        None => Err(format!("unknown key '{}'; nearest valid key: '{}'", shown(path), nearest(path))),
     }
 }
 

@@ -7,7 +7,7 @@ use toml::Value;
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{self, Key};
-use super::{SpecError, preset};
+use super::{SpecError, preset, shown};
 
 /// Accepted values by path.
 pub type Values = BTreeMap<&'static str, Value>;
@@ -34,7 +34,7 @@ pub fn defaults() -> Result<Values, SpecError> {
 pub fn apply_text(values: &mut Values, name: &str, text: &str, depth: Option<usize>) -> Result<(), SpecError> {
     let fail = |error: toml::de::Error| {
         let line = error.span().map_or(1, |span| line_of(text, span.start));
-        SpecError(format!("{name}:{line}: not TOML: {}", error.message().replace('\n', "; ")))
+        SpecError(format!("{name}:{line}: not TOML: {}", shown(&error.message().replace('\n', "; "))))
     };
     let spans = DeTable::parse(text).map_err(fail)?;
     let table: toml::Table = toml::from_str(text).map_err(fail)?;
@@ -84,7 +84,11 @@ pub fn apply_preset(values: &mut Values, at: &str, name: &Value, depth: usize) -
     let names = || preset::names().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(" | ");
     let Some(text) = name.as_str().and_then(preset::text) else {
         let hint = name.as_str().and_then(preset::nearest).map_or(String::new(), |n| format!("; nearest: \"{n}\""));
-        return Err(SpecError(format!("{at}: preset = {name} does not exist; allowed: {}{hint}", names())));
+        return Err(SpecError(format!(
+            "{at}: preset = {} does not exist; allowed: {}{hint}",
+            shown(&name.to_string()),
+            names()
+        )));
     };
     if depth >= PRESET_DEPTH_MAX {
         return Err(SpecError(format!("{at}: presets start from each other in a loop")));
@@ -92,9 +96,17 @@ pub fn apply_preset(values: &mut Values, at: &str, name: &Value, depth: usize) -
     apply_text(values, &format!("preset {}", name.as_str().unwrap_or_default()), text, Some(depth + 1))
 }
 
-/// Applies one `--set key=value`; a value that is no TOML is taken as a bare word.
+/// Applies one `--set key=value`; a value that is no TOML is taken as a bare word. A section inside a
+/// section takes an inline table, each of its keys for itself.
 pub fn apply_set(values: &mut Values, path: &str, text: &str) -> Result<(), SpecError> {
-    set(values, "--set", path, parse_value(text))
+    match parse_value(text) {
+        Value::Table(entries) if path.contains('.') && keys::is_section(path) => {
+            entries.into_iter().try_for_each(|(entry, value)| set(values, "--set", &format!("{path}.{entry}"), value))
+        }
+        // A choice or text may look like a number: a variant called 2006, a volume called 3.
+        value => set(values, "--set", path, value)
+            .or_else(|refusal| set(values, "--set", path, Value::String(text.to_string())).map_err(|_| refusal)),
+    }
 }
 
 fn parse_value(text: &str) -> Value {
@@ -113,7 +125,7 @@ fn set(values: &mut Values, at: &str, path: &str, value: Value) -> Result<(), Sp
 }
 
 fn refused(at: &str, key: &Key, found: &Value) -> SpecError {
-    let found = found.to_string().replace('\n', " ");
+    let found = shown(&found.to_string());
     let unit = if key.unit.is_empty() { String::new() } else { format!(" ({})", key.unit) };
     SpecError(format!("{at}: {} = {found} is not allowed; allowed: {}{unit}", key.path, key.kind.allowed()))
 }
@@ -124,7 +136,7 @@ fn check_section(at: &str, section: &str) -> Result<(), SpecError> {
         return Ok(());
     }
     let nearest = sections().min_by_key(|known| strsim::damerau_levenshtein(known, section)).unwrap_or_default();
-    Err(SpecError(format!("{at}: unknown section [{section}]; nearest valid section: [{nearest}]")))
+    Err(SpecError(format!("{at}: unknown section [{}]; nearest valid section: [{nearest}]", shown(section))))
 }
 
 fn line_of(text: &str, offset: usize) -> usize {

@@ -25,6 +25,16 @@ impl fmt::Display for SpecError {
 
 impl std::error::Error for SpecError {}
 
+/// Longest piece of a user's text that an error repeats, in characters.
+const SHOWN_CHARS: usize = 80;
+
+/// A user's text as an error may repeat it: on one line, without control characters, not too long.
+pub(crate) fn shown(text: &str) -> String {
+    let escape = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
+    let tail = if text.chars().count() > SHOWN_CHARS { "…" } else { "" };
+    text.chars().take(SHOWN_CHARS).map(escape).chain([tail.to_string()]).collect()
+}
+
 /// Where a spec comes from: each layer overrides the ones before it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,6 +79,7 @@ section!(
         workload: WorkloadSpec,
         initial: InitialSpec,
         run: RunSpec,
+        output: OutputSpec,
     }
 );
 section!(
@@ -82,6 +93,10 @@ section!(
         pages_per_block: u16,
         page_bytes: u32,
         spare_bytes: u32,
+        layers: Option<u16>,
+        sub_blocks: Option<u16>,
+        bits_per_cell: u8,
+        write_sequence: String,
         program_order: String,
         bad_blocks_per_plane: u32,
     }
@@ -95,6 +110,7 @@ section!(
         channel_mb_per_s: f64,
         copyback: bool,
         command_overhead_us: f64,
+        multi_plane: bool,
     }
 );
 section!(
@@ -117,6 +133,10 @@ section!(
     FtlSpec {
         kind: String,
         merge: String,
+        superblock: SuperblockSpec,
+        comparator: String,
+        capacity_loss: f64,
+        write_buffer_share: f64,
         over_provisioning: f64,
         gc_policy: String,
         d_choices: u32,
@@ -124,11 +144,15 @@ section!(
         gc_stop_threshold: Option<f64>,
         allocation_order: String,
         gc_mode: String,
+        hot_cold: String,
+        hot_window: f64,
+        wear_leveling: String,
+        wear_threshold: u32,
+        map_place: String,
+        map_ram_kib: Option<u32>,
+        map_cache_entries: Option<u32>,
         u_index: String,
         u_blocks: Option<u32>,
-        map_place: String,
-        map_cache_entries: u32,
-        superblock: SuperblockSpec,
     }
 );
 section!(
@@ -137,7 +161,18 @@ section!(
 );
 section!(
     /// `[host]`
-    HostSpec { mode: String, queue_depth: u32, speedup: f64, partial_page: String }
+    HostSpec {
+        mode: String,
+        queue_depth: u32,
+        queues: u32,
+        speedup: f64,
+        write_buffer_kib: u64,
+        flush: String,
+        link_mb_per_s: Option<f64>,
+        overhead_us: f64,
+        partial_page: String,
+        read_priority: bool,
+    }
 );
 section!(
     /// `[workload]`
@@ -147,11 +182,13 @@ section!(
         format: Option<String>,
         address: String,
         volumes: String,
+        trims: String,
         requests: u64,
         request_bytes: u32,
         request_sizes: Option<Vec<f64>>,
         request_weights: Option<Vec<f64>>,
         read_fraction: f64,
+        trim_fraction: f64,
         footprint: f64,
         zipf_theta: f64,
         hot_space: f64,
@@ -160,6 +197,9 @@ section!(
         mean_interarrival_us: f64,
         mean_extent_kib: Option<f64>,
         write_extent_read_share: Option<f64>,
+        fat_volume_mib: Option<u32>,
+        fat_flush_kib: u32,
+        fat_fragmentation: f64,
         interarrival_cv: f64,
     }
 );
@@ -171,6 +211,29 @@ section!(
     /// `[run]`
     RunSpec { max_requests: Option<u64>, warmup_requests: u64, timed: bool, check: String }
 );
+section!(
+    /// `[output]`
+    OutputSpec {
+        request_log: bool,
+        command_log: bool,
+        histograms: bool,
+        wear_map: bool,
+        time_series_s: Option<f64>,
+    }
+);
+
+impl OutputSpec {
+    /// Keys that ask for a file and are on: what a run without an output directory cannot give.
+    pub fn files(&self) -> Vec<&'static str> {
+        let keys = [
+            (self.request_log, "output.request_log"),
+            (self.command_log, "output.command_log"),
+            (self.histograms, "output.histograms"),
+            (self.wear_map, "output.wear_map"),
+        ];
+        keys.into_iter().filter(|(on, _)| *on).map(|(_, key)| key).collect()
+    }
+}
 
 impl Spec {
     /// Resolves and validates a spec.

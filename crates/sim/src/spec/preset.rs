@@ -3,6 +3,12 @@
 const PRESETS: &[(&str, &str)] = &[
     ("pen-1tb", include_str!("../../../../presets/pen-1tb.toml")),
     ("pen-1tb-m-merge", include_str!("../../../../presets/pen-1tb-m-merge.toml")),
+    ("pen-superblock-4-5", include_str!("../../../../presets/pen-superblock-4-5.toml")),
+    ("pen-superblock-4-5-m-merge", include_str!("../../../../presets/pen-superblock-4-5-m-merge.toml")),
+    ("pen-superblock-4-8", include_str!("../../../../presets/pen-superblock-4-8.toml")),
+    ("pen-superblock-4-8-m-merge", include_str!("../../../../presets/pen-superblock-4-8-m-merge.toml")),
+    ("lfws-256gb", include_str!("../../../../presets/lfws-256gb.toml")),
+    ("sfws-256gb", include_str!("../../../../presets/sfws-256gb.toml")),
     ("superblock-2006-2g", include_str!("../../../../presets/superblock-2006-2g.toml")),
     ("superblock-2006-4g", include_str!("../../../../presets/superblock-2006-4g.toml")),
     ("bench-64g", include_str!("../../../../presets/bench-64g.toml")),

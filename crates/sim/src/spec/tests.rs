@@ -51,6 +51,19 @@ fn t041_every_preset_is_valid_and_layers_override_in_order() {
 }
 
 #[test]
+fn t049_a_group_of_keys_is_set_by_a_table_or_one_by_one() {
+    let tables = ["[ftl]\nsuperblock = { variant = \"pen\", physical = 8 }", "[ftl.superblock]\nphysical = 8"];
+    let whole = with_set("ftl.superblock", "{ physical = 8 }");
+    for source in [source(tables[0]), source(tables[1]), whole, with_set("ftl.superblock.physical", "8")] {
+        let spec = Spec::resolve(&source).expect("valid");
+        assert_eq!((spec.ftl.superblock.logical, spec.ftl.superblock.physical), (4, Some(8)));
+    }
+    error(&source("[ftl]\nsuperblock = { phisical = 8 }"), &["my.toml:2", "'ftl.superblock.physical'"]);
+    error(&source("[ftl]\nsuperblock = 8"), &["my.toml:2", "is a section", "ftl.superblock.logical"]);
+    error(&with_set("ftl.merge", "{ a = 1 }"), &["ftl.merge", "not allowed"]);
+}
+
+#[test]
 fn t048_a_preset_beside_the_file_takes_the_place_of_the_files() {
     let mut source = source("preset = \"tiny\"\n[ftl]\nover_provisioning = 0.2\n");
     source.preset = Some("pen-1tb".into());
@@ -70,7 +83,7 @@ fn t042_misspelt_keys_name_the_line_and_the_nearest_key() {
 fn t043_bad_values_say_what_was_found_and_what_is_allowed() {
     error(&source("[geometry]\nchannels = -1"), &["my.toml:2", "geometry.channels = -1", "from 1 to 1024"]);
     error(&source("[timing]\nt_r_us = \"fast\""), &["timing.t_r_us", "\"fast\"", "(us)"]);
-    error(&with_set("ftl.merge", "mmerge"), &["mmerge", "\"block-erase\" | \"m-merge\""]);
+    error(&with_set("ftl.merge", "mmerge"), &["mmerge", "\"block-erase\" | \"m-merge\" | \"m-merge-budgeted\""]);
     error(&with_set("ftl.kind", "fats"), &["fats", "\"nftl\" | \"page\""]);
     error(&source("[ftl\n"), &["my.toml:1", "not TOML"]);
     error(&source("seed = 1\nseed = 2\n"), &["my.toml:2", "not TOML"]);
@@ -170,4 +183,18 @@ fn t047_schema_and_explain_come_from_the_table() {
     }
     assert!(explain("ftl").expect_err("a section").to_string().contains("its keys are ftl.kind"));
     assert!(explain("ftl.mrege").expect_err("unknown").to_string().contains("'ftl.merge'"));
+}
+
+#[test]
+fn t060_the_shape_of_a_block_must_account_for_its_pages() {
+    let with = |pairs: &[(&str, &str)]| {
+        let sets = pairs.iter().map(|(key, value)| (format!("geometry.{key}"), value.to_string())).collect();
+        SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() }
+    };
+    Spec::resolve(&with(&[("layers", "8"), ("sub_blocks", "4"), ("bits_per_cell", "2")])).expect("64 pages");
+    error(&with(&[("layers", "8"), ("sub_blocks", "4")]), &["pages_per_block = 64", "8 x sub_blocks 4", "= 32"]);
+    error(&with(&[("layers", "8")]), &["geometry.layers is given without geometry.sub_blocks"]);
+    error(&with(&[("sub_blocks", "8")]), &["geometry.sub_blocks is given without geometry.layers"]);
+    error(&with(&[("write_sequence", "\"sfws\"")]), &["needs geometry.layers and geometry.sub_blocks"]);
+    error(&with(&[("layers", "2"), ("sub_blocks", "33")]), &["geometry.sub_blocks", "from 1 to 32"]);
 }

@@ -14,9 +14,11 @@ const PAGES_MAX: u128 = 1 << 30;
 /// The first impossibility, with what would be possible.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
     check_addresses(spec)?;
+    check_block_shape(spec)?;
     check_partial_erase(spec)?;
     build::check(spec)?;
-    check_workload(spec)
+    check_workload(spec)?;
+    check_output(spec)
 }
 
 /// A refusal with this text.
@@ -46,13 +48,41 @@ fn check_addresses(spec: &Spec) -> Result<(), SpecError> {
     Ok(())
 }
 
+fn check_block_shape(spec: &Spec) -> Result<(), SpecError> {
+    let g = &spec.geometry;
+    let (layers, sub_blocks) = match (g.layers, g.sub_blocks) {
+        (Some(layers), Some(sub_blocks)) => (u32::from(layers), u32::from(sub_blocks)),
+        (None, None) if g.write_sequence == "lfws" => return Ok(()),
+        (None, None) => {
+            return refuse(format!(
+                "geometry.write_sequence = \"{}\" needs geometry.layers and geometry.sub_blocks",
+                g.write_sequence
+            ));
+        }
+        (given, _) => {
+            let (one, other) = if given.is_some() { ("layers", "sub_blocks") } else { ("sub_blocks", "layers") };
+            return refuse(format!("geometry.{one} is given without geometry.{other}; allowed: both or none"));
+        }
+    };
+    let pages = layers * sub_blocks * u32::from(g.bits_per_cell);
+    if pages != u32::from(g.pages_per_block) {
+        return refuse(format!(
+            "geometry.pages_per_block = {}, but layers {layers} x sub_blocks {sub_blocks} x bits_per_cell {} = {pages}; \
+             every page is one bit of the cells of one layer in one sub-block",
+            g.pages_per_block, g.bits_per_cell
+        ));
+    }
+    Ok(())
+}
+
 fn check_partial_erase(spec: &Spec) -> Result<(), SpecError> {
     let (pe, pages) = (&spec.partial_erase, spec.geometry.pages_per_block);
     if pe.unit == "none" {
-        if spec.ftl.merge == "m-merge" {
-            return refuse(
-                "ftl.merge = \"m-merge\" needs partial_erase.unit = \"partial-block\", found \"none\"".into(),
-            );
+        if spec.ftl.merge != "block-erase" {
+            return refuse(format!(
+                "ftl.merge = \"{}\" needs partial_erase.unit = \"partial-block\", found \"none\"",
+                spec.ftl.merge
+            ));
         }
         return Ok(());
     }
@@ -108,6 +138,20 @@ fn check_workload(spec: &Spec) -> Result<(), SpecError> {
         _ if workload.format.is_some() => refuse(given("format")),
         "uniform" | "sequential" | "zipf" | "hot-cold" => check_sizes(spec),
         kind => crate::workload::check_name(kind),
+    }
+}
+
+/// Latencies and times of completion need a clock.
+fn check_output(spec: &Spec) -> Result<(), SpecError> {
+    let output = &spec.output;
+    let timed = [
+        (output.request_log, "output.request_log"),
+        (output.histograms, "output.histograms"),
+        (output.time_series_s.is_some(), "output.time_series_s"),
+    ];
+    match timed.into_iter().find(|(on, _)| *on && !spec.run.timed) {
+        Some((_, key)) => refuse(format!("{key} needs run.timed = true, found false")),
+        None => Ok(()),
     }
 }
 

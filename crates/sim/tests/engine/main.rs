@@ -6,9 +6,14 @@
 mod closed_forms;
 mod contract;
 mod golden;
+mod host_timing;
 mod merge_execution;
+mod outputs;
+mod page_level;
 mod past_bugs;
+mod peers;
 mod scheduling;
 mod superblock;
 mod support;
+mod workloads;
 mod write_amplification;

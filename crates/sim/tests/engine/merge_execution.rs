@@ -31,6 +31,7 @@ fn array(tree: PbTree) -> NandArray {
         program_order: ProgramOrder::Any,
         disturb_tolerance: 1,
         copyback: true,
+        sub_blocks: None,
     })
 }
 

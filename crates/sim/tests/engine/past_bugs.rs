@@ -3,7 +3,7 @@
 use pumice_sim::{SimError, Spec, run};
 use serde_json::Value;
 
-use crate::support::{document, number, source, spec};
+use crate::support::{TraceFile, document, number, source, spec};
 
 /// A write that arrived at the very instant at which a merge's last command ended, before that
 /// event was handled, took the whole merge into its snapshot a second time: parts of its latency
@@ -97,4 +97,64 @@ fn t907_a_run_of_few_large_requests_can_be_stopped() {
 fn t908_arrivals_beyond_the_clock_are_refused() {
     let sets = [("workload.mean_interarrival_us", "1e12"), ("host.speedup", "1e-6")];
     assert!(matches!(run(&spec(&sets), 1.0, &mut |_| true), Err(SimError::Spec(_))));
+}
+
+/// An M-Merge moves a page out of its place and back. While both moves were queued, a read with priority
+/// looked for the page's source, and for the source's source, for ever.
+#[test]
+fn t909_a_read_of_a_page_that_is_queued_to_be_moved_out_and_back_ends() {
+    let fill = [(0, 'W', 0, 64 * 4096)];
+    let updates = [(0, 'W', 0, 4096); 65];
+    let reads = [1, 2, 3].map(|page| (100, 'R', page * 4096, 4096));
+    let requests: Vec<_> = fill.into_iter().chain(updates).chain(reads).collect();
+    let sets = [
+        ("ftl.merge", "m-merge"),
+        ("ftl.u_index", "ram"),
+        ("host.read_priority", "true"),
+        ("initial.fill", "0.0"),
+        ("run.check", "integrity"),
+    ];
+    let document = TraceFile::new("out-and-back", &requests).run(&sets);
+    assert_eq!(number(&document, "gc.merges.m_merge"), 1.0);
+    assert_eq!(number(&document, "host.buffer_hits"), 3.0, "their first programs are still queued");
+}
+
+/// A page was moved from block B to C and, by the next merge, back into B. Before either had run, B still
+/// held the page, so a read with priority was sent there; the first merge then erased B under it.
+#[test]
+fn t912_a_read_with_priority_does_not_trust_a_page_that_will_be_erased_and_filled_again() {
+    let document = document(&[
+        ("geometry.channels", "1"),
+        ("geometry.planes_per_die", "1"),
+        ("geometry.blocks_per_plane", "10"),
+        ("geometry.pages_per_block", "8"),
+        ("geometry.program_order", "in-order"),
+        ("partial_erase.max_splits", "0"),
+        ("ftl.u_index", "ram"),
+        ("ftl.over_provisioning", "0.3"),
+        ("ftl.gc_free_threshold", "0"),
+        ("timing.copyback", "false"),
+        ("initial.fill", "0.9"),
+        ("initial.fill_unit", "page"),
+        ("workload.read_fraction", "0.77"),
+        ("workload.footprint", "0.25"),
+        ("workload.requests", "3000"),
+        ("workload.request_bytes", "4608"),
+        ("workload.mean_interarrival_us", "2500.0"),
+        ("host.write_buffer_kib", "64"),
+        ("host.partial_page", "rmw"),
+        ("host.read_priority", "true"),
+        ("run.check", "integrity"),
+    ]);
+    assert!(number(&document, "gc.merges.full") > 100.0);
+}
+
+/// Pages found in the write buffer were counted without a clock and not with one.
+#[test]
+fn t911_pages_read_from_the_write_buffer_are_counted() {
+    for timed in ["true", "false"] {
+        let sets = [("host.write_buffer_kib", "64"), ("host.flush", "lru"), ("run.timed", timed)];
+        let document = TraceFile::new("hits", &[(0, 'W', 0, 4096), (10, 'R', 0, 4096)]).run(&sets);
+        assert_eq!(number(&document, "host.buffer_hits"), 1.0, "timed: {timed}");
+    }
 }

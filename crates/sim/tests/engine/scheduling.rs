@@ -150,3 +150,17 @@ fn t625_warm_up_is_not_measured_and_speed_up_divides_time() {
     let last_read = 70.0 + SPARE + 70.0 + TRANSFER;
     assert!((number(&document, "host.simulated_s") - (1_000.0 + last_read) / 1e6).abs() < 1e-12);
 }
+
+#[test]
+fn t630_a_slot_of_gftl_takes_its_time_and_counts_as_no_command() {
+    let trace = TraceFile::new("slot", &[(0, 'W', 0, 4096), (50_000, 'W', 4096, 4096)]);
+    let document = trace.run(&[("ftl.comparator", "gftl")]);
+    let n = |path: &str| number(&document, path);
+    assert_eq!(n("host.write.latency_us.mean"), 10_000.0 + TRANSFER + 900.0);
+    assert_eq!(n("write_latency_breakdown_us.gc_erase"), 10_000.0);
+    assert_eq!(n("run.flash_commands"), 2.0);
+    assert_eq!(n("flash.erases.block"), 0.0);
+    // A slot longer than one pause can be, 2^32 ns.
+    let document = trace.run(&[("ftl.comparator", "gftl"), ("timing.t_bers_us", "10000000")]);
+    assert_eq!(number(&document, "host.write.latency_us.max"), 2.0 * (10_000_000.0 + TRANSFER + 900.0) - 50_000.0);
+}

@@ -50,6 +50,7 @@ impl Rig {
             program_order: ProgramOrder::InOrder,
             disturb_tolerance: 0,
             copyback: false,
+            sub_blocks: None,
         });
         let spare = vec![None; geometry.pages() as usize];
         Rig { geometry, ftl, array, spare, plan: Plan::default() }

@@ -29,7 +29,18 @@ pub enum Access {
     },
 }
 
+/// Shares of the space, in percent, that the workloads `w10` to `w40` write most of the time.
+pub const W_PERCENT: [u32; 4] = [10, 20, 30, 40];
+
 impl Access {
+    /// The places of `w10` to `w40` (Buddhanoy et al., GLSVLSI'24, section 5.2): of w`x`, 100 − x percent
+    /// of the requests go to x percent of the space. `None` if `kind` is not one of them.
+    pub fn of_w(kind: &str) -> Option<Access> {
+        let percent = W_PERCENT.into_iter().find(|percent| kind == format!("w{percent}"))?;
+        let hot_space = f64::from(percent) / 100.0;
+        Some(Access::HotCold { hot_space, hot_share: f64::from(100 - percent) / 100.0 })
+    }
+
     fn validate(self) -> Result<(), TraceError> {
         let refuse = |what: String| Err(TraceError::option(what));
         match self {

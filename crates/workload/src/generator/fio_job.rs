@@ -2,58 +2,106 @@
 
 use crate::TraceError;
 use crate::error::excerpt;
-use crate::generator::{Access, RequestSizes, SyntheticOptions};
+use crate::generator::{Access, RequestSizes};
 
 /// Keys that are understood.
-const KEYS: &str = "rw (readwrite), bs (blocksize), bssplit, rwmixread, rwmixwrite, random_distribution, number_ios, \
-                    randseed";
+const KEYS: &str = "rw (readwrite), bs (blocksize), bssplit, rwmixread, rwmixwrite, random_distribution, iodepth, \
+                    rate_iops, rate_process, size, number_ios, randseed";
 
-/// What the job's lines said so far.
+/// Keys that say nothing about requests and are passed over.
+const WITHOUT_MEANING: [&str; 7] =
+    ["name", "description", "filename", "ioengine", "direct", "thread", "group_reporting"];
+
+/// What a job says; what it does not say, and fio has no default for, is `None`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FioJob {
+    /// Where requests go.
+    pub access: Access,
+    /// Share of reads, 0 to 1.
+    pub read_fraction: f64,
+    /// Share of trims, 0 to 1.
+    pub trim_fraction: f64,
+    /// How long requests are.
+    pub sizes: RequestSizes,
+    /// Requests outstanding; fio's default is 1.
+    pub iodepth: u32,
+    /// Requests a second, if a rate is asked for, and whether they arrive as a Poisson process.
+    pub rate: Option<(f64, bool)>,
+    /// Share of the device that is addressed, above 0, at most 1.
+    pub footprint: Option<f64>,
+    /// Number of requests.
+    pub requests: Option<u64>,
+    /// Seed of every stream.
+    pub seed: Option<u64>,
+}
+
+/// What the job's keys said so far.
 #[derive(Default)]
-struct Job {
-    /// Whether addresses are random, and the share of reads, if `rw` fixes it.
-    pattern: Option<(bool, Option<f64>)>,
+struct Found {
+    pattern: Option<Pattern>,
     mix_read: Option<f64>,
     sizes: Option<RequestSizes>,
     zipf: Option<Access>,
+    iodepth: Option<u32>,
+    rate_iops: Option<u64>,
+    poisson: bool,
+    footprint: Option<f64>,
+    requests: Option<u64>,
+    seed: Option<u64>,
 }
 
-/// Options of [`synthetic`](crate::synthetic) from `key=value` lines of an fio job. What the job
-/// does not say, and fio has no default for, comes from `base`.
-///
-/// `rw` is `read`, `write`, `randread`, `randwrite`, `rw` (`readwrite`) or `randrw`, by default
-/// `read`; `bs` is one size, by default 4k; `bssplit` is `size/percent:…`; `rwmixread` (or 100 -
-/// `rwmixwrite`) is by default 50; `random_distribution` is `random` or `zipf:theta`. Suffixes k, m,
-/// g, ki, mi, gi (with or without b) are powers of 1024. Blank lines, `#` and `;` comments and
-/// `[section]` lines are passed over.
-///
-/// Unlike fio's, mixed sequential reads and writes share one position, and random requests may hit
-/// a block again before every block was hit once (fio: `norandommap`).
-///
-/// # Errors
-/// Any other key, and values outside these: nothing a job says is passed over silently.
-pub fn from_fio_job(job: &str, base: &SyntheticOptions) -> Result<SyntheticOptions, TraceError> {
-    let mut options = base.clone();
-    let mut found = Job::default();
-    for line in job.lines().map(str::trim) {
-        if line.is_empty() || line.starts_with(['#', ';', '[']) {
-            continue;
+/// What `rw` says.
+#[derive(Clone, Copy)]
+struct Pattern {
+    random: bool,
+    /// Shares of reads and of trims, if `rw` fixes them.
+    shares: Option<(f64, f64)>,
+}
+
+impl FioJob {
+    /// Understands `key=value` settings, one a line or several between blanks, with or without the
+    /// command line's `--` in front.
+    ///
+    /// `rw` is `read`, `write`, `trim`, `randread`, `randwrite`, `randtrim`, `rw` (`readwrite`) or
+    /// `randrw`, by default `read`; `bs` is one size, by default 4k; `bssplit` is `size/percent:…`;
+    /// `rwmixread` (or 100 - `rwmixwrite`) is by default 50; `random_distribution` is `random` or
+    /// `zipf:theta`; `size` is a percentage of the device. Suffixes k, m, g, ki, mi, gi (with or
+    /// without b) are powers of 1024. Blank lines, `#` and `;` comments, `[global]` and one other
+    /// `[section]` line are passed over, and so are keys that say nothing about requests.
+    ///
+    /// Unlike fio's, mixed sequential reads and writes share one position, and random requests may
+    /// hit a block again before every block was hit once (fio: `norandommap`).
+    ///
+    /// # Errors
+    /// Any other key, a second job, a rate beside a depth, and values outside these: nothing else a
+    /// job says is passed over silently.
+    pub fn parse(job: &str) -> Result<FioJob, TraceError> {
+        let mut found = Found::default();
+        let mut sections = 0;
+        for line in job.lines().map(str::trim) {
+            if line.is_empty() || line.starts_with(['#', ';']) {
+                continue;
+            }
+            if line.starts_with('[') {
+                sections += u32::from(line != "[global]");
+                if sections > 1 {
+                    let message = format!("a second job {} found; allowed is one", excerpt(line.as_bytes()));
+                    return Err(TraceError::option(message));
+                }
+                continue;
+            }
+            // Blanks around a single `=` belong to it; between several settings they part them.
+            let several = line.matches('=').count() > 1 || line.starts_with("--");
+            for setting in line.split(|c: char| several && c.is_whitespace()).filter(|text| !text.is_empty()) {
+                let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
+                found.take(key.trim().trim_start_matches("--"), value.trim())?;
+            }
         }
-        let (key, value) = line.split_once('=').map_or((line, ""), |(key, value)| (key.trim(), value.trim()));
-        match key {
-            "number_ios" => options.requests = number(key, value, 1..=u64::MAX)?,
-            "randseed" => options.seed = number(key, value, 0..=u64::MAX)?,
-            _ => found.take(key, value)?,
-        }
+        found.job()
     }
-    let (random, reads) = found.pattern.unwrap_or((false, Some(1.0)));
-    options.read_fraction = reads.unwrap_or(found.mix_read.unwrap_or(0.5));
-    options.sizes = found.sizes.unwrap_or(RequestSizes::one(4096));
-    options.access = if random { found.zipf.unwrap_or(Access::Uniform) } else { Access::Sequential };
-    Ok(options)
 }
 
-impl Job {
+impl Found {
     fn take(&mut self, key: &str, value: &str) -> Result<(), TraceError> {
         match key {
             "rw" | "readwrite" => self.pattern = Some(pattern(key, value)?),
@@ -62,14 +110,50 @@ impl Job {
             "rwmixread" => self.mix_read = Some(number(key, value, 0..=100)? as f64 / 100.0),
             "rwmixwrite" => self.mix_read = Some((100 - number(key, value, 0..=100)?) as f64 / 100.0),
             "random_distribution" => self.zipf = Some(distribution(value)?),
+            "iodepth" => self.iodepth = Some(number(key, value, 1..=65_536)? as u32),
+            "rate_iops" => self.rate_iops = Some(number(key, value, 1..=1_000_000_000)?),
+            "rate_process" if matches!(value, "linear" | "poisson") => self.poisson = value == "poisson",
+            "rate_process" => return refuse(key, value, "linear and poisson"),
+            "size" => {
+                let Some(percent) = value.strip_suffix('%') else {
+                    return refuse(key, value, "percentages of the device like 50%");
+                };
+                self.footprint = Some(number(key, percent, 1..=100)? as f64 / 100.0);
+            }
+            "number_ios" => self.requests = Some(number(key, value, 1..=i64::MAX as u64)?),
+            "randseed" => self.seed = Some(number(key, value, 0..=i64::MAX as u64)?),
+            _ if WITHOUT_MEANING.contains(&key) => {}
             _ => {
                 return Err(TraceError::option(format!(
-                    "key {} of an fio job found; allowed are {KEYS}",
-                    excerpt(key.as_bytes())
+                    "key {} of an fio job found; allowed are {KEYS}; passed over are {}",
+                    excerpt(key.as_bytes()),
+                    WITHOUT_MEANING.join(", ")
                 )));
             }
         }
         Ok(())
+    }
+
+    fn job(self) -> Result<FioJob, TraceError> {
+        if let (Some(depth), Some(rate)) = (self.iodepth, self.rate_iops) {
+            return Err(TraceError::option(format!(
+                "iodepth = {depth} beside rate_iops = {rate} found; allowed is one: a depth holds so many requests \
+                 outstanding, a rate issues them by the clock"
+            )));
+        }
+        let pattern = self.pattern.unwrap_or(Pattern { random: false, shares: Some((1.0, 0.0)) });
+        let (read_fraction, trim_fraction) = pattern.shares.unwrap_or((self.mix_read.unwrap_or(0.5), 0.0));
+        Ok(FioJob {
+            access: if pattern.random { self.zipf.unwrap_or(Access::Uniform) } else { Access::Sequential },
+            read_fraction,
+            trim_fraction,
+            sizes: self.sizes.unwrap_or(RequestSizes::one(4096)),
+            iodepth: self.iodepth.unwrap_or(1),
+            rate: self.rate_iops.map(|iops| (iops as f64, self.poisson)),
+            footprint: self.footprint,
+            requests: self.requests,
+            seed: self.seed,
+        })
     }
 }
 
@@ -77,16 +161,16 @@ fn refuse<T>(key: &str, value: &str, allowed: &str) -> Result<T, TraceError> {
     Err(TraceError::option(format!("{key} = {} found; allowed are {allowed}", excerpt(value.as_bytes()))))
 }
 
-fn pattern(key: &str, value: &str) -> Result<(bool, Option<f64>), TraceError> {
-    match value {
-        "read" => Ok((false, Some(1.0))),
-        "write" => Ok((false, Some(0.0))),
-        "rw" | "readwrite" => Ok((false, None)),
-        "randread" => Ok((true, Some(1.0))),
-        "randwrite" => Ok((true, Some(0.0))),
-        "randrw" => Ok((true, None)),
-        _ => refuse(key, value, "read, write, rw, randread, randwrite and randrw"),
-    }
+fn pattern(key: &str, value: &str) -> Result<Pattern, TraceError> {
+    let shares = match value.strip_prefix("rand").unwrap_or(value) {
+        "read" => Some((1.0, 0.0)),
+        "write" => Some((0.0, 0.0)),
+        "trim" => Some((0.0, 1.0)),
+        "rw" => None,
+        "readwrite" if value == "readwrite" => None,
+        _ => return refuse(key, value, "read, write, trim, rw, readwrite, randread, randwrite, randtrim and randrw"),
+    };
+    Ok(Pattern { random: value.starts_with("rand"), shares })
 }
 
 fn number(key: &str, value: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, TraceError> {

@@ -12,9 +12,9 @@ use crate::arrival::{Arrival, Clock};
 use crate::random::Stream;
 use crate::workload::Fact;
 use crate::{Placement, TraceError, Workload};
-pub use access::Access;
 use access::Slots;
-pub use fio_job::from_fio_job;
+pub use access::{Access, W_PERCENT};
+pub use fio_job::FioJob;
 pub use sizes::RequestSizes;
 
 /// What [`uniform`] and [`sequential`] generate.
@@ -45,6 +45,8 @@ pub struct SyntheticOptions {
     pub access: Access,
     /// Chance that a request is a read, 0 to 1.
     pub read_fraction: f64,
+    /// Chance that a request is a trim, 0 to 1; what is neither read nor trim is a write.
+    pub trim_fraction: f64,
     /// Share of the user capacity that is addressed, from its start, above 0 up to 1.
     pub footprint: f64,
     /// When requests arrive.
@@ -57,7 +59,7 @@ impl GeneratorOptions {
     fn with(&self, access: Access) -> SyntheticOptions {
         let GeneratorOptions { requests, request_bytes, read_fraction, footprint, arrival, seed } = *self;
         let sizes = RequestSizes::one(request_bytes);
-        SyntheticOptions { requests, sizes, access, read_fraction, footprint, arrival, seed }
+        SyntheticOptions { requests, sizes, access, read_fraction, trim_fraction: 0.0, footprint, arrival, seed }
     }
 }
 
@@ -101,7 +103,7 @@ pub fn synthetic(options: &SyntheticOptions, placement: &Placement) -> Result<Wo
 
 impl Generator {
     fn new(options: &SyntheticOptions, placement: &Placement) -> Result<Generator, TraceError> {
-        let SyntheticOptions { requests, read_fraction, footprint, arrival, seed, .. } = *options;
+        let SyntheticOptions { requests, read_fraction, trim_fraction, footprint, arrival, seed, .. } = *options;
         let sizes = &options.sizes;
         let refuse = |what: String| Err(TraceError::option(what));
         sizes.validate()?;
@@ -113,6 +115,12 @@ impl Generator {
         }
         if !(0.0..=1.0).contains(&read_fraction) {
             return refuse(format!("read_fraction = {read_fraction} found; allowed are numbers from 0 to 1"));
+        }
+        if !(trim_fraction >= 0.0 && read_fraction + trim_fraction <= 1.0) {
+            return refuse(format!(
+                "trim_fraction = {trim_fraction} beside read_fraction = {read_fraction} found; allowed are numbers from 0 \
+                 that leave their sum at 1 or below"
+            ));
         }
         if !(footprint > 0.0 && footprint <= 1.0) {
             return refuse(format!("footprint = {footprint} found; allowed are numbers above 0 up to 1"));
@@ -150,12 +158,17 @@ impl Generator {
         let bytes = self.options.sizes.draw(&mut self.lengths);
         let offset_bytes = self.place(bytes);
         self.issued += 1;
-        let read = self.kinds.unit() < self.options.read_fraction;
+        let SyntheticOptions { read_fraction, trim_fraction, .. } = self.options;
+        let drawn = self.kinds.unit();
         Some(HostRequest {
             arrival: self.clock.tick(),
             offset_bytes,
             bytes,
-            kind: if read { RequestKind::Read } else { RequestKind::Write },
+            kind: match drawn {
+                _ if drawn < read_fraction => RequestKind::Read,
+                _ if drawn < read_fraction + trim_fraction => RequestKind::Trim,
+                _ => RequestKind::Write,
+            },
         })
     }
 
@@ -180,7 +193,8 @@ impl Generator {
     }
 
     pub(crate) fn facts(&self) -> Vec<(&'static str, Fact)> {
-        let SyntheticOptions { requests, read_fraction, footprint, arrival, seed, access, .. } = self.options;
+        let SyntheticOptions { requests, read_fraction, trim_fraction, footprint, arrival, seed, access, .. } =
+            self.options;
         let (law, mean_us, cv) = match arrival {
             Arrival::Poisson { mean_us } => ("poisson", mean_us, None),
             Arrival::Fixed { mean_us } => ("fixed", mean_us, None),
@@ -190,6 +204,7 @@ impl Generator {
         facts.extend(access.facts());
         facts.extend([
             ("read_fraction", Fact::Real(read_fraction)),
+            ("trim_fraction", Fact::Real(trim_fraction)),
             ("footprint", Fact::Real(footprint)),
             ("footprint_bytes", Fact::Count(self.footprint_bytes)),
             ("arrival", Fact::Text(law.to_owned())),

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::TraceError;
 use crate::survey::footprint::{Footprint, SectorSet};
 use crate::survey::info::refuse_too_wide;
-use crate::trace::{Record, RecordReader, TimeScale, TraceFormat, TraceOptions, Volumes, Window};
+use crate::trace::{Record, RecordReader, TimeScale, TraceFormat, TraceOptions, Window};
 
 /// Records that are shown decoded.
 const SHOWN: usize = 3;
@@ -20,7 +20,7 @@ pub struct DecodedLine {
     pub line: u64,
     /// Time in UTC; for a clock that is not the calendar's, its seconds.
     pub time_utc: String,
-    /// `read` or `write`.
+    /// `read`, `write` or `trim`.
     pub kind: &'static str,
     /// First byte.
     pub offset_bytes: u64,
@@ -55,6 +55,8 @@ pub struct CheckReport {
     pub reads: u64,
     /// Writes among them.
     pub writes: u64,
+    /// Trims among them.
+    pub trims: u64,
     /// Earliest time in UTC; for a clock that is not the calendar's, its seconds.
     pub first_time_utc: String,
     /// Latest time, likewise.
@@ -81,7 +83,7 @@ pub struct CheckReport {
     pub volumes: u64,
     /// Records left out because they are not of the one volume asked for.
     pub left_out: u64,
-    /// Discards and trims, left out.
+    /// Trims that were left out because the options say so.
     pub discards: u64,
     /// Flushes and other requests without data, left out.
     pub no_data: u64,
@@ -98,6 +100,7 @@ struct Tally {
     first_lines: Vec<DecodedLine>,
     reads: u64,
     writes: u64,
+    trims: u64,
     times: (u64, u64),
     bytes: (u64, u64),
     sectors: SectorSet,
@@ -112,6 +115,7 @@ impl Tally {
             first_lines: Vec::with_capacity(SHOWN),
             reads: 0,
             writes: 0,
+            trims: 0,
             times: (u64::MAX, 0),
             bytes: (u64::MAX, 0),
             sectors: SectorSet::new(),
@@ -129,11 +133,13 @@ impl Tally {
         match kind {
             RequestKind::Read => self.reads += 1,
             RequestKind::Write => self.writes += 1,
-            RequestKind::Trim => {}
+            RequestKind::Trim => self.trims += 1,
         }
         self.times = (self.times.0.min(time), self.times.1.max(time));
         self.bytes = (self.bytes.0.min(offset), self.bytes.1.max(offset + u64::from(bytes) - 1));
-        self.sectors.add(offset, bytes);
+        if kind != RequestKind::Trim {
+            self.sectors.add(offset, bytes);
+        }
         let step = self.previous_time.saturating_sub(time);
         self.backward_steps += u64::from(step > 0);
         self.largest_step = self.largest_step.max(step);
@@ -147,7 +153,7 @@ impl Tally {
 /// # Errors
 /// Whatever a run would refuse, and times outside 1980 to 2099 where the clock is the calendar's.
 pub fn check(path: &Path, format: Option<TraceFormat>) -> Result<CheckReport, TraceError> {
-    check_with(path, &TraceOptions { format, volumes: Volumes::Overlay })
+    check_with(path, &TraceOptions { format, ..TraceOptions::default() })
 }
 
 /// What [`check`] says, of all volumes or of one.
@@ -180,9 +186,10 @@ fn report(records: &RecordReader, tally: Tally, window: &Window) -> CheckReport 
         volume: records.volume(),
         header: counts.header,
         lines: records.line,
-        records: tally.reads + tally.writes,
+        records: tally.reads + tally.writes + tally.trims,
         reads: tally.reads,
         writes: tally.writes,
+        trims: tally.trims,
         first_time_utc: instant(first_time, scale),
         last_time_utc: instant(last_time, scale),
         span_s: seconds(last_time.saturating_sub(first_time)),

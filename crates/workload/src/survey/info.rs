@@ -6,7 +6,8 @@ use pumice_types::{HostRequest, RequestKind, Time};
 use serde::Serialize;
 
 use crate::survey::footprint::{CHUNKS_MAX, Footprint, PageWrites, SectorSet};
-use crate::trace::{Trace, TraceFormat, TraceOptions, Volumes};
+use crate::survey::shape::{Growth, Histogram, Shape};
+use crate::trace::{Trace, TraceFormat, TraceOptions};
 use crate::workload::{Fact, Notes};
 use crate::{AddressPolicy, Placement, TraceError};
 
@@ -21,6 +22,15 @@ pub struct KindSummary {
     pub footprint: Footprint,
     /// Share of the requests that start where the one before them of this kind ended.
     pub sequential_share: f64,
+}
+
+/// The trims of a workload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TrimSummary {
+    /// Number of requests.
+    pub requests: u64,
+    /// Bytes given up, each as often as it was.
+    pub bytes: u64,
 }
 
 /// Share of page writes that go to the hottest of the written pages of 16 KiB, 0 to 1.
@@ -50,6 +60,8 @@ pub struct InfoReport {
     pub read: KindSummary,
     /// Writes.
     pub write: KindSummary,
+    /// Trims.
+    pub trim: TrimSummary,
     /// First byte touched.
     pub first_byte: u64,
     /// Last byte touched.
@@ -62,6 +74,8 @@ pub struct InfoReport {
     pub interarrival_mean_us: Option<f64>,
     /// Standard deviation of the inter-arrival times over their mean; `None` if the mean is 0.
     pub interarrival_cv: Option<f64>,
+    /// What a figure shows.
+    pub shape: Shape,
 }
 
 /// Facts by name, in their order.
@@ -77,19 +91,46 @@ struct Tally {
     sequential: u64,
     previous_end: Option<u64>,
     sectors: SectorSet,
+    sizes: Histogram,
+    /// Requests of the run that is not over.
+    run: u64,
+    runs: Histogram,
 }
 
 impl Tally {
     fn new() -> Tally {
-        Tally { requests: 0, bytes: 0, sequential: 0, previous_end: None, sectors: SectorSet::new() }
+        Tally {
+            requests: 0,
+            bytes: 0,
+            sequential: 0,
+            previous_end: None,
+            sectors: SectorSet::new(),
+            sizes: Histogram::default(),
+            run: 0,
+            runs: Histogram::default(),
+        }
     }
 
     fn add(&mut self, offset: u64, bytes: u32) {
         self.requests += 1;
         self.bytes += u64::from(bytes);
-        self.sequential += u64::from(self.previous_end == Some(offset));
+        self.sizes.add(u64::from(bytes), 1);
+        if self.previous_end == Some(offset) {
+            self.sequential += 1;
+            self.run += 1;
+        } else {
+            self.runs.add(self.run, self.run);
+            self.run = 1;
+        }
         self.previous_end = Some(offset + u64::from(bytes));
         self.sectors.add(offset, bytes);
+    }
+
+    /// Requests by the length of their run, the last one included.
+    fn runs(&self) -> Histogram {
+        let mut runs = self.runs.clone();
+        runs.add(self.run, self.run);
+        runs
     }
 
     fn summary(&self) -> KindSummary {
@@ -107,6 +148,8 @@ impl Tally {
 pub struct Survey {
     read: Tally,
     write: Tally,
+    trim: TrimSummary,
+    growth: Growth,
     page_writes: PageWrites,
     first_byte: u64,
     last_byte: u64,
@@ -114,8 +157,9 @@ pub struct Survey {
 }
 
 /// Mean and variance of the inter-arrival times, in nanoseconds (Welford).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Gaps {
+    histogram: Histogram,
     previous: Option<Time>,
     count: f64,
     mean: f64,
@@ -128,6 +172,7 @@ impl Gaps {
         if let Some(previous) = self.previous {
             let gap = arrival.saturating_sub(previous).0;
             self.total += gap;
+            self.histogram.add(gap, 1);
             self.count += 1.0;
             let off = gap as f64 - self.mean;
             self.mean += off / self.count;
@@ -150,8 +195,16 @@ impl Default for Survey {
 impl Survey {
     /// A survey of nothing so far.
     pub fn new() -> Survey {
-        let (read, write, page_writes) = (Tally::new(), Tally::new(), PageWrites::new());
-        Survey { read, write, page_writes, first_byte: u64::MAX, last_byte: 0, gaps: Gaps::default() }
+        Survey {
+            read: Tally::new(),
+            write: Tally::new(),
+            trim: TrimSummary::default(),
+            growth: Growth::new(),
+            page_writes: PageWrites::new(),
+            first_byte: u64::MAX,
+            last_byte: 0,
+            gaps: Gaps::default(),
+        }
     }
 
     /// Counts one request.
@@ -166,19 +219,24 @@ impl Survey {
                 self.write.add(offset, bytes);
                 self.page_writes.add(offset, bytes);
             }
-            RequestKind::Trim => {}
+            RequestKind::Trim => {
+                self.trim.requests += 1;
+                self.trim.bytes += u64::from(bytes);
+            }
         }
         self.first_byte = self.first_byte.min(offset);
         self.last_byte = self.last_byte.max(offset + u64::from(bytes) - 1);
         self.gaps.add(arrival);
+        self.growth.add(arrival, &self.read.sectors, &self.write.sectors);
         refuse_too_wide(self.read.sectors.chunks() + self.write.sectors.chunks())
     }
 
     /// What was found, with the facts and notes of the workload surveyed.
     pub fn report(&self, facts: Vec<(&'static str, Fact)>, notes: Notes) -> InfoReport {
         let (read, write) = (self.read.summary(), self.write.summary());
-        let requests = read.requests + write.requests;
+        let requests = read.requests + write.requests + self.trim.requests;
         let written = write.footprint.bytes;
+        let counts = self.page_writes.sorted();
         InfoReport {
             facts,
             notes,
@@ -186,12 +244,29 @@ impl Survey {
             span_us: Time(self.gaps.total).as_us(),
             read,
             write,
+            trim: self.trim,
             first_byte: if requests == 0 { 0 } else { self.first_byte },
             last_byte: self.last_byte,
             overwrite_factor: (written > 0).then(|| write.bytes as f64 / written as f64),
-            heat: heat(&self.page_writes.sorted()),
+            heat: heat(&counts),
             interarrival_mean_us: (requests > 1).then(|| self.gaps.mean / 1e3),
             interarrival_cv: self.gaps.cv(),
+            shape: self.shape(&counts),
+        }
+    }
+
+    /// Curves and histograms; `counts` are the writes of each page, hottest first.
+    fn shape(&self, counts: &[u32]) -> Shape {
+        let (read, write) = (&self.read, &self.write);
+        let percent = if counts.is_empty() { 0..0 } else { 0..101 };
+        Shape {
+            hottest_percent_share: percent.map(|percent| share_of_hottest(counts, percent)).collect(),
+            interarrival_ns: self.gaps.histogram.bins(),
+            read_bytes: read.sizes.bins(),
+            write_bytes: write.sizes.bins(),
+            read_runs: read.runs().bins(),
+            write_runs: write.runs().bins(),
+            footprint: self.growth.samples(Time(self.gaps.total), &read.sectors, &write.sectors),
         }
     }
 }
@@ -208,24 +283,27 @@ pub(super) fn refuse_too_wide(chunks: usize) -> Result<(), TraceError> {
 
 /// Shares of the hottest pages, from the writes of each page in descending order.
 fn heat(counts: &[u32]) -> Option<Heat> {
-    let all: u64 = counts.iter().copied().map(u64::from).sum();
-    let share = |percent: usize| {
-        let pages = counts.len() * percent;
-        let (whole, hundredths) = (pages / 100, pages % 100);
-        let sum: u64 = counts[..whole].iter().copied().map(u64::from).sum();
-        let part = counts.get(whole).map_or(0.0, |&next| f64::from(next) * hundredths as f64 / 100.0);
-        (sum as f64 + part) / all as f64
-    };
-    (all > 0).then(|| Heat {
-        hottest_1_percent: share(1),
-        hottest_10_percent: share(10),
-        hottest_20_percent: share(20),
+    (!counts.is_empty()).then(|| Heat {
+        hottest_1_percent: share_of_hottest(counts, 1),
+        hottest_10_percent: share_of_hottest(counts, 10),
+        hottest_20_percent: share_of_hottest(counts, 20),
     })
+}
+
+/// Share of all writes that goes to the hottest percentage of the pages. `counts`, in descending
+/// order and none 0, are not empty. A page on the boundary counts in part.
+fn share_of_hottest(counts: &[u32], percent: usize) -> f64 {
+    let all: u64 = counts.iter().copied().map(u64::from).sum();
+    let pages = counts.len() * percent;
+    let (whole, hundredths) = (pages / 100, pages % 100);
+    let sum: u64 = counts[..whole].iter().copied().map(u64::from).sum();
+    let part = counts.get(whole).map_or(0.0, |&next| f64::from(next) * hundredths as f64 / 100.0);
+    (sum as f64 + part) / all as f64
 }
 
 /// Reads a whole trace and says what it is like. Addresses are taken as they are.
 pub fn info(path: &Path, format: Option<TraceFormat>) -> Result<InfoReport, TraceError> {
-    info_with(path, &TraceOptions { format, volumes: Volumes::Overlay })
+    info_with(path, &TraceOptions { format, ..TraceOptions::default() })
 }
 
 /// What [`info`] says, with a choice of what becomes of the trace's volumes.

@@ -2,8 +2,8 @@
 //! `major,minor cpu sequence seconds pid action RWBS sector + sectors [process]`.
 //!
 //! A request is a D event, which is when the block layer hands it to the driver. Every other event
-//! is checked for its first six fields and counted. Discards, flushes and whatever else carries no
-//! data are counted and not requests. The summary at the end may be there.
+//! is checked for its first six fields and counted. Discards are trims. Flushes and whatever else
+//! carries no data are counted and not requests. The summary at the end may be there.
 
 use pumice_types::RequestKind;
 
@@ -57,10 +57,8 @@ impl State {
         }
         at.blanks()?;
         let flags = at.word()?;
-        if flags.contains(&b'D') {
-            return Some(Line::Other(Other::Discard));
-        }
         let kind = match flags {
+            flags if flags.contains(&b'D') => RequestKind::Trim,
             flags if flags.contains(&b'R') => RequestKind::Read,
             flags if flags.contains(&b'W') => RequestKind::Write,
             flags if flags.iter().all(|flag| flag.is_ascii_uppercase()) => return Some(Line::Other(Other::NoData)),

@@ -6,7 +6,7 @@ use pumice_types::RequestKind;
 
 use crate::trace::Record;
 use crate::trace::columns::{Rule, Separator, Table};
-use crate::trace::fields::{Cursor, sectors};
+use crate::trace::fields::{Cursor, device_and_extent};
 
 pub(super) const TABLE: Table = Table {
     what: "a DiskSim",
@@ -27,17 +27,10 @@ pub(super) fn parse(line: &[u8]) -> Option<(Record, &[u8])> {
     let mut at = Cursor::new(line);
     at.skip_blanks();
     let time = at.decimal(6)?;
-    at.blanks()?;
-    let device = at.digits()?;
-    at.blanks()?;
-    let first = at.whole()?;
-    at.blanks()?;
-    let count = at.whole()?;
-    at.blanks()?;
+    let (device, (offset, bytes)) = device_and_extent(&mut at)?;
     let flags = at.whole()?;
     at.skip_blanks();
     at.end()?;
     let kind = if flags & 1 == 1 { RequestKind::Read } else { RequestKind::Write };
-    let (offset, bytes) = sectors(first, count)?;
     Some((Record { time, offset, line: 0, bytes, volume: 0, kind }, device))
 }

@@ -133,6 +133,20 @@ pub(super) fn sectors(first: u64, count: u64) -> Option<(u64, u32)> {
     span(offset, bytes)
 }
 
+/// Device, offset and size from `device first-sector sectors`, with blanks around each: what the
+/// ASCII formats of simulators share.
+#[inline]
+pub(super) fn device_and_extent<'a>(at: &mut Cursor<'a>) -> Option<(&'a [u8], (u64, u32))> {
+    at.blanks()?;
+    let device = at.digits()?;
+    at.blanks()?;
+    let first = at.whole()?;
+    at.blanks()?;
+    let count = at.whole()?;
+    at.blanks()?;
+    Some((device, sectors(first, count)?))
+}
+
 /// The same offset and size, if the last byte has an address.
 #[inline]
 pub(super) fn span(offset: u64, bytes: u32) -> Option<(u64, u32)> {

@@ -72,7 +72,7 @@ impl State {
         let kind = match action {
             b"read" => RequestKind::Read,
             b"write" => RequestKind::Write,
-            b"trim" => return Some(Line::Other(Other::Discard)),
+            b"trim" => RequestKind::Trim,
             b"sync" | b"datasync" => return Some(Line::Other(Other::NoData)),
             b"wait" if version == 2 => {
                 self.now = self.now.checked_add(offset)?;

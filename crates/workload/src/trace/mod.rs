@@ -21,6 +21,7 @@ mod systor;
 mod tencent;
 mod volumes;
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::path::Path;
 
@@ -50,6 +51,8 @@ pub struct TraceOptions {
     pub format: Option<TraceFormat>,
     /// What becomes of its volumes.
     pub volumes: Volumes,
+    /// Leaves trims (discards) out, and counts them. Otherwise they are requests like others.
+    pub drop_trims: bool,
 }
 
 /// One record of a trace, as read.
@@ -81,6 +84,10 @@ pub struct Trace {
     window: Window,
     placer: Placer,
     layout: Layout,
+    /// What is left of a trim that lies in several places of the device.
+    trims: VecDeque<HostRequest>,
+    /// Trims of nothing that was ever touched, where addresses are compacted.
+    idle_trims: u64,
     /// Time of the first request.
     base: Option<u64>,
     last_arrival: Time,
@@ -111,7 +118,7 @@ impl fmt::Debug for Trace {
 /// recognised by content, and so is the format unless it is named. The first record is read at
 /// once, so that a wrong file fails here.
 pub fn open_trace(path: &Path, format: Option<TraceFormat>, placement: &Placement) -> Result<Workload, TraceError> {
-    open_trace_with(path, &TraceOptions { format, volumes: Volumes::Overlay }, placement)
+    open_trace_with(path, &TraceOptions { format, ..TraceOptions::default() }, placement)
 }
 
 /// Opens a trace as [`open_trace`] does, with a choice of what becomes of its volumes.
@@ -171,6 +178,8 @@ impl Trace {
             window,
             placer: Placer::new(placement),
             layout,
+            trims: VecDeque::new(),
+            idle_trims: 0,
             base: None,
             last_arrival: Time::ZERO,
             clock_jumps: 0,
@@ -183,41 +192,81 @@ impl Trace {
     /// come before it in time; after an error every further call gives the same one.
     #[inline]
     pub fn next_request(&mut self) -> Result<Option<HostRequest>, TraceError> {
-        while !self.ended && self.window.has_room() {
-            match self.records.next() {
-                Ok(Some(record)) => self.window.push(record),
-                Ok(None) => self.ended = true,
-                Err(failure) => (self.ended, self.failure) = (true, Some(failure)),
+        loop {
+            if let Some(trim) = self.trims.pop_front() {
+                return Ok(Some(trim));
             }
-        }
-        match self.window.pop() {
-            Some(record) => self.place(&record).map(Some),
-            None => self.failure.clone().map_or(Ok(None), Err),
+            while !self.ended && self.window.has_room() {
+                match self.records.next() {
+                    Ok(Some(record)) => self.window.push(record),
+                    Ok(None) => self.ended = true,
+                    Err(failure) => (self.ended, self.failure) = (true, Some(failure)),
+                }
+            }
+            match self.window.pop() {
+                Some(record) if record.kind == RequestKind::Trim => self.place_trim(&record)?,
+                Some(record) => return self.place(&record).map(Some),
+                None => return self.failure.clone().map_or(Ok(None), Err),
+            }
         }
     }
 
+    /// Arrival of a record since the first request.
     #[inline]
-    fn place(&mut self, record: &Record) -> Result<HostRequest, TraceError> {
+    fn arrival(&mut self, record: &Record) -> Time {
         let base = *self.base.get_or_insert(record.time);
         let arrival = Time((record.time - base) * self.records.scale().tick_ns);
         self.clock_jumps += u64::from(arrival.0 - self.last_arrival.0 > JUMP_NS);
         self.last_arrival = arrival;
-        let Record { offset, bytes, kind, volume, .. } = *record;
-        let placed = match &self.layout {
-            Layout::Shared => self.placer.place(offset, bytes),
-            Layout::Regions => self.placer.place_in(volume, offset, bytes),
-            Layout::Bases(bases) => match bases.get(usize::from(volume)).and_then(|base| base.checked_add(offset)) {
-                Some(start) if start.checked_add(u64::from(bytes)).is_some() => self.placer.place(start, bytes),
-                _ => Err(Misfit::Changed),
-            },
-        };
+        arrival
+    }
+
+    /// First byte of a record where its volume's addresses begin.
+    #[inline]
+    fn start(&self, record: &Record) -> Result<u64, Misfit> {
+        let Layout::Bases(bases) = &self.layout else { return Ok(record.offset) };
+        let base = bases.get(usize::from(record.volume)).ok_or(Misfit::Changed)?;
+        let start = base.checked_add(record.offset).ok_or(Misfit::Changed)?;
+        start.checked_add(u64::from(record.bytes)).map(|_| start).ok_or(Misfit::Changed)
+    }
+
+    /// A trim's places on the device, of which there may be several or none.
+    #[cold]
+    fn place_trim(&mut self, record: &Record) -> Result<(), TraceError> {
+        let arrival = self.arrival(record);
+        let volume = if matches!(self.layout, Layout::Regions) { record.volume } else { 0 };
+        let pieces = self.start(record).and_then(|start| self.placer.place_trim(volume, start, record.bytes));
+        let pieces = pieces.map_err(|misfit| self.stop(record, misfit))?;
+        self.idle_trims += u64::from(pieces.is_empty());
+        let kind = record.kind;
+        self.trims.extend(pieces.into_iter().map(|(offset_bytes, bytes)| HostRequest {
+            arrival,
+            offset_bytes,
+            bytes,
+            kind,
+        }));
+        Ok(())
+    }
+
+    /// A record without a place ends the reading.
+    #[cold]
+    fn stop(&mut self, record: &Record, misfit: Misfit) -> TraceError {
+        let failure = TraceError::at_line(TraceErrorKind::Capacity, self.records.path(), record.line, misfit);
+        (self.window, self.ended, self.failure) = (Window::default(), true, Some(failure.clone()));
+        failure
+    }
+
+    #[inline]
+    fn place(&mut self, record: &Record) -> Result<HostRequest, TraceError> {
+        let arrival = self.arrival(record);
+        let Record { bytes, kind, volume, .. } = *record;
+        let placed = self.start(record).and_then(|start| match self.layout {
+            Layout::Regions => self.placer.place_in(volume, start, bytes),
+            Layout::Shared | Layout::Bases(_) => self.placer.place(start, bytes),
+        });
         match placed {
             Ok(offset_bytes) => Ok(HostRequest { arrival, offset_bytes, bytes, kind }),
-            Err(misfit) => {
-                let failure = TraceError::at_line(TraceErrorKind::Capacity, self.records.path(), record.line, misfit);
-                (self.window, self.ended, self.failure) = (Window::default(), true, Some(failure.clone()));
-                Err(failure)
-            }
+            Err(misfit) => Err(self.stop(record, misfit)),
         }
     }
 
@@ -238,7 +287,7 @@ impl Trace {
             other_volumes: if shared { counts.other_volumes } else { 0 },
             unlikely_times: counts.unlikely_times,
             left_out: counts.left_out,
-            discards: counts.discards,
+            discards: counts.discards + self.idle_trims,
             no_data: counts.no_data,
             other_lines: counts.other_lines,
             coarse_clock_ns: self.records.coarse_clock_ns(),

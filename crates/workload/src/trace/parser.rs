@@ -16,8 +16,6 @@ pub(super) enum Line<'a> {
 pub(super) enum Other {
     /// An event, action or summary that concerns no request of its own.
     Ignored,
-    /// A discard or trim.
-    Discard,
     /// A flush, or another request without data.
     NoData,
 }

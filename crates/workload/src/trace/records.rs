@@ -4,6 +4,8 @@ use std::io;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+use pumice_types::RequestKind;
+
 use crate::error::{TraceError, TraceErrorKind, excerpt};
 use crate::trace::clock::Grain;
 use crate::trace::format::TimeScale;
@@ -24,7 +26,7 @@ pub(crate) struct Counts {
     pub header: bool,
     /// Legal lines that are no request.
     pub other_lines: u64,
-    /// Discards and trims.
+    /// Trims that were left out.
     pub discards: u64,
     /// Flushes and other requests without data.
     pub no_data: u64,
@@ -49,6 +51,7 @@ pub(crate) struct RecordReader {
     pub line: u64,
     pub counts: Counts,
     names: VolumeNames,
+    drop_trims: bool,
     /// The one volume asked for by name, and its number once it was seen.
     wanted: Option<(String, Option<u16>)>,
     /// Time and volume of the first record.
@@ -80,6 +83,7 @@ impl RecordReader {
             line: 0,
             counts: Counts::default(),
             names: VolumeNames::default(),
+            drop_trims: options.drop_trims,
             wanted,
             first: None,
             grain: Grain::new(),
@@ -143,6 +147,10 @@ impl RecordReader {
             };
             self.line += 1;
             let (mut record, volume) = match self.parser.parse(line) {
+                Some(Line::Record(record, _)) if self.drop_trims && record.kind == RequestKind::Trim => {
+                    self.counts.discards += 1;
+                    continue;
+                }
                 Some(Line::Record(record, volume)) => (record, volume),
                 Some(Line::Other(other)) => {
                     self.counts.add(other);
@@ -230,7 +238,7 @@ impl RecordReader {
         let what = match (self.line, self.counts.header) {
             (0, _) => "is empty".to_owned(),
             (_, true) => "holds a header and no records".to_owned(),
-            (lines, false) => format!("holds no reads or writes ({lines} lines read)"),
+            (lines, false) => format!("holds no reads, writes or trims ({lines} lines read)"),
         };
         format!("{what}; at least one record is needed")
     }
@@ -266,7 +274,6 @@ impl Counts {
     fn add(&mut self, other: Other) {
         match other {
             Other::Ignored => self.other_lines += 1,
-            Other::Discard => self.discards += 1,
             Other::NoData => self.no_data += 1,
         }
     }

@@ -5,7 +5,7 @@ use pumice_types::RequestKind;
 
 use crate::trace::Record;
 use crate::trace::columns::{Rule, Separator, Table};
-use crate::trace::fields::{Cursor, sectors};
+use crate::trace::fields::{Cursor, device_and_extent};
 
 pub(super) const TABLE: Table = Table {
     what: "an SSDSim",
@@ -25,13 +25,7 @@ pub(super) fn parse(line: &[u8]) -> Option<(Record, &[u8])> {
     let mut at = Cursor::new(line);
     at.skip_blanks();
     let time = at.whole()?;
-    at.blanks()?;
-    let device = at.digits()?;
-    at.blanks()?;
-    let first = at.whole()?;
-    at.blanks()?;
-    let count = at.whole()?;
-    at.blanks()?;
+    let (device, (offset, bytes)) = device_and_extent(&mut at)?;
     let kind = match at.any()? {
         b'1' => RequestKind::Read,
         b'0' => RequestKind::Write,
@@ -39,6 +33,5 @@ pub(super) fn parse(line: &[u8]) -> Option<(Record, &[u8])> {
     };
     at.skip_blanks();
     at.end()?;
-    let (offset, bytes) = sectors(first, count)?;
     Some((Record { time, offset, line: 0, bytes, volume: 0, kind }, device))
 }

@@ -1,0 +1,166 @@
+//! Both directions of the page map and the valid bits, as differences from the initial fill.
+
+use std::ops::Range;
+
+use pumice_types::{BlockId, Geometry, Lpn, PageAddress, PlaneId, bits};
+
+use crate::block_pool::BlockPool;
+
+/// Entry of a logical page that is where the initial fill put it.
+const AS_FILLED: u32 = 0;
+
+/// Entry of a filled page that the host gave up: no physical page has this number.
+const TRIMMED: u32 = u32::MAX;
+
+/// Where logical pages lie, and what physical pages hold.
+pub(super) struct PageMaps {
+    geometry: Geometry,
+    pub(super) pages: u32,
+    words: usize,
+    /// Logical to physical page: [`AS_FILLED`], [`TRIMMED`], else physical page + 1.
+    l2p: Vec<u32>,
+    /// Physical to logical page: [`AS_FILLED`], else logical page + 1.
+    p2l: Vec<u32>,
+    valid: Vec<u64>,
+    filled_pages: u32,
+    /// Planes in the order of the fill, and the place of each plane in it.
+    order: Vec<PlaneId>,
+    turn_of_plane: Vec<u32>,
+}
+
+/// The inverse of an order of planes.
+fn turns(order: &[PlaneId]) -> Vec<u32> {
+    let mut turns = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(turn, plane)| turns[plane.index()] = turn as u32);
+    turns
+}
+
+impl PageMaps {
+    /// Maps of an empty device with `logical_pages` entries; `order` is that of the fill.
+    pub(super) fn new(geometry: Geometry, logical_pages: u32, order: &[PlaneId]) -> PageMaps {
+        let words = bits::words_for(usize::from(geometry.pages_per_block));
+        PageMaps {
+            pages: u32::from(geometry.pages_per_block),
+            words,
+            l2p: vec![AS_FILLED; logical_pages as usize],
+            p2l: vec![AS_FILLED; geometry.pages() as usize],
+            valid: vec![0; geometry.blocks() as usize * words],
+            filled_pages: 0,
+            order: order.to_vec(),
+            turn_of_plane: turns(order),
+            geometry,
+        }
+    }
+
+    /// Entries of the map.
+    pub(super) fn logical_pages(&self) -> u32 {
+        self.l2p.len() as u32
+    }
+
+    /// Bytes of the columns.
+    pub(super) fn state_bytes(&self) -> u64 {
+        (size_of_val(&self.l2p[..]) + size_of_val(&self.p2l[..]) + size_of_val(&self.valid[..])) as u64
+    }
+
+    /// Notes that the first `pages` logical pages lie as filled, in the first good blocks of each plane.
+    pub(super) fn note_fill(&mut self, pages: u32) {
+        self.filled_pages = pages;
+    }
+
+    /// Notes that all pages of `block` are valid.
+    pub(super) fn set_all_valid(&mut self, block: BlockId) {
+        let words = self.words_of(block);
+        bits::set_range(&mut self.valid[words], 0, self.pages as usize);
+    }
+
+    /// Where the current page of `lpn` is.
+    #[inline]
+    pub(super) fn locate(&self, lpn: Lpn, pool: &BlockPool) -> Option<PageAddress> {
+        match self.l2p[lpn.index()] {
+            AS_FILLED if lpn.0 < self.filled_pages => Some(self.filled_at(lpn, pool)),
+            AS_FILLED | TRIMMED => None,
+            entry => Some(self.address(entry - 1)),
+        }
+    }
+
+    fn filled_at(&self, lpn: Lpn, pool: &BlockPool) -> PageAddress {
+        let planes = self.order.len() as u32;
+        let plane = self.order[(lpn.0 % planes) as usize];
+        let nth = lpn.0 / planes;
+        // Bad blocks shift the fill, so the nth good block is looked up; without them it is the nth.
+        let block = pool.good_block(plane, nth / self.pages);
+        PageAddress::new(block, (nth % self.pages) as u16)
+    }
+
+    /// Logical page that the physical page was programmed with.
+    #[inline]
+    pub(super) fn owner(&self, page: PageAddress, pool: &BlockPool) -> Lpn {
+        match self.p2l[self.physical(page) as usize] {
+            AS_FILLED => self.filled_owner(page, pool),
+            entry => Lpn(entry - 1),
+        }
+    }
+
+    fn filled_owner(&self, page: PageAddress, pool: &BlockPool) -> Lpn {
+        let planes = self.order.len() as u32;
+        let nth = self.turn_of_plane[self.geometry.plane_of(page.block).index()];
+        let stripe = pool.good_index(page.block);
+        Lpn((stripe * self.pages + u32::from(page.page)) * planes + nth)
+    }
+
+    /// Maps `lpn` to a page that is about to be programmed.
+    #[inline]
+    pub(super) fn place(&mut self, lpn: Lpn, page: PageAddress) {
+        let physical = self.physical(page);
+        self.l2p[lpn.index()] = physical + 1;
+        self.p2l[physical as usize] = lpn.0 + 1;
+        let words = self.words_of(page.block);
+        bits::set(&mut self.valid[words], usize::from(page.page));
+    }
+
+    /// Notes that `page` no longer holds a current page.
+    #[inline]
+    pub(super) fn invalidate(&mut self, page: PageAddress) {
+        let words = self.words_of(page.block);
+        debug_assert!(bits::get(&self.valid[words.clone()], usize::from(page.page)));
+        bits::clear(&mut self.valid[words], usize::from(page.page));
+    }
+
+    /// Forgets where `lpn` is; it is nowhere from now on.
+    pub(super) fn forget(&mut self, lpn: Lpn) {
+        self.l2p[lpn.index()] = if lpn.0 < self.filled_pages { TRIMMED } else { AS_FILLED };
+    }
+
+    /// The first valid page of `block` at or behind `from`.
+    #[inline]
+    pub(super) fn next_valid(&self, block: BlockId, from: u16) -> Option<u16> {
+        let words = &self.valid[self.words_of(block)];
+        let mut word = usize::from(from >> 6);
+        let mut left = words.get(word)? & (u64::MAX << (from & 63));
+        while left == 0 {
+            word += 1;
+            left = *words.get(word)?;
+        }
+        Some((word * 64) as u16 + left.trailing_zeros() as u16)
+    }
+
+    /// Valid pages of `block`, counted.
+    pub(super) fn valid_pages(&self, block: BlockId) -> u32 {
+        bits::count_range(&self.valid[self.words_of(block)], 0, self.pages as usize)
+    }
+
+    #[inline]
+    fn address(&self, physical: u32) -> PageAddress {
+        PageAddress::new(BlockId(physical / self.pages), (physical % self.pages) as u16)
+    }
+
+    #[inline]
+    fn physical(&self, page: PageAddress) -> u32 {
+        page.block.0 * self.pages + u32::from(page.page)
+    }
+
+    #[inline]
+    fn words_of(&self, block: BlockId) -> Range<usize> {
+        block.index() * self.words..(block.index() + 1) * self.words
+    }
+}

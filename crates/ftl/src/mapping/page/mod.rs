@@ -1,0 +1,363 @@
+//! Page-level translation layer with greedy and other garbage collection.
+//!
+//! Built: one map entry a logical page, in RAM or in flash (`cached`); writes go to the planes in turn, in a static order;
+//! each plane has open blocks of its own and reclaims for itself when its free blocks run low
+//! (`collect`). Reclaiming stays inside the plane, so it can use copyback, and all commands of one
+//! write are on one die.
+//!
+//! A plane that holds nearly as much valid data as it can while keeping its free blocks is passed
+//! over by the writes, so that a victim with an invalid page always exists.
+//!
+//! Both maps hold differences from the initial fill (`maps`), so that a device of terabytes starts at
+//! the cost of its blocks, not of its pages.
+
+mod audit;
+mod cached;
+mod collect;
+mod fill;
+mod heat;
+mod map_cache;
+mod maps;
+mod plane;
+
+use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId};
+
+use super::FtlError;
+use crate::block_pool::{BlockPool, Wanted};
+use crate::counters::GcCounters;
+use crate::plan::Plan;
+use crate::reclaim::{VictimLists, VictimPolicy};
+use crate::wear::{Wear, WearLeveling};
+use cached::Translation;
+pub use cached::{CACHED_ENTRY_BYTES, CachedMap, STORED_ENTRY_BYTES};
+use heat::RecentWrites;
+use maps::PageMaps;
+use plane::{Open, Plane, Stream};
+
+/// Which pages share an open block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HotCold {
+    /// All of them: what the host writes and what collection copies.
+    Mixed,
+    /// Copies have a block of their own.
+    Copies,
+    /// So have copies and hot pages: those that the host wrote before, in this window or the last one.
+    Recency {
+        /// Host writes of a window, at least 1.
+        window: u32,
+    },
+}
+
+/// When a plane that runs low on free blocks reclaims, and who waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GcMode {
+    /// At the start threshold, before the write that met it, up to the stop threshold.
+    Blocking,
+    /// The same, but behind that write's own program; before it if no block can be spared for it.
+    Foreground,
+    /// In steps, at or under the stop threshold, whenever the scheduler asks for one.
+    Background,
+    /// In steps, from the start threshold on, up to the stop threshold.
+    Preemptible,
+}
+
+impl GcMode {
+    /// Whether collection waits for the scheduler to ask for a step.
+    pub fn works_in_steps(self) -> bool {
+        matches!(self, GcMode::Background | GcMode::Preemptible)
+    }
+}
+
+/// Settings of the page-level FTL.
+#[derive(Clone, Debug)]
+pub struct PageConfig {
+    /// Shape of the device.
+    pub geometry: Geometry,
+    /// Logical pages; see [`PageConfig::plane_pages_max`].
+    pub user_pages: u32,
+    /// Planes in the order in which writes visit them.
+    pub order: Vec<PlaneId>,
+    /// How victims are chosen.
+    pub policy: VictimPolicy,
+    /// When reclaiming happens.
+    pub gc_mode: GcMode,
+    /// Free blocks of a plane at or under which it starts to reclaim, at least 1.
+    pub gc_start_blocks: u32,
+    /// Free blocks of a plane up to which it reclaims, at least the start.
+    pub gc_stop_blocks: u32,
+    /// The map is in flash, a part of it in RAM; `None` if all of it is in RAM.
+    pub cached_map: Option<CachedMap>,
+    /// Which pages lie together.
+    pub hot_cold: HotCold,
+    /// What is done about uneven wear.
+    pub wear_leveling: WearLeveling,
+    /// Seed of the random victim policies.
+    pub seed: u64,
+}
+
+impl PageConfig {
+    /// Good blocks of a plane that cannot be filled with valid data of the host: those kept free when
+    /// collection starts, the open ones with one to copy into, and those of translation pages.
+    pub fn reserved_blocks(&self) -> u32 {
+        let map = self.cached_map.map_or(0, |map| map.blocks_per_plane);
+        self.gc_start_blocks + PageConfig::open_blocks(self.hot_cold, self.wear_leveling) + map
+    }
+
+    /// Blocks of a plane that data keeps open, and one to copy into.
+    pub fn open_blocks(hot_cold: HotCold, wear_leveling: WearLeveling) -> u32 {
+        let open = match hot_cold {
+            HotCold::Mixed => 1,
+            HotCold::Copies => 2,
+            HotCold::Recency { .. } => 3,
+        };
+        open + u32::from(wear_leveling.static_threshold.is_some()) + 1
+    }
+
+    /// Pages of valid data that a plane of `good_blocks` can hold.
+    pub fn plane_pages_max(&self, good_blocks: u32) -> u64 {
+        let blocks = good_blocks.saturating_sub(self.reserved_blocks());
+        u64::from(blocks) * u64::from(self.geometry.pages_per_block)
+    }
+
+    /// Translation pages of the whole device; none if the map is in RAM.
+    pub fn translation_pages(&self) -> u32 {
+        self.cached_map.map_or(0, |map| self.user_pages.div_ceil(map.entries_per_page))
+    }
+}
+
+/// The translation layer's state.
+pub struct PageFtl {
+    config: PageConfig,
+    maps: PageMaps,
+    pool: BlockPool,
+    planes: Vec<Plane>,
+    plane_pages_max: u64,
+    next_plane: usize,
+    translation: Option<Translation>,
+    recent: Option<RecentWrites>,
+    wear: Option<Wear>,
+    counters: GcCounters,
+}
+
+impl PageFtl {
+    /// An empty device. `config.user_pages` must fit its planes; the spec's validation sees to it.
+    pub fn new(config: PageConfig, bad_blocks: &[BlockId]) -> PageFtl {
+        let geometry = config.geometry;
+        let victims = |plane: u32| {
+            let seed = config.seed ^ u64::from(plane);
+            VictimLists::new(config.policy, geometry.blocks_per_plane, geometry.pages_per_block, seed)
+        };
+        let mut pool = BlockPool::new(&geometry, bad_blocks);
+        if config.wear_leveling.dynamic {
+            pool = pool.by_wear();
+        }
+        let recent = match config.hot_cold {
+            HotCold::Recency { window } => Some(RecentWrites::new(config.user_pages, window)),
+            HotCold::Mixed | HotCold::Copies => None,
+        };
+        let good = (0..geometry.planes()).map(|p| pool.free_blocks(PlaneId(p)) as u32).min().unwrap_or(0);
+        PageFtl {
+            maps: PageMaps::new(geometry, config.user_pages + config.translation_pages(), &config.order),
+            translation: config.cached_map.map(|map| Translation::new(&config, map)),
+            pool,
+            planes: (0..geometry.planes()).map(|plane| Plane::new(victims(plane))).collect(),
+            plane_pages_max: config.plane_pages_max(good),
+            next_plane: 0,
+            recent,
+            wear: Wear::new(&geometry, config.wear_leveling),
+            counters: GcCounters::default(),
+            config,
+        }
+    }
+
+    /// Logical pages that the host may address.
+    pub fn user_pages(&self) -> u32 {
+        self.config.user_pages
+    }
+
+    /// What garbage collection did so far.
+    pub fn counters(&self) -> &GcCounters {
+        &self.counters
+    }
+
+    /// Starts counting anew.
+    pub fn reset_counters(&mut self) {
+        self.counters = GcCounters::default();
+    }
+
+    /// RAM of the map: four bytes a logical page, or what the cache and its directory take.
+    pub fn map_ram_bytes(&self) -> u64 {
+        match &self.translation {
+            Some(translation) => translation.ram_bytes(),
+            None => u64::from(self.config.user_pages) * u64::from(STORED_ENTRY_BYTES),
+        }
+    }
+
+    /// Bytes of this struct's columns.
+    pub fn state_bytes(&self) -> u64 {
+        self.maps.state_bytes()
+            + self.translation.as_ref().map_or(0, Translation::state_bytes)
+            + self.recent.as_ref().map_or(0, RecentWrites::state_bytes)
+            + self.wear.as_ref().map_or(0, Wear::state_bytes)
+    }
+
+    /// Appends the commands that store version `version` of `lpn`.
+    ///
+    /// # Errors
+    /// [`FtlError`] if no plane has room, which the spec's validation rules out.
+    pub fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        let plane = self.choose_plane()?;
+        let hot = self.recent.as_mut().is_some_and(|recent| recent.note(lpn));
+        let stream = if hot { Stream::Hot } else { Stream::Host };
+        let collect_behind = self.make_room(plane, stream, plan)?;
+        let (target, sequence) = self.next_page(plane, stream)?;
+        // Reclaiming may have moved the old copy, so it is looked up only now.
+        if let Some(old) = self.locate(lpn) {
+            self.invalidate(old);
+        }
+        self.place(lpn, target, plane);
+        self.planes[plane.index()].valid_pages += 1;
+        self.note_change(lpn);
+        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence));
+        self.close_if_full(plane, stream);
+        if collect_behind {
+            plan.complete_here();
+            self.collect(plane, plan)?;
+        }
+        Ok(())
+    }
+
+    /// Appends the read of `lpn`; `false` if it was never written, or trimmed since.
+    pub fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
+        let Some(page) = self.locate(lpn) else { return false };
+        plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
+        true
+    }
+
+    /// Gives `lpn` up: its page is invalid, and it reads as never written.
+    pub fn trim(&mut self, lpn: Lpn) {
+        if let Some(page) = self.locate(lpn) {
+            self.invalidate(page);
+            self.maps.forget(lpn);
+            self.note_change(lpn);
+        }
+    }
+
+    /// Where the current page of `lpn` is.
+    #[inline]
+    pub fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
+        self.maps.locate(lpn, &self.pool)
+    }
+
+    /// Free blocks of a plane that data may be written to.
+    #[inline]
+    fn free_blocks(&self, plane: PlaneId) -> usize {
+        let others = self.translation.as_ref().map_or(0, |translation| translation.free_blocks(plane));
+        self.pool.free_blocks(plane) - others
+    }
+
+    /// Notes that the map entry of `lpn` changed.
+    #[inline]
+    fn note_change(&mut self, lpn: Lpn) {
+        if let Some(translation) = &mut self.translation {
+            translation.change(lpn);
+        }
+    }
+
+    /// Notes that the host gave up the content of `page`.
+    #[inline]
+    fn invalidate(&mut self, page: PageAddress) {
+        self.maps.invalidate(page);
+        let geometry = &self.config.geometry;
+        let plane = &mut self.planes[geometry.plane_of(page.block).index()];
+        plane.victims.invalidate(geometry.index_in_plane(page.block), plane.now);
+        plane.valid_pages -= 1;
+    }
+
+    /// Maps `lpn` to a page that is about to be programmed.
+    #[inline]
+    fn place(&mut self, lpn: Lpn, page: PageAddress, plane: PlaneId) {
+        self.maps.place(lpn, page);
+        self.planes[plane.index()].now += 1;
+    }
+
+    /// The next plane in turn that can take another valid page.
+    #[inline]
+    fn choose_plane(&mut self) -> Result<PlaneId, FtlError> {
+        for _ in 0..self.config.order.len() {
+            let plane = self.config.order[self.next_plane];
+            self.next_plane += 1;
+            if self.next_plane == self.config.order.len() {
+                self.next_plane = 0;
+            }
+            if self.planes[plane.index()].valid_pages < self.plane_pages_max {
+                return Ok(plane);
+            }
+        }
+        Err(FtlError::NoFreeBlock { plane: self.config.order[self.next_plane].0 })
+    }
+
+    /// The next page of a stream's open block and the block's sequence number; a block is opened if
+    /// none is. The page counts as written.
+    #[inline]
+    fn next_page(&mut self, plane: PlaneId, stream: Stream) -> Result<(PageAddress, u32), FtlError> {
+        let mut open = match self.planes[plane.index()].open[stream as usize] {
+            Some(open) => open,
+            None => {
+                let (block, sequence) = self.take_block(plane, stream)?;
+                Open { block, sequence, written: 0 }
+            }
+        };
+        let page = PageAddress::new(open.block, open.written);
+        open.written += 1;
+        self.planes[plane.index()].open[stream as usize] = Some(open);
+        Ok((page, open.sequence))
+    }
+
+    /// Takes a free block for a stream.
+    fn take_block(&mut self, plane: PlaneId, stream: Stream) -> Result<(BlockId, u32), FtlError> {
+        let none = FtlError::NoFreeBlock { plane: plane.0 };
+        let may_take = match &mut self.translation {
+            Some(translation) if stream == Stream::Map => translation.note_opened(plane),
+            _ => self.free_blocks(plane) > 0,
+        };
+        if !may_take {
+            return Err(none);
+        }
+        // Data that stays lies well on a block that is worn.
+        let wanted = if stream == Stream::Moved { Wanted::MostWorn } else { Wanted::LeastWorn };
+        self.pool.take_wanted(plane, wanted).ok_or(none)
+    }
+
+    /// Closes a stream's open block, and makes it a candidate for reclaiming, once it is full.
+    #[inline]
+    fn close_if_full(&mut self, plane: PlaneId, stream: Stream) {
+        let open = &mut self.planes[plane.index()].open[stream as usize];
+        if let Some(open) = open.take_if(|open| u32::from(open.written) == self.maps.pages) {
+            self.close(plane, stream, open.block);
+        }
+    }
+
+    /// Makes a full block a candidate for reclaiming.
+    fn close(&mut self, plane: PlaneId, stream: Stream, block: BlockId) {
+        let state = &mut self.planes[plane.index()];
+        let valid = self.maps.valid_pages(block) as u16;
+        let index = self.config.geometry.index_in_plane(block);
+        match &mut self.translation {
+            Some(translation) if stream == Stream::Map => translation.close(plane, index, valid, state.now),
+            _ => {
+                state.victims.close(index, valid, state.now);
+                if let Some(wear) = &mut self.wear {
+                    wear.close(block);
+                }
+            }
+        }
+    }
+
+    /// Appends the erase of a block that holds nothing any more, and gives it back.
+    fn erase(&mut self, plane: PlaneId, block: BlockId, plan: &mut Plan) {
+        plan.push(FlashCommand::erase(block));
+        let erases = self.wear.as_mut().map_or(0, |wear| wear.note_erase(block));
+        self.pool.give_back_worn(plane, block, erases);
+    }
+}

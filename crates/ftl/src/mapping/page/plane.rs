@@ -1,0 +1,66 @@
+//! One plane's blocks: open ones, victims, and the victim that is being emptied.
+
+use pumice_types::BlockId;
+
+use crate::reclaim::VictimLists;
+
+/// A block being filled.
+#[derive(Clone, Copy)]
+pub(super) struct Open {
+    pub(super) block: BlockId,
+    pub(super) sequence: u32,
+    pub(super) written: u16,
+}
+
+/// What an open block takes: pages of one stream lie together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub(super) enum Stream {
+    /// Pages that the host writes; the cold ones if hot ones lie apart.
+    Host,
+    /// Hot pages that the host writes.
+    Hot,
+    /// Pages that collection copies.
+    Copies,
+    /// Pages that static wear levelling moves.
+    Moved,
+    /// Translation pages.
+    Map,
+}
+
+/// Number of streams.
+pub(super) const STREAMS: usize = 5;
+
+/// A victim whose valid pages are moved one by one, and which is then erased. It is in no list, so
+/// the host may invalidate its pages meanwhile without further ado.
+#[derive(Clone, Copy)]
+pub(super) struct Job {
+    pub(super) victim: BlockId,
+    /// Pages before this one are done with.
+    pub(super) next: u16,
+    pub(super) copied: u32,
+    /// Why: to win a block, or to level wear.
+    pub(super) levels_wear: bool,
+}
+
+/// One plane's blocks.
+pub(super) struct Plane {
+    /// Open block of each [`Stream`].
+    pub(super) open: [Option<Open>; STREAMS],
+    /// Closed blocks by what reclaiming them costs.
+    pub(super) victims: VictimLists,
+    /// The victim that is being emptied.
+    pub(super) job: Option<Job>,
+    /// Between the start threshold and the stop threshold (modes that work in steps).
+    pub(super) collecting: bool,
+    /// Valid pages of the host.
+    pub(super) valid_pages: u64,
+    /// Pages written to this plane: its clock.
+    pub(super) now: u64,
+}
+
+impl Plane {
+    pub(super) fn new(victims: VictimLists) -> Plane {
+        Plane { open: [None; STREAMS], victims, job: None, collecting: false, valid_pages: 0, now: 0 }
+    }
+}

@@ -1,0 +1,216 @@
+//! Wear levelling: blocks in order of their erases, kept incrementally.
+//!
+//! Dynamic levelling takes the free block with the fewest erases for new data. Static levelling moves
+//! data that stays: when the most erased block of a plane is too far ahead of the least erased closed
+//! one, that one's pages are moved and it joins the free blocks. Erases are counted from the start of
+//! the run.
+
+use pumice_types::{BlockId, Geometry, PlaneId};
+
+/// What is done about uneven wear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WearLeveling {
+    /// Free blocks are taken least erased first; in the order in which they were freed otherwise.
+    pub dynamic: bool,
+    /// Erases between the most erased block of a plane and its least erased closed one beyond which
+    /// the latter's data is moved; `None`: never.
+    pub static_threshold: Option<u32>,
+}
+
+impl WearLeveling {
+    /// No levelling.
+    pub const NONE: WearLeveling = WearLeveling { dynamic: false, static_threshold: None };
+}
+
+/// End of a list.
+const NONE: u32 = u32::MAX;
+
+/// A block's neighbours among those with as many erases.
+#[derive(Clone, Copy)]
+struct Entry {
+    before: u32,
+    after: u32,
+    erases: u32,
+}
+
+/// Some blocks of one plane by their erases, in one list per count, oldest member first. Blocks are
+/// named by their index in the plane. Finding the next list costs at most the spread of the counts,
+/// whatever the number of blocks.
+pub struct EraseLists {
+    entries: Vec<Entry>,
+    /// First and last block of each list, by erases.
+    lists: Vec<[u32; 2]>,
+    /// Lists that hold the fewest and the most erases; meaningless while there is no block.
+    lowest: usize,
+    highest: usize,
+    blocks: usize,
+}
+
+impl EraseLists {
+    /// Empty lists for a plane of `blocks` blocks.
+    pub fn new(blocks: u32) -> EraseLists {
+        let entry = Entry { before: NONE, after: NONE, erases: 0 };
+        EraseLists { entries: vec![entry; blocks as usize], lists: Vec::new(), lowest: 0, highest: 0, blocks: 0 }
+    }
+
+    /// Number of blocks in the lists.
+    pub fn len(&self) -> usize {
+        self.blocks
+    }
+
+    /// Adds a block that is in no list.
+    pub fn insert(&mut self, block: u32, erases: u32) {
+        let list = erases as usize;
+        if self.lists.len() <= list {
+            self.lists.resize(list + 1, [NONE; 2]);
+        }
+        let tail = std::mem::replace(&mut self.lists[list][1], block);
+        self.entries[block as usize] = Entry { before: tail, after: NONE, erases };
+        match tail {
+            NONE => self.lists[list][0] = block,
+            tail => self.entries[tail as usize].after = block,
+        }
+        let first = self.blocks == 0;
+        self.lowest = if first { list } else { self.lowest.min(list) };
+        self.highest = if first { list } else { self.highest.max(list) };
+        self.blocks += 1;
+    }
+
+    /// Takes a block out.
+    pub fn remove(&mut self, block: u32) {
+        let Entry { before, after, erases } = self.entries[block as usize];
+        match before {
+            NONE => self.lists[erases as usize][0] = after,
+            before => self.entries[before as usize].after = after,
+        }
+        match after {
+            NONE => self.lists[erases as usize][1] = before,
+            after => self.entries[after as usize].before = before,
+        }
+        self.blocks -= 1;
+        if self.blocks > 0 {
+            while self.lists[self.lowest][0] == NONE {
+                self.lowest += 1;
+            }
+            while self.lists[self.highest][0] == NONE {
+                self.highest -= 1;
+            }
+        }
+    }
+
+    /// The block with the fewest erases, among equals the one that has been here longest, and its
+    /// erases.
+    #[inline]
+    pub fn least(&self) -> Option<(u32, u32)> {
+        (self.blocks > 0).then(|| (self.lists[self.lowest][0], self.lowest as u32))
+    }
+
+    /// The block with the most erases, chosen and named likewise.
+    #[inline]
+    pub fn most(&self) -> Option<(u32, u32)> {
+        (self.blocks > 0).then(|| (self.lists[self.highest][0], self.highest as u32))
+    }
+}
+
+/// Erases of all blocks, and which closed block static levelling would move.
+pub struct Wear {
+    geometry: Geometry,
+    static_threshold: Option<u32>,
+    erases: Vec<u32>,
+    /// Most erases of a block of each plane.
+    most: Vec<u32>,
+    /// Closed blocks of each plane; empty without static levelling.
+    closed: Vec<EraseLists>,
+}
+
+impl Wear {
+    /// Nothing erased yet; `None` if there is nothing to level.
+    pub fn new(geometry: &Geometry, leveling: WearLeveling) -> Option<Wear> {
+        let planes = if leveling.static_threshold.is_some() { geometry.planes() } else { 0 };
+        (leveling != WearLeveling::NONE).then(|| Wear {
+            geometry: *geometry,
+            static_threshold: leveling.static_threshold,
+            erases: vec![0; geometry.blocks() as usize],
+            most: vec![0; geometry.planes() as usize],
+            closed: (0..planes).map(|_| EraseLists::new(geometry.blocks_per_plane)).collect(),
+        })
+    }
+
+    /// Counts an erase; returns the block's erases.
+    pub fn note_erase(&mut self, block: BlockId) -> u32 {
+        let erases = &mut self.erases[block.index()];
+        *erases += 1;
+        let most = &mut self.most[self.geometry.plane_of(block).index()];
+        *most = (*most).max(*erases);
+        *erases
+    }
+
+    /// Notes that a block of data is closed.
+    pub fn close(&mut self, block: BlockId) {
+        let plane = self.geometry.plane_of(block).index();
+        if let Some(closed) = self.closed.get_mut(plane) {
+            closed.insert(self.geometry.index_in_plane(block), self.erases[block.index()]);
+        }
+    }
+
+    /// Notes that a closed block is being emptied.
+    pub fn open(&mut self, block: BlockId) {
+        let plane = self.geometry.plane_of(block).index();
+        if let Some(closed) = self.closed.get_mut(plane) {
+            closed.remove(self.geometry.index_in_plane(block));
+        }
+    }
+
+    /// The closed block of `plane` whose data should be moved now, if one should.
+    #[inline]
+    pub fn overdue(&self, plane: PlaneId) -> Option<BlockId> {
+        let (index, fewest) = self.closed.get(plane.index())?.least()?;
+        let spread = self.most[plane.index()] - fewest;
+        (spread > self.static_threshold?).then(|| self.geometry.block(plane, index))
+    }
+
+    /// Bytes of the simulator's state.
+    pub fn state_bytes(&self) -> u64 {
+        let lists: usize = self.closed.iter().map(|lists| lists.entries.len() * size_of::<Entry>()).sum();
+        (self.erases.len() * 4 + lists) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t550_the_lists_name_the_least_and_the_most_erased_block() {
+        let mut lists = EraseLists::new(50);
+        let mut erases = [0u32; 50];
+        let mut inside = [false; 50];
+        for step in 0u32..20_000 {
+            let block = step.wrapping_mul(2_654_435_761) >> 7;
+            let index = (block % 50) as usize;
+            if inside[index] {
+                lists.remove(index as u32);
+                erases[index] += step % 4;
+            } else {
+                lists.insert(index as u32, erases[index]);
+            }
+            inside[index] = !inside[index];
+            let counts = || (0..50).filter(|&i| inside[i]).map(|i| erases[i]);
+            assert_eq!(lists.least().map(|(_, erases)| erases), counts().min());
+            assert_eq!(lists.most().map(|(_, erases)| erases), counts().max());
+            assert_eq!(lists.len(), counts().count());
+        }
+    }
+
+    #[test]
+    fn t551_equally_worn_blocks_go_in_the_order_in_which_they_came() {
+        let mut lists = EraseLists::new(9);
+        [(4, 1), (2, 1), (7, 0), (3, 1)].into_iter().for_each(|(block, erases)| lists.insert(block, erases));
+        let mut order = Vec::new();
+        while let Some((block, _)) = lists.least() {
+            lists.remove(block);
+            order.push(block);
+        }
+        assert_eq!(order, [7, 4, 2, 3]);
+    }
+}

@@ -1,0 +1,94 @@
+//! How reliability falls with P/E cycles, and at which the requirement is met no more: AERO's Figures
+//! 13, 16 and 17.
+
+use pumice_nand::erase::LAST_MEASURED_PEC;
+use pumice_nand::reliability::{DPES_STRESS_FACTOR, ISPE_PEC_AT_63, m_rber, relative_stress_at};
+use pumice_types::{EraseMode, EraseScheme, RberRequirement};
+
+use super::{DistributionRequest, EraseConfig, distribution};
+
+/// PEC of one step of the integral over a block's life.
+const STEP_PEC: u32 = 100;
+
+/// Steps after which a block counts as immortal.
+const MOST_STEPS: usize = 200;
+
+/// Blocks over which stress is averaged: a multiple of 200, so that every measured share is met.
+const BLOCKS: u32 = 400;
+
+/// A point of a block's life.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LifetimePoint {
+    /// P/E cycles taken.
+    pub pec: f64,
+    /// Mean stress of all erases so far, as a multiple of what meets requirement 63.
+    pub relative_stress: f64,
+    /// Most raw bit errors per KiB after a year.
+    pub m_rber: f64,
+}
+
+/// The life of the mean block under one scheme.
+#[derive(Clone, Debug)]
+pub struct Lifetime {
+    scheme: EraseScheme,
+    requirement: RberRequirement,
+    /// Stress at 0, [`STEP_PEC`], …
+    relative_stress: Vec<f64>,
+}
+
+impl Lifetime {
+    /// Integrates the mean stress of a scheme's erases over PEC. The same mode for the scheme and for
+    /// `ispe`, whose stress at 5.3K PEC is the unit.
+    pub fn of(config: &EraseConfig) -> Lifetime {
+        let unit =
+            EraseConfig { scheme: EraseScheme::Ispe, misprediction_rate: 0.0, mode: EraseMode::Table, ..*config };
+        let ispe = stress_curve(&unit, (ISPE_PEC_AT_63 / f64::from(STEP_PEC)) as usize + 1);
+        let s63 = interpolate(&ispe, ISPE_PEC_AT_63);
+        let relative_stress = stress_curve(config, MOST_STEPS).into_iter().map(|stress| stress / s63).collect();
+        Lifetime { scheme: config.scheme, requirement: config.requirement, relative_stress }
+    }
+
+    /// Reliability after so many cycles; beyond the last step the last one.
+    pub fn at(&self, pec: f64) -> LifetimePoint {
+        let relative_stress = interpolate(&self.relative_stress, pec);
+        LifetimePoint { pec, relative_stress, m_rber: m_rber(relative_stress, self.scheme, self.requirement) }
+    }
+
+    /// The PEC at which the requirement is just met; `None` if it always is.
+    pub fn pec_at_requirement(&self) -> Option<f64> {
+        let limit = relative_stress_at(self.requirement);
+        let above = self.relative_stress.iter().position(|&stress| stress > limit)?;
+        let (a, b) = (self.relative_stress[above - 1], self.relative_stress[above]);
+        Some(f64::from(STEP_PEC) * (above as f64 - 1.0 + (limit - a) / (b - a)))
+    }
+}
+
+/// Mean stress of all erases up to 0, 1, … steps of PEC; each step counts as it is at its middle.
+fn stress_curve(config: &EraseConfig, steps: usize) -> Vec<f64> {
+    let mut total = 0.0;
+    let mut frozen = None;
+    let mut curve = vec![0.0];
+    for step in 0..steps as u32 {
+        let pec = step * STEP_PEC + STEP_PEC / 2;
+        let erase = frozen.unwrap_or_else(|| mean_stress(config, pec));
+        if pec > LAST_MEASURED_PEC {
+            frozen = Some(erase);
+        }
+        total += erase * f64::from(STEP_PEC);
+        curve.push(total);
+    }
+    curve
+}
+
+fn mean_stress(config: &EraseConfig, pec: u32) -> f64 {
+    let lowered = config.scheme == EraseScheme::Dpes && pec < pumice_ftl::erase::DPES_LIMIT_PEC;
+    let factor = if lowered { DPES_STRESS_FACTOR } else { 1.0 };
+    factor * distribution(&DistributionRequest { config: *config, pec, blocks: BLOCKS }).mean_stress
+}
+
+fn interpolate(curve: &[f64], pec: f64) -> f64 {
+    let place = (pec / f64::from(STEP_PEC)).clamp(0.0, (curve.len() - 1) as f64);
+    let below = place as usize;
+    let above = (below + 1).min(curve.len() - 1);
+    curve[below] + (place - below as f64) * (curve[above] - curve[below])
+}

@@ -1,0 +1,131 @@
+//! One die: what waits for it, what it does, and how it spent its time.
+
+use std::collections::VecDeque;
+
+use pumice_nand::DieClock;
+use pumice_types::suspension::SuspensionState;
+use pumice_types::{EraseStep, FlashCommand, FlashOp, PageAddress, Time};
+
+use super::segment::{PhaseTimes, Segment};
+use crate::device::Device;
+
+/// The lane of host reads that go before everything that has not started.
+pub const READS: usize = 0;
+
+/// The lane of everything else, in the order of submission.
+pub const WORK: usize = 1;
+
+/// A queue of segments and of their commands.
+#[derive(Debug, Default)]
+pub struct Lane {
+    /// Segments, first the one that runs or is next.
+    pub segments: VecDeque<Segment>,
+    /// Their commands.
+    pub commands: VecDeque<FlashCommand>,
+    /// What the die had spent its time on when a segment with a snapshot was queued.
+    pub snapshots: VecDeque<PhaseTimes>,
+}
+
+impl Lane {
+    /// Empty queues with room for so many accesses, and for so many further commands.
+    pub fn with_capacity(accesses: usize, commands: usize) -> Lane {
+        Lane {
+            segments: VecDeque::with_capacity(accesses),
+            commands: VecDeque::with_capacity(accesses + commands),
+            snapshots: VecDeque::with_capacity(accesses),
+        }
+    }
+}
+
+/// One die.
+#[derive(Debug, Default)]
+pub struct Die {
+    /// [`READS`] and [`WORK`].
+    pub lanes: [Lane; 2],
+    /// What guards that it takes one command at a time.
+    pub clock: DieClock,
+    /// Lane whose first segments run; `None` if the die is idle.
+    pub active: Option<usize>,
+    /// Segments that run together as one multi-plane command.
+    pub group: usize,
+    /// The active segment has used its first die time and asked for the channel.
+    pub on_channel: bool,
+    /// When the active segment started.
+    pub started: Time,
+    /// Start of the first command of a die-only segment that is not executed yet.
+    pub cursor: Time,
+    /// What was done, by phase.
+    pub spent: PhaseTimes,
+    /// Time busy.
+    pub busy: Time,
+    /// The erase that runs, or is suspended.
+    pub erase: EraseRun,
+    /// Number of the event that counts; earlier ones were overtaken.
+    pub wake: u64,
+    /// Programs and copies queued and not executed.
+    pub pending_writes: u32,
+}
+
+/// An erase that runs in steps.
+#[derive(Debug, Default)]
+pub struct EraseRun {
+    /// Its steps.
+    pub steps: Vec<EraseStep>,
+    /// Their time.
+    pub total: Time,
+    /// How much of that is over, up to where it last went on.
+    pub done: Time,
+    /// When it last went on.
+    pub since: Time,
+    /// Where in its steps it lets go of the die next, if a read waits for that.
+    pub boundary: Option<Time>,
+    /// It has let go of the die.
+    pub is_suspended: bool,
+    /// How often it did, and whether somebody waits for it.
+    pub state: SuspensionState,
+}
+
+/// How the page that a read is after will come to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PendingWrite {
+    /// From the controller's buffer.
+    Program,
+    /// From this page, by the queued command with this number.
+    Copy(PageAddress, usize),
+}
+
+impl Die {
+    /// The active segment; `None` if the die is idle.
+    pub fn active_segment(&self) -> Option<&Segment> {
+        self.lanes[self.active?].segments.front()
+    }
+
+    /// Follows the queued copies that will bring the page that `read` is after, back to where it is by
+    /// now; whether that is in the controller's buffer, because its program is still queued.
+    ///
+    /// A page may be moved more than once, even out of its place and back: what moves it is looked for
+    /// among the commands before the one that was found last.
+    pub fn follow_copies(&self, read: &mut FlashCommand, device: &Device) -> bool {
+        let mut before = usize::MAX;
+        while !device.holds(read) {
+            match self.pending_write(read.target, before) {
+                Some(PendingWrite::Program) => return true,
+                Some(PendingWrite::Copy(source, at)) => (read.target, before) = (source, at),
+                None => break,
+            }
+        }
+        false
+    }
+
+    /// The last of the first `before` queued commands that will write `page`, if one will.
+    pub fn pending_write(&self, page: PageAddress, before: usize) -> Option<PendingWrite> {
+        let commands = &self.lanes[WORK].commands;
+        let writes =
+            |command: &FlashCommand| command.target == page && matches!(command.op, FlashOp::Program | FlashOp::Copy);
+        let at = (0..before.min(commands.len())).rev().find(|&at| writes(&commands[at]))?;
+        Some(match commands[at].op {
+            FlashOp::Program => PendingWrite::Program,
+            _ => PendingWrite::Copy(commands[at].source, at),
+        })
+    }
+}

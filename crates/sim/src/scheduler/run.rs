@@ -1,0 +1,258 @@
+//! What happens on a die: segments start, take the channel, end; their commands take effect.
+
+use std::cmp::Reverse;
+
+use pumice_nand::check_multi_plane;
+use pumice_types::{ChannelId, DieId, FlashCommand, FlashOp, Time};
+
+use super::die::{Die, READS, WORK};
+use super::segment::{Phase, PhaseTimes, Segment, Shape, charge, die_only_time};
+use super::{NOBODY, PageDone, Scheduler, is_write};
+use crate::device::Device;
+use crate::error::SimError;
+use crate::output::Observer;
+
+impl Scheduler {
+    /// Handles the next event.
+    ///
+    /// # Errors
+    /// What executing its commands finds.
+    pub fn step(&mut self, device: &mut Device, observer: &mut impl Observer) -> Result<(), SimError> {
+        let Some(Reverse((now, number, die))) = self.events.pop() else { return Ok(()) };
+        let index = die as usize;
+        let die = &mut self.dies[index];
+        if die.wake != number {
+            return Ok(());
+        }
+        let Some(&segment) = die.active_segment() else { return Ok(()) };
+        let asks_now = matches!(segment.shape, Shape::DieThenChannel | Shape::DieChannelDie) && !die.on_channel;
+        if asks_now {
+            die.on_channel = true;
+            let transfers = self.group_transfers(index);
+            let end = self.grant(index, now, transfers) + transfers + segment.die_last;
+            self.wake(index, end);
+            return Ok(());
+        }
+        if segment.shape == Shape::Erase && die.erase.boundary.is_some() {
+            return self.suspend(index, now, device);
+        }
+        self.finish(index, now, device, observer)
+    }
+
+    /// Executes the commands of a die-only segment that have ended by `now`.
+    pub(super) fn advance(
+        &mut self,
+        index: usize,
+        now: Time,
+        device: &mut Device,
+        observer: &mut impl Observer,
+    ) -> Result<(), SimError> {
+        let timing = &self.timing;
+        let die = &mut self.dies[index];
+        let Some(active) = die.active else { return Ok(()) };
+        let lane = &mut die.lanes[active];
+        if lane.segments[0].shape != Shape::Die {
+            return Ok(());
+        }
+        while lane.segments[0].commands > 0 {
+            let command = lane.commands[0];
+            let duration = die_only_time(timing, &command);
+            let end = die.cursor + duration;
+            if end > now {
+                break;
+            }
+            die.clock.occupy(die.cursor, end, &command)?;
+            device.execute(&command)?;
+            observer.command(die.cursor, end, &command);
+            die.pending_writes -= u32::from(is_write(&command));
+            lane.commands.pop_front();
+            lane.segments[0].commands -= 1;
+            die.cursor = end;
+            charge(&mut die.spent, timing, &command, duration);
+        }
+        Ok(())
+    }
+
+    /// Phase times of a die up to `now`, the running command's share included. Call after `advance`.
+    pub(super) fn spent_at(&self, index: usize, now: Time) -> PhaseTimes {
+        let die = &self.dies[index];
+        let mut spent = die.spent;
+        if let Some(active) = die.active {
+            let lane = &die.lanes[active];
+            let segment = &lane.segments[0];
+            match lane.commands.front() {
+                Some(command) if segment.shape == Shape::Die && segment.commands > 0 => {
+                    charge(&mut spent, &self.timing, command, now - die.cursor);
+                }
+                // Executed to its end, whose event is due at this very instant: all is in `spent`.
+                _ if segment.shape == Shape::Die => {}
+                _ => segment.charge(&mut spent, now - die.started),
+            }
+        }
+        spent
+    }
+
+    /// Starts what is next on a die that is idle or has just finished something. Call only if
+    /// something waits.
+    #[inline]
+    pub(super) fn start(&mut self, index: usize, now: Time, device: &mut Device) {
+        let die = &self.dies[index];
+        let lane = if die.lanes[READS].segments.is_empty() { WORK } else { READS };
+        self.start_lane(index, lane, now, device);
+    }
+
+    #[inline]
+    fn start_lane(&mut self, index: usize, lane: usize, now: Time, device: &mut Device) {
+        if lane == READS && self.dies[index].pending_writes > 0 {
+            self.find_source(index, device);
+        }
+        let group = if self.policy.multi_plane { self.group(index, lane) } else { 1 };
+        let die = &mut self.dies[index];
+        let segment = die.lanes[lane].segments[0];
+        die.active = Some(lane);
+        die.group = group;
+        die.on_channel = false;
+        die.started = now;
+        die.cursor = now;
+        let wake = match segment.shape {
+            Shape::Die | Shape::DieThenChannel | Shape::DieChannelDie => now + segment.die_first,
+            Shape::ChannelThenDie => {
+                let transfers = self.group_transfers(index);
+                self.grant(index, now, transfers) + transfers + segment.die_last
+            }
+            Shape::Erase => return self.start_erase(index, now, device),
+        };
+        self.wake(index, wake);
+    }
+
+    /// Points the read at the head of its lane to where its page still is, if a copy that is queued
+    /// will move it.
+    fn find_source(&mut self, index: usize, device: &Device) {
+        let die = &mut self.dies[index];
+        let mut read = die.lanes[READS].commands[0];
+        die.follow_copies(&mut read, device);
+        die.lanes[READS].commands[0] = read;
+    }
+
+    /// How many segments at the head of a lane run as one multi-plane command: page reads, or page
+    /// programs, of one page number in several planes.
+    fn group(&mut self, index: usize, lane: usize) -> usize {
+        let lane = &self.dies[index].lanes[lane];
+        let first = lane.commands[0];
+        if !matches!(first.op, FlashOp::Read | FlashOp::Program) {
+            return 1;
+        }
+        let plane = |command: &FlashCommand| self.geometry.plane_of(command.target.block);
+        let fits = |nth: usize| {
+            let command = &lane.commands[nth];
+            command.op == first.op
+                && command.target.page == first.target.page
+                && lane.commands.iter().take(nth).all(|earlier| plane(earlier) != plane(command))
+        };
+        // Each of these segments is one command, so places in both queues agree.
+        let most = lane.segments.len().min(self.geometry.planes_per_die as usize);
+        let group = (1..most).find(|&nth| !fits(nth)).unwrap_or(most);
+        self.multi_plane_commands += u64::from(group > 1);
+        group
+    }
+
+    /// Channel time of all segments that run together.
+    #[inline]
+    fn group_transfers(&self, index: usize) -> Time {
+        let die = &self.dies[index];
+        let Some(active) = die.active else { return Time::ZERO };
+        let segments = &die.lanes[active].segments;
+        match die.group {
+            1 => segments[0].channel,
+            group => segments.iter().take(group).map(|segment| segment.channel).sum(),
+        }
+    }
+
+    /// Reserves the die's channel for `time`; returns when the transfer starts.
+    fn grant(&mut self, index: usize, now: Time, time: Time) -> Time {
+        let ChannelId(channel) = self.geometry.channel_of(DieId(index as u32));
+        let channel = &mut self.channels[channel as usize];
+        let start = now.max(channel.free_at);
+        channel.free_at = start + time;
+        channel.busy += time;
+        start
+    }
+
+    pub(super) fn wake(&mut self, index: usize, at: Time) {
+        self.sequence += 1;
+        self.dies[index].wake = self.sequence;
+        self.events.push(Reverse((at, self.sequence, index as u32)));
+    }
+
+    /// Ends the active segment: its commands take effect, who waited hears of it, the next starts.
+    fn finish(
+        &mut self,
+        index: usize,
+        now: Time,
+        device: &mut Device,
+        observer: &mut impl Observer,
+    ) -> Result<(), SimError> {
+        self.advance(index, now, device, observer)?;
+        let Some(active) = self.dies[index].active else { return Ok(()) };
+        if self.dies[index].group > 1 {
+            let group = self.dies[index].group;
+            let commands = self.dies[index].lanes[active].commands.make_contiguous();
+            check_multi_plane(&self.geometry, &commands[..group])?;
+        }
+        let mut chained = false;
+        for nth in 0..self.dies[index].group {
+            let die = &mut self.dies[index];
+            let Some(segment) = die.lanes[active].segments.pop_front() else { break };
+            chained = segment.chained;
+            if segment.shape != Shape::Die
+                && let Some(command) = die.lanes[active].commands.pop_front()
+            {
+                // A multi-plane command occupies the die once, by its first page.
+                if nth == 0 {
+                    die.clock.occupy(die.started, now, &command)?;
+                }
+                device.execute(&command)?;
+                observer.command(die.started, now, &command);
+                die.pending_writes -= u32::from(is_write(&command));
+            }
+            if segment.token != NOBODY {
+                let done = page_done(&segment, die, now);
+                self.done.push_back(done);
+            }
+            if segment.shape != Shape::Die && nth + 1 == die.group {
+                segment.charge(&mut die.spent, now - die.started);
+            }
+        }
+        let die = &mut self.dies[index];
+        die.busy += now - die.started;
+        let waiting = |lane: usize| !die.lanes[lane].segments.is_empty();
+        if chained {
+            self.start_lane(index, active, now, device);
+        } else if waiting(WORK) || waiting(READS) {
+            self.start(index, now, device);
+        } else {
+            die.active = None;
+            self.idle = Some(DieId(index as u32));
+        }
+        Ok(())
+    }
+}
+
+/// Accounts for an access that ends now. For a segment that used the channel `die.spent` still ends
+/// at its start; for one that needed the die alone it includes the segment itself.
+fn page_done(segment: &Segment, die: &mut Die, now: Time) -> PageDone {
+    let mut waited = PhaseTimes::default();
+    // Work on the die alone is in `spent`, so it is in what was waited for.
+    let own_die = if segment.shape == Shape::Die { Time::ZERO } else { segment.die_first + segment.die_last };
+    if segment.snapshot {
+        let snapshot = die.lanes[WORK].snapshots.pop_front().unwrap_or_default();
+        for (waited, (end, start)) in waited.iter_mut().zip(die.spent.iter().zip(snapshot)) {
+            *waited = *end - start;
+        }
+        if segment.shape != Shape::Die {
+            waited[Phase::Host as usize] += now - die.started - own_die - segment.channel;
+            debug_assert_eq!(waited.iter().copied().sum::<Time>() + own_die + segment.channel, now - segment.enqueued);
+        }
+    }
+    PageDone { token: segment.token, at: now, transfer: segment.channel, die: own_die, waited }
+}

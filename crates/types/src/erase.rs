@@ -1,0 +1,286 @@
+//! Erase as a process: the words that the controller's schemes, the array's truth and the scheduler
+//! share.
+//!
+//! An erase is a sequence of steps on the die. An *erase loop* is an erase pulse at one voltage level
+//! and a verify read that counts fail bits (ISPE; AERO, ASPLOS'24, §3.2). Pulses are counted in
+//! sevenths of the full pulse (0.5 ms of 3.5 ms), the grain at which that paper measures and adapts.
+
+use std::fmt;
+
+use crate::Time;
+
+/// Unit pulses of a full erase pulse.
+pub const PULSES_PER_LOOP: u8 = 7;
+
+/// Erase loops, and so voltage levels, before a block is retired.
+pub const MAX_LOOPS: u8 = 5;
+
+/// Unit pulses of all loops together.
+pub const MAX_PULSES: u8 = PULSES_PER_LOOP * MAX_LOOPS;
+
+/// How the controller erases a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EraseScheme {
+    /// One step of a fixed time.
+    Fixed,
+    /// Incremental step pulse erase: full pulses at rising levels until a verify passes.
+    Ispe,
+    /// ISPE that starts at the loop which ended the block's last erase.
+    IIspe,
+    /// ISPE at lower voltage, paid for with slower programs, while the block is young.
+    Dpes,
+    /// AERO without use of the ECC margin.
+    AeroCons,
+    /// AERO with its published table of pulses.
+    Aero,
+    /// AERO at a fitted effective wear.
+    AeroFit,
+}
+
+impl EraseScheme {
+    /// All schemes.
+    pub const ALL: [EraseScheme; 7] = [
+        EraseScheme::Fixed,
+        EraseScheme::Ispe,
+        EraseScheme::IIspe,
+        EraseScheme::Dpes,
+        EraseScheme::AeroCons,
+        EraseScheme::Aero,
+        EraseScheme::AeroFit,
+    ];
+
+    /// The names that `erase.scheme` allows, in the order of [`EraseScheme::ALL`].
+    pub const NAMES: [&'static str; 7] = ["fixed", "ispe", "i-ispe", "dpes", "aero-cons", "aero", "aero-fit"];
+
+    /// The scheme's name.
+    pub fn name(self) -> &'static str {
+        EraseScheme::NAMES[self as usize]
+    }
+
+    /// The scheme of a name.
+    pub fn from_name(name: &str) -> Option<EraseScheme> {
+        EraseScheme::ALL.into_iter().find(|scheme| scheme.name() == name)
+    }
+
+    /// Whether pulses are predicted from fail bits.
+    pub fn predicts(self) -> bool {
+        matches!(self, EraseScheme::AeroCons | EraseScheme::Aero | EraseScheme::AeroFit)
+    }
+}
+
+impl fmt::Display for EraseScheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Where the array's erase behaviour comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EraseMode {
+    /// Every scheme meets the pulse times that were measured under it.
+    Table,
+    /// One measured need for all schemes; what a scheme does with it follows from its rules.
+    Mechanism,
+}
+
+impl EraseMode {
+    /// The names that `erase.mode` allows.
+    pub const NAMES: [&'static str; 2] = ["table", "mechanism"];
+
+    /// The mode of a name.
+    pub fn from_name(name: &str) -> Option<EraseMode> {
+        match name {
+            "table" => Some(EraseMode::Table),
+            "mechanism" => Some(EraseMode::Mechanism),
+            _ => None,
+        }
+    }
+}
+
+/// Raw bit errors in 1 KiB that a page may show after a year; a block beyond is unusable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RberRequirement {
+    /// 40 bits in 1 KiB.
+    Bits40,
+    /// 50 bits in 1 KiB.
+    Bits50,
+    /// 63 bits in 1 KiB: the published default, for an ECC of 72.
+    Bits63,
+}
+
+impl RberRequirement {
+    /// All requirements, ascending.
+    pub const ALL: [RberRequirement; 3] = [RberRequirement::Bits40, RberRequirement::Bits50, RberRequirement::Bits63];
+
+    /// Bits in 1 KiB.
+    pub fn bits_per_kib(self) -> u32 {
+        match self {
+            RberRequirement::Bits40 => 40,
+            RberRequirement::Bits50 => 50,
+            RberRequirement::Bits63 => 63,
+        }
+    }
+
+    /// The requirement of so many bits in 1 KiB, if it was measured.
+    pub fn from_bits(bits: u32) -> Option<RberRequirement> {
+        RberRequirement::ALL.into_iter().find(|requirement| requirement.bits_per_kib() == bits)
+    }
+}
+
+/// Times of the steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EraseTiming {
+    /// Whole block under [`EraseScheme::Fixed`].
+    pub fixed: Time,
+    /// Unit pulse: a seventh of tEP.
+    pub pulse: Time,
+    /// Verify read, tVR.
+    pub verify: Time,
+    /// Unit pulses of a shallow erase, tSE.
+    pub shallow_pulses: u8,
+}
+
+impl EraseTiming {
+    /// AERO's chips: tEP 3.5 ms, tVR 0.1 ms, tSE 1 ms (ASPLOS'24, §3.2 and Table 2).
+    pub fn aero(fixed: Time) -> EraseTiming {
+        EraseTiming { fixed, pulse: Time(500_000), verify: Time(100_000), shallow_pulses: 2 }
+    }
+}
+
+/// What a step does to the block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StepKind {
+    /// The whole erase in one step of fixed time.
+    Fixed,
+    /// Shallow erase: the first pulses at level 1, before anything is known.
+    Shallow,
+    /// An erase pulse.
+    Pulse,
+    /// A verify read.
+    Verify,
+}
+
+/// One step of an erase on the die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EraseStep {
+    /// What it does.
+    pub kind: StepKind,
+    /// Voltage level, 1 to [`MAX_LOOPS`]; 0 for [`StepKind::Fixed`].
+    pub level: u8,
+    /// Unit pulses that it applies; 0 for a verify read and for [`StepKind::Fixed`].
+    pub pulses: u8,
+    /// How long it holds the die.
+    pub duration: Time,
+}
+
+impl EraseStep {
+    /// The same step on a partial block: every duration is taken in the proportion of the partial
+    /// block's erase time to the whole block's, rounded to the nearest nanosecond.
+    ///
+    /// Nobody has measured fail bits of a partial erase; PEN's table of partial-erase times stands in
+    /// as the scale. `whole` is not zero.
+    pub fn scaled(self, partial: Time, whole: Time) -> EraseStep {
+        let scaled =
+            (u128::from(self.duration.0) * u128::from(partial.0) + u128::from(whole.0) / 2) / u128::from(whole.0);
+        EraseStep { duration: Time(scaled as u64), ..self }
+    }
+}
+
+/// Time of a sequence of steps without suspension.
+pub fn total_time(steps: &[EraseStep]) -> Time {
+    steps.iter().map(|step| step.duration).sum()
+}
+
+/// The steps that decide a multi-plane erase: the slowest plane's, the earliest of equals. A plane
+/// that is done is inhibited: it keeps the die waiting but takes no further pulse (AERO, §6).
+/// `None` without planes.
+pub fn slowest_plane<'a>(planes: impl IntoIterator<Item = &'a [EraseStep]>) -> Option<&'a [EraseStep]> {
+    planes.into_iter().reduce(|slowest, plane| if total_time(plane) > total_time(slowest) { plane } else { slowest })
+}
+
+/// What a verify read reports to the controller: the number of fail bits, 0 if the block passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailBits(pub u32);
+
+impl FailBits {
+    /// Every cell is erased.
+    pub const PASS: FailBits = FailBits(0);
+
+    /// Whether the block passed.
+    pub fn passed(self) -> bool {
+        self == FailBits::PASS
+    }
+}
+
+/// The two numbers that place fail bits in ranges (AERO, §5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailBitRanges {
+    /// γ: most fail bits with one unit pulse to go.
+    pub gamma: u32,
+    /// δ: fail bits that a unit pulse takes away.
+    pub delta: u32,
+}
+
+impl FailBitRanges {
+    /// Number of ranges in use: up to γ, and up to δ, 2δ, … 7δ = F_HIGH.
+    pub const COUNT: u8 = 8;
+
+    /// Range of a count: 0 for up to γ, i for up to i·δ, `None` above F_HIGH.
+    pub fn range(self, bits: FailBits) -> Option<u8> {
+        if bits.0 <= self.gamma {
+            return Some(0);
+        }
+        let range = bits.0.div_ceil(self.delta);
+        (range < u32::from(FailBitRanges::COUNT)).then_some(range as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RANGES: FailBitRanges = FailBitRanges { gamma: 500, delta: 5_000 };
+
+    fn step(us: u64) -> EraseStep {
+        EraseStep { kind: StepKind::Pulse, level: 1, pulses: 1, duration: Time(us * 1_000) }
+    }
+
+    #[test]
+    fn t030_names_are_bijective() {
+        for (scheme, name) in EraseScheme::ALL.into_iter().zip(EraseScheme::NAMES) {
+            assert_eq!((scheme.name(), EraseScheme::from_name(name)), (name, Some(scheme)));
+        }
+        assert_eq!(EraseScheme::from_name("aero-max"), None);
+        for requirement in RberRequirement::ALL {
+            assert_eq!(RberRequirement::from_bits(requirement.bits_per_kib()), Some(requirement));
+        }
+        assert_eq!(RberRequirement::from_bits(55), None);
+    }
+
+    #[test]
+    fn t031_fail_bits_fall_into_ranges() {
+        for (bits, range) in [(1, Some(0)), (500, Some(0)), (501, Some(1)), (5_000, Some(1)), (5_001, Some(2))] {
+            assert_eq!(RANGES.range(FailBits(bits)), range, "{bits}");
+        }
+        assert_eq!(RANGES.range(FailBits(35_000)), Some(7));
+        assert_eq!(RANGES.range(FailBits(35_001)), None);
+    }
+
+    #[test]
+    fn t320_a_multi_plane_erase_takes_the_slowest_planes_time() {
+        let (fast, slow) = ([step(500), step(100)], [step(3_500), step(100)]);
+        let slowest = slowest_plane([&fast[..], &slow[..], &fast[..]]).expect("three planes");
+        assert_eq!(slowest, &slow);
+        assert_eq!(total_time(slowest), Time::from_us(3_600.0));
+        assert_eq!(slowest_plane([]), None);
+    }
+
+    #[test]
+    fn t321_steps_of_a_partial_block_scale_with_its_erase_time() {
+        let whole = Time::from_us(10_000.0);
+        let scaled = step(3_500).scaled(Time::from_us(9_270.0), whole);
+        assert_eq!(scaled.duration, Time(3_244_500));
+        assert_eq!(step(3_500).scaled(whole, whole), step(3_500));
+        assert_eq!((scaled.pulses, scaled.level), (1, 1), "a scaled step is the same step");
+    }
+}

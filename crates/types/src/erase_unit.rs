@@ -1,0 +1,210 @@
+//! Erase units: parts of a block that can be erased apart from the others, as sets of pages.
+//!
+//! A unit is the whole block, a leaf of the partial-block tree, or a physical sub-block. All units of a
+//! block are of one size. The pages of a unit need not be adjacent: under layer-first writing those of
+//! a sub-block are spread over the whole block. So a unit is held as a bit column, and array and
+//! planners count and clear its pages with the same masks.
+
+use crate::write_sequence::BlockShape;
+use crate::{PbTree, bits};
+
+/// Most units of a block: a set of them is one 64-bit word.
+pub const UNITS_MAX: usize = 64;
+
+/// A set of erase units of one block, unit 0 in the lowest bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnitSet(pub u64);
+
+impl UnitSet {
+    /// No unit.
+    pub const EMPTY: UnitSet = UnitSet(0);
+
+    /// The first `units` units, at most [`UNITS_MAX`].
+    pub fn first(units: usize) -> UnitSet {
+        UnitSet(if units >= UNITS_MAX { u64::MAX } else { (1 << units) - 1 })
+    }
+
+    /// One unit.
+    #[inline]
+    pub fn one(unit: usize) -> UnitSet {
+        UnitSet(1 << unit)
+    }
+
+    /// Whether `unit` is in the set.
+    #[inline]
+    pub fn contains(self, unit: usize) -> bool {
+        self.0 >> unit & 1 == 1
+    }
+
+    /// The units that are in one of both sets.
+    #[inline]
+    pub fn with(self, other: UnitSet) -> UnitSet {
+        UnitSet(self.0 | other.0)
+    }
+
+    /// The units of this set that are not in the other.
+    #[inline]
+    pub fn without(self, other: UnitSet) -> UnitSet {
+        UnitSet(self.0 & !other.0)
+    }
+
+    /// Number of units.
+    #[inline]
+    pub fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// Whether there is no unit.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The units, ascending.
+    #[inline]
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let unit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(unit)
+        })
+    }
+}
+
+/// Pages of every erase unit of a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitPages {
+    unit_of_page: Vec<u8>,
+    units: usize,
+    words: usize,
+    /// Bit column of each unit, one after the other.
+    masks: Vec<u64>,
+}
+
+impl UnitPages {
+    /// The block as its only unit.
+    pub fn whole_block(pages_per_block: u16) -> UnitPages {
+        UnitPages::new(vec![0; usize::from(pages_per_block)], 1)
+    }
+
+    /// The physical sub-blocks of a block.
+    pub fn sub_blocks(shape: BlockShape) -> UnitPages {
+        let units = (0..shape.pages_per_block()).map(|page| shape.position(page).sub_block as u8).collect();
+        UnitPages::new(units, usize::from(shape.sub_blocks()))
+    }
+
+    /// The leaves of a partial-block tree; `None` if there are more than [`UNITS_MAX`].
+    pub fn leaves(tree: PbTree) -> Option<UnitPages> {
+        let unit_of_page = || (0..tree.pages_per_block()).map(|page| tree.leaf_of_page(page) as u8).collect();
+        (tree.leaves() <= UNITS_MAX).then(|| UnitPages::new(unit_of_page(), tree.leaves()))
+    }
+
+    fn new(unit_of_page: Vec<u8>, units: usize) -> UnitPages {
+        let words = bits::words_for(unit_of_page.len());
+        let mut masks = vec![0; units * words];
+        for (page, &unit) in unit_of_page.iter().enumerate() {
+            let start = usize::from(unit) * words;
+            bits::set(&mut masks[start..start + words], page);
+        }
+        UnitPages { unit_of_page, units, words, masks }
+    }
+
+    /// Number of units.
+    #[inline]
+    pub fn units(&self) -> usize {
+        self.units
+    }
+
+    /// Pages of one unit.
+    #[inline]
+    pub fn pages_per_unit(&self) -> usize {
+        self.unit_of_page.len() / self.units
+    }
+
+    /// The unit that holds a page.
+    #[inline]
+    pub fn unit_of(&self, page: u16) -> usize {
+        usize::from(self.unit_of_page[usize::from(page)])
+    }
+
+    /// Bit column of a unit's pages.
+    #[inline]
+    pub fn mask(&self, unit: usize) -> &[u64] {
+        &self.masks[unit * self.words..(unit + 1) * self.words]
+    }
+
+    /// Pages of `unit`, from page `from` of the block on, that are set in the block's bit column.
+    #[inline]
+    pub fn count(&self, words: &[u64], unit: usize, from: u16) -> u32 {
+        let first = usize::from(from) >> 6;
+        let below = (1u64 << (from & 63)) - 1;
+        let both = |word: usize| words[word] & self.mask(unit)[word];
+        let rest: u32 = (first + 1..self.words).map(|word| both(word).count_ones()).sum();
+        rest + (both(first) & !below).count_ones()
+    }
+
+    /// Clears the pages of a set of units in the block's bit column.
+    pub fn clear(&self, words: &mut [u64], units: UnitSet) {
+        for unit in units.iter() {
+            words.iter_mut().zip(self.mask(unit)).for_each(|(word, mask)| *word &= !mask);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::write_sequence::WriteSequence;
+
+    fn kinds() -> Vec<UnitPages> {
+        let shape = |sequence| BlockShape::new(12, 16, 3, sequence).expect("legal");
+        vec![
+            UnitPages::whole_block(576),
+            UnitPages::sub_blocks(shape(WriteSequence::Lfws)),
+            UnitPages::sub_blocks(shape(WriteSequence::Sfws)),
+            UnitPages::leaves(PbTree::new(576, 6).expect("legal")).expect("64 leaves"),
+        ]
+    }
+
+    #[test]
+    fn t033_units_partition_the_block() {
+        for units in kinds() {
+            let mut words = vec![0u64; 9];
+            bits::set_range(&mut words, 0, 576);
+            for unit in 0..units.units() {
+                assert_eq!(units.count(&words, unit, 0) as usize, units.pages_per_unit());
+            }
+            units.clear(&mut words, UnitSet::one(0));
+            assert_eq!(bits::count_range(&words, 0, 576) as usize, 576 - units.pages_per_unit());
+            units.clear(&mut words, UnitSet::first(units.units()));
+            assert_eq!(words, [0; 9]);
+        }
+    }
+
+    #[test]
+    fn t034_counting_from_a_page_agrees_with_single_pages() {
+        for units in kinds() {
+            let words: Vec<u64> = (0..9u64).map(|n| 0x9e37_79b9_7f4a_7c15u64.rotate_left(n as u32 * 7)).collect();
+            for from in (0..576).step_by(13) {
+                for unit in 0..units.units() {
+                    let single = (from..576).filter(|&p| units.unit_of(p) == unit && bits::get(&words, p.into()));
+                    assert_eq!(units.count(&words, unit, from) as usize, single.count());
+                }
+            }
+        }
+        assert_eq!(UnitPages::leaves(PbTree::new(4096, 7).expect("legal")), None, "128 leaves are too many");
+    }
+
+    #[test]
+    fn t035_figure_2_half_a_block_updated() {
+        let mut valid = vec![0u64; 8];
+        bits::set_range(&mut valid, 256, 512); // pages 0 to 255 were updated
+        let valid_in = |sequence| {
+            let units = UnitPages::sub_blocks(BlockShape::new(32, 16, 1, sequence).expect("legal"));
+            (0..16).map(|unit| units.count(&valid, unit, 0)).collect::<Vec<_>>()
+        };
+        assert_eq!(valid_in(WriteSequence::Lfws), [16; 16]);
+        assert_eq!(valid_in(WriteSequence::Sfws), [[0; 8], [32; 8]].concat());
+    }
+}

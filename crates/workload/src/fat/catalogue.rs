@@ -1,0 +1,140 @@
+//! The six workloads of the 2006 paper, and everything that was chosen where it is silent.
+//!
+//! J.-U. Kang, H. Jo, J.-S. Kim, J. Lee, "A superblock-based flash translation layer for NAND flash
+//! memory", EMSOFT 2006, Table 1 and section 5.1: storage size, number of pages written, and what
+//! kinds of files were created and deleted on FAT32. Not published, so chosen here: everything
+//! else. docs/WORKLOADS.md gives the reasons.
+
+/// Bytes of the pages in which Table 1 counts.
+pub(super) const PAGE: u64 = 2048;
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+/// A workload of Table 1.
+#[derive(Clone, Copy, Debug)]
+pub struct FatFacts {
+    /// Name, as `workload.kind` has it.
+    pub name: &'static str,
+    /// Storage size in MiB.
+    pub storage_mib: u32,
+    /// Pages of 2 KiB written.
+    pub pages_written: u64,
+    /// What it is, in words.
+    pub description: &'static str,
+    pub(super) kinds: &'static [FileKind],
+    /// Static share of the volume: files written once, before the first request.
+    pub(super) still: f64,
+}
+
+/// Files of one kind and what happens to them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FileKind {
+    /// Share of the file bytes written.
+    pub share: f64,
+    /// Sizes: evenly distributed between these, in bytes.
+    pub bytes: (u64, u64),
+    pub habit: Habit,
+}
+
+/// What happens to the files of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Habit {
+    /// Created until the volume is full, then deleted at random until there is room.
+    Collected,
+    /// So many files on a volume of the paper's size, in proportion on others; each write replaces
+    /// one, drawn evenly, by one of another size.
+    Replaced(u32),
+    /// So many files of the largest size, likewise; each write overwrites a part of one of them,
+    /// drawn with skew.
+    Updated(u32),
+}
+
+/// The volume is filled with collected files up to this share of its clusters.
+pub(super) const FULL: f64 = 0.90;
+
+/// Then they are deleted down to this share.
+pub(super) const ROOM: f64 = 0.75;
+
+/// Most bytes that one write to an updated file touches, and its grain.
+pub(super) const UPDATE: (u64, u64) = (16 * KIB, 4 * KIB);
+
+const fn collected(share: f64, low: u64, high: u64) -> FileKind {
+    FileKind { share, bytes: (low, high), habit: Habit::Collected }
+}
+
+const PICTURES: (u64, u64) = (MIB / 2, 3 * MIB / 2);
+const SONGS: (u64, u64) = (5 * MIB / 2, 15 * MIB / 2);
+const MOVIES: (u64, u64) = (15 * MIB, 30 * MIB);
+
+const PIC: &[FileKind] = &[collected(1.0, PICTURES.0, PICTURES.1)];
+const MP3: &[FileKind] = &[collected(1.0, SONGS.0, SONGS.1)];
+const MOV: &[FileKind] = &[collected(1.0, MOVIES.0, MOVIES.1)];
+const PMP: &[FileKind] = &[
+    collected(1.0 / 3.0, PICTURES.0, PICTURES.1),
+    collected(1.0 / 3.0, SONGS.0, SONGS.1),
+    collected(1.0 / 3.0, MOVIES.0, MOVIES.1),
+];
+const PC: &[FileKind] = &[
+    // Web surfing: a browser's cache.
+    FileKind { share: 0.20, bytes: (2 * KIB, 62 * KIB), habit: Habit::Replaced(2_000) },
+    // Word processing and presentations: documents saved again and again.
+    FileKind { share: 0.20, bytes: (64 * KIB, 2 * MIB), habit: Habit::Replaced(100) },
+    // The system's own: paging, registry, mail, databases, saved games.
+    FileKind { share: 0.30, bytes: (4 * KIB, MIB), habit: Habit::Updated(256) },
+    // Songs and movies.
+    collected(0.15, SONGS.0, SONGS.1),
+    collected(0.15, MOVIES.0, MOVIES.1),
+];
+
+/// Table 1.
+pub(super) const TABLE_1: &[FatFacts] = &[
+    FatFacts {
+        name: "pic",
+        storage_mib: 2048,
+        pages_written: 1_121_352,
+        description: "digital camera: pictures of 1 MB on average are created and deleted",
+        kinds: PIC,
+        still: 0.0,
+    },
+    FatFacts {
+        name: "mp3",
+        storage_mib: 2048,
+        pages_written: 1_437_522,
+        description: "MP3 player: songs of 5 MB on average are created and deleted",
+        kinds: MP3,
+        still: 0.0,
+    },
+    FatFacts {
+        name: "mov",
+        storage_mib: 2048,
+        pages_written: 1_832_613,
+        description: "movie player: movies of 15 to 30 MB are created and deleted",
+        kinds: MOV,
+        still: 0.0,
+    },
+    FatFacts {
+        name: "pmp-2g",
+        storage_mib: 2048,
+        pages_written: 1_222_218,
+        description: "portable media player: pictures, songs and movies are created and deleted",
+        kinds: PMP,
+        still: 0.0,
+    },
+    FatFacts {
+        name: "pmp-4g",
+        storage_mib: 4096,
+        pages_written: 2_403_474,
+        description: "portable media player: pictures, songs and movies are created and deleted",
+        kinds: PMP,
+        still: 0.0,
+    },
+    FatFacts {
+        name: "pc",
+        storage_mib: 4096,
+        pages_written: 2_724_393,
+        description: "notebook: web surfing, documents, the system's own files, songs and movies; a mixture",
+        kinds: PC,
+        still: 0.40,
+    },
+];
