@@ -67,6 +67,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def documents() -> dict[str, list[dict[str, Any]]]:
     """Result documents by kind of workload; both merges, because fields of M-Merge are null without it."""
     tiny = pumice.preset("tiny")
+    superblock = pumice.preset("superblock-2006-2g").with_(run={"max_requests": 1000})
     large = pumice.preset("pen-1tb").with_(run={"max_requests": 1000})
     return {
         "uniform": [
@@ -74,6 +75,7 @@ def documents() -> dict[str, list[dict[str, Any]]]:
             pumice.run(tiny.with_(ftl={"merge": "m-merge"})).to_dict(),
             pumice.run(tiny.with_(workload=MIXED)).to_dict(),
             pumice.run(tiny.with_(workload={"kind": "hot-cold", "requests": 100})).to_dict(),
+            pumice.run(superblock).to_dict(),
         ],
         "pic": [pumice.run(large, workload="pic", scale=0.0625).to_dict()],
         "twin": [pumice.run(large, workload="twin:prn_1", scale=0.0625).to_dict()],

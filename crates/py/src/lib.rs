@@ -12,7 +12,8 @@ use outputs::Pieces;
 use pumice_sim::output::run_logged;
 use pumice_sim::plan::{PairInput, plan_pair};
 use pumice_sim::spec::{self, SpecError as EngineSpecError};
-use pumice_sim::{Outcome, Progress, SimError, Spec, SpecSource};
+use pumice_sim::worked::{FIGURE_4, Updates, merges_of};
+use pumice_sim::{Outcome, Progress, SimError, Spec, SpecSource, TableIndices};
 use pumice_workload::{
     AddressPolicy, Compression, Placement, RequestKind, TraceError as EngineTraceError, TraceFormat, TraceOptions,
     Volumes, open_trace_with,
@@ -307,6 +308,37 @@ fn plan_m_merge<'py>(
     Ok(out)
 }
 
+/// Merges of a short sequence of page updates under an FTL, by kind; by default EMSOFT'06, figure 4.
+#[pyfunction]
+#[pyo3(signature = (kind, pages=None, pages_per_block=4, logical_blocks=2))]
+fn merges_of_updates<'py>(
+    py: Python<'py>,
+    kind: &str,
+    pages: Option<Vec<u32>>,
+    pages_per_block: u16,
+    logical_blocks: u32,
+) -> PyResult<Bound<'py, PyDict>> {
+    let pages = pages.as_deref().unwrap_or(FIGURE_4.pages);
+    let merges = merges_of(kind, &Updates { pages_per_block, logical_blocks, pages }).map_err(sim_error)?;
+    let out = PyDict::new(py);
+    for (name, count) in
+        [("full", merges.full), ("partial", merges.partial), ("switch", merges.switch), ("dead", merges.dead)]
+    {
+        out.set_item(name, count)?;
+    }
+    Ok(out)
+}
+
+/// Superblock, PGD index, PMD index and PTE index of a page (EMSOFT'06, figure 6).
+#[pyfunction]
+fn superblock_indices(logical_block: u32, page: u16, blocks: u32) -> PyResult<(u32, u32, u16, u16)> {
+    if blocks == 0 {
+        return Err(SpecError::new_err("blocks = 0 is not allowed; allowed: at least 1"));
+    }
+    let TableIndices { superblock, pgd, pmd, pte } = TableIndices::of(logical_block, page, blocks);
+    Ok((superblock, pgd, pmd, pte))
+}
+
 fn parse<'a, T: serde::Deserialize<'a>>(request: &'a str) -> PyResult<T> {
     serde_json::from_str(request).map_err(|error| SpecError::new_err(format!("request: {error}")))
 }
@@ -353,6 +385,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(file_digest, module)?)?;
     module.add_function(wrap_pyfunction!(outputs::verify_log, module)?)?;
     module.add_function(wrap_pyfunction!(plan_m_merge, module)?)?;
+    module.add_function(wrap_pyfunction!(merges_of_updates, module)?)?;
+    module.add_function(wrap_pyfunction!(superblock_indices, module)?)?;
     module.add_function(wrap_pyfunction!(block_pages, module)?)?;
     module.add_function(wrap_pyfunction!(plan_reclaim, module)?)?;
     module.add_function(wrap_pyfunction!(erase_model, module)?)?;

@@ -51,6 +51,19 @@ pub struct SuperblockState<'a> {
     pub u: BlockFill,
     /// Pages of a block.
     pub pages: u16,
+    /// What becomes of D-blocks that are wholly valid.
+    pub valid_blocks: ValidBlocks,
+}
+
+/// What a full merge that has to go on does with D-blocks without an invalid page. Copying one wins nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValidBlocks {
+    /// Copies them like the others, before the U-block: section 4.3 as it is written. Section 5.4 speaks of
+    /// relocating all valid pages of a superblock.
+    Copy,
+    /// Keeps them. If the U-block has free pages, and so few updates, it is copied with as few D-blocks as
+    /// possible.
+    Keep,
 }
 
 /// How a superblock wins a free block.
@@ -94,15 +107,28 @@ pub fn superblock_merge(state: &SuperblockState) -> SuperblockMerge {
     if state.d.first().is_some_and(|d| d.valid <= state.u.free) {
         return SuperblockMerge::DIntoU(0);
     }
-    let mut valid = 0;
-    for (index, d) in state.d.iter().enumerate() {
+    full_merge(state)
+}
+
+/// How many blocks a full merge copies.
+fn full_merge(state: &SuperblockState) -> SuperblockMerge {
+    let wins = |valid: u32, blocks: usize| (valid.div_ceil(u32::from(state.pages)) as usize) < blocks;
+    let keep = state.valid_blocks == ValidBlocks::Keep;
+    let (mut valid, mut fewest_with_u) = (0, None);
+    for (index, d) in state.d.iter().enumerate().take_while(|(_, d)| !keep || d.valid < state.pages) {
         valid += u32::from(d.valid);
-        let copied = index as u32 + 1;
-        if copied >= 2 && valid.div_ceil(u32::from(state.pages)) < copied {
-            return SuperblockMerge::Full { d_blocks: index + 1, with_u: false };
+        let d_blocks = index + 1;
+        if d_blocks >= 2 && wins(valid, d_blocks) {
+            return SuperblockMerge::Full { d_blocks, with_u: false };
+        }
+        if keep && fewest_with_u.is_none() && wins(valid + u32::from(state.u.valid), d_blocks + 1) {
+            fewest_with_u = Some(d_blocks);
+            if state.u.free > 0 {
+                break;
+            }
         }
     }
-    SuperblockMerge::Full { d_blocks: state.d.len(), with_u: true }
+    SuperblockMerge::Full { d_blocks: fewest_with_u.unwrap_or(state.d.len()), with_u: true }
 }
 
 #[cfg(test)]
@@ -110,10 +136,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn state(d: &[(u16, u16)], u: (u16, u16)) -> SuperblockMerge {
+    fn planned(d: &[(u16, u16)], u: (u16, u16), valid_blocks: ValidBlocks) -> SuperblockMerge {
         let fill = |&(valid, free): &(u16, u16)| BlockFill { valid, free };
         let d: Vec<BlockFill> = d.iter().map(fill).collect();
-        superblock_merge(&SuperblockState { d: &d, u: fill(&u), pages: 64 })
+        superblock_merge(&SuperblockState { d: &d, u: fill(&u), pages: 64, valid_blocks })
+    }
+
+    fn state(d: &[(u16, u16)], u: (u16, u16)) -> SuperblockMerge {
+        planned(d, u, ValidBlocks::Copy)
     }
 
     #[test]
@@ -137,8 +167,11 @@ mod tests {
     #[test]
     fn t552_a_u_block_with_free_pages_takes_a_d_block_that_fits() {
         assert_eq!(state(&[(60, 0), (64, 0)], (4, 60)), SuperblockMerge::DIntoU(0));
-        let full = SuperblockMerge::Full { d_blocks: 2, with_u: true };
-        assert_eq!(state(&[(61, 0), (64, 0)], (3, 60)), full, "no D-block fits, so all blocks are copied");
+        let full = |d_blocks| SuperblockMerge::Full { d_blocks, with_u: true };
+        assert_eq!(state(&[(61, 0), (64, 0)], (3, 60)), full(2), "none fits, so all blocks are copied");
+        let kept = |d: &[(u16, u16)]| planned(d, (3, 60), ValidBlocks::Keep);
+        assert_eq!(kept(&[(61, 0), (64, 0)]), full(1), "a D-block that is wholly valid stays");
+        assert_eq!(kept(&[(62, 0), (63, 0), (64, 0)]), full(2));
     }
 
     #[test]
@@ -153,14 +186,15 @@ mod tests {
     proptest! {
         #[test]
         fn t554_exactly_one_block_is_won_with_the_fewest_blocks(
-            mut valid in proptest::collection::vec(1u16..=64, 2..9), share in 0.0f64..1.0
+            mut valid in proptest::collection::vec(1u16..=64, 2..9), share in 0.0f64..1.0, keep in any::<bool>()
         ) {
+            let valid_blocks = if keep { ValidBlocks::Keep } else { ValidBlocks::Copy };
             valid.sort_unstable();
             let missing: u16 = valid.iter().map(|v| 64 - v).sum();
             let in_u = ((f64::from(missing) * share) as u16).clamp(1, 64);
             prop_assume!(in_u <= missing);
             let fills: Vec<(u16, u16)> = valid.iter().map(|&v| (v, 0)).collect();
-            let SuperblockMerge::Full { d_blocks, with_u } = state(&fills, (in_u, 0)) else {
+            let SuperblockMerge::Full { d_blocks, with_u } = planned(&fills, (in_u, 0), valid_blocks) else {
                 return Err(TestCaseError::fail("no block has free pages"));
             };
             let won = |d: usize, with_u: bool| {
@@ -168,8 +202,10 @@ mod tests {
                 (d + usize::from(with_u)) as i32 - i32::from(pages.div_ceil(64))
             };
             prop_assert_eq!(won(d_blocks, with_u), 1);
-            let fewer = if with_u { d_blocks } else { d_blocks - 1 };
-            prop_assert!((2..=fewer).all(|d| won(d, false) < 1));
+            let alone = if with_u { valid.len() } else { d_blocks - 1 };
+            prop_assert!((2..=alone).all(|d| won(d, false) < 1), "D-blocks alone, if they are enough");
+            prop_assert!(keep || !with_u || d_blocks == valid.len(), "the U-block last");
+            prop_assert!(!keep || !with_u || (1..d_blocks).all(|d| won(d, true) < 1), "as few as possible");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The superblock FTL of 2006 of a spec.
 
+use pumice_ftl::merge::plan::ValidBlocks;
 use pumice_ftl::{BLOCKS_MAX, Ftl, IMAGE_BYTES, MapPlace, PT_PAGES, PTS, Striped, Superblock2006, SuperblockConfig};
 
 use super::{InitialState, Parts, hybrid};
@@ -41,6 +42,10 @@ pub fn build(parts: &Parts, initial: InitialState) -> Result<Ftl, SimError> {
         physical: physical(spec),
         u_blocks: hybrid::u_blocks(spec),
         map: map_place(spec),
+        valid_blocks: match spec.ftl.superblock.valid_blocks.as_str() {
+            "keep" => ValidBlocks::Keep,
+            _ => ValidBlocks::Copy,
+        },
     };
     let ftl = Striped::new(&hybrid::striped(parts), &parts.bad, |book| Superblock2006::new(book, config));
     Ok(Ftl::Superblock2006(hybrid::filled(ftl, spec, initial)?))

@@ -174,7 +174,7 @@ section!(
 );
 section!(
     /// `[ftl.superblock]`
-    SuperblockSpec { variant: String, logical: u32, physical: Option<u32> }
+    SuperblockSpec { variant: String, logical: u32, physical: Option<u32>, valid_blocks: String }
 );
 section!(
     /// `[host]`

@@ -116,6 +116,57 @@ fn t045_over_provisioning_without_u_blocks_is_refused_with_the_smallest_that_wor
 }
 
 #[test]
+fn t049_sections_inside_sections_are_read_in_every_form() {
+    for text in [
+        "[ftl]\nsuperblock = { variant = \"2006\", logical = 2 }",
+        "[ftl.superblock]\nlogical = 2",
+        "[ftl]\nsuperblock.logical = 2",
+    ] {
+        assert_eq!(Spec::resolve(&source(text)).expect(text).ftl.superblock.logical, 2);
+    }
+    error(&source("[ftl.superblock]\nlogcal = 2"), &["my.toml:2", "'ftl.superblock.logical'"]);
+    error(&source("[ftl]\nsuperblock = 2"), &["my.toml:2", "'ftl.superblock' is a section"]);
+    error(&source("[ftl.merge]\nkind = 2"), &["my.toml:1", "ftl.merge"]);
+}
+
+/// The preset with these settings must be refused.
+#[track_caller]
+fn superblock_error(sets: &[(&str, &str)], parts: &[&str]) {
+    let sets = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    error(&SpecSource { preset: Some("superblock-2006-2g".into()), sets, ..SpecSource::default() }, parts);
+}
+
+#[test]
+fn t050_ftls_with_u_blocks_name_what_they_cannot_serve() {
+    let physical = ("ftl.superblock.physical", "9");
+    superblock_error(&[physical], &["physical = 9", "name 8 blocks", "\"ram\""]);
+    superblock_error(&[("ftl.superblock.logical", "8")], &["logical = 8 leaves no U-block among the 8"]);
+    superblock_error(&[("geometry.pages_per_block", "128")], &["128", "name 64 pages"]);
+    superblock_error(&[("geometry.spare_bytes", "32")], &["spare_bytes = 32", "needs 63"]);
+    superblock_error(&[("geometry.planes_per_die", "4")], &["73732 blocks", "name 65535"]);
+    superblock_error(&[("ftl.kind", "replacement-block")], &["program_order = \"any\"", "\"in-order\""]);
+    superblock_error(&[("ftl.kind", "fast"), ("ftl.u_blocks", "1")], &["u_blocks = 1", "at least 2"]);
+    superblock_error(&[("ftl.kind", "nftl")], &["map_place", "superblock"]);
+    superblock_error(&[("ftl.merge", "m-merge"), ("partial_erase.unit", "partial-block")], &["needs ftl.kind"]);
+}
+
+#[test]
+fn t051_too_many_u_blocks_are_refused_with_the_over_provisioning_that_works() {
+    for kind in ["superblock", "log-block", "fast"] {
+        let given = |over_provisioning: &str| SpecSource {
+            preset: Some("superblock-2006-2g".into()),
+            sets: [("ftl.kind", kind), ("ftl.u_blocks", "2049"), ("ftl.over_provisioning", over_provisioning)]
+                .map(|(key, value)| (key.to_string(), value.to_string()))
+                .to_vec(),
+            ..SpecSource::default()
+        };
+        let refused = Spec::resolve(&given("0.111159")).expect_err("no room").to_string();
+        let smallest = refused.rsplit(' ').next().expect("ends with the value");
+        assert!(Spec::resolve(&given(smallest)).is_ok(), "{refused}");
+    }
+}
+
+#[test]
 fn t046_workload_keys_belong_together() {
     error(&with_set("workload.kind", "twin:prn1"), &["twin:prn1", "nearest: \"twin:prn_1\""]);
     error(&with_set("workload.kind", "trace"), &["needs workload.path"]);

@@ -197,7 +197,7 @@ fn superblock_settings() -> impl Strategy<Value = Vec<(String, String)>> {
 
 /// The same for FTLs with D-blocks and a limited number of U-blocks.
 fn hybrid_settings(kind: &'static str) -> impl Strategy<Value = Vec<(String, String)>> {
-    (settings(), 24u32..60, 1u32..9, 0.3f64..0.5, 0.0f64..2.0).prop_map(
+    (settings(), 30u32..60, 1u32..9, 0.36f64..0.5, 0.0f64..2.0).prop_map(
         move |(mut settings, blocks, u_blocks, over_provisioning, age)| {
             let changes = [
                 ("ftl.kind", kind.to_string()),
@@ -229,6 +229,7 @@ fn superblock_2006_settings() -> impl Strategy<Value = Vec<(String, String)>> {
             ("ftl.superblock.logical", logical.to_string()),
             ("ftl.superblock.physical", (logical + beyond).to_string()),
             ("ftl.map_place", if in_spare { "spare" } else { "ram" }.into()),
+            ("ftl.superblock.valid_blocks", if entries % 2 == 0 { "copy" } else { "keep" }.into()),
         ];
         settings.extend(changes.map(|(key, value)| (key.to_string(), value)));
         if in_spare {

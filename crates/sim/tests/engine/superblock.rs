@@ -2,6 +2,7 @@
 //! areas, and the garbage collection of section 4.3.
 
 use proptest::prelude::*;
+use pumice_ftl::merge::plan::ValidBlocks;
 use pumice_ftl::{
     GcCounters, InitialFill, MapPlace, Plan, SpareImage, Striped, StripedConfig, Superblock2006, SuperblockConfig,
     rebuild,
@@ -116,16 +117,19 @@ impl Rig {
 }
 
 fn in_spare(logical: u32, physical: u32, u_blocks: u32, cache_entries: u32) -> SuperblockConfig {
-    SuperblockConfig { logical, physical, u_blocks, map: MapPlace::Spare { cache_entries, keep_images: true } }
+    let map = MapPlace::Spare { cache_entries, keep_images: true };
+    SuperblockConfig { logical, physical, u_blocks, map, valid_blocks: ValidBlocks::Copy }
 }
 
 fn shape() -> impl Strategy<Value = Shape> {
     let pages = prop_oneof![Just(4u16), Just(17), Just(40), Just(64)];
     let blocks = (1u32..8, 0u32..7, 1u32..10, 1u32..9);
-    (1u32..3, 1u32..5, pages, blocks).prop_map(|(planes, superblocks, pages, blocks)| {
+    let valid_blocks = prop_oneof![Just(ValidBlocks::Copy), Just(ValidBlocks::Keep)];
+    (1u32..3, 1u32..5, pages, blocks, valid_blocks).prop_map(|(planes, superblocks, pages, blocks, valid_blocks)| {
         let (logical, beyond, u_blocks, entries) = blocks;
         let physical = (logical + 1 + beyond).min(8);
-        Shape { planes, superblocks, pages, config: in_spare(logical, physical, u_blocks, entries) }
+        let config = SuperblockConfig { valid_blocks, ..in_spare(logical, physical, u_blocks, entries) };
+        Shape { planes, superblocks, pages, config }
     })
 }
 
@@ -170,7 +174,7 @@ fn t821_the_map_is_rebuilt_after_every_write_of_a_superblock_that_owns_eight_blo
 }
 
 fn in_ram(logical: u32, u_blocks: u32) -> Shape {
-    let config = SuperblockConfig { logical, physical: u32::MAX, u_blocks, map: MapPlace::Ram };
+    let config = SuperblockConfig { map: MapPlace::Ram, physical: u32::MAX, ..in_spare(logical, 8, u_blocks, 1) };
     Shape { planes: 1, superblocks: 2, pages: 8, config }
 }
 
@@ -230,7 +234,7 @@ fn t563_a_d_block_with_free_pages_takes_the_u_block() {
 
 #[test]
 fn t564_a_ninth_block_is_won_inside_the_superblock() {
-    let config = SuperblockConfig { logical: 2, physical: 4, u_blocks: 6, map: MapPlace::Ram };
+    let config = SuperblockConfig { map: MapPlace::Ram, ..in_spare(2, 4, 6, 1) };
     let mut rig = Rig::aged(&Shape { planes: 1, superblocks: 2, pages: 8, config });
     (0..17).for_each(|n| rig.write(n * 5 % 16));
     let counters = rig.counters();

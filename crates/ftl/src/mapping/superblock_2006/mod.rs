@@ -8,8 +8,8 @@
 //!
 //! Chosen, where the paper is silent: a superblock that owns fewer than N blocks (a device that was never
 //! full) takes a new one as D-block; only U-blocks and such D-blocks take host writes; of the blocks
-//! without valid pages the one that became so first is erased; of the U-blocks of a superblock the one
-//! allocated first is promoted; pages are copied source by source, in page order.
+//! without valid pages the one that became so first is erased; of the U-blocks of a superblock that
+//! hold valid pages the one allocated first is promoted; pages are copied source by source, in page order.
 //!
 //! Deviation: while a full merge runs, its superblock owns one block more than the limit.
 
@@ -24,7 +24,7 @@ use pumice_types::{BlockId, PageAddress};
 use super::plane_book::{NO_BLOCK, PlaneBook, Shared, Step};
 use super::striped::PlaneFtl;
 use super::{FtlError, InitialBlock};
-use crate::merge::plan::{BlockFill, SuperblockMerge, SuperblockState, superblock_merge};
+use crate::merge::plan::{BlockFill, SuperblockMerge, SuperblockState, ValidBlocks, superblock_merge};
 use crate::recency::Recency;
 use map::SpareMap;
 
@@ -53,6 +53,8 @@ pub struct SuperblockConfig {
     pub u_blocks: u32,
     /// Where the map is.
     pub map: MapPlace,
+    /// What full merges do with D-blocks that are wholly valid.
+    pub valid_blocks: ValidBlocks,
 }
 
 /// One superblock: its blocks are a list through [`Owned::next`].
@@ -282,8 +284,17 @@ impl Superblock2006 {
     }
 
     fn oldest_u(&self, superblock: u32) -> Option<BlockId> {
-        let u_blocks = self.blocks_of(superblock).filter(|&block| self.owned(block).is_u);
-        u_blocks.min_by_key(|&block| self.book.sequence(block))
+        self.u_blocks_of(superblock).min_by_key(|&block| self.book.sequence(block))
+    }
+
+    /// The U-block to promote: the one allocated first of those with valid pages.
+    fn to_promote(&self, superblock: u32) -> Option<BlockId> {
+        let is_dead = |block| self.book.valid_pages(block) == 0;
+        self.u_blocks_of(superblock).min_by_key(|&block| (is_dead(block), self.book.sequence(block)))
+    }
+
+    fn u_blocks_of(&self, superblock: u32) -> impl Iterator<Item = BlockId> + '_ {
+        self.blocks_of(superblock).filter(|&block| self.owned(block).is_u)
     }
 
     fn note_victim(&self, u: BlockId, step: &mut Step) {
@@ -294,7 +305,7 @@ impl Superblock2006 {
     /// Step 1: erases a block without valid pages; in place of a D-block a U-block is promoted.
     fn reclaim_dead(&mut self, block: BlockId, step: &mut Step) {
         let Owned { superblock, is_u, .. } = *self.owned(block);
-        let promoted = if is_u { Some(block) } else { self.oldest_u(superblock) };
+        let promoted = if is_u { Some(block) } else { self.to_promote(superblock) };
         if let Some(u) = promoted {
             self.note_victim(u, step);
             self.retire_u(u, step);
@@ -357,7 +368,12 @@ impl Superblock2006 {
         let mut fills = std::mem::take(&mut self.fills);
         fills.clear();
         fills.extend(sources.iter().map(|&block| fill(block)));
-        let choice = superblock_merge(&SuperblockState { d: &fills, u: fill(u), pages: self.book.pages() });
+        let choice = superblock_merge(&SuperblockState {
+            d: &fills,
+            u: fill(u),
+            pages: self.book.pages(),
+            valid_blocks: self.config.valid_blocks,
+        });
         (self.sources, self.fills) = (sources, fills);
         choice
     }
