@@ -197,8 +197,9 @@ fn t645_where_all_share_a_block_the_host_leaves_room_for_the_victim_in_work() {
         let user_pages = (settings.plane_pages_max(13) * 2) as u32;
         let mut rig = Rig::new(PageConfig { user_pages, ..settings }, 1.0);
         for n in 0..4_000 {
-            rig.step(0);
-            rig.step(1);
+            (0..2).for_each(|die| {
+                let _ = rig.step(die);
+            });
             (0..writes).for_each(|m| rig.write((n * writes + m) * 37 % user_pages));
         }
         rig.check();

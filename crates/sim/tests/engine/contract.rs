@@ -376,7 +376,7 @@ proptest! {
     }
 
     #[test]
-    fn t414_a_page_level_ftl_loses_nothing_when_sub_blocks_are_erased_apart(settings in sub_block_settings()) {
+    fn t415_a_page_level_ftl_loses_nothing_when_sub_blocks_are_erased_apart(settings in sub_block_settings()) {
         let timed = run_with(&settings, &[]);
         check_counts(&timed);
         let untimed = run_with(&settings, &[("run.timed", "false")]);
