@@ -197,12 +197,6 @@ pub struct Device {
 }
 
 impl Device {
-    /// Whether the page that `read` is after holds by now what it must return.
-    #[inline]
-    pub fn holds(&self, read: &FlashCommand) -> bool {
-        self.array.peek(read.target).is_ok_and(|page| page.lpn == read.lpn && page.version == read.version)
-    }
-
     /// Executes one command: rules and tags.
     ///
     /// # Errors

@@ -4,16 +4,18 @@ use std::collections::VecDeque;
 
 use pumice_nand::DieClock;
 use pumice_types::suspension::SuspensionState;
-use pumice_types::{BlockId, EraseStep, FlashCommand, FlashOp, PageAddress, Time};
+use pumice_types::{EraseStep, FlashCommand, FlashOp, PageAddress, Time};
 
 use super::segment::{PhaseTimes, Segment};
-use crate::device::Device;
 
 /// The lane of host reads that go before everything that has not started.
 pub const READS: usize = 0;
 
 /// The lane of everything else, in the order of submission.
 pub const WORK: usize = 1;
+
+/// Counters of [`PendingPages`]: a power of two, as many as a busy die has writes queued.
+const PENDING_BUCKETS: usize = 1024;
 
 /// A queue of segments and of their commands.
 #[derive(Debug, Default)]
@@ -66,7 +68,7 @@ pub struct Die {
     /// Number of the event that counts; earlier ones were overtaken.
     pub wake: u64,
     /// Programs and copies queued and not executed.
-    pub pending_writes: u32,
+    pub pending: PendingPages,
 }
 
 /// An erase that runs in steps.
@@ -86,6 +88,55 @@ pub struct EraseRun {
     pub is_suspended: bool,
     /// How often it did, and whether somebody waits for it.
     pub state: SuspensionState,
+}
+
+/// Pages that queued commands will fill, counted by a hash of the page, so that most reads learn at once
+/// that none of them is theirs.
+#[derive(Debug)]
+pub struct PendingPages {
+    buckets: Vec<u32>,
+}
+
+impl Default for PendingPages {
+    fn default() -> PendingPages {
+        PendingPages { buckets: vec![0; PENDING_BUCKETS] }
+    }
+}
+
+impl PendingPages {
+    #[inline]
+    fn bucket(page: PageAddress) -> usize {
+        let key = page.block.0.wrapping_mul(0x9E37_79B1).wrapping_add(u32::from(page.page).wrapping_mul(0x85EB_CA77));
+        (key >> 22) as usize % PENDING_BUCKETS
+    }
+
+    /// A command was queued.
+    #[inline]
+    pub fn add(&mut self, command: &FlashCommand) {
+        if is_write(command) {
+            self.buckets[PendingPages::bucket(command.target)] += 1;
+        }
+    }
+
+    /// A command took effect.
+    #[inline]
+    pub fn remove(&mut self, command: &FlashCommand) {
+        if is_write(command) {
+            self.buckets[PendingPages::bucket(command.target)] -= 1;
+        }
+    }
+
+    /// Whether a queued command may fill this page; `false` is certain.
+    #[inline]
+    fn may_hold(&self, page: PageAddress) -> bool {
+        self.buckets[PendingPages::bucket(page)] > 0
+    }
+}
+
+/// Whether a command fills a page.
+#[inline]
+fn is_write(command: &FlashCommand) -> bool {
+    matches!(command.op, FlashOp::Program | FlashOp::Copy)
 }
 
 /// How the page that a read is after will come to be.
@@ -114,27 +165,25 @@ impl Die {
     /// was decided before the work lane's command number `behind`.
     ///
     /// A page may be moved more than once, even out of its place and back: what moves it is looked for
-    /// among the commands before the one that was found last. A page of a block whose erase is suspended
-    /// is read where it was copied to, if it was.
-    pub fn follow_copies(&self, read: &mut FlashCommand, behind: u64, device: &Device) -> bool {
-        let mut before = behind.saturating_sub(self.lanes[WORK].executed) as usize;
-        while !device.holds(read) || self.is_being_erased(read.target.block) {
-            match self.pending_write(read.target, before) {
+    /// among the commands before the one that was found last. What the page holds by now is not asked:
+    /// its version may have come round since it was last there. `behind` moves along, so that following
+    /// again goes on from there.
+    pub fn follow_copies(&self, read: &mut FlashCommand, behind: &mut u64) -> bool {
+        let executed = self.lanes[WORK].executed;
+        loop {
+            match self.pending_write(read.target, behind.saturating_sub(executed) as usize) {
                 Some(PendingWrite::Program) => return true,
-                Some(PendingWrite::Copy(source, at)) => (read.target, before) = (source, at),
-                None => break,
+                Some(PendingWrite::Copy(source, at)) => (read.target, *behind) = (source, executed + at as u64),
+                None => return false,
             }
         }
-        false
-    }
-
-    /// Whether an erase of this block has begun and is suspended.
-    fn is_being_erased(&self, block: BlockId) -> bool {
-        self.erase.is_suspended && self.lanes[WORK].commands.front().is_some_and(|erase| erase.target.block == block)
     }
 
     /// The last of the first `before` queued commands that will write `page`, if one will.
     pub fn pending_write(&self, page: PageAddress, before: usize) -> Option<PendingWrite> {
+        if !self.pending.may_hold(page) {
+            return None;
+        }
         let commands = &self.lanes[WORK].commands;
         let writes =
             |command: &FlashCommand| command.target == page && matches!(command.op, FlashOp::Program | FlashOp::Copy);

@@ -196,7 +196,7 @@ impl Scheduler {
         // A search and the read behind it: neither is needed if the page is still in the buffer.
         if let Some((read, searches)) = access.commands.split_last().filter(|(last, _)| last.op == FlashOp::Read)
             && searches.iter().all(|command| command.op == FlashOp::SpareSearch)
-            && self.is_in_buffer(index, read, device)
+            && self.is_in_buffer(index, read)
         {
             self.forget_snapshot(index, access);
             return Ok(true);
@@ -230,8 +230,8 @@ impl Scheduler {
         let die = &self.dies[index];
         let is_buffered = match lane {
             // It goes before the copies that will move its page, to wherever that is by then.
-            READS => die.pending_writes > 0 && die.follow_copies(&mut read.clone(), die.next_number(), device),
-            _ => self.is_in_buffer(index, read, device),
+            READS => die.follow_copies(&mut { *read }, &mut die.next_number()),
+            _ => self.is_in_buffer(index, read),
         };
         if is_buffered {
             self.forget_snapshot(index, access);
@@ -253,11 +253,8 @@ impl Scheduler {
 
     /// Whether the page that a read is after is still to be programmed.
     #[inline]
-    fn is_in_buffer(&self, index: usize, read: &FlashCommand, device: &Device) -> bool {
-        let die = &self.dies[index];
-        die.pending_writes > 0
-            && !device.holds(read)
-            && die.pending_write(read.target, usize::MAX) == Some(PendingWrite::Program)
+    fn is_in_buffer(&self, index: usize, read: &FlashCommand) -> bool {
+        self.dies[index].pending_write(read.target, usize::MAX) == Some(PendingWrite::Program)
     }
 
     /// Takes back the snapshot of an access that needs no command after all.
@@ -273,7 +270,7 @@ impl Scheduler {
     fn queue(&mut self, index: usize, command: &FlashCommand, segment: Segment, first: bool) {
         let may_grow = !first && self.policy.holds_die;
         let die = &mut self.dies[index];
-        die.pending_writes += u32::from(is_write(command));
+        die.pending.add(command);
         let lane = &mut die.lanes[WORK];
         lane.commands.push_back(*command);
         match lane.segments.back_mut() {
@@ -287,10 +284,4 @@ impl Scheduler {
             _ => lane.segments.push_back(segment),
         }
     }
-}
-
-/// Whether a command fills a page.
-#[inline]
-fn is_write(command: &FlashCommand) -> bool {
-    matches!(command.op, FlashOp::Program | FlashOp::Copy)
 }

@@ -7,7 +7,7 @@ use pumice_types::{ChannelId, DieId, FlashCommand, FlashOp, Time};
 
 use super::die::{Die, READS, WORK};
 use super::segment::{Phase, PhaseTimes, Segment, Shape, charge, die_only_time};
-use super::{NOBODY, PageDone, Scheduler, is_write};
+use super::{NOBODY, PageDone, Scheduler};
 use crate::device::Device;
 use crate::error::SimError;
 use crate::output::Observer;
@@ -64,7 +64,7 @@ impl Scheduler {
             die.clock.occupy(die.cursor, end, &command)?;
             device.execute(&command)?;
             observer.command(die.cursor, end, &command);
-            die.pending_writes -= u32::from(is_write(&command));
+            die.pending.remove(&command);
             lane.commands.pop_front();
             lane.executed += 1;
             lane.segments[0].commands -= 1;
@@ -104,8 +104,8 @@ impl Scheduler {
 
     #[inline]
     fn start_lane(&mut self, index: usize, lane: usize, now: Time, device: &mut Device) {
-        if lane == READS && self.dies[index].pending_writes > 0 {
-            self.find_sources(index, device);
+        if lane == READS {
+            self.find_sources(index);
         }
         let group = if self.policy.multi_plane { self.group(index, lane) } else { 1 };
         let die = &mut self.dies[index];
@@ -128,13 +128,14 @@ impl Scheduler {
 
     /// Points the reads that may start now to where their pages still are, if copies that are queued
     /// will move them.
-    fn find_sources(&mut self, index: usize, device: &Device) {
+    fn find_sources(&mut self, index: usize) {
         let together = if self.policy.multi_plane { self.geometry.planes_per_die as usize } else { 1 };
         let die = &mut self.dies[index];
         for nth in 0..together.min(die.lanes[READS].commands.len()) {
-            let mut read = die.lanes[READS].commands[nth];
-            die.follow_copies(&mut read, die.lanes[READS].segments[nth].behind, device);
+            let (mut read, mut behind) = (die.lanes[READS].commands[nth], die.lanes[READS].segments[nth].behind);
+            die.follow_copies(&mut read, &mut behind);
             die.lanes[READS].commands[nth] = read;
+            die.lanes[READS].segments[nth].behind = behind;
         }
     }
 
@@ -218,7 +219,7 @@ impl Scheduler {
                 }
                 device.execute(&command)?;
                 observer.command(die.started, now, &command);
-                die.pending_writes -= u32::from(is_write(&command));
+                die.pending.remove(&command);
             }
             if segment.token != NOBODY {
                 let done = page_done(&segment, die, now);
