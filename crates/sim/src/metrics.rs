@@ -151,6 +151,12 @@ impl Metrics {
         self.last_arrival = now;
     }
 
+    /// Whether no request is under way.
+    #[inline]
+    pub fn is_quiet(&self) -> bool {
+        self.outstanding == 0
+    }
+
     /// A request is done.
     #[inline]
     pub fn note_done(&mut self, now: Time) {

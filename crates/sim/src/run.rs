@@ -75,6 +75,10 @@ struct Run<'a, O: Observer> {
     work: u64,
     now: Time,
     busy_before: (Vec<Time>, Vec<Time>),
+    /// Busy times when the last request was done; collection and flushing go on after that.
+    busy_after: Option<(Vec<Time>, Vec<Time>)>,
+    /// No request is left to come.
+    exhausted: bool,
     observer: &'a mut O,
     progress: &'a mut dyn FnMut(&Progress) -> bool,
 }
@@ -111,7 +115,7 @@ pub fn run_observed<O: Observer>(
     watchers.begin(&Beginning { spec, scale, geometry: &geometry, array: &device.array, user_pages });
     let scheduler = Scheduler::new(geometry, timing.clone(), policy);
     let host = Host::new(spec, ftl, device);
-    let busy_before = scheduler.busy_times();
+    let busy_before = scheduler.busy_times(Time::ZERO);
     let mut run = Run {
         spec,
         host,
@@ -121,6 +125,8 @@ pub fn run_observed<O: Observer>(
         work: 0,
         now: Time::ZERO,
         busy_before,
+        busy_after: None,
+        exhausted: false,
         observer: &mut watchers,
         progress,
     };
@@ -169,10 +175,12 @@ impl<O: Observer> Run<'_, O> {
 
     /// The next request, `None` at the end of the workload or of `run.max_requests`.
     fn next_request(&mut self) -> Result<Option<HostRequest>, SimError> {
-        if self.spec.run.max_requests.is_some_and(|max| self.submitted >= max) {
-            return Ok(None);
-        }
-        Ok(self.workload.next_request()?)
+        let next = match self.spec.run.max_requests {
+            Some(max) if self.submitted >= max => None,
+            _ => self.workload.next_request()?,
+        };
+        self.exhausted = next.is_none();
+        Ok(next)
     }
 
     /// Bookkeeping before a request is submitted at `now`. Returns whether it is measured.
@@ -180,7 +188,7 @@ impl<O: Observer> Run<'_, O> {
         let warmup = self.spec.run.warmup_requests;
         if self.submitted == warmup && warmup > 0 {
             self.host.restart_measuring(now);
-            self.busy_before = self.scheduler.busy_times();
+            self.busy_before = self.scheduler.busy_times(now);
         }
         self.submitted += 1;
         self.now = now;
@@ -286,6 +294,9 @@ impl<O: Observer> Run<'_, O> {
                 self.host.work_when_idle(die, &mut clock)?;
             }
         }
+        if self.exhausted && self.busy_after.is_none() && self.host.metrics.is_quiet() {
+            self.busy_after = Some(self.scheduler.busy_times(self.now));
+        }
         self.tick(1)
     }
 
@@ -320,7 +331,10 @@ impl<O: Observer> Run<'_, O> {
     fn conclude(self, scale: f64, geometry: Geometry, timing: FlashTiming) -> Result<Outcome, SimError> {
         let warnings = self.warnings(scale);
         let busy = match self.spec.run.timed {
-            true => since(self.scheduler.busy_times(), &self.busy_before),
+            true => {
+                let until = self.busy_after.clone().unwrap_or_else(|| self.scheduler.busy_times(self.now));
+                since(until, &self.busy_before)
+            }
             false => (Vec::new(), Vec::new()),
         };
         let (spec, host) = (self.spec, &self.host);

@@ -149,9 +149,12 @@ impl Scheduler {
         self.idle.take().filter(|die| self.dies[die.0 as usize].active.is_none())
     }
 
-    /// Busy time of each die and of each channel so far.
-    pub fn busy_times(&self) -> (Vec<Time>, Vec<Time>) {
-        (self.dies.iter().map(|die| die.busy).collect(), self.channels.iter().map(|channel| channel.busy).collect())
+    /// Busy time of each die and of each channel up to `now`.
+    pub fn busy_times(&self, now: Time) -> (Vec<Time>, Vec<Time>) {
+        let die = |die: &Die| if die.active.is_some() { die.busy + (now - die.started) } else { die.busy };
+        // A channel's time is booked when it is granted.
+        let channel = |channel: &Channel| channel.busy.saturating_sub(channel.free_at.saturating_sub(now));
+        (self.dies.iter().map(die).collect(), self.channels.iter().map(channel).collect())
     }
 
     /// Multi-plane commands so far: those that used more than one plane.

@@ -294,6 +294,11 @@ fn check_counts(document: &Value) {
         let mean = n("host.write.latency_us.mean");
         assert!((total - mean).abs() <= 1e-9 * mean.max(1.0), "parts {total} and mean {mean}");
     }
+    let shares =
+        ["/utilisation/die", "/utilisation/channel"].map(|path| document.pointer(path).and_then(Value::as_array));
+    for share in shares.into_iter().flatten().flatten().filter_map(Value::as_f64) {
+        assert!(share <= 1.0 + 1e-9, "a resource was busy for {share} of the time");
+    }
     // Pages of all erases, counted at the chip and as the average over all pages.
     let pages = n("device.pages");
     let operations = n("flash.erases.block") + n("flash.erases.partial") + or_0("/flash/erases/sub_block");
