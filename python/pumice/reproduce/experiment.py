@@ -92,6 +92,10 @@ class Runs:
                 found[workload] = outcome.document
         return found
 
+    def values(self, study: str, key: str) -> list[Any]:
+        """The values of a varied key in the runs of a study, ascending."""
+        return sorted({outcome.job.varied[key] for name, outcome in self._named if name == study})
+
     def error(self, studies: Collection[str]) -> str | None:
         """Why the first run of these studies that failed did so; None if none failed."""
         errors = (f"{o.job.label}: {o.error}" for name, o in self._named if name in studies and o.error is not None)
