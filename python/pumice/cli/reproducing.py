@@ -31,7 +31,9 @@ PAPERS: dict[str, Callable[[Request], Reproduction]] = {
 
 @opt.takes_options
 def reproduce_command(
-    paper: Annotated[str, typer.Argument(metavar="pen|superblock|sfws|aero|all", help="Whose evaluation to reproduce.")],
+    paper: Annotated[
+        str, typer.Argument(metavar="pen|superblock|sfws|aero|all", help="Whose evaluation to reproduce.")
+    ],
     *,
     figure: Annotated[
         list[str] | None,

@@ -80,9 +80,7 @@ def _by_workload(context: Context, name: str, quantity: Quantity) -> dict[str, f
 
 def figure_9(context: Context) -> dict[str, Finding]:
     """Overhead by part, and pages copied, of every FTL in every workload."""
-    seconds = {
-        name: {part: _by_workload(context, name, _seconds(part)) for part in PARTS} for name in DEVICES
-    }
+    seconds = {name: {part: _by_workload(context, name, _seconds(part)) for part in PARTS} for name in DEVICES}
     copied = {name: _by_workload(context, name, _copied) for name in DEVICES}
     workloads = list(copied[LOG])
     rows = [
@@ -150,9 +148,7 @@ def _of_pc(context: Context, name: str, study: str = "4g") -> dict[str, Any] | N
 
 def figure_10(context: Context) -> dict[str, Finding]:
     """How full the U-blocks are that are reclaimed."""
-    fills: dict[str, list[int] | None] = {
-        name: lookup(_of_pc(context, name), "gc.victim_fill") for name in DEVICES
-    }
+    fills: dict[str, list[int] | None] = {name: lookup(_of_pc(context, name), "gc.victim_fill") for name in DEVICES}
     below = {name: None if fill is None else _below(fill) for name, fill in fills.items()}
     edges = [10.0 * (place + 1) for place in range(10)]
     rows = [[f"below {edge:g} %", *(b[i] if b else None for b in below.values())] for i, edge in enumerate(edges)]
@@ -201,17 +197,23 @@ def figure_11(context: Context) -> dict[str, Finding]:
         return {"fig11_switch_erases": Finding(None, note="a run failed, or FAST has no switch merge")}
     by_name = {name: (found["switch"] or 0) / fast for name, found in erases.items()}
     full = {name: _shown(_scaled(found["full"], erases[FAST]["full"] or 1)) for name, found in erases.items()}
-    note = f"with keep {by_name[KEEP]:.2f}; erases in full merges, superblock / FAST: {full[COPY]}, with keep {full[KEEP]}"
+    note = (
+        f"with keep {by_name[KEEP]:.2f}; erases in full merges, superblock / FAST: {full[COPY]}, with keep {full[KEEP]}"
+    )
     return {"fig11_switch_erases": Finding([by_name[COPY]], note=note)}
 
 
-def _swept(context: Context, study: str, varied: Mapping[str, Any], key: str, quantity: Quantity) -> dict[float, float | None]:
+def _swept(
+    context: Context, study: str, varied: Mapping[str, Any], key: str, quantity: Quantity
+) -> dict[float, float | None]:
     """A quantity of the workload `pc` by the value of what is swept, ascending."""
     values = context.runs.values(study, key)
     return {value: quantity(context.runs.find(study, {**varied, key: value}).get(PC)) for value in values}
 
 
-def _draw_sweep(context: Context, frame: plots.Frame, series: Mapping[str, dict[float, float | None]], name: str, scale: plots.Scale) -> None:
+def _draw_sweep(
+    context: Context, frame: plots.Frame, series: Mapping[str, dict[float, float | None]], name: str, scale: plots.Scale
+) -> None:
     x = list(next(iter(series.values())))
     curves = [plots.Curve(label, list(found), list(found.values())) for label, found in series.items()]
     plots.lines(frame, curves, context.directory / name, scale)

@@ -29,7 +29,9 @@ def figure_4(directory: Path) -> dict[str, Finding]:
     plots.stacked_bars(frame, plots.Bars(list(merges), series), directory / "fig4")
     drawn = [merges[name][kind] for name, (_, kind) in FTLS.items()]
     other = sum(merges[name][kind] for name, (_, shown) in FTLS.items() for kind in MERGES if kind != shown)
-    note = "; ".join(f"{name}: " + ", ".join(f"{n} {kind}" for kind, n in found.items() if n) for name, found in merges.items())
+    note = "; ".join(
+        f"{name}: " + ", ".join(f"{n} {kind}" for kind, n in found.items() if n) for name, found in merges.items()
+    )
     return {"fig4_merges": Finding([*drawn, other], note=note)}
 
 
