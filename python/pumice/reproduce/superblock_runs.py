@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from pumice.reproduce.context import Context
+from pumice.reproduce.context import Context, FigureOf
 from pumice.reproduce.experiment import Runs, choose_figures, read_experiment
 from pumice.reproduce.runs import Reproduction, Request
 from pumice.reproduce.scoreboard import Finding, board
 from pumice.reproduce.superblock import FIGURES
 from pumice.reproduce.superblock_examples import figure_4, figure_6
+from pumice.reproduce.superblock_modern import figure_modern
 from pumice.runner import Settings, run_jobs
 
 #: Figures that need no run: figure → function of the directory to draw in.
 EXAMPLES: dict[str, Callable[[Path], dict[str, Finding]]] = {"4": figure_4, "6": figure_6}
+
+#: Figures over runs: figure → function of the context.
+OVER_RUNS: dict[str, FigureOf] = {**FIGURES, "modern": figure_modern}
 
 
 def reproduce_superblock(request: Request) -> Reproduction:
@@ -25,7 +29,7 @@ def reproduce_superblock(request: Request) -> Reproduction:
         Interrupted: Ctrl-C; finished runs are kept.
         OSError: a file cannot be written.
     """
-    chosen = choose_figures(request.figures, [*EXAMPLES, *FIGURES])
+    chosen = choose_figures(request.figures, [*EXAMPLES, *OVER_RUNS])
     experiment = read_experiment("superblock", request.mode)
     named = experiment.jobs(chosen)
     settings = Settings(
@@ -37,7 +41,7 @@ def reproduce_superblock(request: Request) -> Reproduction:
     context = Context(runs, experiment.high_write, figures, request.mode == "full")
     findings: dict[str, Finding] = {}
     for name in chosen:
-        findings |= EXAMPLES[name](figures) if name in EXAMPLES else FIGURES[name](context)
+        findings |= EXAMPLES[name](figures) if name in EXAMPLES else OVER_RUNS[name](context)
     found = board("superblock", [row for row in experiment.expected if row.figure in chosen], findings)
     found.write(request.directory / "scoreboard.json")
     return Reproduction(found, outcomes)
