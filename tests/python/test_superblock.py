@@ -12,7 +12,7 @@ import pytest
 from pumice.reproduce.context import Context
 from pumice.reproduce.experiment import Runs, read_experiment
 from pumice.reproduce.scoreboard import verdict
-from pumice.reproduce.superblock import DEVICES, FIGURES, KEEP, size_rule
+from pumice.reproduce.superblock import FIGURES, FTLS, KEEP, size_rule
 from pumice.reproduce.superblock_runs import EXAMPLES
 from pumice.runner import Job, Outcome
 
@@ -24,7 +24,8 @@ WEIGHT = {"log-block": 2.0, "fast": 1.0, "copy": 0.6, "keep": 0.4}
 
 def made_up(_study: str, varied: dict[str, Any]) -> dict[str, Any]:
     """A document with the fields that the figures read."""
-    name = varied.get("ftl.kind", varied.get("ftl.superblock.valid_blocks"))
+    name = varied["ftl.kind"]
+    name = varied["ftl.superblock.valid_blocks"] if name == "superblock" else name
     weight = WEIGHT[name] * 1024 / varied.get("ftl.u_blocks", 1024)
     weight *= {1: 2.0, 2: 1.2, 4: 1.0}.get(varied.get("ftl.superblock.logical"), 0.95)
     misses = 700 - 100 * [16, 32, 64, 128, 256, 512, 1024].index(varied.get("ftl.map_cache_entries", 16))
@@ -81,7 +82,7 @@ def test_every_row_and_figure_is_drawn_from_planned_runs(tmp_path: Path) -> None
     assert findings["fig12_u_blocks"].values == [pytest.approx(0.6)] * 8
     assert findings["fig12_u_blocks"].holds
     assert findings["fig14_hit_ratio"].values == [pytest.approx(0.93), pytest.approx(0.06)]
-    assert len(drawn(tmp_path, "fig9")) == 1 + 6 * len(DEVICES)
+    assert len(drawn(tmp_path, "fig9")) == 1 + 6 * len(FTLS)
     assert drawn(tmp_path, "fig9-copies")[-1][0] == KEEP
     for name, rows in (("fig10", 11), ("fig11", 4), ("fig12", 8), ("fig13", 8), ("fig14", 7)):
         assert len(drawn(tmp_path, name)) == 1 + rows, name
@@ -89,7 +90,7 @@ def test_every_row_and_figure_is_drawn_from_planned_runs(tmp_path: Path) -> None
 
 def test_failed_runs_leave_rows_without_values(tmp_path: Path) -> None:
     def make(study: str, varied: dict[str, Any]) -> dict[str, Any] | None:
-        return None if varied.get("ftl.superblock.valid_blocks") == "copy" else made_up(study, varied)
+        return None if varied["ftl.kind"] == "superblock" else made_up(study, varied)
 
     made = context(tmp_path, make)
     for figure in FIGURES.values():
@@ -113,7 +114,7 @@ def test_the_rule_of_figure_13(seconds: list[float], holds: bool) -> None:
 def test_rising_overhead_breaks_the_rule_of_figure_12(tmp_path: Path) -> None:
     def make(study: str, varied: dict[str, Any]) -> dict[str, Any]:
         document = made_up(study, varied)
-        if study == "superblock-u-blocks" and varied["ftl.u_blocks"] == 2048:
+        if study == "u-blocks" and varied["ftl.kind"] == "superblock" and varied["ftl.u_blocks"] == 2048:
             document["gc"]["time_us"]["copy"] *= 10
         return document
 

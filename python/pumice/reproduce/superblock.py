@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pumice import plots
@@ -31,20 +30,14 @@ MERGES = ("switch", "partial", "full", "dead")
 BELOW_FAST_FROM = 256
 
 
-@dataclass(frozen=True)
-class Device:
-    """An FTL in the figures: how its studies' names begin, and what picks its runs."""
-
-    study: str
-    varied: Mapping[str, Any]
-
-
 LOG, FAST, COPY, KEEP = "log block", "FAST", "superblock", "superblock, keep"
-DEVICES: dict[str, Device] = {
-    LOG: Device("rivals", {KIND: "log-block"}),
-    FAST: Device("rivals", {KIND: "fast"}),
-    COPY: Device("superblock", {READING: "copy"}),
-    KEEP: Device("superblock", {READING: "keep"}),
+
+#: FTLs in the figures: name → what picks its runs.
+FTLS: dict[str, dict[str, str]] = {
+    LOG: {KIND: "log-block", READING: "copy"},
+    FAST: {KIND: "fast", READING: "copy"},
+    COPY: {KIND: "superblock", READING: "copy"},
+    KEEP: {KIND: "superblock", READING: "keep"},
 }
 
 #: A number of a run's document, or None if it has none.
@@ -71,29 +64,26 @@ def _copied(document: dict[str, Any] | None) -> float | None:
 
 def _by_workload(context: Context, name: str, quantity: Quantity) -> dict[str, float | None]:
     """A quantity of one FTL in every workload of figure 9."""
-    device = DEVICES[name]
-    documents: dict[str, dict[str, Any] | None] = {}
-    for size in ("2g", "4g"):
-        documents |= context.runs.find(f"{device.study}-{size}", device.varied)
+    documents = context.runs.find("overall", FTLS[name])
     return {workload: quantity(document) for workload, document in documents.items()}
 
 
 def figure_9(context: Context) -> dict[str, Finding]:
     """Overhead by part, and pages copied, of every FTL in every workload."""
-    seconds = {name: {part: _by_workload(context, name, _seconds(part)) for part in PARTS} for name in DEVICES}
-    copied = {name: _by_workload(context, name, _copied) for name in DEVICES}
+    seconds = {name: {part: _by_workload(context, name, _seconds(part)) for part in PARTS} for name in FTLS}
+    copied = {name: _by_workload(context, name, _copied) for name in FTLS}
     workloads = list(copied[LOG])
     rows = [
         [load, name, *(seconds[name][part][load] for part in PARTS), copied[name][load]]
         for load in workloads
-        for name in DEVICES
+        for name in FTLS
     ]
     columns = ["workload", "FTL", *(f"{part}, s" for part in PARTS), "pages copied"]
     write_csv(context.directory / "fig9.csv", columns, rows)
     panels = {
         load: plots.Bars(
             ["log", "FAST", "SB", "SB keep"],
-            {part: [seconds[name][part][load] for name in DEVICES] for part in PARTS},
+            {part: [seconds[name][part][load] for name in FTLS] for part in PARTS},
         )
         for load in workloads
     }
@@ -106,7 +96,7 @@ def figure_9(context: Context) -> dict[str, Finding]:
 def _draw_copies(context: Context, copied: Mapping[str, Mapping[str, float | None]], workloads: Sequence[str]) -> None:
     bars = {name: [_scaled(found[load], 1e6) for load in workloads] for name, found in copied.items()}
     write_csv(context.directory / "fig9-copies.csv", ["FTL", *workloads], [[n, *f.values()] for n, f in copied.items()])
-    frame = plots.Frame("Figure 9: valid pages copied", "pages, millions", digits=1)
+    frame = plots.Frame("Figure 9: valid pages copied", "pages, millions", digits=2)
     plots.grouped_bars(frame, plots.Bars(workloads, bars), context.directory / "fig9-copies")
 
 
@@ -141,14 +131,13 @@ def _listed(found: Ratios) -> str:
     return ", ".join(f"{load} {found.ratio(load):.3f}" for load in found.over)
 
 
-def _of_pc(context: Context, name: str, study: str = "4g") -> dict[str, Any] | None:
-    device = DEVICES[name]
-    return context.runs.find(f"{device.study}-{study}", device.varied).get(PC)
+def _of_pc(context: Context, name: str) -> dict[str, Any] | None:
+    return context.runs.find("overall", FTLS[name]).get(PC)
 
 
 def figure_10(context: Context) -> dict[str, Finding]:
     """How full the U-blocks are that are reclaimed."""
-    fills: dict[str, list[int] | None] = {name: lookup(_of_pc(context, name), "gc.victim_fill") for name in DEVICES}
+    fills: dict[str, list[int] | None] = {name: lookup(_of_pc(context, name), "gc.victim_fill") for name in FTLS}
     below = {name: None if fill is None else _below(fill) for name, fill in fills.items()}
     edges = [10.0 * (place + 1) for place in range(10)]
     rows = [[f"below {edge:g} %", *(b[i] if b else None for b in below.values())] for i, edge in enumerate(edges)]
@@ -182,7 +171,7 @@ def figure_11(context: Context) -> dict[str, Finding]:
     """Block erases by the merge that they belong to."""
     erases = {
         name: {merge: number(_of_pc(context, name), f"gc.erases_by_merge.{merge}.block") for merge in MERGES}
-        for name in DEVICES
+        for name in FTLS
     }
     write_csv(context.directory / "fig11.csv", ["FTL", *MERGES], [[n, *found.values()] for n, found in erases.items()])
     labels = {"dead": "no merge: nothing valid"}
@@ -191,7 +180,9 @@ def figure_11(context: Context) -> dict[str, Finding]:
         for merge in MERGES
     }
     frame = plots.Frame("Figure 11: erases by merge (pc)", "block erases, thousands", digits=1)
-    plots.stacked_bars(frame, plots.Bars(list(erases), series), context.directory / "fig11")
+    plots.stacked_bars(
+        frame, plots.Bars([name.replace(", ", ",\n") for name in erases], series), context.directory / "fig11"
+    )
     fast = erases[FAST]["switch"]
     if not fast or erases[COPY]["switch"] is None:
         return {"fig11_switch_erases": Finding(None, note="a run failed, or FAST has no switch merge")}
@@ -223,10 +214,7 @@ def _draw_sweep(
 
 def figure_12(context: Context) -> dict[str, Finding]:
     """Overhead by the number of U-blocks."""
-    series = {
-        name: _swept(context, f"{device.study}-u-blocks", device.varied, U_BLOCKS, overhead)
-        for name, device in DEVICES.items()
-    }
+    series = {name: _swept(context, "u-blocks", varied, U_BLOCKS, overhead) for name, varied in FTLS.items()}
     ticks = list(series[LOG])
     frame = plots.Frame("Figure 12: overhead by U-blocks (pc)", "seconds", x_label="U-blocks")
     _draw_sweep(context, frame, series, "fig12", plots.Scale(log_x=True, log_y=True, ticks=ticks))
@@ -248,7 +236,7 @@ def _named(values: Mapping[float, float | None]) -> dict[str, float | None]:
 
 def figure_13(context: Context) -> dict[str, Finding]:
     """Overhead by the size of the superblock, the map in RAM."""
-    series = {name: _swept(context, "size", DEVICES[name].varied, SIZE, overhead) for name in (COPY, KEEP)}
+    series = {name: _swept(context, "size", FTLS[name], SIZE, overhead) for name in (COPY, KEEP)}
     fast = overhead(context.runs.find("fast", {}).get(PC))
     frame = plots.Frame(
         "Figure 13: overhead by the size of the superblock (pc)", "seconds",
@@ -282,7 +270,7 @@ def size_rule(by_size: Mapping[float, float | None]) -> bool:
 
 def figure_14(context: Context) -> dict[str, Finding]:
     """Look-ups that the map cache answers, by its entries."""
-    series = {name: _swept(context, "cache", DEVICES[name].varied, ENTRIES, _hit_ratio) for name in (COPY, KEEP)}
+    series = {name: _swept(context, "cache", FTLS[name], ENTRIES, _hit_ratio) for name in (COPY, KEEP)}
     frame = plots.Frame("Figure 14: the map cache (pc)", "share of look-ups answered", x_label="entries")
     scale = plots.Scale(log_x=True, ticks=list(series[COPY]), from_zero=False)
     _draw_sweep(context, frame, series, "fig14", scale)

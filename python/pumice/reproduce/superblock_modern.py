@@ -10,20 +10,22 @@ from pumice.document import number
 from pumice.reproduce.context import AEP, VEP, WAF, Context
 from pumice.reproduce.figure import write_csv
 from pumice.reproduce.scoreboard import Finding
-from pumice.reproduce.superblock import KIND, Quantity, overhead
+from pumice.reproduce.superblock import COPY, FAST, FTLS, KEEP, KIND, LOG, Quantity, overhead
 
 WORKLOAD = "hot-cold"
 
-#: FTLs in the order of their age: name → study, what picks the run.
-FTLS: dict[str, tuple[str, Mapping[str, Any]]] = {
-    "replacement block": ("modern", {KIND: "replacement-block"}),
-    "log block": ("modern", {KIND: "log-block"}),
-    "FAST": ("modern", {KIND: "fast"}),
-    "superblock 2006": ("modern", {KIND: "superblock"}),
-    "superblock 2006, keep": ("modern-keep", {}),
-    "page-level": ("modern", {KIND: "page"}),
-    "NFTL": ("modern", {KIND: "nftl"}),
-    "NFTL, M-Merge": ("modern-m-merge", {}),
+MERGE = "ftl.merge"
+
+#: FTLs in the order of their age: name → what picks the run.
+AGES: dict[str, Mapping[str, Any]] = {
+    "replacement block": {KIND: "replacement-block"},
+    LOG: {KIND: "log-block"},
+    FAST: {KIND: "fast"},
+    COPY: FTLS[COPY],
+    KEEP: FTLS[KEEP],
+    "page-level": {KIND: "page"},
+    "NFTL": {KIND: "nftl", MERGE: "block-erase"},
+    "NFTL, M-Merge": {KIND: "nftl", MERGE: "m-merge"},
 }
 
 
@@ -48,7 +50,7 @@ QUANTITIES: dict[str, Quantity] = {
 
 def figure_modern(context: Context) -> dict[str, Finding]:
     """Overhead, write amplification, map and wear of each FTL under one workload."""
-    documents = {name: context.runs.find(study, varied).get(WORKLOAD) for name, (study, varied) in FTLS.items()}
+    documents = {name: context.runs.find("modern", varied).get(WORKLOAD) for name, varied in AGES.items()}
     values = {title: [of(document) for document in documents.values()] for title, of in QUANTITIES.items()}
     rows = [[name, *(column[place] for column in values.values())] for place, name in enumerate(documents)]
     write_csv(context.directory / "modern.csv", ["FTL", *values], rows)
@@ -67,6 +69,7 @@ def _bars(axes: Any, title: str, names: list[str], values: list[float | None]) -
     axes.set_title(title, fontsize=9)
     axes.barh(range(len(values)), [value or 0.0 for value in values], color=plots.COLOURS[0])
     axes.set_yticks(range(len(names)), names)
+    axes.set_xticks([])
     axes.invert_yaxis()
     axes.grid(visible=False)
     axes.margins(x=0.2)

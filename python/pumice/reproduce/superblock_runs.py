@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from pumice.reproduce import superblock_choices
 from pumice.reproduce.context import Context, FigureOf
 from pumice.reproduce.experiment import Runs, choose_figures, read_experiment
 from pumice.reproduce.runs import Reproduction, Request
@@ -18,7 +19,7 @@ from pumice.runner import Settings, run_jobs
 EXAMPLES: dict[str, Callable[[Path], dict[str, Finding]]] = {"4": figure_4, "6": figure_6}
 
 #: Figures over runs: figure → function of the context.
-OVER_RUNS: dict[str, FigureOf] = {**FIGURES, "modern": figure_modern}
+OVER_RUNS: dict[str, FigureOf] = {**FIGURES, "modern": figure_modern, **superblock_choices.FIGURES}
 
 
 def reproduce_superblock(request: Request) -> Reproduction:
@@ -29,8 +30,9 @@ def reproduce_superblock(request: Request) -> Reproduction:
         Interrupted: Ctrl-C; finished runs are kept.
         OSError: a file cannot be written.
     """
-    chosen = choose_figures(request.figures, [*EXAMPLES, *OVER_RUNS])
     experiment = read_experiment("superblock", request.mode)
+    made = [*EXAMPLES, *(name for name in OVER_RUNS if experiment.serving(name))]
+    chosen = choose_figures(request.figures, made)
     named = experiment.jobs(chosen)
     settings = Settings(
         "reproduce superblock", request.workers, request.directory / "runs", request.resume, dask=request.dask
