@@ -67,7 +67,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def documents() -> dict[str, list[dict[str, Any]]]:
     """Result documents by kind of workload; both merges, because fields of M-Merge are null without it."""
     tiny = pumice.preset("tiny")
-    superblock = pumice.preset("superblock-2006-2g").with_(run={"max_requests": 1000})
+    superblock = pumice.preset("superblock-2006-2g").with_(workload={"kind": "hot-cold", "requests": 1000})
     large = pumice.preset("pen-1tb").with_(run={"max_requests": 1000})
     return {
         "uniform": [

@@ -60,6 +60,14 @@ fn t910_no_allocation_after_warm_up() {
         check(preset, 0.0625, &sets);
     }
     for kind in ["log-block", "fast", "superblock"] {
-        check("superblock-2006-2g", 1.0, &[("ftl.kind", kind), ("workload.requests", "60000")]);
+        let sets = [
+            ("ftl.kind", kind),
+            ("workload.kind", "hot-cold"),
+            ("workload.requests", "60000"),
+            ("workload.request_bytes", "16384"),
+            ("workload.read_fraction", "0.0"),
+            ("workload.hot_space", "0.1"),
+        ];
+        check("superblock-2006-2g", 1.0, &sets);
     }
 }

@@ -17,11 +17,13 @@ from pumice.reproduce.aero import reproduce_aero
 from pumice.reproduce.runs import Reproduction, Request, reproduce_pen
 from pumice.reproduce.scoreboard import Board
 from pumice.reproduce.sfws_runs import reproduce_sfws
+from pumice.reproduce.superblock_runs import reproduce_superblock
 from pumice.reproduce.traces import COLUMNS, TRACES, Row
 
 #: What reproduces each paper; `all` is every one in turn.
 PAPERS: dict[str, Callable[[Request], Reproduction]] = {
     "pen": reproduce_pen,
+    "superblock": reproduce_superblock,
     "sfws": reproduce_sfws,
     "aero": reproduce_aero,
 }
@@ -29,7 +31,9 @@ PAPERS: dict[str, Callable[[Request], Reproduction]] = {
 
 @opt.takes_options
 def reproduce_command(
-    paper: Annotated[str, typer.Argument(metavar="pen|sfws|aero|all", help="Whose evaluation to reproduce.")],
+    paper: Annotated[
+        str, typer.Argument(metavar="pen|superblock|sfws|aero|all", help="Whose evaluation to reproduce.")
+    ],
     *,
     figure: Annotated[
         list[str] | None,

@@ -94,7 +94,13 @@ def _stack(axes: Axes, bars: Bars, digits: int, *, parts: bool = True) -> None:
     for place, values in enumerate(bars.series.values()):
         heights = [value or 0.0 for value in values]
         look: dict[str, Any] = {"color": bars.colours[place], "edgecolor": "white", "linewidth": 0.6 if parts else 0.0}
-        axes.bar(range(len(bars.groups)), heights, 0.6 if parts else 0.75, bottom=bottom, **look)
+        shown = [
+            group for group, height in enumerate(heights) if height
+        ]  # an empty part would end the axis at its place
+        axes.bar(
+            shown, [heights[group] for group in shown], 0.6 if parts else 0.75,
+            bottom=[bottom[group] for group in shown], **look,
+        )  # fmt: skip
         for group, height in enumerate(heights):
             if parts and height > 0.06 * tallest:
                 axes.text(

@@ -47,7 +47,7 @@ class Experiment:
 
 
 def read_experiment(name: str, mode: str) -> Experiment:
-    """Reads the experiment `name`; `mode` is "quick" or "full".
+    """Reads the experiment `name`; `mode` is "quick" or "full". A study with `modes` is in these only.
 
     Raises:
         SpecError: a file is missing or not as described.
@@ -57,7 +57,8 @@ def read_experiment(name: str, mode: str) -> Experiment:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         overrides = [(key, toml_text(value)) for key, value in content["modes"][mode].items()]
-        studies = [_study(directory, entry, overrides) for entry in content["studies"]]
+        entries = [entry for entry in content["studies"] if mode in entry.get("modes", [mode])]
+        studies = [_study(directory, entry, overrides) for entry in entries]
         return Experiment(studies, read_expected(directory / "expected.toml"), content["high_write"])
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise SpecError(f"{path}: {error}") from None
@@ -91,6 +92,10 @@ class Runs:
                 assert workload not in found, f"{study}: {dict(varied)} names several runs of {workload}"
                 found[workload] = outcome.document
         return found
+
+    def values(self, study: str, key: str) -> list[Any]:
+        """The values of a varied key in the runs of a study, ascending."""
+        return sorted({outcome.job.varied[key] for name, outcome in self._named if name == study})
 
     def error(self, studies: Collection[str]) -> str | None:
         """Why the first run of these studies that failed did so; None if none failed."""

@@ -1,0 +1,121 @@
+"""The experiment of the 2006 superblock FTL: worked examples, and figures from made-up runs."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pumice.reproduce.context import Context
+from pumice.reproduce.experiment import Runs, read_experiment
+from pumice.reproduce.scoreboard import verdict
+from pumice.reproduce.superblock import FIGURES, FTLS, KEEP, size_rule
+from pumice.reproduce.superblock_runs import EXAMPLES
+from pumice.runner import Job, Outcome
+
+Make = Callable[[str, dict[str, Any]], dict[str, Any] | None]
+
+#: Made-up overheads in units of FAST's.
+WEIGHT = {"log-block": 2.0, "fast": 1.0, "copy": 0.6, "keep": 0.4}
+
+
+def made_up(_study: str, varied: dict[str, Any]) -> dict[str, Any]:
+    """A document with the fields that the figures read."""
+    name = varied["ftl.kind"]
+    name = varied["ftl.superblock.valid_blocks"] if name == "superblock" else name
+    weight = WEIGHT[name] * 1024 / varied.get("ftl.u_blocks", 1024)
+    weight *= {1: 2.0, 2: 1.2, 4: 1.0}.get(varied.get("ftl.superblock.logical"), 0.95)
+    misses = 700 - 100 * [16, 32, 64, 128, 256, 512, 1024].index(varied.get("ftl.map_cache_entries", 16))
+    full = {"log-block": 60, "fast": 70, "copy": 80, "keep": 90}[name]
+    erases = {merge: {"block": 100 * weight} for merge in ("full", "partial", "dead")}
+    gc = {
+        "time_us": {"map": 2e6 * weight, "copy": 7e7 * weight, "erase": 2.8e7 * weight},
+        "copied_pages": round(1e6 * weight),
+        "victim_fill": [100 - full, *[0] * 9, full],
+        "erases_by_merge": {**erases, "switch": {"block": 100 / weight}},
+        "map": {"hits": 10_000 - misses, "misses": misses},
+    }
+    return {"gc": gc}
+
+
+def context(directory: Path, make: Make) -> Context:
+    """All runs that the experiment plans, made up."""
+    experiment = read_experiment("superblock", "quick")
+    named: list[tuple[str, Outcome]] = []
+    for study, job in experiment.jobs(list(FIGURES)):
+        found = make(study, dict(job.varied))
+        named.append((study, Outcome(Job(job.label, job.spec, job.varied), found, None if found else "refused")))
+    return Context(Runs(named), experiment.high_write, directory, full_scale=False)
+
+
+def drawn(directory: Path, name: str) -> list[list[str]]:
+    """The rows of a figure's CSV, after a look at its pictures."""
+    assert (directory / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (directory / f"{name}.svg").read_text()
+    with (directory / f"{name}.csv").open() as file:
+        return list(csv.reader(file))
+
+
+def test_worked_examples_are_the_papers(tmp_path: Path) -> None:
+    expected = {row.id: row for row in read_experiment("superblock", "quick").expected}
+    for name, figure in EXAMPLES.items():
+        for row, found in figure(tmp_path).items():
+            assert verdict(expected[row], found) == "reproduced", row
+        drawn(tmp_path, f"fig{name}")
+
+
+def test_every_row_and_figure_is_drawn_from_planned_runs(tmp_path: Path) -> None:
+    made = context(tmp_path, made_up)
+    findings = {row: found for figure in FIGURES.values() for row, found in figure(made).items()}
+    expected = [row for row in read_experiment("superblock", "quick").expected if row.figure in FIGURES]
+    assert {row.id for row in expected} == set(findings)
+    assert all(findings[row.id].values is not None for row in expected)
+    assert findings["fig9_overhead"].values == [pytest.approx(0.6), pytest.approx(0.6)]
+    assert "with keep: pic 0.400" in findings["fig9_overhead"].note
+    assert findings["fig9_map_share"].values == [pytest.approx(0.02), pytest.approx(0.02)]
+    assert findings["fig10_full_victims"].values == [pytest.approx(0.6), pytest.approx(0.7), pytest.approx(0.8)]
+    assert findings["fig10_full_victims"].holds
+    assert findings["fig11_switch_erases"].values == [pytest.approx(1 / 0.6)]
+    assert findings["fig12_u_blocks"].values == [pytest.approx(0.6)] * 8
+    assert findings["fig12_u_blocks"].holds
+    assert findings["fig14_hit_ratio"].values == [pytest.approx(0.93), pytest.approx(0.06)]
+    assert len(drawn(tmp_path, "fig9")) == 1 + 6 * len(FTLS)
+    assert drawn(tmp_path, "fig9-copies")[-1][0] == KEEP
+    for name, rows in (("fig10", 11), ("fig11", 4), ("fig12", 8), ("fig13", 8), ("fig14", 7)):
+        assert len(drawn(tmp_path, name)) == 1 + rows, name
+
+
+def test_failed_runs_leave_rows_without_values(tmp_path: Path) -> None:
+    def make(study: str, varied: dict[str, Any]) -> dict[str, Any] | None:
+        return None if varied["ftl.kind"] == "superblock" else made_up(study, varied)
+
+    made = context(tmp_path, make)
+    for figure in FIGURES.values():
+        assert all(found.values is None for found in figure(made).values())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "holds"),
+    [
+        ([10.0, 8.0, 6.0, 5.0, 5.5], True),
+        ([10.0, 8.0, 8.0, 5.0, 5.5], False),  # does not fall throughout
+        ([5.0, 8.0, 9.0, 9.0, 9.0], False),  # least at size 1
+        ([10.0, 9.0, 8.0, 6.0, 5.0], False),  # gains more beyond size 4 than before
+        ([10.0, 6.0, 7.0, 8.0, 9.0], True),
+    ],
+)
+def test_the_rule_of_figure_13(seconds: list[float], holds: bool) -> None:
+    assert size_rule(dict(zip([1, 2, 4, 8, 16], seconds, strict=True))) is holds
+
+
+def test_rising_overhead_breaks_the_rule_of_figure_12(tmp_path: Path) -> None:
+    def make(study: str, varied: dict[str, Any]) -> dict[str, Any]:
+        document = made_up(study, varied)
+        if study == "u-blocks" and varied["ftl.kind"] == "superblock" and varied["ftl.u_blocks"] == 2048:
+            document["gc"]["time_us"]["copy"] *= 10
+        return document
+
+    assert not FIGURES["12"](context(tmp_path, make))["fig12_u_blocks"].holds
