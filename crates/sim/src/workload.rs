@@ -63,7 +63,12 @@ pub fn check_name(kind: &str) -> Result<(), SpecError> {
     if names.iter().any(|name| name == kind) {
         return Ok(());
     }
-    let nearest = names.iter().min_by_key(|name| strsim::damerau_levenshtein(name, kind)).cloned().unwrap_or_default();
+    // The bare name of a trace is the likeliest slip for its twin's.
+    let distance = |name: &String| {
+        let bare = name.strip_prefix(TWIN).map(|bare| strsim::damerau_levenshtein(bare, kind));
+        strsim::damerau_levenshtein(name, kind).min(bare.map_or(usize::MAX, |distance| distance + 1))
+    };
+    let nearest = names.iter().min_by_key(|name| distance(name)).cloned().unwrap_or_default();
     Err(SpecError(format!(
         "workload.kind = \"{}\" does not exist; nearest: \"{nearest}\"; `pumice workloads` lists all",
         shown(kind)

@@ -104,7 +104,11 @@ pub fn build(parts: &Parts, initial: InitialState) -> Result<Ftl, SimError> {
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
     let kind = &spec.ftl.kind;
     if spec.ftl.merge != "block-erase" {
-        return refuse(format!("ftl.merge = \"{}\" needs ftl.kind = \"nftl\", found \"{kind}\"", spec.ftl.merge));
+        let variant = if kind == "superblock" { " with ftl.superblock.variant = \"2006\"" } else { "" };
+        return refuse(format!(
+            "ftl.merge = \"{}\" needs ftl.kind = \"nftl\" or PEN's superblocks, found \"{kind}\"{variant}",
+            spec.ftl.merge
+        ));
     }
     if kind == "replacement-block" && spec.geometry.program_order != "any" {
         return refuse(format!(

@@ -135,9 +135,10 @@ fn check_map_place(spec: &Spec) -> Result<(), SpecError> {
     let kind = spec.ftl.kind.as_str();
     let keeps_none = matches!(kind, "nftl" | "page") || (kind == "superblock" && is_pen(spec));
     if spec.ftl.map_place == "spare" && keeps_none {
+        let variant = if kind == "superblock" { " with ftl.superblock.variant = \"pen\"" } else { "" };
         return refuse(format!(
             "ftl.map_place = \"spare\" needs ftl.kind = \"superblock\" with ftl.superblock.variant = \"2006\", or one of its \
-             rivals, found ftl.kind = \"{kind}\""
+             rivals, found ftl.kind = \"{kind}\"{variant}"
         ));
     }
     Ok(())

@@ -190,7 +190,10 @@ fn map_reserve(spec: &Spec, data: u32) -> u32 {
 /// The impossibility, with the smallest value that works.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
     if spec.ftl.merge != "block-erase" {
-        return refuse(format!("ftl.merge = \"{}\" needs ftl.kind = \"nftl\", found \"page\"", spec.ftl.merge));
+        return refuse(format!(
+            "ftl.merge = \"{}\" needs ftl.kind = \"nftl\" or PEN's superblocks, found \"page\"",
+            spec.ftl.merge
+        ));
     }
     if spec.ftl.gc_stop_threshold.is_some_and(|stop| stop < spec.ftl.gc_free_threshold) {
         return refuse("ftl.gc_stop_threshold is below ftl.gc_free_threshold; allowed: at least that".into());

@@ -101,7 +101,7 @@ pub const KEYS: &[Key] = &[
     key("erase.t_ep_us", Kind::Float(0.007, 1e9), "us", "3500.0", [AERO2, "Erase pulse of one loop. Its seventh is the unit pulse, 0.5 ms, in which pulse times are measured."]),
     key("erase.t_vr_us", ANY_US, "us", "100.0", ["AERO, ASPLOS'24, section 3.2", "Verify read after each pulse."]),
     key("erase.t_se_us", Kind::Float(0.001, 1e9), "us", "1000.0", [AERO2, "Shallow erase that begins an erase under aero-cons, aero and aero-fit; one to six sevenths of t_ep_us."]),
-    key("erase.gamma", Kind::Int(1, COUNT), "fail bits", "500", ["chosen: a tenth of delta; AERO, ASPLOS'24, section 5.2 prints gamma << delta", "Most fail bits with one unit pulse to go."]),
+    key("erase.gamma", Kind::Int(1, COUNT), "fail bits", "500", ["chosen: a tenth of delta; AERO, ASPLOS'24, section 5.2 prints gamma << delta", "Most fail bits with one unit pulse to go. Controller and chip share gamma and delta, so no erase time hangs on their values; they scale the counts that figures show."]),
     key("erase.delta", Kind::Int(2, 100_000_000), "fail bits", "5000", ["AERO, ASPLOS'24, section 5.2", "Fail bits that one unit pulse takes away."]),
     key("erase.suspension", Kind::Choice(&Suspension::NAMES), "", "\"off\"", [CHOSEN, "Where host reads interrupt an erase (needs host.read_priority = true). loop: after each verify read. pulse: after each unit pulse and verify read. capped: as pulse, until the erase was suspended max_suspensions times or its block is needed."]),
     key("erase.suspend_us", ANY_US, "us", "0.0", ["chosen: between pulses no voltage is to be taken down", "Time from the boundary until the die takes a read."]),
