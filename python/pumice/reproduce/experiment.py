@@ -57,8 +57,9 @@ def read_experiment(name: str, mode: str) -> Experiment:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         overrides = [(key, toml_text(value)) for key, value in content["modes"][mode].items()]
-        studies = [_study(directory, entry, overrides) for entry in content["studies"]]
-        return Experiment(studies, read_expected(directory / "expected.toml"), content["high_write"])
+        entries = [entry for entry in content["studies"] if mode in entry.get("modes", [mode])]
+        studies = [_study(directory, entry, overrides) for entry in entries]
+        return Experiment(studies, read_expected(directory / "expected.toml"), content.get("high_write", []))
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise SpecError(f"{path}: {error}") from None
     except KeyError as error:
