@@ -10,14 +10,16 @@ import pytest
 
 from conftest import Command
 from pumice import SpecError
-from pumice.reproduce.aero import FIGURES, SCHEMES, ask
-from pumice.reproduce.experiment import ROOT
+from pumice.reproduce.aero import SCHEMES, ask
+from pumice.reproduce.aero_device import Interval, bootstrap, mean_ratio
+from pumice.reproduce.aero_runs import FIGURES
+from pumice.reproduce.experiment import ROOT, read_experiment
 from pumice.reproduce.scoreboard import read_expected
 
 
-def test_every_row_is_computed_or_says_what_it_waits_for() -> None:
+def test_every_row_has_a_figure() -> None:
     rows = read_expected(ROOT / "aero" / "expected.toml")
-    assert all((row.figure in FIGURES) != (row.needs is not None) for row in rows)
+    assert all(row.figure in FIGURES for row in rows)
     assert len({row.id for row in rows}) == len(rows) == 15
 
 
@@ -35,7 +37,7 @@ def test_a_wrong_question_is_a_spec_error() -> None:
             ask("distribution", **options)
 
 
-def test_lifetimes_are_reproduced_and_device_rows_are_not_run(command: Command, tmp_path: Path) -> None:
+def test_lifetimes_are_reproduced(command: Command, tmp_path: Path) -> None:
     done = command("reproduce", "aero", "--figure", "13", "--figure", "17", "--figure", "table1", "--out", "aero")
     assert done.returncode == 0, done.stderr
     rows = {row["id"]: row for row in json.loads((tmp_path / "aero" / "scoreboard.json").read_text())}
@@ -45,3 +47,27 @@ def test_lifetimes_are_reproduced_and_device_rows_are_not_run(command: Command, 
         assert list(csv.reader(file))[4][1:3] == ["0.5/0", "1/0.5"]
     for kind in ("png", "svg", "csv"):
         assert (tmp_path / "aero" / "figures" / f"fig13.{kind}").stat().st_size > 0
+
+
+@pytest.mark.parametrize("mode", ["quick", "full"])
+def test_schemes_meet_the_same_requests_at_equal_seeds(mode: str) -> None:
+    named = read_experiment("aero", mode).jobs(["14", "15"])
+    others: dict[tuple[object, ...], set[str]] = {}
+    for study, job in named:
+        config = job.spec.resolve()["config"]
+        scheme = config["erase"].pop("scheme")
+        others.setdefault((study, json.dumps(config, sort_keys=True)), set()).add(scheme)
+    worn = {"ispe", "dpes", "aero-cons", "aero"}
+    assert {frozenset(found) for (study, _), found in others.items() if study == "tails"} == {
+        frozenset(worn), frozenset({*worn, "i-ispe"}),
+    }  # fmt: skip
+    assert all(found == {"ispe", "aero-cons", "aero"} for (study, _), found in others.items() if study == "suspension")
+
+
+def test_a_bootstrap_over_equal_seeds_has_no_width_and_over_unequal_ones_holds_the_mean() -> None:
+    assert bootstrap({"a": [(1.0, 2.0)] * 3, "b": [(3.0, 4.0)] * 3}) == Interval(0.625, 0.625, 0.625)
+    spread = {"a": [(1.0, 2.0), (2.0, 2.0), (1.5, 2.0)]}
+    found = bootstrap(spread)
+    assert found.value == mean_ratio(spread) == pytest.approx(0.75)
+    assert 0.5 <= found.lo < 0.75 < found.hi <= 1.0
+    assert bootstrap(spread) == found

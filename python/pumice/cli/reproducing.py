@@ -13,7 +13,7 @@ from pumice.cli import options as opt
 from pumice.cli.output import emit, note, plain_table, show, tell_failures, warn_all
 from pumice.errors import SpecError, nearest
 from pumice.report import accepted, write_report
-from pumice.reproduce.aero import reproduce_aero
+from pumice.reproduce.aero_runs import reproduce_aero
 from pumice.reproduce.runs import Reproduction, Request, reproduce_pen
 from pumice.reproduce.scoreboard import Board
 from pumice.reproduce.sfws_runs import reproduce_sfws

@@ -1,24 +1,20 @@
 """AERO (ASPLOS'24): figures that need blocks and their wear, but no device.
 
-Figures 4, 7, 8, 9, 10, 13, the lifetimes of 16 and 17, and Table 1. Figures 14 and 15, the tails of 16 and
-17 and Table 4 need runs of a whole device.
+Figures 4, 7, 8, 9, 10, 13, the lifetimes of 16 and 17, and Table 1. Those that need a device under load
+are in `aero_device`; the tails of 16 and 17 are not made.
 """
 
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pumice import _engine, plots
-from pumice.errors import SpecError
-from pumice.reproduce.experiment import ROOT, choose_figures
 from pumice.reproduce.figure import write_csv
-from pumice.reproduce.runs import Reproduction, Request
-from pumice.reproduce.scoreboard import Finding, board, read_expected
+from pumice.reproduce.scoreboard import Finding
 
 PULSE_MS = 0.5
 PULSES_PER_LOOP = 7
@@ -267,33 +263,6 @@ FIGURES: dict[str, Callable[[Context], dict[str, Finding]]] = {
     "17": figure_17,
     "table1": table_1,
 }
-
-
-def reproduce_aero(request: Request) -> Reproduction:
-    """Reproduces AERO's block-level evaluation; writes figures (PNG, SVG, CSV) and `scoreboard.json`.
-
-    Raises:
-        SpecError: a figure that is not made.
-        OSError: a file cannot be written.
-    """
-    chosen = choose_figures(request.figures, list(FIGURES))
-    context = Context(request.directory / "figures", _blocks(request.mode))
-    findings: dict[str, Finding] = {}
-    for name in chosen:
-        findings |= FIGURES[name](context)
-    rows = read_expected(ROOT / "aero" / "expected.toml")
-    found = board("aero", [row for row in rows if row.figure in chosen or not request.figures], findings)
-    found.write(request.directory / "scoreboard.json")
-    return Reproduction(found, [])
-
-
-def _blocks(mode: str) -> int:
-    """Blocks behind each distribution in a mode."""
-    path = ROOT / "aero" / "experiment.toml"
-    try:
-        return int(tomllib.loads(path.read_text(encoding="utf-8"))["modes"][mode]["blocks"])
-    except (OSError, tomllib.TOMLDecodeError, KeyError) as error:
-        raise SpecError(f"{path}: {error}") from None
 
 
 def _cumulative(counts: list[int]) -> list[float]:

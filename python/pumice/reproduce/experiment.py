@@ -59,7 +59,7 @@ def read_experiment(name: str, mode: str) -> Experiment:
         overrides = [(key, toml_text(value)) for key, value in content["modes"][mode].items()]
         entries = [entry for entry in content["studies"] if mode in entry.get("modes", [mode])]
         studies = [_study(directory, entry, overrides) for entry in entries]
-        return Experiment(studies, read_expected(directory / "expected.toml"), content["high_write"])
+        return Experiment(studies, read_expected(directory / "expected.toml"), content.get("high_write", []))
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise SpecError(f"{path}: {error}") from None
     except KeyError as error:
