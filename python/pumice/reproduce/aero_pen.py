@@ -16,7 +16,7 @@ from typing import Any
 
 from pumice import plots
 from pumice.document import number
-from pumice.reproduce.aero_device import BASE, PEC, PECS, SCHEME, Device, Pairs, mean_ratio
+from pumice.reproduce.aero_device import BASE, PEC, PECS, SCHEME, Device, Pairs, Quantity, mean_ratio, quantity
 from pumice.reproduce.figure import write_csv
 from pumice.reproduce.scoreboard import Finding
 
@@ -26,9 +26,6 @@ SCHEMES = ("fixed", BASE, "aero")
 
 #: What is compared with the baseline: name in the figure → merge and scheme.
 VARIANTS = {"AERO": (FULL, "aero"), "PEN": (PARTIAL, BASE), "PEN and AERO": (PARTIAL, "aero")}
-
-#: A number of a run's document, or None.
-Quantity = Callable[[Mapping[str, Any]], float | None]
 
 
 def cycles(document: Mapping[str, Any]) -> float:
@@ -41,30 +38,26 @@ def endurance(used: Quantity) -> Quantity:
     """Bytes that the host can write until the requirement is met, if wear is even and `used` says what of it
     the run took; None under `fixed`, which knows no wear."""
 
-    def quantity(document: Mapping[str, Any]) -> float | None:
+    def found(document: Mapping[str, Any]) -> float | None:
         end, wear = number(dict(document), "wear.pec_at_requirement"), used(document)
         return None if end is None or not wear else end * document["host"]["write"]["bytes"] / wear
 
-    return quantity
-
-
-def _field(path: str) -> Quantity:
-    return lambda document: number(dict(document), path)
+    return found
 
 
 #: Quantities of the CSV.
 QUANTITIES: dict[str, Quantity] = {
-    "mean write latency, µs": _field("host.write.latency_us.mean"),
-    "p99.99 write latency, µs": _field("host.write.latency_us.p99_99"),
-    "p99.99 read latency, µs": _field("host.read.latency_us.p99_99"),
-    "mean erase, µs": _field("wear.mean_erase_latency_us"),
-    "AEP": _field("wear.aep"),
-    "VEP": _field("wear.vep"),
+    "mean write latency, µs": quantity("host.write.latency_us.mean"),
+    "p99.99 write latency, µs": quantity("host.write.latency_us.p99_99"),
+    "p99.99 read latency, µs": quantity("host.read.latency_us.p99_99"),
+    "mean erase, µs": quantity("wear.mean_erase_latency_us"),
+    "AEP": quantity("wear.aep"),
+    "VEP": quantity("wear.vep"),
     "P/E cycles a block": cycles,
-    "M_RBER, bits per KiB": _field("wear.m_rber"),
-    "PEC at requirement": _field("wear.pec_at_requirement"),
+    "M_RBER, bits per KiB": quantity("wear.m_rber"),
+    "PEC at requirement": quantity("wear.pec_at_requirement"),
     "bytes written until then": endurance(cycles),
-    "the same by AEP": endurance(_field("wear.aep")),
+    "the same by AEP": endurance(quantity("wear.aep")),
 }
 #: Those of the figure.
 DRAWN = ("mean write latency, µs", "p99.99 write latency, µs", "bytes written until then", "the same by AEP")
@@ -73,7 +66,7 @@ DRAWN = ("mean write latency, µs", "p99.99 write latency, µs", "bytes written 
 def figure_pen_aero(device: Device) -> dict[str, Finding]:
     """Write latency, its tail and endurance, in relation to full merges under `ispe`; no row of the scoreboard."""
     rows = [
-        [load, pec, merge, scheme, *(quantity(document) for quantity in QUANTITIES.values())]
+        [load, pec, merge, scheme, *(measured(document) for measured in QUANTITIES.values())]
         for pec, merge, scheme in itertools.product(PECS, (FULL, PARTIAL), SCHEMES)
         for load, by_seed in device.seeds(STUDY, _run(merge, scheme, pec)).items()
         for document in by_seed.values()
@@ -96,8 +89,8 @@ def figure_pen_aero(device: Device) -> dict[str, Finding]:
     return {}
 
 
-def _pairs(device: Device, quantity: Quantity, run: tuple[str, str], pec: int) -> Pairs:
-    return device.pairs(STUDY, quantity, _run(*run, pec), _run(FULL, BASE, pec))
+def _pairs(device: Device, measured: Quantity, run: tuple[str, str], pec: int) -> Pairs:
+    return device.pairs(STUDY, measured, _run(*run, pec), _run(FULL, BASE, pec))
 
 
 def _mean(pairs: Pairs) -> float | None:

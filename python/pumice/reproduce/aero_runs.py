@@ -29,7 +29,9 @@ def reproduce_aero(request: Request) -> Reproduction:
     chosen = choose_figures(request.figures, FIGURES)
     experiment = read_experiment("aero", request.mode)
     named = experiment.jobs(chosen)
-    settings = Settings("reproduce aero", request.workers, request.directory / "runs", request.resume, dask=request.dask)
+    settings = Settings(
+        "reproduce aero", request.workers, request.directory / "runs", request.resume, dask=request.dask
+    )
     outcomes = run_jobs([job for _, job in named], settings)
     figures = request.directory / "figures"
     blocks = aero.Context(figures, _blocks(request.mode))
