@@ -185,11 +185,13 @@ impl Host {
         for (lpn, mask) in self.rules.pages(&request) {
             self.slots[id as usize].pages_left += 1;
             let access = Access::new(Waits::Request(id), lpn, request.kind, mask);
-            if self.begin_page(access, clock)? {
+            if self.begin_page(&access, clock)? {
                 self.slots[id as usize].pages_left -= 1;
             }
         }
-        self.flush(false, clock)?;
+        if self.buffer.is_some() {
+            self.flush(false, clock)?;
+        }
         self.page_ended(id, clock.now, None, clock.observer);
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::scheduler::{NOBODY, PageDone, Submission};
 impl Host {
     /// Begins a page access of a request. Returns whether it is done at once.
     #[inline]
-    pub(super) fn begin_page<O: Observer>(&mut self, access: Access, clock: &mut Clock<O>) -> Result<bool, SimError> {
+    pub(super) fn begin_page<O: Observer>(&mut self, access: &Access, clock: &mut Clock<O>) -> Result<bool, SimError> {
         if let Some(buffer) = &mut self.buffer {
             match access.kind {
                 RequestKind::Read if buffer.holds(access.lpn, access.mask) => {
@@ -23,7 +23,7 @@ impl Host {
                     // Those who wait longer go first.
                     let stored = self.waiting.is_empty() && buffer.write(access.lpn, access.mask);
                     if !stored {
-                        self.waiting.push_back(access);
+                        self.waiting.push_back(*access);
                     }
                     return Ok(stored);
                 }
@@ -32,12 +32,12 @@ impl Host {
             }
         }
         let Waits::Request(id) = access.waits else { return Ok(true) };
-        if !self.is_staged(&access) {
-            let access = Access { stage: Stage::Data, ..access };
-            self.translate(&access)?;
-            return Ok(self.submit_plan(&Wait::of(&access, id), clock)? == 0);
+        if !self.is_staged(access) {
+            self.translate(access)?;
+            let wait = Wait { every_group: false, ..Wait::of(access, id) };
+            return Ok(self.submit_plan(&wait, clock)? == 0);
         }
-        let token = self.accesses.insert(access);
+        let token = self.accesses.insert(*access);
         Ok(!self.proceed(token, clock)?)
     }
 
@@ -172,9 +172,13 @@ impl Host {
     #[inline]
     pub fn note_done<O: Observer>(&mut self, done: &PageDone, clock: &mut Clock<O>) -> Result<(), SimError> {
         let Some(access) = self.accesses.get(done.token) else {
-            let mut parts = Parts::default();
-            parts.add(Stage::Data, done);
-            self.page_ended(done.token, done.at, Some(parts), clock.observer);
+            // Only writes ask where their time went.
+            let parts = (self.slots[done.token as usize].request.kind == RequestKind::Write).then(|| {
+                let mut parts = Parts::default();
+                parts.add(Stage::Data, done);
+                parts
+            });
+            self.page_ended(done.token, done.at, parts, clock.observer);
             return Ok(());
         };
         access.groups_left -= 1;

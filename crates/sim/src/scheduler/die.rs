@@ -110,18 +110,18 @@ impl PendingPages {
         (key >> 22) as usize % PENDING_BUCKETS
     }
 
-    /// A command was queued.
+    /// A command was queued. `copies`: they are looked for too, which only reads with priority do.
     #[inline]
-    pub fn add(&mut self, command: &FlashCommand) {
-        if is_write(command) {
+    pub fn add(&mut self, command: &FlashCommand, copies: bool) {
+        if is_counted(command, copies) {
             self.buckets[PendingPages::bucket(command.target)] += 1;
         }
     }
 
     /// A command took effect.
     #[inline]
-    pub fn remove(&mut self, command: &FlashCommand) {
-        if is_write(command) {
+    pub fn remove(&mut self, command: &FlashCommand, copies: bool) {
+        if is_counted(command, copies) {
             self.buckets[PendingPages::bucket(command.target)] -= 1;
         }
     }
@@ -133,10 +133,10 @@ impl PendingPages {
     }
 }
 
-/// Whether a command fills a page.
+/// Whether a command fills a page that a read may have to look for.
 #[inline]
-fn is_write(command: &FlashCommand) -> bool {
-    matches!(command.op, FlashOp::Program | FlashOp::Copy)
+fn is_counted(command: &FlashCommand, copies: bool) -> bool {
+    command.op == FlashOp::Program || (copies && command.op == FlashOp::Copy)
 }
 
 /// How the page that a read is after will come to be.

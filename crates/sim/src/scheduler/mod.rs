@@ -273,7 +273,7 @@ impl Scheduler {
     fn queue(&mut self, index: usize, command: &FlashCommand, segment: Segment, first: bool) {
         let may_grow = !first && self.policy.holds_die;
         let die = &mut self.dies[index];
-        die.pending.add(command);
+        die.pending.add(command, self.policy.read_priority);
         let lane = &mut die.lanes[WORK];
         lane.commands.push_back(*command);
         match lane.segments.back_mut() {

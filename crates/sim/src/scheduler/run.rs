@@ -64,7 +64,7 @@ impl Scheduler {
             die.clock.occupy(die.cursor, end, &command)?;
             device.execute(&command)?;
             observer.command(die.cursor, end, &command);
-            die.pending.remove(&command);
+            die.pending.remove(&command, self.policy.read_priority);
             lane.commands.pop_front();
             lane.executed += 1;
             lane.segments[0].commands -= 1;
@@ -219,7 +219,7 @@ impl Scheduler {
                 }
                 device.execute(&command)?;
                 observer.command(die.started, now, &command);
-                die.pending.remove(&command);
+                die.pending.remove(&command, self.policy.read_priority);
             }
             if segment.token != NOBODY {
                 let done = page_done(&segment, die, now);
