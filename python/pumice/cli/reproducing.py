@@ -14,7 +14,8 @@ from pumice.cli.output import emit, note, plain_table, show, tell_failures, warn
 from pumice.errors import SpecError, nearest
 from pumice.report import accepted, write_report
 from pumice.reproduce.aero_runs import reproduce_aero
-from pumice.reproduce.runs import Reproduction, Request, reproduce_pen
+from pumice.reproduce.pen_runs import reproduce_pen
+from pumice.reproduce.runs import Reproduction, Request
 from pumice.reproduce.scoreboard import Board
 from pumice.reproduce.sfws_runs import reproduce_sfws
 from pumice.reproduce.superblock_runs import reproduce_superblock
