@@ -71,7 +71,9 @@ def _section(source: Path) -> list[str]:
             raise SpecError(f"{source / comparison.INDEX}: holds no results")
         return [f"<h2>Comparison: {escape(source.name)}</h2>", *_results(variants), *_figures(source)]
     if (source / "scoreboard.json").exists():
-        return [*_scoreboard(source), *_figures(source)]
+        parts = sorted(found.parent for found in source.glob("*/scoreboard.json"))
+        own = _totals(source) if parts else _scoreboard(source)
+        return [*own, *(line for part in parts for line in _section(part)), *_figures(source)]
     found = sorted(source.glob("*.json")) or sorted((source / "runs").glob("*.json"))
     if not found:
         raise SpecError(f"{source}: holds no results; expected what run, compare, sweep or reproduce write")
@@ -112,6 +114,17 @@ def _comparison_table(variants: Sequence[Variant]) -> str:
                 row.append("–" if cell.ratio is None else f"{'~' if cell.noise else ''}{cell.ratio:.3f}")
         rows.append(row)
     return _table(head, rows)
+
+
+def _totals(source: Path) -> list[str]:
+    """What a scoreboard that joins others comes to, paper by paper; the rows follow in the papers' own."""
+    rows = _rows(source / "scoreboard.json")
+    by_paper: dict[str, list[str]] = {}
+    for row in rows:
+        by_paper.setdefault(row["id"].partition(".")[0], []).append(row["verdict"])
+    counts = [[paper, *(str(given.count(verdict)) for verdict in VERDICTS)] for paper, given in by_paper.items()]
+    total = ["all", *(str(sum(row["verdict"] == v for row in rows)) for v in VERDICTS)]
+    return [f"<h2>Reproductions: {escape(source.name)}</h2>", _table(["paper", *VERDICTS], [*counts, total])]
 
 
 def _scoreboard(source: Path) -> list[str]:

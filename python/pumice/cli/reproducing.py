@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,10 +18,12 @@ from pumice.reproduce.runs import Reproduction, Request
 from pumice.reproduce.scoreboard import Board
 from pumice.reproduce.sfws_runs import reproduce_sfws
 from pumice.reproduce.superblock_runs import reproduce_superblock
+from pumice.reproduce.together import Reproduce, reproduce_all
 from pumice.reproduce.traces import COLUMNS, TRACES, Row
+from pumice.runner import Outcome
 
 #: What reproduces each paper; `all` is every one in turn.
-PAPERS: dict[str, Callable[[Request], Reproduction]] = {
+PAPERS: dict[str, Reproduce] = {
     "pen": reproduce_pen,
     "superblock": reproduce_superblock,
     "sfws": reproduce_sfws,
@@ -59,16 +60,39 @@ def reproduce_command(
     if paper == "all" and figure:
         raise SpecError("--figure belongs to one paper; name it in place of 'all'")
     mode = "full" if full else "quick"
-    for name in PAPERS if paper == "all" else [paper]:
-        directory = out if out is not None else Path("out") / f"{name}-{mode}"
-        directory = directory / name if out is not None and paper == "all" else directory
-        _reproduce(name, Request(figure or [], mode, directory, place.workers, place.resume, place.dask, traces))
-
-
-def _reproduce(paper: str, request: Request) -> None:
-    directory = request.directory
+    directory = out if out is not None else Path("out") / f"{paper}-{mode}"
     files.prepare(directory)
+    request = Request(figure or [], mode, directory, place.workers, place.resume, place.dask, traces)
+    outcomes = _reproduce_all(request) if paper == "all" else _reproduce(paper, request)
+    emit(f"figures, scoreboard.json and report.html written to {directory}")
+    tell_failures(outcomes)
+
+
+def _reproduce(paper: str, request: Request) -> list[Outcome]:
     done = PAPERS[paper](request)
+    _tell(paper, request, done)
+    write_report([request.directory], request.directory / "report.html")
+    return done.outcomes
+
+
+def _reproduce_all(request: Request) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+
+    def tell(paper: str, done: Reproduction) -> None:
+        emit(f"{paper}:")
+        _tell(paper, request, done)
+        outcomes.extend(done.outcomes)
+
+    try:
+        joined = reproduce_all(request, PAPERS, tell)
+    finally:  # after Ctrl-C, a report on the papers that are finished
+        write_report([request.directory], request.directory / "report.html")
+    emit(f"all: {_counts(joined)}")
+    return outcomes
+
+
+def _tell(paper: str, request: Request, done: Reproduction) -> None:
+    """Shows what came of a paper."""
     warn_all([warning for o in done.outcomes if o.document is not None for warning in o.document.get("warnings") or []])
     for outcome in done.outcomes:
         if outcome.error is not None:
@@ -79,9 +103,6 @@ def _reproduce(paper: str, request: Request) -> None:
         _show_traces(done.traces)
     elif paper == "pen" and request.traces is None and (not request.figures or TRACES in request.figures):
         note("the table of recorded traces is left out; --traces DIR names a folder of them")
-    write_report([directory], directory / "report.html")
-    emit(f"figures, scoreboard.json and report.html written to {directory}")
-    tell_failures(done.outcomes)
 
 
 def _show(board: Board) -> None:
@@ -94,7 +115,11 @@ def _show(board: Board) -> None:
     for row in board.rows:
         if row["note"]:
             emit(f"{row['id']}: {row['note']}")
-    emit(", ".join(f"{count} {verdict}" for verdict, count in board.counts().items()))
+    emit(_counts(board))
+
+
+def _counts(board: Board) -> str:
+    return ", ".join(f"{count} {verdict}" for verdict, count in board.counts().items())
 
 
 def _show_traces(rows: list[Row]) -> None:
