@@ -13,13 +13,15 @@ from pumice.cli.output import emit, note, plain_table, show, tell_failures, warn
 from pumice.errors import SpecError, nearest
 from pumice.report import accepted, write_report
 from pumice.reproduce.aero_runs import reproduce_aero
+from pumice.reproduce.matrix import MATRIX, reproduce_matrix
 from pumice.reproduce.pen_runs import reproduce_pen
 from pumice.reproduce.runs import Reproduction, Request
 from pumice.reproduce.scoreboard import Board
 from pumice.reproduce.sfws_runs import reproduce_sfws
 from pumice.reproduce.superblock_runs import reproduce_superblock
+from pumice.reproduce.tables import Table, text
 from pumice.reproduce.together import Reproduce, reproduce_all
-from pumice.reproduce.traces import COLUMNS, TRACES, Row
+from pumice.reproduce.traces import TRACES
 from pumice.runner import Outcome
 
 #: What reproduces each paper; `all` is every one in turn.
@@ -30,11 +32,17 @@ PAPERS: dict[str, Reproduce] = {
     "aero": reproduce_aero,
 }
 
+#: All that can be reproduced; the matrix stands beside the papers and compares nothing with one.
+EXPERIMENTS: dict[str, Reproduce] = {**PAPERS, MATRIX: reproduce_matrix}
+
 
 @opt.takes_options
 def reproduce_command(
     paper: Annotated[
-        str, typer.Argument(metavar="pen|superblock|sfws|aero|all", help="Whose evaluation to reproduce.")
+        str,
+        typer.Argument(
+            metavar="pen|superblock|sfws|aero|matrix|all", help="What to reproduce; all is the four papers."
+        ),
     ],
     *,
     figure: Annotated[
@@ -49,12 +57,12 @@ def reproduce_command(
     ] = None,
     traces: Annotated[
         Path | None,
-        typer.Option("--traces", metavar="DIR", help="Folder of recorded traces for the table `traces`."),
+        typer.Option("--traces", metavar="DIR", help="Folder of recorded traces: PEN's table `traces`, the matrix."),
     ] = None,
     place: opt.PlaceOptions,
 ) -> None:
     """Reproduce a paper's figures and compare them with what it printed."""
-    known = [*PAPERS, "all"]
+    known = [*EXPERIMENTS, "all"]
     if paper not in known:
         raise SpecError(f"paper {paper!r} is unknown{nearest(paper, known)}; allowed: {', '.join(known)}")
     if paper == "all" and figure:
@@ -69,7 +77,7 @@ def reproduce_command(
 
 
 def _reproduce(paper: str, request: Request) -> list[Outcome]:
-    done = PAPERS[paper](request)
+    done = EXPERIMENTS[paper](request)
     _tell(paper, request, done)
     write_report([request.directory], request.directory / "report.html")
     return done.outcomes
@@ -99,8 +107,8 @@ def _tell(paper: str, request: Request, done: Reproduction) -> None:
             note(f"{outcome.job.label}: {outcome.error}")
     if done.board.rows:
         _show(done.board)
-    if done.traces is not None:
-        _show_traces(done.traces)
+    if done.table is not None:
+        _show_table(done.table)
     elif paper == "pen" and request.traces is None and (not request.figures or TRACES in request.figures):
         note("the table of recorded traces is left out; --traces DIR names a folder of them")
 
@@ -122,19 +130,14 @@ def _counts(board: Board) -> str:
     return ", ".join(f"{count} {verdict}" for verdict, count in board.counts().items())
 
 
-def _show_traces(rows: list[Row]) -> None:
-    table = plain_table(COLUMNS, left=5)
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row))
+def _show_table(made: Table) -> None:
+    emit(made.title)
+    table = plain_table(made.columns, left=made.left)
+    for row in made.rows:
+        table.add_row(*(text(value) for value in row))
     show(table)
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, str):
-        return value
-    return f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
+    for line in made.notes:
+        emit(line)
 
 
 def _values(values: list[Any] | None) -> str:

@@ -34,7 +34,9 @@ def reproduce_pen(request: Request) -> Reproduction:
     if not recorded:
         return Reproduction(found, outcomes)
     of_traces = [outcome for study, outcome in named if study == TRACES]
-    return Reproduction(found, outcomes, trace_table(recorded, of_traces, request.drawings))
+    table = trace_table(recorded, of_traces, request.drawings)
+    table.write(request.directory)
+    return Reproduction(found, outcomes, table)
 
 
 def _scoreboard(request: Request, experiment: Experiment, runs: Runs, chosen: Sequence[str]) -> Board:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pumice.reproduce.experiment import Experiment, choose_figures
 from pumice.reproduce.scoreboard import Board, Expected, Finding, board
-from pumice.reproduce.traces import Row
+from pumice.reproduce.tables import Table
 from pumice.runner import Job, Outcome, Settings, run_jobs
 
 #: Outcomes of an experiment, each with the study that it belongs to.
@@ -20,12 +20,12 @@ Draw = Callable[[str], dict[str, Finding]]
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What came of it: the scoreboard, the outcomes of all runs, and the rows of the table of
-    recorded traces (None if it was not made)."""
+    """What came of it: the scoreboard, the outcomes of all runs, and the table beside the figures, if
+    there is one."""
 
     board: Board
     outcomes: list[Outcome]
-    traces: list[Row] | None = None
+    table: Table | None = None
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Request:
         workers: processes; None takes one a CPU.
         resume: reuse the runs that the directory holds.
         dask: address of a Dask scheduler whose workers simulate instead, or None.
-        traces: folder of recorded traces for the table `traces`; None leaves that out.
+        traces: folder of recorded traces, for PEN's table `traces` and the matrix; None leaves them out.
     """
 
     figures: Sequence[str]
