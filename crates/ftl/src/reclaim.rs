@@ -8,6 +8,8 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
+use pumice_types::prefetch;
+
 use crate::lists::Lists;
 
 /// How a victim is chosen.
@@ -113,6 +115,13 @@ impl VictimLists {
             self.lists.remove(block);
             self.append(block, valid);
         }
+    }
+
+    /// A page of `block` is invalidated soon.
+    #[inline]
+    pub fn expect(&self, block: u32) {
+        prefetch(&self.entries, block as usize);
+        self.lists.expect(block);
     }
 
     /// Valid pages of a closed block; `None` if it is not closed.

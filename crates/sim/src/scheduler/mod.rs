@@ -240,6 +240,7 @@ impl Scheduler {
             self.forget_snapshot(index, access);
             return Ok(true);
         }
+        device.array.expect(read.target);
         let mut segment = Segment::of(read, &self.timing, false);
         (segment.token, segment.snapshot) = (access.token, access.parts);
         segment.behind = die.next_number();

@@ -273,6 +273,23 @@ impl PageFtl {
         self.maps.locate(lpn, &self.pool)
     }
 
+    /// The host accesses `lpn` soon: its map entry will be looked up. Changes nothing.
+    #[inline]
+    pub fn expect(&self, lpn: Lpn) {
+        self.maps.expect(lpn);
+    }
+
+    /// The host writes `lpn` soon, and its map entry was expected before: its page will be invalidated.
+    /// Changes nothing.
+    #[inline]
+    pub fn expect_overwrite(&self, lpn: Lpn) {
+        if let Some(block) = self.maps.expect_overwrite(lpn) {
+            let geometry = &self.config.geometry;
+            let plane = &self.planes[geometry.plane_of(block).index()];
+            plane.victims.expect(UnitId { block: geometry.index_in_plane(block), unit: 0 });
+        }
+    }
+
     /// Free erase units of a plane that data may be written to.
     #[inline]
     fn free_units(&self, plane: PlaneId) -> usize {
