@@ -68,6 +68,13 @@ BAD_USAGE = [
     (["report", "bad.toml"], "not JSON"),
     (["report", "other.json"], "not a result document"),
     (["report", "."], "not a result document"),
+    (["run", *TINY, "--out", "t.csv/x"], "t.csv/x: cannot be written to (not a directory)"),
+    (["compare", *TINY, "--vary", "seed=1,2", "--out", "t.csv/x"], "t.csv/x: cannot be written to"),
+    (["trace", "generate", "t.csv/x.csv", *TINY], "t.csv: is a file; a directory is needed"),
+    (["trace", "generate", "t.csv/x/y.csv", *TINY], "t.csv/x: cannot be written to (not a directory)"),
+    (["trace", "generate", ".", *TINY], "is a directory; a file is needed"),
+    (["trace", "convert", "t.csv", "t.csv/x.csv"], "t.csv: is a file"),
+    (["report", "other.json", "--out", "t.csv/r.html"], "t.csv: is a file"),
     (["reproduce", "pne"], "nearest: pen"),
     (["reproduce", "pen", "--figure", "99"], "allowed: 6, 10"),
 ]
