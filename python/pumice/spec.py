@@ -117,7 +117,8 @@ class Spec:
         return json.dumps(fields)
 
     def resolve(self) -> dict[str, Any]:
-        """Every key with its final value, under `config`, beside `config_sha256` and `scale`.
+        """Every key with its final value, under `config`, beside `config_sha256` and `scale`; `without_effect`
+        has a line for each key that is set here, not by the preset, and that the run does not read.
 
         Raises:
             SpecError: an unknown key, a value outside its range, or values that exclude each other.
