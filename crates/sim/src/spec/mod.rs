@@ -1,5 +1,6 @@
 //! The spec: TOML in, one validated [`Spec`] out.
 
+pub mod effect;
 pub mod keys;
 mod layers;
 pub mod preset;
