@@ -168,6 +168,9 @@ fn t396_lifetime_anchors_and_predictions() {
     assert!((3_580.0..=4_380.0).contains(&at_63(EraseScheme::IIspe)), "published 4.0K");
     let m_6k = Lifetime::of(&config(EraseScheme::Aero, EraseMode::Table)).at(6_000.0).m_rber;
     assert!((m_6k - 55.5).abs() < 0.5, "published 46 + 9.5: {m_6k}");
+    let aero = Lifetime::of(&config(EraseScheme::Aero, EraseMode::Table));
+    assert!(aero.pec_at(72.0) > aero.pec_at_requirement(), "the code corrects more than the requirement allows");
+    assert_eq!([aero.pec_at(45.0), aero.pec_at(1e4)], [Some(0.0), None], "below the margin in use; beyond all wear");
     for requirement in RberRequirement::ALL {
         let found = [EraseScheme::AeroCons, EraseScheme::Aero].map(|scheme| life(scheme, requirement));
         println!("{requirement:?}: aero-cons {:.0}, aero {:.0}, ratio {:.3}", found[0], found[1], found[1] / found[0]);
@@ -324,6 +327,7 @@ fn t385_erase_keys_that_cannot_hold_together_are_refused() {
             .to_string()
     };
     assert!(refusal("erase.rber_requirement", "45").contains("40, 50, 63"));
+    assert!(refusal("erase.ecc_bits_per_kib", "62.9").contains("erase.rber_requirement = 63"));
     assert!(refusal("erase.gamma", "5000").contains("erase.delta = 5000"));
     assert!(refusal("erase.t_se_us", "1100").contains("sevenths"));
     assert!(refusal("host.read_priority", "false").contains("erase.suspension"));

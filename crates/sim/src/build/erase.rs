@@ -22,6 +22,12 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
             e.rber_requirement
         ));
     }
+    if e.scheme != "fixed" && f64::from(e.rber_requirement) > e.ecc_bits_per_kib {
+        return refuse(format!(
+            "erase.rber_requirement = {} is above erase.ecc_bits_per_kib = {}, so blocks would stay in use that cannot be read",
+            e.rber_requirement, e.ecc_bits_per_kib
+        ));
+    }
     if e.gamma >= e.delta {
         return refuse(format!("erase.gamma = {} is not below erase.delta = {}", e.gamma, e.delta));
     }

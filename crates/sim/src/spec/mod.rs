@@ -120,6 +120,7 @@ section!(
         mode: String,
         initial_pec: u16,
         rber_requirement: u32,
+        ecc_bits_per_kib: f64,
         misprediction_rate: f64,
         t_ep_us: f64,
         t_vr_us: f64,
