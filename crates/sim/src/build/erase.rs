@@ -78,11 +78,11 @@ pub fn eraser(spec: &Spec, geometry: &Geometry) -> Option<Eraser> {
     Some(Eraser::new(config(spec)?, geometry.blocks() as usize, spec.erase.initial_pec))
 }
 
-/// When erases may be suspended; `None` if they run in one piece of known time.
+/// When erases may be suspended; `None` if each runs in one piece of known time, and on its own.
 pub fn suspension(spec: &Spec) -> Option<SuspensionRule> {
     let e = &spec.erase;
     let mode = Suspension::from_name(&e.suspension)?;
-    if e.scheme == "fixed" && mode == Suspension::Off {
+    if e.scheme == "fixed" && mode == Suspension::Off && !spec.timing.multi_plane {
         return None;
     }
     Some(SuspensionRule {

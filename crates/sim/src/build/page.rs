@@ -96,6 +96,7 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
         cached_map: cached_map(spec),
         hot_cold: hot_cold(spec, user_pages(spec, geometry)),
         wear_leveling: wear_leveling(&spec.ftl),
+        erases_together: spec.timing.multi_plane,
         seed: Stream::new(spec.seed, "gc-victims").bits(),
     };
     let mut ftl = PageFtl::new(config, &parts.bad);

@@ -8,6 +8,7 @@ mod contract;
 mod golden;
 mod host_timing;
 mod merge_execution;
+mod multi_plane_erase;
 mod outputs;
 mod page_level;
 mod past_bugs;

@@ -109,6 +109,9 @@ pub struct PageConfig {
     pub hot_cold: HotCold,
     /// What is done about uneven wear.
     pub wear_leveling: WearLeveling,
+    /// The planes of a die collect together where collection works in steps, and victims that are empty
+    /// at the same time are erased one behind the other, so that the die can erase them at once.
+    pub erases_together: bool,
     /// Seed of the random victim policies.
     pub seed: u64,
 }
