@@ -1,6 +1,6 @@
 //! How a spec erases: its scheme, its blocks, and when an erase may be suspended.
 
-use pumice_types::erase::{EraseMode, EraseScheme, EraseTiming, PULSES_PER_LOOP, RberRequirement};
+use pumice_types::erase::{EraseMode, EraseScheme, EraseTiming, MAX_LOOPS, PULSES_PER_LOOP, RberRequirement};
 use pumice_types::suspension::{Suspension, SuspensionRule};
 use pumice_types::{FailBitRanges, Geometry, Time};
 
@@ -28,6 +28,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
             e.rber_requirement, e.ecc_bits_per_kib
         ));
     }
+    check_retirement(spec)?;
     if e.gamma >= e.delta {
         return refuse(format!("erase.gamma = {} is not below erase.delta = {}", e.gamma, e.delta));
     }
@@ -46,6 +47,26 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
         ));
     }
     Ok(())
+}
+
+/// Refuses erases that can fail where nobody retires blocks, or retires a part of one.
+fn check_retirement(spec: &Spec) -> Result<(), SpecError> {
+    let (max_loops, ftl) = (spec.erase.max_loops, &spec.ftl);
+    if max_loops == MAX_LOOPS {
+        return Ok(());
+    }
+    let needed = [
+        ("erase.scheme", spec.erase.scheme.as_str(), "a scheme with erase loops", spec.erase.scheme != "fixed"),
+        ("ftl.kind", &ftl.kind, "\"page\", which retires blocks", ftl.kind == "page"),
+        ("ftl.erase_unit", &ftl.erase_unit, "\"block\"", ftl.erase_unit == "block"),
+        ("ftl.map_place", &ftl.map_place, "\"ram\"", ftl.map_place == "ram"),
+    ];
+    match needed.iter().find(|(.., is_met)| !is_met) {
+        Some((key, found, wanted, _)) => refuse(format!(
+            "erase.max_loops = {max_loops} lets erases fail, which needs {key} = {wanted}, found \"{found}\""
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Unit pulses of a shallow erase.
@@ -69,6 +90,7 @@ pub fn config(spec: &Spec) -> Option<EraseConfig> {
             verify: Time::from_us(e.t_vr_us),
             shallow_pulses: shallow_pulses(spec).round() as u8,
         },
+        max_loops: e.max_loops,
         seed: spec.seed,
     })
 }

@@ -100,7 +100,7 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
         _ => nftl::build(&parts, initial)?,
     };
     let eraser = erase::eraser(spec, &geometry);
-    let device = Device { array, ledger, eraser, timing: parts.timing.clone(), steps: Vec::new() };
+    let device = Device { array, ledger, eraser, timing: parts.timing.clone(), steps: Vec::new(), failing: Vec::new() };
     Ok(Built { geometry, timing: parts.timing, ftl, device })
 }
 

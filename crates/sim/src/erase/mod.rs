@@ -5,6 +5,7 @@
 mod distribution;
 mod lifetime;
 mod query;
+mod status;
 
 pub use distribution::{Distribution, DistributionRequest, FelpSample, distribution, felp_samples};
 pub use lifetime::{Lifetime, LifetimePoint};
@@ -30,6 +31,8 @@ pub struct EraseConfig {
     pub ranges: FailBitRanges,
     /// Times of the steps.
     pub timing: EraseTiming,
+    /// Erase loops after which an erase has failed.
+    pub max_loops: u8,
     /// Seed of the blocks.
     pub seed: u64,
 }
@@ -45,6 +48,7 @@ impl EraseConfig {
             misprediction_rate: 0.0,
             ranges: FailBitRanges { gamma: 500, delta: 5_000 },
             timing: EraseTiming::aero(Time(3_600_000)),
+            max_loops: MAX_LOOPS,
             seed: 1,
         }
     }
@@ -71,8 +75,8 @@ impl EraseConfig {
     }
 
     fn controller(&self, blocks: usize) -> EraseController {
-        let EraseConfig { scheme, timing, ranges, .. } = *self;
-        EraseController::new(EraseControllerConfig { scheme, timing, ranges, felp: self.felp() }, blocks)
+        let EraseConfig { scheme, timing, ranges, max_loops, .. } = *self;
+        EraseController::new(EraseControllerConfig { scheme, timing, ranges, felp: self.felp(), max_loops }, blocks)
     }
 
     /// Whether i-ISPE's memory is read off the measured loops instead of this run's erases: in table
@@ -162,6 +166,8 @@ pub struct Eraser {
     controller: EraseController,
     pec: Vec<u16>,
     totals: EraseTotals,
+    /// Erases of each block that are decided and not begun; empty if no erase can fail.
+    decided: Vec<u8>,
 }
 
 impl Eraser {
@@ -172,6 +178,7 @@ impl Eraser {
             controller: config.controller(blocks),
             pec: vec![initial_pec; blocks],
             totals: EraseTotals::default(),
+            decided: vec![0; if config.max_loops < MAX_LOOPS { blocks } else { 0 }],
             config,
         };
         if config.scheme == EraseScheme::IIspe && initial_pec > 0 {
@@ -188,6 +195,9 @@ impl Eraser {
 
     /// Begins an erase.
     pub fn begin(&mut self, block: u32) -> RunningErase {
+        if let Some(decided) = self.decided.get_mut(block as usize) {
+            *decided = decided.saturating_sub(1);
+        }
         if self.config.memory_is_measured() {
             self.remember_measured(block as usize);
         }
@@ -226,6 +236,11 @@ impl Eraser {
         u32::from(self.pec[block as usize])
     }
 
+    /// Number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.pec.len()
+    }
+
     /// Mean P/E cycles of all blocks.
     pub fn mean_pec(&self) -> f64 {
         self.pec.iter().map(|&pec| f64::from(pec)).sum::<f64>() / self.pec.len().max(1) as f64
@@ -248,7 +263,7 @@ impl Eraser {
 
     /// Bytes of state: wear and the scheme's memory.
     pub fn ram_bytes(&self) -> usize {
-        self.pec.len() * 2 + self.controller.ram_bytes()
+        self.pec.len() * 2 + self.decided.len() + self.controller.ram_bytes()
     }
 }
 

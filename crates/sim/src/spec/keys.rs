@@ -99,6 +99,7 @@ pub const KEYS: &[Key] = &[
     key("erase.rber_requirement", Kind::Int(40, 63), "bits/KiB", "63", ["AERO, ASPLOS'24, section 5.4", "Raw bit errors after a year beyond which a block is unusable: 40, 50 or 63."]),
     key("erase.ecc_bits_per_kib", Kind::Float(1.0, 8192.0), "bits/KiB", "72.0", ["AERO, ASPLOS'24, section 5.4", "Raw bit errors that the controller's code corrects in one KiB. Under an erase scheme that wears blocks, rber_requirement may not be above it."]),
     key("erase.misprediction_rate", Kind::Float(0.0, 1.0), "", "0.0", ["AERO, ASPLOS'24, section 7.4: none was seen", "Chance that a pulse predicted from fail bits is one unit pulse (a seventh of t_ep_us) short."]),
+    key("erase.max_loops", Kind::Int(1, 5), "loops", "5", ["AERO, ASPLOS'24, section 3.2", "Erase loops, and voltage levels, after which an erase has failed and its block is retired. Five erase every measured block; fewer need ftl.kind = \"page\"."]),
     key("erase.t_ep_us", Kind::Float(0.007, 1e9), "us", "3500.0", [AERO2, "Erase pulse of one loop. Its seventh is the unit pulse, 0.5 ms, in which pulse times are measured."]),
     key("erase.t_vr_us", ANY_US, "us", "100.0", ["AERO, ASPLOS'24, section 3.2", "Verify read after each pulse."]),
     key("erase.t_se_us", Kind::Float(0.001, 1e9), "us", "1000.0", [AERO2, "Shallow erase that begins an erase under aero-cons, aero and aero-fit; one to six sevenths of t_ep_us."]),

@@ -122,6 +122,7 @@ section!(
         rber_requirement: u32,
         ecc_bits_per_kib: f64,
         misprediction_rate: f64,
+        max_loops: u8,
         t_ep_us: f64,
         t_vr_us: f64,
         t_se_us: f64,

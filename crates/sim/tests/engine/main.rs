@@ -13,6 +13,7 @@ mod outputs;
 mod page_level;
 mod past_bugs;
 mod peers;
+mod retirement;
 mod scheduling;
 mod sub_blocks;
 mod superblock;
