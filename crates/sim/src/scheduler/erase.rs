@@ -32,7 +32,7 @@ impl Scheduler {
         }
         run.stops = false;
         let end = run.since + run.left();
-        self.wake(index, end);
+        self.events.set(index, end);
         // Reads that a plan without gaps has kept waiting come in at the first boundary.
         if !self.dies[index].lanes[READS].segments.is_empty() {
             self.ask_to_suspend(index, now);
@@ -43,22 +43,21 @@ impl Scheduler {
     pub(super) fn ask_to_suspend(&mut self, index: usize, now: Time) {
         let Some(rule) = self.policy.erase else { return };
         let die = &mut self.dies[index];
-        if die.active_segment().is_none_or(|segment| segment.shape != super::Shape::Erase) || die.erase.stops {
+        if die.active_shape() != Some(super::Shape::Erase) || die.erase.stops {
             return;
         }
         if let Some(stopped) = die.erase.stop_planes(&rule, now) {
             let lets_go = die.erase.since + stopped + rule.suspend;
-            self.wake(index, lets_go);
+            self.events.set(index, lets_go);
         }
     }
 
     /// The erase has let go of the die: the reads go on.
     pub(super) fn suspend(&mut self, index: usize, now: Time, device: &mut Device) -> Result<(), SimError> {
         let die = &mut self.dies[index];
-        let lane = &die.lanes[super::WORK];
-        let (segment, command) = (lane.segments[0], lane.commands[0]);
+        let command = die.lanes[super::WORK].commands[0];
         die.clock.occupy(die.started, now, &command)?;
-        segment.charge(&mut die.spent, now - die.started);
+        die.usage.charge(&mut die.spent, &command, now - die.started);
         die.busy += now - die.started;
         die.erase.let_go();
         self.suspensions += 1;
