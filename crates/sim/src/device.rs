@@ -228,8 +228,15 @@ impl Device {
         let time = timing.erase_time(command);
         match &mut self.eraser {
             Some(eraser) => {
-                let block = command.target.block;
-                if eraser.erase_part(block.0, [time, timing.t_bers], steps).retired {
+                let (block, times) = (command.target.block, [time, timing.t_bers]);
+                let outcome = match command.op {
+                    FlashOp::PartialErase => {
+                        eraser.erase_part(block.0, self.array.config().tree.leaf_range(command.pb()), times, steps)
+                    }
+                    FlashOp::SubBlockErase => eraser.erase_part(block.0, command.sub_blocks().iter(), times, steps),
+                    _ => eraser.erase(block.0, steps),
+                };
+                if outcome.retired {
                     self.failing.push(block);
                 }
             }

@@ -180,9 +180,7 @@ impl EraseStep {
     /// Nobody has measured fail bits of a partial erase; PEN's table of partial-erase times stands in
     /// as the scale. `whole` is not zero.
     pub fn scaled(self, partial: Time, whole: Time) -> EraseStep {
-        let scaled =
-            (u128::from(self.duration.0) * u128::from(partial.0) + u128::from(whole.0) / 2) / u128::from(whole.0);
-        EraseStep { duration: Time(scaled as u64), ..self }
+        EraseStep { duration: self.duration.scaled(partial, whole), ..self }
     }
 }
 

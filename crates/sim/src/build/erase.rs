@@ -2,10 +2,13 @@
 
 use pumice_types::erase::{EraseMode, EraseScheme, EraseTiming, MAX_LOOPS, PULSES_PER_LOOP, RberRequirement};
 use pumice_types::suspension::{Suspension, SuspensionRule};
-use pumice_types::{FailBitRanges, Geometry, Time};
+use pumice_types::{FailBitRanges, FlashTiming, Geometry, PbTree, Time};
 
-use crate::erase::{EraseConfig, Eraser};
+use crate::erase::{DistributionRequest, EraseConfig, Eraser, distribution};
 use crate::spec::{Spec, SpecError, refuse};
+
+/// Blocks over which an expected erase time is averaged: a multiple of 200, so that measured shares are met.
+const BLOCKS: u32 = 400;
 
 /// How far a shallow erase may be from a whole number of unit pulses, in unit pulses.
 const SHALLOW_TOLERANCE: f64 = 1e-6;
@@ -96,8 +99,22 @@ pub fn config(spec: &Spec) -> Option<EraseConfig> {
 }
 
 /// The blocks of a device at the spec's initial wear; `None` if every erase takes one fixed time.
-pub fn eraser(spec: &Spec, geometry: &Geometry) -> Option<Eraser> {
-    Some(Eraser::new(config(spec)?, geometry.blocks() as usize, spec.erase.initial_pec))
+pub fn eraser(spec: &Spec, geometry: &Geometry, tree: PbTree) -> Option<Eraser> {
+    let leaves = match spec.partial_erase.unit.as_str() {
+        "sub-block" => spec.geometry.sub_blocks.map_or(1, usize::from),
+        _ => tree.leaves(),
+    };
+    let eraser = Eraser::new(config(spec)?, geometry.blocks() as usize, spec.erase.initial_pec);
+    Some(eraser.with_leaves(leaves))
+}
+
+/// What a controller expects an erase of a whole block to take: tBERS, or the mean of its scheme's erases at
+/// the blocks' initial wear. It could have measured that on its own erases; that they take longer as the
+/// run goes on is left out.
+pub fn expected_time(spec: &Spec, timing: &FlashTiming) -> Time {
+    let mean =
+        |config| distribution(&DistributionRequest { config, pec: spec.erase.initial_pec.into(), blocks: BLOCKS });
+    config(spec).map_or(timing.t_bers, |config| Time::from_us(mean(config).mean_time_us))
 }
 
 /// When erases may be suspended; `None` if each runs in one piece of known time, and on its own.

@@ -17,7 +17,7 @@ impl Eraser {
 
     /// Blocks whose next erase fails, ascending.
     pub fn failing(&self) -> impl Iterator<Item = u32> + '_ {
-        let blocks = if self.can_fail() { self.pec.len() as u32 } else { 0 };
+        let blocks = if self.can_fail() { self.blocks() as u32 } else { 0 };
         (0..blocks).filter(|&block| self.fails_next(block))
     }
 
@@ -42,7 +42,7 @@ impl Eraser {
             }
             let truth = self.truth.begin(block, pec);
             let job = self.controller.begin_from(memory);
-            let mut erase = RunningErase { block, job, truth, is_verified: false };
+            let mut erase = RunningErase { job, truth, is_verified: false };
             failed = fails(&mut erase);
             memory = memory.after(&erase.report());
         }
