@@ -96,6 +96,7 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
         cached_map: cached_map(spec),
         hot_cold: hot_cold(spec, user_pages(spec, geometry)),
         wear_leveling: wear_leveling(&spec.ftl),
+        erases_together: spec.timing.multi_plane,
         seed: Stream::new(spec.seed, "gc-victims").bits(),
     };
     let mut ftl = PageFtl::new(config, &parts.bad);
@@ -106,7 +107,7 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
 
 /// What is erased apart: blocks, or the physical sub-blocks of each.
 fn erase_units(parts: &Parts) -> EraseUnits {
-    let (copy, erase) = (parts.timing.copy(), parts.timing.t_bers);
+    let (copy, erase) = (parts.timing.copy(), super::erase::expected_time(parts.spec, &parts.timing));
     match block_shape(parts.spec) {
         Some(shape) if parts.spec.ftl.erase_unit == "sub-block" => {
             EraseUnits { pages: UnitPages::sub_blocks(shape), copy, erase }
