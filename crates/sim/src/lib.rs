@@ -16,6 +16,7 @@ mod ledger;
 mod metrics;
 pub mod output;
 pub mod plan;
+pub mod read_retry;
 mod result;
 mod run;
 pub mod scheduler;

@@ -257,6 +257,7 @@ impl<O: Observer> Run<'_, O> {
                 self.host.arrive(&request, measured, &mut clock)?;
                 room = room + self.host.take_completed() - 1;
             }
+            self.note_quiet();
             if self.next_event().is_none() {
                 return self.drain();
             }
@@ -294,14 +295,21 @@ impl<O: Observer> Run<'_, O> {
                 self.host.work_when_idle(die, &mut clock)?;
             }
         }
+        self.note_quiet();
+        self.tick(1)
+    }
+
+    /// Keeps the busy times of the moment at which the last request is done: flushing and collection go
+    /// on after that.
+    fn note_quiet(&mut self) {
         if self.exhausted && self.busy_after.is_none() && self.host.metrics.is_quiet() {
             self.busy_after = Some(self.scheduler.busy_times(self.now));
         }
-        self.tick(1)
     }
 
     /// Lets everything under way end, and programs what is still buffered.
     fn drain(&mut self) -> Result<(), SimError> {
+        self.note_quiet();
         for _ in 0..2 {
             while self.next_event().is_some() {
                 self.step()?;

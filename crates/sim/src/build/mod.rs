@@ -6,6 +6,7 @@ pub mod erase;
 pub mod hybrid;
 pub mod nftl;
 pub mod page;
+pub mod read_retry;
 pub mod superblock_2006;
 pub mod superblock_pen;
 
@@ -100,7 +101,8 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
         _ => nftl::build(&parts, initial)?,
     };
     let eraser = erase::eraser(spec, &geometry);
-    let device = Device { array, ledger, eraser, timing: parts.timing.clone(), steps: Vec::new() };
+    let retry = read_retry::build(spec);
+    let device = Device { array, ledger, eraser, retry, timing: parts.timing.clone(), steps: Vec::new() };
     Ok(Built { geometry, timing: parts.timing, ftl, device })
 }
 
@@ -116,6 +118,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     }
     check_map_place(spec)?;
     erase::check(spec)?;
+    read_retry::check(spec)?;
     match spec.ftl.kind.as_str() {
         "page" => page::check(spec),
         "superblock" if is_pen(spec) => superblock_pen::check(spec),

@@ -55,6 +55,10 @@ pub struct Die {
     pub group: usize,
     /// The active segment has used its first die time and asked for the channel.
     pub on_channel: bool,
+    /// Reads of the active segment that are over, and how often they are repeated (the most of those
+    /// that run together). Both stay 0 where nothing is.
+    pub round: u8,
+    pub retries: u8,
     /// When the active segment started.
     pub started: Time,
     /// Start of the first command of a die-only segment that is not executed yet.

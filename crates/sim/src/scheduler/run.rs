@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use pumice_nand::check_multi_plane;
 use pumice_types::{ChannelId, DieId, FlashCommand, FlashOp, Time};
 
-use super::die::{Die, READS, WORK};
+use super::die::{Die, Lane, READS, WORK};
 use super::segment::{Phase, PhaseTimes, Segment, Shape, charge, die_only_time};
 use super::{NOBODY, PageDone, Scheduler};
 use crate::device::Device;
@@ -28,9 +28,16 @@ impl Scheduler {
         let asks_now = matches!(segment.shape, Shape::DieThenChannel | Shape::DieChannelDie) && !die.on_channel;
         if asks_now {
             die.on_channel = true;
+            let is_last = die.round == die.retries;
             let transfers = self.group_transfers(index);
-            let end = self.grant(index, now, transfers) + transfers + segment.die_last;
+            let then = if is_last { segment.die_last } else { Time::ZERO };
+            let end = self.grant(index, now, transfers) + transfers + then;
             self.wake(index, end);
+            return Ok(());
+        }
+        if die.round < die.retries {
+            (die.round, die.on_channel) = (die.round + 1, false);
+            self.wake(index, now + segment.die_first);
             return Ok(());
         }
         if segment.shape == Shape::Erase && die.erase.boundary.is_some() {
@@ -108,6 +115,9 @@ impl Scheduler {
             self.find_sources(index);
         }
         let group = if self.policy.multi_plane { self.group(index, lane) } else { 1 };
+        if device.retry.is_some() {
+            self.begin_reads(index, lane, group, device);
+        }
         let die = &mut self.dies[index];
         let segment = die.lanes[lane].segments[0];
         die.active = Some(lane);
@@ -124,6 +134,19 @@ impl Scheduler {
             Shape::Erase => return self.start_erase(index, now, device),
         };
         self.wake(index, wake);
+    }
+
+    /// Settles how often the reads of the segments that start together are repeated.
+    fn begin_reads(&mut self, index: usize, lane: usize, group: usize, device: &mut Device) {
+        let die = &mut self.dies[index];
+        (die.round, die.retries) = (0, 0);
+        let Lane { segments, commands, .. } = &mut die.lanes[lane];
+        // Segments that read a page have one command each, so places in both queues agree.
+        let reads = |segment: &&mut Segment| matches!(segment.shape, Shape::DieThenChannel | Shape::DieChannelDie);
+        for (segment, command) in segments.iter_mut().take(group).filter(reads).zip(commands.iter()) {
+            segment.retries = device.begin_read(command);
+            die.retries = die.retries.max(segment.retries);
+        }
     }
 
     /// Points the reads that may start now to where their pages still are, if copies that are queued
@@ -168,8 +191,8 @@ impl Scheduler {
         let Some(active) = die.active else { return Time::ZERO };
         let segments = &die.lanes[active].segments;
         match die.group {
-            1 => segments[0].channel,
-            group => segments.iter().take(group).map(|segment| segment.channel).sum(),
+            1 if die.retries == 0 => segments[0].channel,
+            group => segments.iter().take(group).map(|segment| segment.channel_in(die.round)).sum(),
         }
     }
 
@@ -249,16 +272,17 @@ impl Scheduler {
 fn page_done(segment: &Segment, die: &mut Die, now: Time) -> PageDone {
     let mut waited = PhaseTimes::default();
     // Work on the die alone is in `spent`, so it is in what was waited for.
-    let own_die = if segment.shape == Shape::Die { Time::ZERO } else { segment.die_first + segment.die_last };
+    let own_die = if segment.shape == Shape::Die { Time::ZERO } else { segment.own_die() };
+    let transfer = segment.own_channel();
     if segment.snapshot {
         let snapshot = die.lanes[WORK].snapshots.pop_front().unwrap_or_default();
         for (waited, (end, start)) in waited.iter_mut().zip(die.spent.iter().zip(snapshot)) {
             *waited = *end - start;
         }
         if segment.shape != Shape::Die {
-            waited[Phase::Host as usize] += now - die.started - own_die - segment.channel;
-            debug_assert_eq!(waited.iter().copied().sum::<Time>() + own_die + segment.channel, now - segment.enqueued);
+            waited[Phase::Host as usize] += now - die.started - own_die - transfer;
+            debug_assert_eq!(waited.iter().copied().sum::<Time>() + own_die + transfer, now - segment.enqueued);
         }
     }
-    PageDone { token: segment.token, at: now, transfer: segment.channel, die: own_die, waited }
+    PageDone { token: segment.token, at: now, transfer, die: own_die, waited }
 }

@@ -1,5 +1,7 @@
 //! Segments: what a die does without anybody else having to look, and what its time is charged to.
 
+use std::cmp::Ordering;
+
 use pumice_types::{Cause, FlashCommand, FlashOp, FlashTiming, Time};
 
 /// What a die spends its time on, as a waiting host access sees it.
@@ -54,6 +56,8 @@ pub struct Segment {
     pub chained: bool,
     /// Somebody waits for what comes after it in its plan.
     pub urgent: bool,
+    /// How often its page is read again; known once it starts.
+    pub retries: u8,
     /// Commands left.
     pub commands: u32,
     /// Who waits for its end.
@@ -96,6 +100,7 @@ impl Segment {
             snapshot: false,
             chained: false,
             urgent: false,
+            retries: 0,
             commands: 1,
             token: super::NOBODY,
             die_first,
@@ -106,11 +111,41 @@ impl Segment {
         }
     }
 
+    /// Channel time of one page on its way out.
+    #[inline]
+    fn page_out(&self) -> Time {
+        if self.shape == Shape::DieChannelDie { Time(self.channel.0 / 2) } else { self.channel }
+    }
+
+    /// Channel time of the `round`th of its reads, 0 the first: retries move the page out again; what
+    /// else there is to move comes with the last. None in rounds that it no longer needs.
+    #[inline]
+    pub fn channel_in(&self, round: u8) -> Time {
+        match round.cmp(&self.retries) {
+            Ordering::Less => self.page_out(),
+            Ordering::Equal => self.channel,
+            Ordering::Greater => Time::ZERO,
+        }
+    }
+
+    /// Die time, retries included.
+    #[inline]
+    pub fn own_die(&self) -> Time {
+        self.die_first * (u64::from(self.retries) + 1) + self.die_last
+    }
+
+    /// Channel time, retries included.
+    #[inline]
+    pub fn own_channel(&self) -> Time {
+        self.channel + self.page_out() * u64::from(self.retries)
+    }
+
     /// Adds the first `elapsed` of a segment that uses the channel to the phases it consists of. A
     /// copy through the controller reads until its page is out, and writes from then on.
     pub fn charge(&self, spent: &mut PhaseTimes, elapsed: Time) {
+        let rounds = u64::from(self.retries) + 1;
         let read = match self.shape {
-            Shape::DieChannelDie => elapsed.min(self.die_first + Time(self.channel.0 / 2)),
+            Shape::DieChannelDie => elapsed.min((self.die_first + self.page_out()) * rounds),
             _ => Time::ZERO,
         };
         spent[Phase::GcRead as usize] += read;

@@ -97,6 +97,8 @@ pub const KEYS: &[Key] = &[
     key("erase.mode", Kind::Choice(&EraseMode::NAMES), "", "\"table\"", ["chosen: table reproduces", "table: each scheme meets the pulse times measured under it. mechanism: one measured need for all; what a scheme does with it follows from its rules."]),
     key("erase.initial_pec", Kind::Int(0, 65_535), "P/E cycles", "0", [CHOSEN, "Program/erase cycles of every block before the run. Pulse times change up to 5000."]),
     key("erase.rber_requirement", Kind::Int(40, 63), "bits/KiB", "63", ["AERO, ASPLOS'24, section 5.4", "Raw bit errors after a year beyond which a block is unusable: 40, 50 or 63."]),
+    key("erase.ecc_bits_per_kib", Kind::Float(1.0, 8192.0), "bits/KiB", "72.0", ["AERO, ASPLOS'24, section 5.4", "Raw bit errors that the controller's code corrects in one KiB."]),
+    key("erase.read_retry", Kind::Bool, "", "false", [CHOSEN, "Pages with more bit errors than erase.ecc_bits_per_kib are read again, each time tR and a transfer, until the code can correct what is left. Errors follow from the wear of the block and, with geometry.layers and geometry.sub_blocks, from the page's place and the write sequence. Off: every read succeeds at once."]),
     key("erase.misprediction_rate", Kind::Float(0.0, 1.0), "", "0.0", ["AERO, ASPLOS'24, section 7.4: none was seen", "Chance that a pulse predicted from fail bits is one unit pulse (a seventh of t_ep_us) short."]),
     key("erase.t_ep_us", Kind::Float(0.007, 1e9), "us", "3500.0", [AERO2, "Erase pulse of one loop. Its seventh is the unit pulse, 0.5 ms, in which pulse times are measured."]),
     key("erase.t_vr_us", ANY_US, "us", "100.0", ["AERO, ASPLOS'24, section 3.2", "Verify read after each pulse."]),

@@ -120,6 +120,8 @@ section!(
         mode: String,
         initial_pec: u16,
         rber_requirement: u32,
+        ecc_bits_per_kib: f64,
+        read_retry: bool,
         misprediction_rate: f64,
         t_ep_us: f64,
         t_vr_us: f64,

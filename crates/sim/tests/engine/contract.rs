@@ -167,11 +167,25 @@ fn sub_block_settings() -> impl Strategy<Value = Vec<(String, String)>> {
                 ("geometry.write_sequence", sequence.into()),
                 ("geometry.program_order", "in-order".into()),
                 ("workload.request_bytes", "4096".into()),
+                ("erase.read_retry", (layers % 2 == 0).to_string()),
+                ("erase.ecc_bits_per_kib", "1.5".into()),
             ];
             settings.extend(changes.map(|(key, value)| (key.to_string(), value)));
             settings
         },
     )
+}
+
+/// Every page needs two retries or more.
+fn worn_out() -> Vec<(String, String)> {
+    let pairs = [
+        ("erase.scheme", "ispe"),
+        ("erase.initial_pec", "4000"),
+        ("erase.rber_requirement", "40"),
+        ("erase.ecc_bits_per_kib", "40"),
+        ("erase.read_retry", "true"),
+    ];
+    pairs.map(|(key, value)| (key.to_string(), value.to_string())).to_vec()
 }
 
 /// The same for superblocks: M and N small enough for devices of a few blocks, spare blocks enough.
@@ -362,6 +376,13 @@ proptest! {
     #[test]
     fn t414_no_host_makes_a_page_level_ftl_lose_anything(settings in page_settings(), host in host_settings()) {
         run_any_host(&settings, &host);
+    }
+
+    #[test]
+    fn t416_no_host_makes_a_page_level_ftl_lose_anything_where_reads_are_repeated(
+        settings in page_settings(), host in host_settings()
+    ) {
+        run_any_host(&[settings, worn_out()].concat(), &host);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod outputs;
 mod page_level;
 mod past_bugs;
 mod peers;
+mod read_retries;
 mod scheduling;
 mod sub_blocks;
 mod superblock;

@@ -288,3 +288,19 @@ fn t916_a_read_is_pointed_to_its_source_once() {
     ]);
     assert_eq!(number(&document, "integrity.lost_pages"), 0.0);
 }
+
+/// In a closed loop the end of the workload was noticed only after the last request was done, so the busy
+/// times of the measured part were taken an event later: the program of the last buffered page counted,
+/// and a die was busy for more than all of the time.
+#[test]
+fn t970_what_follows_the_last_request_of_a_closed_loop_is_not_in_its_busy_time() {
+    let requests = [(0, 'W', 0, 4096), (0, 'W', 4096, 4096), (0, 'W', 8192, 4096)];
+    let document = TraceFile::new("busy-after", &requests).run(&[
+        ("host.mode", "closed-loop"),
+        ("host.write_buffer_kib", "4"),
+        ("geometry.channels", "1"),
+        ("geometry.planes_per_die", "1"),
+    ]);
+    let busy = document["utilisation"]["die"][0].as_f64().expect("one die");
+    assert_eq!(busy, 1.0, "two programs, one behind the other, and nothing of the third");
+}
