@@ -183,6 +183,7 @@ fn gc(run: &Finished) -> Value {
         "invocations": triggers,
         "reclaimed_blocks": count(page, counters.reclaimed.block_erases),
         "reclaimed_sub_blocks": count(run.spec.ftl.erase_unit == "sub-block", counters.reclaimed_sub_blocks),
+        "reclaimed_partial_blocks": count(run.spec.ftl.erase_unit == "partial-block", counters.reclaimed.partial_erases),
         "urgent": count(steps, counters.urgent),
         "merges": {
             "full": count(!page, counters.full.merges), "partial": count(classic, counters.partial.merges),

@@ -10,6 +10,7 @@ mod host_timing;
 mod merge_execution;
 mod outputs;
 mod page_level;
+mod partial_blocks;
 mod past_bugs;
 mod peers;
 mod read_retries;
