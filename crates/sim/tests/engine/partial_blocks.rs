@@ -2,11 +2,14 @@
 //! blocks, which must keep its pages from disturb; and what erasing partial blocks is worth.
 
 use proptest::prelude::*;
+use pumice_ftl::{Ftl, Plan};
+use pumice_sim::build::build;
+use pumice_types::{BlockId, Lpn};
 
 use crate::contract::{
     check_clock_changes_no_count, check_counts, host_settings, page_settings, run_any_host, run_with,
 };
-use crate::support::{document, number};
+use crate::support::{document, number, spec};
 
 /// A page-level FTL with blocks of which partial blocks are erased, in steps and not.
 fn leaf_settings() -> impl Strategy<Value = Vec<(String, String)>> {
@@ -113,4 +116,36 @@ fn t418_without_disturb_awareness_erasing_partial_blocks_corrupts_pages() {
     assert!(corrupt(&[("partial_erase.disturb_aware", "false")]) > 0.0);
     let tolerant = [("partial_erase.disturb_aware", "false"), ("partial_erase.disturb_tolerance", "255")];
     assert_eq!(corrupt(&tolerant), 0.0);
+}
+
+#[test]
+fn t419_the_ftl_counts_disturbs_as_the_chip_does() {
+    let sets = [
+        ("geometry.pages_per_block", "72"),
+        ("geometry.blocks_per_plane", "24"),
+        ("geometry.program_order", "in-order"),
+        ("partial_erase.max_splits", "3"),
+        ("partial_erase.disturb_tolerance", "2"),
+        ("ftl.kind", "page"),
+        ("ftl.erase_unit", "partial-block"),
+        ("ftl.over_provisioning", "0.4"),
+        ("initial.fill", "1.0"),
+    ];
+    let mut built = build(&spec(&sets), 1.0).expect("a device");
+    let mut plan = Plan::default();
+    let pages = u64::from(built.ftl.user_pages());
+    let mut state = 1u64;
+    for _ in 0..40_000 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        plan.clear();
+        built.ftl.write(Lpn(((state >> 33) % pages) as u32), 1, &mut plan).expect("there is room");
+        plan.commands.iter().for_each(|command| assert!(built.device.array.execute(command).is_ok()));
+    }
+    let Ftl::Page(ftl) = &built.ftl else { panic!("a page-level FTL") };
+    let blocks = (0..built.geometry.blocks()).map(BlockId);
+    let disturbed = blocks.filter(|&block| {
+        assert_eq!(ftl.disturbs(block), built.device.array.disturb(block), "block {}", block.0);
+        ftl.disturbs(block).iter().any(|&count| count > 0)
+    });
+    assert!(disturbed.count() > 10, "there is something to count");
 }
