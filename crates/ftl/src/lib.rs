@@ -7,6 +7,7 @@
 mod block_pool;
 mod counters;
 pub mod erase;
+mod lists;
 mod mapping;
 pub mod merge;
 mod plan;

@@ -1,69 +1,54 @@
-//! Keys in the order of their last use: a doubly linked list inside two columns, so that a use, a removal
-//! and the look at the oldest cost the same however many keys there are, and nothing is allocated.
+//! Keys in the order of their last use.
 
-/// "None" in the links.
-const NONE: u32 = u32::MAX;
+use crate::lists::Lists;
 
-#[derive(Clone, Copy)]
-struct Links {
-    newer: u32,
-    older: u32,
-    listed: bool,
-}
+/// The only list.
+const BY_USE: usize = 0;
 
 /// Some of the keys `0..n`, by last use.
 pub struct Recency {
-    links: Vec<Links>,
-    oldest: u32,
-    newest: u32,
+    /// The key used last stands last.
+    lists: Lists,
 }
 
 impl Recency {
     /// No key of `0..keys` is listed.
     pub fn new(keys: usize) -> Recency {
-        Recency { links: vec![Links { newer: NONE, older: NONE, listed: false }; keys], oldest: NONE, newest: NONE }
+        Recency { lists: Lists::new(keys, 1) }
+    }
+
+    /// Sees to it that there are `keys` keys at least.
+    pub fn grow(&mut self, keys: usize) {
+        self.lists.grow_members(keys);
     }
 
     /// The key that was not used for the longest time.
     pub fn oldest(&self) -> Option<u32> {
-        (self.oldest != NONE).then_some(self.oldest)
+        self.lists.first(BY_USE)
     }
 
     /// Lists a key as the one used last.
     #[inline]
     pub fn touch(&mut self, key: u32) {
-        if self.newest == key {
-            return;
+        if self.lists.last(BY_USE) != Some(key) {
+            self.lists.remove(key);
+            self.lists.append(BY_USE, key);
         }
-        self.remove(key);
-        self.links[key as usize] = Links { newer: NONE, older: self.newest, listed: true };
-        match self.newest {
-            NONE => self.oldest = key,
-            newest => self.links[newest as usize].newer = key,
-        }
-        self.newest = key;
+    }
+
+    /// Lists a key that is not listed as the one not used for the longest time.
+    pub fn add_oldest(&mut self, key: u32) {
+        self.lists.prepend(BY_USE, key);
     }
 
     /// Takes a key off the list, if it is on it.
     pub fn remove(&mut self, key: u32) {
-        let Links { newer, older, listed } = self.links[key as usize];
-        if !listed {
-            return;
-        }
-        match newer {
-            NONE => self.newest = older,
-            newer => self.links[newer as usize].older = older,
-        }
-        match older {
-            NONE => self.oldest = newer,
-            older => self.links[older as usize].newer = newer,
-        }
-        self.links[key as usize].listed = false;
+        self.lists.remove(key);
     }
 
     /// Bytes of the columns.
     pub fn state_bytes(&self) -> u64 {
-        size_of_val(&self.links[..]) as u64
+        self.lists.state_bytes()
     }
 }
 

@@ -5,10 +5,10 @@
 //! is the one that has been unchanged longest among its equals. A decision costs at most one look at
 //! each list, never one at each block.
 
-use std::collections::VecDeque;
-
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+
+use crate::lists::Lists;
 
 /// How a victim is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,38 +26,32 @@ pub enum VictimPolicy {
     Random,
 }
 
-/// End of a list.
-const NONE: u32 = u32::MAX;
-
-/// A closed block's place in its plane's lists.
-#[derive(Clone, Copy, Debug)]
+/// What is kept of a block.
+#[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    before: u32,
-    after: u32,
-    valid: u16,
-    closed: bool,
+    /// The plane's clock when the block came to its valid count.
+    changed: u64,
     /// Place in the plane's unordered list of closed blocks.
     place: u32,
-    /// The plane's clock when the block came to its valid count, and when it was closed.
-    changed: u64,
-    closed_at: u64,
+    valid: u16,
 }
+
+/// The list of [`VictimLists::by_age`].
+const BY_AGE: usize = 0;
 
 /// Victim order of one plane. Blocks are named by their index in the plane.
 pub struct VictimLists {
     policy: VictimPolicy,
     entries: Vec<Entry>,
-    /// First and last block of each list, by valid count.
-    heads: Vec<u32>,
-    tails: Vec<u32>,
+    /// Closed blocks, one list for each valid count.
+    lists: Lists,
     /// No list below this one holds a block.
     lowest: usize,
     closed: Vec<u32>,
     /// Closed blocks with an invalid page.
     with_invalid: u32,
-    /// Blocks in the order they were closed, with that time; kept for [`VictimPolicy::Fifo`] alone.
-    /// An entry whose block was taken out since is passed over.
-    queue: VecDeque<(u32, u64)>,
+    /// Closed blocks in the order in which they were closed; kept for [`VictimPolicy::Fifo`] alone.
+    by_age: Option<Lists>,
     random: Xoshiro256PlusPlus,
     /// Lists and blocks that decisions looked at so far: their cost, counted.
     looks: u64,
@@ -66,17 +60,15 @@ pub struct VictimLists {
 impl VictimLists {
     /// Empty lists for a plane.
     pub fn new(policy: VictimPolicy, blocks: u32, pages_per_block: u16, seed: u64) -> VictimLists {
-        let entry = Entry { before: NONE, after: NONE, valid: 0, closed: false, place: 0, changed: 0, closed_at: 0 };
-        let lists = usize::from(pages_per_block) + 1;
+        let (blocks, lists) = (blocks as usize, usize::from(pages_per_block) + 1);
         VictimLists {
             policy,
-            queue: VecDeque::new(),
-            entries: vec![entry; blocks as usize],
-            heads: vec![NONE; lists],
-            tails: vec![NONE; lists],
+            entries: vec![Entry::default(); blocks],
+            lists: Lists::new(blocks, lists),
             lowest: lists,
-            closed: Vec::with_capacity(blocks as usize),
+            closed: Vec::with_capacity(blocks),
             with_invalid: 0,
+            by_age: (policy == VictimPolicy::Fifo).then(|| Lists::new(blocks, 1)),
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             looks: 0,
         }
@@ -86,47 +78,53 @@ impl VictimLists {
     pub fn close(&mut self, block: u32, valid: u16, now: u64) {
         let place = self.closed.len() as u32;
         self.closed.push(block);
-        let entry = &mut self.entries[block as usize];
-        debug_assert!(!entry.closed, "a block is closed once");
-        *entry = Entry { valid, closed: true, place, closed_at: now, changed: now, ..*entry };
-        self.with_invalid += u32::from(usize::from(valid) < self.heads.len() - 1);
-        self.append(block);
-        if self.policy == VictimPolicy::Fifo {
-            self.queue.push_back((block, now));
+        self.entries[block as usize] = Entry { valid, place, changed: now };
+        self.with_invalid += u32::from(usize::from(valid) < self.pages());
+        self.append(block, valid);
+        if let Some(by_age) = &mut self.by_age {
+            by_age.append(BY_AGE, block);
         }
     }
 
     /// Takes a block out: it is being reclaimed.
     pub fn remove(&mut self, block: u32) {
-        self.unlink(block);
-        let place = self.entries[block as usize].place as usize;
-        self.entries[block as usize].closed = false;
-        self.with_invalid -= u32::from(usize::from(self.entries[block as usize].valid) < self.heads.len() - 1);
-        self.closed.swap_remove(place);
-        if let Some(&moved) = self.closed.get(place) {
-            self.entries[moved as usize].place = place as u32;
+        self.lists.remove(block);
+        if let Some(by_age) = &mut self.by_age {
+            by_age.remove(block);
+        }
+        let Entry { place, valid, .. } = self.entries[block as usize];
+        self.with_invalid -= u32::from(usize::from(valid) < self.pages());
+        self.closed.swap_remove(place as usize);
+        if let Some(&moved) = self.closed.get(place as usize) {
+            self.entries[moved as usize].place = place;
         }
     }
 
     /// Notes that a page of `block` was invalidated; nothing to do if the block is not closed.
     #[inline]
     pub fn invalidate(&mut self, block: u32, now: u64) {
-        if self.entries[block as usize].closed {
-            self.unlink(block);
-            let full = self.heads.len() - 1;
+        if self.lists.is_listed(block) {
+            let full = self.pages();
             let entry = &mut self.entries[block as usize];
             self.with_invalid += u32::from(usize::from(entry.valid) == full);
             entry.valid -= 1;
             entry.changed = now;
-            self.append(block);
+            let valid = entry.valid;
+            self.lists.remove(block);
+            self.append(block, valid);
         }
     }
 
     /// Valid pages of a closed block; `None` if it is not closed.
     #[inline]
     pub fn valid_of(&self, block: u32) -> Option<u16> {
-        let entry = &self.entries[block as usize];
-        entry.closed.then_some(entry.valid)
+        self.lists.is_listed(block).then(|| self.entries[block as usize].valid)
+    }
+
+    /// Pages of a block: the last list.
+    #[inline]
+    fn pages(&self) -> usize {
+        self.lists.count() - 1
     }
 
     /// Whether [`VictimLists::choose`] would find a victim.
@@ -137,8 +135,9 @@ impl VictimLists {
 
     /// The next victim; `None` if no closed block has an invalid page.
     pub fn choose(&mut self, now: u64) -> Option<u32> {
-        let pages = self.heads.len() - 1;
-        let greedy = self.fewest_valid().filter(|&block| usize::from(self.entries[block as usize].valid) < pages)?;
+        let is_full =
+            |lists: &VictimLists, block: u32| usize::from(lists.entries[block as usize].valid) == lists.pages();
+        let greedy = self.fewest_valid().filter(|&block| !is_full(self, block))?;
         let chosen = match self.policy {
             VictimPolicy::Greedy => Some(greedy),
             VictimPolicy::CostBenefit => self.best_benefit(now),
@@ -148,40 +147,35 @@ impl VictimLists {
         };
         // A policy that looks at few blocks may meet only full ones; reclaiming such a block gains
         // nothing, so greedy's choice stands in.
-        chosen.filter(|&block| usize::from(self.entries[block as usize].valid) < pages).or(Some(greedy))
+        chosen.filter(|&block| !is_full(self, block)).or(Some(greedy))
     }
 
     fn fewest_valid(&mut self) -> Option<u32> {
-        while self.lowest < self.heads.len() && self.heads[self.lowest] == NONE {
-            self.lowest += 1;
+        while self.lowest < self.lists.count() {
             self.looks += 1;
+            if let Some(first) = self.lists.first(self.lowest) {
+                return Some(first);
+            }
+            self.lowest += 1;
         }
-        self.looks += 1;
-        self.heads.get(self.lowest).copied()
+        None
     }
 
     fn best_benefit(&mut self, now: u64) -> Option<u32> {
-        self.looks += (self.heads.len() - self.lowest.min(self.heads.len())) as u64;
-        let pages = (self.heads.len() - 1) as f64;
+        let lists = self.lowest..self.lists.count();
+        self.looks += lists.len() as u64;
+        let pages = self.pages() as f64;
         let score = |block: u32| {
             let entry = &self.entries[block as usize];
             let used = f64::from(entry.valid) / pages;
             (now - entry.changed + 1) as f64 * (1.0 - used) / (2.0 * used)
         };
-        let heads = self.heads[self.lowest.min(self.heads.len())..].iter().copied().filter(|&head| head != NONE);
-        heads.max_by(|&a, &b| score(a).total_cmp(&score(b)))
+        lists.filter_map(|list| self.lists.first(list)).max_by(|&a, &b| score(a).total_cmp(&score(b)))
     }
 
     fn first_closed(&mut self) -> Option<u32> {
-        while let Some(&(block, closed_at)) = self.queue.front() {
-            self.looks += 1;
-            let entry = &self.entries[block as usize];
-            if entry.closed && entry.closed_at == closed_at {
-                return Some(block);
-            }
-            self.queue.pop_front();
-        }
-        None
+        self.looks += 1;
+        self.by_age.as_ref()?.first(BY_AGE)
     }
 
     fn best_of(&mut self, choices: u32) -> Option<u32> {
@@ -194,28 +188,11 @@ impl VictimLists {
         draws.min_by_key(|&block| self.entries[block as usize].valid)
     }
 
-    fn append(&mut self, block: u32) {
-        let list = usize::from(self.entries[block as usize].valid);
-        let tail = std::mem::replace(&mut self.tails[list], block);
-        self.entries[block as usize].before = tail;
-        self.entries[block as usize].after = NONE;
-        match tail {
-            NONE => self.heads[list] = block,
-            tail => self.entries[tail as usize].after = block,
-        }
+    #[inline]
+    fn append(&mut self, block: u32, valid: u16) {
+        let list = usize::from(valid);
+        self.lists.append(list, block);
         self.lowest = self.lowest.min(list);
-    }
-
-    fn unlink(&mut self, block: u32) {
-        let Entry { before, after, valid, .. } = self.entries[block as usize];
-        match before {
-            NONE => self.heads[usize::from(valid)] = after,
-            before => self.entries[before as usize].after = after,
-        }
-        match after {
-            NONE => self.tails[usize::from(valid)] = before,
-            after => self.entries[after as usize].before = before,
-        }
     }
 }
 

@@ -7,6 +7,8 @@
 
 use pumice_types::{BlockId, Geometry, PlaneId};
 
+use crate::lists::Lists;
+
 /// What is done about uneven wear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WearLeveling {
@@ -22,24 +24,12 @@ impl WearLeveling {
     pub const NONE: WearLeveling = WearLeveling { dynamic: false, static_threshold: None };
 }
 
-/// End of a list.
-const NONE: u32 = u32::MAX;
-
-/// A block's neighbours among those with as many erases.
-#[derive(Clone, Copy)]
-struct Entry {
-    before: u32,
-    after: u32,
-    erases: u32,
-}
-
 /// Some blocks of one plane by their erases, in one list per count, oldest member first. Blocks are
 /// named by their index in the plane. Finding the next list costs at most the spread of the counts,
 /// whatever the number of blocks.
 pub struct EraseLists {
-    entries: Vec<Entry>,
-    /// First and last block of each list, by erases.
-    lists: Vec<[u32; 2]>,
+    /// One list for each number of erases.
+    lists: Lists,
     /// Lists that hold the fewest and the most erases; meaningless while there is no block.
     lowest: usize,
     highest: usize,
@@ -49,8 +39,7 @@ pub struct EraseLists {
 impl EraseLists {
     /// Empty lists for a plane of `blocks` blocks.
     pub fn new(blocks: u32) -> EraseLists {
-        let entry = Entry { before: NONE, after: NONE, erases: 0 };
-        EraseLists { entries: vec![entry; blocks as usize], lists: Vec::new(), lowest: 0, highest: 0, blocks: 0 }
+        EraseLists { lists: Lists::new(blocks as usize, 1), lowest: 0, highest: 0, blocks: 0 }
     }
 
     /// Number of blocks in the lists.
@@ -61,38 +50,23 @@ impl EraseLists {
     /// Adds a block that is in no list.
     pub fn insert(&mut self, block: u32, erases: u32) {
         let list = erases as usize;
-        if self.lists.len() <= list {
-            self.lists.resize(list + 1, [NONE; 2]);
-        }
-        let tail = std::mem::replace(&mut self.lists[list][1], block);
-        self.entries[block as usize] = Entry { before: tail, after: NONE, erases };
-        match tail {
-            NONE => self.lists[list][0] = block,
-            tail => self.entries[tail as usize].after = block,
-        }
+        self.lists.grow_lists(list + 1);
+        self.lists.append(list, block);
         let first = self.blocks == 0;
         self.lowest = if first { list } else { self.lowest.min(list) };
         self.highest = if first { list } else { self.highest.max(list) };
         self.blocks += 1;
     }
 
-    /// Takes a block out.
+    /// Takes a block out that is in a list.
     pub fn remove(&mut self, block: u32) {
-        let Entry { before, after, erases } = self.entries[block as usize];
-        match before {
-            NONE => self.lists[erases as usize][0] = after,
-            before => self.entries[before as usize].after = after,
-        }
-        match after {
-            NONE => self.lists[erases as usize][1] = before,
-            after => self.entries[after as usize].before = before,
-        }
+        self.lists.remove(block);
         self.blocks -= 1;
         if self.blocks > 0 {
-            while self.lists[self.lowest][0] == NONE {
+            while self.lists.first(self.lowest).is_none() {
                 self.lowest += 1;
             }
-            while self.lists[self.highest][0] == NONE {
+            while self.lists.first(self.highest).is_none() {
                 self.highest -= 1;
             }
         }
@@ -102,13 +76,13 @@ impl EraseLists {
     /// erases.
     #[inline]
     pub fn least(&self) -> Option<(u32, u32)> {
-        (self.blocks > 0).then(|| (self.lists[self.lowest][0], self.lowest as u32))
+        Some((self.lists.first(self.lowest)?, self.lowest as u32))
     }
 
     /// The block with the most erases, chosen and named likewise.
     #[inline]
     pub fn most(&self) -> Option<(u32, u32)> {
-        (self.blocks > 0).then(|| (self.lists[self.highest][0], self.highest as u32))
+        Some((self.lists.first(self.highest)?, self.highest as u32))
     }
 }
 
@@ -171,8 +145,7 @@ impl Wear {
 
     /// Bytes of the simulator's state.
     pub fn state_bytes(&self) -> u64 {
-        let lists: usize = self.closed.iter().map(|lists| lists.entries.len() * size_of::<Entry>()).sum();
-        (self.erases.len() * 4 + lists) as u64
+        self.erases.len() as u64 * 4 + self.closed.iter().map(|closed| closed.lists.state_bytes()).sum::<u64>()
     }
 }
 

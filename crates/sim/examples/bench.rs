@@ -1,8 +1,8 @@
 //! Speed of the engine: flash commands and requests per second, start-up time, memory, trace lines
 //! per second. Whole process on one core.
 //!
-//! `cargo run --release -p pumice-sim --example bench [-- ROUNDS]`; each figure is the median of
-//! ROUNDS rounds (3 if absent).
+//! `cargo run --release -p pumice-sim --example bench [-- ROUNDS [NAME]]`; each figure is the median of
+//! ROUNDS rounds (3 if absent). With NAME only the cases whose name contains it are run.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for developers")]
 
 use std::fmt::Write;
@@ -118,11 +118,14 @@ fn parse_rate(rounds: usize) {
 
 fn main() {
     let rounds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(3usize).max(1);
-    let started = Instant::now();
-    drop(build::build(&spec("pen-1tb", &[]), 1.0).unwrap());
-    println!("{:<40} {:>7.3} s", "start of pen-1tb", started.elapsed().as_secs_f64());
-    parse_rate(rounds);
-    for case in CASES {
+    let wanted = std::env::args().nth(2);
+    if wanted.is_none() {
+        let started = Instant::now();
+        drop(build::build(&spec("pen-1tb", &[]), 1.0).unwrap());
+        println!("{:<40} {:>7.3} s", "start of pen-1tb", started.elapsed().as_secs_f64());
+        parse_rate(rounds);
+    }
+    for case in CASES.iter().filter(|(name, ..)| wanted.as_deref().is_none_or(|wanted| name.contains(wanted))) {
         measure(case, rounds);
     }
     println!("{:<40} {:>7.0} MiB (of all of the above)", "peak memory", peak_rss_mib());

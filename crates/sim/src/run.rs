@@ -257,7 +257,6 @@ impl<O: Observer> Run<'_, O> {
                 self.host.arrive(&request, measured, &mut clock)?;
                 room = room + self.host.take_completed() - 1;
             }
-            self.note_quiet();
             if self.next_event().is_none() {
                 return self.drain();
             }
@@ -277,6 +276,10 @@ impl<O: Observer> Run<'_, O> {
 
     /// One event; the host's go first among those of one instant.
     fn step(&mut self) -> Result<(), SimError> {
+        // The end of the last request, which a buffer may have taken at once, ends what is measured.
+        if self.exhausted && self.busy_after.is_none() && self.host.metrics.is_quiet() {
+            self.busy_after = Some(self.scheduler.busy_times(self.now));
+        }
         let flash = self.scheduler.next_event();
         let host = self.host.next_event();
         if let Some(at) = host.filter(|&at| flash.is_none_or(|flash| at <= flash)) {
@@ -295,21 +298,11 @@ impl<O: Observer> Run<'_, O> {
                 self.host.work_when_idle(die, &mut clock)?;
             }
         }
-        self.note_quiet();
         self.tick(1)
-    }
-
-    /// Keeps the busy times of the moment at which the last request is done: flushing and collection go
-    /// on after that.
-    fn note_quiet(&mut self) {
-        if self.exhausted && self.busy_after.is_none() && self.host.metrics.is_quiet() {
-            self.busy_after = Some(self.scheduler.busy_times(self.now));
-        }
     }
 
     /// Lets everything under way end, and programs what is still buffered.
     fn drain(&mut self) -> Result<(), SimError> {
-        self.note_quiet();
         for _ in 0..2 {
             while self.next_event().is_some() {
                 self.step()?;

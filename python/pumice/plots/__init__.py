@@ -1,6 +1,8 @@
-"""Every figure is drawn here, in one style (`style`), as bars (`bars`), lines (`lines`) or `panels`."""
+"""Every figure is drawn here, in one style (`style`), as bars (`bars`), lines (`lines`), `panels` or
+fields of ratios (`heat`)."""
 
 from pumice.plots.bars import Bars, grouped_bars, stacked_bars, stacked_panels
+from pumice.plots.heat import Field, Grid, fields
 from pumice.plots.lines import Curve, Scale, lines
 from pumice.plots.panels import panels, wear_png
 from pumice.plots.style import COLOURS, GREY, Frame
@@ -10,8 +12,11 @@ __all__ = [
     "GREY",
     "Bars",
     "Curve",
+    "Field",
     "Frame",
+    "Grid",
     "Scale",
+    "fields",
     "grouped_bars",
     "lines",
     "panels",

@@ -22,6 +22,32 @@ use crate::error::SimError;
 use crate::ledger::Ledger;
 use crate::spec::{Spec, SpecError, refuse};
 
+/// The FTLs that are built, checked and sized each in their own way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FtlKind {
+    Page,
+    Nftl,
+    Gftl,
+    SuperblockPen,
+    Superblock2006,
+    /// The superblock FTL's rivals: replacement block, log block, FAST.
+    Rival,
+}
+
+impl FtlKind {
+    /// The FTL of a device; see [`comparator::device_of`].
+    fn of(spec: &Spec) -> FtlKind {
+        match spec.ftl.kind.as_str() {
+            "page" => FtlKind::Page,
+            "superblock" if spec.ftl.superblock.variant == "pen" => FtlKind::SuperblockPen,
+            "superblock" => FtlKind::Superblock2006,
+            "replacement-block" | "log-block" | "fast" => FtlKind::Rival,
+            _ if spec.ftl.comparator == "gftl" => FtlKind::Gftl,
+            _ => FtlKind::Nftl,
+        }
+    }
+}
+
 /// What every FTL is built from.
 pub struct Parts<'a> {
     /// The spec.
@@ -92,13 +118,13 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
     let mut ledger = Ledger::new(user_pages, geometry.pages_per_block, tags);
     let parts = Parts { spec, geometry, timing, tree, bad };
     let initial = InitialState { array: &mut array, ledger: &mut ledger };
-    let ftl = match spec.ftl.kind.as_str() {
-        "page" => page::build(&parts, initial)?,
-        "superblock" if is_pen(spec) => superblock_pen::build(&parts, initial)?,
-        "superblock" => superblock_2006::build(&parts, initial)?,
-        "replacement-block" | "log-block" | "fast" => hybrid::build(&parts, initial)?,
-        _ if spec.ftl.comparator == "gftl" => comparator::build_gftl(&parts, initial)?,
-        _ => nftl::build(&parts, initial)?,
+    let ftl = match FtlKind::of(spec) {
+        FtlKind::Page => page::build(&parts, initial)?,
+        FtlKind::Nftl => nftl::build(&parts, initial)?,
+        FtlKind::Gftl => comparator::build_gftl(&parts, initial)?,
+        FtlKind::SuperblockPen => superblock_pen::build(&parts, initial)?,
+        FtlKind::Superblock2006 => superblock_2006::build(&parts, initial)?,
+        FtlKind::Rival => hybrid::build(&parts, initial)?,
     };
     let eraser = erase::eraser(spec, &geometry);
     let retry = read_retry::build(spec);
@@ -113,31 +139,27 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
     comparator::check(spec)?;
     let spec = &*comparator::device_of(spec);
-    if spec.ftl.kind != "page" {
+    let kind = FtlKind::of(spec);
+    if kind != FtlKind::Page {
         page::check_absent(spec)?;
     }
     check_map_place(spec)?;
     erase::check(spec)?;
     read_retry::check(spec)?;
-    match spec.ftl.kind.as_str() {
-        "page" => page::check(spec),
-        "superblock" if is_pen(spec) => superblock_pen::check(spec),
-        "superblock" => superblock_2006::check(spec),
-        "replacement-block" | "log-block" | "fast" => hybrid::check(spec),
-        _ => nftl::check(spec),
+    match kind {
+        FtlKind::Page => page::check(spec),
+        FtlKind::Nftl | FtlKind::Gftl => nftl::check(spec),
+        FtlKind::SuperblockPen => superblock_pen::check(spec),
+        FtlKind::Superblock2006 => superblock_2006::check(spec),
+        FtlKind::Rival => hybrid::check(spec),
     }
-}
-
-/// Whether a superblock FTL is the one that PEN uses.
-fn is_pen(spec: &Spec) -> bool {
-    spec.ftl.superblock.variant == "pen"
 }
 
 /// Refuses a map in spare areas for FTLs that cannot keep one there.
 fn check_map_place(spec: &Spec) -> Result<(), SpecError> {
-    let kind = spec.ftl.kind.as_str();
-    let keeps_none = matches!(kind, "nftl" | "page") || (kind == "superblock" && is_pen(spec));
-    if spec.ftl.map_place == "spare" && keeps_none {
+    let keeps_one = matches!(FtlKind::of(spec), FtlKind::Superblock2006 | FtlKind::Rival);
+    if spec.ftl.map_place == "spare" && !keeps_one {
+        let kind = spec.ftl.kind.as_str();
         let variant = if kind == "superblock" { " with ftl.superblock.variant = \"pen\"" } else { "" };
         return refuse(format!(
             "ftl.map_place = \"spare\" needs ftl.kind = \"superblock\" with ftl.superblock.variant = \"2006\", or one of its \
@@ -155,11 +177,11 @@ pub fn map_in_spare(spec: &Spec) -> bool {
 /// Logical pages that the host may address.
 pub fn user_pages(spec: &Spec, geometry: &Geometry) -> u32 {
     let spec = &*comparator::device_of(spec);
-    match spec.ftl.kind.as_str() {
-        "page" => page::user_pages(spec, geometry),
-        "superblock" if is_pen(spec) => superblock_pen::user_pages(spec, geometry),
-        "superblock" | "replacement-block" | "log-block" | "fast" => hybrid::user_pages(spec, geometry),
-        _ => nftl::user_pages(spec, geometry),
+    match FtlKind::of(spec) {
+        FtlKind::Page => page::user_pages(spec, geometry),
+        FtlKind::Nftl | FtlKind::Gftl => nftl::user_pages(spec, geometry),
+        FtlKind::SuperblockPen => superblock_pen::user_pages(spec, geometry),
+        FtlKind::Superblock2006 | FtlKind::Rival => hybrid::user_pages(spec, geometry),
     }
 }
 

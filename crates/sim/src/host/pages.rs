@@ -33,9 +33,9 @@ impl Host {
         }
         let Waits::Request(id) = access.waits else { return Ok(true) };
         if !self.is_staged(access) {
-            self.translate(access)?;
-            let wait = Wait { every_group: false, ..Wait::of(access, id) };
-            return Ok(self.submit_plan(&wait, clock)? == 0);
+            let access = Access { stage: Stage::Data, ..*access };
+            self.plan_stage(&access)?;
+            return Ok(self.submit_plan(&Wait::of(&access, id), clock)? == 0);
         }
         let token = self.accesses.insert(*access);
         Ok(!self.proceed(token, clock)?)
@@ -44,8 +44,13 @@ impl Host {
     /// Whether an access may take more than one stage.
     #[inline]
     fn is_staged(&self, access: &Access) -> bool {
-        let reads_old_copy = self.rules.reads_old_copy && access.kind == RequestKind::Write && !access.is_whole();
-        self.rules.loads_map || reads_old_copy
+        self.rules.loads_map || self.needs_old_copy(access)
+    }
+
+    /// Whether an access reads the page's old copy first.
+    #[inline]
+    fn needs_old_copy(&self, access: &Access) -> bool {
+        self.rules.reads_old_copy && access.kind == RequestKind::Write && !access.is_whole()
     }
 
     /// Takes an access through its stages until one has to be waited for. Returns whether one has.
@@ -81,31 +86,25 @@ impl Host {
     }
 
     /// Fills the plan with the commands of an access's stage.
+    #[inline]
     fn plan_stage(&mut self, access: &Access) -> Result<(), SimError> {
+        self.plan.clear();
         match access.stage {
-            Stage::Map => {
-                self.plan.clear();
-                if self.rules.loads_map {
-                    self.ftl.load_map(access.lpn, access.kind, &mut self.plan)?;
-                }
+            Stage::Map if self.rules.loads_map => self.ftl.load_map(access.lpn, access.kind, &mut self.plan)?,
+            Stage::Rmw if self.needs_old_copy(access) => {
+                // Nothing to read if the page was never written.
+                self.ftl.read(access.lpn, self.device.ledger.version(access.lpn), &mut self.plan);
+                self.plan.commands.iter_mut().for_each(|command| command.cause = Cause::Rmw);
             }
-            Stage::Rmw => {
-                self.plan.clear();
-                if self.rules.reads_old_copy && access.kind == RequestKind::Write && !access.is_whole() {
-                    // Nothing to read if the page was never written.
-                    self.ftl.read(access.lpn, self.device.ledger.version(access.lpn), &mut self.plan);
-                    self.plan.commands.iter_mut().for_each(|command| command.cause = Cause::Rmw);
-                }
-            }
-            Stage::Data => return self.translate(access),
+            Stage::Map | Stage::Rmw => {}
+            Stage::Data => self.translate(access)?,
         }
         Ok(())
     }
 
-    /// Fills the plan with the commands of a page access itself.
+    /// Adds the commands of a page access itself to the plan.
     #[inline]
     fn translate(&mut self, access: &Access) -> Result<(), SimError> {
-        self.plan.clear();
         let lpn = access.lpn;
         match access.kind {
             RequestKind::Write => {

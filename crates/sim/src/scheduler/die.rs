@@ -6,7 +6,10 @@ use pumice_nand::DieClock;
 use pumice_types::suspension::SuspensionState;
 use pumice_types::{EraseStep, FlashCommand, FlashOp, PageAddress, Time};
 
-use super::segment::{PhaseTimes, Segment};
+use super::segment::{PhaseTimes, Segment, Shape, Usage};
+use crate::device::Device;
+use crate::error::SimError;
+use crate::output::Observer;
 
 /// The lane of host reads that go before everything that has not started.
 pub const READS: usize = 0;
@@ -14,8 +17,14 @@ pub const READS: usize = 0;
 /// The lane of everything else, in the order of submission.
 pub const WORK: usize = 1;
 
-/// Counters of [`PendingPages`]: a power of two, as many as a busy die has writes queued.
-const PENDING_BUCKETS: usize = 1024;
+/// What a die had spent its time on when a segment was queued.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Snapshot {
+    /// When that was.
+    pub at: Time,
+    /// Its time by phase until then.
+    pub spent: PhaseTimes,
+}
 
 /// A queue of segments and of their commands.
 #[derive(Debug, Default)]
@@ -24,8 +33,8 @@ pub struct Lane {
     pub segments: VecDeque<Segment>,
     /// Their commands.
     pub commands: VecDeque<FlashCommand>,
-    /// What the die had spent its time on when a segment with a snapshot was queued.
-    pub snapshots: VecDeque<PhaseTimes>,
+    /// Of each queued segment with a snapshot.
+    pub snapshots: VecDeque<Snapshot>,
     /// Commands that have left the queue.
     pub executed: u64,
 }
@@ -43,7 +52,7 @@ impl Lane {
 }
 
 /// One die.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Die {
     /// [`READS`] and [`WORK`].
     pub lanes: [Lane; 2],
@@ -55,10 +64,10 @@ pub struct Die {
     pub group: usize,
     /// The active segment has used its first die time and asked for the channel.
     pub on_channel: bool,
-    /// Reads of the active segment that are over, and how often they are repeated (the most of those
-    /// that run together). Both stay 0 where nothing is.
+    /// What the active segment uses.
+    pub usage: Usage,
+    /// Retries of it that have begun.
     pub round: u8,
-    pub retries: u8,
     /// When the active segment started.
     pub started: Time,
     /// Start of the first command of a die-only segment that is not executed yet.
@@ -69,8 +78,6 @@ pub struct Die {
     pub busy: Time,
     /// The erase that runs, or is suspended.
     pub erase: EraseRun,
-    /// Number of the event that counts; earlier ones were overtaken.
-    pub wake: u64,
     /// Programs and copies queued and not executed.
     pub pending: PendingPages,
 }
@@ -98,49 +105,53 @@ pub struct EraseRun {
 /// that none of them is theirs.
 #[derive(Debug)]
 pub struct PendingPages {
+    /// A power of two.
     buckets: Vec<u32>,
-}
-
-impl Default for PendingPages {
-    fn default() -> PendingPages {
-        PendingPages { buckets: vec![0; PENDING_BUCKETS] }
-    }
+    copies: bool,
 }
 
 impl PendingPages {
-    #[inline]
-    fn bucket(page: PageAddress) -> usize {
-        let key = page.block.0.wrapping_mul(0x9E37_79B1).wrapping_add(u32::from(page.page).wrapping_mul(0x85EB_CA77));
-        (key >> 22) as usize % PENDING_BUCKETS
+    /// Nothing queued, where some `accesses` are queued at most times. `copies`: they are looked for too,
+    /// which only reads with priority do.
+    pub fn new(accesses: usize, copies: bool) -> PendingPages {
+        PendingPages { buckets: vec![0; accesses.next_power_of_two()], copies }
     }
 
-    /// A command was queued. `copies`: they are looked for too, which only reads with priority do.
     #[inline]
-    pub fn add(&mut self, command: &FlashCommand, copies: bool) {
-        if is_counted(command, copies) {
-            self.buckets[PendingPages::bucket(command.target)] += 1;
+    fn bucket(&self, page: PageAddress) -> usize {
+        let key = page.block.0.wrapping_mul(0x9E37_79B1).wrapping_add(u32::from(page.page).wrapping_mul(0x85EB_CA77));
+        ((u64::from(key) * self.buckets.len() as u64) >> 32) as usize
+    }
+
+    /// Whether a command fills a page that a read may have to look for.
+    #[inline]
+    fn is_counted(&self, command: &FlashCommand) -> bool {
+        command.op == FlashOp::Program || (self.copies && command.op == FlashOp::Copy)
+    }
+
+    /// A command was queued.
+    #[inline]
+    pub fn add(&mut self, command: &FlashCommand) {
+        if self.is_counted(command) {
+            let bucket = self.bucket(command.target);
+            self.buckets[bucket] += 1;
         }
     }
 
     /// A command took effect.
     #[inline]
-    pub fn remove(&mut self, command: &FlashCommand, copies: bool) {
-        if is_counted(command, copies) {
-            self.buckets[PendingPages::bucket(command.target)] -= 1;
+    fn remove(&mut self, command: &FlashCommand) {
+        if self.is_counted(command) {
+            let bucket = self.bucket(command.target);
+            self.buckets[bucket] -= 1;
         }
     }
 
     /// Whether a queued command may fill this page; `false` is certain.
     #[inline]
     fn may_hold(&self, page: PageAddress) -> bool {
-        self.buckets[PendingPages::bucket(page)] > 0
+        self.buckets[self.bucket(page)] > 0
     }
-}
-
-/// Whether a command fills a page that a read may have to look for.
-#[inline]
-fn is_counted(command: &FlashCommand, copies: bool) -> bool {
-    command.op == FlashOp::Program || (copies && command.op == FlashOp::Copy)
 }
 
 /// How the page that a read is after will come to be.
@@ -152,10 +163,80 @@ pub enum PendingWrite {
     Copy(PageAddress, usize),
 }
 
+/// When a command ran.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    /// From here.
+    pub start: Time,
+    /// To here.
+    pub end: Time,
+    /// It occupies the die; further pages of a multi-plane command do not.
+    pub occupies: bool,
+}
+
 impl Die {
+    /// An idle die with these lanes.
+    pub fn new(lanes: [Lane; 2], pending: PendingPages) -> Die {
+        Die {
+            lanes,
+            pending,
+            clock: DieClock::default(),
+            active: None,
+            group: 0,
+            on_channel: false,
+            usage: Usage::default(),
+            round: 0,
+            started: Time::ZERO,
+            cursor: Time::ZERO,
+            spent: PhaseTimes::default(),
+            busy: Time::ZERO,
+            erase: EraseRun::default(),
+        }
+    }
+
     /// The active segment; `None` if the die is idle.
+    #[inline]
     pub fn active_segment(&self) -> Option<&Segment> {
         self.lanes[self.active?].segments.front()
+    }
+
+    /// Shape of the active segment.
+    #[inline]
+    pub fn active_shape(&self) -> Option<Shape> {
+        self.active_segment().map(|segment| segment.shape)
+    }
+
+    /// Channel time of all segments that run together; they use the same, and those that need no further
+    /// retry none.
+    #[inline]
+    pub fn transfers(&self) -> Time {
+        match self.usage.retries {
+            0 => self.usage.channel * self.group as u64,
+            _ => self.transfers_of_round(),
+        }
+    }
+
+    /// Ends the first command of a lane: it leaves the queue and takes effect. Returns it.
+    ///
+    /// # Errors
+    /// What executing it finds.
+    #[inline]
+    pub fn end_command(
+        &mut self,
+        lane: usize,
+        span: Span,
+        device: &mut Device,
+        observer: &mut impl Observer,
+    ) -> Result<Option<FlashCommand>, SimError> {
+        let Some(command) = self.lanes[lane].commands.pop_front() else { return Ok(None) };
+        self.lanes[lane].executed += 1;
+        if span.occupies {
+            self.clock.occupy(span.start, span.end, &command)?;
+        }
+        device.execute(&command)?;
+        observer.command(span.start, span.end, &command);
+        self.pending.remove(&command);
+        Ok(Some(command))
     }
 
     /// The number that the next command of the work lane will have.

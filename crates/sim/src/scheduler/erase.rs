@@ -28,7 +28,7 @@ impl Scheduler {
         }
         run.boundary = None;
         let end = run.since + (run.total - run.done);
-        self.wake(index, end);
+        self.events.set(index, end);
         // Reads that a plan without gaps has kept waiting come in at the first boundary.
         if !self.dies[index].lanes[READS].segments.is_empty() {
             self.ask_to_suspend(index, now);
@@ -39,7 +39,7 @@ impl Scheduler {
     pub(super) fn ask_to_suspend(&mut self, index: usize, now: Time) {
         let Some(rule) = self.policy.erase else { return };
         let die = &mut self.dies[index];
-        if die.active_segment().is_none_or(|segment| segment.shape != super::Shape::Erase) {
+        if die.active_shape() != Some(super::Shape::Erase) {
             return;
         }
         let run = &mut die.erase;
@@ -51,17 +51,16 @@ impl Scheduler {
         run.boundary = rule.next_boundary(&run.steps, elapsed, run.state);
         if let Some(boundary) = run.boundary {
             let lets_go = run.since + (boundary - run.done) + rule.suspend;
-            self.wake(index, lets_go);
+            self.events.set(index, lets_go);
         }
     }
 
     /// The erase has let go of the die: the reads go on.
     pub(super) fn suspend(&mut self, index: usize, now: Time, device: &mut Device) -> Result<(), SimError> {
         let die = &mut self.dies[index];
-        let lane = &die.lanes[super::WORK];
-        let (segment, command) = (lane.segments[0], lane.commands[0]);
+        let command = die.lanes[super::WORK].commands[0];
         die.clock.occupy(die.started, now, &command)?;
-        segment.charge(&mut die.spent, now - die.started);
+        die.usage.charge(&mut die.spent, &command, now - die.started);
         die.busy += now - die.started;
         let run = &mut die.erase;
         run.done = run.boundary.take().unwrap_or(run.done);

@@ -4,7 +4,7 @@
 //! Queued commands form *segments*: a run of commands that need only the die (copybacks, erases) is
 //! one segment with one event at its end, because nothing outside the die can see its middle. The
 //! middle is still executed command by command, lazily: whoever looks at the die at time t first
-//! calls `advance` for t. Events are therefore at most one a die, keyed (time, sequence).
+//! calls `advance` for t. A die therefore has at most one event ([`Events`]).
 //!
 //! A die serves what waits for it first-in first-out. With read priority, host reads of one command
 //! wait in a lane of their own, which is served before anything else starts; a blocking merge holds
@@ -17,11 +17,12 @@
 
 mod die;
 mod erase;
+mod events;
+mod retry;
 mod run;
 mod segment;
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use pumice_types::suspension::SuspensionRule;
 use pumice_types::{DieId, FlashCommand, FlashOp, FlashTiming, Geometry, Time};
@@ -29,7 +30,8 @@ use pumice_types::{DieId, FlashCommand, FlashOp, FlashTiming, Geometry, Time};
 use crate::device::Device;
 use crate::error::SimError;
 use crate::output::Observer;
-use die::{Die, Lane, PendingWrite, READS, WORK};
+use die::{Die, Lane, PendingPages, PendingWrite, READS, Snapshot, WORK};
+use events::Events;
 pub use segment::{PHASES, Phase, PhaseTimes};
 use segment::{Segment, Shape};
 
@@ -99,8 +101,7 @@ pub struct Scheduler {
     blocks_per_die: u32,
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    events: BinaryHeap<Reverse<(Time, u64, u32)>>,
-    sequence: u64,
+    events: Events,
     done: VecDeque<PageDone>,
     idle: Option<DieId>,
     multi_plane_commands: u64,
@@ -110,18 +111,18 @@ pub struct Scheduler {
 impl Scheduler {
     /// An idle device.
     pub fn new(geometry: Geometry, timing: FlashTiming, policy: Policy) -> Scheduler {
-        let room = QUEUED_ACCESSES.min(QUEUED_ACCESSES_TOTAL / geometry.dies() as usize);
+        let room = QUEUED_ACCESSES.min(QUEUED_ACCESSES_TOTAL / geometry.dies() as usize).max(1);
         let merge = if room == QUEUED_ACCESSES { 2 * usize::from(geometry.pages_per_block) } else { 0 };
         let reads = if policy.read_priority { room } else { 0 };
-        let die = || Die { lanes: [Lane::with_capacity(reads, 0), Lane::with_capacity(room, merge)], ..Die::default() };
+        let lanes = || [Lane::with_capacity(reads, 0), Lane::with_capacity(room, merge)];
+        let die = || Die::new(lanes(), PendingPages::new(room, policy.read_priority));
         Scheduler {
             timing,
             policy,
             blocks_per_die: geometry.planes_per_die * geometry.blocks_per_plane,
             dies: (0..geometry.dies()).map(|_| die()).collect(),
             channels: vec![Channel::default(); geometry.channels as usize],
-            events: BinaryHeap::with_capacity(geometry.dies() as usize),
-            sequence: 0,
+            events: Events::new(geometry.dies() as usize),
             done: VecDeque::with_capacity(64),
             idle: None,
             multi_plane_commands: 0,
@@ -133,7 +134,7 @@ impl Scheduler {
     /// When something happens next.
     #[inline]
     pub fn next_event(&self) -> Option<Time> {
-        self.events.peek().map(|Reverse((at, ..))| *at)
+        self.events.first().map(|(at, _)| at)
     }
 
     /// The next page access that the last event finished; their order is the one in which they were
@@ -190,7 +191,7 @@ impl Scheduler {
         debug_assert!(access.commands.iter().all(|command| self.die_of(command).0 as usize == index));
         self.advance(index, now, device, observer)?;
         if access.parts {
-            let snapshot = self.spent_at(index, now);
+            let snapshot = Snapshot { at: now, spent: self.spent_at(index, now) };
             self.dies[index].lanes[WORK].snapshots.push_back(snapshot);
         }
         if access.commands.len() == 1 && first.op == FlashOp::Read {
@@ -205,7 +206,7 @@ impl Scheduler {
             return Ok(true);
         }
         for (nth, command) in access.commands.iter().enumerate() {
-            let mut segment = Segment::of(command, &self.timing, self.policy.erase.is_some(), now);
+            let mut segment = Segment::of(command, &self.timing, self.policy.erase.is_some());
             if nth == access.completes {
                 (segment.token, segment.snapshot) = (access.token, access.parts);
             }
@@ -240,7 +241,7 @@ impl Scheduler {
             self.forget_snapshot(index, access);
             return Ok(true);
         }
-        let mut segment = Segment::of(read, &self.timing, false, now);
+        let mut segment = Segment::of(read, &self.timing, false);
         (segment.token, segment.snapshot) = (access.token, access.parts);
         segment.behind = die.next_number();
         let die = &mut self.dies[index];
@@ -273,7 +274,7 @@ impl Scheduler {
     fn queue(&mut self, index: usize, command: &FlashCommand, segment: Segment, first: bool) {
         let may_grow = !first && self.policy.holds_die;
         let die = &mut self.dies[index];
-        die.pending.add(command, self.policy.read_priority);
+        die.pending.add(command);
         let lane = &mut die.lanes[WORK];
         lane.commands.push_back(*command);
         match lane.segments.back_mut() {
@@ -281,7 +282,7 @@ impl Scheduler {
                 if may_grow && last.shape == Shape::Die && segment.shape == Shape::Die && last.token == NOBODY =>
             {
                 last.commands += 1;
-                last.die_first += segment.die_first;
+                last.die_only += segment.die_only;
                 (last.token, last.chained) = (segment.token, segment.chained);
             }
             _ => lane.segments.push_back(segment),

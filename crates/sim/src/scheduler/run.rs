@@ -1,12 +1,10 @@
 //! What happens on a die: segments start, take the channel, end; their commands take effect.
 
-use std::cmp::Reverse;
-
 use pumice_nand::check_multi_plane;
 use pumice_types::{ChannelId, DieId, FlashCommand, FlashOp, Time};
 
-use super::die::{Die, Lane, READS, WORK};
-use super::segment::{Phase, PhaseTimes, Segment, Shape, charge, die_only_time};
+use super::die::{Die, READS, Span, WORK};
+use super::segment::{Phase, PhaseTimes, Segment, Shape, Usage, charge, die_only_time};
 use super::{NOBODY, PageDone, Scheduler};
 use crate::device::Device;
 use crate::error::SimError;
@@ -18,32 +16,29 @@ impl Scheduler {
     /// # Errors
     /// What executing its commands finds.
     pub fn step(&mut self, device: &mut Device, observer: &mut impl Observer) -> Result<(), SimError> {
-        let Some(Reverse((now, number, die))) = self.events.pop() else { return Ok(()) };
-        let index = die as usize;
+        let Some((now, index)) = self.events.first() else { return Ok(()) };
         let die = &mut self.dies[index];
-        if die.wake != number {
-            return Ok(());
-        }
-        let Some(&segment) = die.active_segment() else { return Ok(()) };
-        let asks_now = matches!(segment.shape, Shape::DieThenChannel | Shape::DieChannelDie) && !die.on_channel;
-        if asks_now {
+        let shape = die.active_shape();
+        if matches!(shape, Some(Shape::DieThenChannel | Shape::DieChannelDie)) && !die.on_channel {
             die.on_channel = true;
-            let is_last = die.round == die.retries;
-            let transfers = self.group_transfers(index);
-            let then = if is_last { segment.die_last } else { Time::ZERO };
+            let (transfers, then) = (die.transfers(), die.after_transfers());
             let end = self.grant(index, now, transfers) + transfers + then;
-            self.wake(index, end);
+            self.events.set(index, end);
             return Ok(());
         }
-        if die.round < die.retries {
-            (die.round, die.on_channel) = (die.round + 1, false);
-            self.wake(index, now + segment.die_first);
+        if die.round < die.usage.retries {
+            self.events.set(index, die.read_again(now));
             return Ok(());
         }
-        if segment.shape == Shape::Erase && die.erase.boundary.is_some() {
-            return self.suspend(index, now, device);
+        if shape == Some(Shape::Erase) && die.erase.boundary.is_some() {
+            self.suspend(index, now, device)?;
+        } else {
+            self.finish(index, now, device, observer)?;
         }
-        self.finish(index, now, device, observer)
+        if self.dies[index].active.is_none() {
+            self.events.clear(index);
+        }
+        Ok(())
     }
 
     /// Executes the commands of a die-only segment that have ended by `now`.
@@ -56,26 +51,16 @@ impl Scheduler {
     ) -> Result<(), SimError> {
         let timing = &self.timing;
         let die = &mut self.dies[index];
-        let Some(active) = die.active else { return Ok(()) };
-        let lane = &mut die.lanes[active];
-        if lane.segments[0].shape != Shape::Die {
-            return Ok(());
-        }
-        while lane.segments[0].commands > 0 {
-            let command = lane.commands[0];
-            let duration = die_only_time(timing, &command);
-            let end = die.cursor + duration;
-            if end > now {
+        let Some(active) = die.active.filter(|_| die.active_shape() == Some(Shape::Die)) else { return Ok(()) };
+        while die.lanes[active].segments[0].commands > 0 {
+            let duration = die_only_time(timing, &die.lanes[active].commands[0]);
+            let span = Span { start: die.cursor, end: die.cursor + duration, occupies: true };
+            if span.end > now {
                 break;
             }
-            die.clock.occupy(die.cursor, end, &command)?;
-            device.execute(&command)?;
-            observer.command(die.cursor, end, &command);
-            die.pending.remove(&command, self.policy.read_priority);
-            lane.commands.pop_front();
-            lane.executed += 1;
-            lane.segments[0].commands -= 1;
-            die.cursor = end;
+            let Some(command) = die.end_command(active, span, device, observer)? else { break };
+            die.lanes[active].segments[0].commands -= 1;
+            die.cursor = span.end;
             charge(&mut die.spent, timing, &command, duration);
         }
         Ok(())
@@ -94,7 +79,8 @@ impl Scheduler {
                 }
                 // Executed to its end, whose event is due at this very instant: all is in `spent`.
                 _ if segment.shape == Shape::Die => {}
-                _ => segment.charge(&mut spent, now - die.started),
+                Some(command) => die.usage.charge(&mut spent, command, now - die.started),
+                None => {}
             }
         }
         spent
@@ -115,38 +101,27 @@ impl Scheduler {
             self.find_sources(index);
         }
         let group = if self.policy.multi_plane { self.group(index, lane) } else { 1 };
-        if device.retry.is_some() {
-            self.begin_reads(index, lane, group, device);
-        }
         let die = &mut self.dies[index];
-        let segment = die.lanes[lane].segments[0];
+        let segment = &die.lanes[lane].segments[0];
+        let shape = segment.shape;
+        die.usage = Usage::of(segment, &die.lanes[lane].commands[0], &self.timing);
+        if device.retry.is_some() {
+            die.begin_reads(lane, group, device);
+        }
         die.active = Some(lane);
         die.group = group;
         die.on_channel = false;
         die.started = now;
         die.cursor = now;
-        let wake = match segment.shape {
-            Shape::Die | Shape::DieThenChannel | Shape::DieChannelDie => now + segment.die_first,
+        let due = match shape {
+            Shape::Die | Shape::DieThenChannel | Shape::DieChannelDie => now + die.usage.die_first,
             Shape::ChannelThenDie => {
-                let transfers = self.group_transfers(index);
-                self.grant(index, now, transfers) + transfers + segment.die_last
+                let (transfers, die_last) = (die.transfers(), die.usage.die_last);
+                self.grant(index, now, transfers) + transfers + die_last
             }
             Shape::Erase => return self.start_erase(index, now, device),
         };
-        self.wake(index, wake);
-    }
-
-    /// Settles how often the reads of the segments that start together are repeated.
-    fn begin_reads(&mut self, index: usize, lane: usize, group: usize, device: &mut Device) {
-        let die = &mut self.dies[index];
-        (die.round, die.retries) = (0, 0);
-        let Lane { segments, commands, .. } = &mut die.lanes[lane];
-        // Segments that read a page have one command each, so places in both queues agree.
-        let reads = |segment: &&mut Segment| matches!(segment.shape, Shape::DieThenChannel | Shape::DieChannelDie);
-        for (segment, command) in segments.iter_mut().take(group).filter(reads).zip(commands.iter()) {
-            segment.retries = device.begin_read(command);
-            die.retries = die.retries.max(segment.retries);
-        }
+        self.events.set(index, due);
     }
 
     /// Points the reads that may start now to where their pages still are, if copies that are queued
@@ -184,18 +159,6 @@ impl Scheduler {
         group
     }
 
-    /// Channel time of all segments that run together.
-    #[inline]
-    fn group_transfers(&self, index: usize) -> Time {
-        let die = &self.dies[index];
-        let Some(active) = die.active else { return Time::ZERO };
-        let segments = &die.lanes[active].segments;
-        match die.group {
-            1 if die.retries == 0 => segments[0].channel,
-            group => segments.iter().take(group).map(|segment| segment.channel_in(die.round)).sum(),
-        }
-    }
-
     /// Reserves the die's channel for `time`; returns when the transfer starts.
     fn grant(&mut self, index: usize, now: Time, time: Time) -> Time {
         let ChannelId(channel) = self.geometry.channel_of(DieId(index as u32));
@@ -204,12 +167,6 @@ impl Scheduler {
         channel.free_at = start + time;
         channel.busy += time;
         start
-    }
-
-    pub(super) fn wake(&mut self, index: usize, at: Time) {
-        self.sequence += 1;
-        self.dies[index].wake = self.sequence;
-        self.events.push(Reverse((at, self.sequence, index as u32)));
     }
 
     /// Ends the active segment: its commands take effect, who waited hears of it, the next starts.
@@ -232,24 +189,17 @@ impl Scheduler {
             let die = &mut self.dies[index];
             let Some(segment) = die.lanes[active].segments.pop_front() else { break };
             chained = segment.chained;
-            if segment.shape != Shape::Die
-                && let Some(command) = die.lanes[active].commands.pop_front()
-            {
-                die.lanes[active].executed += 1;
-                // A multi-plane command occupies the die once, by its first page.
-                if nth == 0 {
-                    die.clock.occupy(die.started, now, &command)?;
-                }
-                device.execute(&command)?;
-                observer.command(die.started, now, &command);
-                die.pending.remove(&command, self.policy.read_priority);
-            }
+            let span = Span { start: die.started, end: now, occupies: nth == 0 };
+            let ended = match segment.shape {
+                Shape::Die => None,
+                _ => die.end_command(active, span, device, observer)?,
+            };
             if segment.token != NOBODY {
                 let done = page_done(&segment, die, now);
                 self.done.push_back(done);
             }
-            if segment.shape != Shape::Die && nth + 1 == die.group {
-                segment.charge(&mut die.spent, now - die.started);
+            if let Some(command) = ended.filter(|_| nth + 1 == die.group) {
+                die.usage.charge(&mut die.spent, &command, now - die.started);
             }
         }
         let die = &mut self.dies[index];
@@ -272,17 +222,19 @@ impl Scheduler {
 fn page_done(segment: &Segment, die: &mut Die, now: Time) -> PageDone {
     let mut waited = PhaseTimes::default();
     // Work on the die alone is in `spent`, so it is in what was waited for.
-    let own_die = if segment.shape == Shape::Die { Time::ZERO } else { segment.own_die() };
-    let transfer = segment.own_channel();
+    let (own_die, channel) = match segment.shape {
+        Shape::Die => (Time::ZERO, Time::ZERO),
+        _ => die.usage.with_retries(segment.retries),
+    };
     if segment.snapshot {
         let snapshot = die.lanes[WORK].snapshots.pop_front().unwrap_or_default();
-        for (waited, (end, start)) in waited.iter_mut().zip(die.spent.iter().zip(snapshot)) {
+        for (waited, (end, start)) in waited.iter_mut().zip(die.spent.iter().zip(snapshot.spent)) {
             *waited = *end - start;
         }
         if segment.shape != Shape::Die {
-            waited[Phase::Host as usize] += now - die.started - own_die - transfer;
-            debug_assert_eq!(waited.iter().copied().sum::<Time>() + own_die + transfer, now - segment.enqueued);
+            waited[Phase::Host as usize] += now - die.started - own_die - channel;
+            debug_assert_eq!(waited.iter().copied().sum::<Time>() + own_die + channel, now - snapshot.at);
         }
     }
-    PageDone { token: segment.token, at: now, transfer, die: own_die, waited }
+    PageDone { token: segment.token, at: now, transfer: channel, die: own_die, waited }
 }

@@ -1,7 +1,5 @@
 //! Segments: what a die does without anybody else having to look, and what its time is charged to.
 
-use std::cmp::Ordering;
-
 use pumice_types::{Cause, FlashCommand, FlashOp, FlashTiming, Time};
 
 /// What a die spends its time on, as a waiting host access sees it.
@@ -43,13 +41,28 @@ pub enum Shape {
     Erase,
 }
 
-/// A run of queued commands with one event at its end.
+impl Shape {
+    /// The shape of a command; `in_steps`: erases are run step by step.
+    #[inline]
+    fn of(command: &FlashCommand, copyback: bool, in_steps: bool) -> Shape {
+        match command.op {
+            FlashOp::Read | FlashOp::SpareSearch => Shape::DieThenChannel,
+            FlashOp::Program => Shape::ChannelThenDie,
+            FlashOp::Copy if !copyback => Shape::DieChannelDie,
+            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase if in_steps => Shape::Erase,
+            FlashOp::Copy | FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause => {
+                Shape::Die
+            }
+        }
+    }
+}
+
+/// A run of queued commands with one event at its end. Queues are long where merges are, so it holds
+/// nothing that its commands say.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
     /// Resources.
     pub shape: Shape,
-    /// What its time is charged to.
-    pub phase: Phase,
     /// A snapshot of the die's time was taken when it was queued.
     pub snapshot: bool,
     /// The next segment of this lane follows without anything between them.
@@ -62,14 +75,8 @@ pub struct Segment {
     pub commands: u32,
     /// Who waits for its end.
     pub token: u32,
-    /// Die time before the channel (or all of it).
-    pub die_first: Time,
-    /// Channel time.
-    pub channel: Time,
-    /// Die time after the channel.
-    pub die_last: Time,
-    /// When it was queued.
-    pub enqueued: Time,
+    /// Time of all its commands, if they need the die alone.
+    pub die_only: Time,
     /// For a read with priority: the number that the next command of the work lane had then.
     pub behind: u64,
 }
@@ -77,79 +84,65 @@ pub struct Segment {
 impl Segment {
     /// The segment of one command; `in_steps`: erases are run step by step.
     #[inline]
-    pub fn of(command: &FlashCommand, t: &FlashTiming, in_steps: bool, now: Time) -> Segment {
-        let (shape, die_first, channel, die_last) = match command.op {
-            FlashOp::Read => (Shape::DieThenChannel, t.t_r, t.page_transfer + t.command_overhead, Time::ZERO),
-            FlashOp::SpareSearch => {
-                let pages = u64::from(command.searched_pages());
-                let channel = t.spare_transfer * pages + t.command_overhead;
-                (Shape::DieThenChannel, t.t_r * pages, channel, Time::ZERO)
-            }
-            FlashOp::Program => (Shape::ChannelThenDie, Time::ZERO, t.page_transfer + t.command_overhead, t.t_prog),
-            FlashOp::Copy if !t.copyback => (Shape::DieChannelDie, t.t_r, t.copy_transfer(), t.t_prog),
-            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase if in_steps => {
-                (Shape::Erase, Time::ZERO, Time::ZERO, Time::ZERO)
-            }
-            FlashOp::Copy | FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause => {
-                (Shape::Die, die_only_time(t, command), Time::ZERO, Time::ZERO)
-            }
-        };
+    pub fn of(command: &FlashCommand, t: &FlashTiming, in_steps: bool) -> Segment {
+        let shape = Shape::of(command, t.copyback, in_steps);
         Segment {
             shape,
-            phase: phase(command),
             snapshot: false,
             chained: false,
             urgent: false,
             retries: 0,
             commands: 1,
             token: super::NOBODY,
-            die_first,
-            channel,
-            die_last,
-            enqueued: now,
+            die_only: if shape == Shape::Die { die_only_time(t, command) } else { Time::ZERO },
             behind: 0,
         }
     }
+}
 
-    /// Channel time of one page on its way out.
+/// How long the segment that runs uses what.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Usage {
+    /// Die time before the channel (or all of it).
+    pub die_first: Time,
+    /// Channel time.
+    pub channel: Time,
+    /// Die time after the channel.
+    pub die_last: Time,
+    /// How often the first two come again before the last: read retries, the most of all that run together.
+    pub retries: u8,
+    /// Channel time of the page that a retry moves out.
+    pub page_out: Time,
+}
+
+impl Usage {
+    /// What a segment uses whose first command is `command`. An erase in steps says so itself.
     #[inline]
-    fn page_out(&self) -> Time {
-        if self.shape == Shape::DieChannelDie { Time(self.channel.0 / 2) } else { self.channel }
+    pub fn of(segment: &Segment, command: &FlashCommand, t: &FlashTiming) -> Usage {
+        let page = t.page_transfer + t.command_overhead;
+        let (die_first, channel, die_last) = match segment.shape {
+            Shape::Die => (segment.die_only, Time::ZERO, Time::ZERO),
+            Shape::DieThenChannel if command.op == FlashOp::SpareSearch => {
+                let pages = u64::from(command.searched_pages());
+                (t.t_r * pages, t.spare_transfer * pages + t.command_overhead, Time::ZERO)
+            }
+            Shape::DieThenChannel => (t.t_r, page, Time::ZERO),
+            Shape::ChannelThenDie => (Time::ZERO, page, t.t_prog),
+            Shape::DieChannelDie => (t.t_r, t.copy_transfer(), t.t_prog),
+            Shape::Erase => (Time::ZERO, Time::ZERO, Time::ZERO),
+        };
+        Usage { die_first, channel, die_last, retries: 0, page_out: page }
     }
 
-    /// Channel time of the `round`th of its reads, 0 the first: retries move the page out again; what
-    /// else there is to move comes with the last. None in rounds that it no longer needs.
-    #[inline]
-    pub fn channel_in(&self, round: u8) -> Time {
-        match round.cmp(&self.retries) {
-            Ordering::Less => self.page_out(),
-            Ordering::Equal => self.channel,
-            Ordering::Greater => Time::ZERO,
-        }
-    }
-
-    /// Die time, retries included.
-    #[inline]
-    pub fn own_die(&self) -> Time {
-        self.die_first * (u64::from(self.retries) + 1) + self.die_last
-    }
-
-    /// Channel time, retries included.
-    #[inline]
-    pub fn own_channel(&self) -> Time {
-        self.channel + self.page_out() * u64::from(self.retries)
-    }
-
-    /// Adds the first `elapsed` of a segment that uses the channel to the phases it consists of. A
+    /// Adds the first `elapsed` of `command`, which uses the channel, to the phases it consists of. A
     /// copy through the controller reads until its page is out, and writes from then on.
-    pub fn charge(&self, spent: &mut PhaseTimes, elapsed: Time) {
-        let rounds = u64::from(self.retries) + 1;
-        let read = match self.shape {
-            Shape::DieChannelDie => elapsed.min((self.die_first + self.page_out()) * rounds),
+    pub fn charge(&self, spent: &mut PhaseTimes, command: &FlashCommand, elapsed: Time) {
+        let read = match command.op {
+            FlashOp::Copy => elapsed.min((self.die_first + self.page_out) * (u64::from(self.retries) + 1)),
             _ => Time::ZERO,
         };
         spent[Phase::GcRead as usize] += read;
-        spent[self.phase as usize] += elapsed - read;
+        spent[phase(command) as usize] += elapsed - read;
     }
 }
 

@@ -289,18 +289,27 @@ fn t916_a_read_is_pointed_to_its_source_once() {
     assert_eq!(number(&document, "integrity.lost_pages"), 0.0);
 }
 
-/// In a closed loop the end of the workload was noticed only after the last request was done, so the busy
-/// times of the measured part were taken an event later: the program of the last buffered page counted,
-/// and a die was busy for more than all of the time.
+/// The time for which dies were busy was read one event behind the last request's end. Where the write
+/// buffer took the last requests at once, a die's share of the measured time came out above 1.
 #[test]
-fn t970_what_follows_the_last_request_of_a_closed_loop_is_not_in_its_busy_time() {
-    let requests = [(0, 'W', 0, 4096), (0, 'W', 4096, 4096), (0, 'W', 8192, 4096)];
-    let document = TraceFile::new("busy-after", &requests).run(&[
-        ("host.mode", "closed-loop"),
-        ("host.write_buffer_kib", "4"),
+fn t917_no_die_is_busy_for_longer_than_was_measured() {
+    let document = document(&[
         ("geometry.channels", "1"),
         ("geometry.planes_per_die", "1"),
+        ("geometry.blocks_per_plane", "10"),
+        ("geometry.pages_per_block", "8"),
+        ("partial_erase.max_splits", "0"),
+        ("ftl.over_provisioning", "0.3"),
+        ("ftl.gc_free_threshold", "0"),
+        ("initial.fill", "0"),
+        ("host.write_buffer_kib", "4"),
+        ("host.mode", "closed-loop"),
+        ("host.queue_depth", "1"),
+        ("workload.read_fraction", "0"),
+        ("workload.footprint", "0.25"),
+        ("workload.request_bytes", "512"),
+        ("workload.requests", "1500"),
     ]);
-    let busy = document["utilisation"]["die"][0].as_f64().expect("one die");
-    assert_eq!(busy, 1.0, "two programs, one behind the other, and nothing of the third");
+    let busy = document["utilisation"]["die"][0].as_f64().expect("a timed run");
+    assert!(busy > 0.0 && busy <= 1.0, "{busy}");
 }

@@ -5,7 +5,7 @@
 //! opened only if as many units as a block has stay free ([`PageFtl::floor`]), and a victim has fewer
 //! valid pages than a block has pages, so emptying it takes at most that many and gives some back.
 
-use pumice_types::{BlockId, DieId, FlashCommand, PageAddress, PlaneId, UnitSet};
+use pumice_types::{BlockId, DieId, FlashCommand, Lpn, PageAddress, PlaneId, UnitSet};
 
 use super::plane::{Job, Stream};
 use super::{EraseUnits, GcMode, HotCold, PageFtl};
@@ -207,20 +207,32 @@ impl PageFtl {
             self.erase_victim(plane, job, plan);
             return Ok(());
         };
-        let stream = match self.config.hot_cold {
-            _ if job.levels_wear => Stream::Moved,
-            HotCold::Mixed => Stream::Host,
-            HotCold::Copies | HotCold::Recency { .. } => Stream::Copies,
-        };
-        self.copy_page(stream, PageAddress::new(job.victim, page), plan)?;
+        self.copy_page(&job, page, plan)?;
         self.planes[plane.index()].job = Some(Job { next: page + 1, copied: job.copied + 1, ..job });
         Ok(())
     }
 
-    /// Copies a page to `stream`'s open block in its plane.
-    fn copy_page(&mut self, stream: Stream, source: PageAddress, plan: &mut Plan) -> Result<(), FtlError> {
+    /// Where a copy of `lpn` goes.
+    #[inline]
+    fn stream_of_copy(&self, lpn: Lpn, job: &Job, plane: PlaneId) -> Stream {
+        let (own, other) = match (&self.recent, self.config.hot_cold) {
+            _ if job.levels_wear => return Stream::Moved,
+            (_, HotCold::Mixed) => return Stream::Host,
+            (Some(recent), _) if recent.is_hot(lpn) => (Stream::HotCopies, Stream::Copies),
+            (Some(_), _) => (Stream::Copies, Stream::HotCopies),
+            (None, _) => return Stream::Copies,
+        };
+        // The room that is kept for a victim's copies may lie in the other one's block.
+        let has_room = self.planes[plane.index()].open[own as usize].is_some() || self.free_units(plane) > 0;
+        if has_room { own } else { other }
+    }
+
+    /// Copies a page of the victim in work to an open block of its plane.
+    fn copy_page(&mut self, job: &Job, page: u16, plan: &mut Plan) -> Result<(), FtlError> {
+        let source = PageAddress::new(job.victim, page);
         let plane = self.config.geometry.plane_of(source.block);
         let lpn = self.maps.owner(source, &self.pool);
+        let stream = self.stream_of_copy(lpn, job, plane);
         let (target, sequence) = self.next_page(plane, stream)?;
         self.maps.invalidate(source);
         self.place(lpn, target, plane);

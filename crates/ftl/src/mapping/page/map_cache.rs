@@ -3,22 +3,14 @@
 //!
 //! Plain LRU over single entries. Dirty entries of a translation page stand in one list, so writing
 //! the page back cleans them all (batching, as DFTL does on eviction).
+//!
+//! State grows with the entries in the cache, not with the pages of the device: a slot is found by a
+//! hash of its logical page, in chains that stay about one slot long.
 
 use pumice_types::Lpn;
 
-/// No slot, or the end of a list.
-const NONE: u32 = u32::MAX;
-
-/// A cached entry.
-#[derive(Clone, Copy)]
-struct Slot {
-    lpn: u32,
-    newer: u32,
-    older: u32,
-    /// Next dirty entry of the same translation page.
-    next_dirty: u32,
-    dirty: bool,
-}
+use crate::lists::Lists;
+use crate::recency::Recency;
 
 /// What giving up the entry unused longest takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,15 +25,16 @@ pub(super) enum Eviction {
 pub(super) struct MapCache {
     entries_max: usize,
     entries_per_page: u32,
-    /// Slot of each logical page; [`NONE`] if its entry is not cached. The simulator's index, not the
-    /// controller's: that one searches.
-    slot_of: Vec<u32>,
-    slots: Vec<Slot>,
+    /// Logical page of each slot.
+    slots: Vec<u32>,
     free: Vec<u32>,
-    newest: u32,
-    oldest: u32,
-    /// First dirty entry of each translation page.
-    dirty_of: Vec<u32>,
+    /// Slots by a hash of their logical pages. The simulator's index, not the controller's: that one
+    /// searches.
+    chains: Lists,
+    /// Slots in the order of their use.
+    recency: Recency,
+    /// Dirty slots, one list for each translation page.
+    dirty: Lists,
 }
 
 impl MapCache {
@@ -52,12 +45,11 @@ impl MapCache {
         MapCache {
             entries_max,
             entries_per_page,
-            slot_of: vec![NONE; user_pages as usize],
             slots: Vec::with_capacity(entries_max),
             free: Vec::new(),
-            newest: NONE,
-            oldest: NONE,
-            dirty_of: vec![NONE; user_pages.div_ceil(entries_per_page) as usize],
+            chains: Lists::new(entries_max, entries_max.next_power_of_two()),
+            recency: Recency::new(entries_max),
+            dirty: Lists::new(entries_max, user_pages.div_ceil(entries_per_page) as usize),
         }
     }
 
@@ -68,7 +60,8 @@ impl MapCache {
 
     /// Bytes of the simulator's state.
     pub(super) fn state_bytes(&self) -> u64 {
-        (self.slot_of.len() * 4 + self.slots.len() * size_of::<Slot>() + self.dirty_of.len() * 4) as u64
+        let lists = self.chains.state_bytes() + self.recency.state_bytes() + self.dirty.state_bytes();
+        size_of_val(&self.slots[..]) as u64 + lists
     }
 
     /// Entries beyond the budget once `more` are added.
@@ -78,108 +71,73 @@ impl MapCache {
 
     /// Marks the entry of `lpn` as used just now; `false` if it is not cached.
     pub(super) fn touch(&mut self, lpn: Lpn) -> bool {
-        let slot = self.slot_of[lpn.index()];
-        if slot == NONE {
-            return false;
-        }
-        if slot != self.newest {
-            self.unlink(slot);
-            self.link_newest(slot);
-        }
-        true
+        let slot = self.slot_of(lpn);
+        slot.into_iter().for_each(|slot| self.recency.touch(slot));
+        slot.is_some()
     }
 
     /// Adds the entry of `lpn`, clean, as the one used last.
     pub(super) fn load(&mut self, lpn: Lpn) {
         let slot = self.new_slot(lpn);
-        self.link_newest(slot);
+        self.recency.touch(slot);
     }
 
     /// Notes that the entry of `lpn` changed. One that is not cached is known by the change itself
     /// and enters as the one unused longest, whatever the budget: it is the first to go.
     pub(super) fn change(&mut self, lpn: Lpn) {
-        let mut slot = self.slot_of[lpn.index()];
-        if slot == NONE {
-            slot = self.new_slot(lpn);
-            self.link_oldest(slot);
-        }
-        let page = (lpn.0 / self.entries_per_page) as usize;
-        let entry = &mut self.slots[slot as usize];
-        if !entry.dirty {
-            entry.dirty = true;
-            entry.next_dirty = std::mem::replace(&mut self.dirty_of[page], slot);
+        let slot = self.slot_of(lpn).unwrap_or_else(|| {
+            let slot = self.new_slot(lpn);
+            self.recency.add_oldest(slot);
+            slot
+        });
+        if !self.dirty.is_listed(slot) {
+            self.dirty.append((lpn.0 / self.entries_per_page) as usize, slot);
         }
     }
 
     /// Gives up the entry unused longest, if it is clean; otherwise names its translation page.
     pub(super) fn evict(&mut self) -> Eviction {
-        let slot = self.oldest;
-        let Slot { lpn, dirty, .. } = self.slots[slot as usize];
-        if dirty {
-            return Eviction::WriteBack(lpn / self.entries_per_page);
+        let Some(slot) = self.recency.oldest() else { return Eviction::Done };
+        if self.dirty.is_listed(slot) {
+            return Eviction::WriteBack(self.slots[slot as usize] / self.entries_per_page);
         }
-        self.unlink(slot);
-        self.slot_of[lpn as usize] = NONE;
+        self.recency.remove(slot);
+        self.chains.remove(slot);
         self.free.push(slot);
         Eviction::Done
     }
 
     /// Notes that translation page `page` was written with all its dirty entries.
     pub(super) fn written_back(&mut self, page: u32) {
-        let mut slot = std::mem::replace(&mut self.dirty_of[page as usize], NONE);
-        while slot != NONE {
-            let entry = &mut self.slots[slot as usize];
-            entry.dirty = false;
-            slot = std::mem::replace(&mut entry.next_dirty, NONE);
+        while let Some(slot) = self.dirty.first(page as usize) {
+            self.dirty.remove(slot);
         }
+    }
+
+    /// The chain of a logical page.
+    #[inline]
+    fn chain(&self, lpn: Lpn) -> usize {
+        let hash = u64::from(lpn.0).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        hash as usize & (self.chains.count() - 1)
+    }
+
+    /// The slot that holds the entry of `lpn`.
+    #[inline]
+    fn slot_of(&self, lpn: Lpn) -> Option<u32> {
+        self.chains.iter(self.chain(lpn)).find(|&slot| self.slots[slot as usize] == lpn.0)
     }
 
     fn new_slot(&mut self, lpn: Lpn) -> u32 {
-        let entry = Slot { lpn: lpn.0, newer: NONE, older: NONE, next_dirty: NONE, dirty: false };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = entry;
-                slot
-            }
-            None => {
-                self.slots.push(entry);
-                (self.slots.len() - 1) as u32
-            }
-        };
-        self.slot_of[lpn.index()] = slot;
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(lpn.0);
+            let slots = self.slots.len();
+            self.recency.grow(slots);
+            [&mut self.chains, &mut self.dirty].into_iter().for_each(|lists| lists.grow_members(slots));
+            slots as u32 - 1
+        });
+        self.slots[slot as usize] = lpn.0;
+        self.chains.append(self.chain(lpn), slot);
         slot
-    }
-
-    fn link_newest(&mut self, slot: u32) {
-        let before = std::mem::replace(&mut self.newest, slot);
-        self.slots[slot as usize].older = before;
-        self.slots[slot as usize].newer = NONE;
-        match before {
-            NONE => self.oldest = slot,
-            before => self.slots[before as usize].newer = slot,
-        }
-    }
-
-    fn link_oldest(&mut self, slot: u32) {
-        let before = std::mem::replace(&mut self.oldest, slot);
-        self.slots[slot as usize].newer = before;
-        self.slots[slot as usize].older = NONE;
-        match before {
-            NONE => self.newest = slot,
-            before => self.slots[before as usize].older = slot,
-        }
-    }
-
-    fn unlink(&mut self, slot: u32) {
-        let Slot { newer, older, .. } = self.slots[slot as usize];
-        match newer {
-            NONE => self.newest = older,
-            newer => self.slots[newer as usize].older = older,
-        }
-        match older {
-            NONE => self.oldest = newer,
-            older => self.slots[older as usize].newer = newer,
-        }
     }
 }
 
@@ -215,5 +173,23 @@ mod tests {
         cache.written_back(7);
         assert_eq!((cache.evict(), cache.excess(0)), (Eviction::Done, 0));
         assert!(cache.touch(Lpn(5)) && cache.touch(Lpn(6)) && !cache.touch(Lpn(77)));
+    }
+
+    #[test]
+    fn t542_what_a_cache_weighs_depends_on_its_entries_not_on_the_device() {
+        let bytes = |user_pages: u32| {
+            let mut cache = MapCache::new(1_000, 4_096, user_pages);
+            for lpn in (0..100_000u32).map(|n| n.wrapping_mul(2_654_435_761) % user_pages) {
+                if !cache.touch(Lpn(lpn)) {
+                    while cache.excess(1) > 0 {
+                        cache.evict();
+                    }
+                    cache.load(Lpn(lpn));
+                }
+            }
+            cache.state_bytes() - 8 * u64::from(user_pages.div_ceil(4_096))
+        };
+        assert_eq!(bytes(100_000), bytes(60_000_000));
+        assert!(bytes(100_000) < 40 * 1_000);
     }
 }

@@ -46,7 +46,8 @@ pub enum HotCold {
     Mixed,
     /// Copies have a block of their own.
     Copies,
-    /// So have copies and hot pages: those that the host wrote before, in this window or the last one.
+    /// So have hot pages, written and copied: those that the host wrote before, in this window or the
+    /// last one.
     Recency {
         /// Host writes of a window, at least 1.
         window: u32,
@@ -127,7 +128,7 @@ impl PageConfig {
         let open = match hot_cold {
             HotCold::Mixed => 1,
             HotCold::Copies => 2,
-            HotCold::Recency { .. } => 3,
+            HotCold::Recency { .. } => 4,
         };
         open + u32::from(wear_leveling.static_threshold.is_some()) + 1
     }

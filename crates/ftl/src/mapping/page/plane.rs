@@ -23,8 +23,10 @@ pub(super) enum Stream {
     Host,
     /// Hot pages that the host writes.
     Hot,
-    /// Pages that collection copies.
+    /// Pages that collection copies; the cold ones if hot ones lie apart.
     Copies,
+    /// Hot pages that collection copies.
+    HotCopies,
     /// Pages that static wear levelling moves.
     Moved,
     /// Translation pages.
@@ -32,7 +34,7 @@ pub(super) enum Stream {
 }
 
 /// Number of streams.
-pub(super) const STREAMS: usize = 5;
+pub(super) const STREAMS: usize = 6;
 
 /// A victim whose valid pages are moved one by one, and which is then erased. It is in no list, so
 /// the host may invalidate its pages meanwhile without further ado.

@@ -1,35 +1,15 @@
 //! 6xx: the commands that PEN's superblock FTL emits, and their order. 5xx: its triggers and victims.
 
-use pumice_ftl::merge::restore::{MMergeSettings, MergeCosts};
-use pumice_ftl::merge::superblock::RestoreScope;
 use pumice_ftl::{InitialFill, MergePolicy, Plan, SuperblockPen, SuperblockPenConfig};
-use pumice_types::{BlockId, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, Pb, PbTree, Time};
+use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, Pb, PbTree};
 
-const PAGES: u32 = 8;
-
-fn costs() -> MergeCosts {
-    MergeCosts { copy: Time(10), block_erase: Time(20), partial_erase: vec![Time(20); 4] }
-}
-
-fn m_merge() -> MergePolicy {
-    let settings = MMergeSettings { disturb_tolerance: 1, disturb_aware: true, wear_limit: 16 };
-    MergePolicy::MMerge { costs: costs(), settings, scope: RestoreScope::Superseded }
-}
+use crate::small::{PAGES, at, commands, costs, geometry, m_merge, ops};
 
 /// Two superblocks of two logical blocks in up to three blocks, on one plane of ten blocks, all full.
 fn full(merge: MergePolicy, gc_free_blocks: u32) -> SuperblockPen {
     let config = SuperblockPenConfig {
-        geometry: Geometry {
-            channels: 1,
-            chips_per_channel: 1,
-            dies_per_chip: 1,
-            planes_per_die: 1,
-            blocks_per_plane: 10,
-            pages_per_block: PAGES as u16,
-            page_bytes: 4096,
-            spare_bytes: 64,
-        },
-        tree: PbTree::new(PAGES as u16, 3).expect("legal"),
+        geometry: geometry(),
+        tree: PbTree::new(PAGES, 3).expect("legal"),
         logical: 2,
         physical: 3,
         superblocks_per_plane: 2,
@@ -43,17 +23,7 @@ fn full(merge: MergePolicy, gc_free_blocks: u32) -> SuperblockPen {
 }
 
 fn write(ftl: &mut SuperblockPen, lpn: u32) -> Vec<FlashCommand> {
-    let mut plan = Plan::default();
-    ftl.write(Lpn(lpn), 2, &mut plan).expect("there is room");
-    plan.commands
-}
-
-fn ops(commands: &[FlashCommand]) -> Vec<FlashOp> {
-    commands.iter().map(|command| command.op).collect()
-}
-
-fn at(block: u32, page: u16) -> PageAddress {
-    PageAddress::new(BlockId(block), page)
+    commands(|plan| ftl.write(Lpn(lpn), 2, plan))
 }
 
 #[test]

@@ -1,41 +1,19 @@
 //! 6xx: the commands that the NFTL emits, and their order. 5xx: triggers and victims.
 
-use pumice_ftl::merge::m_merge::{MMergeSettings, MergeCosts};
-use pumice_ftl::merge::superblock::RestoreScope;
 use pumice_ftl::{InitialFill, MergePolicy, Nftl, NftlConfig, Plan, UIndex};
-use pumice_types::{
-    BlockId, Cause, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, Pb, PbTree, ProgramOrder, SearchExpectation,
-    Time,
-};
+use pumice_types::{BlockId, Cause, FlashCommand, FlashOp, Lpn, Pb, PbTree, ProgramOrder, SearchExpectation};
 
-const PAGES: u16 = 8;
+use crate::small::{PAGES, at, commands, geometry, m_merge, ops};
 
 fn config(merge: MergePolicy) -> NftlConfig {
     NftlConfig {
-        geometry: Geometry {
-            channels: 1,
-            chips_per_channel: 1,
-            dies_per_chip: 1,
-            planes_per_die: 1,
-            blocks_per_plane: 10,
-            pages_per_block: PAGES,
-            page_bytes: 4096,
-            spare_bytes: 64,
-        },
+        geometry: geometry(),
         tree: PbTree::new(PAGES, 3).expect("legal"),
         program_order: ProgramOrder::Any,
         logical_blocks_per_plane: 5,
         gc_free_blocks: 3,
         u_index: UIndex::Spare,
         merge,
-    }
-}
-
-fn m_merge() -> MergePolicy {
-    MergePolicy::MMerge {
-        costs: MergeCosts { copy: Time(10), block_erase: Time(20), partial_erase: vec![Time(20); 4] },
-        settings: MMergeSettings { disturb_tolerance: 1, disturb_aware: true, wear_limit: 16 },
-        scope: RestoreScope::Superseded,
     }
 }
 
@@ -46,23 +24,13 @@ fn full(config: NftlConfig) -> Nftl {
 }
 
 fn write(ftl: &mut Nftl, lpn: u32) -> Vec<FlashCommand> {
-    let mut plan = Plan::default();
-    ftl.write(Lpn(lpn), 2, &mut plan).expect("there is room");
-    plan.commands
+    commands(|plan| ftl.write(Lpn(lpn), 2, plan))
 }
 
 fn write_all(ftl: &mut Nftl, lpns: &[u32]) {
     for &lpn in lpns {
         write(ftl, lpn);
     }
-}
-
-fn ops(commands: &[FlashCommand]) -> Vec<FlashOp> {
-    commands.iter().map(|command| command.op).collect()
-}
-
-fn at(block: u32, page: u16) -> PageAddress {
-    PageAddress::new(BlockId(block), page)
 }
 
 #[test]

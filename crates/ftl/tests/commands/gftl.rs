@@ -1,9 +1,10 @@
 //! 6xx: the commands that GFTL emits: one slot for every write, full or not.
 
 use pumice_ftl::{Gftl, GftlConfig, InitialFill, MergePolicy, NftlConfig, Plan, UIndex};
-use pumice_types::{Cause, FlashCommand, FlashOp, Geometry, Lpn, PbTree, ProgramOrder, Time};
+use pumice_types::{Cause, FlashCommand, FlashOp, Lpn, PbTree, ProgramOrder, Time};
 
-const PAGES: u16 = 8;
+use crate::small::{PAGES, commands, geometry, ops};
+
 const SLOT: Time = Time(100);
 const COPY: Time = Time(30);
 const SEARCH_PAGE: Time = Time(10);
@@ -12,16 +13,7 @@ const SEARCH: Time = Time(5);
 /// Five full logical blocks in ten blocks, two of which are the buffer's.
 fn gftl() -> Gftl {
     let nftl = NftlConfig {
-        geometry: Geometry {
-            channels: 1,
-            chips_per_channel: 1,
-            dies_per_chip: 1,
-            planes_per_die: 1,
-            blocks_per_plane: 10,
-            pages_per_block: PAGES,
-            page_bytes: 4096,
-            spare_bytes: 64,
-        },
+        geometry: geometry(),
         tree: PbTree::new(PAGES, 0).expect("legal"),
         program_order: ProgramOrder::Any,
         logical_blocks_per_plane: 5,
@@ -37,9 +29,7 @@ fn gftl() -> Gftl {
 }
 
 fn write(ftl: &mut Gftl, lpn: u32) -> Vec<FlashCommand> {
-    let mut plan = Plan::default();
-    ftl.write(Lpn(lpn), 2, &mut plan).expect("there is room");
-    plan.commands
+    commands(|plan| ftl.write(Lpn(lpn), 2, plan))
 }
 
 fn time(command: &FlashCommand) -> Time {
@@ -57,10 +47,6 @@ fn slot(commands: &[FlashCommand]) -> &[FlashCommand] {
     assert_eq!((last.op, last.cause), (FlashOp::Program, Cause::Host));
     assert_eq!(slot.iter().map(time).sum::<Time>(), SLOT, "the slot is always as long: {slot:?}");
     slot
-}
-
-fn ops(commands: &[FlashCommand]) -> Vec<FlashOp> {
-    commands.iter().map(|command| command.op).collect()
 }
 
 #[test]

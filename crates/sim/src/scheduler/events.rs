@@ -1,0 +1,84 @@
+//! When each die is due next, and which is due first.
+//!
+//! A die has one event or none, so the queue is a tournament over the dies: a leaf each, and in every
+//! other node the earlier of its two children. Moving a die's event plays its leaf's way up anew, which
+//! is one comparison a level; nothing is left behind that would have to be passed over.
+
+use pumice_types::Time;
+
+/// No event.
+const NEVER: u128 = u128::MAX;
+
+/// The events of all dies, in the order of their times, and of their making among equals.
+#[derive(Debug)]
+pub struct Events {
+    /// Node `n` is the earlier of nodes `2n` and `2n + 1`; the leaves come last. An event is its time, its
+    /// number and its die, from the highest bit down.
+    nodes: Vec<u128>,
+    die_bits: u32,
+    made: u64,
+}
+
+impl Events {
+    /// No event for any of so many dies.
+    pub fn new(dies: usize) -> Events {
+        let leaves = dies.next_power_of_two();
+        Events { nodes: vec![NEVER; 2 * leaves], die_bits: leaves.trailing_zeros(), made: 0 }
+    }
+
+    /// The first event: its time and die.
+    #[inline]
+    pub fn first(&self) -> Option<(Time, usize)> {
+        let first = self.nodes[1];
+        let die = first as usize & ((1 << self.die_bits) - 1);
+        (first != NEVER).then_some((Time((first >> 64) as u64), die))
+    }
+
+    /// Gives a die its event, in place of the one it had.
+    #[inline]
+    pub fn set(&mut self, die: usize, at: Time) {
+        self.made += 1;
+        self.play(die, u128::from(at.0) << 64 | u128::from(self.made << self.die_bits | die as u64));
+    }
+
+    /// Takes a die's event away.
+    #[inline]
+    pub fn clear(&mut self, die: usize) {
+        self.play(die, NEVER);
+    }
+
+    #[inline]
+    fn play(&mut self, die: usize, event: u128) {
+        let mut node = 1 << self.die_bits | die;
+        let mut winner = event;
+        self.nodes[node] = winner;
+        while node > 1 {
+            winner = winner.min(self.nodes[node ^ 1]);
+            node >>= 1;
+            self.nodes[node] = winner;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn t605_the_earliest_event_comes_first_and_the_older_of_equals(dies in 1usize..20, steps in proptest::collection::vec((0usize..20, 0u64..6), 1..200)) {
+            let (mut events, mut all) = (Events::new(dies), vec![None; dies]);
+            for (number, (die, at)) in steps.into_iter().enumerate() {
+                let die = die % dies;
+                all[die] = (at > 0).then_some((at, number));
+                match at {
+                    0 => events.clear(die),
+                    at => events.set(die, Time(at)),
+                }
+                let first = (0..dies).filter_map(|die| all[die].map(|event| (event, die))).min();
+                prop_assert_eq!(events.first(), first.map(|((at, _), die)| (Time(at), die)));
+            }
+        }
+    }
+}
