@@ -142,6 +142,13 @@ fn check_erase_unit(spec: &Spec) -> Result<(), SpecError> {
             spec.partial_erase.max_splits
         ));
     }
+    if unit == "partial-block" && spec.geometry.write_sequence == "sfws" {
+        return refuse(
+            "ftl.erase_unit = \"partial-block\" needs geometry.write_sequence = \"lfws\", found \"sfws\": a partial block is \
+             a range of layers, and sub-block first neighbouring pages do not lie in neighbouring layers"
+                .into(),
+        );
+    }
     let whole_blocks_only = [
         ("map_place", &spec.ftl.map_place, spec.ftl.map_place == "cached"),
         ("hot_cold", &spec.ftl.hot_cold, spec.ftl.hot_cold == "mixed"),

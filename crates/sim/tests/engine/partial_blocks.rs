@@ -9,7 +9,7 @@ use pumice_types::{BlockId, Lpn};
 use crate::contract::{
     check_clock_changes_no_count, check_counts, host_settings, page_settings, run_any_host, run_with,
 };
-use crate::support::{document, number, spec};
+use crate::support::{document, number, source, spec};
 
 /// A page-level FTL with blocks of which partial blocks are erased, in steps and not.
 fn leaf_settings() -> impl Strategy<Value = Vec<(String, String)>> {
@@ -148,4 +148,21 @@ fn t419_the_ftl_counts_disturbs_as_the_chip_does() {
         ftl.disturbs(block).iter().any(|&count| count > 0)
     });
     assert!(disturbed.count() > 10, "there is something to count");
+}
+
+#[test]
+fn t426_partial_blocks_that_cannot_be_collected_are_refused() {
+    let refused = |more: &[(&str, &str)], part: &str| {
+        let sets = [&[("ftl.kind", "page"), ("ftl.over_provisioning", "0.4")], more].concat();
+        let text = pumice_sim::Spec::resolve(&source(&sets)).expect_err("refused").to_string();
+        assert!(text.contains(part), "{text}");
+    };
+    let leaves = ("ftl.erase_unit", "partial-block");
+    refused(&[leaves, ("partial_erase.unit", "none")], "needs partial_erase.unit = \"partial-block\"");
+    let many = [leaves, ("geometry.pages_per_block", "128"), ("partial_erase.max_splits", "7")];
+    refused(&many, "max_splits = 7; allowed: at most 6");
+    refused(&[leaves, ("ftl.hot_cold", "mixed")], "needs ftl.erase_unit = \"block\"");
+    let sfws = [leaves, ("geometry.layers", "8"), ("geometry.sub_blocks", "8"), ("geometry.write_sequence", "sfws")];
+    refused(&sfws, "needs geometry.write_sequence = \"lfws\"");
+    refused(&[leaves, ("ftl.kind", "nftl")], "needs ftl.kind = \"page\"");
 }
