@@ -9,6 +9,7 @@ use pumice_types::{BlockId, Lpn};
 use crate::contract::{
     check_clock_changes_no_count, check_counts, host_settings, page_settings, run_any_host, run_with,
 };
+use crate::golden::digest;
 use crate::support::{document, number, source, spec};
 
 /// A page-level FTL with blocks of which partial blocks are erased, in steps and not.
@@ -165,4 +166,13 @@ fn t426_partial_blocks_that_cannot_be_collected_are_refused() {
     let sfws = [leaves, ("geometry.layers", "8"), ("geometry.sub_blocks", "8"), ("geometry.write_sequence", "sfws")];
     refused(&sfws, "needs geometry.write_sequence = \"lfws\"");
     refused(&[leaves, ("ftl.kind", "nftl")], "needs ftl.kind = \"page\"");
+}
+
+#[test]
+fn t919_results_of_reclaiming_by_partial_blocks_and_of_read_retries_do_not_change_unnoticed() {
+    let leaves = collected("partial-block", &[("workload.requests", "20000"), ("ftl.gc_mode", "preemptible")]);
+    let worn: Vec<_> = worn_out();
+    let worn: Vec<_> = worn.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    let retried = collected("block", &[&worn[..], &[("workload.requests", "20000")]].concat());
+    assert_eq!([digest(&leaves), digest(&retried)], ["e637ee6b997c3ee7", "6c51df4d64f3eacf"]);
 }
