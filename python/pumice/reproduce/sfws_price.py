@@ -34,10 +34,13 @@ SHOWN: dict[str, str] = {
 
 RETRIES = "retries a page read"
 
-#: Quantities that are drawn, each in a figure of its own: words → end of the file's name.
+#: Quantities that are drawn, each in a figure of its own: words → end of the file's name, title.
 DRAWN = {
-    "mean read latency, µs": "mean", "p99 read latency, µs": "p99", RETRIES: "retries", "write amplification": "gain",
-}  # fmt: skip
+    "mean read latency, µs": ("mean", "Mean read latency over age"),
+    "p99 read latency, µs": ("p99", "p99 read latency over age"),
+    RETRIES: ("retries", "Read retries over age"),
+    "write amplification": ("gain", "Write amplification over age"),
+}
 
 
 def retries_a_read(document: dict[str, Any] | None) -> float | None:
@@ -75,9 +78,10 @@ def draw_price(runs: Sequence[tuple[str, Outcome]], directory: Path) -> None:
         for pec, quantities in by_pec.items()
     ]
     write_csv(directory / "price.csv", ["device", "P/E cycles", RETRIES, *SHOWN], rows)
-    for what, end in DRAWN.items():
-        frame = plots.Frame(f"The price of sub-block first writing: {what}", what, x_label="P/E cycles at the start")
-        plots.lines(frame, _curves(found, what), directory / f"price-{end}")
+    for what, (end, title) in DRAWN.items():
+        frame = plots.Frame(title, what, x_label="P/E cycles at the start")
+        scale = plots.Scale(from_zero=what == RETRIES)
+        plots.lines(frame, _curves(found, what), directory / f"price-{end}", scale)
 
 
 def _curves(found: Mapping[str, Mapping[int, Mapping[str, float | None]]], what: str) -> list[plots.Curve]:
