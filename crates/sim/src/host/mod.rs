@@ -277,6 +277,9 @@ impl Host {
         if let Some(eraser) = &mut self.device.eraser {
             eraser.restart_measuring();
         }
+        if let Some(retry) = &mut self.device.retry {
+            retry.restart_measuring();
+        }
         self.ftl.reset_counters();
     }
 }

@@ -18,6 +18,7 @@
 mod die;
 mod erase;
 mod events;
+mod retry;
 mod run;
 mod segment;
 
