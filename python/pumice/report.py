@@ -16,8 +16,10 @@ from pumice.compare import Variant, compare
 from pumice.document import lookup
 from pumice.errors import SpecError
 from pumice.outputs import FILES
+from pumice.reproduce import tables
 from pumice.reproduce.scoreboard import ROW_FIELDS, VERDICTS
 from pumice.result import read_json, read_result
+from pumice.warned import warnings_of
 
 STYLE = """
 :root { color-scheme: light; }
@@ -71,7 +73,9 @@ def _section(source: Path) -> list[str]:
             raise SpecError(f"{source / comparison.INDEX}: holds no results")
         return [f"<h2>Comparison: {escape(source.name)}</h2>", *_results(variants), *_figures(source)]
     if (source / "scoreboard.json").exists():
-        return [*_scoreboard(source), *_figures(source)]
+        parts = sorted(found.parent for found in source.glob("*/scoreboard.json"))
+        own = _totals(source) if parts else _scoreboard(source)
+        return [*own, *(line for part in parts for line in _section(part)), *_own_table(source), *_figures(source)]
     found = sorted(source.glob("*.json")) or sorted((source / "runs").glob("*.json"))
     if not found:
         raise SpecError(f"{source}: holds no results; expected what run, compare, sweep or reproduce write")
@@ -79,7 +83,7 @@ def _section(source: Path) -> list[str]:
 
 
 def _results(variants: Sequence[Variant]) -> list[str]:
-    warnings = dict.fromkeys(w for v in variants for d in v.documents for w in d.get("warnings") or [])
+    warnings = warnings_of(document for variant in variants for document in variant.documents)
     parts = [f"<p class=warning>{escape(warning)}</p>" for warning in warnings]
     parts.append(_comparison_table(variants))
     for variant in variants:
@@ -114,9 +118,22 @@ def _comparison_table(variants: Sequence[Variant]) -> str:
     return _table(head, rows)
 
 
+def _totals(source: Path) -> list[str]:
+    """What a scoreboard that joins others comes to, paper by paper; the rows follow in the papers' own."""
+    rows = _rows(source / "scoreboard.json")
+    by_paper: dict[str, list[str]] = {}
+    for row in rows:
+        by_paper.setdefault(row["id"].partition(".")[0], []).append(row["verdict"])
+    counts = [[paper, *(str(given.count(verdict)) for verdict in VERDICTS)] for paper, given in by_paper.items()]
+    total = ["all", *(str(sum(row["verdict"] == v for row in rows)) for v in VERDICTS)]
+    return [f"<h2>Reproductions: {escape(source.name)}</h2>", _table(["paper", *VERDICTS], [*counts, total])]
+
+
 def _scoreboard(source: Path) -> list[str]:
     rows = _rows(source / "scoreboard.json")
     counts = [f"{sum(row['verdict'] == v for row in rows)} {v}" for v in VERDICTS]
+    if not rows:
+        return [f"<h2>Experiment: {escape(source.name)}</h2>"]
     head = ["row", "what", "published", "simulated", "accepted", "verdict", "note"]
     lines = ["".join(f"<th class=text>{name}</th>" for name in head)]
     for row in rows:
@@ -128,6 +145,19 @@ def _scoreboard(source: Path) -> list[str]:
         lines.append(text)
     table = "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
     return [f"<h2>Reproduction: {escape(source.name)}</h2>", f"<p class=sub>{', '.join(counts)}</p>", table]
+
+
+def _own_table(source: Path) -> list[str]:
+    """The table that stands beside a reproduction's figures, if it has one."""
+    path = source / tables.FILE
+    if not path.exists():
+        return []
+    found = read_json(path)
+    if not isinstance(found, dict) or not found.keys() >= {"title", "columns", "rows", "notes"}:
+        raise SpecError(f"{path}: not a table; expected title, columns, rows and notes")
+    rows = [[tables.text(value) for value in row] for row in found["rows"]]
+    notes = [f"<p class=sub>{escape(line)}</p>" for line in found["notes"]]
+    return [f"<h3>{escape(found['title'])}</h3>", _table(found["columns"], rows), *notes]
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ mod lookahead;
 mod metrics;
 pub mod output;
 pub mod plan;
+pub mod read_retry;
 mod result;
 mod run;
 pub mod scheduler;

@@ -276,6 +276,10 @@ impl<O: Observer> Run<'_, O> {
 
     /// One event; the host's go first among those of one instant.
     fn step(&mut self) -> Result<(), SimError> {
+        // The end of the last request, which a buffer may have taken at once, ends what is measured.
+        if self.exhausted && self.busy_after.is_none() && self.host.metrics.is_quiet() {
+            self.busy_after = Some(self.scheduler.busy_times(self.now));
+        }
         let flash = self.scheduler.next_event();
         let host = self.host.next_event();
         if let Some(at) = host.filter(|&at| flash.is_none_or(|flash| at <= flash)) {
@@ -293,9 +297,6 @@ impl<O: Observer> Run<'_, O> {
                 let mut clock = Clock { scheduler: &mut self.scheduler, observer: self.observer, now: at };
                 self.host.work_when_idle(die, &mut clock)?;
             }
-        }
-        if self.exhausted && self.busy_after.is_none() && self.host.metrics.is_quiet() {
-            self.busy_after = Some(self.scheduler.busy_times(self.now));
         }
         self.tick(1)
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,25 +13,36 @@ from pumice.cli.output import emit, note, plain_table, show, tell_failures, warn
 from pumice.errors import SpecError, nearest
 from pumice.report import accepted, write_report
 from pumice.reproduce.aero_runs import reproduce_aero
-from pumice.reproduce.runs import Reproduction, Request, reproduce_pen
+from pumice.reproduce.matrix import MATRIX, reproduce_matrix
+from pumice.reproduce.pen_runs import reproduce_pen
+from pumice.reproduce.runs import Reproduction, Request
 from pumice.reproduce.scoreboard import Board
 from pumice.reproduce.sfws_runs import reproduce_sfws
 from pumice.reproduce.superblock_runs import reproduce_superblock
-from pumice.reproduce.traces import COLUMNS, TRACES, Row
+from pumice.reproduce.tables import Table, text
+from pumice.reproduce.together import Reproduce, reproduce_all
+from pumice.reproduce.traces import TRACES
+from pumice.runner import Outcome
 
 #: What reproduces each paper; `all` is every one in turn.
-PAPERS: dict[str, Callable[[Request], Reproduction]] = {
+PAPERS: dict[str, Reproduce] = {
     "pen": reproduce_pen,
     "superblock": reproduce_superblock,
     "sfws": reproduce_sfws,
     "aero": reproduce_aero,
 }
 
+#: All that can be reproduced; the matrix stands beside the papers and compares nothing with one.
+EXPERIMENTS: dict[str, Reproduce] = {**PAPERS, MATRIX: reproduce_matrix}
+
 
 @opt.takes_options
 def reproduce_command(
     paper: Annotated[
-        str, typer.Argument(metavar="pen|superblock|sfws|aero|all", help="Whose evaluation to reproduce.")
+        str,
+        typer.Argument(
+            metavar="pen|superblock|sfws|aero|matrix|all", help="What to reproduce; all is the four papers."
+        ),
     ],
     *,
     figure: Annotated[
@@ -47,40 +57,60 @@ def reproduce_command(
     ] = None,
     traces: Annotated[
         Path | None,
-        typer.Option("--traces", metavar="DIR", help="Folder of recorded traces for the table `traces`."),
+        typer.Option("--traces", metavar="DIR", help="Folder of recorded traces: PEN's table `traces`, the matrix."),
     ] = None,
     place: opt.PlaceOptions,
 ) -> None:
     """Reproduce a paper's figures and compare them with what it printed."""
-    known = [*PAPERS, "all"]
+    known = [*EXPERIMENTS, "all"]
     if paper not in known:
         raise SpecError(f"paper {paper!r} is unknown{nearest(paper, known)}; allowed: {', '.join(known)}")
     if paper == "all" and figure:
         raise SpecError("--figure belongs to one paper; name it in place of 'all'")
     mode = "full" if full else "quick"
-    for name in PAPERS if paper == "all" else [paper]:
-        directory = out if out is not None else Path("out") / f"{name}-{mode}"
-        directory = directory / name if out is not None and paper == "all" else directory
-        _reproduce(name, Request(figure or [], mode, directory, place.workers, place.resume, place.dask, traces))
-
-
-def _reproduce(paper: str, request: Request) -> None:
-    directory = request.directory
+    directory = out if out is not None else Path("out") / f"{paper}-{mode}"
     files.prepare(directory)
-    done = PAPERS[paper](request)
-    warn_all([warning for o in done.outcomes if o.document is not None for warning in o.document.get("warnings") or []])
+    request = Request(figure or [], mode, directory, place.workers, place.resume, place.dask, traces)
+    outcomes = _reproduce_all(request) if paper == "all" else _reproduce(paper, request)
+    emit(f"figures, scoreboard.json and report.html written to {directory}")
+    tell_failures(outcomes)
+
+
+def _reproduce(paper: str, request: Request) -> list[Outcome]:
+    done = EXPERIMENTS[paper](request)
+    _tell(paper, request, done)
+    write_report([request.directory], request.directory / "report.html")
+    return done.outcomes
+
+
+def _reproduce_all(request: Request) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+
+    def tell(paper: str, done: Reproduction) -> None:
+        emit(f"{paper}:")
+        _tell(paper, request, done)
+        outcomes.extend(done.outcomes)
+
+    try:
+        joined = reproduce_all(request, PAPERS, tell)
+    finally:  # after Ctrl-C, a report on the papers that are finished
+        write_report([request.directory], request.directory / "report.html")
+    emit(f"all: {_counts(joined)}")
+    return outcomes
+
+
+def _tell(paper: str, request: Request, done: Reproduction) -> None:
+    """Shows what came of a paper."""
+    warn_all(outcome.document for outcome in done.outcomes)
     for outcome in done.outcomes:
         if outcome.error is not None:
             note(f"{outcome.job.label}: {outcome.error}")
     if done.board.rows:
         _show(done.board)
-    if done.traces is not None:
-        _show_traces(done.traces)
+    if done.table is not None:
+        _show_table(done.table)
     elif paper == "pen" and request.traces is None and (not request.figures or TRACES in request.figures):
         note("the table of recorded traces is left out; --traces DIR names a folder of them")
-    write_report([directory], directory / "report.html")
-    emit(f"figures, scoreboard.json and report.html written to {directory}")
-    tell_failures(done.outcomes)
 
 
 def _show(board: Board) -> None:
@@ -93,22 +123,21 @@ def _show(board: Board) -> None:
     for row in board.rows:
         if row["note"]:
             emit(f"{row['id']}: {row['note']}")
-    emit(", ".join(f"{count} {verdict}" for verdict, count in board.counts().items()))
+    emit(_counts(board))
 
 
-def _show_traces(rows: list[Row]) -> None:
-    table = plain_table(COLUMNS, left=5)
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row))
+def _counts(board: Board) -> str:
+    return ", ".join(f"{count} {verdict}" for verdict, count in board.counts().items())
+
+
+def _show_table(made: Table) -> None:
+    emit(made.title)
+    table = plain_table(made.columns, left=made.left)
+    for row in made.rows:
+        table.add_row(*(text(value) for value in row))
     show(table)
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, str):
-        return value
-    return f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
+    for line in made.notes:
+        emit(line)
 
 
 def _values(values: list[Any] | None) -> str:

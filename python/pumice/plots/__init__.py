@@ -1,17 +1,23 @@
-"""Every figure is drawn here, in one style (`style`), as bars (`bars`), lines (`lines`) or `panels`."""
+"""Every figure is drawn here, in one style (`style`), as bars (`bars`), lines (`lines`), `panels` or
+fields of ratios (`heat`)."""
 
 from pumice.plots.bars import Bars, grouped_bars, stacked_bars, stacked_panels
+from pumice.plots.heat import Field, Grid, fields
 from pumice.plots.lines import Curve, Scale, lines
 from pumice.plots.panels import panels, wear_png
-from pumice.plots.style import COLOURS, GREY, Frame
+from pumice.plots.style import COLOURS, GREY, PALE, Frame
 
 __all__ = [
     "COLOURS",
     "GREY",
+    "PALE",
     "Bars",
     "Curve",
+    "Field",
     "Frame",
+    "Grid",
     "Scale",
+    "fields",
     "grouped_bars",
     "lines",
     "panels",

@@ -30,8 +30,15 @@ class PlannedStudy:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What `experiment.toml` and `expected.toml` of a directory say, in one mode."""
+    """What `experiment.toml` and `expected.toml` of a directory say, in one mode.
 
+    Attributes:
+        name: the directory's, which begins the id of every row.
+        mode: "quick" or "full".
+    """
+
+    name: str
+    mode: str
     studies: list[PlannedStudy]
     expected: list[Expected]
     high_write: list[str]
@@ -59,7 +66,8 @@ def read_experiment(name: str, mode: str) -> Experiment:
         overrides = [(key, toml_text(value)) for key, value in content["modes"][mode].items()]
         entries = [entry for entry in content["studies"] if mode in entry.get("modes", [mode])]
         studies = [_study(directory, entry, overrides) for entry in entries]
-        return Experiment(studies, read_expected(directory / "expected.toml"), content.get("high_write", []))
+        expected = read_expected(directory / "expected.toml")
+        return Experiment(name, mode, studies, expected, content.get("high_write", []))
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise SpecError(f"{path}: {error}") from None
     except KeyError as error:

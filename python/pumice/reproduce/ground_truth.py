@@ -14,13 +14,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pumice import _engine, files, plots
 from pumice.document import number
-from pumice.reproduce.closed_forms import greedy_write_amplification, lru_write_amplification, m_d_1_waiting
+from pumice.reproduce.closed_forms import (
+    Kind,
+    greedy_write_amplification,
+    least_write_amplification_apart,
+    lru_write_amplification,
+    lru_write_amplification_of_kinds,
+    m_d_1_waiting,
+)
 from pumice.reproduce.experiment import ROOT
 from pumice.reproduce.figure import write_csv
 from pumice.runner import Outcome, Settings
@@ -32,6 +39,24 @@ EMPTY_BLOCKS = 2
 
 #: Curve in the figure → value of `ftl.gc_policy`.
 POLICIES = {"FIFO": "fifo", "greedy": "greedy"}
+
+#: What is written where in `hot-cold`: shares of writes and of data.
+HOT: Kind = (0.9, 0.1)
+
+#: What is simulated in `hot-cold` → its name in the figure and the theory it is held against, by α and
+#: pages a block. Greedy keeps hot and cold blocks at the same fewest valid pages, hence at the same α: apart,
+#: the two cost what uniform writes cost.
+HOT_COLD: Mapping[tuple[str, str], tuple[str, Callable[[float, int], float]]] = {
+    ("fifo", "mixed"): (
+        "FIFO, mixed",
+        lambda alpha, _pages: lru_write_amplification_of_kinds(alpha, [HOT, (1 - HOT[0], 1 - HOT[1])]),
+    ),
+    ("greedy", "recency"): ("greedy, apart", greedy_write_amplification),
+    ("cost-benefit", "recency"): (
+        "cost-benefit, apart (line: least possible)",
+        lambda alpha, pages: least_write_amplification_apart(alpha, pages, HOT),
+    ),
+}
 
 #: Devices whose speed is measured, made from `bench-64g`: GiB → channels, chips a channel, planes, blocks
 #: a plane. Below 64 GiB planes are taken away, since a plane needs some blocks to collect garbage.
@@ -65,10 +90,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(json.dumps(measure_one(int(chosen.one[0]), chosen.one[1])))
         return
     simulate_write_amplification(chosen.out)
+    simulate_hot_cold(chosen.out)
     simulate_waiting(chosen.out)
     if chosen.measure:
         write_csv(chosen.out / "device-size.csv", ["load", "device, GiB", "flash commands", "CPU, s"], measure())
-    for draw in (write_amplification, waiting, device_size):
+    for draw in (write_amplification, hot_cold, waiting, device_size):
         draw(chosen.out)
 
 
@@ -77,6 +103,20 @@ def simulate_write_amplification(directory: Path) -> None:
     rows = [_amplification_row(outcome) for outcome in _runs("write-amplification")]
     columns = ["victims", "spare / raw, %", "blocks", "pages per block", "simulated", "theory"]
     write_csv(directory / "write-amplification.csv", columns, rows)
+
+
+def simulate_hot_cold(directory: Path) -> None:
+    """Write amplification of hot and cold pages, mixed and apart, as `hot-cold.csv`."""
+    rows: list[list[Any]] = []
+    for outcome in _runs("hot-cold"):
+        document = outcome.document or {}
+        policy, lies, spare = (outcome.job.varied[f"ftl.{key}"] for key in ("gc_policy", "hot_cold", "over_provisioning"))
+        shape = _shape(document)
+        theory = HOT_COLD.get((policy, lies))
+        expected = theory[1](_alpha(float(spare), shape), shape[1]) if theory else ""
+        simulated = number(document, "write_amplification") or 0.0
+        rows.append([policy, lies, round(float(spare) * 100, 6), simulated, expected])
+    write_csv(directory / "hot-cold.csv", ["victims", "hot and cold", "spare / raw, %", "simulated", "theory"], rows)
 
 
 def simulate_waiting(directory: Path) -> None:
@@ -109,6 +149,21 @@ def write_amplification(directory: Path) -> None:
     _draw(frame, curves, directory / "write-amplification", plots.Scale(ticks=ticks))
 
 
+def hot_cold(directory: Path) -> None:
+    """Draws `hot-cold.csv` beside the closed forms."""
+    rows = _rows(directory / "hot-cold.csv")
+    curves: list[plots.Curve] = []
+    for colour, ((policy, lies), (name, _)) in enumerate(HOT_COLD.items()):
+        own = [row for row in rows if row[:2] == [policy, lies]]
+        spare = [float(row[2]) for row in own]
+        curves.append(plots.Curve(name, spare, [float(row[4]) for row in own], "plain", colour))
+        curves.append(plots.Curve("", spare, [float(row[3]) for row in own], "points", colour))
+    title = f"{HOT[0]:.0%} of the writes to {HOT[1]:.0%} of the pages: dots simulated, lines theory"
+    frame = plots.Frame(title, "write amplification", x_label="spare / raw, %")
+    ticks = sorted({float(row[2]) for row in rows})
+    _draw(frame, curves, directory / "hot-cold", plots.Scale(ticks=ticks))
+
+
 def waiting(directory: Path) -> None:
     """Draws `waiting.csv` beside the closed form."""
     rows = _rows(directory / "waiting.csv")
@@ -123,9 +178,20 @@ def waiting(directory: Path) -> None:
 
 def amplification_in_theory(policy: str, spare: float, shape: tuple[int, int]) -> float:
     """Write amplification of a plane of (blocks, pages per block) with a share of its pages spare."""
+    alpha = _alpha(spare, shape)
+    return lru_write_amplification(alpha) if policy == "fifo" else greedy_write_amplification(alpha, shape[1])
+
+
+def _alpha(spare: float, shape: tuple[int, int]) -> float:
+    """Pages of the blocks that hold data over user pages."""
     blocks, pages = shape
-    alpha = (blocks - EMPTY_BLOCKS) * pages / int(blocks * pages * (1.0 - spare))
-    return lru_write_amplification(alpha) if policy == "fifo" else greedy_write_amplification(alpha, pages)
+    return (blocks - EMPTY_BLOCKS) * pages / int(blocks * pages * (1.0 - spare))
+
+
+def _shape(document: Mapping[str, Any]) -> tuple[int, int]:
+    """Blocks a plane and pages a block."""
+    geometry = document["config"]["geometry"]
+    return int(geometry["blocks_per_plane"]), int(geometry["pages_per_block"])
 
 
 def device_size(directory: Path) -> None:
@@ -181,8 +247,7 @@ def _runs(study: str) -> list[Outcome]:
 
 def _amplification_row(outcome: Outcome) -> list[Any]:
     document = outcome.document or {}
-    geometry = document["config"]["geometry"]
-    shape = int(geometry["blocks_per_plane"]), int(geometry["pages_per_block"])
+    shape = _shape(document)
     policy = outcome.job.varied["ftl.gc_policy"]
     spare = float(outcome.job.varied["ftl.over_provisioning"])
     theory = amplification_in_theory(policy, spare, shape)

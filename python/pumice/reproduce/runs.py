@@ -1,30 +1,31 @@
-"""Running an experiment: its runs, its figures, its scoreboard, its report."""
+"""Running an experiment: its runs, its figures, its scoreboard. What the drivers of all papers share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pumice.reproduce.context import Context
-from pumice.reproduce.experiment import Experiment, Runs, choose_figures, read_experiment
-from pumice.reproduce.pen import EXAMPLES, FIGURES
+from pumice.reproduce.experiment import Experiment, choose_figures
 from pumice.reproduce.scoreboard import Board, Expected, Finding, board
-from pumice.reproduce.traces import TRACES, Row, recorded_traces, trace_jobs, trace_table
-from pumice.runner import Outcome, Settings, run_jobs
+from pumice.reproduce.tables import Table
+from pumice.runner import Job, Outcome, Settings, run_jobs
 
-#: The study whose runs stand beside those of most others.
-SHARED = "open-loop"
+#: Outcomes of an experiment, each with the study that it belongs to.
+Named = list[tuple[str, Outcome]]
+
+#: Draws a figure by name and returns what the scoreboard compares.
+Draw = Callable[[str], dict[str, Finding]]
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What came of it: the scoreboard, the outcomes of all runs, and the rows of the table of
-    recorded traces (None if it was not made)."""
+    """What came of it: the scoreboard, the outcomes of all runs, and the table beside the figures, if
+    there is one."""
 
     board: Board
     outcomes: list[Outcome]
-    traces: list[Row] | None = None
+    table: Table | None = None
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Request:
         workers: processes; None takes one a CPU.
         resume: reuse the runs that the directory holds.
         dask: address of a Dask scheduler whose workers simulate instead, or None.
-        traces: folder of recorded traces for the table `traces`; None leaves that out.
+        traces: folder of recorded traces, for PEN's table `traces` and the matrix; None leaves them out.
     """
 
     figures: Sequence[str]
@@ -49,51 +50,53 @@ class Request:
     dask: str | None = None
     traces: Path | None = None
 
+    @property
+    def drawings(self) -> Path:
+        """Where figures and their CSV files go."""
+        return self.directory / "figures"
 
-def reproduce_pen(request: Request) -> Reproduction:
-    """Reproduces PEN's evaluation; writes figures (PNG, SVG, CSV) and `scoreboard.json`.
+
+def reproduce(
+    request: Request, experiment: Experiment, made: Sequence[str], drawing: Callable[[Named], Draw]
+) -> Reproduction:
+    """Reproduces an evaluation; writes figures (PNG, SVG, CSV) and `scoreboard.json`.
+
+    Args:
+        request: what is wanted of it.
+        experiment: its studies and what is expected of them.
+        made: every figure that can be made, in order.
+        drawing: given the outcomes, what draws a figure.
 
     Raises:
-        SpecError: a figure that is not made, or a folder without traces.
+        SpecError: a figure that is not made.
         Interrupted: Ctrl-C; finished runs are kept.
         OSError: a file cannot be written.
     """
-    experiment = read_experiment("pen", request.mode)
-    made = [*EXAMPLES, *(name for name in FIGURES if experiment.serving(name)), TRACES]
     chosen = choose_figures(request.figures, made)
-    recorded = recorded_traces(request.traces) if request.traces is not None and TRACES in chosen else []
-    named = [*experiment.jobs(chosen), *((TRACES, job) for job in trace_jobs(recorded))]
-    settings = Settings("reproduce pen", request.workers, request.directory / "runs", request.resume, dask=request.dask)
-    outcomes = run_jobs([job for _, job in named], settings)
-    by_study = [(study, outcome) for (study, _), outcome in zip(named, outcomes, strict=True)]
-    runs = Runs([(study, outcome) for study, outcome in by_study if study != TRACES])
-    found = _scoreboard(request, experiment, runs, [name for name in chosen if name != TRACES])
-    if not recorded:
-        return Reproduction(found, outcomes)
-    of_traces = [outcome for study, outcome in by_study if study == TRACES]
-    return Reproduction(found, outcomes, trace_table(recorded, of_traces, request.directory / "figures"))
+    named = run_studies(request, experiment.name, experiment.jobs(chosen))
+    rows = [row for row in experiment.expected if row.figure in chosen]
+    found = judge(request, experiment.name, rows, draw_all(chosen, drawing(named)))
+    return Reproduction(found, [outcome for _, outcome in named])
 
 
-def _scoreboard(request: Request, experiment: Experiment, runs: Runs, chosen: Sequence[str]) -> Board:
-    """Draws the figures and writes `scoreboard.json`."""
-    figures = request.directory / "figures"
-    context = Context(runs, experiment.high_write, figures, request.mode == "full")
+def run_studies(request: Request, paper: str, jobs: Sequence[tuple[str, Job]]) -> Named:
+    """Runs jobs, each given with its study; raises as `run_jobs` does."""
+    store = request.directory / "runs"
+    settings = Settings(f"reproduce {paper}", request.workers, store, request.resume, dask=request.dask)
+    outcomes = run_jobs([job for _, job in jobs], settings)
+    return [(study, outcome) for (study, _), outcome in zip(jobs, outcomes, strict=True)]
+
+
+def draw_all(chosen: Sequence[str], draw: Draw) -> dict[str, Finding]:
+    """Draws figures one after another; returns all that the scoreboard compares."""
     findings: dict[str, Finding] = {}
     for name in chosen:
-        findings |= EXAMPLES[name](figures) if name in EXAMPLES else _figure(name, context, experiment)
-    rows = [row for row in experiment.expected if row.figure in chosen or not request.figures]
-    found = board("pen", rows, {**_refused(rows, runs, experiment), **findings})
+        findings |= draw(name)
+    return findings
+
+
+def judge(request: Request, paper: str, rows: Sequence[Expected], findings: dict[str, Finding]) -> Board:
+    """The scoreboard of some rows, also written as `scoreboard.json`."""
+    found = board(paper, rows, findings)
     found.write(request.directory / "scoreboard.json")
     return found
-
-
-def _figure(name: str, context: Context, experiment: Experiment) -> dict[str, Finding]:
-    """Draws a figure, unless not a single one of the runs that only it and its like need is there."""
-    own = [study for study in experiment.serving(name) if study != SHARED] or [SHARED]
-    return FIGURES[name](context) if context.runs.any_done(own) else {}
-
-
-def _refused(rows: Sequence[Expected], runs: Runs, experiment: Experiment) -> dict[str, Finding]:
-    """For rows whose runs failed: no value, and why."""
-    errors = {row.id: runs.error(experiment.serving(row.figure)) for row in rows if row.needs != "full"}
-    return {name: Finding(None, note=f"runs failed; {error}") for name, error in errors.items() if error is not None}

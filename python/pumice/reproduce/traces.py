@@ -18,6 +18,7 @@ from pumice.document import lookup, number
 from pumice.errors import SpecError, TraceError, one_line
 from pumice.reproduce.context import WAF, WRITE_LATENCY
 from pumice.reproduce.figure import write_csv
+from pumice.reproduce.tables import Row, Table
 from pumice.runner import Job, Outcome
 from pumice.spec import preset
 
@@ -37,9 +38,6 @@ COLUMNS = (
     "trace", "format", "requests", "addresses", "FTL", "write latency, µs: baseline", "M-Merge", "ratio",
     "write amplification: baseline", "M-Merge", "merges: baseline", "M-Merge", "corrupt pages", "note",
 )  # fmt: skip
-
-#: One line of the table, a cell a column.
-Row = list[Any]
 
 
 @dataclass(frozen=True)
@@ -87,8 +85,8 @@ def trace_jobs(traces: Sequence[Recorded]) -> list[Job]:
     ]
 
 
-def trace_table(traces: Sequence[Recorded], outcomes: Sequence[Outcome], directory: Path) -> list[Row]:
-    """The rows of the table, also written as CSV; a trace that cannot be read has one row that says why."""
+def trace_table(traces: Sequence[Recorded], outcomes: Sequence[Outcome], directory: Path) -> Table:
+    """The table, also written as CSV; a trace that cannot be read has one row that says why."""
     by_run = {(outcome.job.varied["trace"], outcome.job.varied["preset"]): outcome for outcome in outcomes}
     rows: list[Row] = []
     for trace in traces:
@@ -99,7 +97,7 @@ def trace_table(traces: Sequence[Recorded], outcomes: Sequence[Outcome], directo
             pair = [by_run[trace.path.name, name] for name in (base, ours)]
             rows.append([trace.path.name, trace.trace_format, trace.requests, trace.address, ftl, *_cells(pair)])
     write_csv(directory / f"{TRACES}.csv", COLUMNS, rows)
-    return rows
+    return Table("Recorded traces", COLUMNS, rows, left=5)
 
 
 def _recorded(path: Path, user_bytes: float) -> Recorded:

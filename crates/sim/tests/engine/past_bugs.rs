@@ -288,3 +288,28 @@ fn t916_a_read_is_pointed_to_its_source_once() {
     ]);
     assert_eq!(number(&document, "integrity.lost_pages"), 0.0);
 }
+
+/// The time for which dies were busy was read one event behind the last request's end. Where the write
+/// buffer took the last requests at once, a die's share of the measured time came out above 1.
+#[test]
+fn t917_no_die_is_busy_for_longer_than_was_measured() {
+    let document = document(&[
+        ("geometry.channels", "1"),
+        ("geometry.planes_per_die", "1"),
+        ("geometry.blocks_per_plane", "10"),
+        ("geometry.pages_per_block", "8"),
+        ("partial_erase.max_splits", "0"),
+        ("ftl.over_provisioning", "0.3"),
+        ("ftl.gc_free_threshold", "0"),
+        ("initial.fill", "0"),
+        ("host.write_buffer_kib", "4"),
+        ("host.mode", "closed-loop"),
+        ("host.queue_depth", "1"),
+        ("workload.read_fraction", "0"),
+        ("workload.footprint", "0.25"),
+        ("workload.request_bytes", "512"),
+        ("workload.requests", "1500"),
+    ]);
+    let busy = document["utilisation"]["die"][0].as_f64().expect("a timed run");
+    assert!(busy > 0.0 && busy <= 1.0, "{busy}");
+}

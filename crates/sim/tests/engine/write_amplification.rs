@@ -24,13 +24,52 @@ fn greedy(alpha: f64, n: f64) -> f64 {
     n / (n - (x0 - 1.0))
 }
 
+/// LRU and FIFO cleaning of pages of several kinds, each with its share of the writes and of the data,
+/// that lie mixed. A page stays for `stay` host writes per user page before its block is the victim,
+/// and is then still valid with chance e^(−stay · writes / space); with every page written by a copy as
+/// well, a kind is written writes / (1 − e^(…)) times per host write. The sum is the write
+/// amplification, and one round through all blocks is stay · sum = α.
+fn fifo_of_kinds(alpha: f64, kinds: &[(f64, f64)]) -> f64 {
+    let amplification = |stay: f64| -> f64 {
+        kinds.iter().map(|(writes, space)| writes / (1.0 - (-stay * writes / space).exp())).sum()
+    };
+    let (mut low, mut high) = (1e-9, alpha);
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        if middle * amplification(middle) > alpha { high = middle } else { low = middle }
+    }
+    alpha / low
+}
+
+/// Least write amplification that greedy cleaning of two kinds in blocks of their own can have, over all
+/// ways of sharing the spare pages between them.
+fn greedy_apart(alpha: f64, n: f64, [hot, cold]: [(f64, f64); 2]) -> f64 {
+    let of = |alpha_hot: f64| {
+        let alpha_cold = (alpha - hot.1 * alpha_hot) / cold.1;
+        hot.0 * greedy(alpha_hot, n) + cold.0 * greedy(alpha_cold, n)
+    };
+    let most = (alpha - cold.1) / hot.1;
+    (1..1000).map(|step| of(1.0 + (most - 1.0) * f64::from(step) / 1000.0)).fold(f64::INFINITY, f64::min)
+}
+
 /// Write amplification of one plane in the steady state, and α of its data blocks.
 fn simulate(policy: &str, over_provisioning: f64, pages: u32) -> (f64, f64) {
+    simulate_with(policy, over_provisioning, pages, &[("initial.age_writes", "3.0")], 2)
+}
+
+/// The same with further settings, over this many user capacities of requests.
+fn simulate_with(
+    policy: &str,
+    over_provisioning: f64,
+    pages: u32,
+    settings: &[(&str, &str)],
+    capacities: u32,
+) -> (f64, f64) {
     let blocks = (600_000 / pages).max(1_000);
     let (block_text, page_text, op_text) = (blocks.to_string(), pages.to_string(), over_provisioning.to_string());
     let user_pages = (f64::from(blocks * pages) * (1.0 - over_provisioning)) as u32;
-    let requests = (2 * user_pages).to_string();
-    let document = document(&[
+    let requests = (capacities * user_pages).to_string();
+    let own = [
         ("geometry.channels", "1"),
         ("geometry.planes_per_die", "1"),
         ("geometry.blocks_per_plane", &block_text),
@@ -41,13 +80,13 @@ fn simulate(policy: &str, over_provisioning: f64, pages: u32) -> (f64, f64) {
         ("ftl.over_provisioning", &op_text),
         ("ftl.gc_free_threshold", "0.0"),
         ("initial.fill", "1.0"),
-        ("initial.age_writes", "3.0"),
         ("workload.read_fraction", "0.0"),
         ("workload.request_bytes", "4096"),
         ("workload.footprint", "1.0"),
         ("workload.requests", &requests),
         ("run.timed", "false"),
-    ]);
+    ];
+    let document = document(&[&own[..], settings].concat());
     // When a victim is chosen, the host's block has just been closed; the free block and the one
     // being copied into are not among those that hold data to clean.
     let alpha = f64::from((blocks - 2) * pages) / f64::from(user_pages);
@@ -74,5 +113,52 @@ fn t711_greedy_cleaning_meets_the_approximation() {
             let off = simulated / theory - 1.0;
             assert!(off.abs() < 0.02, "OP {over_provisioning}, {pages} pages: {simulated} and {theory}");
         }
+    }
+}
+
+/// One plane of blocks of 256 pages under writes of which a share goes to a part of the space, after six
+/// user capacities of them.
+fn simulate_hot_cold(policy: &str, hot_cold: &str, over_provisioning: f64, hot: (f64, f64)) -> (f64, f64) {
+    let (share, space) = (hot.0.to_string(), hot.1.to_string());
+    let warm_up = (6.0 * 600_000.0 * (1.0 - over_provisioning)) as u64;
+    let settings = [
+        ("workload.kind", "hot-cold"),
+        ("workload.hot_share", &share),
+        ("workload.hot_space", &space),
+        ("ftl.hot_cold", hot_cold),
+        ("run.warmup_requests", &warm_up.to_string()),
+    ];
+    simulate_with(policy, over_provisioning, 256, &settings, 8)
+}
+
+#[test]
+fn t714_hot_and_cold_pages_mixed_under_fifo_meet_the_closed_form() {
+    for (over_provisioning, share) in [(0.1, 0.8), (0.2, 0.8), (0.2, 0.9)] {
+        let kinds = [(share, 1.0 - share), (1.0 - share, share)];
+        let (simulated, alpha) = simulate_hot_cold("fifo", "mixed", over_provisioning, kinds[0]);
+        let theory = fifo_of_kinds(alpha, &kinds);
+        println!("fifo OP {over_provisioning} {share}: simulated {simulated:.4}, theory {theory:.4}");
+        assert!((simulated / theory - 1.0).abs() < 0.01, "OP {over_provisioning}, {share}: {simulated}, {theory}");
+    }
+}
+
+/// Greedy cleaning keeps hot and cold blocks at the same fewest valid pages, hence both kinds at the
+/// same α: wholly apart, the two cost what uniform writes cost. Less needs a policy that lets cold blocks
+/// fill up, and nothing is below the best division of the spare pages.
+#[test]
+fn t715_hot_pages_apart_gain_what_theory_gives_them() {
+    let kinds = [(0.9, 0.1), (0.1, 0.9)];
+    for over_provisioning in [0.1, 0.2] {
+        let run = |policy, hot_cold| simulate_hot_cold(policy, hot_cold, over_provisioning, kinds[0]);
+        let ((mixed, alpha), (apart, _)) = (run("greedy", "mixed"), run("greedy", "recency"));
+        let (benefit, _) = run("cost-benefit", "recency");
+        let (uniform, best) = (greedy(alpha, 256.0), greedy_apart(alpha, 256.0, kinds));
+        println!(
+            "OP {over_provisioning}: greedy mixed {mixed:.4}, apart {apart:.4}, theory {uniform:.4}; \
+             cost-benefit {benefit:.4}, best {best:.4}"
+        );
+        assert!((apart / uniform - 1.0).abs() < 0.02, "{apart} and {uniform}");
+        assert!(mixed > 1.08 * uniform, "{mixed} and {uniform}");
+        assert!(benefit > best && benefit < 0.65 * uniform, "{benefit} between {best} and {uniform}");
     }
 }

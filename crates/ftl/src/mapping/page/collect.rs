@@ -5,7 +5,7 @@
 //! opened only if as many units as a block has stay free ([`PageFtl::floor`]), and a victim has fewer
 //! valid pages than a block has pages, so emptying it takes at most that many and gives some back.
 
-use pumice_types::{BlockId, DieId, FlashCommand, PageAddress, PlaneId, UnitSet};
+use pumice_types::{BlockId, DieId, FlashCommand, Lpn, PageAddress, PlaneId, UnitSet};
 
 use super::plane::{Job, Stream};
 use super::{EraseUnits, GcMode, HotCold, PageFtl};
@@ -92,18 +92,45 @@ impl PageFtl {
     /// # Errors
     /// [`FtlError`] if a copy finds no free block, which the reserve rules out.
     pub fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
+        if self.config.erases_together {
+            return self.step_of_planes(die, plan);
+        }
         let in_work = self.planes_of(die).find(|plane| self.planes[plane.index()].job.is_some());
         let Some(plane) = in_work.or_else(|| self.planes_of(die).find(|&plane| self.is_due(plane))) else {
             return Ok(());
         };
         if in_work.is_none() {
-            if self.is_low(plane) && self.begin_reclaim(plane) {
-                self.note_collecting(plane);
-            } else {
-                self.begin_move(plane);
-            }
+            self.begin_due(plane);
         }
         self.step(plane, plan)
+    }
+
+    /// The same where the planes of a die collect together: all that are due begin, and pages are copied
+    /// until every victim is empty, so that one command can erase them.
+    fn step_of_planes(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
+        for plane in self.planes_of(die) {
+            if self.planes[plane.index()].job.is_none() && self.is_due(plane) {
+                self.begin_due(plane);
+            }
+        }
+        let copies = |plane: &PlaneId| {
+            let job = self.planes[plane.index()].job;
+            job.is_some_and(|job| self.next_to_move(&job).is_some())
+        };
+        let in_work = |plane: &PlaneId| self.planes[plane.index()].job.is_some();
+        match self.planes_of(die).find(copies).or_else(|| self.planes_of(die).find(in_work)) {
+            Some(plane) => self.step(plane, plan),
+            None => Ok(()),
+        }
+    }
+
+    /// Begins the victim for which `plane` is due.
+    fn begin_due(&mut self, plane: PlaneId) {
+        if self.is_low(plane) && self.begin_reclaim(plane) {
+            self.note_collecting(plane);
+        } else {
+            self.begin_move(plane);
+        }
     }
 
     /// Whether [`PageFtl::internal_step`] would append something: one look at each plane of the die.
@@ -151,15 +178,23 @@ impl PageFtl {
 
     /// Takes the next victim out of the lists; `false` if no closed unit has an invalid page.
     fn begin_reclaim(&mut self, plane: PlaneId) -> bool {
-        let EraseUnits { pages, copy, erase } = &self.config.units;
+        let Some((victim, UnitChoice { units, .. })) = self.take_victim(plane) else { return false };
+        let victim = self.config.geometry.block(plane, victim);
+        self.begin(Job { victim, units, next: 0, copied: 0, levels_wear: false });
+        true
+    }
+
+    /// Chooses what is reclaimed next.
+    fn take_victim(&mut self, plane: PlaneId) -> Option<(u32, UnitChoice)> {
+        if self.config.units.leaves.is_some() {
+            return self.take_leaves(plane);
+        }
+        let EraseUnits { pages, copy, erase, .. } = &self.config.units;
         let pages_per_unit = pages.pages_per_unit() as u16;
         let room = (self.free_units(plane) * pages.pages_per_unit()) as u32;
         let rule = JoinRule { pages_per_unit, copy: *copy, erase: *erase, room };
         let state = &mut self.planes[plane.index()];
-        let Some((victim, UnitChoice { units, .. })) = state.victims.take(state.now, &rule) else { return false };
-        let victim = self.config.geometry.block(plane, victim);
-        self.begin(Job { victim, units, next: 0, copied: 0, levels_wear: false });
-        true
+        state.victims.take(state.now, &rule)
     }
 
     /// Takes the block that static wear levelling moves out of the lists; `false` if there is none.
@@ -198,28 +233,44 @@ impl PageFtl {
         Ok(())
     }
 
-    /// Moves the next valid page of the victim in work, or erases the victim if it has none left.
+    /// Moves the next valid page of the victim in work, or erases the victim if it has none left; with it
+    /// those of the die's other planes that have none left either, if planes erase together.
     fn step(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(job) = self.planes[plane.index()].job else { return Ok(()) };
         let Some(page) = self.next_to_move(&job) else {
             self.erase_victim(plane, job, plan);
+            if self.config.erases_together {
+                self.erase_empty_victims(plane, plan);
+            }
             return Ok(());
         };
-        let stream = match self.config.hot_cold {
-            _ if job.levels_wear => Stream::Moved,
-            HotCold::Mixed => Stream::Host,
-            HotCold::Copies | HotCold::Recency { .. } => Stream::Copies,
-        };
         self.maps.expect_move(job.victim, u32::from(page) + MOVES_AHEAD);
-        self.copy_page(stream, PageAddress::new(job.victim, page), plan)?;
+        self.copy_page(&job, page, plan)?;
         self.planes[plane.index()].job = Some(Job { next: page + 1, copied: job.copied + 1, ..job });
         Ok(())
     }
 
-    /// Copies a page to `stream`'s open block in its plane.
-    fn copy_page(&mut self, stream: Stream, source: PageAddress, plan: &mut Plan) -> Result<(), FtlError> {
+    /// Where a copy of `lpn` goes.
+    #[inline]
+    fn stream_of_copy(&self, lpn: Lpn, job: &Job, plane: PlaneId) -> Stream {
+        let (own, other) = match (&self.recent, self.config.hot_cold) {
+            _ if job.levels_wear => return Stream::Moved,
+            (_, HotCold::Mixed) => return Stream::Host,
+            (Some(recent), _) if recent.is_hot(lpn) => (Stream::HotCopies, Stream::Copies),
+            (Some(_), _) => (Stream::Copies, Stream::HotCopies),
+            (None, _) => return Stream::Copies,
+        };
+        // The room that is kept for a victim's copies may lie in the other one's block.
+        let has_room = self.planes[plane.index()].open[own as usize].is_some() || self.free_units(plane) > 0;
+        if has_room { own } else { other }
+    }
+
+    /// Copies a page of the victim in work to an open block of its plane.
+    fn copy_page(&mut self, job: &Job, page: u16, plan: &mut Plan) -> Result<(), FtlError> {
+        let source = PageAddress::new(job.victim, page);
         let plane = self.config.geometry.plane_of(source.block);
         let lpn = self.maps.owner(source, &self.pool);
+        let stream = self.stream_of_copy(lpn, job, plane);
         let (target, sequence) = self.next_page(plane, stream)?;
         self.maps.invalidate(source);
         self.place(lpn, target, plane);
@@ -230,17 +281,28 @@ impl PageFtl {
         Ok(())
     }
 
+    /// Erases the empty victims of the planes on the die of `plane`.
+    fn erase_empty_victims(&mut self, plane: PlaneId, plan: &mut Plan) {
+        for plane in self.planes_of(self.config.geometry.die_of(plane)) {
+            if let Some(job) = self.planes[plane.index()].job.filter(|job| self.next_to_move(job).is_none()) {
+                self.erase_victim(plane, job, plan);
+            }
+        }
+    }
+
     fn erase_victim(&mut self, plane: PlaneId, job: Job, plan: &mut Plan) {
         let counted = if job.levels_wear { &mut self.counters.moved } else { &mut self.counters.reclaimed };
         counted.merges += 1;
-        match self.free.is_whole(job.units) {
-            true => counted.block_erases += 1,
-            false => self.counters.reclaimed_sub_blocks += u64::from(job.units.len()),
+        match &self.config.units.leaves {
+            _ if self.free.is_whole(job.units) => counted.block_erases += 1,
+            Some(rule) => counted.partial_erases += job.units.partial_blocks(rule.tree).count() as u64,
+            None => self.counters.reclaimed_sub_blocks += u64::from(job.units.len()),
         }
         if job.levels_wear {
             self.counters.moved_pages += u64::from(job.copied);
         } else {
-            let pages = job.units.len() as usize * self.config.units.pages.pages_per_unit();
+            let held = job.units.without(self.free.of(job.victim));
+            let pages = held.len() as usize * self.config.units.pages.pages_per_unit();
             self.counters.note_victim(job.copied as usize, pages);
         }
         self.erase(job.victim, job.units, plan);

@@ -25,7 +25,7 @@ impl RecentWrites {
     /// Notes a write of `lpn`; returns whether the page is hot.
     #[inline]
     pub(super) fn note(&mut self, lpn: Lpn) -> bool {
-        let hot = bits::get(&self.current, lpn.index()) || bits::get(&self.previous, lpn.index());
+        let hot = self.is_hot(lpn);
         bits::set(&mut self.current, lpn.index());
         self.left -= 1;
         if self.left == 0 {
@@ -34,6 +34,12 @@ impl RecentWrites {
             self.current.fill(0);
         }
         hot
+    }
+
+    /// Whether the host wrote the page in this window or the one before.
+    #[inline]
+    pub(super) fn is_hot(&self, lpn: Lpn) -> bool {
+        bits::get(&self.current, lpn.index()) || bits::get(&self.previous, lpn.index())
     }
 
     /// Bytes of the bitmaps.

@@ -1,0 +1,50 @@
+"""A table beside the figures of a reproduction: shown on the terminal, stored for the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pumice import files
+
+#: Name of the file that holds a reproduction's table.
+FILE = "table.json"
+
+#: One line of a table, a cell a column; None is a value that there is not.
+Row = list[Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under their columns.
+
+    Attributes:
+        title: what is shown.
+        columns: names, with units.
+        rows: a cell a column each.
+        left: how many of the first columns hold names rather than numbers.
+        notes: lines below the table.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Row]
+    left: int = 1
+    notes: Sequence[str] = field(default_factory=list)
+
+    def write(self, directory: Path) -> None:
+        """Writes `table.json`, all of it or nothing."""
+        content = {"title": self.title, "columns": self.columns, "rows": self.rows, "notes": self.notes}
+        files.write_text(directory / FILE, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def text(value: Any) -> str:
+    """A cell as it is shown."""
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    return f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
