@@ -190,12 +190,12 @@ impl NandArray {
         result.map_err(|rule| Violation { rule, command: *command })
     }
 
-    /// A command reads `page` soon. Changes nothing; only what it costs.
+    /// A command reads or programs `page` soon. Changes nothing; only what it costs.
     #[inline]
     pub fn expect(&self, page: PageAddress) {
-        prefetch(&self.blocks, page.block.index());
-        prefetch(&self.programmed, page.block.index() * self.words_per_block + usize::from(page.page >> 6));
-        prefetch(&self.tags, self.column(page));
+        prefetch(self.blocks.get(page.block.index()));
+        prefetch(self.programmed.get(self.words(page.block).start + usize::from(page.page >> 6)));
+        prefetch(self.tags.get(self.column(page)));
     }
 
     /// Whether a page is programmed (a spare read of a blank page is legal).
@@ -281,7 +281,7 @@ impl NandArray {
         self.config.tags.unpack(self.tags[self.column(page)])
     }
 
-    #[inline]
+    #[inline(always)]
     fn read(&self, page: PageAddress) -> Result<PageContent, Rule> {
         self.check_address(page)?;
         if !self.is_programmed(page) {
