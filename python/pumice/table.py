@@ -60,7 +60,7 @@ RESULT_FIELDS: list[tuple[str, pa.DataType]] = [
     ("gc.urgent", COUNT),
     *_fields("gc.wear_leveling", ["erases", "copied_pages"], COUNT),
     *_fields("gc.time_us", ["map", "copy", "erase"], NUMBER),
-    *_fields("gc", ["reclaimed_blocks", "reclaimed_sub_blocks", "u_blocks_max"], COUNT),
+    *_fields("gc", ["reclaimed_blocks", "reclaimed_partial_blocks", "reclaimed_sub_blocks", "u_blocks_max"], COUNT),
     *_fields("gc.map", ["ram_bytes", "hits", "misses", "write_backs", "erases"], COUNT),
     *_fields("write_latency_breakdown_us", _BREAKDOWN, NUMBER),
     *_fields("wear", ["aep", "vep", "max_erases_per_page", "mean_erase_latency_us"], NUMBER),

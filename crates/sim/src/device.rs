@@ -12,6 +12,7 @@ use pumice_types::{
 use crate::erase::Eraser;
 use crate::error::SimError;
 use crate::ledger::Ledger;
+use crate::read_retry::ReadRetry;
 use crate::spec::{Spec, SpecError};
 
 /// Grain at which an erase of fixed time can be suspended: AERO's unit pulse.
@@ -190,6 +191,8 @@ pub struct Device {
     pub ledger: Ledger,
     /// How blocks erase, if not in one fixed time.
     pub eraser: Option<Eraser>,
+    /// Which reads must be repeated, if any are.
+    pub retry: Option<ReadRetry>,
     /// Durations of its chips.
     pub timing: FlashTiming,
     /// Steps of an erase that nobody times, reused.
@@ -248,7 +251,21 @@ impl Device {
         }
     }
 
-    /// Executes one command without a clock. An erase wears its block as it would with one.
+    /// Begins to read a page: how often the read is repeated until its errors can be corrected, counted.
+    /// None for commands whose data does not pass the controller, and for spare areas.
+    pub fn begin_read(&mut self, command: &FlashCommand) -> u8 {
+        let Some(retry) = &mut self.retry else { return 0 };
+        let page = match command.op {
+            FlashOp::Read => command.target,
+            FlashOp::Copy if !self.timing.copyback => command.source,
+            _ => return 0,
+        };
+        let pec = self.eraser.as_ref().map_or(0, |eraser| eraser.pec(page.block.0));
+        retry.note(page.page, pec)
+    }
+
+    /// Executes one command without a clock. An erase wears its block as it would with one, a read
+    /// counts its retries.
     ///
     /// # Errors
     /// As [`Device::execute`].
@@ -259,6 +276,9 @@ impl Device {
             let mut steps = std::mem::take(&mut self.steps);
             self.begin_erase(command, &mut steps);
             self.steps = steps;
+        }
+        if self.retry.is_some() {
+            self.begin_read(command);
         }
         self.execute(command)
     }

@@ -187,6 +187,22 @@ impl Ftl {
         }
     }
 
+    /// The host accesses `lpn` soon. Changes nothing; only what it costs.
+    #[inline]
+    pub fn expect(&self, lpn: Lpn) {
+        if let Ftl::Page(ftl) = self {
+            ftl.expect(lpn);
+        }
+    }
+
+    /// The host writes `lpn` soon, which was expected before. Changes nothing; only what it costs.
+    #[inline]
+    pub fn expect_overwrite(&self, lpn: Lpn) {
+        if let Ftl::Page(ftl) = self {
+            ftl.expect_overwrite(lpn);
+        }
+    }
+
     /// Gives `lpn` up: it reads as never written. A block-level layer keeps the page, as the standards
     /// allow.
     #[inline]

@@ -6,6 +6,7 @@ pub mod erase;
 pub mod hybrid;
 pub mod nftl;
 pub mod page;
+pub mod read_retry;
 pub mod superblock_2006;
 pub mod superblock_pen;
 
@@ -126,7 +127,15 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
         FtlKind::Rival => hybrid::build(&parts, initial)?,
     };
     let eraser = erase::eraser(spec, &geometry, tree);
-    let device = Device { array, ledger, eraser, timing: parts.timing.clone(), steps: Vec::new(), failing: Vec::new() };
+    let device = Device {
+        array,
+        ledger,
+        eraser,
+        retry: read_retry::build(spec),
+        timing: parts.timing.clone(),
+        steps: Vec::new(),
+        failing: Vec::new(),
+    };
     Ok(Built { geometry, timing: parts.timing, ftl, device })
 }
 
@@ -143,6 +152,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     }
     check_map_place(spec)?;
     erase::check(spec)?;
+    read_retry::check(spec)?;
     match kind {
         FtlKind::Page => page::check(spec),
         FtlKind::Nftl | FtlKind::Gftl => nftl::check(spec),

@@ -13,6 +13,9 @@ const STEP_PEC: u32 = 100;
 /// Steps after which a block counts as immortal.
 const MOST_STEPS: usize = 200;
 
+/// PEC up to which a life is known.
+pub const LAST_PEC: u32 = STEP_PEC * MOST_STEPS as u32;
+
 /// Blocks over which stress is averaged: a multiple of 200, so that every measured share is met.
 const BLOCKS: u32 = 400;
 

@@ -8,7 +8,7 @@ mod query;
 mod status;
 
 pub use distribution::{Distribution, DistributionRequest, FelpSample, distribution, felp_samples};
-pub use lifetime::{Lifetime, LifetimePoint};
+pub use lifetime::{LAST_PEC, Lifetime, LifetimePoint};
 pub use query::{EraseQuery, answer};
 
 use pumice_ftl::erase::{EraseAction, EraseController, EraseControllerConfig, EraseJob, EraseReport, Felp};

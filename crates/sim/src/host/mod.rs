@@ -169,6 +169,22 @@ impl Host {
         Ok(())
     }
 
+    /// A request comes soon: what its first page will need is brought near. Changes nothing.
+    #[inline]
+    pub fn expect(&self, request: &HostRequest) {
+        let lpn = self.rules.first_page(request);
+        self.device.ledger.expect(lpn);
+        self.ftl.expect(lpn);
+    }
+
+    /// A request that was expected comes very soon.
+    #[inline]
+    pub fn expect_soon(&self, request: &HostRequest) {
+        if request.kind == RequestKind::Write {
+            self.ftl.expect_overwrite(self.rules.first_page(request));
+        }
+    }
+
     /// Handles what is due on the link.
     ///
     /// # Errors
@@ -261,11 +277,20 @@ impl Host {
         if let Some(eraser) = &mut self.device.eraser {
             eraser.restart_measuring();
         }
+        if let Some(retry) = &mut self.device.retry {
+            retry.restart_measuring();
+        }
         self.ftl.reset_counters();
     }
 }
 
 impl Rules {
+    /// The first logical page of a request.
+    #[inline]
+    fn first_page(&self, request: &HostRequest) -> Lpn {
+        Lpn((request.offset_bytes / self.page_bytes) as u32)
+    }
+
     /// Logical pages of a request with the parts that it touches. A trim leaves out pages that it
     /// covers in part.
     #[inline]

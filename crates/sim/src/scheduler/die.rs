@@ -66,6 +66,8 @@ pub struct Die {
     pub on_channel: bool,
     /// What the active segment uses.
     pub usage: Usage,
+    /// Retries of it that have begun.
+    pub round: u8,
     /// When the active segment started.
     pub started: Time,
     /// Start of the first command of a die-only segment that is not executed yet.
@@ -224,6 +226,7 @@ impl Die {
             group: 0,
             on_channel: false,
             usage: Usage::default(),
+            round: 0,
             started: Time::ZERO,
             cursor: Time::ZERO,
             spent: PhaseTimes::default(),
@@ -244,10 +247,14 @@ impl Die {
         self.active_segment().map(|segment| segment.shape)
     }
 
-    /// Channel time of all segments that run together; they use the same.
+    /// Channel time of all segments that run together; they use the same, and those that need no further
+    /// retry none.
     #[inline]
     pub fn transfers(&self) -> Time {
-        self.usage.channel * self.group as u64
+        match self.usage.retries {
+            0 => self.usage.channel * self.group as u64,
+            _ => self.transfers_of_round(),
+        }
     }
 
     /// Ends the first command of a lane: it leaves the queue and takes effect. Returns it.

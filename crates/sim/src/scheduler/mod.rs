@@ -18,6 +18,7 @@
 mod die;
 mod erase;
 mod events;
+mod retry;
 mod run;
 mod segment;
 
@@ -241,6 +242,7 @@ impl Scheduler {
             self.forget_snapshot(index, access);
             return Ok(true);
         }
+        device.array.expect(read.target);
         let mut segment = Segment::of(read, &self.timing, false);
         (segment.token, segment.snapshot) = (access.token, access.parts);
         segment.behind = die.next_number();

@@ -21,9 +21,13 @@ impl Scheduler {
         let shape = die.active_shape();
         if matches!(shape, Some(Shape::DieThenChannel | Shape::DieChannelDie)) && !die.on_channel {
             die.on_channel = true;
-            let (transfers, die_last) = (die.transfers(), die.usage.die_last);
-            let end = self.grant(index, now, transfers) + transfers + die_last;
+            let (transfers, then) = (die.transfers(), die.after_transfers());
+            let end = self.grant(index, now, transfers) + transfers + then;
             self.events.set(index, end);
+            return Ok(());
+        }
+        if die.round < die.usage.retries {
+            self.events.set(index, die.read_again(now));
             return Ok(());
         }
         if shape == Some(Shape::Erase) && die.erase.stops {
@@ -106,6 +110,9 @@ impl Scheduler {
         let segment = &die.lanes[lane].segments[0];
         let shape = segment.shape;
         die.usage = Usage::of(segment, &die.lanes[lane].commands[0], &self.timing);
+        if device.retry.is_some() {
+            die.begin_reads(lane, group, device);
+        }
         die.active = Some(lane);
         die.group = group;
         die.on_channel = false;
@@ -220,8 +227,10 @@ impl Scheduler {
 fn page_done(segment: &Segment, die: &mut Die, now: Time) -> PageDone {
     let mut waited = PhaseTimes::default();
     // Work on the die alone is in `spent`, so it is in what was waited for.
-    let Usage { die_first, channel, die_last } = die.usage;
-    let own_die = if segment.shape == Shape::Die { Time::ZERO } else { die_first + die_last };
+    let (own_die, channel) = match segment.shape {
+        Shape::Die => (Time::ZERO, Time::ZERO),
+        _ => die.usage.with_retries(segment.retries),
+    };
     if segment.snapshot {
         let snapshot = die.lanes[WORK].snapshots.pop_front().unwrap_or_default();
         for (waited, (end, start)) in waited.iter_mut().zip(die.spent.iter().zip(snapshot.spent)) {

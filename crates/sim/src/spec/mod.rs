@@ -1,5 +1,6 @@
 //! The spec: TOML in, one validated [`Spec`] out.
 
+pub mod effect;
 pub mod keys;
 mod layers;
 pub mod preset;
@@ -121,6 +122,7 @@ section!(
         initial_pec: u16,
         rber_requirement: u32,
         ecc_bits_per_kib: f64,
+        read_retry: bool,
         misprediction_rate: f64,
         max_loops: u8,
         t_ep_us: f64,

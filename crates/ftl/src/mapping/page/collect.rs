@@ -13,6 +13,10 @@ use crate::mapping::FtlError;
 use crate::plan::Plan;
 use crate::reclaim_units::{JoinRule, UnitChoice};
 
+/// How many pages before it is moved the map entry of a page is asked for: some 100 ns pass for each,
+/// and memory answers within a microsecond even when it is busy.
+const MOVES_AHEAD: u32 = 12;
+
 impl PageFtl {
     /// Sees to it that `stream` has a page in `plane`. Returns whether collection is due behind the
     /// write's own program.
@@ -172,15 +176,23 @@ impl PageFtl {
 
     /// Takes the next victim out of the lists; `false` if no closed unit has an invalid page.
     fn begin_reclaim(&mut self, plane: PlaneId) -> bool {
-        let EraseUnits { pages, copy, erase } = &self.config.units;
+        let Some((victim, UnitChoice { units, .. })) = self.take_victim(plane) else { return false };
+        let victim = self.config.geometry.block(plane, victim);
+        self.begin(Job { victim, units, next: 0, copied: 0, levels_wear: false });
+        true
+    }
+
+    /// Chooses what is reclaimed next.
+    fn take_victim(&mut self, plane: PlaneId) -> Option<(u32, UnitChoice)> {
+        if self.config.units.leaves.is_some() {
+            return self.take_leaves(plane);
+        }
+        let EraseUnits { pages, copy, erase, .. } = &self.config.units;
         let pages_per_unit = pages.pages_per_unit() as u16;
         let room = (self.free_units(plane) * pages.pages_per_unit()) as u32;
         let rule = JoinRule { pages_per_unit, copy: *copy, erase: *erase, room };
         let state = &mut self.planes[plane.index()];
-        let Some((victim, UnitChoice { units, .. })) = state.victims.take(state.now, &rule) else { return false };
-        let victim = self.config.geometry.block(plane, victim);
-        self.begin(Job { victim, units, next: 0, copied: 0, levels_wear: false });
-        true
+        state.victims.take(state.now, &rule)
     }
 
     /// Takes the block that static wear levelling moves out of the lists; `false` if there is none.
@@ -230,6 +242,7 @@ impl PageFtl {
             }
             return Ok(());
         };
+        self.maps.expect_move(job.victim, u32::from(page) + MOVES_AHEAD);
         self.copy_page(&job, page, plan)?;
         self.planes[plane.index()].job = Some(Job { next: page + 1, copied: job.copied + 1, ..job });
         Ok(())
@@ -278,14 +291,16 @@ impl PageFtl {
     fn erase_victim(&mut self, plane: PlaneId, job: Job, plan: &mut Plan) {
         let counted = if job.levels_wear { &mut self.counters.moved } else { &mut self.counters.reclaimed };
         counted.merges += 1;
-        match self.free.is_whole(job.units) {
-            true => counted.block_erases += 1,
-            false => self.counters.reclaimed_sub_blocks += u64::from(job.units.len()),
+        match &self.config.units.leaves {
+            _ if self.free.is_whole(job.units) => counted.block_erases += 1,
+            Some(rule) => counted.partial_erases += job.units.partial_blocks(rule.tree).count() as u64,
+            None => self.counters.reclaimed_sub_blocks += u64::from(job.units.len()),
         }
         if job.levels_wear {
             self.counters.moved_pages += u64::from(job.copied);
         } else {
-            let pages = job.units.len() as usize * self.config.units.pages.pages_per_unit();
+            let held = job.units.without(self.free.of(job.victim));
+            let pages = held.len() as usize * self.config.units.pages.pages_per_unit();
             self.counters.note_victim(job.copied as usize, pages);
         }
         self.erase(job.victim, job.units, plan);

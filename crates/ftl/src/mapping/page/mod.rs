@@ -16,6 +16,7 @@ mod cached;
 mod collect;
 mod fill;
 mod heat;
+mod leaves;
 mod map_cache;
 mod maps;
 mod plane;
@@ -160,6 +161,8 @@ pub struct PageFtl {
     recent: Option<RecentWrites>,
     wear: Option<Wear>,
     counters: GcCounters,
+    /// Disturbs of every leaf, where the erase units are leaves.
+    disturbs: Vec<u8>,
 }
 
 impl PageFtl {
@@ -180,11 +183,12 @@ impl PageFtl {
             HotCold::Recency { window } => Some(RecentWrites::new(config.user_pages, window)),
             HotCold::Mixed | HotCold::Copies => None,
         };
+        let units = config.units.pages.units();
         let good = (0..geometry.planes()).map(|p| pool.free_blocks(PlaneId(p)) as u32).min().unwrap_or(0);
         PageFtl {
             maps: PageMaps::new(geometry, config.user_pages + config.translation_pages(), &config.order),
             translation: config.cached_map.map(|map| Translation::new(&config, map)),
-            free: FreeUnits::new(geometry, config.units.pages.units(), &pool),
+            free: FreeUnits::new(geometry, units, &pool),
             pool,
             planes: (0..geometry.planes()).map(|plane| Plane::new(victims(plane))).collect(),
             plane_pages_max: config.plane_pages_max(good),
@@ -192,6 +196,7 @@ impl PageFtl {
             recent,
             wear: Wear::new(&geometry, config.wear_leveling),
             counters: GcCounters::default(),
+            disturbs: vec![0; if config.units.leaves.is_some() { geometry.blocks() as usize * units } else { 0 }],
             config,
         }
     }
@@ -223,6 +228,7 @@ impl PageFtl {
     pub fn state_bytes(&self) -> u64 {
         self.maps.state_bytes()
             + self.free.state_bytes()
+            + self.disturbs.len() as u64
             + self.translation.as_ref().map_or(0, Translation::state_bytes)
             + self.recent.as_ref().map_or(0, RecentWrites::state_bytes)
             + self.wear.as_ref().map_or(0, Wear::state_bytes)
@@ -274,6 +280,23 @@ impl PageFtl {
     #[inline]
     pub fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
         self.maps.locate(lpn, &self.pool)
+    }
+
+    /// The host accesses `lpn` soon: its map entry will be looked up. Changes nothing.
+    #[inline]
+    pub fn expect(&self, lpn: Lpn) {
+        self.maps.expect(lpn);
+    }
+
+    /// The host writes `lpn` soon, and its map entry was expected before: its page will be invalidated.
+    /// Changes nothing.
+    #[inline]
+    pub fn expect_overwrite(&self, lpn: Lpn) {
+        if let Some(block) = self.maps.expect_overwrite(lpn) {
+            let geometry = &self.config.geometry;
+            let plane = &self.planes[geometry.plane_of(block).index()];
+            plane.victims.expect(UnitId { block: geometry.index_in_plane(block), unit: 0 });
+        }
     }
 
     /// Free erase units of a plane that data may be written to.
@@ -363,6 +386,9 @@ impl PageFtl {
         }
         // Data that stays lies well on a block that is worn.
         let wanted = if stream == Stream::Moved { Wanted::MostWorn } else { Wanted::LeastWorn };
+        if self.config.units.leaves.is_some() {
+            return self.open_apart(plane).ok_or(none);
+        }
         self.free.take(plane, wanted, &mut self.pool).ok_or(none)
     }
 
@@ -376,10 +402,17 @@ impl PageFtl {
         if units.last_page(unit) + 1 != open.next {
             return;
         }
-        if open.page(units).is_none() {
+        let is_full = open.page(units).is_none();
+        if is_full {
             self.planes[plane.index()].open[stream as usize] = None;
         }
-        self.close(stream, open.block, unit);
+        match self.config.units.leaves.is_some() {
+            true if is_full => {
+                (0..self.config.units.pages.units()).for_each(|unit| self.close(stream, open.block, unit))
+            }
+            true => {}
+            false => self.close(stream, open.block, unit),
+        }
     }
 
     /// Makes a full unit a candidate for reclaiming.
@@ -402,15 +435,20 @@ impl PageFtl {
     /// Appends the erase of units that hold nothing any more, and gives them back; a block whose erase fails
     /// is never used again.
     fn erase(&mut self, block: BlockId, units: UnitSet, plan: &mut Plan) {
-        plan.push(match self.free.is_whole(units) {
-            true => FlashCommand::erase(block),
-            false => FlashCommand::sub_block_erase(block, units),
-        });
+        match &self.config.units.leaves {
+            _ if self.free.is_whole(units) => plan.push(FlashCommand::erase(block)),
+            Some(rule) => {
+                units.partial_blocks(rule.tree).for_each(|pb| plan.push(FlashCommand::partial_erase(block, pb)))
+            }
+            None => plan.push(FlashCommand::sub_block_erase(block, units)),
+        }
+        let blank = self.free.of(block);
+        self.note_disturb(block, units, blank);
         let erases = self.wear.as_mut().map_or(0, |wear| wear.note_erase(block));
-        if plan.erase_fails(block) {
+        if self.free.is_whole(units) && plan.erase_fails(block) {
             self.planes[self.config.geometry.plane_of(block).index()].retired += 1;
             return;
         }
-        self.free.give_back(block, units, erases, &mut self.pool);
+        self.free.give_back(block, units.without(blank), erases, &mut self.pool);
     }
 }
