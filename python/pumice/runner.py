@@ -14,7 +14,7 @@ import json
 import signal
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,12 +38,14 @@ class Job:
         spec: what to simulate.
         varied: value of each varied key, for tables.
         seed: seed, where the study repeats runs over seeds.
+        expected_s: time that it is expected to take on one core, or None.
     """
 
     label: str
     spec: Spec
     varied: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
+    expected_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Settings:
         store: directory for results, or None to keep them in memory only.
         resume: reuse what the store holds.
         engine: module that simulates; another one is of use in tests only.
+        announce: told before anything is simulated what lies ahead, if that is known to be long.
     """
 
     title: str = "simulating"
@@ -81,6 +84,11 @@ class Settings:
     resume: bool = False
     engine: str = "pumice._engine"
     dask: str | None = None
+    announce: Callable[[str], None] | None = None
+
+
+#: Studies that are expected to take longer than this are announced.
+LONG_S = 1800.0
 
 
 def run_jobs(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
@@ -98,6 +106,7 @@ def run_jobs(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
         raise SpecError(f"workers: {settings.workers} is too few; allowed: 1 and more")
     study = _Study(jobs, settings)
     if study.waiting:
+        study.announce()
         with _ctrl_c_as_flag() as interrupted, StudyProgress(settings.title, study.total) as bar:
             study.simulate(interrupted, bar)
     return study.outcomes()
@@ -146,6 +155,20 @@ class _Study:
             document = store.get(key) if key is not None else None
             if key is not None and document is not None:
                 self._done[key] = Outcome(job, document=document, reused=True)
+
+    def announce(self) -> None:
+        """Says how many runs wait and how long they will take, if every one has an expectation."""
+        expected = {key: job.expected_s for job, key, _ in self._jobs if key is not None}
+        waiting = [expected[key] for key, _ in self.waiting]
+        known = [seconds for seconds in waiting if seconds is not None]
+        workers = self._settings.workers or local.cpu_count()
+        if self._settings.announce is None or len(known) < len(waiting) or sum(known) / workers < LONG_S:
+            return
+        if self._settings.dask is not None:
+            self._settings.announce(f"{len(waiting)} runs, about {sum(known) / 3600:.1f} hours of one core in all")
+        else:
+            took = f"about {sum(known) / workers / 3600:.1f} hours with {workers} workers on idle cores"
+            self._settings.announce(f"{len(waiting)} runs, {took}; Ctrl-C keeps what is finished, --resume goes on")
 
     def outcomes(self) -> list[Outcome]:
         """Outcomes in the order of the jobs; every job must have one."""

@@ -84,6 +84,15 @@ def test_sensitivity_is_run_at_every_value_that_its_figure_shows(mode: str) -> N
             assert found == loads, wanted
 
 
+def test_every_run_has_an_expected_time() -> None:
+    for mode, hours in (("quick", (0.1, 0.7)), ("full", (2.0, 8.0))):
+        experiment = read_experiment("aero", mode)
+        jobs = experiment.jobs({figure for planned in experiment.studies for figure in planned.figures})
+        seconds = [job.expected_s for _, job in jobs]
+        assert all(seconds)
+        assert hours[0] < sum(filter(None, seconds)) / 3600 < hours[1], "runs that studies share are counted twice here"
+
+
 def test_only_aero_depends_on_the_requirement() -> None:
     for scheme in ("ispe", *MARGIN.schemes):
         found = [ask("distribution", scheme=scheme, requirement=bits, pec=[2500]) for bits in MARGIN.values]
@@ -97,3 +106,37 @@ def test_a_bootstrap_over_equal_seeds_has_no_width_and_over_unequal_ones_holds_t
     assert found.value == mean_ratio(spread) == pytest.approx(0.75)
     assert 0.5 <= found.lo < 0.75 < found.hi <= 1.0
     assert bootstrap(spread) == found
+
+
+def _pieces(scheme: str, pec: int, by_loop: bool) -> list[tuple[float, list[float]]]:
+    """Share of blocks, and the pieces, ms, in which their erase holds the die: its loops, or all of it."""
+    (found,) = ask("distribution", scheme=scheme, pec=[pec], blocks=1000)
+    pieces = []
+    for pulses, blocks in enumerate(found["by_pulses"]):
+        loops = -(-pulses // 7)
+        last = 0.5 * (pulses - 7 * (loops - 1)) + 0.1
+        parts = [1.1, last - 1.0] if scheme == "aero" and loops == 1 and pulses > 2 else [3.6] * (loops - 1) + [last]
+        if blocks:
+            pieces.append((blocks / 1000, parts if by_loop else [sum(parts)]))
+    return pieces
+
+
+def _tail_ms(pieces: list[tuple[float, list[float]]], erases_per_ms: float, beyond: float) -> float:
+    """The wait that a share `beyond` of reads at random times exceeds, without queues, and a read of 40 µs."""
+    lo, hi = 0.0, 50.0
+    for _ in range(60):
+        wait = (lo + hi) / 2
+        longer = erases_per_ms * sum(n * sum(max(0.0, part - wait) for part in parts) for n, parts in pieces)
+        lo, hi = (wait, hi) if longer > beyond else (lo, wait)
+    return lo + 0.04
+
+
+@pytest.mark.parametrize(("by_loop", "lo", "hi"), [(True, 0.93, 1.001), (False, 0.5, 0.68)])
+def test_between_loops_the_tail_at_2500_cycles_can_hardly_fall_and_without_suspension_it_does(
+    by_loop: bool, lo: float, hi: float
+) -> None:
+    ispe, aero = (_pieces(scheme, 2500, by_loop) for scheme in ("ispe", "aero"))
+    whole = sum(n * sum(parts) for n, parts in ispe)
+    for share in (3e-5, 1e-4, 1e-3, 5e-3):
+        ratio = _tail_ms(aero, share / whole, 1e-6) / _tail_ms(ispe, share / whole, 1e-6)
+        assert lo < ratio < hi, (share, ratio)

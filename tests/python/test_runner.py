@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -66,6 +67,22 @@ def test_resume_reuses_results_and_retries_failures(tmp_path: Path) -> None:
     assert [outcome.reused for outcome in found] == [True, False, True]
     run_jobs(jobs, settings(store))
     assert sorted(log.read_text().split()) == ["1", "1", "2", "2", "2", "3", "3"]
+
+
+def test_a_long_study_says_how_long_before_it_starts_and_counts_what_is_left(tmp_path: Path) -> None:
+    told: list[str] = []
+    hours = [dataclasses.replace(job(value), expected_s=3600.0) for value in (1, 2, 2, 3)]
+    run_jobs(hours, settings(tmp_path, announce=told.append))
+    assert [text.split(";")[0] for text in told] == ["3 runs, about 1.5 hours with 2 workers on idle cores"]
+    told.clear()
+    longer = [*hours, dataclasses.replace(job(4), expected_s=7200.0)]
+    run_jobs(longer, settings(tmp_path, resume=True, announce=told.append))
+    assert told[0].startswith("1 runs, about 1.0 hours")
+    told.clear()
+    run_jobs(hours, settings(tmp_path, resume=True, announce=told.append))
+    run_jobs([*hours, job(5)], settings(announce=told.append))
+    run_jobs([dataclasses.replace(one, expected_s=60.0) for one in hours], settings(announce=told.append))
+    assert told == [], "nothing is left, or not known, or it will not take long"
 
 
 def test_a_damaged_result_is_simulated_again(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def reproduce_command(
     mode = "full" if full else "quick"
     directory = out if out is not None else Path("out") / f"{paper}-{mode}"
     files.prepare(directory)
-    request = Request(figure or [], mode, directory, place.workers, place.resume, place.dask, traces)
+    request = Request(figure or [], mode, directory, place.workers, place.resume, place.dask, traces, note)
     outcomes = _reproduce_all(request) if paper == "all" else _reproduce(paper, request)
     emit(f"figures, scoreboard.json and report.html written to {directory}")
     tell_failures(outcomes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,11 +22,13 @@ ROOT = Path(__file__).resolve().parent.parent / "experiments"
 
 @dataclass(frozen=True)
 class PlannedStudy:
-    """A sweep that serves some figures."""
+    """A sweep that serves some figures; `run_s` is what one of its runs is expected to take on one core, where
+    that does not follow from its requests."""
 
     name: str
     figures: list[str]
     study: Study
+    run_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Experiment:
     Attributes:
         name: the directory's, which begins the id of every row.
         mode: "quick" or "full".
+        requests_per_s: requests that one core is expected to simulate in a second; None if that was not measured.
     """
 
     name: str
@@ -42,6 +46,7 @@ class Experiment:
     studies: list[PlannedStudy]
     expected: list[Expected]
     high_write: list[str]
+    requests_per_s: float | None = None
 
     def serving(self, figure: str) -> list[str]:
         """Names of the studies that a figure needs."""
@@ -50,7 +55,15 @@ class Experiment:
     def jobs(self, figures: Collection[str]) -> list[tuple[str, Job]]:
         """Study and job of every run that the figures need, in order."""
         needed = [planned for planned in self.studies if set(planned.figures) & set(figures)]
-        return [(planned.name, job) for planned in needed for job in planned.study.jobs()]
+        return [(planned.name, self._expecting(planned, job)) for planned in needed for job in planned.study.jobs()]
+
+    def _expecting(self, planned: PlannedStudy, job: Job) -> Job:
+        """The job with the time that it is expected to take: its study's, or by its varied number of requests."""
+        requests = job.varied.get("run.max_requests")
+        seconds = planned.run_s
+        if self.requests_per_s is not None and isinstance(requests, int):
+            seconds = requests / self.requests_per_s
+        return dataclasses.replace(job, expected_s=seconds)
 
 
 def read_experiment(name: str, mode: str) -> Experiment:
@@ -67,7 +80,7 @@ def read_experiment(name: str, mode: str) -> Experiment:
         entries = [entry for entry in content["studies"] if mode in entry.get("modes", [mode])]
         studies = [_study(directory, entry, overrides) for entry in entries]
         expected = read_expected(directory / "expected.toml")
-        return Experiment(name, mode, studies, expected, content.get("high_write", []))
+        return Experiment(name, mode, studies, expected, content.get("high_write", []), content.get("requests_per_s"))
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise SpecError(f"{path}: {error}") from None
     except KeyError as error:
@@ -77,7 +90,7 @@ def read_experiment(name: str, mode: str) -> Experiment:
 def _study(directory: Path, entry: Mapping[str, Any], overrides: Sequence[tuple[str, str]]) -> PlannedStudy:
     sweep = read_sweep(directory / entry["spec"])
     study = Study(sweep.base.with_sets(list(overrides)), sweep.vary, sweep.repeat, entry["name"])
-    return PlannedStudy(entry["name"], list(entry["figures"]), study)
+    return PlannedStudy(entry["name"], list(entry["figures"]), study, entry.get("run_s"))
 
 
 class Runs:

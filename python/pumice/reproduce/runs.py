@@ -40,6 +40,7 @@ class Request:
         resume: reuse the runs that the directory holds.
         dask: address of a Dask scheduler whose workers simulate instead, or None.
         traces: folder of recorded traces, for PEN's table `traces` and the matrix; None leaves them out.
+        announce: told how long a long study will take before it begins.
     """
 
     figures: Sequence[str]
@@ -49,6 +50,7 @@ class Request:
     resume: bool = False
     dask: str | None = None
     traces: Path | None = None
+    announce: Callable[[str], None] | None = None
 
     @property
     def drawings(self) -> Path:
@@ -82,7 +84,9 @@ def reproduce(
 def run_studies(request: Request, paper: str, jobs: Sequence[tuple[str, Job]]) -> Named:
     """Runs jobs, each given with its study; raises as `run_jobs` does."""
     store = request.directory / "runs"
-    settings = Settings(f"reproduce {paper}", request.workers, store, request.resume, dask=request.dask)
+    settings = Settings(
+        f"reproduce {paper}", request.workers, store, request.resume, dask=request.dask, announce=request.announce
+    )
     outcomes = run_jobs([job for _, job in jobs], settings)
     return [(study, outcome) for (study, _), outcome in zip(jobs, outcomes, strict=True)]
 
