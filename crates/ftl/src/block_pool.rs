@@ -104,6 +104,26 @@ impl BlockPool {
         Some((block, self.next_sequence))
     }
 
+    /// As [`BlockPool::take`], but passes over `kept`.
+    pub fn take_other(&mut self, plane: PlaneId, kept: BlockId) -> Option<(BlockId, u32)> {
+        let block = match &mut self.free[plane.index()] {
+            FreeBlocks::InOrder(blocks) => blocks.remove(usize::from(blocks.front() == Some(&kept)))?,
+            FreeBlocks::ByWear(lists) => {
+                let kept = (self.geometry.plane_of(kept) == plane).then(|| self.geometry.index_in_plane(kept));
+                let (first, erases) = lists.least()?;
+                lists.remove(first);
+                let other = if Some(first) == kept { lists.least().map(|(second, _)| second) } else { Some(first) };
+                if Some(first) == kept {
+                    other.iter().for_each(|&second| lists.remove(second));
+                    lists.insert(first, erases);
+                }
+                self.geometry.block(plane, other?)
+            }
+        };
+        self.next_sequence += 1;
+        Some((block, self.next_sequence))
+    }
+
     /// Gives an erased block back.
     pub fn give_back(&mut self, plane: PlaneId, block: BlockId) {
         self.give_back_worn(plane, block, 0);

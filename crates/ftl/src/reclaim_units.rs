@@ -123,6 +123,12 @@ impl UnitVictims {
         }
     }
 
+    /// A page of a unit is invalidated soon.
+    #[inline]
+    pub fn expect(&self, id: UnitId) {
+        self.lists.expect(self.index(id));
+    }
+
     /// Takes units of a block out: they are being reclaimed.
     pub fn remove(&mut self, block: u32, units: UnitSet) {
         for unit in units.iter() {
@@ -169,13 +175,25 @@ impl UnitVictims {
     /// Chooses what to reclaim next, and takes it out. Pure but for that: the choice depends on valid
     /// counts, the order in which they changed, and the rule.
     pub fn take(&mut self, now: u64, rule: &JoinRule) -> Option<(u32, UnitChoice)> {
+        self.take_by(now, |seed, valid| join_units(seed.unit, valid, rule))
+    }
+
+    /// As [`UnitVictims::take`], with a planner of its own for the block of the first unit: it is given
+    /// that unit and the valid pages of each, `None` for units that hold nothing. A choice may hold such
+    /// units too.
+    pub fn take_by(
+        &mut self,
+        now: u64,
+        choose: impl FnOnce(UnitId, &[Option<u16>]) -> UnitChoice,
+    ) -> Option<(u32, UnitChoice)> {
         let seed = self.seed(now)?;
         let mut valid = [None; UNITS_MAX];
         for (unit, pages) in valid.iter_mut().enumerate().take(self.units_per_block) {
             *pages = self.valid(UnitId { block: seed.block, unit });
         }
-        let choice = join_units(seed.unit, &valid[..self.units_per_block], rule);
-        self.remove(seed.block, choice.units);
+        let choice = choose(seed, &valid[..self.units_per_block]);
+        let closed = choice.units.iter().filter(|&unit| valid[unit].is_some());
+        self.remove(seed.block, closed.fold(UnitSet::EMPTY, |set, unit| set.with(UnitSet::one(unit))));
         Some((seed.block, choice))
     }
 

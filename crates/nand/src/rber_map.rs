@@ -1,4 +1,4 @@
-//! Raw bit errors by place in the block and write sequence, and the read retries that they cost.
+//! Raw bit errors by place in the block and write sequence, and the read retries that they take.
 //!
 //! Source: GLSVLSI'24, section 5.1 and Figures 3 and 4: a 32-layer MLC chip, each block written layer
 //! first and sub-block first and read at once. The paper prints a figure, no table. This map has the
@@ -14,7 +14,7 @@
 //! sub-block that is erased and written again alone keeps the value of its place, because nobody has
 //! measured it.
 
-use pumice_types::{BlockShape, CellPosition, FlashTiming, Time, WriteSequence};
+use pumice_types::{BlockShape, CellPosition, WriteSequence};
 
 /// Bit error rate of every LSB page.
 const LSB: f64 = 6e-5;
@@ -60,14 +60,10 @@ pub fn rber(shape: BlockShape, position: CellPosition) -> f64 {
     }
 }
 
-/// Errors written sub-block first as a multiple of those written layer first, at one place: how the
-/// sequence enters a model that has its own error level.
-pub fn sfws_ratio(shape: BlockShape, position: CellPosition) -> f64 {
-    let with = |sequence| {
-        BlockShape::new(shape.layers(), shape.sub_blocks(), shape.bits_per_cell(), sequence)
-            .map_or(LSB, |shape| rber(shape, position))
-    };
-    with(WriteSequence::Sfws) / with(WriteSequence::Lfws)
+/// Bit error rate of the worst page of a block of this shape written layer first: what a model that
+/// knows one level a block takes that level for.
+pub fn worst_layer_first(shape: BlockShape) -> f64 {
+    if shape.bits_per_cell() == 1 { LSB } else { MSB * (1.0 + EDGE) }
 }
 
 /// Bit errors of one KiB of data at a raw bit error rate.
@@ -86,9 +82,10 @@ pub fn retries(errors_per_kib: f64, ecc_bits_per_kib: f64) -> Option<u32> {
     })
 }
 
-/// Time of this many retries: each reads the page again and moves it to the decoder.
-pub fn retry_time(retries: u32, timing: &FlashTiming) -> Time {
-    (timing.t_r + timing.command_overhead + timing.page_transfer) * u64::from(retries)
+/// Bits per KiB that a code must correct at least, so that the most retries are enough for a page with so
+/// many errors.
+pub fn least_capability(errors_per_kib: f64) -> f64 {
+    errors_per_kib * libm::pow(RETRY_RESIDUE, f64::from(RETRIES_MAX))
 }
 
 /// 0 in the middle of `count` places, 1 at both ends.
@@ -150,11 +147,12 @@ mod tests {
     }
 
     #[test]
-    fn t333_the_ratio_at_a_place_is_that_of_the_two_maps() {
-        let first = CellPosition { layer: 15, sub_block: 0, bit: 1 };
-        let (sfws, lfws) = (shape(WriteSequence::Sfws), shape(WriteSequence::Lfws));
-        assert_eq!(sfws_ratio(lfws, first), rber(sfws, first) / rber(lfws, first));
-        assert_eq!(sfws_ratio(sfws, CellPosition { bit: 0, ..first }), 1.0);
+    fn t333_no_page_written_layer_first_is_worse_than_the_worst_and_one_is_as_bad() {
+        for bits in 1..=3 {
+            let shape = BlockShape::new(32, 16, bits, WriteSequence::Lfws).expect("legal");
+            let rates = (0..shape.pages_per_block()).map(|page| rber(shape, shape.position(page)));
+            assert_eq!(rates.fold(0.0, f64::max), worst_layer_first(shape));
+        }
     }
 
     #[test]

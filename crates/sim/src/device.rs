@@ -5,13 +5,14 @@ use pumice_ftl::Ftl;
 use pumice_nand::{NandArray, Outcome};
 use pumice_types::partial_block::MAX_SPLITS;
 use pumice_types::{
-    BlockShape, Cause, EraseStep, FlashCommand, FlashOp, FlashTiming, Geometry, Lpn, PbTree, StepKind, Time,
+    BlockId, BlockShape, Cause, EraseStep, FlashCommand, FlashOp, FlashTiming, Geometry, Lpn, PbTree, StepKind, Time,
     WriteSequence, timing,
 };
 
 use crate::erase::Eraser;
 use crate::error::SimError;
 use crate::ledger::Ledger;
+use crate::read_retry::ReadRetry;
 use crate::spec::{Spec, SpecError};
 
 /// Grain at which an erase of fixed time can be suspended: AERO's unit pulse.
@@ -190,10 +191,14 @@ pub struct Device {
     pub ledger: Ledger,
     /// How blocks erase, if not in one fixed time.
     pub eraser: Option<Eraser>,
+    /// Which reads must be repeated, if any are.
+    pub retry: Option<ReadRetry>,
     /// Durations of its chips.
     pub timing: FlashTiming,
     /// Steps of an erase that nobody times, reused.
     pub steps: Vec<EraseStep>,
+    /// Blocks whose erase has begun and will fail.
+    pub failing: Vec<BlockId>,
 }
 
 impl Device {
@@ -203,7 +208,20 @@ impl Device {
     /// A broken flash rule, or a page that is not what the FTL believes.
     #[inline]
     pub fn execute(&mut self, command: &FlashCommand) -> Result<(), SimError> {
-        execute(&mut self.array, &mut self.ledger, command)
+        execute(&mut self.array, &mut self.ledger, command)?;
+        if !self.failing.is_empty() && command.op == FlashOp::Erase {
+            self.retire(command.target.block);
+        }
+        Ok(())
+    }
+
+    /// Marks a block bad whose erase has just failed: whoever still uses it breaks a rule.
+    #[cold]
+    fn retire(&mut self, block: BlockId) {
+        if let Some(at) = self.failing.iter().position(|&failing| failing == block) {
+            self.failing.swap_remove(at);
+            self.array.mark_bad(block);
+        }
     }
 
     /// Begins an erase: fills `steps` with what it will do to the die. A partial block's steps are the
@@ -213,7 +231,17 @@ impl Device {
         let time = timing.erase_time(command);
         match &mut self.eraser {
             Some(eraser) => {
-                eraser.erase_part(command.target.block.0, [time, timing.t_bers], steps);
+                let (block, times) = (command.target.block, [time, timing.t_bers]);
+                let outcome = match command.op {
+                    FlashOp::PartialErase => {
+                        eraser.erase_part(block.0, self.array.config().tree.leaf_range(command.pb()), times, steps)
+                    }
+                    FlashOp::SubBlockErase => eraser.erase_part(block.0, command.sub_blocks().iter(), times, steps),
+                    _ => eraser.erase(block.0, steps),
+                };
+                if outcome.retired {
+                    self.failing.push(block);
+                }
             }
             None => {
                 steps.clear();
@@ -223,7 +251,21 @@ impl Device {
         }
     }
 
-    /// Executes one command without a clock. An erase wears its block as it would with one.
+    /// Begins to read a page: how often the read is repeated until its errors can be corrected, counted.
+    /// None for commands whose data does not pass the controller, and for spare areas.
+    pub fn begin_read(&mut self, command: &FlashCommand) -> u8 {
+        let Some(retry) = &mut self.retry else { return 0 };
+        let page = match command.op {
+            FlashOp::Read => command.target,
+            FlashOp::Copy if !self.timing.copyback => command.source,
+            _ => return 0,
+        };
+        let pec = self.eraser.as_ref().map_or(0, |eraser| eraser.pec(page.block.0));
+        retry.note(page.page, pec)
+    }
+
+    /// Executes one command without a clock. An erase wears its block as it would with one, a read
+    /// counts its retries.
     ///
     /// # Errors
     /// As [`Device::execute`].
@@ -234,6 +276,9 @@ impl Device {
             let mut steps = std::mem::take(&mut self.steps);
             self.begin_erase(command, &mut steps);
             self.steps = steps;
+        }
+        if self.retry.is_some() {
+            self.begin_read(command);
         }
         self.execute(command)
     }

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::build;
 use crate::metrics::{KindMetrics, Metrics};
+use crate::read_retry::ReadRetry;
 use crate::run::Finished;
 use crate::scheduler::Phase;
 use crate::spec::Spec;
@@ -131,6 +132,7 @@ fn latency(metrics: &KindMetrics) -> Value {
 
 fn flash(run: &Finished) -> Value {
     let (spec, tally) = (run.spec, &run.host.tally);
+    let retry = run.host.device.retry.as_ref();
     let in_spare = build::map_in_spare(spec);
     let cached = spec.ftl.map_place == "cached";
     let sub_blocks = spec.partial_erase.unit == "sub-block";
@@ -149,7 +151,7 @@ fn flash(run: &Finished) -> Value {
         "erases": { "block": tally.block_erases, "partial": tally.partial_erases_total(), "sub_block": count(sub_blocks, tally.sub_block_erases) },
         "multi_plane_commands": count(spec.run.timed && spec.timing.multi_plane, run.multi_plane_commands),
         "suspensions": count(spec.run.timed && spec.erase.suspension != "off", run.suspensions),
-        "read_retries": Value::Null,
+        "read_retries": retry.map(ReadRetry::retries),
     })
 }
 
@@ -181,6 +183,7 @@ fn gc(run: &Finished) -> Value {
         "invocations": triggers,
         "reclaimed_blocks": count(page, counters.reclaimed.block_erases),
         "reclaimed_sub_blocks": count(run.spec.ftl.erase_unit == "sub-block", counters.reclaimed_sub_blocks),
+        "reclaimed_partial_blocks": count(run.spec.ftl.erase_unit == "partial-block", counters.reclaimed.partial_erases),
         "urgent": count(steps, counters.urgent),
         "merges": {
             "full": count(!page, counters.full.merges), "partial": count(classic, counters.partial.merges),
@@ -281,6 +284,7 @@ fn wear(run: &Finished) -> Value {
         "mispredictions": totals.map(|totals| totals.mispredictions),
         "retired_blocks": totals.map(|totals| totals.retired),
         "m_rber": life.as_ref().map(|(life, pec)| life.at(*pec).m_rber),
+        "pec_at_ecc": life.as_ref().and_then(|(life, _)| life.pec_at(run.spec.erase.ecc_bits_per_kib)),
         "pec_at_requirement": life.as_ref().and_then(|(life, _)| life.pec_at_requirement()),
     })
 }

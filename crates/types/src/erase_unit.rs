@@ -6,7 +6,7 @@
 //! planners count and clear its pages with the same masks.
 
 use crate::write_sequence::BlockShape;
-use crate::{PbTree, bits};
+use crate::{Pb, PbTree, bits};
 
 /// Most units of a block: a set of them is one 64-bit word.
 pub const UNITS_MAX: usize = 64;
@@ -62,12 +62,32 @@ impl UnitSet {
 
     /// The units, ascending.
     #[inline]
-    pub fn iter(self) -> impl Iterator<Item = usize> {
+    pub fn iter(self) -> impl Iterator<Item = usize> + Clone {
         let mut left = self.0;
         std::iter::from_fn(move || {
             let unit = (left != 0).then(|| left.trailing_zeros() as usize)?;
             left &= left - 1;
             Some(unit)
+        })
+    }
+
+    /// The partial blocks that erase these leaves of a tree and no others, as large as they can be,
+    /// ascending.
+    pub fn partial_blocks(self, tree: PbTree) -> impl Iterator<Item = Pb> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let leaf = (left != 0).then(|| left.trailing_zeros() as usize)?;
+            let holds = |pb: Pb| {
+                let range = tree.leaf_range(pb);
+                let leaves = UnitSet::first(range.len()).0 << range.start;
+                (left & leaves == leaves).then_some(leaves)
+            };
+            // Its ancestors that begin with this leaf, one after the other.
+            let grows = |pb: &Pb| (pb.0 > 1 && pb.0 % 2 == 0).then_some(Pb(pb.0 / 2));
+            let pb =
+                std::iter::successors(Some(tree.leaf_pb(leaf)), grows).take_while(|&pb| holds(pb).is_some()).last()?;
+            left &= !holds(pb)?;
+            Some(pb)
         })
     }
 }
@@ -209,6 +229,20 @@ mod tests {
             }
         }
         assert_eq!(UnitPages::leaves(PbTree::new(4096, 7).expect("legal")), None, "128 leaves are too many");
+    }
+
+    #[test]
+    fn t036_partial_blocks_cover_a_set_of_leaves_exactly_and_are_as_large_as_can_be() {
+        let tree = PbTree::new(72, 3).expect("legal");
+        for set in (0..256u64).map(UnitSet) {
+            let found: Vec<Pb> = set.partial_blocks(tree).collect();
+            let leaves: Vec<usize> = found.iter().flat_map(|&pb| tree.leaf_range(pb)).collect();
+            assert_eq!(leaves, set.iter().collect::<Vec<_>>());
+            let siblings = |pair: &[Pb]| pair[0].0 % 2 == 0 && pair[0].0 + 1 == pair[1].0;
+            assert!(!found.windows(2).any(siblings), "{set:?}: {found:?}");
+        }
+        let all = PbTree::new(576, 6).expect("legal");
+        assert_eq!(UnitSet::first(64).partial_blocks(all).collect::<Vec<_>>(), [Pb::BLOCK]);
     }
 
     #[test]

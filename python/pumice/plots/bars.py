@@ -155,6 +155,7 @@ def _group_axis(axes: Axes, groups: Sequence[str], frame: Frame) -> None:
     axes.set_xticks(range(len(groups)), groups, rotation=35 if slanted else 0, ha="right" if slanted else "center")
     axes.set_xlim(-0.6, len(groups) - 0.4)
     axes.margins(y=0.12)
+    axes.set_xlabel(frame.x_label or "")
     if frame.mark is not None:
         axes.axvline(frame.mark - 0.5, color=GREY, linewidth=0.8)
         axes.get_xticklabels()[frame.mark].set_fontweight("bold")

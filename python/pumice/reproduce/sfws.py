@@ -1,4 +1,5 @@
-"""Figures 2, 3 and 5 of SFWS (GLSVLSI'24), and the steady state beside Figure 5."""
+"""Figures 2, 3 and 5 of SFWS (GLSVLSI'24), and what stands beside Figure 5: the steady state, sub-blocks
+erased apart, ways of collecting, and the price in reads."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from pumice.document import number
 from pumice.reproduce.figure import Ratios, draw_ratios, ratios, write_csv
 from pumice.reproduce.scoreboard import Finding
 from pumice.reproduce.sfws_block import figure_2, figure_3
+from pumice.reproduce.sfws_price import draw_price
 from pumice.runner import Outcome
 
 LAYER_FIRST, SUB_BLOCK_FIRST = "lfws", "sfws"
@@ -162,6 +164,12 @@ def figure_modes(context: Context) -> dict[str, Finding]:
     return {}
 
 
+def figure_price(context: Context) -> dict[str, Finding]:
+    """Read latency and retries over P/E cycles, beside what is saved."""
+    draw_price(context.runs, context.directory)
+    return {}
+
+
 def _workloads(context: Context, study: str) -> list[str]:
     return list(context.values(copied_pages, study))
 
@@ -174,4 +182,5 @@ FIGURES: dict[str, Callable[[Context], dict[str, Finding]]] = {
     "steady": figure_steady,
     "sub-blocks": figure_sub_blocks,
     "modes": figure_modes,
+    "price": figure_price,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,7 @@ def figure_2(directory: Path) -> dict[str, Finding]:
     plans = {
         name: json.loads(
             _engine.plan_reclaim(
-                json.dumps(
-                    {"shape": _shape(sequence, SLC), "valid": valid, "copy_us": COPY_US, "erase_us": ERASE_US}
-                )
+                json.dumps({"shape": _shape(sequence, SLC), "valid": valid, "copy_us": COPY_US, "erase_us": ERASE_US})
             )
         )
         for name, sequence in SEQUENCES.items()
@@ -81,7 +80,7 @@ def _worst(block: dict[str, Any], column: str) -> list[float]:
 
 
 def _mean(block: dict[str, Any], bit: int) -> float:
-    rates = [rate for rate, of in zip(block["rber"], block["bit"], strict=True) if of == bit]
+    rates: list[float] = [rate for rate, of in zip(block["rber"], block["bit"], strict=True) if of == bit]
     return sum(rates) / len(rates)
 
 
@@ -98,7 +97,7 @@ def _judge(
         "LSB within 10 %": abs(lsb - 1) <= 0.1,
         "MSB higher": msb > 1,
         "middle layers worst": min(excess[third:-third]) > max(excess[:2] + excess[-2:]),
-        "falling": all(a > b for a, b in zip(falling, falling[1:], strict=False)),
+        "falling": all(a > b for a, b in itertools.pairwise(falling)),
         "below from S6": all(
             (over < under) == (place >= 6)
             for place, (over, under) in enumerate(zip(falling, by_sub_block["LFWS"], strict=True))

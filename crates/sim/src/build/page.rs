@@ -1,9 +1,10 @@
 //! The page-level FTL of a spec.
 
 use pumice_ftl::{
-    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, Ftl, GcMode, HotCold, PageConfig, PageFtl,
+    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, Ftl, GcMode, HotCold, LeafRule, PageConfig, PageFtl,
     STORED_ENTRY_BYTES, VictimPolicy, WearLeveling,
 };
+use pumice_types::erase_unit::UNITS_MAX;
 use pumice_types::{Geometry, Lpn, UnitPages};
 use pumice_workload::Stream;
 
@@ -96,6 +97,7 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
         cached_map: cached_map(spec),
         hot_cold: hot_cold(spec, user_pages(spec, geometry)),
         wear_leveling: wear_leveling(&spec.ftl),
+        erases_together: spec.timing.multi_plane,
         seed: Stream::new(spec.seed, "gc-victims").bits(),
     };
     let mut ftl = PageFtl::new(config, &parts.bad);
@@ -104,14 +106,24 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
     Ok(Ftl::Page(Box::new(ftl)))
 }
 
-/// What is erased apart: blocks, or the physical sub-blocks of each.
+/// What is erased apart: blocks, or the physical sub-blocks or leaves of each.
 fn erase_units(parts: &Parts) -> EraseUnits {
-    let (copy, erase) = (parts.timing.copy(), parts.timing.t_bers);
-    match block_shape(parts.spec) {
-        Some(shape) if parts.spec.ftl.erase_unit == "sub-block" => {
-            EraseUnits { pages: UnitPages::sub_blocks(shape), copy, erase }
-        }
-        _ => EraseUnits::whole_blocks(parts.geometry.pages_per_block),
+    let (copy, erase) = (parts.timing.copy(), super::erase::expected_time(parts.spec, &parts.timing));
+    let pages = match parts.spec.ftl.erase_unit.as_str() {
+        "sub-block" => block_shape(parts.spec).map(UnitPages::sub_blocks),
+        "partial-block" => UnitPages::leaves(parts.tree),
+        _ => None,
+    };
+    let leaves = (parts.spec.ftl.erase_unit == "partial-block").then(|| LeafRule {
+        tree: parts.tree,
+        copy,
+        erase: parts.timing.partial_erase.clone(),
+        tolerance: parts.spec.partial_erase.disturb_tolerance,
+        protects: parts.spec.partial_erase.disturb_aware,
+    });
+    match pages {
+        Some(pages) => EraseUnits { pages, copy, erase, leaves },
+        None => EraseUnits::whole_blocks(parts.geometry.pages_per_block),
     }
 }
 
@@ -123,6 +135,20 @@ fn check_erase_unit(spec: &Spec) -> Result<(), SpecError> {
             "ftl.erase_unit = \"{unit}\" needs partial_erase.unit = \"{unit}\", found \"{}\"",
             spec.partial_erase.unit
         ));
+    }
+    let leaves_max = UNITS_MAX.trailing_zeros();
+    if unit == "partial-block" && u32::from(spec.partial_erase.max_splits) > leaves_max {
+        return refuse(format!(
+            "ftl.erase_unit = \"partial-block\" with partial_erase.max_splits = {}; allowed: at most {leaves_max}",
+            spec.partial_erase.max_splits
+        ));
+    }
+    if unit == "partial-block" && spec.geometry.write_sequence == "sfws" {
+        return refuse(
+            "ftl.erase_unit = \"partial-block\" needs geometry.write_sequence = \"lfws\", found \"sfws\": a partial block is \
+             a range of layers, and sub-block first neighbouring pages do not lie in neighbouring layers"
+                .into(),
+        );
     }
     let whole_blocks_only = [
         ("map_place", &spec.ftl.map_place, spec.ftl.map_place == "cached"),

@@ -21,12 +21,16 @@ impl Scheduler {
         let shape = die.active_shape();
         if matches!(shape, Some(Shape::DieThenChannel | Shape::DieChannelDie)) && !die.on_channel {
             die.on_channel = true;
-            let (transfers, die_last) = (die.transfers(), die.usage.die_last);
-            let end = self.grant(index, now, transfers) + transfers + die_last;
+            let (transfers, then) = (die.transfers(), die.after_transfers());
+            let end = self.grant(index, now, transfers) + transfers + then;
             self.events.set(index, end);
             return Ok(());
         }
-        if shape == Some(Shape::Erase) && die.erase.boundary.is_some() {
+        if die.round < die.usage.retries {
+            self.events.set(index, die.read_again(now));
+            return Ok(());
+        }
+        if shape == Some(Shape::Erase) && die.erase.stops {
             self.suspend(index, now, device)?;
         } else {
             self.finish(index, now, device, observer)?;
@@ -96,11 +100,19 @@ impl Scheduler {
         if lane == READS {
             self.find_sources(index);
         }
-        let group = if self.policy.multi_plane { self.group(index, lane) } else { 1 };
+        let group = match &self.dies[index].erase {
+            // A suspended erase goes on as it began.
+            erase if lane == WORK && erase.is_suspended => erase.together,
+            _ if self.policy.multi_plane => self.group(index, lane),
+            _ => 1,
+        };
         let die = &mut self.dies[index];
         let segment = &die.lanes[lane].segments[0];
         let shape = segment.shape;
         die.usage = Usage::of(segment, &die.lanes[lane].commands[0], &self.timing);
+        if device.retry.is_some() {
+            die.begin_reads(lane, group, device);
+        }
         die.active = Some(lane);
         die.group = group;
         die.on_channel = false;
@@ -131,11 +143,11 @@ impl Scheduler {
     }
 
     /// How many segments at the head of a lane run as one multi-plane command: page reads, or page
-    /// programs, of one page number in several planes.
+    /// programs, of one page number in several planes, or erases of a block in each of several planes.
     fn group(&mut self, index: usize, lane: usize) -> usize {
         let lane = &self.dies[index].lanes[lane];
         let first = lane.commands[0];
-        if !matches!(first.op, FlashOp::Read | FlashOp::Program) {
+        if !matches!(first.op, FlashOp::Read | FlashOp::Program | FlashOp::Erase) {
             return 1;
         }
         let plane = |command: &FlashCommand| self.geometry.plane_of(command.target.block);
@@ -215,8 +227,10 @@ impl Scheduler {
 fn page_done(segment: &Segment, die: &mut Die, now: Time) -> PageDone {
     let mut waited = PhaseTimes::default();
     // Work on the die alone is in `spent`, so it is in what was waited for.
-    let Usage { die_first, channel, die_last } = die.usage;
-    let own_die = if segment.shape == Shape::Die { Time::ZERO } else { die_first + die_last };
+    let (own_die, channel) = match segment.shape {
+        Shape::Die => (Time::ZERO, Time::ZERO),
+        _ => die.usage.with_retries(segment.retries),
+    };
     if segment.snapshot {
         let snapshot = die.lanes[WORK].snapshots.pop_front().unwrap_or_default();
         for (waited, (end, start)) in waited.iter_mut().zip(die.spent.iter().zip(snapshot.spent)) {

@@ -69,6 +69,8 @@ pub struct Segment {
     pub chained: bool,
     /// Somebody waits for what comes after it in its plan.
     pub urgent: bool,
+    /// How often its page is read again; known once it starts.
+    pub retries: u8,
     /// Commands left.
     pub commands: u32,
     /// Who waits for its end.
@@ -89,6 +91,7 @@ impl Segment {
             snapshot: false,
             chained: false,
             urgent: false,
+            retries: 0,
             commands: 1,
             token: super::NOBODY,
             die_only: if shape == Shape::Die { die_only_time(t, command) } else { Time::ZERO },
@@ -106,6 +109,10 @@ pub struct Usage {
     pub channel: Time,
     /// Die time after the channel.
     pub die_last: Time,
+    /// How often the first two come again before the last: read retries, the most of all that run together.
+    pub retries: u8,
+    /// Channel time of the page that a retry moves out.
+    pub page_out: Time,
 }
 
 impl Usage {
@@ -124,14 +131,14 @@ impl Usage {
             Shape::DieChannelDie => (t.t_r, t.copy_transfer(), t.t_prog),
             Shape::Erase => (Time::ZERO, Time::ZERO, Time::ZERO),
         };
-        Usage { die_first, channel, die_last }
+        Usage { die_first, channel, die_last, retries: 0, page_out: page }
     }
 
     /// Adds the first `elapsed` of `command`, which uses the channel, to the phases it consists of. A
     /// copy through the controller reads until its page is out, and writes from then on.
     pub fn charge(&self, spent: &mut PhaseTimes, command: &FlashCommand, elapsed: Time) {
         let read = match command.op {
-            FlashOp::Copy => elapsed.min(self.die_first + Time(self.channel.0 / 2)),
+            FlashOp::Copy => elapsed.min((self.die_first + self.page_out) * (u64::from(self.retries) + 1)),
             _ => Time::ZERO,
         };
         spent[Phase::GcRead as usize] += read;

@@ -16,6 +16,7 @@ mod cached;
 mod collect;
 mod fill;
 mod heat;
+mod leaves;
 mod map_cache;
 mod maps;
 mod plane;
@@ -110,6 +111,9 @@ pub struct PageConfig {
     pub hot_cold: HotCold,
     /// What is done about uneven wear.
     pub wear_leveling: WearLeveling,
+    /// The planes of a die collect together where collection works in steps, and victims that are empty
+    /// at the same time are erased one behind the other, so that the die can erase them at once.
+    pub erases_together: bool,
     /// Seed of the random victim policies.
     pub seed: u64,
 }
@@ -157,6 +161,8 @@ pub struct PageFtl {
     recent: Option<RecentWrites>,
     wear: Option<Wear>,
     counters: GcCounters,
+    /// Disturbs of every leaf, where the erase units are leaves.
+    disturbs: Vec<u8>,
 }
 
 impl PageFtl {
@@ -177,11 +183,12 @@ impl PageFtl {
             HotCold::Recency { window } => Some(RecentWrites::new(config.user_pages, window)),
             HotCold::Mixed | HotCold::Copies => None,
         };
+        let units = config.units.pages.units();
         let good = (0..geometry.planes()).map(|p| pool.free_blocks(PlaneId(p)) as u32).min().unwrap_or(0);
         PageFtl {
             maps: PageMaps::new(geometry, config.user_pages + config.translation_pages(), &config.order),
             translation: config.cached_map.map(|map| Translation::new(&config, map)),
-            free: FreeUnits::new(geometry, config.units.pages.units(), &pool),
+            free: FreeUnits::new(geometry, units, &pool),
             pool,
             planes: (0..geometry.planes()).map(|plane| Plane::new(victims(plane))).collect(),
             plane_pages_max: config.plane_pages_max(good),
@@ -189,6 +196,7 @@ impl PageFtl {
             recent,
             wear: Wear::new(&geometry, config.wear_leveling),
             counters: GcCounters::default(),
+            disturbs: vec![0; if config.units.leaves.is_some() { geometry.blocks() as usize * units } else { 0 }],
             config,
         }
     }
@@ -220,6 +228,7 @@ impl PageFtl {
     pub fn state_bytes(&self) -> u64 {
         self.maps.state_bytes()
             + self.free.state_bytes()
+            + self.disturbs.len() as u64
             + self.translation.as_ref().map_or(0, Translation::state_bytes)
             + self.recent.as_ref().map_or(0, RecentWrites::state_bytes)
             + self.wear.as_ref().map_or(0, Wear::state_bytes)
@@ -273,6 +282,23 @@ impl PageFtl {
         self.maps.locate(lpn, &self.pool)
     }
 
+    /// The host accesses `lpn` soon: its map entry will be looked up. Changes nothing.
+    #[inline]
+    pub fn expect(&self, lpn: Lpn) {
+        self.maps.expect(lpn);
+    }
+
+    /// The host writes `lpn` soon, and its map entry was expected before: its page will be invalidated.
+    /// Changes nothing.
+    #[inline]
+    pub fn expect_overwrite(&self, lpn: Lpn) {
+        if let Some(block) = self.maps.expect_overwrite(lpn) {
+            let geometry = &self.config.geometry;
+            let plane = &self.planes[geometry.plane_of(block).index()];
+            plane.victims.expect(UnitId { block: geometry.index_in_plane(block), unit: 0 });
+        }
+    }
+
     /// Free erase units of a plane that data may be written to.
     #[inline]
     fn free_units(&self, plane: PlaneId) -> usize {
@@ -318,11 +344,20 @@ impl PageFtl {
             if self.next_plane == self.config.order.len() {
                 self.next_plane = 0;
             }
-            if self.planes[plane.index()].valid_pages < self.plane_pages_max {
+            let state = &self.planes[plane.index()];
+            if state.valid_pages < self.plane_pages_max.saturating_sub(state.retired_pages(&self.config.geometry)) {
                 return Ok(plane);
             }
         }
-        Err(FtlError::NoFreeBlock { plane: self.config.order[self.next_plane].0 })
+        Err(self.no_free_block(self.config.order[self.next_plane]))
+    }
+
+    /// A plane that cannot go on, and why.
+    fn no_free_block(&self, plane: PlaneId) -> FtlError {
+        match self.planes[plane.index()].retired {
+            0 => FtlError::NoFreeBlock { plane: plane.0 },
+            retired => FtlError::WornOut { plane: plane.0, retired },
+        }
     }
 
     /// The next page of a stream's open block and the block's sequence number; a block is opened if
@@ -333,7 +368,7 @@ impl PageFtl {
             Some(open) => open,
             None => self.open_block(plane, stream)?,
         };
-        let page = open.page(&self.config.units.pages).ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
+        let page = open.page(&self.config.units.pages).ok_or_else(|| self.no_free_block(plane))?;
         open.next = page.page + 1;
         self.planes[plane.index()].open[stream as usize] = Some(open);
         Ok((page, open.sequence))
@@ -341,7 +376,7 @@ impl PageFtl {
 
     /// Takes a free block for a stream, with all of its free units.
     fn open_block(&mut self, plane: PlaneId, stream: Stream) -> Result<Open, FtlError> {
-        let none = FtlError::NoFreeBlock { plane: plane.0 };
+        let none = self.no_free_block(plane);
         let may_take = match &mut self.translation {
             Some(translation) if stream == Stream::Map => translation.note_opened(plane),
             _ => self.free_units(plane) > 0,
@@ -351,6 +386,9 @@ impl PageFtl {
         }
         // Data that stays lies well on a block that is worn.
         let wanted = if stream == Stream::Moved { Wanted::MostWorn } else { Wanted::LeastWorn };
+        if self.config.units.leaves.is_some() {
+            return self.open_apart(plane).ok_or(none);
+        }
         self.free.take(plane, wanted, &mut self.pool).ok_or(none)
     }
 
@@ -364,10 +402,17 @@ impl PageFtl {
         if units.last_page(unit) + 1 != open.next {
             return;
         }
-        if open.page(units).is_none() {
+        let is_full = open.page(units).is_none();
+        if is_full {
             self.planes[plane.index()].open[stream as usize] = None;
         }
-        self.close(stream, open.block, unit);
+        match self.config.units.leaves.is_some() {
+            true if is_full => {
+                (0..self.config.units.pages.units()).for_each(|unit| self.close(stream, open.block, unit))
+            }
+            true => {}
+            false => self.close(stream, open.block, unit),
+        }
     }
 
     /// Makes a full unit a candidate for reclaiming.
@@ -387,13 +432,23 @@ impl PageFtl {
         }
     }
 
-    /// Appends the erase of units that hold nothing any more, and gives them back.
+    /// Appends the erase of units that hold nothing any more, and gives them back; a block whose erase fails
+    /// is never used again.
     fn erase(&mut self, block: BlockId, units: UnitSet, plan: &mut Plan) {
-        plan.push(match self.free.is_whole(units) {
-            true => FlashCommand::erase(block),
-            false => FlashCommand::sub_block_erase(block, units),
-        });
+        match &self.config.units.leaves {
+            _ if self.free.is_whole(units) => plan.push(FlashCommand::erase(block)),
+            Some(rule) => {
+                units.partial_blocks(rule.tree).for_each(|pb| plan.push(FlashCommand::partial_erase(block, pb)))
+            }
+            None => plan.push(FlashCommand::sub_block_erase(block, units)),
+        }
+        let blank = self.free.of(block);
+        self.note_disturb(block, units, blank);
         let erases = self.wear.as_mut().map_or(0, |wear| wear.note_erase(block));
-        self.free.give_back(block, units, erases, &mut self.pool);
+        if self.free.is_whole(units) && plan.erase_fails(block) {
+            self.planes[self.config.geometry.plane_of(block).index()].retired += 1;
+            return;
+        }
+        self.free.give_back(block, units.without(blank), erases, &mut self.pool);
     }
 }

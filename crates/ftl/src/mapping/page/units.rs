@@ -4,11 +4,17 @@
 //! write sequence, leaving out the units that still hold data. A unit is closed, and may be reclaimed,
 //! when its last page is written, even while later pages of its block are still being written. With
 //! whole blocks as units all of this is the ordinary block pool.
+//!
+//! Leaves of partial blocks differ in that erasing one disturbs its neighbours. Nothing of a block that is
+//! being written is reclaimed then, and a block of which a part is being reclaimed is not handed out: so
+//! what is planned for a block's leaves still holds when they are erased, and no leaf is disturbed while
+//! it is half written.
 
 use pumice_types::{BlockId, Geometry, PageAddress, PlaneId, Time, UnitPages, UnitSet, bits};
 
 use super::plane::Open;
 use crate::block_pool::{BlockPool, Wanted};
+use crate::reclaim_leaves::LeafRule;
 
 /// What is erased apart, and what that costs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,12 +25,14 @@ pub struct EraseUnits {
     pub copy: Time,
     /// One erase operation.
     pub erase: Time,
+    /// The units are leaves of partial blocks, and this is how those are erased.
+    pub leaves: Option<LeafRule>,
 }
 
 impl EraseUnits {
     /// Whole blocks; what they cost is never weighed.
     pub fn whole_blocks(pages_per_block: u16) -> EraseUnits {
-        EraseUnits { pages: UnitPages::whole_block(pages_per_block), copy: Time::ZERO, erase: Time::ZERO }
+        EraseUnits { pages: UnitPages::whole_block(pages_per_block), copy: Time::ZERO, erase: Time::ZERO, leaves: None }
     }
 }
 
@@ -56,12 +64,28 @@ impl FreeUnits {
         self.of_plane[plane.index()]
     }
 
+    /// Free units of a block that is not being written.
+    #[inline]
+    pub(super) fn of(&self, block: BlockId) -> UnitSet {
+        self.of_block[block.index()]
+    }
+
     /// Takes a block from the pool, with all its free units.
     pub(super) fn take(&mut self, plane: PlaneId, wanted: Wanted, pool: &mut BlockPool) -> Option<Open> {
-        let (block, sequence) = pool.take_wanted(plane, wanted)?;
+        let taken = pool.take_wanted(plane, wanted)?;
+        Some(self.open(plane, taken))
+    }
+
+    /// Takes a block from the pool, but not `kept`, with all its free units.
+    pub(super) fn take_other(&mut self, plane: PlaneId, kept: BlockId, pool: &mut BlockPool) -> Option<Open> {
+        let taken = pool.take_other(plane, kept)?;
+        Some(self.open(plane, taken))
+    }
+
+    fn open(&mut self, plane: PlaneId, (block, sequence): (BlockId, u32)) -> Open {
         let units = std::mem::take(&mut self.of_block[block.index()]);
         self.of_plane[plane.index()] -= units.len() as usize;
-        Some(Open { block, sequence, units, next: 0 })
+        Open { block, sequence, units, next: 0 }
     }
 
     /// Gives erased units of a block back; `erases` is the block's wear, where it is regarded.

@@ -1,0 +1,68 @@
+//! Which reads must be repeated, and how often: bit errors by wear and place against the controller's
+//! code.
+//!
+//! The wear of a block gives the errors of its worst page (AERO, ASPLOS'24, §7.2: M_RBER), the place of
+//! a page and the write sequence its share of them (GLSVLSI'24, Figure 3). Beyond what the code corrects
+//! each retry costs tR and a transfer and leaves a part of the errors (`pumice_nand::rber_map`).
+
+use pumice_nand::rber_map::{least_capability, retries};
+
+/// Errors of every page of a device, and the code that corrects them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ErrorModel {
+    /// Errors of each page of a block, as a multiple of those of the worst page written layer first.
+    pub share: Vec<f64>,
+    /// Bit errors per KiB of the worst page written layer first, by P/E cycles; the last also beyond.
+    pub level: Vec<f64>,
+    /// What the code corrects, in bits per KiB.
+    pub ecc_bits_per_kib: f64,
+}
+
+impl ErrorModel {
+    /// Bit errors per KiB of a page of a block with so many P/E cycles.
+    pub fn bits_per_kib(&self, page: u16, pec: u32) -> f64 {
+        self.level[(pec as usize).min(self.level.len() - 1)] * self.share[usize::from(page)]
+    }
+
+    /// Retries that a read of the page needs; `None` if no number of them is enough.
+    pub fn retries(&self, page: u16, pec: u32) -> Option<u32> {
+        retries(self.bits_per_kib(page, pec), self.ecc_bits_per_kib)
+    }
+
+    /// Bits per KiB that the code must correct so that every page can be read at every wear.
+    pub fn least_capability(&self) -> f64 {
+        let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
+        least_capability(most(&self.share) * most(&self.level))
+    }
+}
+
+/// An [`ErrorModel`] that counts.
+#[derive(Clone, Debug)]
+pub struct ReadRetry {
+    model: ErrorModel,
+    retries: u64,
+}
+
+impl ReadRetry {
+    /// Nothing counted yet.
+    pub fn new(model: ErrorModel) -> ReadRetry {
+        ReadRetry { model, retries: 0 }
+    }
+
+    /// The retries of a read that begins now. Validation sees to it that there are enough.
+    pub fn note(&mut self, page: u16, pec: u32) -> u8 {
+        let needed = self.model.retries(page, pec).unwrap_or_default();
+        self.retries += u64::from(needed);
+        needed as u8
+    }
+
+    /// Retries so far: times that a page was read again.
+    pub fn retries(&self) -> u64 {
+        self.retries
+    }
+
+    /// Forgets what was counted: measuring starts here.
+    pub fn restart_measuring(&mut self) {
+        self.retries = 0;
+    }
+}
