@@ -39,7 +39,7 @@ fn device<'a>(sequence: &'a str, ecc: &'a str, more: &[(&'a str, &'a str)]) -> S
 
 /// Bit errors per KiB of a page of an unworn block, written down a second time.
 fn errors(sequence: &str, page: u32) -> f64 {
-    if page % 2 == 0 {
+    if page.is_multiple_of(2) {
         return 8192.0 * 6e-5;
     }
     let cell = page / 2;
