@@ -24,12 +24,22 @@ FORMAT = "pumice.comparison/1"
 BREAKDOWN: dict[str, str] = {
     "program": "program",
     "transfer": "transfer",
+    "link": "link and overhead",
     "queue": "queue",
+    "map": "map",
     "rmw_read": "read-modify-write",
     "gc_spare_read": "GC spare read",
     "gc_read": "GC read",
     "gc_write": "GC write",
     "gc_erase": "GC erase",
+}
+
+#: A part's colour in every figure: cold for what a write needs itself, warm for what GC adds.
+PART_COLOURS: dict[str, str] = {
+    **dict(zip(("program", "gc_write", "queue", "gc_spare_read"), plots.COLOURS[:4], strict=True)),
+    **dict(zip(("transfer", "gc_erase", "gc_read", "rmw_read"), plots.COLOURS[4:], strict=True)),
+    "link": plots.GREY,
+    "map": plots.PALE,
 }
 
 #: Rows of the ratio figure.
@@ -130,12 +140,12 @@ def _draw_ratios(variants: Sequence[Variant], path: Path) -> list[Path]:
 
 
 def _draw_breakdown(variants: Sequence[Variant], path: Path) -> list[Path]:
-    parts = {
-        name: [_mean(v, f"write_latency_breakdown_us.{field}") for v in variants] for field, name in BREAKDOWN.items()
-    }
-    shown = {name: values for name, values in parts.items() if any(values)}
+    parts = {part: [_mean(v, f"write_latency_breakdown_us.{part}") for v in variants] for part in BREAKDOWN}
+    shown = [part for part, values in parts.items() if any(values)]
+    series = {BREAKDOWN[part]: parts[part] for part in shown}
+    bars = plots.Bars([variant.label for variant in variants], series, [PART_COLOURS[part] for part in shown])
     frame = plots.Frame(f"{_subject(variants[0])}: where a write waits", "mean write latency, µs", digits=1)
-    return plots.stacked_bars(frame, plots.Bars([variant.label for variant in variants], shown), path)
+    return plots.stacked_bars(frame, bars, path)
 
 
 def _subject(variant: Variant) -> str:

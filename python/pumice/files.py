@@ -48,15 +48,30 @@ def prepare(directory: Path | None) -> None:
     """Creates an output directory and tries it out, so that a long run does not end at a closed door.
 
     Raises:
-        SpecError: it is a file.
-        OSError: it cannot be created or written to.
+        SpecError: it is a file, or cannot be created or written to.
     """
-    if directory is not None:
-        if directory.is_file():
-            raise SpecError(f"{directory}: is a file; a directory is needed")
+    if directory is None:
+        return
+    if directory.is_file():
+        raise SpecError(f"{directory}: is a file; a directory is needed")
+    try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
             pass
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise SpecError(f"{directory}: cannot be written to ({reason}); name a directory that can") from None
+
+
+def prepare_file(path: Path) -> None:
+    """As `prepare`, for the directory in which a file is to be written.
+
+    Raises:
+        SpecError: the file is a directory, or its directory cannot be written to.
+    """
+    if path.is_dir():
+        raise SpecError(f"{path}: is a directory; a file is needed")
+    prepare(path.parent)
 
 
 def write_text(path: Path, text: str) -> None:

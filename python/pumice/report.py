@@ -19,6 +19,7 @@ from pumice.outputs import FILES
 from pumice.reproduce import tables
 from pumice.reproduce.scoreboard import ROW_FIELDS, VERDICTS
 from pumice.result import read_json, read_result
+from pumice.warned import warnings_of
 
 STYLE = """
 :root { color-scheme: light; }
@@ -82,7 +83,7 @@ def _section(source: Path) -> list[str]:
 
 
 def _results(variants: Sequence[Variant]) -> list[str]:
-    warnings = dict.fromkeys(w for v in variants for d in v.documents for w in d.get("warnings") or [])
+    warnings = warnings_of(document for variant in variants for document in variant.documents)
     parts = [f"<p class=warning>{escape(warning)}</p>" for warning in warnings]
     parts.append(_comparison_table(variants))
     for variant in variants:

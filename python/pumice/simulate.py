@@ -10,7 +10,7 @@ from pathlib import Path
 from pumice.errors import Interrupted, SpecError
 from pumice.outputs import run_to_text
 from pumice.result import Result
-from pumice.spec import Spec, Value, toml_text
+from pumice.spec import Spec, Value, check_spec, toml_text
 
 #: Called about every 65,536 requests with requests done, share done (0 … 1, None if unknown) and
 #: simulated seconds. Returning False stops the run; None goes on.
@@ -29,8 +29,9 @@ def with_options(
     """`spec` with the options that have a short form laid over it.
 
     Raises:
-        SpecError: both a workload and a trace are given, or a format without a trace.
+        SpecError: `spec` is none, both a workload and a trace are given, or a format without a trace.
     """
+    spec = check_spec(spec)
     if workload is not None and trace is not None:
         raise SpecError("a run has a workload or a trace, not both")
     if trace_format is not None and trace is None:

@@ -12,6 +12,9 @@ from typing import Any, Self
 from pumice import _engine
 from pumice.errors import SpecError
 
+#: Keys of `with_` and of sweeps that no section holds.
+SPECIAL_KEYS = ("preset", "scale")
+
 #: A value of a spec key: what TOML can hold inside an array or beside a key.
 Value = bool | int | float | str | list[Any] | tuple[Any, ...]
 
@@ -67,9 +70,15 @@ class Spec:
     def with_(self, **sections: Mapping[str, Any] | Value) -> Self:
         """This spec with keys overridden: `with_(ftl={"merge": "m-merge"}, seed=7)`.
 
-        Keys and values are checked when the spec is resolved or run.
+        Raises:
+            SpecError: an unknown key or section; values are checked when the spec is resolved or run, because
+                what is allowed may depend on keys that are set later.
         """
-        return self.with_sets(_pairs(sections))
+        pairs = _pairs(sections)
+        for key, _ in pairs:
+            if key not in SPECIAL_KEYS:
+                _engine.explain(key)
+        return self.with_sets(pairs)
 
     def with_sets(self, pairs: list[tuple[str, str]]) -> Self:
         """This spec with `(key, TOML text)` pairs laid over it. `preset` and `scale` are keys here too."""
@@ -108,7 +117,8 @@ class Spec:
         return json.dumps(fields)
 
     def resolve(self) -> dict[str, Any]:
-        """Every key with its final value, under `config`, beside `config_sha256` and `scale`.
+        """Every key with its final value, under `config`, beside `config_sha256` and `scale`; `without_effect`
+        has a line for each key that is set here, not by the preset, and that the run does not read.
 
         Raises:
             SpecError: an unknown key, a value outside its range, or values that exclude each other.
@@ -121,11 +131,23 @@ def _pairs(section: Mapping[str, Any], path: str = "") -> list[tuple[str, str]]:
     """`(key, TOML text)` of everything in a section and in the sections inside it."""
     pairs: list[tuple[str, str]] = []
     for key, content in section.items():
-        if isinstance(content, Mapping):
+        if isinstance(content, Mapping) and content:
             pairs += _pairs(content, f"{path}{key}.")
         else:
             pairs.append((f"{path}{key}", toml_text(content)))
     return pairs
+
+
+def check_spec(spec: Any) -> Spec:
+    """`spec`, if it is one.
+
+    Raises:
+        SpecError: it is something else; the text says how to come by a spec.
+    """
+    if isinstance(spec, Spec):
+        return spec
+    found = repr(spec) if len(repr(spec)) <= 40 else f"something of type {type(spec).__name__}"
+    raise SpecError(f"{found} is no spec; pumice.preset(NAME) and pumice.Spec.from_file(PATH) give one")
 
 
 def preset(name: str) -> Spec:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +12,7 @@ from typing import Any
 from pumice import _engine
 from pumice.errors import SpecError
 from pumice.runner import Job
-from pumice.spec import Spec, Value, toml_text
-
-#: Keys that a study may vary although no section holds them.
-SPECIAL_KEYS = ("preset", "scale")
+from pumice.spec import SPECIAL_KEYS, Spec, Value, toml_text
 
 
 @dataclass(frozen=True)
@@ -130,7 +128,8 @@ def parse_value(text: str) -> Value:
     try:
         value: Value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        return text.strip()
+        # TOML knows no .6 and no 6., the shell's users do.
+        return float(text) if re.fullmatch(r"\s*[+-]?(\.\d+|\d+\.)\s*", text) else text.strip()
     return value
 
 

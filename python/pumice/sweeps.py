@@ -18,7 +18,7 @@ import pyarrow as pa
 from pumice import table
 from pumice.errors import SpecError
 from pumice.runner import Outcome, Settings, run_jobs
-from pumice.spec import Spec, Value, read_text
+from pumice.spec import Spec, Value, check_spec, read_text
 from pumice.study import Study, flatten
 
 #: What a sweep file holds besides a spec.
@@ -58,7 +58,7 @@ def sweep(
     """
     directory = Path(store) if store is not None else None
     settings = Settings("sweep", workers, directory, resume, dask=dask)
-    return outcome_table(run_study(Study(base, vary, repeat), settings))
+    return outcome_table(run_study(Study(check_spec(base), vary, repeat), settings))
 
 
 def run_study(study: Study, settings: Settings) -> list[Outcome]:

@@ -65,7 +65,7 @@ RESULT_FIELDS: list[tuple[str, pa.DataType]] = [
     *_fields("write_latency_breakdown_us", _BREAKDOWN, NUMBER),
     *_fields("wear", ["aep", "vep", "max_erases_per_page", "mean_erase_latency_us"], NUMBER),
     *_fields("wear", ["mispredictions", "retired_blocks"], COUNT),
-    *_fields("wear", ["m_rber", "pec_at_requirement"], NUMBER),
+    *_fields("wear", ["m_rber", "pec_at_ecc", "pec_at_requirement"], NUMBER),
     *_fields("integrity", ["pages_checked", "corrupt_pages", "lost_pages"], COUNT),
     *_fields("run", ["requests", "flash_commands"], COUNT),
     *_fields("run", ["wall_s", "requests_per_s", "flash_commands_per_s", "peak_rss_mib", "bytes_per_page"], NUMBER),

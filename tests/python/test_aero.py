@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 from pathlib import Path
 
@@ -11,8 +12,9 @@ import pytest
 from conftest import Command
 from pumice import SpecError
 from pumice.reproduce.aero import SCHEMES, ask
-from pumice.reproduce.aero_device import Interval, bootstrap, mean_ratio
+from pumice.reproduce.aero_device import PEC, Interval, bootstrap, mean_ratio
 from pumice.reproduce.aero_runs import FIGURES
+from pumice.reproduce.aero_sensitivity import MARGIN, MISPREDICTION
 from pumice.reproduce.experiment import ROOT, read_experiment
 from pumice.reproduce.scoreboard import read_expected
 
@@ -38,7 +40,7 @@ def test_a_wrong_question_is_a_spec_error() -> None:
 
 
 def test_lifetimes_are_reproduced(command: Command, tmp_path: Path) -> None:
-    done = command("reproduce", "aero", "--figure", "13", "--figure", "17", "--figure", "table1", "--out", "aero")
+    done = command("reproduce", "aero", "--figure", "13", "--figure", "17a", "--figure", "table1", "--out", "aero")
     assert done.returncode == 0, done.stderr
     rows = {row["id"]: row for row in json.loads((tmp_path / "aero" / "scoreboard.json").read_text())}
     assert set(rows) == {"aero.fig13_lifetime", "aero.two_loops_2500", "aero.fig17_requirement"}
@@ -61,7 +63,31 @@ def test_schemes_meet_the_same_requests_at_equal_seeds(mode: str) -> None:
     assert {frozenset(found) for (study, _), found in others.items() if study == "tails"} == {
         frozenset(worn), frozenset({*worn, "i-ispe"}),
     }  # fmt: skip
-    assert all(found == {"ispe", "aero-cons", "aero"} for (study, _), found in others.items() if study == "suspension")
+    both, all_three = {"ispe", "aero"}, {"ispe", "aero-cons", "aero"}
+    for (study, config), found in others.items():
+        if study == "suspension":
+            mode = json.loads(config)["erase"]["suspension"]
+            assert found == (all_three if mode in ("off", "loop") else both)
+
+
+@pytest.mark.parametrize("mode", ["quick", "full"])
+def test_sensitivity_is_run_at_every_value_that_its_figure_shows(mode: str) -> None:
+    experiment = read_experiment("aero", mode)
+    for what in (MISPREDICTION, MARGIN):
+        runs = {json.dumps(dict(job.varied), sort_keys=True) for _, job in experiment.jobs([what.figure])}
+        loads = {job.varied["workload.kind"] for _, job in experiment.jobs([what.figure])}
+        named = [json.loads(run) for run in runs]
+        pecs = {run[PEC] for run in named}
+        for scheme, pec, value in itertools.product(("ispe", *what.schemes), pecs, what.values):
+            wanted = what.run(scheme, pec, value)
+            found = {run["workload.kind"] for run in named if wanted.items() <= run.items()}
+            assert found == loads, wanted
+
+
+def test_only_aero_depends_on_the_requirement() -> None:
+    for scheme in ("ispe", *MARGIN.schemes):
+        found = [ask("distribution", scheme=scheme, requirement=bits, pec=[2500]) for bits in MARGIN.values]
+        assert (found[0] == found[-1]) == (scheme in ("ispe", *MARGIN.fixed))
 
 
 def test_a_bootstrap_over_equal_seeds_has_no_width_and_over_unequal_ones_holds_the_mean() -> None:

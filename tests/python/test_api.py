@@ -59,7 +59,18 @@ def test_bad_input_raises_the_command_lines_text() -> None:
     with pytest.raises(pumice.SpecError, match="preset None is unknown; allowed: "):
         pumice.preset(None)  # type: ignore[arg-type]
     with pytest.raises(pumice.SpecError, match=r"ftl\.merge"):
-        pumice.run(TINY.with_(ftl={"mrege": 1}))
+        TINY.with_(ftl={"mrege": 1})
+    with pytest.raises(pumice.SpecError, match=r"ftl\.superblock\.logical"):
+        TINY.with_(ftl={"superblock": {"logicl": 4}})
+    for key in ("nonsense", "ftl"):
+        with pytest.raises(pumice.SpecError, match=f"'{key}'"):
+            TINY.with_(**{key: 1})
+    assert TINY.with_(preset="tiny", scale=0.5, seed=2).scale == 0.5
+    for thing in (3, "tiny", None):
+        with pytest.raises(pumice.SpecError, match=r"is no spec; pumice\.preset\(NAME\)"):
+            pumice.run(thing)  # type: ignore[arg-type]
+        with pytest.raises(pumice.SpecError, match="is no spec"):
+            pumice.sweep(thing, {"seed": [1]})  # type: ignore[arg-type]
     with pytest.raises(pumice.TraceError, match="no_such"):
         pumice.run(TINY, trace="no_such.csv")
     with pytest.raises(pumice.SpecError, match="not both"):

@@ -15,6 +15,7 @@ import pytest
 import pumice
 from conftest import Command
 from pumice import cli
+from pumice.warned import warnings_of
 
 TINY = ("--preset", "tiny", "--set", "run.max_requests=1000")
 
@@ -68,6 +69,13 @@ BAD_USAGE = [
     (["report", "bad.toml"], "not JSON"),
     (["report", "other.json"], "not a result document"),
     (["report", "."], "not a result document"),
+    (["run", *TINY, "--out", "t.csv/x"], "t.csv/x: cannot be written to (not a directory)"),
+    (["compare", *TINY, "--vary", "seed=1,2", "--out", "t.csv/x"], "t.csv/x: cannot be written to"),
+    (["trace", "generate", "t.csv/x.csv", *TINY], "t.csv: is a file; a directory is needed"),
+    (["trace", "generate", "t.csv/x/y.csv", *TINY], "t.csv/x: cannot be written to (not a directory)"),
+    (["trace", "generate", ".", *TINY], "is a directory; a file is needed"),
+    (["trace", "convert", "t.csv", "t.csv/x.csv"], "t.csv: is a file"),
+    (["report", "other.json", "--out", "t.csv/r.html"], "t.csv: is a file"),
     (["reproduce", "pne"], "nearest: pen"),
     (["reproduce", "pen", "--figure", "99"], "allowed: 6, 10"),
 ]
@@ -303,3 +311,28 @@ def test_ctrl_c_is_one_line_and_status_130(tmp_path: Path, delay_s: float) -> No
     assert len(complained.splitlines()) == 1
     assert "kept" in complained
     assert not list(tmp_path.glob("out/*"))
+
+
+def test_a_key_that_is_not_read_gets_a_word(command: Command) -> None:
+    done = command("run", *TINY, "--set", "ftl.u_blocks=4", "--set", "workload.read_fraction=.5", "--json")
+    assert done.returncode == 0
+    assert done.stderr == 'pumice: warning: ftl.u_blocks has no effect with ftl.kind = "nftl"\n'
+    assert json.loads(done.stdout)["warnings"] == [done.stderr.removeprefix("pumice: warning: ").rstrip()]
+    assert command("run", *TINY).stderr == ""
+
+
+def test_a_key_that_one_run_reads_gets_none(command: Command) -> None:
+    """A study may set what some of its runs do not know."""
+    some = command("compare", *TINY, "--set", "partial_erase.wear_limit_w=4", "--vary", "ftl.merge=block-erase,m-merge")
+    assert (some.returncode, some.stderr) == (0, "")
+    none = command("compare", *TINY, "--set", "ftl.u_blocks=4", "--vary", "ftl.merge=block-erase,m-merge")
+    assert none.returncode == 0
+    assert none.stderr == 'pumice: warning: ftl.u_blocks has no effect with ftl.kind = "nftl"\n'
+
+
+def test_warnings_of_a_study() -> None:
+    idle = 'ftl.u_blocks has no effect with ftl.kind = "page"'
+    other = 'ftl.u_blocks has no effect with ftl.kind = "nftl"'
+    assert warnings_of([]) == []
+    assert warnings_of([{"warnings": [idle, "saturated"]}, {"warnings": ["saturated"]}]) == ["saturated"]
+    assert warnings_of([{"warnings": [idle]}, None, {"warnings": [other]}]) == [idle]

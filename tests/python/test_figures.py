@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+import pumice
 from pumice import plots
+from pumice.compare import Variant
+from pumice.comparison import BREAKDOWN, PART_COLOURS, draw
 from pumice.reproduce.context import Context
 from pumice.reproduce.experiment import Runs
 from pumice.reproduce.figure import Sweep, draw_sweep, ratios
@@ -204,3 +207,15 @@ def test_a_sweep_with_gaps_is_drawn(tmp_path: Path) -> None:
         plots.Frame("t", "y", (9.0, "far"), x_label="x"), Sweep(found, name=("a", "b"), log_x=True), tmp_path / "s"
     )
     assert drawn(tmp_path, "s")[:2] == [["workload", "1", "2"], ["a", "0.5", "0.25"]]
+
+
+def test_every_part_of_the_write_latency_is_drawn_in_a_colour_of_its_own(tmp_path: Path) -> None:
+    spec = pumice.preset("tiny").with_(run={"max_requests": 50}, host={"overhead_us": 5.0})
+    found = pumice.run(spec).to_dict()
+    assert set(BREAKDOWN) == set(found["write_latency_breakdown_us"])
+    assert set(PART_COLOURS) == set(BREAKDOWN)
+    assert len(set(PART_COLOURS.values())) == len(BREAKDOWN)
+    found["write_latency_breakdown_us"] = dict.fromkeys(BREAKDOWN, 7.0)
+    draw([Variant("all", [found])], tmp_path)
+    svg = (tmp_path / "write-latency-breakdown.svg").read_text()
+    assert [name for name in BREAKDOWN.values() if name not in svg] == []

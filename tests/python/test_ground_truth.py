@@ -13,7 +13,9 @@ from pumice.reproduce import ground_truth
 from pumice.reproduce.closed_forms import (
     greedy_write_amplification,
     lambert_w,
+    least_write_amplification_apart,
     lru_write_amplification,
+    lru_write_amplification_of_kinds,
     m_d_1_waiting,
 )
 
@@ -39,6 +41,19 @@ def test_greedy_is_better_than_lru_and_falls_with_spare() -> None:
     assert all(greedy_write_amplification(alpha, 64) < lru_write_amplification(alpha) for alpha in (1.07, 1.2, 1.5))
 
 
+def test_kinds_that_are_alike_are_one() -> None:
+    for kinds in ([(1.0, 1.0)], [(0.3, 0.3), (0.7, 0.7)]):
+        assert lru_write_amplification_of_kinds(1.2, kinds) == pytest.approx(lru_write_amplification(1.2), rel=1e-9)
+    assert lru_write_amplification_of_kinds(1.2, [(0.9, 0.1), (0.1, 0.9)]) > lru_write_amplification(1.2)
+
+
+def test_apart_is_never_worse_than_uniform() -> None:
+    assert least_write_amplification_apart(1.2, 256, (0.2, 0.2)) == pytest.approx(
+        greedy_write_amplification(1.2, 256), rel=1e-3
+    )
+    assert least_write_amplification_apart(1.2, 256, (0.9, 0.1)) < greedy_write_amplification(1.2, 256)
+
+
 def test_waiting_is_that_of_a_queue_played_by_hand() -> None:
     draw = random.Random(1)
     load, wait, total, customers = 0.6, 0.0, 0.0, 400_000
@@ -57,10 +72,16 @@ def test_the_committed_figures_hold_their_bands() -> None:
     for row in rows("write-amplification"):
         band = 0.01 if row["victims"] == "fifo" else 0.02
         assert float(row["simulated"]) == pytest.approx(float(row["theory"]), rel=band)
+    for row in rows("hot-cold"):
+        expected, simulated = float(row["theory"] or "nan"), float(row["simulated"])
+        if row["victims"] == "cost-benefit" and row["theory"]:
+            assert expected < simulated < 1.25 * expected
+        elif row["theory"]:
+            assert simulated == pytest.approx(expected, rel=0.01 if row["victims"] == "fifo" else 0.025)
     for row in rows("waiting"):
         assert float(row["theory"]) == pytest.approx(m_d_1_waiting(float(row["load"])), rel=1e-4)
         assert float(row["wait / service time, simulated"]) == pytest.approx(float(row["theory"]), rel=0.02)
-    for name in ("write-amplification", "waiting"):
+    for name in ("write-amplification", "hot-cold", "waiting"):
         assert "<svg" in (FIGURES / f"{name}.svg").read_text(encoding="utf-8")
 
 

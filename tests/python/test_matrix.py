@@ -140,7 +140,7 @@ def test_one_command_makes_table_picture_and_report(folder: Path, capsys: pytest
     assert all(cell["note"] for cell in by_status["not-run"])
     assert all(float(cell["write amplification"]) >= 1 for cell in by_status["done"])
     found = json.loads(Path("out/table.json").read_text())
-    assert len(found["rows"]) == 8 * 4
+    assert len(found["rows"]) == 7 * 4
     assert found["rows"][0][4:6] == [1.0, 1.0]
     assert len(found["columns"]) == 4 + 2 * len(QUANTITIES)
     said = capsys.readouterr().out

@@ -163,6 +163,7 @@ def test_vary_options() -> None:
     assert parse_vary("ftl.merge=block-erase,m-merge") == ("ftl.merge", ["block-erase", "m-merge"])
     assert parse_vary("a.b=[1,2],[3]") == ("a.b", [[1, 2], [3]])
     assert parse_vary('a.b="x,y",true,1.5') == ("a.b", ["x,y", True, 1.5])
+    assert parse_vary("a.b=.6,1.,-.5,.") == ("a.b", [0.6, 1.0, -0.5, "."])
     for text in ("a.b", "=1", "a.b="):
         with pytest.raises(pumice.SpecError, match="expected key=value"):
             parse_vary(text)

@@ -5,6 +5,8 @@
 //! removing needs neither the list's number nor a case for its ends. A member that is in no list is
 //! linked to itself.
 
+use pumice_types::prefetch;
+
 /// Marks a link that leads to a list instead of a member.
 const LIST: u32 = 1 << 31;
 
@@ -94,6 +96,12 @@ impl Lists {
     pub fn last(&self, list: usize) -> Option<u32> {
         let last = self.lists[list].before;
         (last & LIST == 0).then_some(last)
+    }
+
+    /// A member is moved soon.
+    #[inline]
+    pub fn expect(&self, member: u32) {
+        prefetch(&self.members, member as usize);
     }
 
     /// The members of a list from its first to its last.

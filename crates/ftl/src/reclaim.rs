@@ -8,6 +8,8 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
+use pumice_types::prefetch;
+
 use crate::lists::Lists;
 
 /// How a victim is chosen.
@@ -20,7 +22,7 @@ pub enum VictimPolicy {
     CostBenefit,
     /// The fewest valid pages among this many closed blocks drawn at random.
     DChoices(u32),
-    /// The block that was closed first.
+    /// The block that was closed first, even if it has no invalid page: its data goes round once more.
     Fifo,
     /// Any closed block.
     Random,
@@ -115,6 +117,13 @@ impl VictimLists {
         }
     }
 
+    /// A page of `block` is invalidated soon.
+    #[inline]
+    pub fn expect(&self, block: u32) {
+        prefetch(&self.entries, block as usize);
+        self.lists.expect(block);
+    }
+
     /// Valid pages of a closed block; `None` if it is not closed.
     #[inline]
     pub fn valid_of(&self, block: u32) -> Option<u16> {
@@ -142,7 +151,7 @@ impl VictimLists {
             VictimPolicy::Greedy => Some(greedy),
             VictimPolicy::CostBenefit => self.best_benefit(now),
             VictimPolicy::DChoices(choices) => self.best_of(choices),
-            VictimPolicy::Fifo => self.first_closed(),
+            VictimPolicy::Fifo => return self.first_closed(),
             VictimPolicy::Random => self.best_of(1),
         };
         // A policy that looks at few blocks may meet only full ones; reclaiming such a block gains

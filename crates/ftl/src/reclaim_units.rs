@@ -123,6 +123,12 @@ impl UnitVictims {
         }
     }
 
+    /// A page of a unit is invalidated soon.
+    #[inline]
+    pub fn expect(&self, id: UnitId) {
+        self.lists.expect(self.index(id));
+    }
+
     /// Takes units of a block out: they are being reclaimed.
     pub fn remove(&mut self, block: u32, units: UnitSet) {
         for unit in units.iter() {

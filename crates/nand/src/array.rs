@@ -8,7 +8,7 @@ mod sub_block;
 
 use pumice_types::{
     BlockId, BlockShape, FILL_VERSION, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, Pb, PbTree, ProgramOrder,
-    SearchExpectation, TagFormat, UnitPages, bits, disturb,
+    SearchExpectation, TagFormat, UnitPages, bits, disturb, prefetch,
 };
 
 use crate::rules::{Rule, Violation};
@@ -188,6 +188,14 @@ impl NandArray {
             FlashOp::Pause => Ok(Outcome::Done),
         };
         result.map_err(|rule| Violation { rule, command: *command })
+    }
+
+    /// A command reads `page` soon. Changes nothing; only what it costs.
+    #[inline]
+    pub fn expect(&self, page: PageAddress) {
+        prefetch(&self.blocks, page.block.index());
+        prefetch(&self.programmed, page.block.index() * self.words_per_block + usize::from(page.page >> 6));
+        prefetch(&self.tags, self.column(page));
     }
 
     /// Whether a page is programmed (a spare read of a blank page is legal).

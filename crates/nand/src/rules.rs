@@ -66,8 +66,8 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Checks commands that a die is to run as one multi-plane command: page reads or page programs, of
-/// one page number, each in another plane of one die.
+/// Checks commands that a die is to run as one multi-plane command: page reads or page programs of one
+/// page number, or erases of whole blocks, each in another plane of one die.
 ///
 /// # Errors
 /// [`Rule::MultiPlane`], with the first command that does not fit those before it.
@@ -76,7 +76,7 @@ pub fn check_multi_plane(geometry: &Geometry, commands: &[FlashCommand]) -> Resu
     let die = |command: &FlashCommand| geometry.die_of(plane(command));
     for (nth, command) in commands.iter().enumerate() {
         let first = &commands[0];
-        let fits = matches!(command.op, FlashOp::Read | FlashOp::Program)
+        let fits = matches!(command.op, FlashOp::Read | FlashOp::Program | FlashOp::Erase)
             && command.op == first.op
             && command.target.page == first.target.page
             && die(command) == die(first)
@@ -115,11 +115,14 @@ mod tests {
         let erase = FlashCommand::erase(BlockId(4));
         let check = |commands: &[FlashCommand]| check_multi_plane(&geometry(), commands).map_err(|v| v.rule);
         assert_eq!(check(&[program(0, 3), program(4, 3)]), Ok(()));
+        assert_eq!(check(&[FlashCommand::erase(BlockId(1)), erase]), Ok(()), "blocks may differ");
         for refused in [
             [program(0, 3), program(1, 3)],
             [program(0, 3), program(4, 4)],
             [program(0, 3), program(8, 3)],
             [program(0, 0), erase],
+            [FlashCommand::erase(BlockId(5)), erase],
+            [FlashCommand::erase(BlockId(8)), erase],
         ] {
             assert_eq!(check(&refused), Err(Rule::MultiPlane));
         }

@@ -11,6 +11,7 @@ use std::time::Instant;
 use outputs::Pieces;
 use pumice_sim::output::run_logged;
 use pumice_sim::plan::{PairInput, plan_pair};
+use pumice_sim::spec::effect::without_effect;
 use pumice_sim::spec::{self, SpecError as EngineSpecError};
 use pumice_sim::worked::{FIGURE_4, Updates, merges_of};
 use pumice_sim::{Outcome, Progress, SimError, Spec, SpecSource, TableIndices};
@@ -45,14 +46,24 @@ fn sim_error(error: SimError) -> PyErr {
     }
 }
 
-fn parse_request(request: &str) -> PyResult<(Spec, f64)> {
+/// A request as it is to be run.
+struct Request {
+    spec: Spec,
+    scale: f64,
+    /// A line for each key that was set and is not read.
+    without_effect: Vec<String>,
+}
+
+fn parse_request(request: &str) -> PyResult<Request> {
     let source: SpecSource =
         serde_json::from_str(request).map_err(|error| PyValueError::new_err(format!("request: {error}")))?;
     let scale = source.scale.unwrap_or(1.0);
     if !(scale > 0.0 && scale <= 1.0) {
         return Err(SpecError::new_err(format!("scale = {scale} is not allowed; allowed: above 0, at most 1")));
     }
-    Ok((Spec::resolve(&source).map_err(spec_error)?, scale))
+    let spec = Spec::resolve(&source).map_err(spec_error)?;
+    let without_effect = without_effect(&source, &spec).map_err(spec_error)?;
+    Ok(Request { spec, scale, without_effect })
 }
 
 /// Version of the engine.
@@ -61,13 +72,15 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// Validates a request; returns its resolved configuration, digest and scale as JSON.
+/// Validates a request; returns its resolved configuration, digest and scale as JSON, and a line for each
+/// key that it sets and that its run does not read.
 #[pyfunction]
 fn resolve(request: &str) -> PyResult<String> {
-    let (spec, scale) = parse_request(request)?;
+    let Request { spec, scale, without_effect } = parse_request(request)?;
     pumice_sim::device::scaled_geometry(&spec, scale).map_err(spec_error)?;
     let digest = pumice_sim::digest(&spec);
-    Ok(json!({ "config": spec, "config_sha256": digest, "scale": scale }).to_string())
+    let found = json!({ "config": spec, "config_sha256": digest, "scale": scale, "without_effect": without_effect });
+    Ok(found.to_string())
 }
 
 /// Runs a request; returns the result document as JSON. `progress(requests, share, simulated_s)`
@@ -77,7 +90,7 @@ fn resolve(request: &str) -> PyResult<String> {
 #[pyfunction]
 #[pyo3(signature = (request, progress=None, sink=None))]
 fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>, sink: Option<Py<PyAny>>) -> PyResult<String> {
-    let (spec, scale) = parse_request(request)?;
+    let Request { spec, scale, without_effect } = parse_request(request)?;
     if let (Some(key), None) = (spec.output.files().first(), &sink) {
         return Err(SpecError::new_err(format!(
             "{key} writes a file: it needs a single run with an output directory, and is not for sweeps, comparisons or repeated runs"
@@ -100,7 +113,7 @@ fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>, sink: Option<
         (Err(error), None) => Err(sim_error(error)),
         (Ok(outcome), None) => {
             pieces.pass_rest(py, &outcome)?;
-            finish(outcome, started.elapsed().as_secs_f64())
+            finish(outcome, started.elapsed().as_secs_f64(), without_effect)
         }
     }
 }
@@ -119,8 +132,8 @@ fn report_progress(report: &Progress, progress: Option<&Py<PyAny>>) -> PyResult<
     })
 }
 
-/// Adds to the document what only a wall clock and the operating system know.
-fn finish(outcome: Outcome, wall_s: f64) -> PyResult<String> {
+/// Adds to the document what only a wall clock and the operating system know, and what the request set in vain.
+fn finish(outcome: Outcome, wall_s: f64, without_effect: Vec<String>) -> PyResult<String> {
     if let Some(text) = outcome.integrity_error {
         return Err(SimulationError::new_err(text));
     }
@@ -130,6 +143,9 @@ fn finish(outcome: Outcome, wall_s: f64) -> PyResult<String> {
         run.insert("requests_per_s".into(), json!(outcome.requests as f64 / wall_s));
         run.insert("flash_commands_per_s".into(), json!(outcome.flash_commands as f64 / wall_s));
         run.insert("peak_rss_mib".into(), json!(peak_rss_mib()));
+    }
+    if let Some(warnings) = document.get_mut("warnings").and_then(Value::as_array_mut) {
+        warnings.splice(..0, without_effect.into_iter().map(Value::from));
     }
     Ok(document.to_string())
 }
@@ -209,7 +225,7 @@ fn trace_info(py: Python<'_>, path: &str, format: Option<&str>, volumes: Option<
 /// is compressed as `name` ends: the file may only become that of this name when it is whole.
 #[pyfunction]
 fn trace_write(py: Python<'_>, request: &str, path: &str, format: &str, name: &str) -> PyResult<String> {
-    let (spec, scale) = parse_request(request)?;
+    let Request { spec, scale, .. } = parse_request(request)?;
     let file = File::create(path).map_err(|error| PyOSError::new_err(format!("{path}: {error}")))?;
     let mut out = BufWriter::new(file);
     let as_what = (format, Compression::of_name(Path::new(name)));

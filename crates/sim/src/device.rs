@@ -5,7 +5,7 @@ use pumice_ftl::Ftl;
 use pumice_nand::{NandArray, Outcome};
 use pumice_types::partial_block::MAX_SPLITS;
 use pumice_types::{
-    BlockShape, Cause, EraseStep, FlashCommand, FlashOp, FlashTiming, Geometry, Lpn, PbTree, StepKind, Time,
+    BlockId, BlockShape, Cause, EraseStep, FlashCommand, FlashOp, FlashTiming, Geometry, Lpn, PbTree, StepKind, Time,
     WriteSequence, timing,
 };
 
@@ -197,6 +197,8 @@ pub struct Device {
     pub timing: FlashTiming,
     /// Steps of an erase that nobody times, reused.
     pub steps: Vec<EraseStep>,
+    /// Blocks whose erase has begun and will fail.
+    pub failing: Vec<BlockId>,
 }
 
 impl Device {
@@ -206,7 +208,20 @@ impl Device {
     /// A broken flash rule, or a page that is not what the FTL believes.
     #[inline]
     pub fn execute(&mut self, command: &FlashCommand) -> Result<(), SimError> {
-        execute(&mut self.array, &mut self.ledger, command)
+        execute(&mut self.array, &mut self.ledger, command)?;
+        if !self.failing.is_empty() && command.op == FlashOp::Erase {
+            self.retire(command.target.block);
+        }
+        Ok(())
+    }
+
+    /// Marks a block bad whose erase has just failed: whoever still uses it breaks a rule.
+    #[cold]
+    fn retire(&mut self, block: BlockId) {
+        if let Some(at) = self.failing.iter().position(|&failing| failing == block) {
+            self.failing.swap_remove(at);
+            self.array.mark_bad(block);
+        }
     }
 
     /// Begins an erase: fills `steps` with what it will do to the die. A partial block's steps are the
@@ -216,7 +231,17 @@ impl Device {
         let time = timing.erase_time(command);
         match &mut self.eraser {
             Some(eraser) => {
-                eraser.erase_part(command.target.block.0, [time, timing.t_bers], steps);
+                let (block, times) = (command.target.block, [time, timing.t_bers]);
+                let outcome = match command.op {
+                    FlashOp::PartialErase => {
+                        eraser.erase_part(block.0, self.array.config().tree.leaf_range(command.pb()), times, steps)
+                    }
+                    FlashOp::SubBlockErase => eraser.erase_part(block.0, command.sub_blocks().iter(), times, steps),
+                    _ => eraser.erase(block.0, steps),
+                };
+                if outcome.retired {
+                    self.failing.push(block);
+                }
             }
             None => {
                 steps.clear();

@@ -5,7 +5,7 @@
 //! was submitted. This is truth about the host, so neither FTL nor array can see it.
 
 use pumice_nand::PageContent;
-use pumice_types::{FlashCommand, FlashOp, Lpn, TagFormat, bits};
+use pumice_types::{FlashCommand, FlashOp, Lpn, TagFormat, bits, prefetch};
 
 use crate::error::SimError;
 
@@ -71,6 +71,12 @@ impl Ledger {
             bits::clear(&mut self.trimmed, lpn.index());
         }
         *version
+    }
+
+    /// `lpn` is accessed soon.
+    #[inline]
+    pub fn expect(&self, lpn: Lpn) {
+        prefetch(&self.versions, lpn.index());
     }
 
     /// Notes that the host gave `lpn` up.

@@ -13,6 +13,7 @@ mod error;
 mod fio_job;
 mod host;
 mod ledger;
+mod lookahead;
 mod metrics;
 pub mod output;
 pub mod plan;

@@ -284,6 +284,7 @@ fn wear(run: &Finished) -> Value {
         "mispredictions": totals.map(|totals| totals.mispredictions),
         "retired_blocks": totals.map(|totals| totals.retired),
         "m_rber": life.as_ref().map(|(life, pec)| life.at(*pec).m_rber),
+        "pec_at_ecc": life.as_ref().and_then(|(life, _)| life.pec_at(run.spec.erase.ecc_bits_per_kib)),
         "pec_at_requirement": life.as_ref().and_then(|(life, _)| life.pec_at_requirement()),
     })
 }

@@ -8,6 +8,7 @@ use crate::build::{self, Built};
 use crate::device;
 use crate::error::SimError;
 use crate::host::{Clock, Host};
+use crate::lookahead::Lookahead;
 use crate::metrics::Progress;
 use crate::output::{Beginning, Observer, TimeSeries, Watchers, WearMap, interval_log};
 use crate::result;
@@ -70,6 +71,7 @@ struct Run<'a, O: Observer> {
     host: Host,
     scheduler: Scheduler,
     workload: Workload,
+    lookahead: Lookahead,
     submitted: u64,
     /// Work since the last progress report, in pages and events.
     work: u64,
@@ -121,6 +123,7 @@ pub fn run_observed<O: Observer>(
         host,
         scheduler,
         workload,
+        lookahead: Lookahead::new(spec.run.max_requests),
         submitted: 0,
         work: 0,
         now: Time::ZERO,
@@ -175,10 +178,7 @@ impl<O: Observer> Run<'_, O> {
 
     /// The next request, `None` at the end of the workload or of `run.max_requests`.
     fn next_request(&mut self) -> Result<Option<HostRequest>, SimError> {
-        let next = match self.spec.run.max_requests {
-            Some(max) if self.submitted >= max => None,
-            _ => self.workload.next_request()?,
-        };
+        let next = self.lookahead.next(&mut self.workload, &self.host)?;
         self.exhausted = next.is_none();
         Ok(next)
     }

@@ -5,6 +5,8 @@
 
 use pumice_nand::erase::Measurements;
 use pumice_nand::reliability::{AERO_CONS_PEC_AT_63, DPES_PEC_AT_63, ISPE_PEC_AT_63};
+use pumice_sim::build::build;
+use pumice_sim::build::erase::expected_time;
 use pumice_sim::erase::{
     Distribution, DistributionRequest, EraseConfig, EraseQuery, Eraser, Lifetime, answer, distribution, felp_samples,
 };
@@ -168,6 +170,9 @@ fn t396_lifetime_anchors_and_predictions() {
     assert!((3_580.0..=4_380.0).contains(&at_63(EraseScheme::IIspe)), "published 4.0K");
     let m_6k = Lifetime::of(&config(EraseScheme::Aero, EraseMode::Table)).at(6_000.0).m_rber;
     assert!((m_6k - 55.5).abs() < 0.5, "published 46 + 9.5: {m_6k}");
+    let aero = Lifetime::of(&config(EraseScheme::Aero, EraseMode::Table));
+    assert!(aero.pec_at(72.0) > aero.pec_at_requirement(), "the code corrects more than the requirement allows");
+    assert_eq!([aero.pec_at(45.0), aero.pec_at(1e4)], [Some(0.0), None], "below the margin in use; beyond all wear");
     for requirement in RberRequirement::ALL {
         let found = [EraseScheme::AeroCons, EraseScheme::Aero].map(|scheme| life(scheme, requirement));
         println!("{requirement:?}: aero-cons {:.0}, aero {:.0}, ratio {:.3}", found[0], found[1], found[1] / found[0]);
@@ -324,6 +329,7 @@ fn t385_erase_keys_that_cannot_hold_together_are_refused() {
             .to_string()
     };
     assert!(refusal("erase.rber_requirement", "45").contains("40, 50, 63"));
+    assert!(refusal("erase.ecc_bits_per_kib", "62.9").contains("erase.rber_requirement = 63"));
     assert!(refusal("erase.gamma", "5000").contains("erase.delta = 5000"));
     assert!(refusal("erase.t_se_us", "1100").contains("sevenths"));
     assert!(refusal("host.read_priority", "false").contains("erase.suspension"));
@@ -357,4 +363,50 @@ fn t384_a_finer_suspension_shortens_the_longest_read() {
     assert_eq!(off.1, None);
     assert!(by_pulse.1 >= by_loop.1 && by_loop.1 > Some(0));
     assert_eq!((&off.2, &off.2), (&by_loop.2, &by_pulse.2));
+}
+
+/// Four leaves a block: what is erased is worn, and the most worn leaf decides how long an erase takes.
+#[test]
+fn t365_a_partial_erase_wears_its_own_leaves_and_the_most_worn_one_sets_the_time() {
+    let blocks = 200;
+    let fresh = || Eraser::new(config(EraseScheme::Ispe, EraseMode::Table), blocks, 2_000).with_leaves(4);
+    let (mut eraser, mut steps) = (fresh(), Vec::new());
+    let half = [Time(1), Time(2)];
+    for _ in 0..1_000 {
+        for block in 0..blocks as u32 {
+            eraser.erase_part(block, 1..2, half, &mut steps);
+        }
+    }
+    assert_eq!((eraser.pec(7), eraser.mean_pec()), (3_000, 2_250.0));
+    let mut by_leaf = |leaf: usize| {
+        let time = |block| eraser.erase_part(block, leaf..leaf + 1, half, &mut steps).time.0;
+        (0..blocks as u32).map(time).sum::<u64>()
+    };
+    assert!(by_leaf(1) as f64 > 1.15 * by_leaf(0) as f64, "ispe takes longer at 3K than at 2K");
+    let (mut worn, mut young) = (Vec::new(), Vec::new());
+    for block in 0..blocks as u32 {
+        eraser.erase(block, &mut worn);
+        let mut at_3k = Eraser::new(config(EraseScheme::Ispe, EraseMode::Table), blocks, 3_001);
+        at_3k.erase(block, &mut young);
+        assert_eq!(worn, young, "a whole erase goes on until its most worn leaf is erased");
+    }
+}
+
+#[test]
+fn t366_merges_weigh_the_mean_erase_of_the_scheme() {
+    let plan_time = |sets: &[(&str, &str)]| {
+        let sets = sets.iter().map(|(key, value)| ((*key).to_string(), (*value).to_string())).collect();
+        let source = SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() };
+        let spec = Spec::resolve(&source).expect("a valid spec");
+        let built = build(&spec, 1.0).expect("a device");
+        expected_time(&spec, &built.timing).as_us()
+    };
+    assert_eq!(plan_time(&[]), 10_000.0, "a fixed erase takes tBERS");
+    for pec in ["500", "2500"] {
+        let sets = [("erase.scheme", "aero"), ("erase.initial_pec", pec)];
+        let mean = run_tiny(&[&sets[..], &[("run.max_requests", "40000")]].concat())["wear"]["mean_erase_latency_us"]
+            .as_f64()
+            .expect("erases");
+        assert!((plan_time(&sets) / mean - 1.0).abs() < 0.15, "{pec}: {} for {mean}", plan_time(&sets));
+    }
 }

@@ -180,22 +180,13 @@ impl EraseStep {
     /// Nobody has measured fail bits of a partial erase; PEN's table of partial-erase times stands in
     /// as the scale. `whole` is not zero.
     pub fn scaled(self, partial: Time, whole: Time) -> EraseStep {
-        let scaled =
-            (u128::from(self.duration.0) * u128::from(partial.0) + u128::from(whole.0) / 2) / u128::from(whole.0);
-        EraseStep { duration: Time(scaled as u64), ..self }
+        EraseStep { duration: self.duration.scaled(partial, whole), ..self }
     }
 }
 
 /// Time of a sequence of steps without suspension.
 pub fn total_time(steps: &[EraseStep]) -> Time {
     steps.iter().map(|step| step.duration).sum()
-}
-
-/// The steps that decide a multi-plane erase: the slowest plane's, the earliest of equals. A plane
-/// that is done is inhibited: it keeps the die waiting but takes no further pulse (AERO, §6).
-/// `None` without planes.
-pub fn slowest_plane<'a>(planes: impl IntoIterator<Item = &'a [EraseStep]>) -> Option<&'a [EraseStep]> {
-    planes.into_iter().reduce(|slowest, plane| if total_time(plane) > total_time(slowest) { plane } else { slowest })
 }
 
 /// What a verify read reports to the controller: the number of fail bits, 0 if the block passes.
@@ -264,15 +255,6 @@ mod tests {
         }
         assert_eq!(RANGES.range(FailBits(35_000)), Some(7));
         assert_eq!(RANGES.range(FailBits(35_001)), None);
-    }
-
-    #[test]
-    fn t360_a_multi_plane_erase_takes_the_slowest_planes_time() {
-        let (fast, slow) = ([step(500), step(100)], [step(3_500), step(100)]);
-        let slowest = slowest_plane([&fast[..], &slow[..], &fast[..]]).expect("three planes");
-        assert_eq!(slowest, &slow);
-        assert_eq!(total_time(slowest), Time::from_us(3_600.0));
-        assert_eq!(slowest_plane([]), None);
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl UnitSet {
 
     /// The units, ascending.
     #[inline]
-    pub fn iter(self) -> impl Iterator<Item = usize> {
+    pub fn iter(self) -> impl Iterator<Item = usize> + Clone {
         let mut left = self.0;
         std::iter::from_fn(move || {
             let unit = (left != 0).then(|| left.trailing_zeros() as usize)?;

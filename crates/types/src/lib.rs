@@ -4,7 +4,7 @@
 //!
 //! Nothing here has state. The array and the planners share these pure functions so that a rule
 //! is written once and neither side can see into the other.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod address;
 pub mod bits;
@@ -15,6 +15,7 @@ pub mod erase;
 pub mod erase_unit;
 pub mod geometry;
 pub mod partial_block;
+pub mod prefetch;
 pub mod request;
 pub mod suspension;
 pub mod tag;
@@ -29,6 +30,7 @@ pub use erase::{EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, F
 pub use erase_unit::{UnitPages, UnitSet};
 pub use geometry::{Geometry, ProgramOrder};
 pub use partial_block::{Pb, PbTree};
+pub use prefetch::prefetch;
 pub use request::{HostRequest, RequestKind};
 pub use suspension::{Suspension, SuspensionRule, SuspensionState};
 pub use tag::{FILL_VERSION, TagFormat};

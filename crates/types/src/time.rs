@@ -26,6 +26,12 @@ impl Time {
         self.0 as f64 / 1e9
     }
 
+    /// This time in the proportion of `part` to `whole`, rounded to the nearest nanosecond. `whole` is not zero.
+    pub fn scaled(self, part: Time, whole: Time) -> Time {
+        let (time, part, whole) = (u128::from(self.0), u128::from(part.0), u128::from(whole.0));
+        Time(((time * part + whole / 2) / whole) as u64)
+    }
+
     /// `self - other`, or zero if `other` is later.
     pub fn saturating_sub(self, other: Time) -> Time {
         Time(self.0.saturating_sub(other.0))

@@ -42,7 +42,7 @@ def compare_command(
     settings = Settings("compare", place.workers, store, place.resume, dask=place.dask)
     outcomes = run_jobs([job for _, jobs in groups for job in jobs], settings)
     raise_if_refused(outcomes)
-    warn_all([warning for o in outcomes if o.document is not None for warning in o.document.get("warnings") or []])
+    warn_all(outcome.document for outcome in outcomes)
     variants = _variants(groups, outcomes)
     if any(variant.documents for variant in variants):
         _tell(variants, repeat, out, as_json=as_json)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from rich import box
 from rich.console import Console, RenderableType
 from rich.table import Table
 
 from pumice.runner import Outcome
+from pumice.warned import warnings_of
 
 #: Width of tables that go to a file or a pipe, where nothing may be cut off.
 UNLIMITED = 10_000
@@ -62,9 +64,9 @@ def plain_table(columns: Sequence[str], left: int = 1) -> Table:
     return table
 
 
-def warn_all(warnings: Sequence[str]) -> None:
-    """Tells each distinct warning once."""
-    for warning in dict.fromkeys(warnings):
+def warn_all(documents: Iterable[Mapping[str, Any] | None]) -> None:
+    """Tells what some result documents want known, each warning once; None stands for a run that failed."""
+    for warning in warnings_of(documents):
         note(f"warning: {warning}")
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pumice import files
 from pumice.cli.output import emit
 from pumice.report import write_report
 
@@ -25,5 +26,6 @@ def report_command(
     """Write a self-contained HTML report."""
     first = results[0]
     path = out if out is not None else (first if first.is_dir() else first.parent) / "report.html"
+    files.prepare_file(path)
     write_report(results, path)
     emit(f"report written to {path}")

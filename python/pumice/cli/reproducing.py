@@ -101,7 +101,7 @@ def _reproduce_all(request: Request) -> list[Outcome]:
 
 def _tell(paper: str, request: Request, done: Reproduction) -> None:
     """Shows what came of a paper."""
-    warn_all([warning for o in done.outcomes if o.document is not None for warning in o.document.get("warnings") or []])
+    warn_all(outcome.document for outcome in done.outcomes)
     for outcome in done.outcomes:
         if outcome.error is not None:
             note(f"{outcome.job.label}: {outcome.error}")

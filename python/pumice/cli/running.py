@@ -51,7 +51,7 @@ def _run_once(spec: Spec, out: Path | None, *, as_json: bool) -> None:
         except KeyboardInterrupt:
             raise Interrupted(f"interrupted after {bar.requests:,} requests; nothing is kept of this run") from None
     document = json.loads(text)
-    warn_all(document.get("warnings") or [])
+    warn_all([document])
     if as_json:
         emit(text)
         return
@@ -64,7 +64,7 @@ def _run_repeated(spec: Spec, repeat: int, settings: Settings, out: Path | None,
     outcomes = run_jobs(repeated(spec, repeat, "run"), settings)
     raise_if_refused(outcomes)
     documents = [outcome.document for outcome in outcomes if outcome.document is not None]
-    warn_all([warning for document in documents for warning in document.get("warnings") or []])
+    warn_all(documents)
     if out is not None:
         files.write_parquet(outcome_table(outcomes), out / "runs.parquet")
         note(f"results written to {out / 'runs'} and {out / 'runs.parquet'}")

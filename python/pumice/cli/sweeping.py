@@ -28,7 +28,7 @@ def sweep_command(
     directory = out if out is not None else Path("out") / sweep.stem
     files.prepare(directory)
     outcomes = run_study(study, Settings("sweep", place.workers, directory / "runs", place.resume, dask=place.dask))
-    warn_all([warning for o in outcomes if o.document is not None for warning in o.document.get("warnings") or []])
+    warn_all(outcome.document for outcome in outcomes)
     for outcome in outcomes:
         if outcome.error is not None:
             note(f"{outcome.job.label}: {outcome.error}")

@@ -69,6 +69,7 @@ def convert_command(source: TraceOptions, out: OutArgument, *, to: ToOption = "m
     """Write a trace in another format; addresses stay as they are. .gz, .zst and .xz are compressed."""
     sets = [f"workload.volumes={source.volumes}"] if source.volumes is not None else []
     spec = opt.SpecOptions(trace=source.path, trace_format=source.trace_format, sets=sets).build()
+    files.prepare_file(out)
     _written(write_trace(spec, out, to))
 
 
@@ -76,7 +77,9 @@ def convert_command(source: TraceOptions, out: OutArgument, *, to: ToOption = "m
 @opt.takes_options
 def generate_command(out: OutArgument, *, options: opt.DeviceOptions, to: ToOption = "msr") -> None:
     """Write a workload as a trace for the device of a preset; .gz, .zst and .xz are compressed."""
-    _written(write_trace(options.build(), out, to))
+    spec = options.build()
+    files.prepare_file(out)
+    _written(write_trace(spec, out, to))
 
 
 def _written(report: dict[str, Any]) -> None:

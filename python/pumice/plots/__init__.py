@@ -5,11 +5,12 @@ from pumice.plots.bars import Bars, grouped_bars, stacked_bars, stacked_panels
 from pumice.plots.heat import Field, Grid, fields
 from pumice.plots.lines import Curve, Scale, lines
 from pumice.plots.panels import panels, wear_png
-from pumice.plots.style import COLOURS, GREY, Frame
+from pumice.plots.style import COLOURS, GREY, PALE, Frame
 
 __all__ = [
     "COLOURS",
     "GREY",
+    "PALE",
     "Bars",
     "Curve",
     "Field",

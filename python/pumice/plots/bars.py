@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 #: Figures with more bars than this carry no numbers on them.
 LABELLED_BARS_MAX = 40
 
-#: Places in COLOURS on which white letters are read best.
-_DARK = (0, 2, 5, 7)
+#: Colours on which white letters are read best.
+_DARK = (COLOURS[0], COLOURS[2], COLOURS[5], COLOURS[7], GREY)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _stack(axes: Axes, bars: Bars, digits: int, *, parts: bool = True) -> None:
             if parts and height > 0.06 * tallest:
                 axes.text(
                     group, bottom[group] + height / 2, number(height, digits), ha="center", va="center",
-                    fontsize=7.5, color="white" if place in _DARK else INK,
+                    fontsize=7.5, color="white" if bars.colours[place] in _DARK else INK,
                 )  # fmt: skip
         bottom = [low + height for low, height in zip(bottom, heights, strict=True)]
     for group, total in enumerate(totals):
@@ -155,6 +155,7 @@ def _group_axis(axes: Axes, groups: Sequence[str], frame: Frame) -> None:
     axes.set_xticks(range(len(groups)), groups, rotation=35 if slanted else 0, ha="right" if slanted else "center")
     axes.set_xlim(-0.6, len(groups) - 0.4)
     axes.margins(y=0.12)
+    axes.set_xlabel(frame.x_label or "")
     if frame.mark is not None:
         axes.axvline(frame.mark - 0.5, color=GREY, linewidth=0.8)
         axes.get_xticklabels()[frame.mark].set_fontweight("bold")

@@ -62,7 +62,7 @@ class Frame:
         reference: y of a dashed line to compare with, and its label.
         mark: index of a group set apart by a rule, such as a mean; None for none.
         digits: digits after the point of the numbers on bars.
-        x_label: quantity and unit of the x axis, where it is one.
+        x_label: quantity and unit of the x axis, where it is one; what holds for all groups, below bars.
     """
 
     title: str

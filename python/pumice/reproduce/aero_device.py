@@ -24,7 +24,7 @@ from pumice.runner import Outcome
 SCHEME, PEC, SUSPENSION, WORKLOAD = "erase.scheme", "erase.initial_pec", "erase.suspension", "workload.kind"
 BASE = "ispe"
 PECS = (500, 2500, 4500)
-SUSPENSIONS = ("off", "loop", "pulse")
+SUSPENSIONS = ("off", "loop", "pulse", "capped")
 #: Percentile's field → its name in figures.
 TAILS = {"p99_9": "p99.9", "p99_99": "p99.99", "p99_9999": "p99.9999"}
 #: Where dies erase for a smaller share of the time, reads at random times do not meet an erase at p99.99.
@@ -142,7 +142,8 @@ def figure_14(device: Device) -> dict[str, Finding]:
         scheme: [mean_ratio(p) if (p := found[scheme, pec, tail]) else None for tail, pec in groups]
         for scheme in schemes
     }
-    frame = plots.Frame("Figure 14: read tail latency / ispe, mean over workloads", "ratio", (1.0, "ispe"))
+    title = "Figure 14: read tail latency / ispe, mean over workloads"
+    frame = plots.Frame(title, "ratio", (1.0, "ispe"), x_label=erasing(_shares(device, "tails")))
     names = [f"{tails[tail]}, {pec / 1000:g}K" for tail, pec in groups]
     plots.grouped_bars(frame, plots.Bars(names, bars), device.directory / "fig14")
     _write_tails(device, "tails", "fig14")
@@ -158,6 +159,7 @@ def figure_15(device: Device) -> dict[str, Finding]:
     if (error := device.failed("suspension")) is not None:
         return _all_failed(("fig15_no_suspension",), error)
     groups = list(itertools.product(SUSPENSIONS, PECS))
+    shares = erasing(_shares(device, "suspension"))
     for tail, tail_name in TAILS.items():
         bars: dict[str, list[float | None]] = {}
         for scheme in (BASE, "aero-cons", "aero"):
@@ -167,7 +169,7 @@ def figure_15(device: Device) -> dict[str, Finding]:
             ]
             bars[scheme] = [mean_ratio(pairs) if pairs else None for pairs in found]
         title = f"Figure 15: {tail_name} read latency / ispe without suspension"
-        frame = plots.Frame(title, "ratio", (1.0, "ispe, off"))
+        frame = plots.Frame(title, "ratio", (1.0, "ispe, off"), x_label=shares)
         names = [f"{mode}, {pec / 1000:g}K" for mode, pec in groups]
         plots.grouped_bars(frame, plots.Bars(names, bars), device.directory / f"fig15-{tail_name}")
     _write_tails(device, "suspension", "fig15")
@@ -188,7 +190,7 @@ def _no_suspension(device: Device) -> Finding:
         mode: ", ".join(f"{mean_ratio(pairs):.3f}" if pairs else "–" for pairs in by_mode[mode])
         for mode in SUSPENSIONS[1:]
     }
-    beside = "; ".join(f"aero / ispe with suspension at each {mode}: {text}" for mode, text in means.items())
+    beside = "; ".join(f"aero / ispe with suspension {mode}: {text}" for mode, text in means.items())
     return Finding(found.values, note=f"{found.note}; {beside}")
 
 
@@ -221,6 +223,11 @@ def _shares(device: Device, study: str) -> dict[str, list[float]]:
         for load, by_seed in device.seeds(study, _run(BASE, pec)).items():
             shares.setdefault(load, []).append(statistics.fmean(map(erase_share, by_seed.values())))
     return shares
+
+
+def erasing(shares: Mapping[str, Sequence[float]]) -> str:
+    """For how much of the time a die erases under the baseline, in words; shares by workload."""
+    return f"under {BASE} a die erases {_range([share for of_load in shares.values() for share in of_load])} of the time"
 
 
 def _range(values: Sequence[float]) -> str:

@@ -29,7 +29,8 @@ VARIANTS = {"AERO": (FULL, "aero"), "PEN": (PARTIAL, BASE), "PEN and AERO": (PAR
 
 
 def cycles(document: Mapping[str, Any]) -> float:
-    """P/E cycles a block, mean over the device: every erase counts as one, also a partial one."""
+    """P/E cycles a block, mean over the device, if a partial erase wore its whole block. The engine's own count,
+    by leaf, is AEP."""
     erases = document["flash"]["erases"]
     return float((erases["block"] + erases["partial"]) / document["device"]["blocks"])
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import tomllib
 
 from pumice.errors import SpecError
-from pumice.reproduce import aero, aero_device, aero_pen
+from pumice.reproduce import aero, aero_device, aero_pen, aero_sensitivity
 from pumice.reproduce.experiment import ROOT, read_experiment
 from pumice.reproduce.runs import Draw, Named, Reproduction, Request, reproduce
 
 #: Figures over runs of a device: figure → function of the runs.
-DEVICE_FIGURES = {**aero_device.FIGURES, **aero_pen.FIGURES}
+DEVICE_FIGURES = {**aero_device.FIGURES, **aero_sensitivity.FIGURES, **aero_pen.FIGURES}
 
 #: Every figure there is.
 FIGURES = [*aero.FIGURES, *DEVICE_FIGURES]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pumice import plots
-from pumice.comparison import BREAKDOWN
+from pumice.comparison import BREAKDOWN, PART_COLOURS
 from pumice.document import number
 from pumice.reproduce.context import WAF, Context, FigureOf, falling, trend
 from pumice.reproduce.figure import write_csv
@@ -22,12 +22,6 @@ STUDY = "block-size"
 
 #: Workloads whose invocations rise with the block size, as the paper has it.
 RISING = ("prn_1", "proj_1")
-
-#: Places in the palette: cold colours for what a write needs itself, warm ones for what GC adds.
-_PART_COLOURS = {
-    "program": 0, "transfer": 4, "queue": 2, "rmw_read": 6,
-    "gc_spare_read": 3, "gc_read": 6, "gc_write": 1, "gc_erase": 5,
-}  # fmt: skip
 
 #: Mean write amplification that the paper prints for 72 and 576 pages a block.
 PRINTED_WAF = ((72.0, 576.0), (2.1, 5.1))
@@ -152,7 +146,7 @@ def _parts(document: dict[str, Any] | None) -> dict[str, float | None]:
 
 def _bars(by_size: Mapping[int, Mapping[str, float | None]], parts: Sequence[str]) -> plots.Bars:
     series = {BREAKDOWN[part]: [_quotient(by_size[size][part], 1000.0) for size in PAPER] for part in parts}
-    return plots.Bars([str(size) for size in PAPER], series, [plots.COLOURS[_PART_COLOURS[part]] for part in parts])
+    return plots.Bars([str(size) for size in PAPER], series, [PART_COLOURS[part] for part in parts])
 
 
 def _share(parts: Parts, workloads: Sequence[str], size: int, of: Sequence[str]) -> float | None:

@@ -1,6 +1,6 @@
 //! One erase of one block as the controller conducts it: pulse, verify, decide.
 
-use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
+use pumice_types::erase::PULSES_PER_LOOP;
 use pumice_types::{EraseScheme, EraseStep, FailBits, StepKind, Time};
 
 use super::EraseControllerConfig;
@@ -124,11 +124,11 @@ impl EraseJob {
             return self.end(EraseAction::Done);
         }
         let loop_is_over = self.in_loop >= PULSES_PER_LOOP;
-        if loop_is_over && self.report.loops == MAX_LOOPS {
+        if loop_is_over && self.report.loops == self.config.max_loops {
             return self.end(EraseAction::Retire);
         }
         // A job that began at a higher level has loops left at the highest; it repeats that.
-        let level = (self.level + u8::from(loop_is_over)).min(MAX_LOOPS);
+        let level = (self.level + u8::from(loop_is_over)).min(self.config.max_loops);
         let wanted = self.wanted(level, bits);
         if wanted == 0 {
             self.report.uses_margin = true;
@@ -165,7 +165,7 @@ mod tests {
 
     fn controller(scheme: EraseScheme, felp: Felp) -> EraseController {
         let timing = EraseTiming::aero(Time::from_us(3_600.0));
-        EraseController::new(EraseControllerConfig { scheme, timing, ranges: RANGES, felp }, 4)
+        EraseController::new(EraseControllerConfig { scheme, timing, ranges: RANGES, felp, max_loops: 5 }, 4)
     }
 
     /// Runs a job against the given counts; steps as (pulses at level) or 0 for a verify, and the end.

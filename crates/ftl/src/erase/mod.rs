@@ -41,6 +41,26 @@ pub struct EraseControllerConfig {
     pub ranges: FailBitRanges,
     /// Pulses predicted from fail bits.
     pub felp: Felp,
+    /// Erase loops after which an erase has failed, 1 to [`pumice_types::erase::MAX_LOOPS`]; also the
+    /// highest voltage level.
+    pub max_loops: u8,
+}
+
+/// What the scheme remembers of one block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockMemory {
+    /// Loop that ended the last erase (i-ISPE); 0 before the first.
+    pub last_loop: u8,
+    /// Shallow erase does not pay (AERO's SEF bit).
+    pub skips_shallow: bool,
+}
+
+impl BlockMemory {
+    /// What is remembered after an erase that showed this.
+    pub fn after(self, report: &EraseReport) -> BlockMemory {
+        let skips_shallow = self.skips_shallow || report.shallow_was_useless;
+        BlockMemory { last_loop: report.last_level, skips_shallow }
+    }
 }
 
 /// Erases blocks under one scheme and remembers what the scheme remembers: a bit a block for AERO
@@ -74,10 +94,23 @@ impl EraseController {
 
     /// Begins an erase of a block.
     pub fn begin(&self, block: usize) -> EraseJob {
-        let scheme = self.config.scheme;
-        let shallow = scheme.predicts() && !bits::get(&self.skips_shallow, block);
-        let first_level = if scheme == EraseScheme::IIspe { self.last_loop[block].max(1) } else { 1 };
+        self.begin_from(self.memory(block))
+    }
+
+    /// Begins an erase of a block of which this is remembered.
+    pub fn begin_from(&self, memory: BlockMemory) -> EraseJob {
+        let EraseControllerConfig { scheme, max_loops, .. } = self.config;
+        let shallow = scheme.predicts() && !memory.skips_shallow;
+        let first_level = if scheme == EraseScheme::IIspe { memory.last_loop.clamp(1, max_loops) } else { 1 };
         EraseJob::new(self.config, first_level, shallow)
+    }
+
+    /// What is remembered of a block.
+    pub fn memory(&self, block: usize) -> BlockMemory {
+        BlockMemory {
+            last_loop: self.last_loop.get(block).copied().unwrap_or_default(),
+            skips_shallow: !self.skips_shallow.is_empty() && bits::get(&self.skips_shallow, block),
+        }
     }
 
     /// Tells an i-ISPE controller in which loop a block's last erase ended, for blocks that were
@@ -108,6 +141,7 @@ mod tests {
             timing: EraseTiming::aero(Time::from_us(3_600.0)),
             ranges: FailBitRanges { gamma: 500, delta: 5_000 },
             felp: Felp::conservative(),
+            max_loops: 5,
         };
         EraseController::new(config, 1_000)
     }

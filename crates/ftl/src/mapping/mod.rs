@@ -95,12 +95,23 @@ pub enum FtlError {
         /// The plane.
         plane: u32,
     },
+    /// The same, in a plane whose blocks failed their erases.
+    WornOut {
+        /// The plane.
+        plane: u32,
+        /// Its retired blocks.
+        retired: u32,
+    },
 }
 
 impl fmt::Display for FtlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FtlError::NoFreeBlock { plane } => write!(f, "plane {plane} has no free block left"),
+            FtlError::WornOut { plane, retired } => write!(
+                f,
+                "plane {plane} has no free block left: {retired} of its blocks failed their erase and are retired"
+            ),
         }
     }
 }
@@ -173,6 +184,22 @@ impl Ftl {
         match self {
             Ftl::Page(ftl) => ftl.load_map(lpn, kind, plan),
             _ => Ok(()),
+        }
+    }
+
+    /// The host accesses `lpn` soon. Changes nothing; only what it costs.
+    #[inline]
+    pub fn expect(&self, lpn: Lpn) {
+        if let Ftl::Page(ftl) = self {
+            ftl.expect(lpn);
+        }
+    }
+
+    /// The host writes `lpn` soon, which was expected before. Changes nothing; only what it costs.
+    #[inline]
+    pub fn expect_overwrite(&self, lpn: Lpn) {
+        if let Ftl::Page(ftl) = self {
+            ftl.expect_overwrite(lpn);
         }
     }
 

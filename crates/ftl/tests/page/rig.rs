@@ -1,5 +1,7 @@
 //! A small array that refuses what a chip would, and a host with the truth about what it stored.
 
+use std::collections::BTreeSet;
+
 use pumice_ftl::{
     Allocation, EraseUnits, GcMode, HotCold, InitialBlock, PageConfig, PageFtl, Plan, VictimPolicy, WearLeveling,
 };
@@ -30,6 +32,7 @@ pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) 
         cached_map: None,
         hot_cold: HotCold::Copies,
         wear_leveling: WearLeveling::NONE,
+        erases_together: false,
         seed: 7,
     }
 }
@@ -38,6 +41,7 @@ pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) 
 pub struct Rig {
     pub ftl: PageFtl,
     geometry: Geometry,
+    erases_together: bool,
     /// Logical page and version in each physical page; `None` if it is erased.
     array: Vec<Option<(u32, u8)>>,
     /// Next page of each block that may be programmed.
@@ -64,6 +68,7 @@ impl Rig {
         let user = config.user_pages as usize;
         let tags = TagFormat::new(config.user_pages + config.translation_pages());
         let mut rig = Rig {
+            erases_together: config.erases_together,
             ftl: PageFtl::new(config, &[]),
             geometry,
             array: vec![None; geometry.pages() as usize],
@@ -151,7 +156,11 @@ impl Rig {
         let wanted = self.ftl.wants_step(DieId(die));
         self.plan.clear();
         self.ftl.internal_step(DieId(die), &mut self.plan).expect("there is room");
-        assert_eq!(wanted, self.plan.commands.len() == 1, "a step is one command, and comes when it is wanted");
+        let commands = &self.plan.commands;
+        assert_eq!(wanted, !commands.is_empty(), "a step comes when it is wanted");
+        let planes: BTreeSet<_> = commands.iter().map(|command| self.geometry.plane_of(command.target.block)).collect();
+        let at_once = commands.iter().all(|command| command.op == FlashOp::Erase) && planes.len() == commands.len();
+        assert!(commands.len() <= 1 || (self.erases_together && at_once), "one command, or erases of several planes");
         self.execute();
         wanted
     }

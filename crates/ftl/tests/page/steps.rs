@@ -52,15 +52,16 @@ pub fn configs() -> impl Strategy<Value = PageConfig> {
     let policy =
         prop_oneof![Just(VictimPolicy::Greedy), Just(VictimPolicy::CostBenefit), Just(VictimPolicy::DChoices(3))];
     let shape = (1u32..3, 14u32..24, prop_oneof![Just(4u16), Just(8), Just(70)]);
-    (shape, mode, policy, 1u32..4, 0u32..4, places())
+    (shape, mode, policy, 1u32..4, 0u32..4, (places(), prop::bool::ANY))
         .prop_map(|(shape, gc_mode, policy, start, more, places)| {
-            let (map, hot_cold, wear_leveling) = places;
+            let ((map, hot_cold, wear_leveling), erases_together) = places;
             let (small, good) = (config(shape.0, shape.1, shape.2), shape.1 - 1);
             let cached_map = map.map(|(entries, entries_per_page)| {
                 let pages = (shape.1 * u32::from(shape.2)).div_ceil(entries_per_page) + 1;
                 CachedMap { entries, entries_per_page, blocks_per_plane: CachedMap::blocks_for(pages, shape.2) }
             });
-            let thresholds = PageConfig { gc_start_blocks: start, gc_stop_blocks: start + more, ..small };
+            let thresholds =
+                PageConfig { gc_start_blocks: start, gc_stop_blocks: start + more, erases_together, ..small };
             let config = PageConfig { gc_mode, policy, cached_map, hot_cold, wear_leveling, ..thresholds };
             let room = config.plane_pages_max(good).max(u64::from(shape.2));
             PageConfig { user_pages: (room * u64::from(config.geometry.planes())) as u32, ..config }

@@ -71,7 +71,13 @@ impl EraseTruth {
 
     /// Begins an erase of a block that has taken `pec` P/E cycles.
     pub fn begin(&self, block: u32, pec: u32) -> BlockErase {
-        self.begin_at(self.quantile(block), pec, u64::from(block) << 32 | u64::from(pec))
+        self.begin_part(block, 0, pec)
+    }
+
+    /// The same for a part of a block, named by its first leaf: chances of its own at the block's quantile.
+    pub fn begin_part(&self, block: u32, first_leaf: u16, pec: u32) -> BlockErase {
+        let event = u64::from(block) << 32 | u64::from(first_leaf) << 16 | u64::from(pec);
+        self.begin_at(self.quantile(block), pec, event)
     }
 
     /// Begins an erase of a block at a quantile; `event` tells this erase's chances from others'.

@@ -1,11 +1,14 @@
 //! How a spec erases: its scheme, its blocks, and when an erase may be suspended.
 
-use pumice_types::erase::{EraseMode, EraseScheme, EraseTiming, PULSES_PER_LOOP, RberRequirement};
+use pumice_types::erase::{EraseMode, EraseScheme, EraseTiming, MAX_LOOPS, PULSES_PER_LOOP, RberRequirement};
 use pumice_types::suspension::{Suspension, SuspensionRule};
-use pumice_types::{FailBitRanges, Geometry, Time};
+use pumice_types::{FailBitRanges, FlashTiming, Geometry, PbTree, Time};
 
-use crate::erase::{EraseConfig, Eraser};
+use crate::erase::{DistributionRequest, EraseConfig, Eraser, distribution};
 use crate::spec::{Spec, SpecError, refuse};
+
+/// Blocks over which an expected erase time is averaged: a multiple of 200, so that measured shares are met.
+const BLOCKS: u32 = 400;
 
 /// How far a shallow erase may be from a whole number of unit pulses, in unit pulses.
 const SHALLOW_TOLERANCE: f64 = 1e-6;
@@ -22,6 +25,13 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
             e.rber_requirement
         ));
     }
+    if e.scheme != "fixed" && f64::from(e.rber_requirement) > e.ecc_bits_per_kib {
+        return refuse(format!(
+            "erase.rber_requirement = {} is above erase.ecc_bits_per_kib = {}, so blocks would stay in use that cannot be read",
+            e.rber_requirement, e.ecc_bits_per_kib
+        ));
+    }
+    check_retirement(spec)?;
     if e.gamma >= e.delta {
         return refuse(format!("erase.gamma = {} is not below erase.delta = {}", e.gamma, e.delta));
     }
@@ -40,6 +50,26 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
         ));
     }
     Ok(())
+}
+
+/// Refuses erases that can fail where nobody retires blocks, or retires a part of one.
+fn check_retirement(spec: &Spec) -> Result<(), SpecError> {
+    let (max_loops, ftl) = (spec.erase.max_loops, &spec.ftl);
+    if max_loops == MAX_LOOPS {
+        return Ok(());
+    }
+    let needed = [
+        ("erase.scheme", spec.erase.scheme.as_str(), "a scheme with erase loops", spec.erase.scheme != "fixed"),
+        ("ftl.kind", &ftl.kind, "\"page\", which retires blocks", ftl.kind == "page"),
+        ("ftl.erase_unit", &ftl.erase_unit, "\"block\"", ftl.erase_unit == "block"),
+        ("ftl.map_place", &ftl.map_place, "\"ram\"", ftl.map_place == "ram"),
+    ];
+    match needed.iter().find(|(.., is_met)| !is_met) {
+        Some((key, found, wanted, _)) => refuse(format!(
+            "erase.max_loops = {max_loops} lets erases fail, which needs {key} = {wanted}, found \"{found}\""
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Unit pulses of a shallow erase.
@@ -63,20 +93,35 @@ pub fn config(spec: &Spec) -> Option<EraseConfig> {
             verify: Time::from_us(e.t_vr_us),
             shallow_pulses: shallow_pulses(spec).round() as u8,
         },
+        max_loops: e.max_loops,
         seed: spec.seed,
     })
 }
 
 /// The blocks of a device at the spec's initial wear; `None` if every erase takes one fixed time.
-pub fn eraser(spec: &Spec, geometry: &Geometry) -> Option<Eraser> {
-    Some(Eraser::new(config(spec)?, geometry.blocks() as usize, spec.erase.initial_pec))
+pub fn eraser(spec: &Spec, geometry: &Geometry, tree: PbTree) -> Option<Eraser> {
+    let leaves = match spec.partial_erase.unit.as_str() {
+        "sub-block" => spec.geometry.sub_blocks.map_or(1, usize::from),
+        _ => tree.leaves(),
+    };
+    let eraser = Eraser::new(config(spec)?, geometry.blocks() as usize, spec.erase.initial_pec);
+    Some(eraser.with_leaves(leaves))
 }
 
-/// When erases may be suspended; `None` if they run in one piece of known time.
+/// What a controller expects an erase of a whole block to take: tBERS, or the mean of its scheme's erases at
+/// the blocks' initial wear. It could have measured that on its own erases; that they take longer as the
+/// run goes on is left out.
+pub fn expected_time(spec: &Spec, timing: &FlashTiming) -> Time {
+    let mean =
+        |config| distribution(&DistributionRequest { config, pec: spec.erase.initial_pec.into(), blocks: BLOCKS });
+    config(spec).map_or(timing.t_bers, |config| Time::from_us(mean(config).mean_time_us))
+}
+
+/// When erases may be suspended; `None` if each runs in one piece of known time, and on its own.
 pub fn suspension(spec: &Spec) -> Option<SuspensionRule> {
     let e = &spec.erase;
     let mode = Suspension::from_name(&e.suspension)?;
-    if e.scheme == "fixed" && mode == Suspension::Off {
+    if e.scheme == "fixed" && mode == Suspension::Off && !spec.timing.multi_plane {
         return None;
     }
     Some(SuspensionRule {

@@ -14,7 +14,7 @@ use pumice_ftl::merge::restore::{MMergeSettings, MergeCosts};
 use pumice_ftl::merge::superblock::RestoreScope;
 use pumice_ftl::{Ftl, InitialBlock, InitialFill, MergePolicy};
 use pumice_nand::{ArrayConfig, NandArray};
-use pumice_types::{BlockId, FlashTiming, Geometry, Lpn, PbTree, PlaneId, ProgramOrder, TagFormat};
+use pumice_types::{BlockId, FlashTiming, Geometry, Lpn, PbTree, PlaneId, ProgramOrder, TagFormat, Time};
 use pumice_workload::Stream;
 
 use crate::device::{Device, block_shape, flash_timing, scaled_geometry, tree};
@@ -126,9 +126,16 @@ pub fn build(spec: &Spec, scale: f64) -> Result<Built, SimError> {
         FtlKind::Superblock2006 => superblock_2006::build(&parts, initial)?,
         FtlKind::Rival => hybrid::build(&parts, initial)?,
     };
-    let eraser = erase::eraser(spec, &geometry);
-    let retry = read_retry::build(spec);
-    let device = Device { array, ledger, eraser, retry, timing: parts.timing.clone(), steps: Vec::new() };
+    let eraser = erase::eraser(spec, &geometry, tree);
+    let device = Device {
+        array,
+        ledger,
+        eraser,
+        retry: read_retry::build(spec),
+        timing: parts.timing.clone(),
+        steps: Vec::new(),
+        failing: Vec::new(),
+    };
     Ok(Built { geometry, timing: parts.timing, ftl, device })
 }
 
@@ -209,9 +216,14 @@ fn initial_fill(spec: &Spec) -> InitialFill {
     }
 }
 
-/// Durations that merges weigh.
-fn merge_costs(timing: &FlashTiming) -> MergeCosts {
-    MergeCosts { copy: timing.copy(), block_erase: timing.t_bers, partial_erase: timing.partial_erase.clone() }
+/// Durations that merges weigh: a partial erase is expected to take its share of a block erase.
+fn merge_costs(spec: &Spec, timing: &FlashTiming) -> MergeCosts {
+    let block_erase = erase::expected_time(spec, timing);
+    let expected = |time: &Time| match timing.t_bers {
+        Time::ZERO => Time::ZERO,
+        whole => time.scaled(block_erase, whole),
+    };
+    MergeCosts { copy: timing.copy(), block_erase, partial_erase: timing.partial_erase.iter().map(expected).collect() }
 }
 
 fn merge_policy(spec: &Spec, timing: &FlashTiming) -> MergePolicy {
@@ -225,7 +237,7 @@ fn merge_policy(spec: &Spec, timing: &FlashTiming) -> MergePolicy {
         disturb_aware: spec.partial_erase.disturb_aware,
         wear_limit: spec.partial_erase.wear_limit_w,
     };
-    MergePolicy::MMerge { costs: merge_costs(timing), settings, scope }
+    MergePolicy::MMerge { costs: merge_costs(spec, timing), settings, scope }
 }
 
 fn program_order(spec: &Spec) -> ProgramOrder {

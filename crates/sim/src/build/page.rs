@@ -97,6 +97,7 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
         cached_map: cached_map(spec),
         hot_cold: hot_cold(spec, user_pages(spec, geometry)),
         wear_leveling: wear_leveling(&spec.ftl),
+        erases_together: spec.timing.multi_plane,
         seed: Stream::new(spec.seed, "gc-victims").bits(),
     };
     let mut ftl = PageFtl::new(config, &parts.bad);
@@ -107,7 +108,7 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
 
 /// What is erased apart: blocks, or the physical sub-blocks or leaves of each.
 fn erase_units(parts: &Parts) -> EraseUnits {
-    let (copy, erase) = (parts.timing.copy(), parts.timing.t_bers);
+    let (copy, erase) = (parts.timing.copy(), super::erase::expected_time(parts.spec, &parts.timing));
     let pages = match parts.spec.ftl.erase_unit.as_str() {
         "sub-block" => block_shape(parts.spec).map(UnitPages::sub_blocks),
         "partial-block" => UnitPages::leaves(parts.tree),

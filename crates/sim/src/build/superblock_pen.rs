@@ -40,7 +40,7 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
         superblocks_per_plane: superblocks_per_plane(spec),
         gc_free_blocks: gc_start_blocks(spec),
         merge: merge_policy(spec, &parts.timing),
-        costs: merge_costs(&parts.timing),
+        costs: merge_costs(parts.spec, &parts.timing),
     };
     let mut ftl = SuperblockPen::new(config, &parts.bad);
     ftl.fill(initial_fill(spec), |filled| {

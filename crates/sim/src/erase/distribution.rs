@@ -71,7 +71,7 @@ fn fresh(request: &DistributionRequest, truth: &EraseTruth, place: u32) -> Runni
     }
     let event = u64::from(place) << 32 | u64::from(request.pec);
     let block = truth.begin_at(quantile, request.pec, event);
-    RunningErase { block: 0, job: controller.begin(0), truth: block, is_verified: false }
+    RunningErase { job: controller.begin(0), truth: block, is_verified: false }
 }
 
 impl Distribution {

@@ -59,7 +59,16 @@ impl Lifetime {
 
     /// The PEC at which the requirement is just met; `None` if it always is.
     pub fn pec_at_requirement(&self) -> Option<f64> {
-        let limit = relative_stress_at(self.requirement);
+        self.pec_at(f64::from(self.requirement.bits_per_kib()))
+    }
+
+    /// The PEC at which a block has so many raw bit errors per KiB; 0 if it always has more, `None` if it
+    /// never has.
+    pub fn pec_at(&self, bits_per_kib: f64) -> Option<f64> {
+        if self.at(0.0).m_rber > bits_per_kib {
+            return Some(0.0);
+        }
+        let limit = relative_stress_at(bits_per_kib);
         let above = self.relative_stress.iter().position(|&stress| stress > limit)?;
         let (a, b) = (self.relative_stress[above - 1], self.relative_stress[above]);
         Some(f64::from(STEP_PEC) * (above as f64 - 1.0 + (limit - a) / (b - a)))

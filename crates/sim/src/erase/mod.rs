@@ -5,6 +5,7 @@
 mod distribution;
 mod lifetime;
 mod query;
+mod status;
 
 pub use distribution::{Distribution, DistributionRequest, FelpSample, distribution, felp_samples};
 pub use lifetime::{LAST_PEC, Lifetime, LifetimePoint};
@@ -30,6 +31,8 @@ pub struct EraseConfig {
     pub ranges: FailBitRanges,
     /// Times of the steps.
     pub timing: EraseTiming,
+    /// Erase loops after which an erase has failed.
+    pub max_loops: u8,
     /// Seed of the blocks.
     pub seed: u64,
 }
@@ -45,6 +48,7 @@ impl EraseConfig {
             misprediction_rate: 0.0,
             ranges: FailBitRanges { gamma: 500, delta: 5_000 },
             timing: EraseTiming::aero(Time(3_600_000)),
+            max_loops: MAX_LOOPS,
             seed: 1,
         }
     }
@@ -71,8 +75,8 @@ impl EraseConfig {
     }
 
     fn controller(&self, blocks: usize) -> EraseController {
-        let EraseConfig { scheme, timing, ranges, .. } = *self;
-        EraseController::new(EraseControllerConfig { scheme, timing, ranges, felp: self.felp() }, blocks)
+        let EraseConfig { scheme, timing, ranges, max_loops, .. } = *self;
+        EraseController::new(EraseControllerConfig { scheme, timing, ranges, felp: self.felp(), max_loops }, blocks)
     }
 
     /// Whether i-ISPE's memory is read off the measured loops instead of this run's erases: in table
@@ -86,7 +90,6 @@ impl EraseConfig {
 /// drop it if the erase never takes place.
 #[derive(Clone, Copy, Debug)]
 pub struct RunningErase {
-    block: u32,
     job: EraseJob,
     truth: BlockErase,
     is_verified: bool,
@@ -153,15 +156,20 @@ impl EraseTotals {
     }
 }
 
-/// The blocks of a device, the scheme that erases them, and their wear: two bytes a block, and what the
-/// scheme remembers.
+/// The blocks of a device, the scheme that erases them, and their wear: two bytes for each leaf that is
+/// erased apart, and what the scheme remembers of a block.
 #[derive(Clone, Debug)]
 pub struct Eraser {
     config: EraseConfig,
     truth: EraseTruth,
     controller: EraseController,
+    /// P/E cycles of each leaf.
     pec: Vec<u16>,
+    /// Leaves of a block: parts that can be erased apart.
+    leaves: usize,
     totals: EraseTotals,
+    /// Erases of each block that are decided and not begun; empty if no erase can fail.
+    decided: Vec<u8>,
 }
 
 impl Eraser {
@@ -171,62 +179,85 @@ impl Eraser {
             truth: config.truth(),
             controller: config.controller(blocks),
             pec: vec![initial_pec; blocks],
+            leaves: 1,
             totals: EraseTotals::default(),
+            decided: vec![0; if config.max_loops < MAX_LOOPS { blocks } else { 0 }],
             config,
         };
         if config.scheme == EraseScheme::IIspe && initial_pec > 0 {
-            (0..blocks).for_each(|block| eraser.remember_measured(block));
+            (0..blocks as u32).for_each(|block| eraser.remember_measured(block, u32::from(initial_pec)));
         }
         eraser
     }
 
-    fn remember_measured(&mut self, block: usize) {
-        let quantile = self.truth.quantile(block as u32);
-        let loops = self.truth.ispe_loops(quantile, u32::from(self.pec[block]));
-        self.controller.remember_loop(block, loops);
+    /// The same blocks, of which each has so many leaves that are erased apart and wear apart.
+    pub fn with_leaves(mut self, leaves: usize) -> Eraser {
+        self.pec = self.pec.iter().flat_map(|&pec| std::iter::repeat_n(pec, leaves)).collect();
+        self.leaves = leaves;
+        self
     }
 
-    /// Begins an erase.
-    pub fn begin(&mut self, block: u32) -> RunningErase {
-        if self.config.memory_is_measured() {
-            self.remember_measured(block as usize);
+    fn remember_measured(&mut self, block: u32, pec: u32) {
+        let loops = self.truth.ispe_loops(self.truth.quantile(block), pec);
+        self.controller.remember_loop(block as usize, loops);
+    }
+
+    /// Begins an erase of some of a block's leaves. The most worn of them decides how long it takes.
+    fn begin(&mut self, block: u32, leaves: impl Iterator<Item = usize> + Clone) -> RunningErase {
+        if let Some(decided) = self.decided.get_mut(block as usize) {
+            *decided = decided.saturating_sub(1);
         }
-        let truth = self.truth.begin(block, self.pec(block));
-        RunningErase { block, job: self.controller.begin(block as usize), truth, is_verified: false }
-    }
-
-    /// Takes note of a finished erase: wear, memory, totals.
-    pub fn finish(&mut self, erase: &RunningErase, outcome: &EraseOutcome) {
-        let block = erase.block as usize;
-        self.controller.finish(block, &outcome.report);
-        self.pec[block] = self.pec[block].saturating_add(1);
-        self.totals.add(outcome);
+        let first = block as usize * self.leaves;
+        let pec = leaves.clone().map(|leaf| u32::from(self.pec[first + leaf])).max().unwrap_or_default();
+        if self.config.memory_is_measured() {
+            self.remember_measured(block, pec);
+        }
+        let truth = self.truth.begin_part(block, leaves.min().unwrap_or_default() as u16, pec);
+        RunningErase { job: self.controller.begin(block as usize), truth, is_verified: false }
     }
 
     /// Erases a block to the end; `steps` is emptied and filled with what the die does.
     pub fn erase(&mut self, block: u32, steps: &mut Vec<EraseStep>) -> EraseOutcome {
-        self.erase_part(block, [Time(1), Time(1)], steps)
+        let leaves = 0..self.leaves;
+        self.erase_part(block, leaves, [Time(1), Time(1)], steps)
     }
 
-    /// As [`Eraser::erase`], for a part of a block whose erase takes the first of two times where the
-    /// whole block takes the second: steps last that share. It wears the block like a whole erase.
-    pub fn erase_part(&mut self, block: u32, [part, whole]: [Time; 2], steps: &mut Vec<EraseStep>) -> EraseOutcome {
-        let mut erase = self.begin(block);
+    /// As [`Eraser::erase`], for some leaves of a block, whose erase takes the first of two times where the
+    /// whole block takes the second: steps last that share. Only these leaves are worn.
+    pub fn erase_part(
+        &mut self,
+        block: u32,
+        leaves: impl Iterator<Item = usize> + Clone,
+        [part, whole]: [Time; 2],
+        steps: &mut Vec<EraseStep>,
+    ) -> EraseOutcome {
+        let mut erase = self.begin(block, leaves.clone());
         let retired = run_to_end(&mut erase, steps);
         if part != whole && whole > Time::ZERO {
             steps.iter_mut().for_each(|step| *step = step.scaled(part, whole));
         }
         let outcome = EraseOutcome { time: total_time(steps), report: erase.report(), retired };
-        self.finish(&erase, &outcome);
+        self.controller.finish(block as usize, &outcome.report);
+        for leaf in leaves {
+            let pec = &mut self.pec[block as usize * self.leaves + leaf];
+            *pec = pec.saturating_add(1);
+        }
+        self.totals.add(&outcome);
         outcome
     }
 
-    /// P/E cycles of a block, those before the run included.
+    /// P/E cycles of a block's most worn leaf, those before the run included.
     pub fn pec(&self, block: u32) -> u32 {
-        u32::from(self.pec[block as usize])
+        let first = block as usize * self.leaves;
+        self.pec[first..first + self.leaves].iter().copied().max().map_or(0, u32::from)
     }
 
-    /// Mean P/E cycles of all blocks.
+    /// Number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.pec.len() / self.leaves
+    }
+
+    /// Mean P/E cycles of all leaves.
     pub fn mean_pec(&self) -> f64 {
         self.pec.iter().map(|&pec| f64::from(pec)).sum::<f64>() / self.pec.len().max(1) as f64
     }
@@ -248,7 +279,7 @@ impl Eraser {
 
     /// Bytes of state: wear and the scheme's memory.
     pub fn ram_bytes(&self) -> usize {
-        self.pec.len() * 2 + self.controller.ram_bytes()
+        self.pec.len() * 2 + self.decided.len() + self.controller.ram_bytes()
     }
 }
 

@@ -14,9 +14,10 @@ mod parts;
 use std::collections::VecDeque;
 
 use pumice_ftl::{Ftl, Plan};
-use pumice_types::{DieId, HostRequest, Lpn, RequestKind, Time};
+use pumice_types::{BlockId, DieId, HostRequest, Lpn, RequestKind, Time};
 
 use crate::device::{Device, Tally};
+use crate::erase::Eraser;
 use crate::error::SimError;
 use crate::metrics::Metrics;
 use crate::output::{Observer, RequestRecord};
@@ -49,6 +50,8 @@ struct Rules {
     reads_old_copy: bool,
     /// The map may have to be read.
     loads_map: bool,
+    /// Erases can fail.
+    erases_fail: bool,
     /// The FTL has steps for an idle die.
     works_when_idle: bool,
 }
@@ -94,6 +97,11 @@ impl Host {
         let (host, page_bytes) = (&spec.host, u64::from(spec.geometry.page_bytes));
         let buffer_pages = (host.write_buffer_kib * 1024 / page_bytes) as usize;
         let policy = if host.flush == "lru" { FlushPolicy::Lru } else { FlushPolicy::Eager };
+        let mut plan = Plan::with_capacity(PLAN_COMMANDS);
+        let erases_fail = device.eraser.as_ref().is_some_and(Eraser::can_fail);
+        if let Some(eraser) = device.eraser.as_ref().filter(|_| erases_fail) {
+            plan.set_failing(eraser.blocks(), eraser.failing().map(BlockId));
+        }
         Host {
             ftl,
             device,
@@ -104,9 +112,10 @@ impl Host {
                 page_bytes,
                 reads_old_copy: host.partial_page == "rmw",
                 loads_map: spec.ftl.map_place == "cached",
+                erases_fail,
                 works_when_idle: matches!(spec.ftl.gc_mode.as_str(), "background" | "preemptible"),
             },
-            plan: Plan::with_capacity(PLAN_COMMANDS),
+            plan,
             slots: Vec::new(),
             free_slots: Vec::new(),
             accesses: Accesses::default(),
@@ -158,6 +167,22 @@ impl Host {
         let inward = if request.kind == RequestKind::Write { request.bytes } else { 0 };
         self.link.receive(id, inward, now);
         Ok(())
+    }
+
+    /// A request comes soon: what its first page will need is brought near. Changes nothing.
+    #[inline]
+    pub fn expect(&self, request: &HostRequest) {
+        let lpn = self.rules.first_page(request);
+        self.device.ledger.expect(lpn);
+        self.ftl.expect(lpn);
+    }
+
+    /// A request that was expected comes very soon.
+    #[inline]
+    pub fn expect_soon(&self, request: &HostRequest) {
+        if request.kind == RequestKind::Write {
+            self.ftl.expect_overwrite(self.rules.first_page(request));
+        }
     }
 
     /// Handles what is due on the link.
@@ -260,6 +285,12 @@ impl Host {
 }
 
 impl Rules {
+    /// The first logical page of a request.
+    #[inline]
+    fn first_page(&self, request: &HostRequest) -> Lpn {
+        Lpn((request.offset_bytes / self.page_bytes) as u32)
+    }
+
     /// Logical pages of a request with the parts that it touches. A trim leaves out pages that it
     /// covers in part.
     #[inline]

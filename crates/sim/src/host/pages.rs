@@ -1,6 +1,6 @@
 //! Page accesses: from their first stage to their last, with a clock and without one.
 
-use pumice_types::{Cause, HostRequest, RequestKind, Time};
+use pumice_types::{Cause, FlashCommand, FlashOp, HostRequest, RequestKind, Time};
 
 use super::access::{Access, Waits};
 use super::parts::{Parts, Stage};
@@ -130,6 +130,7 @@ impl Host {
     /// many groups is waited: for the one that completes the access, or for all of them.
     #[inline]
     pub(super) fn submit_plan<O: Observer>(&mut self, wait: &Wait, clock: &mut Clock<O>) -> Result<u32, SimError> {
+        self.note_erases();
         let completes = self.plan.completes();
         let (mut waiting, mut start) = (0, 0);
         while let Some(first) = self.plan.commands.get(start) {
@@ -162,6 +163,18 @@ impl Host {
             start += length;
         }
         Ok(waiting)
+    }
+
+    /// Takes note of the erases in the plan, so that the FTL is told the status of those after them.
+    #[inline]
+    fn note_erases(&mut self) {
+        let Some(eraser) = self.device.eraser.as_mut().filter(|_| self.rules.erases_fail) else { return };
+        for nth in 0..self.plan.commands.len() {
+            let FlashCommand { op, target, .. } = self.plan.commands[nth];
+            if op == FlashOp::Erase && eraser.decide(target.block.0) {
+                self.plan.note_failing(target.block);
+            }
+        }
     }
 
     /// Notes a group of commands that is done.
@@ -274,6 +287,7 @@ impl Host {
         for &stage in stages {
             access.stage = stage;
             self.plan_stage(&access)?;
+            self.note_erases();
             for command in &self.plan.commands {
                 self.tally.note(command);
                 self.device.execute_untimed(command)?;

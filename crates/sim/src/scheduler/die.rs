@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use pumice_nand::DieClock;
-use pumice_types::suspension::SuspensionState;
+use pumice_types::suspension::{SuspensionRule, SuspensionState};
 use pumice_types::{EraseStep, FlashCommand, FlashOp, PageAddress, Time};
 
 use super::segment::{PhaseTimes, Segment, Shape, Usage};
@@ -82,23 +82,64 @@ pub struct Die {
     pub pending: PendingPages,
 }
 
-/// An erase that runs in steps.
+/// An erase that runs in steps, of one block or of one block in each of several planes.
+///
+/// Each plane runs its own steps and is then inhibited; the die is busy until the last one is done. To let
+/// go of the die, each plane goes on to its own next boundary and waits there for the others.
 #[derive(Debug, Default)]
 pub struct EraseRun {
-    /// Its steps.
-    pub steps: Vec<EraseStep>,
-    /// Their time.
-    pub total: Time,
-    /// How much of that is over, up to where it last went on.
-    pub done: Time,
+    /// Its planes, those of this erase first; the others are kept for their memory.
+    pub planes: Vec<PlaneErase>,
+    /// Planes of this erase.
+    pub together: usize,
     /// When it last went on.
     pub since: Time,
-    /// Where in its steps it lets go of the die next, if a read waits for that.
-    pub boundary: Option<Time>,
+    /// It lets go of the die as soon as every plane has come to its stop: a read waits for that.
+    pub stops: bool,
     /// It has let go of the die.
     pub is_suspended: bool,
     /// How often it did, and whether somebody waits for it.
     pub state: SuspensionState,
+}
+
+/// One plane's share of an erase.
+#[derive(Debug, Default)]
+pub struct PlaneErase {
+    /// Its steps.
+    pub steps: Vec<EraseStep>,
+    /// Their time.
+    pub total: Time,
+    /// How much of that is over, up to where the erase last went on.
+    pub done: Time,
+    /// Where in its steps it stops, if the erase does: a boundary, or its end.
+    pub stop: Time,
+}
+
+impl EraseRun {
+    /// The planes of this erase.
+    pub fn running(&mut self) -> &mut [PlaneErase] {
+        &mut self.planes[..self.together]
+    }
+
+    /// Time from where the erase last went on until its slowest plane is done.
+    pub fn left(&mut self) -> Time {
+        self.running().iter().map(|plane| plane.total - plane.done).max().unwrap_or_default()
+    }
+
+    /// Sets where the planes stop for a read that waits at `now`. Returns the time, from where the erase
+    /// last went on, until the last of them has; `None` if the erase is over by then, or has no boundary left.
+    pub fn stop_planes(&mut self, rule: &SuspensionRule, now: Time) -> Option<Time> {
+        let (since, state, left) = (self.since, self.state, self.left());
+        let mut last = Time::ZERO;
+        for plane in self.running() {
+            // What was reached before the last suspension is no new boundary.
+            let elapsed = (plane.done + now.saturating_sub(since)).max(plane.done + Time(1));
+            plane.stop = rule.next_boundary(&plane.steps, elapsed, state).unwrap_or(plane.total);
+            last = last.max(plane.stop - plane.done);
+        }
+        self.stops = last < left;
+        self.stops.then_some(last)
+    }
 }
 
 /// Pages that queued commands will fill, counted by a hash of the page, so that most reads learn at once

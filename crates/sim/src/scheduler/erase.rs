@@ -1,33 +1,37 @@
-//! Erases in steps: they start, let reads in between, and go on.
+//! Erases in steps: they start, let reads in between, and go on. Several planes of a die may erase at once.
 
 use pumice_types::suspension::SuspensionState;
 use pumice_types::{Time, erase};
 
 use super::Scheduler;
-use super::die::READS;
+use super::die::{EraseRun, PlaneErase, READS};
 use crate::device::Device;
 use crate::error::SimError;
 
 impl Scheduler {
-    /// Starts the erase at the head of the work lane, or lets it go on.
+    /// Starts the erases at the head of the work lane that run together, or lets them go on.
     pub(super) fn start_erase(&mut self, index: usize, now: Time, device: &mut Device) {
         let Some(rule) = self.policy.erase else { return };
         let die = &mut self.dies[index];
-        let lane = &die.lanes[super::WORK];
-        let (segment, command) = (lane.segments[0], lane.commands[0]);
-        let run = &mut die.erase;
+        let (run, lane) = (&mut die.erase, &die.lanes[super::WORK]);
         if run.is_suspended {
             run.is_suspended = false;
             run.since = now + rule.resume;
         } else {
-            device.begin_erase(&command, &mut run.steps);
-            run.total = erase::total_time(&run.steps);
-            run.done = Time::ZERO;
+            let urgent = lane.segments.iter().take(die.group).any(|segment| segment.urgent);
+            run.together = die.group;
             run.since = now;
-            run.state = SuspensionState { suspensions: 0, urgent: segment.urgent };
+            run.state = SuspensionState { suspensions: 0, urgent };
+            if run.planes.len() < die.group {
+                run.planes.resize_with(die.group, PlaneErase::default);
+            }
+            for (plane, command) in run.planes.iter_mut().zip(lane.commands.iter().take(die.group)) {
+                device.begin_erase(command, &mut plane.steps);
+                (plane.total, plane.done) = (erase::total_time(&plane.steps), Time::ZERO);
+            }
         }
-        run.boundary = None;
-        let end = run.since + (run.total - run.done);
+        run.stops = false;
+        let end = run.since + run.left();
         self.events.set(index, end);
         // Reads that a plan without gaps has kept waiting come in at the first boundary.
         if !self.dies[index].lanes[READS].segments.is_empty() {
@@ -35,22 +39,15 @@ impl Scheduler {
         }
     }
 
-    /// Sets the next boundary of the erase that runs, if one does and its rule has one: a read waits.
+    /// Lets the erase that runs, if one does and its rule has a boundary, stop there: a read waits.
     pub(super) fn ask_to_suspend(&mut self, index: usize, now: Time) {
         let Some(rule) = self.policy.erase else { return };
         let die = &mut self.dies[index];
-        if die.active_shape() != Some(super::Shape::Erase) {
+        if die.active_shape() != Some(super::Shape::Erase) || die.erase.stops {
             return;
         }
-        let run = &mut die.erase;
-        if run.boundary.is_some() {
-            return;
-        }
-        // What was reached before the last suspension is no new boundary.
-        let elapsed = (run.done + now.saturating_sub(run.since)).max(run.done + Time(1));
-        run.boundary = rule.next_boundary(&run.steps, elapsed, run.state);
-        if let Some(boundary) = run.boundary {
-            let lets_go = run.since + (boundary - run.done) + rule.suspend;
+        if let Some(stopped) = die.erase.stop_planes(&rule, now) {
+            let lets_go = die.erase.since + stopped + rule.suspend;
             self.events.set(index, lets_go);
         }
     }
@@ -62,12 +59,19 @@ impl Scheduler {
         die.clock.occupy(die.started, now, &command)?;
         die.usage.charge(&mut die.spent, &command, now - die.started);
         die.busy += now - die.started;
-        let run = &mut die.erase;
-        run.done = run.boundary.take().unwrap_or(run.done);
-        run.is_suspended = true;
-        run.state.suspensions += 1;
+        die.erase.let_go();
         self.suspensions += 1;
         self.start(index, now, device);
         Ok(())
+    }
+}
+
+impl EraseRun {
+    /// Every plane has come to its stop.
+    fn let_go(&mut self) {
+        self.running().iter_mut().for_each(|plane| plane.done = plane.stop);
+        self.stops = false;
+        self.is_suspended = true;
+        self.state.suspensions += 1;
     }
 }

@@ -53,7 +53,8 @@ pub struct Policy {
     pub holds_die: bool,
     /// Erases run step by step, and when they may be suspended; `None`: each takes its time in one.
     pub erase: Option<SuspensionRule>,
-    /// Neighbours in a queue that address one page number of several planes run as one command.
+    /// Neighbours in a queue that address one page number of several planes, or erase a block in each of
+    /// several planes, run as one command. Needs erases in steps.
     pub multi_plane: bool,
 }
 
@@ -241,6 +242,7 @@ impl Scheduler {
             self.forget_snapshot(index, access);
             return Ok(true);
         }
+        device.array.expect(read.target);
         let mut segment = Segment::of(read, &self.timing, false);
         (segment.token, segment.snapshot) = (access.token, access.parts);
         segment.behind = die.next_number();

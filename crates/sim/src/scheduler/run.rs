@@ -30,7 +30,7 @@ impl Scheduler {
             self.events.set(index, die.read_again(now));
             return Ok(());
         }
-        if shape == Some(Shape::Erase) && die.erase.boundary.is_some() {
+        if shape == Some(Shape::Erase) && die.erase.stops {
             self.suspend(index, now, device)?;
         } else {
             self.finish(index, now, device, observer)?;
@@ -100,7 +100,12 @@ impl Scheduler {
         if lane == READS {
             self.find_sources(index);
         }
-        let group = if self.policy.multi_plane { self.group(index, lane) } else { 1 };
+        let group = match &self.dies[index].erase {
+            // A suspended erase goes on as it began.
+            erase if lane == WORK && erase.is_suspended => erase.together,
+            _ if self.policy.multi_plane => self.group(index, lane),
+            _ => 1,
+        };
         let die = &mut self.dies[index];
         let segment = &die.lanes[lane].segments[0];
         let shape = segment.shape;
@@ -138,11 +143,11 @@ impl Scheduler {
     }
 
     /// How many segments at the head of a lane run as one multi-plane command: page reads, or page
-    /// programs, of one page number in several planes.
+    /// programs, of one page number in several planes, or erases of a block in each of several planes.
     fn group(&mut self, index: usize, lane: usize) -> usize {
         let lane = &self.dies[index].lanes[lane];
         let first = lane.commands[0];
-        if !matches!(first.op, FlashOp::Read | FlashOp::Program) {
+        if !matches!(first.op, FlashOp::Read | FlashOp::Program | FlashOp::Erase) {
             return 1;
         }
         let plane = |command: &FlashCommand| self.geometry.plane_of(command.target.block);

@@ -114,7 +114,19 @@ fn parse_value(text: &str) -> Value {
         .ok()
         .filter(|table| table.len() == 1)
         .and_then(|mut table| table.remove("value"))
+        .or_else(|| bare_fraction(text))
         .unwrap_or_else(|| Value::String(text.to_string()))
+}
+
+/// A number with nothing on one side of its point, such as `.6`: TOML knows none, users of a shell write them.
+fn bare_fraction(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let (whole, fraction) = text.trim_start_matches(['+', '-']).split_once('.')?;
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    text.parse().ok().map(Value::Float)
 }
 
 fn set(values: &mut Values, at: &str, path: &str, value: Value) -> Result<(), SpecError> {

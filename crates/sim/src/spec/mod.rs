@@ -1,5 +1,6 @@
 //! The spec: TOML in, one validated [`Spec`] out.
 
+pub mod effect;
 pub mod keys;
 mod layers;
 pub mod preset;
@@ -123,6 +124,7 @@ section!(
         ecc_bits_per_kib: f64,
         read_retry: bool,
         misprediction_rate: f64,
+        max_loops: u8,
         t_ep_us: f64,
         t_vr_us: f64,
         t_se_us: f64,

@@ -198,3 +198,16 @@ fn t060_the_shape_of_a_block_must_account_for_its_pages() {
     error(&with(&[("write_sequence", "\"sfws\"")]), &["needs geometry.layers and geometry.sub_blocks"]);
     error(&with(&[("layers", "2"), ("sub_blocks", "33")]), &["geometry.sub_blocks", "from 1 to 32"]);
 }
+
+#[test]
+fn t053_a_fraction_may_stand_without_its_zero() {
+    for (text, value) in [(".6", 0.6), ("0.6", 0.6), ("1.", 1.0), ("+.25", 0.25)] {
+        let spec = Spec::resolve(&with_set("workload.read_fraction", text)).expect(text);
+        assert_eq!(spec.workload.read_fraction, value, "{text}");
+    }
+    for text in [".", "-.6", "--.6", ".6.", ".6x"] {
+        error(&with_set("workload.read_fraction", text), &["workload.read_fraction", "a number from 0 to 1"]);
+    }
+    let named = Spec::resolve(&with_set("workload.volumes", ".6")).expect("a text may look like a number");
+    assert_eq!(named.workload.volumes, ".6");
+}

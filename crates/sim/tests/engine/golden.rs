@@ -33,7 +33,7 @@ const GOLDEN_PAGE: &[(&str, &str, &str)] = &[
     ("greedy", "true", "661c75bbd66ad621"),
     ("cost-benefit", "false", "3fe7e43cf39e621a"),
     ("d-choices", "true", "283757a5cf413970"),
-    ("fifo", "true", "c410ae78c4777fcd"),
+    ("fifo", "true", "2a8035f8afa92a61"),
 ];
 
 /// Appends every value of a section under its path, but nulls and zeros: a field that a later model

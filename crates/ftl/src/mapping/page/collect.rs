@@ -13,6 +13,10 @@ use crate::mapping::FtlError;
 use crate::plan::Plan;
 use crate::reclaim_units::{JoinRule, UnitChoice};
 
+/// How many pages before it is moved the map entry of a page is asked for: some 100 ns pass for each,
+/// and memory answers within a microsecond even when it is busy.
+const MOVES_AHEAD: u32 = 12;
+
 impl PageFtl {
     /// Sees to it that `stream` has a page in `plane`. Returns whether collection is due behind the
     /// write's own program.
@@ -86,18 +90,45 @@ impl PageFtl {
     /// # Errors
     /// [`FtlError`] if a copy finds no free block, which the reserve rules out.
     pub fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
+        if self.config.erases_together {
+            return self.step_of_planes(die, plan);
+        }
         let in_work = self.planes_of(die).find(|plane| self.planes[plane.index()].job.is_some());
         let Some(plane) = in_work.or_else(|| self.planes_of(die).find(|&plane| self.is_due(plane))) else {
             return Ok(());
         };
         if in_work.is_none() {
-            if self.is_low(plane) && self.begin_reclaim(plane) {
-                self.note_collecting(plane);
-            } else {
-                self.begin_move(plane);
-            }
+            self.begin_due(plane);
         }
         self.step(plane, plan)
+    }
+
+    /// The same where the planes of a die collect together: all that are due begin, and pages are copied
+    /// until every victim is empty, so that one command can erase them.
+    fn step_of_planes(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
+        for plane in self.planes_of(die) {
+            if self.planes[plane.index()].job.is_none() && self.is_due(plane) {
+                self.begin_due(plane);
+            }
+        }
+        let copies = |plane: &PlaneId| {
+            let job = self.planes[plane.index()].job;
+            job.is_some_and(|job| self.next_to_move(&job).is_some())
+        };
+        let in_work = |plane: &PlaneId| self.planes[plane.index()].job.is_some();
+        match self.planes_of(die).find(copies).or_else(|| self.planes_of(die).find(in_work)) {
+            Some(plane) => self.step(plane, plan),
+            None => Ok(()),
+        }
+    }
+
+    /// Begins the victim for which `plane` is due.
+    fn begin_due(&mut self, plane: PlaneId) {
+        if self.is_low(plane) && self.begin_reclaim(plane) {
+            self.note_collecting(plane);
+        } else {
+            self.begin_move(plane);
+        }
     }
 
     /// Whether [`PageFtl::internal_step`] would append something: one look at each plane of the die.
@@ -200,13 +231,18 @@ impl PageFtl {
         Ok(())
     }
 
-    /// Moves the next valid page of the victim in work, or erases the victim if it has none left.
+    /// Moves the next valid page of the victim in work, or erases the victim if it has none left; with it
+    /// those of the die's other planes that have none left either, if planes erase together.
     fn step(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(job) = self.planes[plane.index()].job else { return Ok(()) };
         let Some(page) = self.next_to_move(&job) else {
             self.erase_victim(plane, job, plan);
+            if self.config.erases_together {
+                self.erase_empty_victims(plane, plan);
+            }
             return Ok(());
         };
+        self.maps.expect_move(job.victim, u32::from(page) + MOVES_AHEAD);
         self.copy_page(&job, page, plan)?;
         self.planes[plane.index()].job = Some(Job { next: page + 1, copied: job.copied + 1, ..job });
         Ok(())
@@ -241,6 +277,15 @@ impl PageFtl {
         plan.push(FlashCommand::copy(source, target, lpn, sequence));
         self.close_if_full(plane, stream);
         Ok(())
+    }
+
+    /// Erases the empty victims of the planes on the die of `plane`.
+    fn erase_empty_victims(&mut self, plane: PlaneId, plan: &mut Plan) {
+        for plane in self.planes_of(self.config.geometry.die_of(plane)) {
+            if let Some(job) = self.planes[plane.index()].job.filter(|job| self.next_to_move(job).is_none()) {
+                self.erase_victim(plane, job, plan);
+            }
+        }
     }
 
     fn erase_victim(&mut self, plane: PlaneId, job: Job, plan: &mut Plan) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pumice_types::{BlockId, Geometry, Lpn, PageAddress, PlaneId, bits};
+use pumice_types::{BlockId, Geometry, Lpn, PageAddress, PlaneId, bits, prefetch};
 
 use crate::block_pool::BlockPool;
 
@@ -80,6 +80,31 @@ impl PageMaps {
             AS_FILLED if lpn.0 < self.filled_pages => Some(self.filled_at(lpn, pool)),
             AS_FILLED | TRIMMED => None,
             entry => Some(self.address(entry - 1)),
+        }
+    }
+
+    /// `lpn` is looked up soon.
+    #[inline]
+    pub(super) fn expect(&self, lpn: Lpn) {
+        prefetch(&self.l2p, lpn.index());
+    }
+
+    /// The page of `lpn` is invalidated soon, and its entry is at hand.
+    #[inline]
+    pub(super) fn expect_overwrite(&self, lpn: Lpn) -> Option<BlockId> {
+        let entry = *self.l2p.get(lpn.index())?;
+        let page = (entry != AS_FILLED && entry != TRIMMED).then(|| self.address(entry - 1))?;
+        prefetch(&self.valid, page.block.index() * self.words + usize::from(page.page >> 6));
+        Some(page.block)
+    }
+
+    /// The logical page in `page` of `block` is moved soon, if there is such a page.
+    #[inline]
+    pub(super) fn expect_move(&self, block: BlockId, page: u32) {
+        if page < self.pages
+            && let entry @ 1.. = self.p2l[(block.0 * self.pages + page) as usize]
+        {
+            prefetch(&self.l2p, entry as usize - 1);
         }
     }
 

@@ -111,6 +111,9 @@ pub struct PageConfig {
     pub hot_cold: HotCold,
     /// What is done about uneven wear.
     pub wear_leveling: WearLeveling,
+    /// The planes of a die collect together where collection works in steps, and victims that are empty
+    /// at the same time are erased one behind the other, so that the die can erase them at once.
+    pub erases_together: bool,
     /// Seed of the random victim policies.
     pub seed: u64,
 }
@@ -279,6 +282,23 @@ impl PageFtl {
         self.maps.locate(lpn, &self.pool)
     }
 
+    /// The host accesses `lpn` soon: its map entry will be looked up. Changes nothing.
+    #[inline]
+    pub fn expect(&self, lpn: Lpn) {
+        self.maps.expect(lpn);
+    }
+
+    /// The host writes `lpn` soon, and its map entry was expected before: its page will be invalidated.
+    /// Changes nothing.
+    #[inline]
+    pub fn expect_overwrite(&self, lpn: Lpn) {
+        if let Some(block) = self.maps.expect_overwrite(lpn) {
+            let geometry = &self.config.geometry;
+            let plane = &self.planes[geometry.plane_of(block).index()];
+            plane.victims.expect(UnitId { block: geometry.index_in_plane(block), unit: 0 });
+        }
+    }
+
     /// Free erase units of a plane that data may be written to.
     #[inline]
     fn free_units(&self, plane: PlaneId) -> usize {
@@ -324,11 +344,20 @@ impl PageFtl {
             if self.next_plane == self.config.order.len() {
                 self.next_plane = 0;
             }
-            if self.planes[plane.index()].valid_pages < self.plane_pages_max {
+            let state = &self.planes[plane.index()];
+            if state.valid_pages < self.plane_pages_max.saturating_sub(state.retired_pages(&self.config.geometry)) {
                 return Ok(plane);
             }
         }
-        Err(FtlError::NoFreeBlock { plane: self.config.order[self.next_plane].0 })
+        Err(self.no_free_block(self.config.order[self.next_plane]))
+    }
+
+    /// A plane that cannot go on, and why.
+    fn no_free_block(&self, plane: PlaneId) -> FtlError {
+        match self.planes[plane.index()].retired {
+            0 => FtlError::NoFreeBlock { plane: plane.0 },
+            retired => FtlError::WornOut { plane: plane.0, retired },
+        }
     }
 
     /// The next page of a stream's open block and the block's sequence number; a block is opened if
@@ -339,7 +368,7 @@ impl PageFtl {
             Some(open) => open,
             None => self.open_block(plane, stream)?,
         };
-        let page = open.page(&self.config.units.pages).ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
+        let page = open.page(&self.config.units.pages).ok_or_else(|| self.no_free_block(plane))?;
         open.next = page.page + 1;
         self.planes[plane.index()].open[stream as usize] = Some(open);
         Ok((page, open.sequence))
@@ -347,7 +376,7 @@ impl PageFtl {
 
     /// Takes a free block for a stream, with all of its free units.
     fn open_block(&mut self, plane: PlaneId, stream: Stream) -> Result<Open, FtlError> {
-        let none = FtlError::NoFreeBlock { plane: plane.0 };
+        let none = self.no_free_block(plane);
         let may_take = match &mut self.translation {
             Some(translation) if stream == Stream::Map => translation.note_opened(plane),
             _ => self.free_units(plane) > 0,
@@ -403,7 +432,8 @@ impl PageFtl {
         }
     }
 
-    /// Appends the erase of units that hold nothing any more, and gives them back.
+    /// Appends the erase of units that hold nothing any more, and gives them back; a block whose erase fails
+    /// is never used again.
     fn erase(&mut self, block: BlockId, units: UnitSet, plan: &mut Plan) {
         match &self.config.units.leaves {
             _ if self.free.is_whole(units) => plan.push(FlashCommand::erase(block)),
@@ -415,6 +445,10 @@ impl PageFtl {
         let blank = self.free.of(block);
         self.note_disturb(block, units, blank);
         let erases = self.wear.as_mut().map_or(0, |wear| wear.note_erase(block));
+        if self.free.is_whole(units) && plan.erase_fails(block) {
+            self.planes[self.config.geometry.plane_of(block).index()].retired += 1;
+            return;
+        }
         self.free.give_back(block, units.without(blank), erases, &mut self.pool);
     }
 }

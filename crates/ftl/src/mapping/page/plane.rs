@@ -1,6 +1,6 @@
 //! One plane's blocks: open ones, victims, and the victim that is being emptied.
 
-use pumice_types::{BlockId, UnitSet};
+use pumice_types::{BlockId, Geometry, UnitSet};
 
 use crate::reclaim_units::UnitVictims;
 
@@ -64,10 +64,18 @@ pub(super) struct Plane {
     pub(super) valid_pages: u64,
     /// Pages written to this plane: its clock.
     pub(super) now: u64,
+    /// Blocks that failed an erase and are not used any more.
+    pub(super) retired: u32,
 }
 
 impl Plane {
     pub(super) fn new(victims: UnitVictims) -> Plane {
-        Plane { open: [None; STREAMS], victims, job: None, collecting: false, valid_pages: 0, now: 0 }
+        Plane { open: [None; STREAMS], victims, job: None, collecting: false, valid_pages: 0, now: 0, retired: 0 }
+    }
+
+    /// Pages of the retired blocks.
+    #[inline]
+    pub(super) fn retired_pages(&self, geometry: &Geometry) -> u64 {
+        u64::from(self.retired) * u64::from(geometry.pages_per_block)
     }
 }

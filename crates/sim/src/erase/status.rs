@@ -1,0 +1,62 @@
+//! The status of erases to come: whether a block will fail, told when its erase is decided.
+//!
+//! The translation layer changes its belief when it decides on an erase, long before the die gets to it, and
+//! must know by then whether the block can be used again. What an erase does follows from the block alone, so
+//! the status can be told in advance: by simulating the erases that are already decided, and the next one.
+
+use pumice_ftl::erase::{BlockMemory, EraseAction};
+use pumice_types::erase::MAX_LOOPS;
+
+use super::{Eraser, RunningErase};
+
+impl Eraser {
+    /// Whether any erase can fail. With all loops none does: no block needs more.
+    pub fn can_fail(&self) -> bool {
+        self.config.max_loops < MAX_LOOPS
+    }
+
+    /// Blocks whose next erase fails, ascending.
+    pub fn failing(&self) -> impl Iterator<Item = u32> + '_ {
+        let blocks = if self.can_fail() { self.blocks() as u32 } else { 0 };
+        (0..blocks).filter(|&block| self.fails_next(block))
+    }
+
+    /// Takes note that a whole erase of a block is decided; whether the one after it fails.
+    pub fn decide(&mut self, block: u32) -> bool {
+        if let Some(decided) = self.decided.get_mut(block as usize) {
+            *decided += 1;
+        }
+        self.can_fail() && self.fails_next(block)
+    }
+
+    /// Whether the erase of a block fails that comes after those decided.
+    fn fails_next(&self, block: u32) -> bool {
+        let ahead = self.decided[block as usize];
+        let mut memory = self.controller.memory(block as usize);
+        let mut failed = false;
+        for nth in 0..=u32::from(ahead) {
+            let pec = self.pec(block) + nth;
+            if self.config.memory_is_measured() {
+                let last_loop = self.truth.ispe_loops(self.truth.quantile(block), pec);
+                memory = BlockMemory { last_loop, ..memory };
+            }
+            let truth = self.truth.begin(block, pec);
+            let job = self.controller.begin_from(memory);
+            let mut erase = RunningErase { job, truth, is_verified: false };
+            failed = fails(&mut erase);
+            memory = memory.after(&erase.report());
+        }
+        failed
+    }
+}
+
+/// Takes an erase to its end; whether it fails.
+fn fails(erase: &mut RunningErase) -> bool {
+    loop {
+        match erase.next() {
+            EraseAction::Step(_) => {}
+            EraseAction::Done => return false,
+            EraseAction::Retire => return true,
+        }
+    }
+}
