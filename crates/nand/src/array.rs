@@ -157,6 +157,15 @@ impl NandArray {
         self.leaves_per_block
     }
 
+    /// The leaf that holds a page: a part that wears apart.
+    #[inline]
+    pub fn leaf_of(&self, page: u16) -> usize {
+        match &self.sub_blocks {
+            Some(units) => units.unit_of(page),
+            None => self.config.tree.leaf_of_page(usize::from(page)),
+        }
+    }
+
     /// Whether the factory marked a block bad.
     pub fn is_bad(&self, block: BlockId) -> bool {
         self.blocks[block.index()].bad
