@@ -78,7 +78,7 @@ def test_every_cell_of_the_plan_runs_or_says_why_not(tmp_path: Path) -> None:
             cell.job.spec.resolve()
     partial = {cell.why_not for cell in plan.cells if str(cell.device) == "NFTL, partial block, SFWS"}
     assert len(partial) == 1
-    assert "range of word lines" in partial.pop()
+    assert "a range of layers" in partial.pop()
     units = {str(device) for device in plan.devices}
     assert {f"{unit}, {order}" for unit in ("block erase", "sub-block") for order in ("LFWS", "SFWS")} <= units
     full = read_plan("full", Place(None, tmp_path)).cells[0].job
@@ -135,18 +135,18 @@ def test_one_command_makes_table_picture_and_report(folder: Path, capsys: pytest
     for cell in cells:
         by_status.setdefault(cell["status"], []).append(cell)
     assert set(by_status) == {"done", "not-run"}
-    assert len(by_status["done"]) == 3 * 6 * 4  # two traces and a twin on six devices
+    assert len(by_status["done"]) == 3 * 7 * 4  # two traces and a twin on seven devices
     assert {cell["workload"] for cell in by_status["done"]} == {"hm_0", "long", "short"}
     assert all(cell["note"] for cell in by_status["not-run"])
     assert all(float(cell["write amplification"]) >= 1 for cell in by_status["done"])
     found = json.loads(Path("out/table.json").read_text())
-    assert len(found["rows"]) == 7 * 4
+    assert len(found["rows"]) == 9 * 4
     assert found["rows"][0][4:6] == [1.0, 1.0]
     assert len(found["columns"]) == 4 + 2 * len(QUANTITIES)
     said = capsys.readouterr().out
     assert "long: recorded, replayed" in said
     assert "trace 3: not-run, no trace: " in said
-    assert "NFTL, partial block, SFWS: not-run, a partial block" in said
+    assert "partial block, SFWS: not-run, refused: a partial block" in said
     for kind in ("png", "svg"):
         assert Path(f"out/figures/matrix.{kind}").stat().st_size > 10_000
     html = Path("out/report.html").read_text()

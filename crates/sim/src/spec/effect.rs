@@ -19,22 +19,19 @@ pub struct Effect {
 /// The keys that some runs do not read. No key stands twice.
 pub const EFFECTS: &[Effect] = &[
     Effect { keys: &["geometry.bits_per_cell"], idle: |s| given(s.geometry.layers.is_some(), "geometry.layers") },
-    Effect {
-        keys: &["geometry.write_sequence"],
-        idle: |s| if s.erase.read_retry { None } else { one_of(&["sub-block"], "ftl.erase_unit", &s.ftl.erase_unit) },
-    },
+    Effect { keys: &["geometry.write_sequence"], idle: write_sequence },
     Effect { keys: &["timing.multi_plane"], idle: timed },
     Effect {
-        keys: &["erase.mode", "erase.initial_pec", "erase.rber_requirement", "erase.t_ep_us", "erase.t_vr_us"],
+        keys: &["erase.mode", "erase.rber_requirement", "erase.t_ep_us", "erase.t_vr_us"],
         idle: |s| none_of(&["fixed"], "erase.scheme", &s.erase.scheme),
+    },
+    Effect {
+        keys: &["erase.initial_pec", "erase.ecc_bits_per_kib"],
+        idle: |s| none_of(&["fixed"], "erase.scheme", &s.erase.scheme).filter(|_| !s.erase.read_retry),
     },
     Effect {
         keys: &["erase.misprediction_rate", "erase.t_se_us"],
         idle: |s| one_of(&["aero-cons", "aero", "aero-fit"], "erase.scheme", &s.erase.scheme),
-    },
-    Effect {
-        keys: &["erase.ecc_bits_per_kib"],
-        idle: |s| if s.erase.read_retry { None } else { none_of(&["fixed"], "erase.scheme", &s.erase.scheme) },
     },
     Effect { keys: &["erase.suspension"], idle: timed },
     Effect { keys: &["erase.suspend_us", "erase.resume_us"], idle: |s| timed(s).or_else(|| suspended(s)) },
@@ -45,12 +42,9 @@ pub const EFFECTS: &[Effect] = &[
     Effect { keys: &["partial_erase.max_splits"], idle: splits },
     Effect {
         keys: &["partial_erase.t_us", "partial_erase.disturb_tolerance", "partial_erase.disturb_aware"],
-        idle: |s| splits(s).or_else(|| erases_parts(s)),
+        idle: |s| splits(s).or_else(|| merges_whole(s).filter(|_| s.ftl.erase_unit != "partial-block")),
     },
-    Effect {
-        keys: &["partial_erase.wear_limit_w"],
-        idle: |s| splits(s).or_else(|| none_of(&["block-erase"], "ftl.merge", &s.ftl.merge)),
-    },
+    Effect { keys: &["partial_erase.wear_limit_w"], idle: |s| splits(s).or_else(|| merges_whole(s)) },
     Effect {
         keys: &["ftl.superblock.variant", "ftl.superblock.logical", "ftl.superblock.physical"],
         idle: |s| ftl(s, &["superblock"]),
@@ -192,12 +186,13 @@ fn splits(spec: &Spec) -> Option<String> {
     one_of(&["partial-block"], "partial_erase.unit", &spec.partial_erase.unit)
 }
 
-/// Whether anybody erases partial blocks.
-fn erases_parts(spec: &Spec) -> Option<String> {
-    match spec.ftl.kind.as_str() {
-        "page" => one_of(&["partial-block"], "ftl.erase_unit", &spec.ftl.erase_unit),
-        _ => none_of(&["block-erase"], "ftl.merge", &spec.ftl.merge),
-    }
+fn merges_whole(spec: &Spec) -> Option<String> {
+    none_of(&["block-erase"], "ftl.merge", &spec.ftl.merge)
+}
+
+/// Read where sub-blocks are erased, and where bit errors follow from a page's place.
+fn write_sequence(spec: &Spec) -> Option<String> {
+    one_of(&["sub-block"], "ftl.erase_unit", &spec.ftl.erase_unit).filter(|_| !spec.erase.read_retry)
 }
 
 fn ftl(spec: &Spec, kinds: &[&str]) -> Option<String> {
