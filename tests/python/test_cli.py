@@ -271,9 +271,9 @@ def test_a_directory_that_cannot_be_written_is_told_before_the_run(command: Comm
     (tmp_path / "file").touch()
     for arguments in (["run", *TINY], ["compare", *TINY, "--vary", "seed=1,2"], ["reproduce", "pen", "--figure", "6"]):
         done = command(*arguments, "--out", "file/out")
-        assert done.returncode == 1
+        assert done.returncode == 2
         assert len(done.stderr.splitlines()) == 1
-        assert "file/out: Not a directory" in done.stderr
+        assert "file/out: cannot be written to (not a directory)" in done.stderr
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:

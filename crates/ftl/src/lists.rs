@@ -101,7 +101,7 @@ impl Lists {
     /// A member is moved soon.
     #[inline]
     pub fn expect(&self, member: u32) {
-        prefetch(&self.members, member as usize);
+        prefetch(self.members.get(member as usize));
     }
 
     /// The members of a list from its first to its last.

@@ -120,7 +120,7 @@ impl VictimLists {
     /// A page of `block` is invalidated soon.
     #[inline]
     pub fn expect(&self, block: u32) {
-        prefetch(&self.entries, block as usize);
+        prefetch(self.entries.get(block as usize));
         self.lists.expect(block);
     }
 

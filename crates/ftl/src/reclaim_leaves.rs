@@ -252,4 +252,31 @@ mod tests {
         disturbs[4] = 0;
         assert_eq!(choose_leaves(&valid, &disturbs, &rule(true)), careless, "a blank leaf is not disturbed");
     }
+
+    #[test]
+    fn t574_the_gap_to_the_cheapest_safe_set_is_small() {
+        let mut draws = Draws(3);
+        let (mut dearer, mut gaps, mut worst) = (0, 0.0, 0.0f64);
+        const CASES: u32 = 1_000;
+        for _ in 0..CASES {
+            let (valid, rule) = (draws.block(), rule(true));
+            let disturbs: Vec<u8> = valid.iter().map(|v| if v.is_some() { draws.below(2) as u8 } else { 0 }).collect();
+            let price = |units: UnitSet| {
+                let (won, time) = count(units, &valid, &rule);
+                if won > 0 { time as f64 / won as f64 } else { f64::INFINITY }
+            };
+            let is_safe = |units: &UnitSet| endangered(*units, &valid, &disturbs, &rule).is_empty();
+            let safe = (1..1u64 << LEAVES).map(UnitSet).filter(is_safe);
+            let best = safe.map(price).fold(f64::INFINITY, f64::min);
+            let gap = price(choose_leaves(&valid, &disturbs, &rule).units) / best - 1.0;
+            dearer += u32::from(gap > 1e-12);
+            gaps += gap;
+            worst = worst.max(gap);
+        }
+        let mean = gaps / f64::from(CASES);
+        assert!(
+            dearer * 100 < 12 * CASES && mean < 0.025,
+            "{dearer} of {CASES} dearer, by {mean} on average, {worst} at most"
+        );
+    }
 }

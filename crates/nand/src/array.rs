@@ -157,6 +157,15 @@ impl NandArray {
         self.leaves_per_block
     }
 
+    /// The leaf that holds a page: a part that wears apart.
+    #[inline]
+    pub fn leaf_of(&self, page: u16) -> usize {
+        match &self.sub_blocks {
+            Some(units) => units.unit_of(page),
+            None => self.config.tree.leaf_of_page(usize::from(page)),
+        }
+    }
+
     /// Whether the factory marked a block bad.
     pub fn is_bad(&self, block: BlockId) -> bool {
         self.blocks[block.index()].bad
@@ -190,12 +199,12 @@ impl NandArray {
         result.map_err(|rule| Violation { rule, command: *command })
     }
 
-    /// A command reads `page` soon. Changes nothing; only what it costs.
+    /// A command reads or programs `page` soon. Changes nothing; only what it costs.
     #[inline]
     pub fn expect(&self, page: PageAddress) {
-        prefetch(&self.blocks, page.block.index());
-        prefetch(&self.programmed, page.block.index() * self.words_per_block + usize::from(page.page >> 6));
-        prefetch(&self.tags, self.column(page));
+        prefetch(self.blocks.get(page.block.index()));
+        prefetch(self.programmed.get(self.words(page.block).start + usize::from(page.page >> 6)));
+        prefetch(self.tags.get(self.column(page)));
     }
 
     /// Whether a page is programmed (a spare read of a blank page is legal).
@@ -281,7 +290,7 @@ impl NandArray {
         self.config.tags.unpack(self.tags[self.column(page)])
     }
 
-    #[inline]
+    #[inline(always)]
     fn read(&self, page: PageAddress) -> Result<PageContent, Rule> {
         self.check_address(page)?;
         if !self.is_programmed(page) {

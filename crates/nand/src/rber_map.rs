@@ -82,12 +82,6 @@ pub fn retries(errors_per_kib: f64, ecc_bits_per_kib: f64) -> Option<u32> {
     })
 }
 
-/// Bits per KiB that a code must correct at least, so that the most retries are enough for a page with so
-/// many errors.
-pub fn least_capability(errors_per_kib: f64) -> f64 {
-    errors_per_kib * libm::pow(RETRY_RESIDUE, f64::from(RETRIES_MAX))
-}
-
 /// 0 in the middle of `count` places, 1 at both ends.
 fn depth(nth: u16, count: u16) -> f64 {
     (2.0 * share(nth, count) - 1.0).abs()

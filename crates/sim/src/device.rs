@@ -260,7 +260,8 @@ impl Device {
             FlashOp::Copy if !self.timing.copyback => command.source,
             _ => return 0,
         };
-        let pec = self.eraser.as_ref().map_or(0, |eraser| eraser.pec(page.block.0));
+        let leaf = self.array.leaf_of(page.page);
+        let pec = self.eraser.as_ref().map_or(0, |eraser| eraser.leaf_pec(page.block.0, leaf));
         retry.note(page.page, pec)
     }
 

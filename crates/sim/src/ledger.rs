@@ -76,7 +76,7 @@ impl Ledger {
     /// `lpn` is accessed soon.
     #[inline]
     pub fn expect(&self, lpn: Lpn) {
-        prefetch(&self.versions, lpn.index());
+        prefetch(self.versions.get(lpn.index()));
     }
 
     /// Notes that the host gave `lpn` up.

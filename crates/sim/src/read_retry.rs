@@ -5,7 +5,7 @@
 //! a page and the write sequence its share of them (GLSVLSI'24, Figure 3). Beyond what the code corrects
 //! each retry costs tR and a transfer and leaves a part of the errors (`pumice_nand::rber_map`).
 
-use pumice_nand::rber_map::{least_capability, retries};
+use pumice_nand::rber_map::retries;
 
 /// Errors of every page of a device, and the code that corrects them.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,12 +28,6 @@ impl ErrorModel {
     pub fn retries(&self, page: u16, pec: u32) -> Option<u32> {
         retries(self.bits_per_kib(page, pec), self.ecc_bits_per_kib)
     }
-
-    /// Bits per KiB that the code must correct so that every page can be read at every wear.
-    pub fn least_capability(&self) -> f64 {
-        let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
-        least_capability(most(&self.share) * most(&self.level))
-    }
 }
 
 /// An [`ErrorModel`] that counts.
@@ -49,7 +43,7 @@ impl ReadRetry {
         ReadRetry { model, retries: 0 }
     }
 
-    /// The retries of a read that begins now. Validation sees to it that there are enough.
+    /// The retries of a read that begins now. No spec needs more than there are.
     pub fn note(&mut self, page: u16, pec: u32) -> u8 {
         let needed = self.model.retries(page, pec).unwrap_or_default();
         self.retries += u64::from(needed);

@@ -83,7 +83,7 @@ impl UnitSet {
                 (left & leaves == leaves).then_some(leaves)
             };
             // Its ancestors that begin with this leaf, one after the other.
-            let grows = |pb: &Pb| (pb.0 > 1 && pb.0 % 2 == 0).then_some(Pb(pb.0 / 2));
+            let grows = |pb: &Pb| (pb.0 > 1 && pb.0.is_multiple_of(2)).then_some(Pb(pb.0 / 2));
             let pb =
                 std::iter::successors(Some(tree.leaf_pb(leaf)), grows).take_while(|&pb| holds(pb).is_some()).last()?;
             left &= !holds(pb)?;

@@ -5,18 +5,18 @@
 //! here. Nothing is read or changed, so no result depends on it. What it gains is written down in
 //! docs/VALIDATION.md, under Speed.
 
-/// Begins to bring entry `index` of a column into the cache; nothing if there is no such entry, or no
-/// such instruction.
+/// Begins to bring an entry of a column into the cache; nothing if there is no such entry, or no such
+/// instruction.
 #[inline(always)]
 #[cfg_attr(target_arch = "x86_64", allow(unsafe_code))]
-pub fn prefetch<T>(column: &[T], index: usize) {
+pub fn prefetch<T>(entry: Option<&T>) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(entry) = column.get(index) {
+    if let Some(entry) = entry {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: every x86_64 processor has the instruction, and it never faults; the address is that
         // of a living entry anyway.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(entry).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (column, index);
+    let _ = entry;
 }

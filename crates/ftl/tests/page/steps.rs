@@ -140,6 +140,18 @@ fn t640_a_blocking_write_comes_after_its_collection_and_a_foreground_write_befor
 }
 
 #[test]
+fn t646_collection_behind_a_write_does_as_much_as_before_it() {
+    let work = |mode| {
+        let rig = overwritten(mode, 3000);
+        let counters = rig.ftl.counters();
+        (counters.trigger_free_blocks, counters.reclaimed.block_erases)
+    };
+    let (before, behind) = (work(GcMode::Blocking), work(GcMode::Foreground));
+    assert!(before.0 > 100 && before.0.abs_diff(behind.0) <= 2, "{before:?} and {behind:?} collections and erases");
+    assert!(before.1.abs_diff(behind.1) <= 2, "{before:?} and {behind:?} collections and erases");
+}
+
+#[test]
 fn t641_a_foreground_write_without_a_spare_block_waits_as_a_blocking_one() {
     let config = PageConfig { gc_mode: GcMode::Foreground, ..config(1, 12, 8) };
     let mut rig = Rig::new(config, 1.0);

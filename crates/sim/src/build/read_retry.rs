@@ -3,34 +3,22 @@
 use pumice_nand::rber_map::{bits_per_kib, rber, worst_layer_first};
 use pumice_types::{BlockShape, EraseScheme};
 
-use super::typed_share;
 use crate::device::block_shape;
 use crate::erase::{EraseConfig, LAST_PEC, Lifetime};
 use crate::read_retry::{ErrorModel, ReadRetry};
 use crate::spec::{Spec, SpecError, refuse};
 
-/// Refuses retries where nothing says how many errors a page has, and a code that they do not help.
+/// Refuses retries where nothing says how many errors a page has.
 ///
 /// # Errors
-/// What is missing, or the least capability that works.
+/// What is missing.
 pub fn check(spec: &Spec) -> Result<(), SpecError> {
-    if !spec.erase.read_retry {
-        return Ok(());
-    }
-    let Some(model) = model(spec) else {
+    if spec.erase.read_retry && spec.erase.scheme == "fixed" && block_shape(spec).is_none() {
         return refuse(
             "erase.read_retry = true needs a wear or a place that errors follow from: erase.scheme other than \"fixed\", \
              or geometry.layers and geometry.sub_blocks"
                 .into(),
         );
-    };
-    let (found, least) = (spec.erase.ecc_bits_per_kib, model.least_capability());
-    if found < least {
-        return refuse(format!(
-            "erase.ecc_bits_per_kib = {found}: not even the most retries make the worst page readable at the end of its \
-             life; the smallest value that works is {}",
-            typed_share(least)
-        ));
     }
     Ok(())
 }

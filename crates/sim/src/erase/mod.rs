@@ -252,6 +252,12 @@ impl Eraser {
         self.pec[first..first + self.leaves].iter().copied().max().map_or(0, u32::from)
     }
 
+    /// P/E cycles of one leaf of a block, those before the run included.
+    #[inline]
+    pub fn leaf_pec(&self, block: u32, leaf: usize) -> u32 {
+        u32::from(self.pec[block as usize * self.leaves + leaf])
+    }
+
     /// Number of blocks.
     pub fn blocks(&self) -> usize {
         self.pec.len() / self.leaves

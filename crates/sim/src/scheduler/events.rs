@@ -9,6 +9,9 @@ use pumice_types::Time;
 /// No event.
 const NEVER: u128 = u128::MAX;
 
+/// Its time.
+const NEVER_AT: u64 = u64::MAX;
+
 /// The events of all dies, in the order of their times, and of their making among equals.
 #[derive(Debug)]
 pub struct Events {
@@ -29,9 +32,10 @@ impl Events {
     /// The first event: its time and die.
     #[inline]
     pub fn first(&self) -> Option<(Time, usize)> {
-        let first = self.nodes[1];
-        let die = first as usize & ((1 << self.die_bits) - 1);
-        (first != NEVER).then_some((Time((first >> 64) as u64), die))
+        // By halves, as it was written: a load of both would wait for the stores to reach the cache.
+        let (at, order) = ((self.nodes[1] >> 64) as u64, self.nodes[1] as u64);
+        let die = order as usize & ((1 << self.die_bits) - 1);
+        (at != NEVER_AT).then_some((Time(at), die))
     }
 
     /// Gives a die its event, in place of the one it had.

@@ -33,7 +33,7 @@ use crate::output::Observer;
 use die::{Die, Lane, PendingPages, PendingWrite, READS, Snapshot, WORK};
 use events::Events;
 pub use segment::{PHASES, Phase, PhaseTimes};
-use segment::{Segment, Shape};
+use segment::{Segment, Shape, die_only_time};
 
 /// Marks commands that nobody waits for.
 pub const NOBODY: u32 = u32::MAX;
@@ -206,14 +206,8 @@ impl Scheduler {
             self.forget_snapshot(index, access);
             return Ok(true);
         }
-        for (nth, command) in access.commands.iter().enumerate() {
-            let mut segment = Segment::of(command, &self.timing, self.policy.erase.is_some());
-            if nth == access.completes {
-                (segment.token, segment.snapshot) = (access.token, access.parts);
-            }
-            segment.urgent = access.token != NOBODY && nth < access.completes;
-            segment.chained = self.policy.holds_die && nth + 1 < access.commands.len();
-            self.queue(index, command, segment, nth == 0);
+        for nth in 0..access.commands.len() {
+            self.queue(index, access, nth);
         }
         if self.dies[index].active.is_none() {
             self.start(index, now, device);
@@ -243,11 +237,10 @@ impl Scheduler {
             return Ok(true);
         }
         device.array.expect(read.target);
-        let mut segment = Segment::of(read, &self.timing, false);
-        (segment.token, segment.snapshot) = (access.token, access.parts);
-        segment.behind = die.next_number();
+        let (shape, behind) = (Shape::DieThenChannel, die.next_number());
         let die = &mut self.dies[index];
-        die.lanes[lane].segments.push_back(segment);
+        let (token, snapshot) = (access.token, access.parts);
+        die.lanes[lane].segments.push_back(Segment { token, snapshot, behind, ..Segment::of(shape) });
         die.lanes[lane].commands.push_back(*read);
         if die.active.is_none() {
             self.start(index, now, device);
@@ -270,24 +263,35 @@ impl Scheduler {
         }
     }
 
-    /// Appends a command to a die's queue: to the last segment if that is of the same plan and both
-    /// need the die alone.
-    #[inline]
-    fn queue(&mut self, index: usize, command: &FlashCommand, segment: Segment, first: bool) {
-        let may_grow = !first && self.policy.holds_die;
+    /// Appends command `nth` of an access to its die's queue: to the last segment if that is of the same
+    /// access and both need the die alone.
+    #[inline(always)]
+    fn queue(&mut self, index: usize, access: &Submission, nth: usize) {
+        let command = &access.commands[nth];
+        let shape = Shape::of(command, self.timing.copyback, self.policy.erase.is_some());
+        let die_only = if shape == Shape::Die { die_only_time(&self.timing, command) } else { Time::ZERO };
+        let completes = nth == access.completes;
+        let token = if completes { access.token } else { NOBODY };
+        let chained = self.policy.holds_die && nth + 1 < access.commands.len();
         let die = &mut self.dies[index];
         die.pending.add(command);
         let lane = &mut die.lanes[WORK];
         lane.commands.push_back(*command);
-        match lane.segments.back_mut() {
-            Some(last)
-                if may_grow && last.shape == Shape::Die && segment.shape == Shape::Die && last.token == NOBODY =>
-            {
-                last.commands += 1;
-                last.die_only += segment.die_only;
-                (last.token, last.chained) = (segment.token, segment.chained);
-            }
-            _ => lane.segments.push_back(segment),
+        if nth > 0
+            && self.policy.holds_die
+            && shape == Shape::Die
+            && let Some(last) = lane.segments.back_mut()
+            && last.shape == Shape::Die
+            && last.token == NOBODY
+        {
+            last.commands += 1;
+            last.die_only += die_only;
+            (last.token, last.chained) = (token, chained);
+            return;
         }
+        let snapshot = completes && access.parts;
+        let urgent = access.token != NOBODY && nth < access.completes;
+        let segment = Segment { snapshot, chained, urgent, token, die_only, ..Segment::of(shape) };
+        lane.segments.push_back(segment);
     }
 }

@@ -1,9 +1,9 @@
 //! What happens on a die: segments start, take the channel, end; their commands take effect.
 
 use pumice_nand::check_multi_plane;
-use pumice_types::{ChannelId, DieId, FlashCommand, FlashOp, Time};
+use pumice_types::{ChannelId, DieId, FlashCommand, FlashOp, Time, prefetch};
 
-use super::die::{Die, READS, Span, WORK};
+use super::die::{Die, Lane, READS, Span, WORK};
 use super::segment::{Phase, PhaseTimes, Segment, Shape, Usage, charge, die_only_time};
 use super::{NOBODY, PageDone, Scheduler};
 use crate::device::Device;
@@ -107,9 +107,14 @@ impl Scheduler {
             _ => 1,
         };
         let die = &mut self.dies[index];
-        let segment = &die.lanes[lane].segments[0];
-        let shape = segment.shape;
-        die.usage = Usage::of(segment, &die.lanes[lane].commands[0], &self.timing);
+        let Lane { segments, commands, .. } = &die.lanes[lane];
+        // Queues behind merges are longer than the caches: what this die needs next comes meanwhile.
+        prefetch(segments.get(1));
+        prefetch(commands.get(1));
+        let (shape, command) = (segments[0].shape, &commands[0]);
+        device.array.expect(command.target);
+        device.array.expect(command.source);
+        die.usage = Usage::of(&segments[0], command, &self.timing);
         if device.retry.is_some() {
             die.begin_reads(lane, group, device);
         }

@@ -44,7 +44,7 @@ pub enum Shape {
 impl Shape {
     /// The shape of a command; `in_steps`: erases are run step by step.
     #[inline]
-    fn of(command: &FlashCommand, copyback: bool, in_steps: bool) -> Shape {
+    pub fn of(command: &FlashCommand, copyback: bool, in_steps: bool) -> Shape {
         match command.op {
             FlashOp::Read | FlashOp::SpareSearch => Shape::DieThenChannel,
             FlashOp::Program => Shape::ChannelThenDie,
@@ -82,10 +82,9 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The segment of one command; `in_steps`: erases are run step by step.
+    /// A segment of one command that nobody waits for.
     #[inline]
-    pub fn of(command: &FlashCommand, t: &FlashTiming, in_steps: bool) -> Segment {
-        let shape = Shape::of(command, t.copyback, in_steps);
+    pub fn of(shape: Shape) -> Segment {
         Segment {
             shape,
             snapshot: false,
@@ -94,7 +93,7 @@ impl Segment {
             retries: 0,
             commands: 1,
             token: super::NOBODY,
-            die_only: if shape == Shape::Die { die_only_time(t, command) } else { Time::ZERO },
+            die_only: Time::ZERO,
             behind: 0,
         }
     }

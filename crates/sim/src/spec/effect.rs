@@ -21,7 +21,7 @@ pub const EFFECTS: &[Effect] = &[
     Effect { keys: &["geometry.bits_per_cell"], idle: |s| given(s.geometry.layers.is_some(), "geometry.layers") },
     Effect {
         keys: &["geometry.write_sequence"],
-        idle: |s| one_of(&["sub-block"], "ftl.erase_unit", &s.ftl.erase_unit),
+        idle: |s| if s.erase.read_retry { None } else { one_of(&["sub-block"], "ftl.erase_unit", &s.ftl.erase_unit) },
     },
     Effect { keys: &["timing.multi_plane"], idle: timed },
     Effect {
@@ -32,6 +32,10 @@ pub const EFFECTS: &[Effect] = &[
         keys: &["erase.misprediction_rate", "erase.t_se_us"],
         idle: |s| one_of(&["aero-cons", "aero", "aero-fit"], "erase.scheme", &s.erase.scheme),
     },
+    Effect {
+        keys: &["erase.ecc_bits_per_kib"],
+        idle: |s| if s.erase.read_retry { None } else { none_of(&["fixed"], "erase.scheme", &s.erase.scheme) },
+    },
     Effect { keys: &["erase.suspension"], idle: timed },
     Effect { keys: &["erase.suspend_us", "erase.resume_us"], idle: |s| timed(s).or_else(|| suspended(s)) },
     Effect {
@@ -40,12 +44,11 @@ pub const EFFECTS: &[Effect] = &[
     },
     Effect { keys: &["partial_erase.max_splits"], idle: splits },
     Effect {
-        keys: &[
-            "partial_erase.t_us",
-            "partial_erase.disturb_tolerance",
-            "partial_erase.disturb_aware",
-            "partial_erase.wear_limit_w",
-        ],
+        keys: &["partial_erase.t_us", "partial_erase.disturb_tolerance", "partial_erase.disturb_aware"],
+        idle: |s| splits(s).or_else(|| erases_parts(s)),
+    },
+    Effect {
+        keys: &["partial_erase.wear_limit_w"],
         idle: |s| splits(s).or_else(|| none_of(&["block-erase"], "ftl.merge", &s.ftl.merge)),
     },
     Effect {
@@ -187,6 +190,14 @@ fn suspended(spec: &Spec) -> Option<String> {
 
 fn splits(spec: &Spec) -> Option<String> {
     one_of(&["partial-block"], "partial_erase.unit", &spec.partial_erase.unit)
+}
+
+/// Whether anybody erases partial blocks.
+fn erases_parts(spec: &Spec) -> Option<String> {
+    match spec.ftl.kind.as_str() {
+        "page" => one_of(&["partial-block"], "ftl.erase_unit", &spec.ftl.erase_unit),
+        _ => none_of(&["block-erase"], "ftl.merge", &spec.ftl.merge),
+    }
 }
 
 fn ftl(spec: &Spec, kinds: &[&str]) -> Option<String> {

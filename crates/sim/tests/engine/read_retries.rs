@@ -2,9 +2,10 @@
 //! `scheduling.rs`; blocks of 8 layers, 4 sub-blocks and 2 bits, so 64 pages in the order of the
 //! write sequence.
 
+use pumice_sim::erase::{EraseConfig, Lifetime};
 use pumice_sim::output::Observer;
 use pumice_sim::run_observed;
-use pumice_types::{FlashCommand, FlashOp, Time};
+use pumice_types::{EraseScheme, FlashCommand, FlashOp, Time};
 use serde_json::Value;
 
 use crate::support::{TraceFile, document, number, source, spec};
@@ -39,7 +40,7 @@ fn device<'a>(sequence: &'a str, ecc: &'a str, more: &[(&'a str, &'a str)]) -> S
 
 /// Bit errors per KiB of a page of an unworn block, written down a second time.
 fn errors(sequence: &str, page: u32) -> f64 {
-    if page % 2 == 0 {
+    if page.is_multiple_of(2) {
         return 8192.0 * 6e-5;
     }
     let cell = page / 2;
@@ -125,22 +126,24 @@ fn t683_copies_through_the_controller_are_read_again_and_copybacks_are_not() {
     assert!((difference("gc_write") - copied * TRANSFER).abs() < 1e-6);
 }
 
-/// Pages read, and the P/E cycles of their blocks by then.
+/// Pages read, and the erases of their leaves by then: sub-blocks written sub-block first.
 #[derive(Default)]
 struct Reads {
     pages: Vec<(u32, u32)>,
-    erases: std::collections::BTreeMap<u32, u32>,
+    erases: std::collections::BTreeMap<(u32, u32), u32>,
 }
 
 impl Observer for Reads {
     fn command(&mut self, _start: Time, _end: Time, command: &FlashCommand) {
-        let block = command.target.block.0;
+        let (block, page) = (command.target.block.0, u32::from(command.target.page));
+        let mut erase = |leaf| *self.erases.entry((block, leaf)).or_default() += 1;
         match command.op {
             FlashOp::Read => {
-                let pec = self.erases.get(&block).copied().unwrap_or(0);
-                self.pages.push((u32::from(command.target.page), pec));
+                let erases = self.erases.get(&(block, page / 16)).copied().unwrap_or(0);
+                self.pages.push((page, erases));
             }
-            FlashOp::Erase => *self.erases.entry(block).or_default() += 1,
+            FlashOp::Erase => (0..SUB_BLOCKS).for_each(erase),
+            FlashOp::SubBlockErase => command.sub_blocks().iter().for_each(|leaf| erase(leaf as u32)),
             _ => {}
         }
     }
@@ -220,15 +223,42 @@ fn t686_without_a_shape_every_page_is_as_bad_as_the_worst_of_its_block() {
 }
 
 #[test]
-fn t687_a_code_that_no_number_of_retries_helps_is_refused_with_the_one_that_works() {
-    let worn = [("erase.scheme", "ispe"), ("erase.rber_requirement", "40")];
-    let refused = |ecc| {
-        let sets = device("sfws", ecc, &worn);
-        pumice_sim::Spec::resolve(&source(&sets)).err().map(|error| error.to_string())
+fn t687_a_page_has_the_errors_of_its_own_sub_blocks_wear() {
+    let life = Lifetime::of(&EraseConfig::aero_chips(EraseScheme::Ispe));
+    let needed = |pec: u32, page| {
+        let level = life.at(f64::from(pec)).m_rber / (8192.0 * 3.2e-4);
+        retries(level * errors("sfws", page), 72.0)
     };
-    let text = refused("1.0").expect("refused");
-    assert!(text.contains("ecc_bits_per_kib = 1") && text.contains("smallest value that works is"), "{text}");
-    assert_eq!(refused("40.0"), None);
+    // A few cycles before the worst place needs its first retry.
+    let start = (0..5_000).find(|&pec| needed(pec, 7) > 0).expect("some age") - 8;
+    let initial = start.to_string();
+    let sub_blocks = [
+        ("partial_erase.unit", "sub-block"),
+        ("ftl.erase_unit", "sub-block"),
+        ("geometry.program_order", "in-order"),
+        ("erase.scheme", "ispe"),
+        ("erase.initial_pec", &initial),
+        ("workload.kind", "hot-cold"),
+    ];
+    let (found, reads) = observed(&[&device("sfws", "72.0", MIXED)[..], &sub_blocks].concat());
+    let counted: u64 = reads.pages.iter().map(|&(page, erases)| needed(start + erases, page)).sum();
+    assert_eq!(found["flash"]["read_retries"].as_u64(), Some(counted));
+    let most = reads.erases.values().max().copied().unwrap_or(0);
+    let all_worn: u64 = reads.pages.iter().map(|&(page, _)| needed(start + most, page)).sum();
+    assert!(0 < counted && counted < all_worn, "{counted} retries, {all_worn} if all were worn alike");
+}
+
+#[test]
+fn t689_no_legal_code_needs_more_retries_than_there_are() {
+    // The weakest code and the end of all wear: 15 retries where erases do not wear, 7 where they do.
+    let fixed = [("erase.initial_pec", "65535")];
+    let worn = [("erase.scheme", "ispe"), ("erase.initial_pec", "65535"), ("erase.rber_requirement", "40")];
+    for (ecc, more, most) in [("1.0", &fixed[..], 15.0), ("40.0", &worn[..], 7.0)] {
+        let found = TraceFile::new("last", &[(0, 'R', 7 * PAGE, 4096)]).run(&device("sfws", ecc, more));
+        assert!(number(&found, "flash.read_retries") <= most && number(&found, "flash.read_retries") > 4.0);
+    }
+    let text = pumice_sim::Spec::resolve(&source(&device("sfws", "39.0", &worn))).expect_err("refused").to_string();
+    assert!(text.contains("erase.ecc_bits_per_kib = 39"), "{text}");
 }
 
 #[test]

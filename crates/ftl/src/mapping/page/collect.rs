@@ -35,7 +35,7 @@ impl PageFtl {
         let low = free <= self.start();
         match self.config.gc_mode {
             GcMode::Foreground if low && free > self.floor() => return Ok(true),
-            GcMode::Blocking | GcMode::Foreground if low => self.collect(plane, plan)?,
+            GcMode::Blocking | GcMode::Foreground if low => self.collect(plane, 0, plan)?,
             GcMode::Background | GcMode::Preemptible if free <= self.floor() => self.collect_urgently(plane, plan)?,
             _ => {}
         }
@@ -61,10 +61,12 @@ impl PageFtl {
         self.floor().max(self.config.gc_stop_blocks as usize * self.config.units.pages.units())
     }
 
-    /// Reclaims block after block of a plane that ran low until it has enough.
-    pub(super) fn collect(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
+    /// Reclaims block after block of a plane that ran low until it has enough. `taken`: units that the write
+    /// which met the threshold has taken since; they count as free, so that collection behind a write
+    /// does as much as collection before it.
+    pub(super) fn collect(&mut self, plane: PlaneId, taken: usize, plan: &mut Plan) -> Result<(), FtlError> {
         self.counters.trigger_free_blocks += 1;
-        while self.free_units(plane) <= self.stop() && self.begin_reclaim(plane) {
+        while self.free_units(plane) + taken <= self.stop() && self.begin_reclaim(plane) {
             self.finish_job(plane, plan)?;
         }
         if self.begin_move(plane) {

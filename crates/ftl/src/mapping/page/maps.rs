@@ -86,7 +86,7 @@ impl PageMaps {
     /// `lpn` is looked up soon.
     #[inline]
     pub(super) fn expect(&self, lpn: Lpn) {
-        prefetch(&self.l2p, lpn.index());
+        prefetch(self.l2p.get(lpn.index()));
     }
 
     /// The page of `lpn` is invalidated soon, and its entry is at hand.
@@ -94,7 +94,7 @@ impl PageMaps {
     pub(super) fn expect_overwrite(&self, lpn: Lpn) -> Option<BlockId> {
         let entry = *self.l2p.get(lpn.index())?;
         let page = (entry != AS_FILLED && entry != TRIMMED).then(|| self.address(entry - 1))?;
-        prefetch(&self.valid, page.block.index() * self.words + usize::from(page.page >> 6));
+        prefetch(self.valid.get(page.block.index() * self.words + usize::from(page.page >> 6)));
         Some(page.block)
     }
 
@@ -104,7 +104,7 @@ impl PageMaps {
         if page < self.pages
             && let entry @ 1.. = self.p2l[(block.0 * self.pages + page) as usize]
         {
-            prefetch(&self.l2p, entry as usize - 1);
+            prefetch(self.l2p.get(entry as usize - 1));
         }
     }
 

@@ -243,7 +243,9 @@ impl PageFtl {
         let hot = self.recent.as_mut().is_some_and(|recent| recent.note(lpn));
         let stream = if hot { Stream::Hot } else { Stream::Host };
         let collect_behind = self.make_room(plane, stream, plan)?;
+        let free = self.free_units(plane);
         let (target, sequence) = self.next_page(plane, stream)?;
+        let taken = free - self.free_units(plane);
         // Reclaiming may have moved the old copy, so it is looked up only now.
         if let Some(old) = self.locate(lpn) {
             self.invalidate(old);
@@ -255,7 +257,7 @@ impl PageFtl {
         self.close_if_full(plane, stream);
         if collect_behind {
             plan.complete_here();
-            self.collect(plane, plan)?;
+            self.collect(plane, taken, plan)?;
         }
         Ok(())
     }
