@@ -12,7 +12,7 @@ import pytest
 from conftest import Command
 from pumice import SpecError
 from pumice.reproduce.aero import SCHEMES, ask
-from pumice.reproduce.aero_device import PEC, Interval, bootstrap, mean_ratio
+from pumice.reproduce.aero_device import PEC, Interval, bootstrap, mean_ratio, read_tail
 from pumice.reproduce.aero_runs import FIGURES
 from pumice.reproduce.aero_sensitivity import MARGIN, MISPREDICTION
 from pumice.reproduce.experiment import ROOT, read_experiment
@@ -82,6 +82,14 @@ def test_sensitivity_is_run_at_every_value_that_its_figure_shows(mode: str) -> N
             wanted = what.run(scheme, pec, value)
             found = {run["workload.kind"] for run in named if wanted.items() <= run.items()}
             assert found == loads, wanted
+
+
+def test_a_tail_of_too_few_reads_is_left_out() -> None:
+    def document(reads: int) -> dict[str, object]:
+        return {"host": {"read": {"requests": reads, "latency_us": {"p99_9": 1.0, "p99_99": 2.0}}}}
+
+    assert [read_tail("p99_99")(document(reads)) for reads in (99_999, 100_000)] == [None, 2.0]
+    assert read_tail("p99_9")(document(1000)) == 1.0
 
 
 def test_every_run_has_an_expected_time() -> None:

@@ -1,4 +1,4 @@
-//! 68x: several planes of a die erase at once: who keeps the die busy, where a read comes in between, and
+//! 69x: several planes of a die erase at once: who keeps the die busy, where a read comes in between, and
 //! which erases the page-level FTL brings together.
 
 use pumice_ftl::Plan;
@@ -68,7 +68,7 @@ fn finish(built: &mut Built, scheduler: &mut Scheduler, log: &mut Log) {
 }
 
 #[test]
-fn t680_a_multi_plane_erase_takes_its_slowest_planes_time_and_each_block_its_own() {
+fn t690_a_multi_plane_erase_takes_its_slowest_planes_time_and_each_block_its_own() {
     for pair in pairs(&built()) {
         let each = pair.map(|block| total_time(&steps(&built(), block)));
         for (multi_plane, ends) in [(true, [each[0].max(each[1]); 2]), (false, [each[0], each[0] + each[1]])] {
@@ -99,7 +99,7 @@ fn stop(steps: &[EraseStep], at: Time) -> Time {
 }
 
 #[test]
-fn t681_a_read_comes_in_when_the_last_plane_has_come_to_its_boundary() {
+fn t691_a_read_comes_in_when_the_last_plane_has_come_to_its_boundary() {
     let mut suspended = 0;
     for (nth, pair) in pairs(&built()).into_iter().enumerate() {
         let at = Time(400_000 + 517_003 * nth as u64);
@@ -155,7 +155,7 @@ fn load(multi_plane: &'static str, mode: &'static str, seed: &'static str) -> [(
 }
 
 #[test]
-fn t682_planes_that_collect_together_erase_together_and_the_log_keeps_to_the_rules() {
+fn t692_planes_that_collect_together_erase_together_and_the_log_keeps_to_the_rules() {
     for mode in ["preemptible", "background"] {
         let mut log = Log::default();
         let spec = spec(&load("true", mode, "3"));
@@ -168,7 +168,7 @@ fn t682_planes_that_collect_together_erase_together_and_the_log_keeps_to_the_rul
 }
 
 #[test]
-fn t683_erasing_together_keeps_a_die_busy_for_less_time() {
+fn t693_erasing_together_keeps_a_die_busy_for_less_time() {
     let share = |multi_plane| {
         let found = document(&load(multi_plane, "preemptible", "3"));
         let busy = found["utilisation"]["die"].as_array().expect("dies").iter();
