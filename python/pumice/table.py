@@ -33,9 +33,11 @@ def _host_fields() -> list[tuple[str, pa.DataType]]:
     for kind in ("read", "write", "trim"):
         fields += _fields(f"host.{kind}", ["requests", "bytes"], COUNT)
         fields += _fields(f"host.{kind}.latency_us", LATENCY_FIELDS, NUMBER)
-    return fields + _fields("host", ["iops", "service_iops", "throughput_mib_per_s", "simulated_s"], NUMBER) + [
-        ("host.buffer_hits", COUNT)
-    ]
+    return (
+        fields
+        + _fields("host", ["iops", "service_iops", "throughput_mib_per_s", "simulated_s"], NUMBER)
+        + [("host.buffer_hits", COUNT)]
+    )
 
 
 #: Columns of every result, in order. A test holds them against a real document.

@@ -20,7 +20,7 @@ from conftest import Command
 from pumice.outputs import FILES
 
 TINY = pumice.preset("tiny").with_(run={"max_requests": 3000})
-ALL = {key: True for key in FILES}
+ALL = dict.fromkeys(FILES, True)
 LOGGED = TINY.with_(output=ALL)
 
 
@@ -91,9 +91,11 @@ def test_files_need_a_directory_and_a_single_run(command: Command, tmp_path: Pat
                       ["compare", *tiny, *log, "--vary", "seed=1,2"]):  # fmt: skip
         done = command(*arguments)
         assert done.returncode == 2, done.stderr
-        assert "single run" in done.stderr and len(done.stderr.splitlines()) == 1
+        assert "single run" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
     done = command("run", *tiny, "--set", "output.histograms=true", "--set", "run.timed=false", "--out", "o")
-    assert done.returncode == 2 and "needs run.timed = true" in done.stderr
+    assert done.returncode == 2
+    assert "needs run.timed = true" in done.stderr
 
 
 def test_a_time_series_works_in_a_sweep() -> None:
@@ -136,7 +138,8 @@ def test_ctrl_c_amid_the_logs_leaves_nothing(tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGINT)
     _, complained = process.communicate(timeout=60)
     assert process.returncode == 130, complained
-    assert "nothing is kept" in complained and len(complained.splitlines()) == 1
+    assert "nothing is kept" in complained
+    assert len(complained.splitlines()) == 1
     assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -166,7 +169,8 @@ def test_a_broken_rule_is_status_1_and_damage_status_2(command: Command, tmp_pat
     (tmp_path / "twice.bin").write_bytes(log[:head] + again.tobytes())
     done = command("verify", "twice.bin")
     assert done.returncode == 1
-    assert f"record {program + 1}" in done.stderr and "erase-before-program" in done.stderr
+    assert f"record {program + 1}" in done.stderr
+    assert "erase-before-program" in done.stderr
 
     compressed = (tmp_path / "made" / FILES["command_log"]).read_bytes()
     damaged = {
@@ -179,6 +183,7 @@ def test_a_broken_rule_is_status_1_and_damage_status_2(command: Command, tmp_pat
         (tmp_path / name).write_bytes(content)
         done = command("verify", name)
         assert done.returncode == 2, done.stderr
-        assert done.stderr.startswith(f"pumice: {name}: ") and text in done.stderr, done.stderr
+        assert done.stderr.startswith(f"pumice: {name}: "), done.stderr
+        assert text in done.stderr, done.stderr
         assert len(done.stderr.splitlines()) == 1
     assert command("verify", "nosuch.bin").returncode == 2

@@ -231,7 +231,8 @@ def _shares(device: Device, study: str) -> dict[str, list[float]]:
 
 def erasing(shares: Mapping[str, Sequence[float]]) -> str:
     """For how much of the time a die erases under the baseline, in words; shares by workload."""
-    return f"under {BASE} a die erases {_range([share for of_load in shares.values() for share in of_load])} of the time"
+    every = [share for of_load in shares.values() for share in of_load]
+    return f"under {BASE} a die erases {_range(every)} of the time"
 
 
 def _range(values: Sequence[float]) -> str:

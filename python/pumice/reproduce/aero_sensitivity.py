@@ -87,8 +87,10 @@ def figure(device: Device, what: Sensitivity) -> dict[str, Finding]:
     for tail, tail_name in TAILS.items():
         if tail == "p99_9":
             continue
-        ratios = {
-            scheme: [interval and interval.value for _, interval in _ratios(device, what, tail, scheme, groups)]
+        ratios: dict[str, Sequence[float | None]] = {
+            scheme: [
+                interval.value if interval else None for _, interval in _ratios(device, what, tail, scheme, groups)
+            ]
             for scheme in what.schemes
         }
         title = f"Figure {what.figure}: {tail_name} read latency / ispe, by {what.title}"
@@ -108,9 +110,7 @@ def _ratios(
 ) -> Iterator[tuple[list[str], Interval | None]]:
     """Of each group: the workloads with the reads that the tail needs, and their mean ratio."""
     for pec, value in groups:
-        pairs = device.pairs(
-            what.study, read_tail(tail), what.run(scheme, pec, value), what.run(BASE, pec, value)
-        )
+        pairs = device.pairs(what.study, read_tail(tail), what.run(scheme, pec, value), what.run(BASE, pec, value))
         yield list(pairs), bootstrap(pairs) if pairs else None
 
 
@@ -121,8 +121,9 @@ def _rows(device: Device, what: Sensitivity, groups: Sequence[tuple[int, Any]]) 
             documents = _documents(device, what, what.run(scheme, pec, value))
             latencies = [read_tail(tail)(document) for document in documents]
             known = [latency for latency in latencies if latency is not None]
+            bounds = (interval.value, interval.lo, interval.hi) if interval else (None, None, None)
             yield [
-                pec, value, scheme, tail_name, *((interval.value, interval.lo, interval.hi) if interval else [None] * 3),
+                pec, value, scheme, tail_name, *bounds,
                 " ".join(workloads), statistics.fmean(known) if known else None,
                 statistics.fmean(map(erase_share, documents)) if documents else None,
             ]  # fmt: skip

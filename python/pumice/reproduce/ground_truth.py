@@ -110,7 +110,9 @@ def simulate_hot_cold(directory: Path) -> None:
     rows: list[list[Any]] = []
     for outcome in _runs("hot-cold"):
         document = outcome.document or {}
-        policy, lies, spare = (outcome.job.varied[f"ftl.{key}"] for key in ("gc_policy", "hot_cold", "over_provisioning"))
+        policy, lies, spare = (
+            outcome.job.varied[f"ftl.{key}"] for key in ("gc_policy", "hot_cold", "over_provisioning")
+        )
         shape = _shape(document)
         theory = HOT_COLD.get((policy, lies))
         expected = theory[1](_alpha(float(spare), shape), shape[1]) if theory else ""
