@@ -18,6 +18,7 @@ from pumice.reproduce.matrix_plan import Cell, Device, Erase, Place, Plan, read_
 from pumice.reproduce.runs import Named, Reproduction, Request, judge, run_studies
 from pumice.reproduce.tables import Row, Table
 from pumice.runner import Outcome
+from pumice.warned import WITHOUT_EFFECT
 
 #: Name of the matrix among experiments, and of its one figure.
 MATRIX = "matrix"
@@ -179,7 +180,9 @@ def _status(cell: Cell, outcome: Outcome | None) -> tuple[str, str]:
         return "not-run", cell.why_not
     if outcome.document is None:
         return "failed", outcome.error or ""
-    return "done", "; ".join(outcome.document.get("warnings") or [])
+    # The matrix sets one base under designs that know different keys; what a design does not read is no news.
+    said = [warning for warning in outcome.document.get("warnings") or [] if WITHOUT_EFFECT not in warning]
+    return "done", "; ".join(said)
 
 
 def table(matrix: Matrix) -> Table:
