@@ -2,8 +2,8 @@
 //! erased. The modes differ in who takes the steps and when, not in the steps.
 //!
 //! A plane's free erase units decide. Room for one victim's copies is always kept: a host block is
-//! opened only if as many units as a block has stay free ([`PageFtl::floor`]), and a victim has fewer
-//! valid pages than a block has pages, so emptying it takes at most that many and gives some back.
+//! opened only if as many units as a block has stay free ([`PageFtl::floor`]), and a victim has at
+//! most as many valid pages as a block has pages, so emptying it takes at most what it gives back.
 
 use pumice_types::{BlockId, DieId, FlashCommand, Lpn, PageAddress, PlaneId, UnitSet};
 
