@@ -95,9 +95,10 @@ def test_the_speed_is_drawn_from_its_csv(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"device-size.csv", "device-size.svg"}
 
 
-def test_a_speed_is_measured_by_cpu_time(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("load", ground_truth.LOADS)
+def test_a_speed_is_measured_by_cpu_time(monkeypatch: pytest.MonkeyPatch, load: str) -> None:
     monkeypatch.setattr(ground_truth, "MEASURED_REQUESTS", 2000)
-    load, gib, commands, seconds = ground_truth.measure_one(1, "random writes, untimed")
-    assert (load, gib) == ("random writes, untimed", 1)
+    found, gib, commands, seconds = ground_truth.measure_one(1, load)
+    assert (found, gib) == (load, 1)
     assert commands >= 2000
     assert seconds > 0

@@ -74,9 +74,13 @@ DEVICES = {
 LOADS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "random writes, timed": {"workload": {"read_fraction": 0.0}, "run": {"timed": True}},
     "random writes, untimed": {"workload": {"read_fraction": 0.0}, "run": {"timed": False}},
-    "random reads, timed": {"workload": {"read_fraction": 1.0}, "initial": {"fill": 1.0}},
+    "random reads, timed": {
+        "workload": {"read_fraction": 1.0},
+        "initial": {"fill": 1.0},
+        "run": {"timed": True},
+    },
 }
-MEASURED_REQUESTS = 20_000_000
+MEASURED_REQUESTS = 5_000_000
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -93,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     simulate_hot_cold(chosen.out)
     simulate_waiting(chosen.out)
     if chosen.measure:
-        write_csv(chosen.out / "device-size.csv", ["load", "device, GiB", "flash commands", "CPU, s"], measure())
+        measure(chosen.out / "device-size.csv")
     for draw in (write_amplification, hot_cold, waiting, device_size):
         draw(chosen.out)
 
@@ -215,14 +219,15 @@ def device_size(directory: Path) -> None:
     _draw(frame, curves, directory / "device-size", plots.Scale(log_x=True, ticks=list(DEVICES)))
 
 
-def measure() -> list[list[Any]]:
-    """Load, size, flash commands and CPU seconds of each measurement, each in a process of its own."""
+def measure(path: Path) -> None:
+    """Load, size, flash commands and CPU seconds of each measurement, each in a process of its own. What is
+    measured is kept in the file, whatever becomes of the rest."""
     rows: list[list[Any]] = []
     for load in LOADS:
         for gib in DEVICES:
             command = [sys.executable, "-m", __spec__.name, "--out", ".", "--one", str(gib), load]
             rows.append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-    return rows
+            write_csv(path, ["load", "device, GiB", "flash commands", "CPU, s"], rows)
 
 
 def measure_one(gib: int, load: str) -> list[Any]:
@@ -232,7 +237,7 @@ def measure_one(gib: int, load: str) -> list[Any]:
         geometry=dict(zip(names, DEVICES[gib], strict=True)),
         initial={"age_writes": 0.0, "fill": 0.9, **LOADS[load].get("initial", {})},
         workload={"requests": MEASURED_REQUESTS, **LOADS[load]["workload"]},
-        run=LOADS[load].get("run", {}),
+        run=LOADS[load]["run"],
     )
     started = time.process_time()
     document = json.loads(_engine.run(spec.request(), None))
