@@ -97,8 +97,8 @@ def test_the_speed_is_drawn_from_its_csv(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("load", ground_truth.LOADS)
 def test_a_speed_is_measured_by_cpu_time(monkeypatch: pytest.MonkeyPatch, load: str) -> None:
-    monkeypatch.setattr(ground_truth, "MEASURED_REQUESTS", 2000)
+    monkeypatch.setattr(ground_truth, "MEASURED_REQUESTS", 50_000)
     found, gib, commands, seconds = ground_truth.measure_one(1, load)
     assert (found, gib) == (load, 1)
-    assert commands >= 2000
+    assert commands >= 49_000  # a few pages of the fill's last stripe are not written, so not read
     assert seconds > 0

@@ -31,7 +31,7 @@ from pumice.reproduce.closed_forms import (
 from pumice.reproduce.experiment import ROOT
 from pumice.reproduce.figure import write_csv
 from pumice.runner import Outcome, Settings
-from pumice.spec import preset
+from pumice.spec import Spec, preset
 from pumice.sweeps import read_sweep, run_study
 
 #: Blocks of a plane that hold no data when a victim is chosen: the free one and the one copied into.
@@ -231,17 +231,24 @@ def measure(path: Path) -> None:
 
 
 def measure_one(gib: int, load: str) -> list[Any]:
-    """A row of `measure`."""
+    """A row of `measure`. The time of a run of one request, which is that of the device's start, is left out."""
     names = ("channels", "chips_per_channel", "planes_per_die", "blocks_per_plane")
     spec = preset("bench-64g").with_(
         geometry=dict(zip(names, DEVICES[gib], strict=True)),
         initial={"age_writes": 0.0, "fill": 0.9, **LOADS[load].get("initial", {})},
-        workload={"requests": MEASURED_REQUESTS, **LOADS[load]["workload"]},
+        workload=LOADS[load]["workload"],
         run=LOADS[load]["run"],
     )
+    _, start = _timed_run(spec.with_(workload={"requests": 1}))
+    commands, seconds = _timed_run(spec.with_(workload={"requests": MEASURED_REQUESTS}))
+    return [load, gib, commands, round(seconds - start, 3)]
+
+
+def _timed_run(spec: Spec) -> tuple[int, float]:
+    """Flash commands of a run, and its CPU seconds."""
     started = time.process_time()
     document = json.loads(_engine.run(spec.request(), None))
-    return [load, gib, int(document["run"]["flash_commands"]), round(time.process_time() - started, 3)]
+    return int(document["run"]["flash_commands"]), time.process_time() - started
 
 
 def _runs(study: str) -> list[Outcome]:
