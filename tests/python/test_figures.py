@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 import pumice
+from made_up import drawn
 from pumice import plots
 from pumice.compare import Variant
 from pumice.comparison import BREAKDOWN, PART_COLOURS, draw
@@ -67,14 +67,6 @@ def timed(factor: float) -> dict[str, Any]:
 
 def open_loop() -> Named:
     return runs("open-loop", MERGES, lambda _w, point: timed(1.0 if point["ftl.merge"] == "block-erase" else 0.5))
-
-
-def drawn(directory: Path, name: str) -> list[list[str]]:
-    """The rows of a figure's CSV, after a look at its pictures."""
-    assert (directory / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-    assert "<svg" in (directory / f"{name}.svg").read_text()
-    with (directory / f"{name}.csv").open() as file:
-        return list(csv.reader(file))
 
 
 def block_size(workload: str, point: dict[str, Any]) -> dict[str, Any]:

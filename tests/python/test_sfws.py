@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from made_up import Make, drawn, outcomes
 from pumice.reproduce.experiment import read_experiment
 from pumice.reproduce.scoreboard import verdict
 from pumice.reproduce.sfws import EXAMPLES, FIGURES, Context
 from pumice.reproduce.sfws_price import DEVICES, RETRIES, SHOWN, retries_a_read
-from pumice.runner import Job, Outcome
-
-Make = Callable[[str, dict[str, Any]], dict[str, Any] | None]
 
 #: Made-up copies of sub-block first writing in units of layer first's, by workload.
 COPIED = {"w10": 0.6, "w20": 0.8, "w30": 0.9, "w40": 1.0}
@@ -46,20 +42,8 @@ def made_up(study: str, varied: dict[str, Any]) -> dict[str, Any]:
 
 def context(directory: Path, make: Make, mode: str = "full") -> Context:
     """All runs that the experiment plans, made up."""
-    named: list[tuple[str, Outcome]] = []
-    for study, job in read_experiment("sfws", mode).jobs(list(FIGURES)):
-        found = make(study, dict(job.varied))
-        named.append((study, Outcome(Job(job.label, job.spec, job.varied), found, None if found else "refused")))
+    named = outcomes(read_experiment("sfws", mode), FIGURES, make)
     return Context(named, directory, mode == "full")
-
-
-def drawn(directory: Path, name: str, *pictures: str) -> list[list[str]]:
-    """The rows of a figure's CSV, after a look at its pictures."""
-    for picture in pictures or (name,):
-        assert (directory / f"{picture}.png").read_bytes().startswith(b"\x89PNG")
-        assert "<svg" in (directory / f"{picture}.svg").read_text()
-    with (directory / f"{name}.csv").open() as file:
-        return list(csv.reader(file))
 
 
 def test_worked_examples_are_the_papers(tmp_path: Path) -> None:

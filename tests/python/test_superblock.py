@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from made_up import Make, drawn, outcomes
 from pumice.reproduce.context import Context
 from pumice.reproduce.experiment import Runs, read_experiment
 from pumice.reproduce.scoreboard import verdict
 from pumice.reproduce.superblock import FIGURES, FTLS, KEEP, size_rule
 from pumice.reproduce.superblock_runs import EXAMPLES
-from pumice.runner import Job, Outcome
-
-Make = Callable[[str, dict[str, Any]], dict[str, Any] | None]
 
 #: Made-up overheads in units of FAST's.
 WEIGHT = {"log-block": 2.0, "fast": 1.0, "copy": 0.6, "keep": 0.4}
@@ -44,19 +40,8 @@ def made_up(_study: str, varied: dict[str, Any]) -> dict[str, Any]:
 def context(directory: Path, make: Make) -> Context:
     """All runs that the experiment plans, made up."""
     experiment = read_experiment("superblock", "quick")
-    named: list[tuple[str, Outcome]] = []
-    for study, job in experiment.jobs(list(FIGURES)):
-        found = make(study, dict(job.varied))
-        named.append((study, Outcome(Job(job.label, job.spec, job.varied), found, None if found else "refused")))
+    named = outcomes(experiment, FIGURES, make)
     return Context(Runs(named), experiment.high_write, directory, full_scale=False)
-
-
-def drawn(directory: Path, name: str) -> list[list[str]]:
-    """The rows of a figure's CSV, after a look at its pictures."""
-    assert (directory / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-    assert "<svg" in (directory / f"{name}.svg").read_text()
-    with (directory / f"{name}.csv").open() as file:
-        return list(csv.reader(file))
 
 
 def test_worked_examples_are_the_papers(tmp_path: Path) -> None:

@@ -243,9 +243,8 @@ impl PageFtl {
         let hot = self.recent.as_mut().is_some_and(|recent| recent.note(lpn));
         let stream = if hot { Stream::Hot } else { Stream::Host };
         let collect_behind = self.make_room(plane, stream, plan)?;
-        let free = self.free_units(plane);
+        let free_before = collect_behind.then(|| self.free_units(plane));
         let (target, sequence) = self.next_page(plane, stream)?;
-        let taken = free - self.free_units(plane);
         // Reclaiming may have moved the old copy, so it is looked up only now.
         if let Some(old) = self.locate(lpn) {
             self.invalidate(old);
@@ -255,8 +254,9 @@ impl PageFtl {
         self.note_change(lpn);
         plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence));
         self.close_if_full(plane, stream);
-        if collect_behind {
+        if let Some(free) = free_before {
             plan.complete_here();
+            let taken = free - self.free_units(plane);
             self.collect(plane, taken, plan)?;
         }
         Ok(())
@@ -447,7 +447,7 @@ impl PageFtl {
         let blank = self.free.of(block);
         self.note_disturb(block, units, blank);
         let erases = self.wear.as_mut().map_or(0, |wear| wear.note_erase(block));
-        if self.free.is_whole(units) && plan.erase_fails(block) {
+        if plan.erase_fails(block) {
             self.planes[self.config.geometry.plane_of(block).index()].retired += 1;
             return;
         }
