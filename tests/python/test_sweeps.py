@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import pumice
 from conftest import Command
-from pumice.document import leaves
-from pumice.spec import toml_text
-from pumice.study import Study, parse_value, parse_vary
-from pumice.sweeps import read_sweep
-from pumice.table import JSON_FIELDS, RESULT_FIELDS
+from pumice.results.document import leaves
+from pumice.results.run_table import JSON_FIELDS, RESULT_FIELDS
+from pumice.runs.grid import Study, parse_value, parse_vary
+from pumice.runs.spec import toml_text
+from pumice.runs.sweep import read_sweep
 
 SWEEP = """\
 preset = "tiny"   # small
