@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from pumice.errors import Interrupted, SimulationError, SpecError, TraceError
     from pumice.planning.m_merge import Plan, plan_m_merge
+    from pumice.results.command_log import read_command_log, verify_log
     from pumice.results.result import Result
-    from pumice.runs.output_files import read_command_log, verify_log
     from pumice.runs.run import run
     from pumice.runs.spec import Spec, preset, presets, workloads
     from pumice.runs.sweep import sweep
@@ -50,7 +50,7 @@ __all__ = [
 
 _MODULES = {
     "pumice.errors": ("Interrupted", "SimulationError", "SpecError", "TraceError"),
-    "pumice.runs.output_files": ("read_command_log", "verify_log"),
+    "pumice.results.command_log": ("read_command_log", "verify_log"),
     "pumice.planning.m_merge": ("Plan", "plan_m_merge"),
     "pumice.results.result": ("Result",),
     "pumice.runs.run": ("run",),

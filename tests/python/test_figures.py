@@ -11,6 +11,7 @@ import pytest
 import pumice
 from made_up import drawn
 from pumice.analysis import plots
+from pumice.analysis.comparison_figures import BREAKDOWN, PART_COLOURS, draw
 from pumice.papers.context import Context
 from pumice.papers.experiment import Runs
 from pumice.papers.pen.figures_3_4_5 import SIZES
@@ -18,8 +19,7 @@ from pumice.papers.pen.figures_12_13 import FIGURES
 from pumice.papers.pen.figures_14_15 import LIMITS, LOSSES, SPLITS
 from pumice.papers.pen.figures_16_17 import SHAPES
 from pumice.papers.ratios import Sweep, draw_sweep, ratios
-from pumice.results.compare import Variant
-from pumice.results.comparison import BREAKDOWN, PART_COLOURS, draw
+from pumice.results.comparison import Variant
 from pumice.runs.batch import Job, Outcome
 from pumice.runs.spec import Spec
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pumice.analysis.statistics import ratio_means, summary, t95, within_noise
-from pumice.results.compare import Variant, compare
+from pumice.results.comparison import Variant, compare
 
 
 def test_a_summary_of_known_values() -> None:

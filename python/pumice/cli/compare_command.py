@@ -10,13 +10,14 @@ from typing import Annotated
 import typer
 
 from pumice import files
+from pumice.analysis import comparison_figures
 from pumice.cli import options as opt
 from pumice.cli.terminal import emit, note, plain_table, show, tell_failures, warn_all
 from pumice.errors import SpecError
 from pumice.results import comparison
-from pumice.results.compare import Cell, Metric, Variant, compare
+from pumice.results.comparison import Cell, Metric, Variant, compare
 from pumice.runs.batch import Job, Outcome, Settings, run_jobs
-from pumice.runs.grid import Study, parse_vary
+from pumice.runs.grid import Grid, parse_vary
 from pumice.runs.sweep import raise_if_refused
 
 
@@ -57,6 +58,7 @@ def _tell(variants: list[Variant], repeat: int, out: Path | None, *, as_json: bo
         _show(variants, repeat)
     if out is not None:
         comparison.write(variants, out)
+        comparison_figures.draw(variants, out / "figures")
         (note if as_json else emit)(f"results and figures written to {out}")
 
 
@@ -66,7 +68,7 @@ def _groups(paths: list[Path], shared: opt.SpecOptions, vary: list[str], repeat:
     if len(varied) < len(vary):
         raise SpecError("--vary: a key is given twice; write all its values behind one --vary")
     bases = [(path.stem, shared.build(path)) for path in paths] or [("", shared.build(None))]
-    groups = [group for name, spec in bases for group in Study(spec, varied, repeat, name).groups()]
+    groups = [group for name, spec in bases for group in Grid(spec, varied, repeat, name).groups()]
     if len(groups) < 2:
         raise SpecError("compare needs at least two variants: several SPEC files, or --vary key=a,b")
     return groups

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from pumice.cli import options as opt
 from pumice.cli.terminal import emit
 from pumice.errors import SpecError
-from pumice.planning.block_state import parse_state
-from pumice.planning.m_merge import Plan, plan_m_merge
-from pumice.planning.plan_text import Situation, describe
-from pumice.planning.worked_examples import Example, example
+
+# The planner's modules are loaded by the functions that need them: they use numpy, which would make
+# every other command start later.
+if TYPE_CHECKING:
+    from pumice.planning.m_merge import Plan
+    from pumice.planning.worked_examples import Example
 
 _STATE = "run-length `144v72i360v` (valid, invalid, free) or .npy"
 
@@ -45,6 +46,11 @@ def plan_command(
     as_json: opt.JsonOption = False,
 ) -> None:
     """Plan one merge and show what is copied, erased and restored."""
+    from pumice.planning.block_state import parse_state
+    from pumice.planning.m_merge import plan_m_merge
+    from pumice.planning.plan_text import Situation, describe
+    from pumice.planning.worked_examples import example
+
     if name is not None:
         if d is not None or u is not None or disturb is not None:
             raise SpecError("--example brings its own blocks; it takes no --d, --u or --disturb")
@@ -70,6 +76,8 @@ def plan_command(
 
 
 def _show_example(shown: Example, *, as_json: bool) -> None:
+    from pumice.planning.plan_text import describe
+
     plans = shown.plans()
     if as_json:
         emit(json.dumps([_plain(plan) for plan in plans]))
@@ -89,6 +97,8 @@ def _plain(plan: Plan) -> dict[str, Any]:
 
 
 def _counters(text: str) -> Any:
+    import numpy as np
+
     if text.endswith(".npy"):
         try:
             return np.load(text, allow_pickle=False)

@@ -13,7 +13,7 @@ from pumice import files
 from pumice.cli import options as opt
 from pumice.cli.terminal import emit, note, plain_table, show, tell_failures, warn_all
 from pumice.errors import Interrupted
-from pumice.results.compare import Variant, compare
+from pumice.results.comparison import Variant, compare
 from pumice.results.document import lookup
 from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.grid import repeated

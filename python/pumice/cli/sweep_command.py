@@ -11,7 +11,7 @@ from pumice import files
 from pumice.cli import options as opt
 from pumice.cli.terminal import emit, note, tell_failures, warn_all
 from pumice.runs.batch import Settings
-from pumice.runs.sweep import outcome_table, read_sweep, run_study
+from pumice.runs.sweep import outcome_table, read_sweep, run_grid
 
 
 @opt.takes_options
@@ -27,7 +27,7 @@ def sweep_command(
     study = read_sweep(sweep)
     directory = out if out is not None else Path("out") / sweep.stem
     files.prepare(directory)
-    outcomes = run_study(study, Settings("sweep", place.workers, directory / "runs", place.resume, dask=place.dask))
+    outcomes = run_grid(study, Settings("sweep", place.workers, directory / "runs", place.resume, dask=place.dask))
     warn_all(outcome.document for outcome in outcomes)
     for outcome in outcomes:
         if outcome.error is not None:

@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-from pumice.results.warned import warnings_of
+from pumice.results.document import warnings_of
 from pumice.runs.batch import Outcome
 
 #: Width of tables that go to a file or a pipe, where nothing may be cut off.

@@ -11,7 +11,7 @@ import typer
 from pumice.cli import options as opt
 from pumice.cli.terminal import emit
 from pumice.errors import SimulationError
-from pumice.runs.output_files import verify_log
+from pumice.results.command_log import verify_log
 
 
 def verify_command(

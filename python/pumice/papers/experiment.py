@@ -12,7 +12,7 @@ from typing import Any
 from pumice.errors import SpecError, nearest
 from pumice.papers.scoreboard import Expected, read_expected
 from pumice.runs.batch import Job, Outcome
-from pumice.runs.grid import Study
+from pumice.runs.grid import Grid
 from pumice.runs.spec import toml_text
 from pumice.runs.sweep import read_sweep
 
@@ -27,7 +27,7 @@ class PlannedStudy:
 
     name: str
     figures: list[str]
-    study: Study
+    study: Grid
     run_s: float | None = None
 
 
@@ -53,7 +53,7 @@ class Experiment:
         return [planned.name for planned in self.studies if figure in planned.figures]
 
     def jobs(self, figures: Collection[str]) -> list[tuple[str, Job]]:
-        """Study and job of every run that the figures need, in order."""
+        """Grid and job of every run that the figures need, in order."""
         needed = [planned for planned in self.studies if set(planned.figures) & set(figures)]
         return [(planned.name, self._expecting(planned, job)) for planned in needed for job in planned.study.jobs()]
 
@@ -89,7 +89,7 @@ def read_experiment(name: str, mode: str) -> Experiment:
 
 def _study(directory: Path, entry: Mapping[str, Any], overrides: Sequence[tuple[str, str]]) -> PlannedStudy:
     sweep = read_sweep(directory / entry["spec"])
-    study = Study(sweep.base.with_sets(list(overrides)), sweep.vary, sweep.repeat, entry["name"])
+    study = Grid(sweep.base.with_sets(list(overrides)), sweep.vary, sweep.repeat, entry["name"])
     return PlannedStudy(entry["name"], list(entry["figures"]), study, entry.get("run_s"))
 
 

@@ -9,18 +9,15 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pumice import files
 from pumice.analysis import plots
 from pumice.errors import SpecError
 from pumice.papers import listing
 from pumice.papers.scoreboard import ROW_FIELDS, VERDICTS
 from pumice.results import comparison
-from pumice.results.compare import Variant, compare
-from pumice.results.document import lookup
+from pumice.results.comparison import Variant, compare
+from pumice.results.document import lookup, warnings_of
 from pumice.results.result import read_json, read_result
-from pumice.results.warned import warnings_of
 from pumice.runs.output_files import FILES
 
 STYLE = """
@@ -197,6 +194,8 @@ def _figures(source: Path) -> Iterable[str]:
 
 
 def _wear_map(source: Path) -> list[str]:
+    import numpy as np
+
     path = source / FILES["wear_map"]
     if not path.exists():
         return []

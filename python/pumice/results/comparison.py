@@ -1,4 +1,4 @@
-"""A comparison on disk: its variants, its table as CSV, its figures."""
+"""Comparisons: variants of a device side by side, with ratios to the first, and their files."""
 
 from __future__ import annotations
 
@@ -6,51 +6,112 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pumice import files
-from pumice.analysis import plots
-from pumice.analysis.statistics import summary
+from pumice.analysis.statistics import Summary, summary, within_noise
 from pumice.errors import SpecError
-from pumice.results.compare import Variant, compare
-from pumice.results.document import lookup, number
+from pumice.results.document import number
+from pumice.results.fields import field
 from pumice.results.result import check_document, read_json
 
 #: Name of the file that makes a directory a comparison, and its format.
 INDEX = "comparison.json"
 FORMAT = "pumice.comparison/1"
 
-#: Parts of the mean write latency in the order in which they are stacked, and their names.
-BREAKDOWN: dict[str, str] = {
-    "program": "program",
-    "transfer": "transfer",
-    "link": "link and overhead",
-    "queue": "queue",
-    "map": "map",
-    "rmw_read": "read-modify-write",
-    "gc_spare_read": "GC spare read",
-    "gc_read": "GC read",
-    "gc_write": "GC write",
-    "gc_erase": "GC erase",
-}
 
-#: A part's colour in every figure: cold for what a write needs itself, warm for what GC adds.
-PART_COLOURS: dict[str, str] = {
-    **dict(zip(("program", "gc_write", "queue", "gc_spare_read"), plots.COLOURS[:4], strict=True)),
-    **dict(zip(("transfer", "gc_erase", "gc_read", "rmw_read"), plots.COLOURS[4:], strict=True)),
-    "link": plots.GREY,
-    "map": plots.PALE,
-}
+#: Units as a comparison shows them; other units stand in the labels.
+_SHOWN_UNITS = {"us": "µs", "requests/s": "1/s", "s": "s"}
 
-#: Rows of the ratio figure.
-RATIOS: dict[str, str] = {
-    "write latency": "host.write.latency_us.mean",
-    "read latency": "host.read.latency_us.mean",
-    "pages copied": "gc.copied_pages",
-    "write amplification": "write_amplification",
-    "erases per page": "wear.aep",
-}
+
+@dataclass(frozen=True)
+class Metric:
+    """A field of the result document that has a row in comparisons.
+
+    Attributes:
+        label: name of the row.
+        path: dotted path of the field (see `results.fields`).
+        digits: digits after the point.
+    """
+
+    label: str
+    path: str
+    digits: int = 0
+
+    @property
+    def unit(self) -> str:
+        """Unit as it is shown; empty for counts and ratios."""
+        return _SHOWN_UNITS.get(field(self.path).unit, "")
+
+
+#: Rows of the comparison, in order. A row without a value in any variant is left out.
+METRICS: tuple[Metric, ...] = (
+    Metric("write latency, mean", "host.write.latency_us.mean", 1),
+    Metric("write latency, p50", "host.write.latency_us.p50", 1),
+    Metric("write latency, p99", "host.write.latency_us.p99", 1),
+    Metric("write latency, p99.9", "host.write.latency_us.p99_9", 1),
+    Metric("write latency, max", "host.write.latency_us.max", 1),
+    Metric("read latency, mean", "host.read.latency_us.mean", 1),
+    Metric("read latency, p99", "host.read.latency_us.p99", 1),
+    Metric("service IOPS", "host.service_iops", 1),
+    Metric("write amplification", "write_amplification", 3),
+    Metric("pages copied", "gc.copied_pages"),
+    Metric("merges, full", "gc.merges.full"),
+    Metric("merges, M-Merge", "gc.merges.m_merge"),
+    Metric("block erases", "flash.erases.block"),
+    Metric("partial erases", "flash.erases.partial"),
+    Metric("spare reads", "flash.reads.spare"),
+    Metric("AEP (erases per page)", "wear.aep", 4),
+    Metric("VEP (their variance)", "wear.vep", 4),
+    Metric("corrupt pages", "integrity.corrupt_pages"),
+    Metric("wall time", "run.wall_s", 1),
+)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A label and the documents of its runs, one a seed."""
+
+    label: str
+    documents: Sequence[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A metric of one variant: its summary, its ratio to the first variant, and whether the
+    difference may be chance (None where runs are not repeated)."""
+
+    value: Summary | None
+    ratio: float | None
+    noise: bool | None
+
+
+def compare(variants: Sequence[Variant]) -> list[tuple[Metric, list[Cell]]]:
+    """One row a metric, one cell a variant. Ratios are variant / first variant."""
+    rows: list[tuple[Metric, list[Cell]]] = []
+    for metric in METRICS:
+        values = [_values(variant, metric.path) for variant in variants]
+        if any(values):
+            rows.append((metric, [_cell(values[0], own, first=place == 0) for place, own in enumerate(values)]))
+    return rows
+
+
+def _values(variant: Variant, path: str) -> list[float]:
+    found = [number(document, path) for document in variant.documents]
+    return [value for value in found if value is not None]
+
+
+def _cell(base: list[float], own: list[float], *, first: bool) -> Cell:
+    if not own:
+        return Cell(None, None, None)
+    value = summary(own)
+    if first or not base:
+        return Cell(value, None, None)
+    base_mean = summary(base).mean
+    ratio = value.mean / base_mean if base_mean else None
+    return Cell(value, ratio, within_noise(base, own) if len(base) == len(own) else None)
 
 
 def index(variants: Sequence[Variant]) -> dict[str, Any]:
@@ -79,14 +140,13 @@ def index(variants: Sequence[Variant]) -> dict[str, Any]:
 
 
 def write(variants: Sequence[Variant], directory: Path) -> None:
-    """Writes index, CSV and figures of a comparison, each file all of it or nothing.
+    """Writes index and CSV of a comparison, each file all of it or nothing.
 
     Raises:
         OSError: a file cannot be written.
     """
     files.write_text(directory / INDEX, json.dumps(index(variants)) + "\n")
     files.write_text(directory / "comparison.csv", _csv(variants))
-    draw(variants, directory / "figures")
 
 
 def read(directory: Path) -> list[Variant]:
@@ -110,48 +170,6 @@ def _variant(path: Path, entry: dict[str, Any]) -> Variant:
     if not isinstance(label, str) or not isinstance(documents, list):
         raise SpecError(f"{path}: a variant lacks its label or its documents")
     return Variant(label, [check_document(f"{path}: {label}", document) for document in documents])
-
-
-def draw(variants: Sequence[Variant], directory: Path) -> list[Path]:
-    """Draws ratios to the first variant and the parts of the write latency, where there are any."""
-    complete = [variant for variant in variants if variant.documents]
-    drawn: list[Path] = []
-    if len(complete) > 1:
-        drawn += _draw_ratios(complete, directory / "ratios")
-    timed = [variant for variant in complete if lookup(variant.documents[0], "write_latency_breakdown_us")]
-    if timed:
-        drawn += _draw_breakdown(timed, directory / "write-latency-breakdown")
-    return drawn
-
-
-def _mean(variant: Variant, path: str) -> float | None:
-    values = [value for document in variant.documents if (value := number(document, path)) is not None]
-    return summary(values).mean if values else None
-
-
-def _draw_ratios(variants: Sequence[Variant], path: Path) -> list[Path]:
-    base = variants[0]
-    series: dict[str, list[float | None]] = {}
-    for variant in variants[1:]:
-        pairs = [(_mean(base, field), _mean(variant, field)) for field in RATIOS.values()]
-        series[variant.label] = [own / first if first and own is not None else None for first, own in pairs]
-    title = f"{_subject(base)}: {' and '.join(series)} / {base.label}"
-    frame = plots.Frame(title, f"ratio to {base.label}", reference=(1.0, base.label))
-    return plots.grouped_bars(frame, plots.Bars(list(RATIOS), series), path)
-
-
-def _draw_breakdown(variants: Sequence[Variant], path: Path) -> list[Path]:
-    parts = {part: [_mean(v, f"write_latency_breakdown_us.{part}") for v in variants] for part in BREAKDOWN}
-    shown = [part for part, values in parts.items() if any(values)]
-    series = {BREAKDOWN[part]: parts[part] for part in shown}
-    bars = plots.Bars([variant.label for variant in variants], series, [PART_COLOURS[part] for part in shown])
-    frame = plots.Frame(f"{_subject(variants[0])}: where a write waits", "mean write latency, µs", digits=1)
-    return plots.stacked_bars(frame, bars, path)
-
-
-def _subject(variant: Variant) -> str:
-    document = variant.documents[0]
-    return f"{lookup(document, 'workload.kind') or 'workload'}, scale {document.get('scale')}"
 
 
 def _csv(variants: Sequence[Variant]) -> str:

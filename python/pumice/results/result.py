@@ -10,8 +10,8 @@ from typing import Any
 
 from pumice import files
 from pumice.errors import SpecError, nearest
-from pumice.results import run_table
 from pumice.results.document import lookup
+from pumice.results.fields import names_below
 
 #: Value of `format` in a result document that this version reads.
 FORMAT = "pumice.result/1"
@@ -53,7 +53,7 @@ class Result:
         if kind not in KINDS:
             raise SpecError(f"latency kind {kind!r} is unknown{nearest(kind, KINDS)}; allowed: {', '.join(KINDS)}")
         found = lookup(self.document, f"host.{kind}.latency_us")
-        return dict(found or dict.fromkeys(run_table.LATENCY_FIELDS))
+        return dict(found or dict.fromkeys(names_below(f"host.{kind}.latency_us")))
 
     def value(self, path: str) -> Any:
         """The field at a dotted path such as `host.write.latency_us.mean`; None if it is absent."""
@@ -70,6 +70,8 @@ class Result:
         Raises:
             OSError: the file cannot be written.
         """
+        from pumice.results import run_table  # loaded here: it needs Arrow, which starts slowly
+
         files.write_parquet(run_table.one_row(self.document), Path(path))
 
 

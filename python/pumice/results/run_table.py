@@ -1,7 +1,7 @@
-"""Results as rows of one table whose columns are always the same.
+"""Results as rows of one Arrow table, whose columns are always the same.
 
-Scalars of the document become columns named by their dotted path. What has no fixed length
-(histograms, utilisation of each die) and the configuration are kept as JSON text in one column each.
+Scalars of the document become columns named by their dotted path. Lists, and parts whose fields
+differ from run to run, are kept as JSON text in one column each.
 """
 
 from __future__ import annotations
@@ -14,70 +14,29 @@ from typing import Any
 import pyarrow as pa
 
 from pumice.results.document import lookup
+from pumice.results.fields import Field, fields
 
 COUNT, NUMBER, TEXT = pa.int64(), pa.float64(), pa.string()
 
-#: Names of a latency's fields, µs.
-LATENCY_FIELDS = ("mean", "p50", "p90", "p99", "p99_9", "p99_99", "p99_9999", "max")
-_BREAKDOWN = (
-    "transfer", "program", "queue", "link", "map", "rmw_read", "gc_spare_read", "gc_read", "gc_write", "gc_erase",
-)  # fmt: skip
+_TYPES = {"integer": COUNT, "number": NUMBER, "text": TEXT}
+
+#: Parts of the document whose fields differ from run to run, or with the size of the device.
+_WHOLE = ("config", "workload", "device", "gc.erases_by_merge", "utilisation")
 
 
-def _fields(prefix: str, names: Sequence[str], kind: pa.DataType) -> list[tuple[str, pa.DataType]]:
-    return [(f"{prefix}.{name}", kind) for name in names]
+def _whole(field: Field) -> str | None:
+    """The part of the document that a field is kept in as JSON text; None if it has a column of its own."""
+    part = next((part for part in _WHOLE if field.path.startswith(f"{part}.")), None)
+    return field.path if part is None and field.type == "list" else part
 
 
-def _host_fields() -> list[tuple[str, pa.DataType]]:
-    fields: list[tuple[str, pa.DataType]] = []
-    for kind in ("read", "write", "trim"):
-        fields += _fields(f"host.{kind}", ["requests", "bytes"], COUNT)
-        fields += _fields(f"host.{kind}.latency_us", LATENCY_FIELDS, NUMBER)
-    return (
-        fields
-        + _fields("host", ["iops", "service_iops", "throughput_mib_per_s", "simulated_s"], NUMBER)
-        + [("host.buffer_hits", COUNT)]
-    )
-
-
-#: Columns of every result, in order. A test holds them against a real document.
+#: Columns of every result, in order: path and type.
 RESULT_FIELDS: list[tuple[str, pa.DataType]] = [
-    ("format", TEXT),
-    ("version", TEXT),
-    ("config_sha256", TEXT),
-    ("scale", NUMBER),
-    ("seed", COUNT),
-    *_host_fields(),
-    *_fields("flash.reads", ["host", "gc", "spare", "map", "rmw"], COUNT),
-    ("flash.spare_searches", COUNT),
-    *_fields("flash.programs", ["host", "gc", "map"], COUNT),
-    *_fields("flash.erases", ["block", "partial", "sub_block"], COUNT),
-    *_fields("flash", ["multi_plane_commands", "suspensions", "read_retries"], COUNT),
-    ("write_amplification", NUMBER),
-    ("write_amplification_bytes", NUMBER),
-    ("gc.invocations", COUNT),
-    *_fields("gc.merges", ["full", "partial", "switch", "m_merge"], COUNT),
-    *_fields("gc.triggers", ["full", "unpaired", "intra", "inter", "free_blocks"], COUNT),
-    ("gc.copied_pages", COUNT),
-    ("gc.urgent", COUNT),
-    *_fields("gc.wear_leveling", ["erases", "copied_pages"], COUNT),
-    *_fields("gc.time_us", ["map", "copy", "erase"], NUMBER),
-    *_fields("gc", ["reclaimed_blocks", "reclaimed_partial_blocks", "reclaimed_sub_blocks", "u_blocks_max"], COUNT),
-    *_fields("gc.map", ["ram_bytes", "hits", "misses", "write_backs", "erases"], COUNT),
-    *_fields("write_latency_breakdown_us", _BREAKDOWN, NUMBER),
-    *_fields("wear", ["aep", "vep", "max_erases_per_page", "mean_erase_latency_us"], NUMBER),
-    *_fields("wear", ["mispredictions", "retired_blocks"], COUNT),
-    *_fields("wear", ["m_rber", "pec_at_ecc", "pec_at_requirement"], NUMBER),
-    *_fields("integrity", ["pages_checked", "corrupt_pages", "lost_pages"], COUNT),
-    *_fields("run", ["requests", "flash_commands"], COUNT),
-    *_fields("run", ["wall_s", "requests_per_s", "flash_commands_per_s", "peak_rss_mib", "bytes_per_page"], NUMBER),
+    (field.path, _TYPES[field.type]) for field in fields() if _whole(field) is None
 ]
 
 #: Parts of the document that are kept whole, as JSON text.
-JSON_FIELDS: tuple[str, ...] = (
-    "gc.erases_by_merge", "gc.victim_fill", "wear.loops", "utilisation", "time_series", "device", "workload", "config",
-    "warnings",
-)  # fmt: skip
+JSON_FIELDS: tuple[str, ...] = tuple(dict.fromkeys(part for field in fields() if (part := _whole(field)) is not None))
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,12 @@
-"""The one way in which several simulations are run, with a store of results.
+"""Several simulations at once, with a store of results.
 
-Used by sweep, compare, `--repeat` and reproduce. Runs are simulated in worker processes of this
-machine, or on a Dask cluster, and returned in the order in which they were given, so the outcome
-does not depend on where they ran. With a store, every finished run is written at once; with
-`resume`, what the store already holds is not simulated again, and runs that failed are tried again.
-Without `resume` every run is simulated and replaces its stored result.
+Sweep, compare, `--repeat` and reproduce all run their simulations here. Runs are simulated in worker
+processes of this machine or on a Dask cluster. Their outcomes come back in the order of the jobs, so
+they do not depend on where the runs were simulated.
+
+With a store, the result of a run is written as soon as the run ends. With `resume`, a result that the
+store holds is reused, and runs that failed are tried again. Without `resume` every run is simulated
+and its stored result is replaced.
 """
 
 from __future__ import annotations
@@ -23,22 +25,22 @@ from typing import Any, Literal
 from pumice.errors import Interrupted, SpecError, TraceError, one_line
 from pumice.runs import cluster, processes
 from pumice.runs.output_files import FILES
-from pumice.runs.pending import Kind, Work
-from pumice.runs.progress import StudyProgress
+from pumice.runs.pending import Ending, Pending
+from pumice.runs.progress import BatchProgress
 from pumice.runs.spec import Spec
 from pumice.runs.store import Store, result_key
 
 
 @dataclass(frozen=True)
 class Job:
-    """One simulation of a study.
+    """One simulation of a batch.
 
     Attributes:
-        label: its name in messages.
+        label: name of the run in messages.
         spec: what to simulate.
         varied: value of each varied key, for tables.
-        seed: seed, where the study repeats runs over seeds.
-        expected_s: time that it is expected to take on one core, or None.
+        seed: seed of the run, if it is repeated over seeds.
+        expected_s: seconds that the run is expected to take on one core; None if unknown.
     """
 
     label: str
@@ -50,11 +52,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a job: a document, or an error and its kind.
+    """How a job ended: with a result document, or with an error.
 
     Attributes:
         error_kind: "usage" if spec or trace cannot be used, "failed" if the run ended in an error.
-        reused: the document came out of the store.
+        reused: whether the document came from the store.
     """
 
     job: Job
@@ -66,16 +68,16 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a study is run.
+    """How a batch is run.
 
     Attributes:
         title: shown beside the progress bar.
-        workers: number of processes of this machine; None takes one a CPU.
+        workers: number of processes of this machine; None starts one for each CPU.
+        store: directory for results; None keeps them in memory only.
+        resume: whether to reuse results that the store holds.
+        engine: name of the module that simulates; tests use others.
         dask: address of a Dask scheduler whose workers simulate instead, or None.
-        store: directory for results, or None to keep them in memory only.
-        resume: reuse what the store holds.
-        engine: module that simulates; another one is of use in tests only.
-        announce: told before anything is simulated what lies ahead, if that is known to be long.
+        announce: called with a line of text before a batch that is expected to take long.
     """
 
     title: str = "simulating"
@@ -87,7 +89,7 @@ class Settings:
     announce: Callable[[str], None] | None = None
 
 
-#: Studies that are expected to take longer than this are announced.
+#: A batch that is expected to take longer than this many seconds is announced.
 LONG_S = 1800.0
 
 
@@ -104,17 +106,17 @@ def run_jobs(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
         raise SpecError("runs go to worker processes of this machine or to a Dask cluster, not to both")
     if settings.workers is not None and settings.workers < 1:
         raise SpecError(f"workers: {settings.workers} is too few; allowed: 1 and more")
-    study = _Study(jobs, settings)
-    if study.waiting:
-        study.announce()
-        with _ctrl_c_as_flag() as interrupted, StudyProgress(settings.title, study.total) as bar:
-            study.simulate(interrupted, bar)
-    return study.outcomes()
+    batch = _Batch(jobs, settings)
+    if batch.waiting:
+        batch.announce()
+        with _ctrl_c_as_flag() as interrupted, BatchProgress(settings.title, batch.total) as bar:
+            batch.simulate(interrupted, bar)
+    return batch.outcomes()
 
 
 @contextmanager
 def _ctrl_c_as_flag() -> Iterator[threading.Event]:
-    """Turns Ctrl-C into a flag, so that it cannot strike while a result is being stored."""
+    """Turns Ctrl-C into a flag, so that it cannot interrupt the writing of a result."""
     flag = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield flag
@@ -126,8 +128,8 @@ def _ctrl_c_as_flag() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, previous)
 
 
-class _Study:
-    """The jobs of one call, by key: jobs with the same key are simulated once."""
+class _Batch:
+    """The jobs of one call of `run_jobs`. Jobs with the same key are simulated once."""
 
     def __init__(self, jobs: Sequence[Job], settings: Settings) -> None:
         self._settings = settings
@@ -139,7 +141,7 @@ class _Study:
         if settings.resume and self._store is not None:
             self._reuse(self._store)
         self.total = len(self._requests)
-        #: Keys and requests still to simulate, in order.
+        #: Key and request of every run that has not begun, in order.
         self.waiting = deque((key, request) for key, request in self._requests.items() if key not in self._done)
 
     def _prepare(self, job: Job) -> tuple[str | None, Outcome | None]:
@@ -157,7 +159,7 @@ class _Study:
                 self._done[key] = Outcome(job, document=document, reused=True)
 
     def announce(self) -> None:
-        """Says how many runs wait and how long they will take, if every one has an expectation."""
+        """Announces how many runs wait and how long they will take, if the time of every run is known."""
         expected = {key: job.expected_s for job, key, _ in self._jobs if key is not None}
         waiting = [expected[key] for key, _ in self.waiting]
         known = [seconds for seconds in waiting if seconds is not None]
@@ -167,11 +169,11 @@ class _Study:
         if self._settings.dask is not None:
             self._settings.announce(f"{len(waiting)} runs, about {sum(known) / 3600:.1f} hours of one core in all")
         else:
-            took = f"about {sum(known) / workers / 3600:.1f} hours with {workers} workers on idle cores"
-            self._settings.announce(f"{len(waiting)} runs, {took}; Ctrl-C keeps what is finished, --resume goes on")
+            estimate = f"about {sum(known) / workers / 3600:.1f} hours with {workers} workers on idle cores"
+            self._settings.announce(f"{len(waiting)} runs, {estimate}; Ctrl-C keeps what is finished, --resume goes on")
 
     def outcomes(self) -> list[Outcome]:
-        """Outcomes in the order of the jobs; every job must have one."""
+        """The outcomes in the order of the jobs, once every job has one."""
         found: list[Outcome] = []
         for job, key, refused in self._jobs:
             if refused is not None or key is None:
@@ -182,24 +184,24 @@ class _Study:
                 found.append(Outcome(job, done.document, done.error, done.error_kind, done.reused))
         return found
 
-    def simulate(self, interrupted: threading.Event, bar: StudyProgress) -> None:
-        """Simulates everything that waits."""
+    def simulate(self, interrupted: threading.Event, bar: BatchProgress) -> None:
+        """Simulates all runs that wait."""
 
         def look(shares: Sequence[float]) -> None:
             bar.update(len(self._done), list(shares))
             if interrupted.is_set():
                 raise Interrupted(self._what_is_kept())
 
-        work = Work(self.waiting, self._settings.engine, self._finish, look)
+        pending = Pending(self.waiting, self._settings.engine, self._finish, look)
         if self._settings.dask is not None:
-            cluster.simulate(work, self._settings.dask)
+            cluster.simulate(pending, self._settings.dask)
         else:
-            processes.simulate(work, self._settings.workers or processes.cpu_count())
+            processes.simulate(pending, self._settings.workers or processes.cpu_count())
 
-    def _finish(self, key: str, kind: Kind, content: str) -> None:
+    def _finish(self, key: str, ending: Ending, content: str) -> None:
         job = next(job for job, known, _ in self._jobs if known == key)
-        if kind != "done":
-            self._done[key] = Outcome(job, error=content, error_kind=kind)
+        if ending != "done":
+            self._done[key] = Outcome(job, error=content, error_kind=ending)
             return
         document = json.loads(content)
         if self._store is not None:
@@ -217,10 +219,10 @@ class _Study:
 
 
 def _refuse_files(config: Mapping[str, Any]) -> None:
-    """Refuses what only a single run can write.
+    """Refuses a configuration that asks for files, which only a single run can write.
 
     Raises:
-        SpecError: the configuration asks for a file.
+        SpecError: a key of `[output]` asks for a file.
     """
     for key in FILES:
         if config.get("output", {}).get(key):

@@ -1,9 +1,9 @@
 """Simulations on a Dask cluster.
 
 Each run is one task. The cluster's workers need the same pumice as the machine that gives out the
-runs, and the same trace files under the same paths: a worker works out the key of what it would
-simulate and refuses if it is another. A worker that dies loses only its run, which the scheduler
-gives to another one (`distributed.scheduler.allowed-failures` times, three by default).
+runs, and the same trace files under the same paths. A worker computes the key of the run that it
+would simulate and refuses the run if the key differs. If a worker dies, the scheduler gives its run
+to another one (`distributed.scheduler.allowed-failures` times, three by default).
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ import logging
 import queue
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from pumice.errors import SpecError, TraceError, one_line
-from pumice.runs.pending import POLL_S, Kind, Work
+from pumice.runs.pending import POLL_S, Ending, EngineProgress, Pending, attempt
 from pumice.runs.store import result_key
-from pumice.runs.worker import attempt
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -29,29 +28,31 @@ if TYPE_CHECKING:
 #: How long the scheduler may take to answer.
 CONNECT_TIMEOUT_S = 10.0
 
-#: Seconds between two questions of a worker whether the study goes on.
+#: Seconds between two checks of a worker whether the batch goes on.
 STOP_POLL_S = 2.0
 
 
-def simulate(work: Work, address: str) -> None:
-    """Simulates everything that waits on the cluster whose scheduler listens at `address`.
+def simulate(pending: Pending, address: str) -> None:
+    """Simulates all pending runs on the cluster whose scheduler listens at `address`.
 
     Raises:
         SpecError: dask is not installed, or there is no scheduler at `address`.
-        Interrupted: from `work.look`; runs under way are told to stop.
-        OSError: from `work.finish`.
+        Interrupted: from `pending.look`; runs under way are told to stop.
+        OSError: from `pending.finish`.
     """
     distributed = _distributed()
-    study = f"pumice-{uuid.uuid4().hex}"
+    batch = f"pumice-{uuid.uuid4().hex}"
     with _quiet(), _client(distributed, address) as client:
-        stop = distributed.Event(f"{study}-stop", client=client)
+        stop = distributed.Event(f"{batch}-stop", client=client)
         tasks = {
-            client.submit(_simulate_here, request, work.engine, key, stop.name, key=f"{study}-{key}", pure=False): key
-            for key, request in work.waiting
+            client.submit(
+                _simulate_here, request, pending.engine, key, stop.name, key=f"{batch}-{key}", pure=False
+            ): key
+            for key, request in pending.waiting
         }
-        work.waiting.clear()
+        pending.waiting.clear()
         try:
-            _collect(distributed, tasks, work)
+            _collect(distributed, tasks, pending)
         except BaseException:
             with suppress(Exception):  # the cluster may be what failed
                 stop.set()
@@ -94,21 +95,21 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _collect(distributed: ModuleType, tasks: dict[Any, str], work: Work) -> None:
-    """Takes results as they come. A lost scheduler ends every task that is left."""
+def _collect(distributed: ModuleType, tasks: dict[Any, str], pending: Pending) -> None:
+    """Collects results as they come. If the scheduler is lost, every remaining task fails."""
     ended: queue.Queue[Any] = queue.Queue()
     for task in tasks:
         task.add_done_callback(ended.put)
     for _ in range(len(tasks)):
         while True:
-            work.look([])
+            pending.look([])
             with suppress(queue.Empty):
                 task = ended.get(timeout=POLL_S)
                 break
-        work.finish(tasks[task], *_result(distributed, task))
+        pending.finish(tasks[task], *_result(distributed, task))
 
 
-def _result(distributed: ModuleType, task: Any) -> tuple[Kind, str]:
+def _result(distributed: ModuleType, task: Any) -> tuple[Ending, str]:
     try:
         kind, content = task.result(timeout=CONNECT_TIMEOUT_S)
         return kind, content
@@ -120,7 +121,7 @@ def _result(distributed: ModuleType, task: Any) -> tuple[Kind, str]:
         return "failed", f"on the cluster: {one_line(error)}"
 
 
-def _simulate_here(request: str, engine_name: str, key: str, stop: str) -> tuple[Kind, str]:
+def _simulate_here(request: str, engine_name: str, key: str, stop: str) -> tuple[Ending, str]:
     """Runs inside a worker of the cluster."""
     place = f"worker {_distributed().get_worker().address}"
     try:
@@ -136,8 +137,8 @@ def _simulate_here(request: str, engine_name: str, key: str, stop: str) -> tuple
         return "failed", "stopped"
 
 
-def _stopper(name: str) -> Callable[[int, float | None, float], bool]:
-    """A progress function that ends the run once the study is over."""
+def _stopper(name: str) -> EngineProgress:
+    """A progress callback that stops the run once the batch is over."""
     stop = _distributed().Event(name)
     asked = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""Which runs a study consists of: a grid of varied keys, each point repeated over seeds."""
+"""Grids: every combination of the values of some keys, each repeated over seeds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pumice.runs.spec import SPECIAL_KEYS, Spec, Value, toml_text
 
 
 @dataclass(frozen=True)
-class Study:
+class Grid:
     """A base spec, the keys to vary over it, and how often each point is run.
 
     Attributes:

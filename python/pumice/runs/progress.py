@@ -68,8 +68,8 @@ class RunProgress(_Bar):
         return True
 
 
-class StudyProgress(_Bar):
-    """Bar of a study of many runs, each of which counts for its share done."""
+class BatchProgress(_Bar):
+    """Bar of a batch of runs. A run under way counts for the share of it that is done."""
 
     def __init__(self, title: str, runs: int) -> None:
         self._bar = Progress(

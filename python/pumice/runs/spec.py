@@ -25,19 +25,22 @@ def toml_text(value: Value) -> str:
     Raises:
         SpecError: the type has no place in a spec.
     """
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return str(int(value))
-    if isinstance(value, float):
-        return repr(float(value))
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(toml_text(item) for item in value) + "]"
-    if hasattr(value, "item"):  # numpy scalars
-        return toml_text(value.item())
+    import tomlkit  # loaded here: most commands write no TOML, and start sooner without it
+
+    plain = _plain(value)
+    try:
+        if isinstance(plain, bool | int | float | str | list):
+            return tomlkit.item(plain).as_string()
+    except ValueError:
+        pass  # a list that holds something else
     raise SpecError(f"a spec value must be a truth value, number, text or list, not {type(value).__name__}")
+
+
+def _plain(value: Any) -> Any:
+    """`value` with tuples as lists and scalars of numpy as Python's own."""
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value.item() if hasattr(value, "item") else value
 
 
 @dataclass(frozen=True)

@@ -7,19 +7,18 @@ A sweep file is a spec with three additions: `scale`, `repeat` and a table `[var
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from pumice.errors import SpecError
-from pumice.results import run_table
 from pumice.runs.batch import Outcome, Settings, run_jobs
-from pumice.runs.grid import Study, flatten
+from pumice.runs.grid import Grid, flatten
 from pumice.runs.spec import Spec, Value, check_spec, read_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: What a sweep file holds besides a spec.
 SWEEP_KEYS = ("scale", "repeat", "vary")
@@ -49,7 +48,7 @@ def sweep(
 
     Returns:
         The varied keys, `run_seed`, `status` ("done" or "failed") and `error`, then the result's
-        fields (`run_table.RESULT_FIELDS`, `run_table.JSON_FIELDS`).
+        fields (`results.fields`).
 
     Raises:
         SpecError: an unknown key, nothing that can be run, or no scheduler at `dask`. A combination that is
@@ -58,17 +57,17 @@ def sweep(
     """
     directory = Path(store) if store is not None else None
     settings = Settings("sweep", workers, directory, resume, dask=dask)
-    return outcome_table(run_study(Study(check_spec(base), vary, repeat), settings))
+    return outcome_table(run_grid(Grid(check_spec(base), vary, repeat), settings))
 
 
-def run_study(study: Study, settings: Settings) -> list[Outcome]:
-    """Runs a study; if not a single run can be started, raises the first refusal.
+def run_grid(grid: Grid, settings: Settings) -> list[Outcome]:
+    """Runs every point of a grid.
 
     Raises:
-        SpecError: see above.
+        SpecError: not a single run could be started; with the first refusal.
         Interrupted: Ctrl-C.
     """
-    outcomes = run_jobs(study.jobs(), settings)
+    outcomes = run_jobs(grid.jobs(), settings)
     raise_if_refused(outcomes)
     return outcomes
 
@@ -85,11 +84,13 @@ def raise_if_refused(outcomes: Sequence[Outcome]) -> None:
 
 def outcome_table(outcomes: Sequence[Outcome]) -> pa.Table:
     """Outcomes as a table, one row each, in their order."""
+    from pumice.results import run_table  # loaded here: it needs Arrow, which starts slowly
+
     rows = [run_table.Row(o.job.varied, o.job.seed, o.document, o.error) for o in outcomes]
     return run_table.build(rows)
 
 
-def read_sweep(path: Path) -> Study:
+def read_sweep(path: Path) -> Grid:
     """Reads a sweep file.
 
     Raises:
@@ -101,13 +102,13 @@ def read_sweep(path: Path) -> Study:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SpecError(f"{path}: not TOML: {error}") from None
-    spec = Spec(text=_without_additions(path, text, content), name=str(path))
+    spec = Spec(text=_without_additions(text), name=str(path))
     if "scale" in content:
         spec = spec.with_(scale=_number(path, "scale", content["scale"]))
     vary = content.get("vary", {})
     if not isinstance(vary, dict):
         raise SpecError(f'{path}: vary is {vary!r}; allowed: a table [vary] of "section.key" = [value, …]')
-    return Study(spec, flatten(vary), int(_number(path, "repeat", content.get("repeat", 1))))
+    return Grid(spec, flatten(vary), int(_number(path, "repeat", content.get("repeat", 1))))
 
 
 def _number(path: Path, key: str, value: Any) -> float:
@@ -117,24 +118,16 @@ def _number(path: Path, key: str, value: Any) -> float:
     return value
 
 
-def _without_additions(path: Path, text: str, content: dict[str, Any]) -> str:
-    """The spec's own lines; the additions become empty lines, so that line numbers stay true."""
-    kept: list[str] = []
-    section = ""
-    for line in text.splitlines():
-        header = re.fullmatch(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(#.*)?", line)
-        if header:
-            section = header[1].split(".")[0].strip("\"' ")
-        addition = section == "vary" or (not section and re.match(r"\s*(scale|repeat)\s*=", line))
-        kept.append("" if addition else line)
-    spec = "\n".join(kept) + "\n"
-    expected = {key: value for key, value in content.items() if key not in SWEEP_KEYS}
-    try:
-        understood = tomllib.loads(spec) == expected
-    except tomllib.TOMLDecodeError:
-        understood = False
-    if not understood:
-        raise SpecError(
-            f"{path}: write scale and repeat on lines of their own at the top, and the varied keys as a table [vary]"
-        )
-    return spec
+def _without_additions(text: str) -> str:
+    """The spec in the text of a sweep file. The additions become empty lines, so that line numbers in
+    messages stay true."""
+    import tomlkit  # loaded here: it starts slowly
+
+    document = tomlkit.parse(text)
+    for place, (key, _) in enumerate(document.body):
+        if key is not None and key.key in SWEEP_KEYS:
+            lines = document.as_string().count("\n")
+            document.body[place] = (None, tomlkit.ws(""))
+            removed = lines - document.as_string().count("\n")
+            document.body[place] = (None, tomlkit.ws("\n" * removed))
+    return document.as_string()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from pumice import _engine, files
 from pumice.runs.spec import Spec
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _TYPES = {"arrival_ns": "<u8", "offset_bytes": "<u8", "bytes": "<u4", "is_write": "u1", "is_trim": "u1"}
 
@@ -33,6 +33,8 @@ def read_trace(
     Raises:
         TraceError: the trace cannot be read; the text names file and line.
     """
+    import numpy as np  # loaded here: commands that read no trace start sooner without it
+
     columns = _engine.trace_read(os.fspath(path), trace_format, volumes)
     arrays = {name: np.frombuffer(columns[name], dtype=kind) for name, kind in _TYPES.items()}
     return arrays | {name: arrays[name].astype(bool) for name in ("is_write", "is_trim")}

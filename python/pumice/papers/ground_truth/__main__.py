@@ -33,7 +33,7 @@ from pumice.papers.ratios import write_csv
 from pumice.results.document import number
 from pumice.runs.batch import Outcome, Settings
 from pumice.runs.spec import Spec, preset
-from pumice.runs.sweep import read_sweep, run_study
+from pumice.runs.sweep import read_sweep, run_grid
 
 #: Blocks of a plane that hold no data when a victim is chosen: the free one and the one copied into.
 EMPTY_BLOCKS = 2
@@ -253,7 +253,7 @@ def _timed_run(spec: Spec) -> tuple[int, float]:
 
 
 def _runs(study: str) -> list[Outcome]:
-    outcomes = run_study(read_sweep(ROOT / "ground_truth" / f"{study}.toml"), Settings(study))
+    outcomes = run_grid(read_sweep(ROOT / "ground_truth" / f"{study}.toml"), Settings(study))
     for outcome in outcomes:
         if outcome.document is None:
             raise SystemExit(f"{outcome.job.label}: {outcome.error}")

@@ -16,8 +16,7 @@ from pumice.papers.listing import Row, Table
 from pumice.papers.matrix.cells import Cell, Device, Erase, Place, Plan, read_plan
 from pumice.papers.ratios import write_csv
 from pumice.papers.reproduction import Named, Reproduction, Request, judge, run_studies
-from pumice.results.document import number
-from pumice.results.warned import WITHOUT_EFFECT
+from pumice.results.document import WITHOUT_EFFECT, number
 from pumice.runs.batch import Outcome
 
 #: Name of the matrix among experiments, and of its one figure.

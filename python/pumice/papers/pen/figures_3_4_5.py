@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from pumice.analysis import plots
+from pumice.analysis.comparison_figures import BREAKDOWN, PART_COLOURS
 from pumice.analysis.statistics import mean_of
 from pumice.papers.context import WAF, Context, FigureOf, falling, trend
 from pumice.papers.ratios import write_csv
 from pumice.papers.scoreboard import Finding
-from pumice.results.comparison import BREAKDOWN, PART_COLOURS
 from pumice.results.document import number
 
 #: Pages per block in the paper, and beyond it.
