@@ -154,7 +154,7 @@ def _own_table(source: Path) -> list[str]:
     found = read_json(path)
     if not isinstance(found, dict) or not found.keys() >= {"title", "columns", "rows", "notes"}:
         raise SpecError(f"{path}: not a table; expected title, columns, rows and notes")
-    rows = [[listing.text(value) for value in row] for row in found["rows"]]
+    rows = [[listing.cell_text(value) for value in row] for row in found["rows"]]
     notes = [f"<p class=sub>{escape(line)}</p>" for line in found["notes"]]
     return [f"<h3>{escape(found['title'])}</h3>", _table(found["columns"], rows), *notes]
 

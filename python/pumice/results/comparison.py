@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -146,7 +144,7 @@ def write(variants: Sequence[Variant], directory: Path) -> None:
         OSError: a file cannot be written.
     """
     files.write_text(directory / INDEX, json.dumps(index(variants)) + "\n")
-    files.write_text(directory / "comparison.csv", _csv(variants))
+    _write_csv(variants, directory / "comparison.csv")
 
 
 def read(directory: Path) -> list[Variant]:
@@ -172,22 +170,15 @@ def _variant(path: Path, entry: dict[str, Any]) -> Variant:
     return Variant(label, [check_document(f"{path}: {label}", document) for document in documents])
 
 
-def _csv(variants: Sequence[Variant]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    columns: list[Any] = ["metric", "field", "unit"]
+def _write_csv(variants: Sequence[Variant], path: Path) -> None:
+    columns = ["metric", "field", "unit"]
     for variant in variants:
-        columns += [
-            f"{variant.label} mean",
-            f"{variant.label} ± 95 %",
-            f"{variant.label} ratio",
-            f"{variant.label} within noise",
-        ]
-    writer.writerow(columns)
+        columns += [f"{variant.label} {what}" for what in ("mean", "± 95 %", "ratio", "within noise")]
+    rows: list[list[Any]] = []
     for metric, cells in compare(variants):
         row: list[Any] = [metric.label, metric.path, metric.unit]
         for cell in cells:
             value = (cell.value.mean, cell.value.half_width) if cell.value else (None, None)
             row += [*value, cell.ratio, cell.noise]
-        writer.writerow(row)
-    return text.getvalue()
+        rows.append(row)
+    files.write_csv(path, columns, rows)
