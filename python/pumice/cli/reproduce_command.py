@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -14,8 +14,8 @@ from pumice.errors import SpecError, nearest
 from pumice.papers.figures import EXPERIMENTS
 from pumice.papers.listing import Listing, cell_text
 from pumice.papers.reproduction import Reproduction, Request, reproduce, reproduce_all
-from pumice.papers.scoreboard import Board
-from pumice.report.page import accepted, write_report
+from pumice.papers.scoreboard import Board, accepted, values_text
+from pumice.report.page import write_report
 from pumice.runs.batch import Outcome
 
 
@@ -100,7 +100,12 @@ def _show(board: Board) -> None:
     table = plain_table(["row", "published", "simulated", "accepted", "verdict", "what"], left=6)
     for row in board.rows:
         table.add_row(
-            row["id"], _values(row["published"]), _values(row["simulated"]), accepted(row), row["verdict"], row["what"]
+            row["id"],
+            values_text(row["published"]),
+            values_text(row["simulated"]),
+            accepted(row),
+            row["verdict"],
+            row["what"],
         )
     show(table)
     for row in board.rows:
@@ -121,11 +126,3 @@ def _show_listing(made: Listing) -> None:
     show(table)
     for line in made.notes:
         emit(line)
-
-
-def _values(values: list[Any] | None) -> str:
-    return (
-        "–"
-        if values is None
-        else ", ".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in values)
-    )

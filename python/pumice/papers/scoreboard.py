@@ -151,3 +151,18 @@ def _row(paper: str, row: Expected, found: Finding | None) -> dict[str, Any]:
         "note": missing if found is None else found.note,
         "source": row.source,
     }
+
+
+def accepted(row: dict[str, Any]) -> str:
+    """What a row of a scoreboard accepts, in words."""
+    if row["kind"] == "number":
+        ranges = [f"{lo:g} … {hi:g}" for lo, hi in zip(row["lo"], row["hi"], strict=True)]
+        return "; ".join([*ranges, *filter(None, [row["rule"]])])
+    return "equal" if row["kind"] == "exact" else str(row["rule"])
+
+
+def values_text(values: Sequence[Any] | None) -> str:
+    """Published or simulated values of a row, in words."""
+    if values is None:
+        return "–"
+    return ", ".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in values)

@@ -112,6 +112,34 @@ def _cell(base: list[float], own: list[float], *, first: bool) -> Cell:
     return Cell(value, ratio, within_noise(base, own) if len(base) == len(own) else None)
 
 
+def as_text(variants: Sequence[Variant]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the comparison as they are shown: label, unit, then each variant's value, and from the
+    second variant on its ratio. `~` marks ratios that may be chance."""
+    head = ["", "unit", variants[0].label]
+    for variant in variants[1:]:
+        head += [variant.label, "ratio"]
+    rows: list[list[str]] = []
+    for metric, cells in compare(variants):
+        row = [metric.label, metric.unit, _value_text(metric, cells[0])]
+        for cell in cells[1:]:
+            row += [_value_text(metric, cell), _ratio_text(cell)]
+        rows.append(row)
+    return head, rows
+
+
+def _value_text(metric: Metric, cell: Cell) -> str:
+    if cell.value is None:
+        return "–"
+    text = f"{cell.value.mean:,.{metric.digits}f}"
+    if cell.value.half_width is not None:
+        text += f" ± {cell.value.half_width:,.{metric.digits}f}"
+    return text
+
+
+def _ratio_text(cell: Cell) -> str:
+    return "–" if cell.ratio is None else f"{'~' if cell.noise else ''}{cell.ratio:.3f}"
+
+
 def index(variants: Sequence[Variant]) -> dict[str, Any]:
     """A comparison as JSON can hold it: every variant with its documents, and every row of the table
     with each variant's mean, half-width of its 95 % interval, ratio to the first, and whether the
