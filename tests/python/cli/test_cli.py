@@ -340,3 +340,16 @@ def test_warnings_of_a_study() -> None:
     assert warnings_of([]) == []
     assert warnings_of([{"warnings": [idle, "saturated"]}, {"warnings": ["saturated"]}]) == ["saturated"]
     assert warnings_of([{"warnings": [idle]}, None, {"warnings": [other]}]) == [idle]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["presets"], ["explain", "ftl.merge"], ["schema"]])
+def test_simple_commands_load_no_library_that_starts_slowly(arguments: list[str]) -> None:
+    script = f"""
+import sys
+from pumice import cli
+cli.run({arguments!r})
+slow = ("numpy", "pyarrow", "matplotlib", "jinja2", "tomlkit", "distributed")
+print([name for name in slow if name in sys.modules], file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
