@@ -75,7 +75,7 @@ def ratio_means(base: Sequence[float], other: Sequence[float]) -> Means:
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:
-    """The mean of values that are all there; None if one is missing or there are none."""
+    """The mean of some values; None if one of them is missing or there are none."""
     known = [value for value in values if value is not None]
     return statistics.fmean(known) if known and len(known) == len(values) else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -39,12 +40,35 @@ partial_erase.max_splits = [
 def test_a_sweep_file_is_a_spec_with_three_additions(tmp_path: Path) -> None:
     path = tmp_path / "sweep.toml"
     path.write_text(SWEEP)
-    study = read_sweep(path)
-    assert study.repeat == 2
-    assert study.base.scale == 1.0
-    assert dict(study.vary) == {"ftl.merge": ["block-erase", "m-merge"], "partial_erase.max_splits": [2, 4]}
-    assert [job.seed for job in study.jobs()] == [1, 2] * 4
-    assert study.base.text.splitlines()[5] == "max_requests = 500"  # lines keep their numbers
+    grid = read_sweep(path)
+    assert grid.repeat == 2
+    assert grid.base.scale == 1.0
+    assert dict(grid.vary) == {"ftl.merge": ["block-erase", "m-merge"], "partial_erase.max_splits": [2, 4]}
+    assert [job.seed for job in grid.jobs()] == [1, 2] * 4
+    assert grid.base.text.splitlines()[5] == "max_requests = 500"  # lines keep their numbers
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'preset = "tiny"\n[vary]\nseed = [1]\n[run]\nmax_requests = 500\n',
+        'vary = { seed = [1] }\npreset = "tiny"\n[run]\nmax_requests = 500\n',
+        'vary.seed = [\n1,\n]\npreset = "tiny"\nscale = 1.0\nrun.max_requests = 500\n',
+        'preset = "tiny"\n[run]\nmax_requests = 500\n[vary.partial_erase]\nmax_splits = [2]\n[vary]\nseed = [1]\n',
+        'preset = "tiny" # [vary]\n[run] # scale = 3\nmax_requests = 500\n\n["vary"]\n# scale\nseed = [1]\n',
+    ],
+)
+def test_the_additions_may_stand_anywhere_and_lines_keep_their_numbers(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "sweep.toml"
+    path.write_text(text)
+    grid = read_sweep(path)
+    assert grid.vary["seed"] == [1]
+    spec = grid.base.text
+    assert spec is not None
+    assert tomllib.loads(spec) == {"preset": "tiny", "run": {"max_requests": 500}}
+    lines, kept = text.splitlines(), spec.splitlines()
+    assert all(line in ("", lines[place]) for place, line in enumerate(kept))
+    assert [job.spec.resolve()["config"]["run"]["max_requests"] for job in grid.jobs()] == [500]
 
 
 @pytest.mark.parametrize(
@@ -121,10 +145,10 @@ def test_every_field_of_a_document_has_a_column() -> None:
 
 
 def test_grids_vary_the_last_key_fastest_and_refuse_two_sources_of_seeds() -> None:
-    study = Grid(pumice.preset("tiny"), {"ftl.merge": ["block-erase", "m-merge"], "seed": [1, 2]})
-    assert [job.label for job in study.jobs()] == ["block-erase, 1", "block-erase, 2", "m-merge, 1", "m-merge, 2"]
+    grid = Grid(pumice.preset("tiny"), {"ftl.merge": ["block-erase", "m-merge"], "seed": [1, 2]})
+    assert [job.label for job in grid.jobs()] == ["block-erase, 1", "block-erase, 2", "m-merge, 1", "m-merge, 2"]
     with pytest.raises(pumice.SpecError, match="seed"):
-        Grid(study.base, study.vary, repeat=2).jobs()
+        Grid(grid.base, grid.vary, repeat=2).jobs()
 
 
 def test_keys_that_share_an_entry_change_together() -> None:

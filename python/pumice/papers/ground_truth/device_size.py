@@ -71,7 +71,7 @@ def measure(path: Path) -> None:
 
 
 def measure_one(gib: int, load: str) -> list[Any]:
-    """A row of `measure`. The time of a run of one request, which is that of the device's start, is left out."""
+    """A row of `measure`. The time that the device takes to start, measured by a run of one request, is subtracted."""
     names = ("channels", "chips_per_channel", "planes_per_die", "blocks_per_plane")
     spec = preset("bench-64g").with_(
         geometry=dict(zip(names, DEVICES[gib], strict=True)),

@@ -44,7 +44,7 @@ class Erase:
 
 @dataclass(frozen=True)
 class Load:
-    """A workload: its name, what it sets, and what is to be known about it. `why_not` says why it cannot run."""
+    """A workload: its name, the keys that it sets, and a note for readers. `why_not` says why it cannot run."""
 
     name: str
     recorded: bool

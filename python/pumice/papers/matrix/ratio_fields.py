@@ -163,7 +163,7 @@ def _status(cell: Cell, outcome: Outcome | None) -> tuple[str, str]:
         return "not-run", cell.why_not
     if outcome.document is None:
         return "failed", outcome.error or ""
-    # The matrix sets one base under designs that know different keys; what a design does not read is no news.
+    # The matrix lays one base under designs that read different keys, so these warnings are expected.
     said = [warning for warning in outcome.document.get("warnings") or [] if WITHOUT_EFFECT not in warning]
     return "done", "; ".join(said)
 
