@@ -8,12 +8,14 @@
 
 pub mod address;
 pub mod bits;
+pub mod choice;
 pub mod command;
 pub mod disturb;
 pub mod draw;
 pub mod erase;
 pub mod erase_unit;
 pub mod geometry;
+pub mod key;
 pub mod partial_block;
 pub mod prefetch;
 pub mod request;
@@ -24,6 +26,7 @@ pub mod timing;
 pub mod write_sequence;
 
 pub use address::{BlockId, ChannelId, DieId, Lpn, PageAddress, PlaneId};
+pub use choice::Choice;
 pub use command::{Cause, FlashCommand, FlashOp, SearchExpectation};
 pub use draw::Draw;
 pub use erase::{EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, FailBits, RberRequirement, StepKind};
