@@ -4,8 +4,8 @@
 use pumice_types::{BlockId, PageAddress};
 
 use super::plan::MergeKind;
-use crate::mapping::FtlError;
-use crate::mapping::plane_book::{PlaneBook, Step};
+use crate::error::FtlError;
+use crate::layers::plane_book::{PlaneBook, Step};
 
 /// A merge that was decided.
 #[derive(Clone, Copy, Debug)]

@@ -7,9 +7,10 @@
 
 use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, bits};
 
-use super::{FtlError, InitialBlock};
 use crate::block_pool::BlockPool;
 use crate::counters::GcCounters;
+use crate::error::FtlError;
+use crate::fill::InitialBlock;
 use crate::plan::Plan;
 
 /// What all planes share.

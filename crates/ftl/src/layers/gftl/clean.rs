@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, SearchExpectation, Time, bits};
 
-use super::super::nftl::{NONE, Trigger, UIndex};
+use super::super::nftl::{NONE, Trigger};
 use super::{FtlError, Gftl};
+use crate::layer::{TranslationLayer, UIndex};
 use crate::plan::Plan;
 
 /// What one plane has to clean.

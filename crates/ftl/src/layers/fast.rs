@@ -22,12 +22,18 @@ use pumice_types::{BlockId, PageAddress, ProgramOrder};
 use super::log_block::fits_in_place;
 use super::plane_book::{NO_BLOCK, PlaneBook, Shared, Step};
 use super::striped::PlaneFtl;
-use super::{FtlError, InitialBlock};
+use super::striped::Striped;
+use super::striped_room::Room;
+use crate::error::FtlError;
+use crate::fill::FillTarget;
+use crate::fill::InitialBlock;
+use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports};
 use crate::merge::gather::{self, Merge};
 use crate::merge::plan::{InPlaceState, MergeKind, in_place_merge};
+use pumice_types::Geometry;
 
 /// Log blocks that FAST needs: the sequential one and a random one.
-pub const FAST_LOG_BLOCKS_MIN: u32 = 2;
+const FAST_LOG_BLOCKS_MIN: u32 = 2;
 
 /// The sequential log block.
 #[derive(Clone, Copy)]
@@ -197,5 +203,32 @@ impl PlaneFtl for Fast {
 
     fn state_bytes(&self) -> u64 {
         self.book.state_bytes() + size_of_val(&self.d[..]) as u64
+    }
+}
+
+/// Single logical blocks, and at least the sequential log block and a random one.
+fn room<'a>(spec: &'a LayerSpec<'a>) -> Room<'a> {
+    Room { u_blocks_min: FAST_LOG_BLOCKS_MIN, ..Room::of_blocks(spec) }
+}
+
+impl Layer for Fast {
+    type Keys = ();
+    type Running = Striped<Fast>;
+
+    const READS: &'static [&'static str] = &["over_provisioning", "u_blocks"];
+    const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Spare];
+    const REPORTS: Reports = Reports::HYBRID_PAIRS;
+
+    fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
+        room(spec).check()
+    }
+
+    fn user_pages(spec: &LayerSpec, _: &(), geometry: &Geometry) -> u32 {
+        room(spec).user_pages(geometry)
+    }
+
+    fn build(parts: &LayerParts, _: &(), target: &mut dyn FillTarget) -> Result<Striped<Fast>, FtlError> {
+        let (spec, room) = (&parts.spec, room(&parts.spec));
+        room.filled(parts, target, |book| Fast::new(book, spec.chip.geometry.program_order, room.u_blocks()))
     }
 }

@@ -13,12 +13,15 @@
 
 mod buffer;
 mod clean;
+mod spec;
 
 use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, Time, bits};
 
 use super::nftl::{NONE, Nftl, NftlConfig, Trigger};
-use super::{FtlError, InitialBlock, InitialFill};
 use crate::counters::GcCounters;
+use crate::error::FtlError;
+use crate::fill::{InitialBlock, InitialFill};
+use crate::layer::TranslationLayer;
 use crate::merge::run::NOT_IN_U;
 use crate::plan::Plan;
 use buffer::WriteBuffer;
@@ -66,84 +69,12 @@ impl Gftl {
         }
     }
 
-    /// Logical pages that the host may address.
-    pub fn user_pages(&self) -> u32 {
-        self.nftl.user_pages()
-    }
-
-    /// What garbage collection did so far.
-    pub fn counters(&self) -> &GcCounters {
-        self.nftl.counters()
-    }
-
-    /// Starts counting anew.
-    pub fn reset_counters(&mut self) {
-        self.nftl.reset_counters();
-    }
-
-    /// RAM of the map: the NFTL's, a bit for each logical block, and for each page of the buffer its
-    /// logical page in four bytes.
-    pub fn map_ram_bytes(&self) -> u64 {
-        let buffered = u64::from(self.config.buffer_blocks) * self.planes.len() as u64 * self.nftl.pages as u64;
-        self.nftl.map_ram_bytes() + self.queued.len().div_ceil(8) as u64 + buffered * 4
-    }
-
-    /// Bytes of this struct's columns.
-    pub fn state_bytes(&self) -> u64 {
-        self.nftl.state_bytes() + self.buffer.state_bytes() + self.queued.len() as u64
-    }
-
     /// See [`Nftl::fill`].
     ///
     /// # Errors
     /// [`FtlError`] if a plane has fewer blocks than the fill needs.
     pub fn fill(&mut self, fill: InitialFill, programmed: impl FnMut(InitialBlock)) -> Result<(), FtlError> {
         self.nftl.fill(fill, programmed)
-    }
-
-    /// See [`super::Ftl::write`].
-    pub fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
-        let (logical, offset) = self.nftl.split(lpn);
-        let plane = self.nftl.plane_of(logical).index();
-        self.slot(plane, plan)?;
-        if self.queued[logical] {
-            return self.write_to_buffer(lpn, version, plan);
-        }
-        if self.nftl.logical[logical].d == NONE {
-            self.win_block(plane, plan)?;
-            self.nftl.take_d_block(logical)?;
-        }
-        if self.nftl.fits_d(logical, offset) {
-            self.nftl.program_d(logical, offset, version, plan);
-        } else {
-            if self.nftl.logical[logical].u_slot == NONE {
-                self.pair(logical, plan)?;
-            }
-            self.nftl.append_to_u(logical, offset, version, plan);
-            let slot = self.nftl.logical[logical].u_slot as usize;
-            if usize::from(self.nftl.u_blocks[slot].written) == self.nftl.pages {
-                self.enqueue(logical, Trigger::Full);
-            }
-        }
-        self.forget_buffered(plane, lpn);
-        Ok(())
-    }
-
-    /// See [`super::Ftl::read`].
-    pub fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
-        match self.buffer.locate(lpn) {
-            Some(page) => {
-                plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
-                true
-            }
-            None => self.nftl.read(lpn, version, plan),
-        }
-    }
-
-    /// See [`super::Ftl::locate`].
-    #[inline]
-    pub fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
-        self.buffer.locate(lpn).or_else(|| self.nftl.locate(lpn))
     }
 
     /// Gives a logical block a U-block. If the plane runs low even when all that is queued will be done,
@@ -215,5 +146,76 @@ impl Gftl {
         if slot != NONE {
             self.nftl.in_u[slot as usize * self.nftl.pages + offset] = NOT_IN_U;
         }
+    }
+}
+
+impl TranslationLayer for Gftl {
+    /// Logical pages that the host may address.
+    fn user_pages(&self) -> u32 {
+        self.nftl.user_pages()
+    }
+
+    /// What garbage collection did so far.
+    fn counters(&self) -> &GcCounters {
+        self.nftl.counters()
+    }
+
+    /// Starts counting anew.
+    fn reset_counters(&mut self) {
+        self.nftl.reset_counters();
+    }
+
+    /// RAM of the map: the NFTL's, a bit for each logical block, and for each page of the buffer its
+    /// logical page in four bytes.
+    fn map_ram_bytes(&self) -> u64 {
+        let buffered = u64::from(self.config.buffer_blocks) * self.planes.len() as u64 * self.nftl.pages as u64;
+        self.nftl.map_ram_bytes() + self.queued.len().div_ceil(8) as u64 + buffered * 4
+    }
+
+    /// Bytes of this struct's columns.
+    fn state_bytes(&self) -> u64 {
+        self.nftl.state_bytes() + self.buffer.state_bytes() + self.queued.len() as u64
+    }
+
+    fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        let (logical, offset) = self.nftl.split(lpn);
+        let plane = self.nftl.plane_of(logical).index();
+        self.slot(plane, plan)?;
+        if self.queued[logical] {
+            return self.write_to_buffer(lpn, version, plan);
+        }
+        if self.nftl.logical[logical].d == NONE {
+            self.win_block(plane, plan)?;
+            self.nftl.take_d_block(logical)?;
+        }
+        if self.nftl.fits_d(logical, offset) {
+            self.nftl.program_d(logical, offset, version, plan);
+        } else {
+            if self.nftl.logical[logical].u_slot == NONE {
+                self.pair(logical, plan)?;
+            }
+            self.nftl.append_to_u(logical, offset, version, plan);
+            let slot = self.nftl.logical[logical].u_slot as usize;
+            if usize::from(self.nftl.u_blocks[slot].written) == self.nftl.pages {
+                self.enqueue(logical, Trigger::Full);
+            }
+        }
+        self.forget_buffered(plane, lpn);
+        Ok(())
+    }
+
+    fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
+        match self.buffer.locate(lpn) {
+            Some(page) => {
+                plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
+                true
+            }
+            None => self.nftl.read(lpn, version, plan),
+        }
+    }
+
+    #[inline]
+    fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
+        self.buffer.locate(lpn).or_else(|| self.nftl.locate(lpn))
     }
 }

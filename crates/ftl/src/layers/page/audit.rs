@@ -4,6 +4,7 @@ use pumice_types::{BlockId, Lpn, PageAddress, PlaneId};
 
 use super::PageFtl;
 use super::units::valid_in;
+use crate::layer::TranslationLayer;
 use crate::reclaim_units::UnitId;
 
 impl PageFtl {

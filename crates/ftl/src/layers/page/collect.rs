@@ -9,7 +9,7 @@ use pumice_types::{BlockId, DieId, FlashCommand, Lpn, PageAddress, PlaneId, Unit
 
 use super::plane::{Job, Stream};
 use super::{EraseUnits, GcMode, HotCold, PageFtl};
-use crate::mapping::FtlError;
+use crate::error::FtlError;
 use crate::plan::Plan;
 use crate::reclaim_units::{JoinRule, UnitChoice};
 
@@ -91,7 +91,7 @@ impl PageFtl {
     ///
     /// # Errors
     /// [`FtlError`] if a copy finds no free block, which the reserve rules out.
-    pub fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
+    pub(super) fn collect_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
         if self.config.erases_together {
             return self.step_of_planes(die, plan);
         }
@@ -135,7 +135,7 @@ impl PageFtl {
 
     /// Whether [`PageFtl::internal_step`] would append something: one look at each plane of the die.
     #[inline]
-    pub fn wants_step(&self, die: DieId) -> bool {
+    pub(super) fn has_step(&self, die: DieId) -> bool {
         self.planes_of(die).any(|plane| self.planes[plane.index()].job.is_some() || self.is_due(plane))
     }
 

@@ -20,22 +20,28 @@ mod leaves;
 mod map_cache;
 mod maps;
 mod plane;
+mod spec;
 mod units;
 
-use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, UnitSet};
+use pumice_types::{
+    BlockId, Cause, DieId, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, RequestKind, UnitSet, bits, choice,
+};
 
-use super::FtlError;
 use crate::block_pool::{BlockPool, Wanted};
 use crate::counters::GcCounters;
+use crate::error::FtlError;
+use crate::layer::TranslationLayer;
 use crate::plan::Plan;
 use crate::reclaim::VictimPolicy;
 use crate::reclaim_units::{UnitId, UnitVictims};
 use crate::wear::{Wear, WearLeveling};
+pub use cached::CachedMap;
 use cached::Translation;
-pub use cached::{CACHED_ENTRY_BYTES, CachedMap, STORED_ENTRY_BYTES};
+use cached::{CACHED_ENTRY_BYTES, STORED_ENTRY_BYTES};
 use heat::RecentWrites;
 use maps::PageMaps;
 use plane::{Open, Plane, Stream};
+pub use spec::{EraseUnit, GcPolicy, Leveling, PageKeys, Separation};
 pub use units::EraseUnits;
 use units::{FreeUnits, valid_in};
 
@@ -54,33 +60,38 @@ pub enum HotCold {
     },
 }
 
-/// When a plane that runs low on free blocks reclaims, and who waits for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GcMode {
-    /// At the start threshold, before the write that met it, up to the stop threshold.
-    Blocking,
-    /// The same, but behind that write's own program; before it if no block can be spared for it.
-    Foreground,
-    /// In steps, at or under the stop threshold, whenever the scheduler asks for one.
-    Background,
-    /// In steps, from the start threshold on, up to the stop threshold.
-    Preemptible,
+choice! {
+    /// When a plane that runs low on free blocks reclaims, and who waits for it.
+    pub enum GcMode {
+        /// At the start threshold, before the write that met it, up to the stop threshold.
+        Blocking = "blocking",
+        /// The same, but behind that write's own program; before it if no block can be spared for it.
+        Foreground = "foreground",
+        /// In steps, at or under the stop threshold, whenever the scheduler asks for one.
+        Background = "background",
+        /// In steps, from the start threshold on, up to the stop threshold.
+        Preemptible = "preemptible",
+    }
 }
 
 impl GcMode {
     /// Whether collection waits for the scheduler to ask for a step.
     pub fn works_in_steps(self) -> bool {
-        matches!(self, GcMode::Background | GcMode::Preemptible)
+        match self {
+            GcMode::Blocking | GcMode::Foreground => false,
+            GcMode::Background | GcMode::Preemptible => true,
+        }
     }
 }
 
-/// Which plane a write goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Allocation {
-    /// The next one in turn that has room.
-    Dynamic,
-    /// The one that the logical page names: pages are dealt to the planes in their order.
-    Static,
+choice! {
+    /// Which plane a write goes to.
+    pub enum Allocation {
+        /// The next one in turn that has room.
+        Dynamic = "dynamic",
+        /// The one that the logical page names: pages are dealt to the planes in their order.
+        Static = "static",
+    }
 }
 
 /// Settings of the page-level FTL.
@@ -163,6 +174,8 @@ pub struct PageFtl {
     counters: GcCounters,
     /// Disturbs of every leaf, where the erase units are leaves.
     disturbs: Vec<u8>,
+    /// A bit a block: the chip reported that its next erase fails. Empty until the first such report.
+    failing: Vec<u64>,
 }
 
 impl PageFtl {
@@ -196,108 +209,9 @@ impl PageFtl {
             recent,
             wear: Wear::new(&geometry, config.wear_leveling),
             counters: GcCounters::default(),
+            failing: Vec::new(),
             disturbs: vec![0; if config.units.leaves.is_some() { geometry.blocks() as usize * units } else { 0 }],
             config,
-        }
-    }
-
-    /// Logical pages that the host may address.
-    pub fn user_pages(&self) -> u32 {
-        self.config.user_pages
-    }
-
-    /// What garbage collection did so far.
-    pub fn counters(&self) -> &GcCounters {
-        &self.counters
-    }
-
-    /// Starts counting anew.
-    pub fn reset_counters(&mut self) {
-        self.counters = GcCounters::default();
-    }
-
-    /// RAM of the map: four bytes a logical page, or what the cache and its directory take.
-    pub fn map_ram_bytes(&self) -> u64 {
-        match &self.translation {
-            Some(translation) => translation.ram_bytes(),
-            None => u64::from(self.config.user_pages) * u64::from(STORED_ENTRY_BYTES),
-        }
-    }
-
-    /// Bytes of this struct's columns.
-    pub fn state_bytes(&self) -> u64 {
-        self.maps.state_bytes()
-            + self.free.state_bytes()
-            + self.disturbs.len() as u64
-            + self.translation.as_ref().map_or(0, Translation::state_bytes)
-            + self.recent.as_ref().map_or(0, RecentWrites::state_bytes)
-            + self.wear.as_ref().map_or(0, Wear::state_bytes)
-    }
-
-    /// Appends the commands that store version `version` of `lpn`.
-    ///
-    /// # Errors
-    /// [`FtlError`] if no plane has room, which the spec's validation rules out.
-    pub fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
-        let plane = self.choose_plane(lpn)?;
-        let hot = self.recent.as_mut().is_some_and(|recent| recent.note(lpn));
-        let stream = if hot { Stream::Hot } else { Stream::Host };
-        let collect_behind = self.make_room(plane, stream, plan)?;
-        let free_before = collect_behind.then(|| self.free_units(plane));
-        let (target, sequence) = self.next_page(plane, stream)?;
-        // Reclaiming may have moved the old copy, so it is looked up only now.
-        if let Some(old) = self.locate(lpn) {
-            self.invalidate(old);
-        }
-        self.place(lpn, target, plane);
-        self.planes[plane.index()].valid_pages += 1;
-        self.note_change(lpn);
-        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence));
-        self.close_if_full(plane, stream);
-        if let Some(free) = free_before {
-            plan.complete_here();
-            let taken = free - self.free_units(plane);
-            self.collect(plane, taken, plan)?;
-        }
-        Ok(())
-    }
-
-    /// Appends the read of `lpn`; `false` if it was never written, or trimmed since.
-    pub fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
-        let Some(page) = self.locate(lpn) else { return false };
-        plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
-        true
-    }
-
-    /// Gives `lpn` up: its page is invalid, and it reads as never written.
-    pub fn trim(&mut self, lpn: Lpn) {
-        if let Some(page) = self.locate(lpn) {
-            self.invalidate(page);
-            self.maps.forget(lpn);
-            self.note_change(lpn);
-        }
-    }
-
-    /// Where the current page of `lpn` is.
-    #[inline]
-    pub fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
-        self.maps.locate(lpn, &self.pool)
-    }
-
-    /// The host accesses `lpn` soon: its map entry will be looked up. Changes nothing.
-    #[inline]
-    pub fn expect(&self, lpn: Lpn) {
-        self.maps.expect(lpn);
-    }
-
-    /// The host writes `lpn` soon, and its map entry was expected before: its page will be invalidated.
-    /// Changes nothing.
-    #[inline]
-    pub fn expect_overwrite(&self, lpn: Lpn) {
-        if let Some(block) = self.maps.expect_overwrite(lpn) {
-            let geometry = &self.config.geometry;
-            let plane = &self.planes[geometry.plane_of(block).index()];
-            plane.victims.expect(UnitId { block: geometry.index_in_plane(block), unit: 0 });
         }
     }
 
@@ -447,10 +361,141 @@ impl PageFtl {
         let blank = self.free.of(block);
         self.note_disturb(block, units, blank);
         let erases = self.wear.as_mut().map_or(0, |wear| wear.note_erase(block));
-        if plan.erase_fails(block) {
+        if !self.failing.is_empty() && bits::get(&self.failing, block.index()) {
             self.planes[self.config.geometry.plane_of(block).index()].retired += 1;
             return;
         }
         self.free.give_back(block, units.without(blank), erases, &mut self.pool);
+    }
+}
+
+impl TranslationLayer for PageFtl {
+    /// Logical pages that the host may address.
+    fn user_pages(&self) -> u32 {
+        self.config.user_pages
+    }
+
+    /// What garbage collection did so far.
+    fn counters(&self) -> &GcCounters {
+        &self.counters
+    }
+
+    /// Starts counting anew.
+    fn reset_counters(&mut self) {
+        self.counters = GcCounters::default();
+    }
+
+    /// RAM of the map: four bytes a logical page, or what the cache and its directory take.
+    fn map_ram_bytes(&self) -> u64 {
+        match &self.translation {
+            Some(translation) => translation.ram_bytes(),
+            None => u64::from(self.config.user_pages) * u64::from(STORED_ENTRY_BYTES),
+        }
+    }
+
+    /// Bytes of this struct's columns.
+    fn state_bytes(&self) -> u64 {
+        self.maps.state_bytes()
+            + self.free.state_bytes()
+            + self.disturbs.len() as u64
+            + self.translation.as_ref().map_or(0, Translation::state_bytes)
+            + self.recent.as_ref().map_or(0, RecentWrites::state_bytes)
+            + self.wear.as_ref().map_or(0, Wear::state_bytes)
+    }
+
+    /// Appends the commands that store version `version` of `lpn`.
+    fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        let plane = self.choose_plane(lpn)?;
+        let hot = self.recent.as_mut().is_some_and(|recent| recent.note(lpn));
+        let stream = if hot { Stream::Hot } else { Stream::Host };
+        let collect_behind = self.make_room(plane, stream, plan)?;
+        let free_before = collect_behind.then(|| self.free_units(plane));
+        let (target, sequence) = self.next_page(plane, stream)?;
+        // Reclaiming may have moved the old copy, so it is looked up only now.
+        if let Some(old) = self.locate(lpn) {
+            self.invalidate(old);
+        }
+        self.place(lpn, target, plane);
+        self.planes[plane.index()].valid_pages += 1;
+        self.note_change(lpn);
+        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence));
+        self.close_if_full(plane, stream);
+        if let Some(free) = free_before {
+            plan.complete_here();
+            let taken = free - self.free_units(plane);
+            self.collect(plane, taken, plan)?;
+        }
+        Ok(())
+    }
+
+    /// Appends the read of `lpn`; `false` if it was never written, or trimmed since.
+    fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
+        let Some(page) = self.locate(lpn) else { return false };
+        plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
+        true
+    }
+
+    /// Gives `lpn` up: its page is invalid, and it reads as never written.
+    fn trim(&mut self, lpn: Lpn) {
+        if let Some(page) = self.locate(lpn) {
+            self.invalidate(page);
+            self.maps.forget(lpn);
+            self.note_change(lpn);
+        }
+    }
+
+    /// Where the current page of `lpn` is.
+    #[inline]
+    fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
+        self.maps.locate(lpn, &self.pool)
+    }
+
+    /// The host accesses `lpn` soon: its map entry will be looked up. Changes nothing.
+    #[inline]
+    fn expect(&self, lpn: Lpn) {
+        self.maps.expect(lpn);
+    }
+
+    /// The host writes `lpn` soon, and its map entry was expected before: its page will be invalidated.
+    /// Changes nothing.
+    #[inline]
+    fn expect_overwrite(&self, lpn: Lpn) {
+        if let Some(block) = self.maps.expect_overwrite(lpn) {
+            let geometry = &self.config.geometry;
+            let plane = &self.planes[geometry.plane_of(block).index()];
+            plane.victims.expect(UnitId { block: geometry.index_in_plane(block), unit: 0 });
+        }
+    }
+
+    fn loads_map(&self) -> bool {
+        self.translation.is_some()
+    }
+
+    #[inline]
+    fn load_map(&mut self, lpn: Lpn, _kind: RequestKind, plan: &mut Plan) -> Result<(), FtlError> {
+        self.load_entry(lpn, plan)
+    }
+
+    fn holds_die(&self) -> bool {
+        self.config.gc_mode == GcMode::Blocking
+    }
+
+    fn works_when_idle(&self) -> bool {
+        self.config.gc_mode.works_in_steps()
+    }
+
+    fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
+        self.collect_step(die, plan)
+    }
+
+    fn wants_step(&self, die: DieId) -> bool {
+        self.has_step(die)
+    }
+
+    fn note_failing(&mut self, block: BlockId) {
+        if self.failing.is_empty() {
+            self.failing = vec![0; bits::words_for(self.config.geometry.blocks() as usize)];
+        }
+        bits::set(&mut self.failing, block.index());
     }
 }

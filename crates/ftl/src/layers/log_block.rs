@@ -13,10 +13,16 @@ use pumice_types::{BlockId, PageAddress, ProgramOrder};
 
 use super::plane_book::{NO_BLOCK, PlaneBook, Shared, Step};
 use super::striped::PlaneFtl;
-use super::{FtlError, InitialBlock};
+use super::striped::Striped;
+use super::striped_room::Room;
+use crate::error::FtlError;
+use crate::fill::FillTarget;
+use crate::fill::InitialBlock;
+use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports};
 use crate::merge::gather::{self, Merge};
 use crate::merge::plan::{InPlaceState, MergeKind, in_place_merge};
 use crate::recency::Recency;
+use pumice_types::Geometry;
 
 /// Whether a page of a D-block can be programmed at its own offset.
 pub(super) fn fits_in_place(book: &PlaneBook, d: BlockId, offset: u16, order: ProgramOrder) -> bool {
@@ -150,5 +156,27 @@ impl PlaneFtl for LogBlock {
 
     fn state_bytes(&self) -> u64 {
         self.book.state_bytes() + size_of_val(&self.pairs[..]) as u64 + self.recency.state_bytes()
+    }
+}
+
+impl Layer for LogBlock {
+    type Keys = ();
+    type Running = Striped<LogBlock>;
+
+    const READS: &'static [&'static str] = &["over_provisioning", "u_blocks"];
+    const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Spare];
+    const REPORTS: Reports = Reports::HYBRID_PAIRS;
+
+    fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
+        Room::of_blocks(spec).check()
+    }
+
+    fn user_pages(spec: &LayerSpec, _: &(), geometry: &Geometry) -> u32 {
+        Room::of_blocks(spec).user_pages(geometry)
+    }
+
+    fn build(parts: &LayerParts, _: &(), target: &mut dyn FillTarget) -> Result<Striped<LogBlock>, FtlError> {
+        let (spec, room) = (&parts.spec, Room::of_blocks(&parts.spec));
+        room.filled(parts, target, |book| LogBlock::new(book, spec.chip.geometry.program_order, room.u_blocks()))
     }
 }

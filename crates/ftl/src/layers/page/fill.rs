@@ -4,7 +4,8 @@ use pumice_types::Lpn;
 
 use super::PageFtl;
 use super::plane::{Open, Stream};
-use crate::mapping::{FtlError, InitialBlock};
+use crate::error::FtlError;
+use crate::fill::InitialBlock;
 
 impl PageFtl {
     /// Stores a share of the logical pages before the first request, from the first one on, as if

@@ -14,12 +14,15 @@
 
 mod blocks;
 mod run;
+mod spec;
 
 use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PbTree, PlaneId};
 
-use super::{FtlError, InitialBlock, InitialFill, MergePolicy};
 use crate::block_pool::BlockPool;
 use crate::counters::GcCounters;
+use crate::error::FtlError;
+use crate::fill::{InitialBlock, InitialFill};
+use crate::layer::{MergePolicy, TranslationLayer};
 use crate::merge::restore::MergeCosts;
 use crate::merge::superblock::SuperblockPlanner;
 use crate::plan::Plan;
@@ -115,42 +118,6 @@ impl SuperblockPen {
         }
     }
 
-    /// Logical pages that the host may address.
-    pub fn user_pages(&self) -> u32 {
-        self.map.len() as u32
-    }
-
-    /// What garbage collection did so far.
-    pub fn counters(&self) -> &GcCounters {
-        &self.counters
-    }
-
-    /// Starts counting anew.
-    pub fn reset_counters(&mut self) {
-        self.counters = GcCounters::default();
-    }
-
-    /// RAM of the map, in whole bits a page: for each logical page its place among N blocks (or none),
-    /// for each page of N blocks its logical page and whether it is valid; N block pointers of four
-    /// bytes; with M-Merge N times 2^L disturb counters and two bytes for the count of M-Merges.
-    pub fn map_ram_bytes(&self) -> u64 {
-        let (logical, physical) = (u64::from(self.span), u64::from(self.pages * self.config.physical));
-        let bits = |values: u64| u64::from(64 - (values - 1).leading_zeros());
-        let map = logical * bits(physical + 1) + physical * (bits(logical) + 1);
-        let partial_erase = match self.config.merge {
-            MergePolicy::BlockErase => 0,
-            MergePolicy::MMerge { .. } => self.config.tree.leaves() as u64 * u64::from(self.config.physical) + 2,
-        };
-        let each = map.div_ceil(8) + u64::from(self.config.physical) * 4 + partial_erase;
-        self.superblocks.len() as u64 * each
-    }
-
-    /// Bytes of this struct's columns.
-    pub fn state_bytes(&self) -> u64 {
-        let lists = size_of_val(&self.superblocks[..]) + size_of_val(&self.members[..]);
-        (lists + size_of_val(&self.map[..])) as u64 + self.blocks.state_bytes()
-    }
-
     /// Fills the device before the first request and reports each block programmed: every full logical
     /// block lies in a block of its own.
     ///
@@ -176,38 +143,6 @@ impl SuperblockPen {
             }
         }
         Ok(())
-    }
-
-    /// See [`super::Ftl::write`].
-    pub fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
-        let superblock = (lpn.0 / self.span) as usize;
-        if self.next_page(superblock).is_none() {
-            self.make_room(superblock, plan)?;
-        }
-        let target = self.page_to_write(superblock)?;
-        // A merge may have moved the old copy, so it is looked up only now.
-        if let Some(old) = self.locate(lpn) {
-            self.blocks.invalidate(old);
-            self.superblocks[superblock].invalid += 1;
-            self.note_victim(superblock);
-        }
-        self.place(lpn, target);
-        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, self.blocks.sequence(target.block)));
-        Ok(())
-    }
-
-    /// See [`super::Ftl::read`].
-    pub fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
-        let Some(page) = self.locate(lpn) else { return false };
-        plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
-        true
-    }
-
-    /// See [`super::Ftl::locate`].
-    #[inline]
-    pub fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
-        let physical = self.map[lpn.index()].checked_sub(1)?;
-        Some(PageAddress::new(BlockId(physical / self.pages), (physical % self.pages) as u16))
     }
 
     #[inline]
@@ -303,5 +238,72 @@ impl SuperblockPen {
             true => victims.set(slot, invalid, u64::from(grown)),
             false => victims.remove(slot),
         }
+    }
+}
+
+impl TranslationLayer for SuperblockPen {
+    /// Logical pages that the host may address.
+    fn user_pages(&self) -> u32 {
+        self.map.len() as u32
+    }
+
+    /// What garbage collection did so far.
+    fn counters(&self) -> &GcCounters {
+        &self.counters
+    }
+
+    /// Starts counting anew.
+    fn reset_counters(&mut self) {
+        self.counters = GcCounters::default();
+    }
+
+    /// RAM of the map, in whole bits a page: for each logical page its place among N blocks (or none),
+    /// for each page of N blocks its logical page and whether it is valid; N block pointers of four
+    /// bytes; with M-Merge N times 2^L disturb counters and two bytes for the count of M-Merges.
+    fn map_ram_bytes(&self) -> u64 {
+        let (logical, physical) = (u64::from(self.span), u64::from(self.pages * self.config.physical));
+        let bits = |values: u64| u64::from(64 - (values - 1).leading_zeros());
+        let map = logical * bits(physical + 1) + physical * (bits(logical) + 1);
+        let partial_erase = match self.config.merge {
+            MergePolicy::BlockErase => 0,
+            MergePolicy::MMerge { .. } => self.config.tree.leaves() as u64 * u64::from(self.config.physical) + 2,
+        };
+        let each = map.div_ceil(8) + u64::from(self.config.physical) * 4 + partial_erase;
+        self.superblocks.len() as u64 * each
+    }
+
+    /// Bytes of this struct's columns.
+    fn state_bytes(&self) -> u64 {
+        let lists = size_of_val(&self.superblocks[..]) + size_of_val(&self.members[..]);
+        (lists + size_of_val(&self.map[..])) as u64 + self.blocks.state_bytes()
+    }
+
+    fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        let superblock = (lpn.0 / self.span) as usize;
+        if self.next_page(superblock).is_none() {
+            self.make_room(superblock, plan)?;
+        }
+        let target = self.page_to_write(superblock)?;
+        // A merge may have moved the old copy, so it is looked up only now.
+        if let Some(old) = self.locate(lpn) {
+            self.blocks.invalidate(old);
+            self.superblocks[superblock].invalid += 1;
+            self.note_victim(superblock);
+        }
+        self.place(lpn, target);
+        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, self.blocks.sequence(target.block)));
+        Ok(())
+    }
+
+    fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
+        let Some(page) = self.locate(lpn) else { return false };
+        plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
+        true
+    }
+
+    #[inline]
+    fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
+        let physical = self.map[lpn.index()].checked_sub(1)?;
+        Some(PageAddress::new(BlockId(physical / self.pages), (physical % self.pages) as u16))
     }
 }

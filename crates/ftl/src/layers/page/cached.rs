@@ -12,12 +12,14 @@
 //! before anything else ([`PageFtl::load_map`]). Commands of that payment lie on the dies of the
 //! translation pages.
 
-use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, RequestKind, TagFormat, UnitSet};
+use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, TagFormat, UnitSet};
 
 use super::map_cache::{Eviction, MapCache};
 use super::plane::{Open, Stream};
 use super::{PageConfig, PageFtl};
-use crate::mapping::{FtlError, InitialBlock};
+use crate::error::FtlError;
+use crate::fill::InitialBlock;
+use crate::layer::TranslationLayer;
 use crate::plan::Plan;
 use crate::reclaim::{VictimLists, VictimPolicy};
 
@@ -129,7 +131,7 @@ impl PageFtl {
     ///
     /// # Errors
     /// [`FtlError`] if translation pages find no free block, which their reserve rules out.
-    pub fn load_map(&mut self, lpn: Lpn, _kind: RequestKind, plan: &mut Plan) -> Result<(), FtlError> {
+    pub(super) fn load_entry(&mut self, lpn: Lpn, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(translation) = &mut self.translation else { return Ok(()) };
         if translation.cache.touch(lpn) {
             self.counters.map_hits += 1;

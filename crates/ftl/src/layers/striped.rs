@@ -5,8 +5,10 @@
 use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId};
 
 use super::plane_book::{PlaneBook, PlanePlace, Shared, Step};
-use super::{FtlError, InitialBlock, InitialFill};
 use crate::counters::GcCounters;
+use crate::error::FtlError;
+use crate::fill::{InitialBlock, InitialFill};
+use crate::layer::TranslationLayer;
 use crate::plan::Plan;
 
 /// A translation layer over one plane. Logical pages are counted inside the plane.
@@ -79,31 +81,6 @@ impl<F: PlaneFtl> Striped<F> {
         }
     }
 
-    /// Logical pages that the host may address.
-    pub fn user_pages(&self) -> u32 {
-        self.user_pages
-    }
-
-    /// What garbage collection did so far.
-    pub fn counters(&self) -> &GcCounters {
-        &self.shared.counters
-    }
-
-    /// Starts counting anew.
-    pub fn reset_counters(&mut self) {
-        self.shared.reset_counters();
-    }
-
-    /// RAM of the map of all planes.
-    pub fn map_ram_bytes(&self) -> u64 {
-        self.planes.iter().map(F::map_ram_bytes).sum()
-    }
-
-    /// Bytes of the state of all planes.
-    pub fn state_bytes(&self) -> u64 {
-        self.planes.iter().map(F::state_bytes).sum()
-    }
-
     /// Fills the device before the first request and reports each block programmed, so that the array
     /// can be brought to the same state. Costs nothing per page.
     ///
@@ -121,36 +98,9 @@ impl<F: PlaneFtl> Striped<F> {
         Ok(())
     }
 
-    /// See [`super::Ftl::write`].
-    pub fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
-        let (plane, local) = self.split(lpn);
-        self.planes[plane].write(local, version, &mut Step { shared: &mut self.shared, plan })
-    }
-
-    /// See [`super::Ftl::read`].
-    pub fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
-        let (plane, local) = self.split(lpn);
-        let ftl = &mut self.planes[plane];
-        let Some(page) = ftl.book().locate(local) else { return false };
-        ftl.look_up(local, &mut Step { shared: &mut self.shared, plan });
-        plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
-        true
-    }
-
-    /// See [`super::Ftl::locate`].
-    #[inline]
-    pub fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
-        let (plane, local) = self.split(lpn);
-        self.planes[plane].book().locate(local)
-    }
-
-    /// Appends the merges that leave no U-block in use, plane by plane.
-    ///
-    /// # Errors
-    /// As [`super::Ftl::write`].
-    pub fn merge_all(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
-        let step = &mut Step { shared: &mut self.shared, plan };
-        self.planes.iter_mut().try_for_each(|plane| plane.merge_all(step))
+    /// The layers of the planes, in stripe order.
+    pub fn planes_mut(&mut self) -> impl Iterator<Item = &mut F> {
+        self.planes.iter_mut()
     }
 
     /// Free blocks of a plane.
@@ -164,5 +114,59 @@ impl<F: PlaneFtl> Striped<F> {
         let (unit, offset) = (lpn.0 / self.unit_pages, lpn.0 % self.unit_pages);
         let planes = self.planes.len() as u32;
         ((unit % planes) as usize, unit / planes * self.unit_pages + offset)
+    }
+}
+
+impl<F: PlaneFtl> TranslationLayer for Striped<F> {
+    /// Logical pages that the host may address.
+    fn user_pages(&self) -> u32 {
+        self.user_pages
+    }
+
+    /// What garbage collection did so far.
+    fn counters(&self) -> &GcCounters {
+        &self.shared.counters
+    }
+
+    /// Starts counting anew.
+    fn reset_counters(&mut self) {
+        self.shared.reset_counters();
+    }
+
+    /// RAM of the map of all planes.
+    fn map_ram_bytes(&self) -> u64 {
+        self.planes.iter().map(F::map_ram_bytes).sum()
+    }
+
+    /// Bytes of the state of all planes.
+    fn state_bytes(&self) -> u64 {
+        self.planes.iter().map(F::state_bytes).sum()
+    }
+
+    fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        let (plane, local) = self.split(lpn);
+        self.planes[plane].write(local, version, &mut Step { shared: &mut self.shared, plan })
+    }
+
+    fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
+        let (plane, local) = self.split(lpn);
+        let ftl = &mut self.planes[plane];
+        let Some(page) = ftl.book().locate(local) else { return false };
+        ftl.look_up(local, &mut Step { shared: &mut self.shared, plan });
+        plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
+        true
+    }
+
+    #[inline]
+    fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
+        let (plane, local) = self.split(lpn);
+        self.planes[plane].book().locate(local)
+    }
+
+    /// Appends the merges that leave no U-block in use, plane by plane.
+    fn merge_all(&mut self, plan: &mut Plan) -> Result<bool, FtlError> {
+        let step = &mut Step { shared: &mut self.shared, plan };
+        self.planes.iter_mut().try_for_each(|plane| plane.merge_all(step))?;
+        Ok(true)
     }
 }

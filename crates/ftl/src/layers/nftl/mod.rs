@@ -12,26 +12,22 @@
 //! beyond the logical ones; where a write to a logical block without a D-block would take the last
 //! free block, the best pair is merged first (a case that the paper's device never meets).
 
+mod spec;
+
 use pumice_types::{
     BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PbTree, PlaneId, ProgramOrder, SearchExpectation, bits,
 };
 
-use super::{FtlError, InitialBlock, InitialFill, MergePolicy};
 use crate::block_pool::BlockPool;
 use crate::counters::GcCounters;
+use crate::error::FtlError;
+use crate::fill::{InitialBlock, InitialFill};
+use crate::layer::{MergePolicy, TranslationLayer, UIndex};
 use crate::merge::m_merge::{Choice, LeafState, MMergePlan, MMergePlanner, PairState, ULeafState};
 use crate::merge::run::{self, NOT_IN_U, Pair};
 use crate::plan::Plan;
 use crate::victim::VictimTree;
-
-/// Where the controller finds out what a U-block holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UIndex {
-    /// In the spare areas, newest page first.
-    Spare,
-    /// In RAM, at no flash cost.
-    Ram,
-}
+pub(super) use spec::{check_room, config};
 
 /// Settings of the NFTL.
 #[derive(Clone, Debug)]
@@ -161,44 +157,6 @@ impl Nftl {
         }
     }
 
-    /// Logical pages that the host may address.
-    pub fn user_pages(&self) -> u32 {
-        (self.logical.len() * self.pages) as u32
-    }
-
-    /// What garbage collection did so far.
-    pub fn counters(&self) -> &GcCounters {
-        &self.counters
-    }
-
-    /// Starts counting anew.
-    pub fn reset_counters(&mut self) {
-        self.counters = GcCounters { u_blocks_max: self.u_blocks_used, ..GcCounters::default() };
-    }
-
-    /// RAM of the map: two block pointers, U's write pointer and the bitmap of written offsets for
-    /// each logical block; with M-Merge the disturb counters and the count of M-Merges; with the
-    /// index in RAM two bytes a page of each U-block that was in use at once.
-    pub fn map_ram_bytes(&self) -> u64 {
-        let partial_erase = if self.desk.is_some() { self.config.tree.leaves() + 2 } else { 0 };
-        let each = 4 + 4 + 2 + self.pages.div_ceil(8) + partial_erase;
-        let index = match self.config.u_index {
-            UIndex::Spare => 0,
-            UIndex::Ram => self.counters.u_blocks_max * self.pages as u64 * 2,
-        };
-        self.logical.len() as u64 * each as u64 + index
-    }
-
-    /// Bytes of this struct's columns; U-block slots are counted as far as they were ever in use,
-    /// because the rest is never touched.
-    pub fn state_bytes(&self) -> u64 {
-        let columns = size_of_val(&self.logical[..])
-            + size_of_val(&self.d_programmed[..]) * 2
-            + self.d_disturb.len()
-            + size_of_val(&self.u_blocks[..]);
-        columns as u64 + self.counters.u_blocks_max * self.pages as u64 * 4
-    }
-
     /// Fills the device before the first request and reports each block programmed, so that the
     /// array can be brought to the same state. Costs nothing per page.
     pub fn fill(&mut self, fill: InitialFill, mut programmed: impl FnMut(InitialBlock)) -> Result<(), FtlError> {
@@ -216,57 +174,6 @@ impl Nftl {
             }
         }
         Ok(())
-    }
-
-    /// See [`super::Ftl::write`].
-    pub fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
-        let (logical, offset) = self.split(lpn);
-        if self.logical[logical].d == NONE {
-            self.give_d_block(logical, plan)?;
-        }
-        if self.fits_d(logical, offset) {
-            self.program_d(logical, offset, version, plan);
-        } else {
-            if !self.has_room_in_u(logical) {
-                self.make_room_in_u(logical, plan)?;
-            }
-            self.append_to_u(logical, offset, version, plan);
-        }
-        Ok(())
-    }
-
-    /// See [`super::Ftl::read`].
-    pub fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
-        let (logical, _) = self.split(lpn);
-        let Some(page) = self.locate(lpn) else { return false };
-        let slot = self.logical[logical].u_slot;
-        if slot != NONE && self.config.u_index == UIndex::Spare {
-            let u = &self.u_blocks[slot as usize];
-            let (depth, expect) = if page.block == u.block {
-                (u.written - page.page, SearchExpectation::Found)
-            } else {
-                (u.written, SearchExpectation::Absent)
-            };
-            let newest = PageAddress::new(u.block, u.written - 1);
-            plan.push(FlashCommand::spare_search(Cause::Host, newest, depth, lpn, expect));
-        }
-        plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
-        true
-    }
-
-    /// See [`super::Ftl::locate`].
-    #[inline]
-    pub fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
-        let (logical, offset) = self.split(lpn);
-        let LogicalBlock { d, u_slot, .. } = self.logical[logical];
-        if u_slot != NONE {
-            let page = self.in_u[u_slot as usize * self.pages + offset];
-            if page != NOT_IN_U {
-                return Some(PageAddress::new(self.u_blocks[u_slot as usize].block, page));
-            }
-        }
-        let in_d = d != NONE && bits::get(&self.d_valid[self.words_of(logical)], offset);
-        in_d.then(|| PageAddress::new(BlockId(d), offset as u16))
     }
 
     #[inline]
@@ -577,5 +484,93 @@ impl Nftl {
                 desk.u_leaves[page / width].valid += 1;
             }
         }
+    }
+}
+
+impl TranslationLayer for Nftl {
+    /// Logical pages that the host may address.
+    fn user_pages(&self) -> u32 {
+        (self.logical.len() * self.pages) as u32
+    }
+
+    /// What garbage collection did so far.
+    fn counters(&self) -> &GcCounters {
+        &self.counters
+    }
+
+    /// Starts counting anew.
+    fn reset_counters(&mut self) {
+        self.counters = GcCounters { u_blocks_max: self.u_blocks_used, ..GcCounters::default() };
+    }
+
+    /// RAM of the map: two block pointers, U's write pointer and the bitmap of written offsets for
+    /// each logical block; with M-Merge the disturb counters and the count of M-Merges; with the
+    /// index in RAM two bytes a page of each U-block that was in use at once.
+    fn map_ram_bytes(&self) -> u64 {
+        let partial_erase = if self.desk.is_some() { self.config.tree.leaves() + 2 } else { 0 };
+        let each = 4 + 4 + 2 + self.pages.div_ceil(8) + partial_erase;
+        let index = match self.config.u_index {
+            UIndex::Spare => 0,
+            UIndex::Ram => self.counters.u_blocks_max * self.pages as u64 * 2,
+        };
+        self.logical.len() as u64 * each as u64 + index
+    }
+
+    /// Bytes of this struct's columns; U-block slots are counted as far as they were ever in use,
+    /// because the rest is never touched.
+    fn state_bytes(&self) -> u64 {
+        let columns = size_of_val(&self.logical[..])
+            + size_of_val(&self.d_programmed[..]) * 2
+            + self.d_disturb.len()
+            + size_of_val(&self.u_blocks[..]);
+        columns as u64 + self.counters.u_blocks_max * self.pages as u64 * 4
+    }
+
+    fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        let (logical, offset) = self.split(lpn);
+        if self.logical[logical].d == NONE {
+            self.give_d_block(logical, plan)?;
+        }
+        if self.fits_d(logical, offset) {
+            self.program_d(logical, offset, version, plan);
+        } else {
+            if !self.has_room_in_u(logical) {
+                self.make_room_in_u(logical, plan)?;
+            }
+            self.append_to_u(logical, offset, version, plan);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
+        let (logical, _) = self.split(lpn);
+        let Some(page) = self.locate(lpn) else { return false };
+        let slot = self.logical[logical].u_slot;
+        if slot != NONE && self.config.u_index == UIndex::Spare {
+            let u = &self.u_blocks[slot as usize];
+            let (depth, expect) = if page.block == u.block {
+                (u.written - page.page, SearchExpectation::Found)
+            } else {
+                (u.written, SearchExpectation::Absent)
+            };
+            let newest = PageAddress::new(u.block, u.written - 1);
+            plan.push(FlashCommand::spare_search(Cause::Host, newest, depth, lpn, expect));
+        }
+        plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
+        true
+    }
+
+    #[inline]
+    fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
+        let (logical, offset) = self.split(lpn);
+        let LogicalBlock { d, u_slot, .. } = self.logical[logical];
+        if u_slot != NONE {
+            let page = self.in_u[u_slot as usize * self.pages + offset];
+            if page != NOT_IN_U {
+                return Some(PageAddress::new(self.u_blocks[u_slot as usize].block, page));
+            }
+        }
+        let in_d = d != NONE && bits::get(&self.d_valid[self.words_of(logical)], offset);
+        in_d.then(|| PageAddress::new(BlockId(d), offset as u16))
     }
 }

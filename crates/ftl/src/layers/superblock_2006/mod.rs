@@ -16,6 +16,7 @@
 pub mod map;
 pub mod rebuild;
 pub mod spare;
+mod spec;
 
 use std::collections::VecDeque;
 
@@ -23,23 +24,20 @@ use pumice_types::{BlockId, PageAddress};
 
 use super::plane_book::{NO_BLOCK, PlaneBook, Shared, Step};
 use super::striped::PlaneFtl;
-use super::{FtlError, InitialBlock};
+use crate::error::FtlError;
+use crate::fill::InitialBlock;
 use crate::merge::plan::{BlockFill, SuperblockMerge, SuperblockState, ValidBlocks, superblock_merge};
 use crate::recency::Recency;
 use map::SpareMap;
+use spare::SpareImage;
 
-/// Where the page map is.
+/// A page map in spare areas, with a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MapPlace {
-    /// All of it in RAM.
-    Ram,
-    /// In spare areas, with a cache.
-    Spare {
-        /// Logical blocks whose tables are cached.
-        cache_entries: u32,
-        /// Whether the plan says what is programmed into spare areas.
-        keep_images: bool,
-    },
+pub struct SpareTables {
+    /// Logical blocks whose tables are cached.
+    pub cache_entries: u32,
+    /// Whether to keep what is programmed into spare areas, for [`Superblock2006::take_images`].
+    pub keep_images: bool,
 }
 
 /// Settings of a plane.
@@ -51,8 +49,8 @@ pub struct SuperblockConfig {
     pub physical: u32,
     /// U-blocks of the plane.
     pub u_blocks: u32,
-    /// Where the map is.
-    pub map: MapPlace,
+    /// The page map in spare areas; `None` if all of it is in RAM.
+    pub tables: Option<SpareTables>,
     /// What full merges do with D-blocks that are wholly valid.
     pub valid_blocks: ValidBlocks,
 }
@@ -110,10 +108,7 @@ impl Superblock2006 {
     pub fn new(book: PlaneBook, config: SuperblockConfig) -> Superblock2006 {
         let (blocks, logical) = (book.blocks() as usize, book.logical_blocks());
         let empty = Superblock { first: NO_BLOCK, open: NO_BLOCK, d_blocks: 0, u_blocks: 0 };
-        let map = match config.map {
-            MapPlace::Ram => None,
-            MapPlace::Spare { cache_entries, keep_images } => Some(SpareMap::new(logical, cache_entries, keep_images)),
-        };
+        let map = config.tables.map(|tables| SpareMap::new(logical, tables.cache_entries, tables.keep_images));
         Superblock2006 {
             superblocks: vec![empty; (logical / config.logical) as usize],
             owned: vec![NOBODYS; blocks],
@@ -126,6 +121,12 @@ impl Superblock2006 {
             book,
             config,
         }
+    }
+
+    /// Takes the spare areas of the pages programmed since this was last asked, in their order; none unless
+    /// [`SpareTables::keep_images`] asks for them.
+    pub fn take_images(&mut self) -> Vec<SpareImage> {
+        self.map.as_mut().map(SpareMap::take_images).unwrap_or_default()
     }
 
     fn owned(&self, block: BlockId) -> &Owned {
@@ -396,7 +397,7 @@ impl Superblock2006 {
             let to = PageAddress::new(block, self.book.next(block));
             self.load(local, step);
             self.book.copy(local, to, step);
-            self.note_program(local, to, step);
+            self.note_program(local, to);
         }
         self.erase(source, step);
         Ok(())
@@ -418,9 +419,9 @@ impl Superblock2006 {
         }
     }
 
-    fn note_program(&mut self, local: u32, at: PageAddress, step: &mut Step) {
+    fn note_program(&mut self, local: u32, at: PageAddress) {
         if let Some(map) = &mut self.map {
-            map.note_program(local, at, &self.book, step);
+            map.note_program(local, at, &self.book);
         }
     }
 }
@@ -445,7 +446,7 @@ impl PlaneFtl for Superblock2006 {
         self.load(local, step);
         let target = PageAddress::new(block, self.book.next(block));
         let old = self.book.program(local, version, target, step);
-        self.note_program(local, target, step);
+        self.note_program(local, target);
         if self.owned(block).is_u {
             self.recency.touch(self.book.index(block) as u32);
         }
@@ -471,9 +472,11 @@ impl PlaneFtl for Superblock2006 {
     /// U-block its number, its superblock and its write pointer.
     fn map_ram_bytes(&self) -> u64 {
         let logical_blocks = u64::from(self.book.logical_blocks());
-        let tables = match self.config.map {
-            MapPlace::Ram => logical_blocks * u64::from(self.book.pages()) * 4,
-            MapPlace::Spare { cache_entries, .. } => logical_blocks * 4 + u64::from(cache_entries) * CACHE_ENTRY_BYTES,
+        let tables = match self.config.tables {
+            None => logical_blocks * u64::from(self.book.pages()) * 4,
+            Some(SpareTables { cache_entries, .. }) => {
+                logical_blocks * 4 + u64::from(cache_entries) * CACHE_ENTRY_BYTES
+            }
         };
         let blocks = u64::from(self.book.blocks());
         tables + blocks + u64::from(self.config.u_blocks) * (4 + 4 + 2)

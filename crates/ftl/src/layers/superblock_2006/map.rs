@@ -15,7 +15,7 @@
 use pumice_types::{Cause, FlashCommand, PageAddress, SearchExpectation};
 
 use super::spare::{PT_PAGES, PTS, SpareContent, SpareImage};
-use crate::mapping::plane_book::{PlaneBook, Step};
+use crate::layers::plane_book::{PlaneBook, Step};
 use crate::recency::Recency;
 
 /// Page of the plane + 1; 0 for none.
@@ -43,8 +43,8 @@ pub struct SpareMap {
     directories: Vec<Directory>,
     cache: Cache,
     writes: u64,
-    /// Whether to say what is programmed into spare areas.
-    keep_images: bool,
+    /// Spare areas of the pages programmed since they were last asked for; `None` if nobody asks.
+    images: Option<Vec<SpareImage>>,
 }
 
 impl SpareMap {
@@ -52,7 +52,12 @@ impl SpareMap {
     pub fn new(logical_blocks: u32, entries: u32, keep_images: bool) -> SpareMap {
         let blocks = logical_blocks as usize;
         let cache = Cache { recency: Recency::new(blocks), is_cached: vec![false; blocks], used: 0, entries };
-        SpareMap { directories: vec![Directory::default(); blocks], cache, writes: 0, keep_images }
+        SpareMap {
+            directories: vec![Directory::default(); blocks],
+            cache,
+            writes: 0,
+            images: keep_images.then(Vec::new),
+        }
     }
 
     /// Bytes of the simulator's columns.
@@ -96,16 +101,22 @@ impl SpareMap {
     }
 
     /// Notes that a page of the plane was programmed with its tables.
-    pub fn note_program(&mut self, local: u32, at: PageAddress, book: &PlaneBook, step: &mut Step) {
+    pub fn note_program(&mut self, local: u32, at: PageAddress, book: &PlaneBook) {
         let (logical, offset) = book.split(local);
         let link = (book.index(at.block) * usize::from(book.pages()) + usize::from(at.page) + 1) as Link;
         let directory = &mut self.directories[logical as usize];
         directory.pmd_at = link;
         directory.pt_at[usize::from(offset / PT_PAGES)] = link;
-        if self.keep_images {
-            step.plan.spare_images.push(self.image(local, at, book));
+        if self.images.is_some() {
+            let image = self.image(local, at, book);
+            self.images.iter_mut().for_each(|images| images.push(image));
         }
         self.writes += 1;
+    }
+
+    /// Takes the spare areas of the pages programmed since this was last asked, in their order.
+    pub fn take_images(&mut self) -> Vec<SpareImage> {
+        self.images.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// The spare area of a page that is being programmed.

@@ -14,10 +14,16 @@ use pumice_types::{BlockId, PageAddress};
 
 use super::plane_book::{NO_BLOCK, PlaneBook, Shared, Step};
 use super::striped::PlaneFtl;
-use super::{FtlError, InitialBlock};
+use super::striped::Striped;
+use super::striped_room::Room;
+use crate::error::FtlError;
+use crate::fill::FillTarget;
+use crate::fill::InitialBlock;
+use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports};
 use crate::merge::gather::{self, Merge};
 use crate::merge::plan::{InPlaceState, in_place_merge};
 use crate::victim::VictimTree;
+use pumice_types::{Geometry, ProgramOrder};
 
 /// Blocks of one logical block.
 #[derive(Clone, Copy)]
@@ -157,5 +163,39 @@ impl PlaneFtl for ReplacementBlock {
     fn state_bytes(&self) -> u64 {
         let columns = size_of_val(&self.chains[..]) + size_of_val(&self.next[..]);
         self.book.state_bytes() + columns as u64 + self.victims.state_bytes()
+    }
+}
+
+/// Single logical blocks. Nothing is merged into a further block: replacement blocks are programmed in place.
+fn room<'a>(spec: &'a LayerSpec<'a>) -> Room<'a> {
+    Room { merge_blocks: 0, ..Room::of_blocks(spec) }
+}
+
+impl Layer for ReplacementBlock {
+    type Keys = ();
+    type Running = Striped<ReplacementBlock>;
+
+    const READS: &'static [&'static str] = &["over_provisioning", "u_blocks"];
+    const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Spare];
+    const REPORTS: Reports = Reports::HYBRID_PAIRS;
+
+    fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
+        if spec.chip.geometry.program_order != ProgramOrder::Any {
+            return Err(format!(
+                "ftl.kind = \"replacement-block\" programs pages at their offsets and needs geometry.program_order = \"any\", \
+                 found \"{}\"",
+                spec.chip.geometry.program_order
+            ));
+        }
+        room(spec).check()
+    }
+
+    fn user_pages(spec: &LayerSpec, _: &(), geometry: &Geometry) -> u32 {
+        room(spec).user_pages(geometry)
+    }
+
+    fn build(parts: &LayerParts, _: &(), target: &mut dyn FillTarget) -> Result<Striped<ReplacementBlock>, FtlError> {
+        let room = room(&parts.spec);
+        room.filled(parts, target, |book| ReplacementBlock::new(book, room.u_blocks()))
     }
 }
