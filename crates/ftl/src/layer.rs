@@ -55,6 +55,11 @@ pub trait TranslationLayer {
         Ok(())
     }
 
+    /// Whether a part of the map is in spare areas, behind a cache.
+    fn reads_map_in_spare(&self) -> bool {
+        false
+    }
+
     /// Whether the commands of one access follow each other on their die without anything between them.
     fn holds_die(&self) -> bool {
         true

@@ -42,7 +42,7 @@ pub use layers::superblock_2006::rebuild::rebuild;
 pub use layers::superblock_2006::spare::{SpareImage, TableIndices};
 pub use layers::superblock_2006::{SpareTables, Superblock2006, SuperblockConfig};
 pub use layers::superblock_pen::{SuperblockPen, SuperblockPenConfig};
-pub use layers::{Ftl, FtlKeys, FtlKind};
+pub use layers::{Ftl, FtlKeys, FtlKind, is_strict};
 pub use plan::Plan;
 pub use reclaim::VictimPolicy;
 pub use reclaim_leaves::{LeafRule, choose_leaves};

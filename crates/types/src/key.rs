@@ -153,6 +153,15 @@ impl When {
         }
     }
 
+    /// Every text key that the condition compares with names, and these.
+    pub fn names(&self) -> Vec<(&'static str, &'static [&'static str])> {
+        match *self {
+            When::Is(path, names) | When::IsNot(path, names) => vec![(path, names)],
+            When::Always | When::On(_) | When::Given(_) | When::NotGiven(_) | When::Positive(_) => Vec::new(),
+            When::All(conditions) | When::Any(conditions) => conditions.iter().flat_map(When::names).collect(),
+        }
+    }
+
     /// Every path that the condition asks for.
     pub fn paths(&self) -> Vec<&'static str> {
         match *self {
@@ -206,9 +215,7 @@ impl Key {
     /// The allowed values in words.
     pub fn allowed(&self) -> String {
         match (self.shape, self.range) {
-            (Shape::Choice(names), _) => {
-                names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" | ")
-            }
+            (Shape::Choice(names), _) => names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" | "),
             (Shape::Bool, _) => "true or false".into(),
             (Shape::Text, _) => "a text".into(),
             (Shape::Int, Range::Int(low, i64::MAX)) => format!("a whole number from {low} to 2^63 - 1"),
@@ -235,9 +242,7 @@ impl Key {
             (Shape::Float, Value::Float(number)) => within(number).then_some(Value::Float(number)),
             (Shape::Bool, Value::Bool(on)) => Some(Value::Bool(on)),
             (Shape::Text, Value::Text(text)) => Some(Value::Text(text)),
-            (Shape::Choice(names), Value::Text(text)) => {
-                names.contains(&text.as_str()).then_some(Value::Text(text))
-            }
+            (Shape::Choice(names), Value::Text(text)) => names.contains(&text.as_str()).then_some(Value::Text(text)),
             (Shape::Floats, Value::Floats(list)) => {
                 list.iter().all(|&number| within(number)).then_some(Value::Floats(list))
             }

@@ -93,7 +93,7 @@ macro_rules! registry {
             }
 
             /// The shared keys that it reads, without `ftl.`.
-            fn shared_keys(self) -> &'static [&'static str] {
+            pub fn shared_keys(self) -> &'static [&'static str] {
                 match self { $(FtlKind::$variant => <$layer as Layer>::READS),+ }
             }
 
@@ -225,6 +225,10 @@ impl TranslationLayer for Ftl {
         each!(self, ftl => ftl.load_map(lpn, kind, plan))
     }
 
+    fn reads_map_in_spare(&self) -> bool {
+        each!(self, ftl => ftl.reads_map_in_spare())
+    }
+
     fn holds_die(&self) -> bool {
         each!(self, ftl => ftl.holds_die())
     }
@@ -286,6 +290,11 @@ impl FtlKind {
             || self.shared_keys().contains(&shared)
             || self.own_keys().iter().any(|key| key.path == path)
     }
+}
+
+/// Whether a key of one layer is refused by the others, unless it has its default, instead of being ignored.
+pub fn is_strict(path: &str) -> bool {
+    FtlKind::ALL.iter().any(|kind| kind.strict_keys().contains(&path))
 }
 
 /// Names of the layers that pass, as an error lists them.

@@ -31,6 +31,11 @@ pub trait PlaneFtl {
     /// Reads of the map that must come before a stored page is read.
     fn look_up(&mut self, _local: u32, _step: &mut Step) {}
 
+    /// Whether a part of the map is in spare areas, behind a cache.
+    fn reads_map_in_spare(&self) -> bool {
+        false
+    }
+
     /// Merges until no U-block is in use.
     ///
     /// # Errors
@@ -118,6 +123,10 @@ impl<F: PlaneFtl> Striped<F> {
 }
 
 impl<F: PlaneFtl> TranslationLayer for Striped<F> {
+    fn reads_map_in_spare(&self) -> bool {
+        self.planes.iter().any(F::reads_map_in_spare)
+    }
+
     /// Logical pages that the host may address.
     fn user_pages(&self) -> u32 {
         self.user_pages

@@ -78,9 +78,9 @@ impl ChipKeys {
                 let tree = self.tree()?;
                 let names = ["partial_erase.t_us", "timing.t_bers_us"];
                 let levels = usize::from(tree.max_splits()) + 1;
-                keys.t_us.as_ref().map_or(Ok(()), |times| {
-                    check_erase_table(names, times, levels, self.timing.t_bers_us)
-                })
+                keys.t_us
+                    .as_ref()
+                    .map_or(Ok(()), |times| check_erase_table(names, times, levels, self.timing.t_bers_us))
             }
         }
     }
@@ -91,12 +91,7 @@ impl ChipKeys {
 ///
 /// # Errors
 /// What does not fit, with what would.
-pub fn check_erase_table(
-    [table, block]: [&str; 2],
-    times: &[f64],
-    levels: usize,
-    block_us: f64,
-) -> Result<(), String> {
+pub fn check_erase_table([table, block]: [&str; 2], times: &[f64], levels: usize, block_us: f64) -> Result<(), String> {
     if times.len() != levels {
         return Err(format!(
             "{table} has {} entries; allowed: max_splits + 1 = {levels}, level 0 (the block) first",
@@ -104,10 +99,7 @@ pub fn check_erase_table(
         ));
     }
     if times[0] != block_us {
-        return Err(format!(
-            "{table}[0] = {} differs from {block} = {block_us}; level 0 is the block erase",
-            times[0]
-        ));
+        return Err(format!("{table}[0] = {} differs from {block} = {block_us}; level 0 is the block erase", times[0]));
     }
     Ok(())
 }

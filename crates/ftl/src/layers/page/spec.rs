@@ -68,6 +68,24 @@ choice! {
     }
 }
 
+impl Leveling {
+    /// Whether free blocks are taken by their wear.
+    fn is_dynamic(self) -> bool {
+        match self {
+            Leveling::None | Leveling::Static => false,
+            Leveling::Dynamic | Leveling::Both => true,
+        }
+    }
+
+    /// Whether data is moved off little worn blocks.
+    pub fn moves_data(self) -> bool {
+        match self {
+            Leveling::None | Leveling::Dynamic => false,
+            Leveling::Static | Leveling::Both => true,
+        }
+    }
+}
+
 keys! {
     /// Keys of the page-level FTL alone.
     pub struct PageKeys in "ftl" {
@@ -183,13 +201,8 @@ fn hot_cold(keys: &PageKeys, user_pages: u32) -> HotCold {
 }
 
 fn wear_leveling(keys: &PageKeys) -> WearLeveling {
-    let (dynamic, moves) = match keys.wear_leveling {
-        Leveling::None => (false, false),
-        Leveling::Dynamic => (true, false),
-        Leveling::Static => (false, true),
-        Leveling::Both => (true, true),
-    };
-    WearLeveling { dynamic, static_threshold: moves.then_some(keys.wear_threshold) }
+    let (dynamic, moves_data) = (keys.wear_leveling.is_dynamic(), keys.wear_leveling.moves_data());
+    WearLeveling { dynamic, static_threshold: moves_data.then_some(keys.wear_threshold) }
 }
 
 /// The map that a spec wants in flash.

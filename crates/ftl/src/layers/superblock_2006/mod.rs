@@ -460,6 +460,10 @@ impl PlaneFtl for Superblock2006 {
         self.load(local, step);
     }
 
+    fn reads_map_in_spare(&self) -> bool {
+        self.map.is_some()
+    }
+
     fn merge_all(&mut self, step: &mut Step) -> Result<(), FtlError> {
         while self.u_blocks > 0 {
             self.reclaim(Scope::Plane, step)?;
