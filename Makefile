@@ -53,7 +53,7 @@ bench: ## measure the engine: nanoseconds a flash command, requests a second, by
 	cargo run --release -p pumice-sim --example bench
 
 figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (MEASURE=--measure: its speed as well)
-	$(BIN)/python -m pumice.reproduce.ground_truth --out docs/figures $(MEASURE)
+	$(BIN)/python -m pumice.papers.ground_truth --out docs/figures $(MEASURE)
 
 # The wheel is built from the unpacked source distribution, so that one which lacks a file is noticed.
 dist: $(BIN)/maturin ## build the source distribution and this machine's wheel into dist/

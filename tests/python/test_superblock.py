@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from made_up import Make, drawn, outcomes
-from pumice.reproduce.context import Context
-from pumice.reproduce.experiment import Runs, read_experiment
-from pumice.reproduce.scoreboard import verdict
-from pumice.reproduce.superblock import FIGURES, FTLS, KEEP, size_rule
-from pumice.reproduce.superblock_runs import EXAMPLES
+from pumice.papers.context import Context
+from pumice.papers.experiment import Runs, read_experiment
+from pumice.papers.scoreboard import verdict
+from pumice.papers.superblock.driver import EXAMPLES
+from pumice.papers.superblock.figures_9_14 import FIGURES, FTLS, KEEP, size_rule
 
 #: Made-up overheads in units of FAST's.
 WEIGHT = {"log-block": 2.0, "fast": 1.0, "copy": 0.6, "keep": 0.4}

@@ -15,6 +15,7 @@ use pumice_engine::{Outcome, Progress, SimError, run_logged};
 use pumice_ftl::TableIndices;
 use pumice_lab::merge::{PairInput, plan_pair};
 use pumice_lab::updates::{FIGURE_4, Updates, merges_of};
+use pumice_types::Choice;
 use pumice_workload::{
     AddressPolicy, Compression, Placement, RequestKind, TraceError as EngineTraceError, TraceFormat, TraceOptions,
     Volumes, open_trace_with,
@@ -180,10 +181,16 @@ fn workloads() -> String {
     Value::from(list).to_string()
 }
 
-/// Every field of a result document, as a JSON list: path, unit, when it is null, what it means.
+/// Every field of a result document, as a JSON list: path, type, unit, when it is null, what it means, and the
+/// workloads that have it (empty: all).
 #[pyfunction]
 fn result_fields() -> String {
-    let field = |field: &pumice_engine::results::ResultField| json!({ "path": field.path, "unit": field.unit, "null": field.null, "text": field.text });
+    let field = |field: &pumice_engine::results::ResultField| {
+        json!({
+            "path": field.path, "type": field.kind.name(), "unit": field.unit, "null_when": field.null,
+            "text": field.text, "workloads": field.workloads,
+        })
+    };
     Value::from(fields_of_result().map(field).collect::<Vec<_>>()).to_string()
 }
 
