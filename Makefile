@@ -47,10 +47,10 @@ lint: $(STAMP) ## check the code: rustfmt, clippy, ruff, mypy
 
 fuzz: ## mutate traces and specs for FUZZ_SECONDS (60) in all, from FUZZ_SEED (the time)
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)) \
-	    cargo test -p pumice-workload -p pumice-sim --test fuzz -- --nocapture --test-threads=1
+	    cargo test -p pumice-workload -p pumice-engine --test fuzz -- --nocapture --test-threads=1
 
 bench: ## measure the engine: nanoseconds a flash command, requests a second, bytes a page
-	cargo run --release -p pumice-sim --example bench
+	cargo run --release -p pumice-engine --example bench
 
 figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (MEASURE=--measure: its speed as well)
 	$(BIN)/python -m pumice.papers.ground_truth --out docs/figures $(MEASURE)

@@ -1,6 +1,6 @@
 //! JSON Schema and explanations, generated from the rows of the keys.
 
-use pumice_types::key::{Key, Range, Shape};
+use pumice_types::key::{Key, Range, ValueKind};
 use serde_json::{Map, Value, json};
 
 use crate::table::{lookup, rows};
@@ -35,12 +35,12 @@ fn number_schema(kind: &str, range: Range) -> Value {
 
 fn key_schema(key: &Key) -> Value {
     let mut schema = match key.shape {
-        Shape::Int => number_schema("integer", key.range),
-        Shape::Float => number_schema("number", key.range),
-        Shape::Bool => json!({ "type": "boolean" }),
-        Shape::Text => json!({ "type": "string" }),
-        Shape::Choice(names) => json!({ "enum": names }),
-        Shape::Floats => json!({ "type": "array", "items": number_schema("number", key.range) }),
+        ValueKind::Int => number_schema("integer", key.range),
+        ValueKind::Float => number_schema("number", key.range),
+        ValueKind::Bool => json!({ "type": "boolean" }),
+        ValueKind::Text => json!({ "type": "string" }),
+        ValueKind::Choice(names) => json!({ "enum": names }),
+        ValueKind::Floats => json!({ "type": "array", "items": number_schema("number", key.range) }),
     };
     let unit = if key.unit.is_empty() { String::new() } else { format!(" Unit: {}.", key.unit) };
     schema["description"] = json!(format!("{}{unit} Source of the default: {}.", key.text, key.source));
@@ -82,11 +82,11 @@ pub fn schema() -> Value {
 pub fn explain(path: &str) -> Result<Value, SpecError> {
     let key = lookup(path).map_err(SpecError)?;
     let kind = match key.shape {
-        Shape::Int => "whole number",
-        Shape::Float => "number",
-        Shape::Bool => "true or false",
-        Shape::Text | Shape::Choice(_) => "text",
-        Shape::Floats => "list of numbers",
+        ValueKind::Int => "whole number",
+        ValueKind::Float => "number",
+        ValueKind::Bool => "true or false",
+        ValueKind::Text | ValueKind::Choice(_) => "text",
+        ValueKind::Floats => "list of numbers",
     };
     Ok(json!({
         "key": key.path, "type": kind, "unit": key.unit, "default": default_json(key),

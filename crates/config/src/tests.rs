@@ -1,6 +1,6 @@
 use pumice_ftl::{FtlKind, MapPlace, MergeMethod};
 use pumice_types::Choice;
-use pumice_types::key::Shape;
+use pumice_types::key::ValueKind;
 
 use super::*;
 use crate::table::rows;
@@ -263,7 +263,7 @@ fn t064_conditions_name_keys_and_values_that_exist() {
         }
         for (path, names) in key.when.names() {
             let other = crate::table::lookup(path).expect("a key");
-            if let Shape::Choice(allowed) = other.shape {
+            if let ValueKind::Choice(allowed) = other.shape {
                 assert!(names.iter().all(|name| allowed.contains(name)), "{}: {names:?} of {path}", key.path);
             }
         }

@@ -8,7 +8,7 @@ use std::path::Path;
 use engine::Random;
 use pumice_config::{Config, SpecError, SpecSource};
 use pumice_config::{preset, table};
-use pumice_types::key::{Key, Range, Shape};
+use pumice_types::key::{Key, Range, ValueKind};
 
 const NAME: &str = "fuzz.toml";
 
@@ -69,10 +69,10 @@ fn t060_spec_texts() {
 fn values(key: &Key) -> Vec<String> {
     let near = |low: f64, high: f64| vec![low, high, (low + high) / 2.0, low - 1.0, high * 2.0 + 1.0];
     match (key.shape, key.range) {
-        (Shape::Bool, _) => vec!["true".into(), "false".into()],
-        (Shape::Text, _) => vec!["pic".into(), "twin:hm_0".into(), "\"trace\"".into(), "sequential".into()],
-        (Shape::Choice(names), _) => names.iter().map(|name| name.to_string()).collect(),
-        (Shape::Floats, Range::Float(low, high)) => {
+        (ValueKind::Bool, _) => vec!["true".into(), "false".into()],
+        (ValueKind::Text, _) => vec!["pic".into(), "twin:hm_0".into(), "\"trace\"".into(), "sequential".into()],
+        (ValueKind::Choice(names), _) => names.iter().map(|name| name.to_string()).collect(),
+        (ValueKind::Floats, Range::Float(low, high)) => {
             vec![format!("{:?}", near(low, high)), "[]".into(), "[1.0]".into()]
         }
         (_, Range::Int(low, high)) => {

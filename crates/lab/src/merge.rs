@@ -139,7 +139,7 @@ fn partial_erase_times(input: &PairInput, tree: PbTree) -> Result<Vec<Time>, Spe
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pumice_ftl::merge::m_merge::Choice;
+    use pumice_ftl::merge::m_merge::MergeChoice;
 
     /// A block of 64 pages was priced as a partial block of a larger one, below tBERS.
     #[test]
@@ -159,6 +159,6 @@ mod tests {
         };
         let plan = plan_pair(&input).expect("a pair");
         assert_eq!((plan.m_merge, plan.merge), (Time::from_us(82_080.0), Time::from_us(82_080.0)));
-        assert_eq!(plan.choice, Choice::Merge);
+        assert_eq!(plan.choice, MergeChoice::Merge);
     }
 }

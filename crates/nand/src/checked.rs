@@ -4,7 +4,7 @@ use std::fmt;
 
 use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, bits};
 
-use crate::array::{NandArray, Outcome, PageContent};
+use crate::array::{NandArray, PageContent, Returned};
 use crate::rules::Violation;
 
 /// A command that the chip refuses, or that did not return what the controller believed.
@@ -60,9 +60,9 @@ impl CheckedArray {
     #[inline]
     pub fn execute(&mut self, command: &FlashCommand) -> Result<(), ChipError> {
         match self.array.execute(command)? {
-            Outcome::Done | Outcome::Searched { as_expected: true } => Ok(()),
-            Outcome::Page(content) => self.check(command, content),
-            Outcome::Searched { as_expected: false } => Err(ChipError::Integrity(format!(
+            Returned::Done | Returned::Searched { as_expected: true } => Ok(()),
+            Returned::Page(content) => self.check(command, content),
+            Returned::Searched { as_expected: false } => Err(ChipError::Integrity(format!(
                 "integrity: spare search of {} pages in block {} for logical page {} did not end where the FTL believes",
                 command.searched_pages(),
                 command.target.block.0,

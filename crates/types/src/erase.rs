@@ -5,7 +5,7 @@
 //! and a verify read that counts fail bits (ISPE; AERO, ASPLOS'24, §3.2). Pulses are counted in
 //! sevenths of the full pulse (0.5 ms of 3.5 ms), the grain at which that paper measures and adapts.
 
-use crate::key::{Field, Shape, Value};
+use crate::key::{Field, Value, ValueKind};
 use crate::{Time, choice};
 
 /// Unit pulses of a full erase pulse.
@@ -89,7 +89,7 @@ impl RberRequirement {
 
 /// A whole number of bits in 1 KiB.
 impl Field for RberRequirement {
-    const SHAPE: Shape = Shape::Int;
+    const SHAPE: ValueKind = ValueKind::Int;
 
     fn read(value: Option<&Value>) -> Result<Self, String> {
         let bits = u32::read(value)?;

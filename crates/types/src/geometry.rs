@@ -1,6 +1,6 @@
 //! The shape of the device, and the only place where addresses are converted into each other.
 
-use crate::key::{Field, Shape, Value};
+use crate::key::{Field, Value, ValueKind};
 use crate::{BlockId, ChannelId, DieId, PlaneId, choice};
 
 choice! {
@@ -71,7 +71,7 @@ impl PlaneOrder {
 }
 
 impl Field for PlaneOrder {
-    const SHAPE: Shape = Shape::Choice(PlaneOrder::NAMES);
+    const SHAPE: ValueKind = ValueKind::Choice(PlaneOrder::NAMES);
 
     fn read(value: Option<&Value>) -> Result<Self, String> {
         value.and_then(Value::as_text).and_then(PlaneOrder::from_name).ok_or_else(|| "is not allowed".into())

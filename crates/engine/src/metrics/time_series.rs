@@ -7,14 +7,14 @@ use crate::observe::RequestRecord;
 
 /// Requests of one direction in one window.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct WindowCounts {
     requests: u64,
     bytes: u64,
     latency_sum: u128,
     latency_max: Time,
 }
 
-impl Counts {
+impl WindowCounts {
     fn add(&mut self, record: &RequestRecord) {
         let latency = record.done - record.arrival;
         self.requests += 1;
@@ -33,11 +33,11 @@ impl Counts {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Window {
+struct TimeWindow {
     /// Place among all windows since the run's start.
     nth: u64,
-    read: Counts,
-    write: Counts,
+    read: WindowCounts,
+    write: WindowCounts,
     trims: u64,
 }
 
@@ -47,7 +47,7 @@ struct Window {
 #[derive(Clone, Debug)]
 pub struct TimeSeries {
     window: Time,
-    windows: Vec<Window>,
+    windows: Vec<TimeWindow>,
 }
 
 impl TimeSeries {
@@ -60,8 +60,8 @@ impl TimeSeries {
     pub fn note(&mut self, record: &RequestRecord) {
         let nth = record.done.0 / self.window.0;
         if self.windows.last().is_none_or(|last| last.nth < nth) {
-            let none = Counts::default();
-            self.windows.push(Window { nth, read: none, write: none, trims: 0 });
+            let none = WindowCounts::default();
+            self.windows.push(TimeWindow { nth, read: none, write: none, trims: 0 });
         }
         let Some(window) = self.windows.last_mut() else { return };
         debug_assert_eq!(window.nth, nth, "requests come in the order of completion");

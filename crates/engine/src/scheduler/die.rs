@@ -6,7 +6,7 @@ use pumice_nand::DieClock;
 use pumice_types::suspension::{SuspensionRule, SuspensionState};
 use pumice_types::{EraseStep, FlashCommand, FlashOp, PageAddress, Time};
 
-use super::segment::{PhaseTimes, Segment, Shape, Usage};
+use super::segment::{PhaseTimes, Resources, Segment, Usage};
 use crate::chip::Chips;
 use crate::error::SimError;
 use crate::observe::Observer;
@@ -206,7 +206,7 @@ pub enum PendingWrite {
 
 /// When a command ran.
 #[derive(Clone, Copy, Debug)]
-pub struct Span {
+pub struct BusySpan {
     /// From here.
     pub start: Time,
     /// To here.
@@ -241,9 +241,9 @@ impl Die {
         self.lanes[self.active?].segments.front()
     }
 
-    /// Shape of the active segment.
+    /// Resources of the active segment.
     #[inline]
-    pub fn active_shape(&self) -> Option<Shape> {
+    pub fn active_shape(&self) -> Option<Resources> {
         self.active_segment().map(|segment| segment.shape)
     }
 
@@ -265,7 +265,7 @@ impl Die {
     pub fn end_command(
         &mut self,
         lane: usize,
-        span: Span,
+        span: BusySpan,
         chips: &mut Chips,
         observer: &mut impl Observer,
     ) -> Result<Option<FlashCommand>, SimError> {

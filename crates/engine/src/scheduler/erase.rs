@@ -42,7 +42,7 @@ impl Scheduler {
     pub(super) fn ask_to_suspend(&mut self, index: usize, now: Time) {
         let Some(rule) = self.policy.erase else { return };
         let die = &mut self.dies[index];
-        if die.active_shape() != Some(super::Shape::Erase) || die.erase.stops {
+        if die.active_shape() != Some(super::Resources::Erase) || die.erase.stops {
             return;
         }
         if let Some(stopped) = die.erase.stop_planes(&rule, now) {

@@ -33,7 +33,7 @@ use crate::observe::Observer;
 use die::{Die, Lane, PendingPages, PendingWrite, READS, Snapshot, WORK};
 use events::Events;
 pub use segment::{PHASES, Phase, PhaseTimes};
-use segment::{Segment, Shape, die_only_time};
+use segment::{Resources, Segment, die_only_time};
 
 /// Marks commands that nobody waits for.
 pub const NOBODY: u32 = u32::MAX;
@@ -229,7 +229,7 @@ impl Scheduler {
             return Ok(true);
         }
         self.chips.checked.array.expect(read.target);
-        let (shape, behind) = (Shape::DieThenChannel, die.next_number());
+        let (shape, behind) = (Resources::DieThenChannel, die.next_number());
         let die = &mut self.dies[index];
         let (token, snapshot) = (access.token, access.parts);
         die.lanes[lane].segments.push_back(Segment { token, snapshot, behind, ..Segment::of(shape) });
@@ -260,8 +260,8 @@ impl Scheduler {
     #[inline(always)]
     fn queue(&mut self, index: usize, access: &Submission, nth: usize) {
         let command = &access.commands[nth];
-        let shape = Shape::of(command, self.timing.copyback, self.policy.erase.is_some());
-        let die_only = if shape == Shape::Die { die_only_time(&self.timing, command) } else { Time::ZERO };
+        let shape = Resources::of(command, self.timing.copyback, self.policy.erase.is_some());
+        let die_only = if shape == Resources::Die { die_only_time(&self.timing, command) } else { Time::ZERO };
         let completes = nth == access.completes;
         let token = if completes { access.token } else { NOBODY };
         let chained = self.policy.holds_die && nth + 1 < access.commands.len();
@@ -271,9 +271,9 @@ impl Scheduler {
         lane.commands.push_back(*command);
         if nth > 0
             && self.policy.holds_die
-            && shape == Shape::Die
+            && shape == Resources::Die
             && let Some(last) = lane.segments.back_mut()
-            && last.shape == Shape::Die
+            && last.shape == Resources::Die
             && last.token == NOBODY
         {
             last.commands += 1;

@@ -4,7 +4,7 @@
 use pumice_types::Time;
 
 use super::die::{Die, Lane};
-use super::segment::{Segment, Shape, Usage};
+use super::segment::{Resources, Segment, Usage};
 use crate::chip::Chips;
 
 impl Usage {
@@ -22,7 +22,8 @@ impl Die {
         self.round = 0;
         let Lane { segments, commands, .. } = &mut self.lanes[lane];
         // A segment that reads a page has one command, so places in both queues agree.
-        let reads = |segment: &&mut Segment| matches!(segment.shape, Shape::DieThenChannel | Shape::DieChannelDie);
+        let reads =
+            |segment: &&mut Segment| matches!(segment.shape, Resources::DieThenChannel | Resources::DieChannelDie);
         for (segment, command) in segments.iter_mut().take(group).filter(reads).zip(commands.iter()) {
             segment.retries = chips.begin_read(command);
             self.usage.retries = self.usage.retries.max(segment.retries);

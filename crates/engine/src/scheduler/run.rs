@@ -3,8 +3,8 @@
 use pumice_nand::check_multi_plane;
 use pumice_types::{ChannelId, DieId, FlashCommand, FlashOp, Time, prefetch};
 
-use super::die::{Die, Lane, READS, Span, WORK};
-use super::segment::{Phase, PhaseTimes, Segment, Shape, Usage, charge, die_only_time};
+use super::die::{BusySpan, Die, Lane, READS, WORK};
+use super::segment::{Phase, PhaseTimes, Resources, Segment, Usage, charge, die_only_time};
 use super::{NOBODY, PageDone, Scheduler};
 use crate::error::SimError;
 use crate::observe::Observer;
@@ -18,7 +18,7 @@ impl Scheduler {
         let Some((now, index)) = self.events.first() else { return Ok(()) };
         let die = &mut self.dies[index];
         let shape = die.active_shape();
-        if matches!(shape, Some(Shape::DieThenChannel | Shape::DieChannelDie)) && !die.on_channel {
+        if matches!(shape, Some(Resources::DieThenChannel | Resources::DieChannelDie)) && !die.on_channel {
             die.on_channel = true;
             let (transfers, then) = (die.transfers(), die.after_transfers());
             let end = self.grant(index, now, transfers) + transfers + then;
@@ -29,7 +29,7 @@ impl Scheduler {
             self.events.set(index, die.read_again(now));
             return Ok(());
         }
-        if shape == Some(Shape::Erase) && die.erase.stops {
+        if shape == Some(Resources::Erase) && die.erase.stops {
             self.suspend(index, now)?;
         } else {
             self.finish(index, now, observer)?;
@@ -44,10 +44,10 @@ impl Scheduler {
     pub(super) fn advance(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
         let timing = &self.timing;
         let die = &mut self.dies[index];
-        let Some(active) = die.active.filter(|_| die.active_shape() == Some(Shape::Die)) else { return Ok(()) };
+        let Some(active) = die.active.filter(|_| die.active_shape() == Some(Resources::Die)) else { return Ok(()) };
         while die.lanes[active].segments[0].commands > 0 {
             let duration = die_only_time(timing, &die.lanes[active].commands[0]);
-            let span = Span { start: die.cursor, end: die.cursor + duration, occupies: true };
+            let span = BusySpan { start: die.cursor, end: die.cursor + duration, occupies: true };
             if span.end > now {
                 break;
             }
@@ -67,11 +67,11 @@ impl Scheduler {
             let lane = &die.lanes[active];
             let segment = &lane.segments[0];
             match lane.commands.front() {
-                Some(command) if segment.shape == Shape::Die && segment.commands > 0 => {
+                Some(command) if segment.shape == Resources::Die && segment.commands > 0 => {
                     charge(&mut spent, &self.timing, command, now - die.cursor);
                 }
                 // Executed to its end, whose event is due at this very instant: all is in `spent`.
-                _ if segment.shape == Shape::Die => {}
+                _ if segment.shape == Resources::Die => {}
                 Some(command) => die.usage.charge(&mut spent, command, now - die.started),
                 None => {}
             }
@@ -117,12 +117,12 @@ impl Scheduler {
         die.started = now;
         die.cursor = now;
         let due = match shape {
-            Shape::Die | Shape::DieThenChannel | Shape::DieChannelDie => now + die.usage.die_first,
-            Shape::ChannelThenDie => {
+            Resources::Die | Resources::DieThenChannel | Resources::DieChannelDie => now + die.usage.die_first,
+            Resources::ChannelThenDie => {
                 let (transfers, die_last) = (die.transfers(), die.usage.die_last);
                 self.grant(index, now, transfers) + transfers + die_last
             }
-            Shape::Erase => return self.start_erase(index, now),
+            Resources::Erase => return self.start_erase(index, now),
         };
         self.events.set(index, due);
     }
@@ -186,9 +186,9 @@ impl Scheduler {
             let die = &mut self.dies[index];
             let Some(segment) = die.lanes[active].segments.pop_front() else { break };
             chained = segment.chained;
-            let span = Span { start: die.started, end: now, occupies: nth == 0 };
+            let span = BusySpan { start: die.started, end: now, occupies: nth == 0 };
             let ended = match segment.shape {
-                Shape::Die => None,
+                Resources::Die => None,
                 _ => die.end_command(active, span, &mut self.chips, observer)?,
             };
             if segment.token != NOBODY {
@@ -220,7 +220,7 @@ fn page_done(segment: &Segment, die: &mut Die, now: Time) -> PageDone {
     let mut waited = PhaseTimes::default();
     // Work on the die alone is in `spent`, so it is in what was waited for.
     let (own_die, channel) = match segment.shape {
-        Shape::Die => (Time::ZERO, Time::ZERO),
+        Resources::Die => (Time::ZERO, Time::ZERO),
         _ => die.usage.with_retries(segment.retries),
     };
     if segment.snapshot {
@@ -228,7 +228,7 @@ fn page_done(segment: &Segment, die: &mut Die, now: Time) -> PageDone {
         for (waited, (end, start)) in waited.iter_mut().zip(die.spent.iter().zip(snapshot.spent)) {
             *waited = *end - start;
         }
-        if segment.shape != Shape::Die {
+        if segment.shape != Resources::Die {
             waited[Phase::Host as usize] += now - die.started - own_die - channel;
             debug_assert_eq!(waited.iter().copied().sum::<Time>() + own_die + channel, now - snapshot.at);
         }

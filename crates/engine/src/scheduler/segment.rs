@@ -28,7 +28,7 @@ pub type PhaseTimes = [Time; PHASES];
 
 /// Which resources a segment uses, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum Resources {
     /// Die only; any number of commands.
     Die,
     /// Die, then channel: page reads and spare searches.
@@ -41,17 +41,17 @@ pub enum Shape {
     Erase,
 }
 
-impl Shape {
+impl Resources {
     /// The shape of a command; `in_steps`: erases are run step by step.
     #[inline]
-    pub fn of(command: &FlashCommand, copyback: bool, in_steps: bool) -> Shape {
+    pub fn of(command: &FlashCommand, copyback: bool, in_steps: bool) -> Resources {
         match command.op {
-            FlashOp::Read | FlashOp::SpareSearch => Shape::DieThenChannel,
-            FlashOp::Program => Shape::ChannelThenDie,
-            FlashOp::Copy if !copyback => Shape::DieChannelDie,
-            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase if in_steps => Shape::Erase,
+            FlashOp::Read | FlashOp::SpareSearch => Resources::DieThenChannel,
+            FlashOp::Program => Resources::ChannelThenDie,
+            FlashOp::Copy if !copyback => Resources::DieChannelDie,
+            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase if in_steps => Resources::Erase,
             FlashOp::Copy | FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause => {
-                Shape::Die
+                Resources::Die
             }
         }
     }
@@ -62,7 +62,7 @@ impl Shape {
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
     /// Resources.
-    pub shape: Shape,
+    pub shape: Resources,
     /// A snapshot of the die's time was taken when it was queued.
     pub snapshot: bool,
     /// The next segment of this lane follows without anything between them.
@@ -84,7 +84,7 @@ pub struct Segment {
 impl Segment {
     /// A segment of one command that nobody waits for.
     #[inline]
-    pub fn of(shape: Shape) -> Segment {
+    pub fn of(shape: Resources) -> Segment {
         Segment {
             shape,
             snapshot: false,
@@ -120,15 +120,15 @@ impl Usage {
     pub fn of(segment: &Segment, command: &FlashCommand, t: &FlashTiming) -> Usage {
         let page = t.page_transfer + t.command_overhead;
         let (die_first, channel, die_last) = match segment.shape {
-            Shape::Die => (segment.die_only, Time::ZERO, Time::ZERO),
-            Shape::DieThenChannel if command.op == FlashOp::SpareSearch => {
+            Resources::Die => (segment.die_only, Time::ZERO, Time::ZERO),
+            Resources::DieThenChannel if command.op == FlashOp::SpareSearch => {
                 let pages = u64::from(command.searched_pages());
                 (t.t_r * pages, t.spare_transfer * pages + t.command_overhead, Time::ZERO)
             }
-            Shape::DieThenChannel => (t.t_r, page, Time::ZERO),
-            Shape::ChannelThenDie => (Time::ZERO, page, t.t_prog),
-            Shape::DieChannelDie => (t.t_r, t.copy_transfer(), t.t_prog),
-            Shape::Erase => (Time::ZERO, Time::ZERO, Time::ZERO),
+            Resources::DieThenChannel => (t.t_r, page, Time::ZERO),
+            Resources::ChannelThenDie => (Time::ZERO, page, t.t_prog),
+            Resources::DieChannelDie => (t.t_r, t.copy_transfer(), t.t_prog),
+            Resources::Erase => (Time::ZERO, Time::ZERO, Time::ZERO),
         };
         Usage { die_first, channel, die_last, retries: 0, page_out: page }
     }

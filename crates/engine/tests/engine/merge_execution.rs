@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use pumice_ftl::Plan;
-use pumice_ftl::merge::m_merge::{Choice, LeafState, MMergePlanner, MMergeSettings, MergeCosts, PairState, ULeafState};
+use pumice_ftl::merge::m_merge::{
+    LeafState, MMergePlanner, MMergeSettings, MergeChoice, MergeCosts, PairState, ULeafState,
+};
 use pumice_ftl::merge::run::{NOT_IN_U, Pair, full_merge, m_merge};
 use pumice_nand::{ArrayConfig, NandArray};
 use pumice_types::{
@@ -162,7 +164,7 @@ proptest! {
         let mut planner = MMergePlanner::new(tree, costs, settings);
         let (d_leaves, u_leaves) = case.leaves();
         let chosen = planner.plan(&PairState { d_leaves: &d_leaves, u_leaves: &u_leaves, m_merges: 0 }).clone();
-        prop_assume!(chosen.choice == Choice::MMerge);
+        prop_assume!(chosen.choice == MergeChoice::MMerge);
         let (mut plan, mut slots) = (Plan::default(), vec![0u16; PAGES]);
         m_merge(&case.pair(), tree, &chosen, &mut slots, &mut plan);
         execute(&mut case.array, &plan);

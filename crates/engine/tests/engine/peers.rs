@@ -4,7 +4,7 @@
 use pumice_config::table;
 use pumice_engine::results::RequestBatch;
 use pumice_engine::{Sink, run_logged};
-use pumice_types::key::Shape;
+use pumice_types::key::ValueKind;
 use serde_json::Value;
 
 use crate::support::{TraceFile, document, number, spec};
@@ -100,7 +100,7 @@ fn t954_garbage_collection_starts_on_the_smallest_planes() {
 #[test]
 fn t955_every_ftl_that_can_be_named_stores_reads_back_and_collects() {
     let kinds = table::lookup("ftl.kind").map(|key| key.shape);
-    let Ok(Shape::Choice(kinds)) = kinds else { panic!("ftl.kind is a choice") };
+    let Ok(ValueKind::Choice(kinds)) = kinds else { panic!("ftl.kind is a choice") };
     for kind in kinds {
         let sets = [
             ("ftl.kind", *kind),

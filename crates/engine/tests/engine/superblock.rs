@@ -7,7 +7,7 @@ use pumice_ftl::{
     GcCounters, InitialFill, Plan, SpareImage, SpareTables, Striped, StripedConfig, Superblock2006, SuperblockConfig,
     TranslationLayer, rebuild,
 };
-use pumice_nand::{ArrayConfig, NandArray, Outcome};
+use pumice_nand::{ArrayConfig, NandArray, Returned};
 use pumice_types::{FlashOp, Geometry, Lpn, PageAddress, PbTree, ProgramOrder, TagFormat};
 
 /// Shape of a small device.
@@ -86,7 +86,7 @@ impl Rig {
         let pages = usize::from(self.geometry.pages_per_block);
         for command in &self.plan.commands {
             let outcome = self.array.execute(command).expect("no rule is broken");
-            assert_ne!(outcome, Outcome::Searched { as_expected: false }, "the tables name the page that holds them");
+            assert_ne!(outcome, Returned::Searched { as_expected: false }, "the tables name the page that holds them");
             let at = command.target.block.index() * pages + usize::from(command.target.page);
             match command.op {
                 FlashOp::Program | FlashOp::Copy => self.spare[at] = images.next().copied(),

@@ -19,7 +19,7 @@ use crate::error::FtlError;
 use crate::fill::FillTarget;
 use crate::fill::InitialBlock;
 use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports};
-use crate::merge::gather::{self, Merge};
+use crate::merge::gather::{self, InPlaceMerge};
 use crate::merge::plan::{InPlaceState, MergeKind, in_place_merge};
 use crate::recency::Recency;
 use pumice_types::Geometry;
@@ -34,7 +34,7 @@ pub(super) fn fits_in_place(book: &PlaneBook, d: BlockId, offset: u16, order: Pr
 
 /// Blocks of one logical block.
 #[derive(Clone, Copy)]
-struct Pair {
+struct LogPair {
     d: BlockId,
     u: BlockId,
     /// Every page of U is at its own offset.
@@ -45,7 +45,7 @@ struct Pair {
 pub struct LogBlock {
     book: PlaneBook,
     order: ProgramOrder,
-    pairs: Vec<Pair>,
+    pairs: Vec<LogPair>,
     /// Logical blocks with a U-block, by its last write.
     recency: Recency,
     u_blocks: u32,
@@ -58,7 +58,7 @@ impl LogBlock {
         let logical_blocks = book.logical_blocks() as usize;
         LogBlock {
             order,
-            pairs: vec![Pair { d: NO_BLOCK, u: NO_BLOCK, u_in_place: true }; logical_blocks],
+            pairs: vec![LogPair { d: NO_BLOCK, u: NO_BLOCK, u_in_place: true }; logical_blocks],
             recency: Recency::new(logical_blocks),
             u_blocks: 0,
             u_blocks_max,
@@ -96,13 +96,13 @@ impl LogBlock {
 
     /// Merges a pair in the cheapest way.
     fn merge(&mut self, logical: u32, step: &mut Step) -> Result<(), FtlError> {
-        let Pair { d, u, u_in_place } = self.pairs[logical as usize];
+        let LogPair { d, u, u_in_place } = self.pairs[logical as usize];
         let (pages, written) = (self.book.pages(), self.book.next(u));
         step.shared.counters.note_victim(usize::from(written), usize::from(pages));
         let kind = in_place_merge(InPlaceState { u_in_place, elsewhere: u32::from(self.book.valid_pages(d)) });
         let old = if kind == MergeKind::Full { &[d, u][..] } else { &[d][..] };
-        let d = gather::run(&mut self.book, &Merge { kind, logical, into: u, old }, step)?;
-        self.pairs[logical as usize] = Pair { d, u: NO_BLOCK, u_in_place: true };
+        let d = gather::run(&mut self.book, &InPlaceMerge { kind, logical, into: u, old }, step)?;
+        self.pairs[logical as usize] = LogPair { d, u: NO_BLOCK, u_in_place: true };
         self.recency.remove(logical);
         self.u_blocks -= 1;
         step.shared.note_u_gone();

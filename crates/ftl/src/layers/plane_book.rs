@@ -73,7 +73,7 @@ pub const NO_BLOCK: BlockId = BlockId(u32::MAX);
 
 /// One block.
 #[derive(Clone, Copy, Default)]
-struct Block {
+struct BlockBelief {
     sequence: u32,
     /// Logical block that the initial fill put here.
     filled_with: u32,
@@ -101,7 +101,7 @@ pub struct PlaneBook {
     to_local: Vec<u32>,
     valid: Vec<u64>,
     programmed: Vec<u64>,
-    blocks: Vec<Block>,
+    blocks: Vec<BlockBelief>,
     filled: Vec<Filled>,
 }
 
@@ -120,7 +120,7 @@ impl PlaneBook {
             to_local: vec![0; blocks * usize::from(pages)],
             valid: vec![0; blocks * words],
             programmed: vec![0; blocks * words],
-            blocks: vec![Block::default(); blocks],
+            blocks: vec![BlockBelief::default(); blocks],
             filled: vec![Filled { block: NO_BLOCK, pages: 0 }; logical_blocks as usize],
         }
     }
@@ -265,7 +265,7 @@ impl PlaneBook {
         let (index, words) = (self.index(block), self.words_of(block));
         bits::set_range(&mut self.valid[words.clone()], 0, usize::from(pages));
         bits::set_range(&mut self.programmed[words], 0, usize::from(pages));
-        self.blocks[index] = Block { sequence, filled_with: logical, next: pages, valid: pages };
+        self.blocks[index] = BlockBelief { sequence, filled_with: logical, next: pages, valid: pages };
         self.filled[logical as usize] = Filled { block, pages };
         let first = self.lpn(logical * u32::from(self.pages));
         Ok(InitialBlock { block, first, stride: 1, pages, sequence })
@@ -293,7 +293,7 @@ impl PlaneBook {
         debug_assert_eq!(self.valid_pages(block), 0, "only blocks without valid pages are erased");
         let (index, words) = (self.index(block), self.words_of(block));
         self.programmed[words].fill(0);
-        self.blocks[index] = Block::default();
+        self.blocks[index] = BlockBelief::default();
         step.plan.push(FlashCommand::erase(block));
         step.shared.pool.give_back(self.place.plane, block);
     }

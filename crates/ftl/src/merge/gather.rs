@@ -9,7 +9,7 @@ use crate::layers::plane_book::{PlaneBook, Step};
 
 /// A merge that was decided.
 #[derive(Clone, Copy, Debug)]
-pub struct Merge<'a> {
+pub struct InPlaceMerge<'a> {
     /// How.
     pub kind: MergeKind,
     /// Logical block, counted in its plane.
@@ -24,7 +24,7 @@ pub struct Merge<'a> {
 ///
 /// # Errors
 /// [`FtlError`] if a full merge finds no free block, which validation rules out.
-pub fn run(book: &mut PlaneBook, merge: &Merge, step: &mut Step) -> Result<BlockId, FtlError> {
+pub fn run(book: &mut PlaneBook, merge: &InPlaceMerge, step: &mut Step) -> Result<BlockId, FtlError> {
     let target = match merge.kind {
         MergeKind::Full => book.take(step)?,
         MergeKind::Switch | MergeKind::Partial => merge.into,

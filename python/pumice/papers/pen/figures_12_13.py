@@ -53,7 +53,7 @@ def figure_12b(context: Context) -> dict[str, Finding]:
 def figure_12c(context: Context) -> dict[str, Finding]:
     """Mean write latency of the baseline and of GFTL, in relation to M-Merge."""
     ours = context.nftl(OURS, WRITE_LATENCY)
-    gftl = ratios(context.values("gftl", {"ftl.comparator": "gftl"}, WRITE_LATENCY), ours)
+    gftl = ratios(context.values("gftl", {"ftl.kind": "gftl"}, WRITE_LATENCY), ours)
     base = ratios(context.nftl(BASE, WRITE_LATENCY), ours)
     frame = plots.Frame(
         "Figure 12c: mean write latency in relation to M-Merge", "ratio of mean write latencies", digits=1

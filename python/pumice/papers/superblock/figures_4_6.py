@@ -10,7 +10,7 @@ from pumice.papers.ratios import write_csv
 from pumice.papers.scoreboard import Finding
 
 #: FTLs of Figure 4: name → `ftl.kind`, and the merges that the paper's drawing shows.
-FTLS = {"log block": ("log-block", "full"), "FAST": ("fast", "full"), "superblock": ("superblock", "switch")}
+FTLS = {"log block": ("log-block", "full"), "FAST": ("fast", "full"), "superblock": ("superblock-2006", "switch")}
 MERGES = ("full", "partial", "switch")
 
 #: Figure 6: logical block, page, logical blocks of a superblock.

@@ -36,8 +36,8 @@ LOG, FAST, COPY, KEEP = "log block", "FAST", "superblock", "superblock, keep"
 FTLS: dict[str, dict[str, str]] = {
     LOG: {KIND: "log-block", READING: "copy"},
     FAST: {KIND: "fast", READING: "copy"},
-    COPY: {KIND: "superblock", READING: "copy"},
-    KEEP: {KIND: "superblock", READING: "keep"},
+    COPY: {KIND: "superblock-2006", READING: "copy"},
+    KEEP: {KIND: "superblock-2006", READING: "keep"},
 }
 
 #: A number of a run's document, or None if it has none.

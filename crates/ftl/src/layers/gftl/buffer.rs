@@ -18,7 +18,7 @@ struct Slot {
 
 /// A page of the buffer to program, and the sequence number of its block.
 #[derive(Clone, Copy)]
-pub struct Target {
+pub struct BufferTarget {
     /// The page.
     pub page: PageAddress,
     /// Sequence number for its spare area.
@@ -26,7 +26,7 @@ pub struct Target {
 }
 
 /// The buffer's blocks, and which logical pages have their newest copy in them.
-pub struct WriteBuffer {
+pub struct BufferBlocks {
     pages: usize,
     /// Blocks that each plane may use.
     capacity: usize,
@@ -41,12 +41,12 @@ pub struct WriteBuffer {
     used: Vec<VecDeque<u32>>,
 }
 
-impl WriteBuffer {
+impl BufferBlocks {
     /// An empty buffer of `capacity` blocks a plane over `user_pages` logical pages.
-    pub fn new(geometry: &Geometry, capacity: u32, user_pages: u32) -> WriteBuffer {
+    pub fn new(geometry: &Geometry, capacity: u32, user_pages: u32) -> BufferBlocks {
         let (pages, planes) = (usize::from(geometry.pages_per_block), geometry.planes());
         let slots = (planes * capacity) as usize;
-        WriteBuffer {
+        BufferBlocks {
             pages,
             capacity: capacity as usize,
             map: vec![0; user_pages as usize],
@@ -76,10 +76,10 @@ impl WriteBuffer {
     }
 
     /// The next page of the plane's open block, if it has one.
-    pub fn next_page(&self, plane: usize) -> Option<Target> {
+    pub fn next_page(&self, plane: usize) -> Option<BufferTarget> {
         let slot = &self.slots[*self.used[plane].back()? as usize];
         let room = usize::from(slot.written) < self.pages;
-        room.then(|| Target { page: PageAddress::new(slot.block, slot.written), sequence: slot.sequence })
+        room.then(|| BufferTarget { page: PageAddress::new(slot.block, slot.written), sequence: slot.sequence })
     }
 
     /// Opens a block; the plane must have one left.

@@ -16,14 +16,14 @@ pub(super) struct Cleaning {
     /// Blocks without current pages, to be erased before anything else.
     pub dead: VecDeque<BlockId>,
     /// The merge that has been begun.
-    merge: Option<Merge>,
+    merge: Option<SlicedMerge>,
     /// Physical page + 1 from which each offset was copied, 0 if it was not.
     copied: Vec<u32>,
 }
 
 /// A merge half done.
 #[derive(Clone, Copy)]
-struct Merge {
+struct SlicedMerge {
     logical: usize,
     target: BlockId,
     sequence: u32,
@@ -115,7 +115,7 @@ impl Gftl {
     }
 
     /// The merge that has been begun, or the next of the queue.
-    fn current(&mut self, plane: usize) -> Result<Option<Merge>, FtlError> {
+    fn current(&mut self, plane: usize) -> Result<Option<SlicedMerge>, FtlError> {
         if self.planes[plane].merge.is_some() {
             return Ok(self.planes[plane].merge);
         }
@@ -125,11 +125,11 @@ impl Gftl {
         let searched = slot != NONE && self.nftl.config.u_index == UIndex::Spare;
         let to_search = if searched { self.nftl.u_blocks[slot as usize].written } else { 0 };
         self.planes[plane].copied.fill(0);
-        Ok(Some(Merge { logical: logical as usize, target, sequence, to_search, next: 0 }))
+        Ok(Some(SlicedMerge { logical: logical as usize, target, sequence, to_search, next: 0 }))
     }
 
     /// Reads as many spare areas of U as fit, newest first.
-    fn search(&self, merge: &mut Merge, budget: Option<Time>, plan: &mut Plan) -> Option<Time> {
+    fn search(&self, merge: &mut SlicedMerge, budget: Option<Time>, plan: &mut Plan) -> Option<Time> {
         let slot = self.nftl.logical[merge.logical].u_slot as usize;
         let page_time = self.config.search_page.0.max(1);
         let fit = budget.map_or(u64::MAX, |budget| budget.saturating_sub(self.config.search).0 / page_time);
@@ -145,13 +145,13 @@ impl Gftl {
     }
 
     /// The next offset that has a page to copy, from `merge.next` on, and where that is.
-    fn source(&self, merge: &Merge) -> Option<(usize, PageAddress)> {
+    fn source(&self, merge: &SlicedMerge) -> Option<(usize, PageAddress)> {
         let first = self.nftl.first_lpn(merge.logical).0;
         (merge.next..self.nftl.pages).find_map(|offset| Some((offset, self.locate(Lpn(first + offset as u32))?)))
     }
 
     /// Copies one page into the merge's target.
-    fn copy(&mut self, merge: &mut Merge, plan: &mut Plan, fits: impl Fn(Time) -> bool) -> Option<Time> {
+    fn copy(&mut self, merge: &mut SlicedMerge, plan: &mut Plan, fits: impl Fn(Time) -> bool) -> Option<Time> {
         let (offset, source) = self.source(merge)?;
         if !fits(self.config.copy) {
             return None;
@@ -172,7 +172,7 @@ impl Gftl {
 
     /// Belief after the last copy: the target becomes D, except for pages written since they were
     /// copied, whose newest copy stays in the buffer; the old D and U wait to be erased.
-    fn conclude(&mut self, plane: usize, merge: Merge) {
+    fn conclude(&mut self, plane: usize, merge: SlicedMerge) {
         let logical = merge.logical;
         let first = self.nftl.first_lpn(logical).0;
         let words = self.nftl.words_of(logical);

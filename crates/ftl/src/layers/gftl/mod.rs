@@ -24,7 +24,7 @@ use crate::fill::{InitialBlock, InitialFill};
 use crate::layer::TranslationLayer;
 use crate::merge::run::NOT_IN_U;
 use crate::plan::Plan;
-use buffer::WriteBuffer;
+use buffer::BufferBlocks;
 use clean::Cleaning;
 
 /// Settings of GFTL.
@@ -48,7 +48,7 @@ pub struct GftlConfig {
 pub struct Gftl {
     nftl: Nftl,
     config: GftlConfig,
-    buffer: WriteBuffer,
+    buffer: BufferBlocks,
     /// Whether each logical block waits to be merged, or is being merged.
     queued: Vec<bool>,
     planes: Vec<Cleaning>,
@@ -61,7 +61,7 @@ impl Gftl {
         let nftl = Nftl::new(config.nftl.clone(), bad_blocks);
         let (blocks, pages) = (geometry.blocks_per_plane as usize, usize::from(geometry.pages_per_block));
         Gftl {
-            buffer: WriteBuffer::new(&geometry, config.buffer_blocks, nftl.user_pages()),
+            buffer: BufferBlocks::new(&geometry, config.buffer_blocks, nftl.user_pages()),
             queued: vec![false; nftl.logical.len()],
             planes: (0..geometry.planes()).map(|_| Cleaning::new(blocks, pages)).collect(),
             nftl,

@@ -23,7 +23,7 @@ use crate::counters::GcCounters;
 use crate::error::FtlError;
 use crate::fill::{InitialBlock, InitialFill};
 use crate::layer::{MergePolicy, TranslationLayer, UIndex};
-use crate::merge::m_merge::{Choice, LeafState, MMergePlan, MMergePlanner, PairState, ULeafState};
+use crate::merge::m_merge::{LeafState, MMergePlan, MMergePlanner, MergeChoice, PairState, ULeafState};
 use crate::merge::run::{self, NOT_IN_U, Pair};
 use crate::plan::Plan;
 use crate::victim::VictimTree;
@@ -79,7 +79,7 @@ pub(super) struct UBlock {
 }
 
 /// M-Merge's planner with its inputs' scratch memory.
-struct MMergeDesk {
+struct MMergeScratch {
     planner: MMergePlanner,
     d_leaves: Vec<LeafState>,
     u_leaves: Vec<ULeafState>,
@@ -106,7 +106,7 @@ pub struct Nftl {
     pub(super) in_u: Vec<u16>,
     free_slots: Vec<Vec<u32>>,
     pub(super) victims: Vec<VictimTree>,
-    desk: Option<Box<MMergeDesk>>,
+    scratch: Option<Box<MMergeScratch>>,
     pub(super) counters: GcCounters,
     u_blocks_used: u64,
 }
@@ -122,9 +122,9 @@ impl Nftl {
         // A U-block needs a D-block, so at most half of a plane's blocks are U-blocks.
         let slots_per_plane = (geometry.blocks_per_plane as usize / 2).max(1);
         let slots = slots_per_plane * planes;
-        let desk = match &config.merge {
+        let scratch = match &config.merge {
             MergePolicy::BlockErase => None,
-            MergePolicy::MMerge { costs, settings, .. } => Some(Box::new(MMergeDesk {
+            MergePolicy::MMerge { costs, settings, .. } => Some(Box::new(MMergeScratch {
                 planner: MMergePlanner::new(config.tree, costs.clone(), *settings),
                 d_leaves: vec![LeafState::default(); config.tree.leaves()],
                 u_leaves: vec![ULeafState::default(); config.tree.leaves()],
@@ -150,7 +150,7 @@ impl Nftl {
             in_u: vec![0; slots * pages],
             free_slots: free_slots.collect(),
             victims: (0..planes).map(|_| VictimTree::new(slots_per_plane)).collect(),
-            desk,
+            scratch,
             counters: GcCounters::default(),
             u_blocks_used: 0,
             config,
@@ -345,9 +345,9 @@ impl Nftl {
             let (first, scan) = (self.first_lpn(logical), SearchExpectation::Scan);
             plan.push(FlashCommand::spare_search(Cause::Gc, newest, u.written, first, scan));
         }
-        let mut desk = self.desk.take();
-        let m_merge = desk.as_mut().is_some_and(|desk| self.try_m_merge(logical, desk, plan));
-        self.desk = desk;
+        let mut scratch = self.scratch.take();
+        let m_merge = scratch.as_mut().is_some_and(|scratch| self.try_m_merge(logical, scratch, plan));
+        self.scratch = scratch;
         if !m_merge {
             self.full_merge(logical, plan)?;
         }
@@ -424,12 +424,12 @@ impl Nftl {
     }
 
     /// Plans the merge and runs it as M-Merge if that is the choice.
-    fn try_m_merge(&mut self, logical: usize, desk: &mut MMergeDesk, plan: &mut Plan) -> bool {
-        self.describe_pair(logical, desk);
+    fn try_m_merge(&mut self, logical: usize, scratch: &mut MMergeScratch, plan: &mut Plan) -> bool {
+        self.describe_pair(logical, scratch);
         let m_merges = self.logical[logical].m_merges;
-        let MMergeDesk { planner, d_leaves, u_leaves, slots } = desk;
+        let MMergeScratch { planner, d_leaves, u_leaves, slots } = scratch;
         let chosen = planner.plan(&PairState { d_leaves, u_leaves, m_merges });
-        if chosen.choice != Choice::MMerge {
+        if chosen.choice != MergeChoice::MMerge {
             return false;
         }
         run::m_merge(&self.pair(logical), self.config.tree, chosen, slots, plan);
@@ -459,20 +459,20 @@ impl Nftl {
     }
 
     /// Sums up a pair leaf by leaf for the planner.
-    fn describe_pair(&self, logical: usize, desk: &mut MMergeDesk) {
+    fn describe_pair(&self, logical: usize, scratch: &mut MMergeScratch) {
         let (tree, words) = (self.config.tree, self.words_of(logical));
         let (programmed, valid) = (&self.d_programmed[words.clone()], &self.d_valid[words]);
         let width = tree.pages_per_leaf();
         let disturb = &self.d_disturb[self.leaves_of(logical)];
         let slot = self.logical[logical].u_slot as usize;
         let written = self.u_blocks[slot].written as usize;
-        for (leaf, state) in desk.d_leaves.iter_mut().enumerate() {
+        for (leaf, state) in scratch.d_leaves.iter_mut().enumerate() {
             let (start, end) = (leaf * width, (leaf + 1) * width);
             let valid = bits::count_range(valid, start, end) as u16;
             let invalid = bits::count_range(programmed, start, end) as u16 - valid;
             *state = LeafState { valid, invalid, in_u: 0, disturb: disturb[leaf] };
         }
-        for (leaf, state) in desk.u_leaves.iter_mut().enumerate() {
+        for (leaf, state) in scratch.u_leaves.iter_mut().enumerate() {
             let free = ((leaf + 1) * width).saturating_sub(written.max(leaf * width)) as u16;
             *state = ULeafState { free, valid: 0, disturb: 0 };
         }
@@ -480,8 +480,8 @@ impl Nftl {
         for page in 0..written {
             let offset = self.u_offset[column + page] as usize;
             if self.in_u[column + offset] as usize == page {
-                desk.d_leaves[offset / width].in_u += 1;
-                desk.u_leaves[page / width].valid += 1;
+                scratch.d_leaves[offset / width].in_u += 1;
+                scratch.u_leaves[page / width].valid += 1;
             }
         }
     }
@@ -507,7 +507,7 @@ impl TranslationLayer for Nftl {
     /// each logical block; with M-Merge the disturb counters and the count of M-Merges; with the
     /// index in RAM two bytes a page of each U-block that was in use at once.
     fn map_ram_bytes(&self) -> u64 {
-        let partial_erase = if self.desk.is_some() { self.config.tree.leaves() + 2 } else { 0 };
+        let partial_erase = if self.scratch.is_some() { self.config.tree.leaves() + 2 } else { 0 };
         let each = 4 + 4 + 2 + self.pages.div_ceil(8) + partial_erase;
         let index = match self.config.u_index {
             UIndex::Spare => 0,

@@ -7,7 +7,7 @@
 
 use pumice_types::{BlockId, DieId, FlashCommand, Lpn, PageAddress, PlaneId, UnitSet};
 
-use super::plane::{Job, Stream};
+use super::plane::{Job, WriteStream};
 use super::{EraseUnits, GcMode, HotCold, PageFtl};
 use crate::error::FtlError;
 use crate::plan::Plan;
@@ -20,7 +20,7 @@ const MOVES_AHEAD: u32 = 12;
 impl PageFtl {
     /// Sees to it that `stream` has a page in `plane`. Returns whether collection is due behind the
     /// write's own program.
-    pub(super) fn make_room(&mut self, plane: PlaneId, stream: Stream, plan: &mut Plan) -> Result<bool, FtlError> {
+    pub(super) fn make_room(&mut self, plane: PlaneId, stream: WriteStream, plan: &mut Plan) -> Result<bool, FtlError> {
         let state = &self.planes[plane.index()];
         if state.open[stream as usize].is_some() {
             // Where all pages share a block, its room belongs to a victim in work that cannot open
@@ -252,13 +252,13 @@ impl PageFtl {
 
     /// Where a copy of `lpn` goes.
     #[inline]
-    fn stream_of_copy(&self, lpn: Lpn, job: &Job, plane: PlaneId) -> Stream {
+    fn stream_of_copy(&self, lpn: Lpn, job: &Job, plane: PlaneId) -> WriteStream {
         let (own, other) = match (&self.recent, self.config.hot_cold) {
-            _ if job.levels_wear => return Stream::Moved,
-            (_, HotCold::Mixed) => return Stream::Host,
-            (Some(recent), _) if recent.is_hot(lpn) => (Stream::HotCopies, Stream::Copies),
-            (Some(_), _) => (Stream::Copies, Stream::HotCopies),
-            (None, _) => return Stream::Copies,
+            _ if job.levels_wear => return WriteStream::Moved,
+            (_, HotCold::Mixed) => return WriteStream::Host,
+            (Some(recent), _) if recent.is_hot(lpn) => (WriteStream::HotCopies, WriteStream::Copies),
+            (Some(_), _) => (WriteStream::Copies, WriteStream::HotCopies),
+            (None, _) => return WriteStream::Copies,
         };
         // The room that is kept for a victim's copies may lie in the other one's block.
         let has_room = self.planes[plane.index()].open[own as usize].is_some() || self.free_units(plane) > 0;

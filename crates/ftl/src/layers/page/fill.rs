@@ -3,7 +3,7 @@
 use pumice_types::Lpn;
 
 use super::PageFtl;
-use super::plane::{Open, Stream};
+use super::plane::{Open, WriteStream};
 use crate::error::FtlError;
 use crate::fill::InitialBlock;
 
@@ -20,9 +20,9 @@ impl PageFtl {
         for stripe in 0..stripes {
             for nth in 0..planes {
                 let plane = self.config.order[nth as usize];
-                let Open { block, sequence, .. } = self.open_block(plane, Stream::Host)?;
+                let Open { block, sequence, .. } = self.open_block(plane, WriteStream::Host)?;
                 self.maps.set_all_valid(block);
-                (0..self.config.units.pages.units()).for_each(|unit| self.close(Stream::Host, block, unit));
+                (0..self.config.units.pages.units()).for_each(|unit| self.close(WriteStream::Host, block, unit));
                 self.planes[plane.index()].valid_pages += u64::from(pages);
                 let first = Lpn(stripe * planes * pages + nth);
                 programmed(InitialBlock { block, first, stride: planes, pages: pages as u16, sequence });

@@ -40,7 +40,7 @@ use cached::Translation;
 use cached::{CACHED_ENTRY_BYTES, STORED_ENTRY_BYTES};
 use heat::RecentWrites;
 use maps::PageMaps;
-use plane::{Open, Plane, Stream};
+use plane::{Open, Plane, WriteStream};
 pub use spec::{EraseUnit, GcPolicy, Leveling, PageKeys, Separation};
 pub use units::EraseUnits;
 use units::{FreeUnits, valid_in};
@@ -279,7 +279,7 @@ impl PageFtl {
     /// The next page of a stream's open block and the block's sequence number; a block is opened if
     /// none is. The page counts as written.
     #[inline]
-    fn next_page(&mut self, plane: PlaneId, stream: Stream) -> Result<(PageAddress, u32), FtlError> {
+    fn next_page(&mut self, plane: PlaneId, stream: WriteStream) -> Result<(PageAddress, u32), FtlError> {
         let mut open = match self.planes[plane.index()].open[stream as usize] {
             Some(open) => open,
             None => self.open_block(plane, stream)?,
@@ -291,17 +291,17 @@ impl PageFtl {
     }
 
     /// Takes a free block for a stream, with all of its free units.
-    fn open_block(&mut self, plane: PlaneId, stream: Stream) -> Result<Open, FtlError> {
+    fn open_block(&mut self, plane: PlaneId, stream: WriteStream) -> Result<Open, FtlError> {
         let none = self.no_free_block(plane);
         let may_take = match &mut self.translation {
-            Some(translation) if stream == Stream::Map => translation.note_opened(plane),
+            Some(translation) if stream == WriteStream::Map => translation.note_opened(plane),
             _ => self.free_units(plane) > 0,
         };
         if !may_take {
             return Err(none);
         }
         // Data that stays lies well on a block that is worn.
-        let wanted = if stream == Stream::Moved { Wanted::MostWorn } else { Wanted::LeastWorn };
+        let wanted = if stream == WriteStream::Moved { Wanted::MostWorn } else { Wanted::LeastWorn };
         if self.config.units.leaves.is_some() {
             return self.open_apart(plane).ok_or(none);
         }
@@ -311,7 +311,7 @@ impl PageFtl {
     /// Makes the unit of a stream's last page a candidate for reclaiming if that page was the unit's
     /// last, and closes the open block once it has no more.
     #[inline]
-    fn close_if_full(&mut self, plane: PlaneId, stream: Stream) {
+    fn close_if_full(&mut self, plane: PlaneId, stream: WriteStream) {
         let units = &self.config.units.pages;
         let Some(open) = self.planes[plane.index()].open[stream as usize] else { return };
         let unit = units.unit_of(open.next - 1);
@@ -332,13 +332,13 @@ impl PageFtl {
     }
 
     /// Makes a full unit a candidate for reclaiming.
-    fn close(&mut self, stream: Stream, block: BlockId, unit: usize) {
+    fn close(&mut self, stream: WriteStream, block: BlockId, unit: usize) {
         let plane = self.config.geometry.plane_of(block);
         let state = &mut self.planes[plane.index()];
         let valid = valid_in(self.maps.valid_bits(block), &self.config.units.pages, unit);
         let index = self.config.geometry.index_in_plane(block);
         match &mut self.translation {
-            Some(translation) if stream == Stream::Map => translation.close(plane, index, valid, state.now),
+            Some(translation) if stream == WriteStream::Map => translation.close(plane, index, valid, state.now),
             _ => {
                 state.victims.close(UnitId { block: index, unit }, valid, state.now);
                 if let Some(wear) = &mut self.wear {
@@ -407,7 +407,7 @@ impl TranslationLayer for PageFtl {
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         let plane = self.choose_plane(lpn)?;
         let hot = self.recent.as_mut().is_some_and(|recent| recent.note(lpn));
-        let stream = if hot { Stream::Hot } else { Stream::Host };
+        let stream = if hot { WriteStream::Hot } else { WriteStream::Host };
         let collect_behind = self.make_room(plane, stream, plan)?;
         let free_before = collect_behind.then(|| self.free_units(plane));
         let (target, sequence) = self.next_page(plane, stream)?;

@@ -18,7 +18,7 @@ pub(super) struct Open {
 /// What an open block takes: pages of one stream lie together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub(super) enum Stream {
+pub(super) enum WriteStream {
     /// Pages that the host writes; the cold ones if hot ones lie apart.
     Host,
     /// Hot pages that the host writes.
@@ -52,7 +52,7 @@ pub(super) struct Job {
 
 /// One plane's blocks.
 pub(super) struct Plane {
-    /// Open block of each [`Stream`].
+    /// Open block of each [`WriteStream`].
     pub(super) open: [Option<Open>; STREAMS],
     /// Closed erase units by what reclaiming them costs.
     pub(super) victims: UnitVictims,

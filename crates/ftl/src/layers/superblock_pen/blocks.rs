@@ -78,7 +78,7 @@ impl Blocks {
         sums.blank -= pages;
     }
 
-    /// Superblock that owns a block in use.
+    /// PenSuperblock that owns a block in use.
     pub fn superblock(&self, block: BlockId) -> usize {
         self.sums[block.index()].superblock as usize
     }

@@ -28,7 +28,7 @@ use crate::merge::superblock::SuperblockPlanner;
 use crate::plan::Plan;
 use crate::victim::VictimTree;
 use blocks::Blocks;
-use run::Desk;
+use run::SuperblockScratch;
 
 /// Settings of the superblock FTL.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ const NONE: u32 = u32::MAX;
 
 /// One superblock.
 #[derive(Clone, Copy)]
-struct Superblock {
+struct PenSuperblock {
     /// Block that is written to, or [`NONE`].
     open: u32,
     /// Blocks owned.
@@ -75,7 +75,7 @@ pub struct SuperblockPen {
     span: u32,
     /// Plane of the nth superblock in stripe order.
     stripe: Vec<PlaneId>,
-    superblocks: Vec<Superblock>,
+    superblocks: Vec<PenSuperblock>,
     /// Blocks of each superblock, oldest first, N entries each.
     members: Vec<BlockId>,
     /// Logical to physical page: 0 never written, else physical page + 1.
@@ -83,7 +83,7 @@ pub struct SuperblockPen {
     blocks: Blocks,
     pool: BlockPool,
     victims: Vec<VictimTree>,
-    desk: Option<Box<Desk>>,
+    scratch: Option<Box<SuperblockScratch>>,
     counters: GcCounters,
 }
 
@@ -101,7 +101,7 @@ impl SuperblockPen {
             }
         };
         let planner = SuperblockPlanner::new(config.tree, config.costs.clone(), m_merge);
-        let none = Superblock { open: NONE, owned: 0, m_merges: 0, invalid: 0, grown: 0 };
+        let none = PenSuperblock { open: NONE, owned: 0, m_merges: 0, invalid: 0, grown: 0 };
         SuperblockPen {
             pages,
             span,
@@ -112,7 +112,7 @@ impl SuperblockPen {
             blocks: Blocks::new(&geometry, config.tree, tolerance),
             pool: BlockPool::new(&geometry, bad_blocks),
             victims: (0..geometry.planes()).map(|_| VictimTree::new(config.superblocks_per_plane as usize)).collect(),
-            desk: Some(Box::new(Desk::new(planner))),
+            scratch: Some(Box::new(SuperblockScratch::new(planner))),
             counters: GcCounters::default(),
             config,
         }
@@ -230,7 +230,7 @@ impl SuperblockPen {
     /// blocks has none to give.
     #[inline]
     fn note_victim(&mut self, superblock: usize) {
-        let Superblock { owned, invalid, grown, .. } = self.superblocks[superblock];
+        let PenSuperblock { owned, invalid, grown, .. } = self.superblocks[superblock];
         let slot = superblock / self.stripe.len();
         let plane = self.plane_of(superblock);
         let victims = &mut self.victims[plane.index()];

@@ -3,12 +3,12 @@
 use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, Pb};
 
 use super::{FtlError, NONE, SuperblockPen};
-use crate::merge::restore::{Choice, LeafState};
-use crate::merge::superblock::{MemberState, SuperblockPlan, SuperblockPlanner, SuperblockState};
+use crate::merge::restore::{LeafState, MergeChoice};
+use crate::merge::superblock::{MemberState, PenSuperblockState, SuperblockPlan, SuperblockPlanner};
 use crate::plan::Plan;
 
 /// The planner with its inputs' scratch memory.
-pub(super) struct Desk {
+pub(super) struct SuperblockScratch {
     planner: SuperblockPlanner,
     states: Vec<MemberState>,
     leaves: Vec<LeafState>,
@@ -20,9 +20,9 @@ pub(super) struct Desk {
     copied_out: Vec<PageAddress>,
 }
 
-impl Desk {
-    pub(super) fn new(planner: SuperblockPlanner) -> Desk {
-        Desk {
+impl SuperblockScratch {
+    pub(super) fn new(planner: SuperblockPlanner) -> SuperblockScratch {
+        SuperblockScratch {
             planner,
             states: Vec::new(),
             leaves: Vec::new(),
@@ -36,43 +36,43 @@ impl Desk {
 impl SuperblockPen {
     /// Merges a superblock until it owns at most `goal` blocks, by the cheaper merge that is allowed.
     pub(super) fn merge(&mut self, superblock: usize, goal: u32, plan: &mut Plan) -> Result<(), FtlError> {
-        let Some(mut desk) = self.desk.take() else { return Ok(()) };
-        self.describe(superblock, &mut desk);
-        let state = SuperblockState {
-            members: &desk.states,
-            leaves: &desk.leaves,
+        let Some(mut scratch) = self.scratch.take() else { return Ok(()) };
+        self.describe(superblock, &mut scratch);
+        let state = PenSuperblockState {
+            members: &scratch.states,
+            leaves: &scratch.leaves,
             logical: self.config.logical as usize,
             goal: goal as usize,
             m_merges: self.superblocks[superblock].m_merges,
             free_blocks: self.pool.free_blocks(self.plane_of(superblock)) as u32,
         };
-        let chosen = desk.planner.plan(&state);
+        let chosen = scratch.planner.plan(&state);
         if let Some(&least) = chosen.order.first() {
-            self.counters.note_victim(desk.states[least].valid as usize, self.pages as usize);
+            self.counters.note_victim(scratch.states[least].valid as usize, self.pages as usize);
         }
         let result = match chosen.choice {
-            Choice::Merge => self.full_merge(superblock, &desk.members, chosen, plan),
-            Choice::MMerge => {
-                let Desk { planner, members, buffers, copied_out, .. } = &mut *desk;
+            MergeChoice::Merge => self.full_merge(superblock, &scratch.members, chosen, plan),
+            MergeChoice::MMerge => {
+                let SuperblockScratch { planner, members, buffers, copied_out, .. } = &mut *scratch;
                 self.m_merge(superblock, planner.last(), Scratch { members, buffers, copied_out }, plan)
             }
         };
-        self.desk = Some(desk);
+        self.scratch = Some(scratch);
         let invalid = self.members_of(superblock).iter().map(|&block| self.blocks.invalid_count(block)).sum();
         self.superblocks[superblock].invalid = invalid;
         self.note_victim(superblock);
         result
     }
 
-    fn describe(&self, superblock: usize, desk: &mut Desk) {
-        desk.members.clear();
-        desk.members.extend_from_slice(self.members_of(superblock));
-        desk.states.clear();
-        desk.leaves.clear();
-        for &block in &desk.members {
+    fn describe(&self, superblock: usize, scratch: &mut SuperblockScratch) {
+        scratch.members.clear();
+        scratch.members.extend_from_slice(self.members_of(superblock));
+        scratch.states.clear();
+        scratch.leaves.clear();
+        for &block in &scratch.members {
             let (valid, blank) = (self.blocks.valid_count(block), self.blocks.blank_count(block));
-            desk.states.push(MemberState { valid, blank, age: self.blocks.sequence(block) });
-            self.blocks.describe(block, &mut desk.leaves);
+            scratch.states.push(MemberState { valid, blank, age: self.blocks.sequence(block) });
+            self.blocks.describe(block, &mut scratch.leaves);
         }
     }
 
