@@ -9,6 +9,7 @@ mod arrival;
 mod error;
 mod fat;
 mod generator;
+mod keys;
 mod placement;
 mod random;
 mod survey;
@@ -24,6 +25,7 @@ pub use generator::{
     Access, FioJob, Generator, GeneratorOptions, RequestSizes, SyntheticOptions, W_PERCENT, sequential, synthetic,
     uniform,
 };
+pub use keys::{ArrivalKind, Trims, WorkloadKeys};
 pub use placement::{AddressPolicy, COMPACT_REGION_BYTES, Placement};
 /// What a request does, as every workload yields it.
 pub use pumice_types::RequestKind;

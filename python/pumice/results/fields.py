@@ -1,4 +1,4 @@
-"""The fields of a result document: one table, one row a field.
+"""The fields of a result document, as the engine lists them: one row a field.
 
 Columns of result tables, rows of comparisons and the tables of docs/RESULTS.md all come from here.
 `python -m pumice.results.fields docs/RESULTS.md` writes the page's tables anew.
@@ -14,10 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from pumice import files
+from pumice import _engine, files
 
 #: Kind of value. A "list" is one field, whatever its entries are; a "table" stands for all keys below it.
-Type = Literal["text", "integer", "number", "truth value", "list", "table"]
+Type = Literal["text", "integer", "number", "list", "table"]
 
 #: How the head of a table of fields begins in docs/RESULTS.md. Workloads that alone have the fields
 #: follow after a comma.
@@ -48,8 +48,8 @@ class Field:
 @cache
 def fields() -> tuple[Field, ...]:
     """All fields, in the order of the document."""
-    rows = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
-    return tuple(Field(**row) for row in rows)
+    rows = json.loads(_engine.result_fields())
+    return tuple(Field(**{**row, "null_when": row["null_when"] or "never"}) for row in rows)
 
 
 def field(path: str) -> Field:

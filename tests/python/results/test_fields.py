@@ -77,7 +77,7 @@ def is_named(path: str, value: Any, named: set[str]) -> bool:
 def check(document: dict[str, Any], kind: str) -> None:
     named = {path for of_kind, path in rows() if of_kind in (None, kind)}
     missing = [path for path, value in leaves(document) if not is_named(path, value, named)]
-    assert not missing, f"fields of a {kind} run that results/fields.json does not describe: {missing}"
+    assert not missing, f"fields of a {kind} run that the table of fields does not describe: {missing}"
 
 
 def test_every_field_is_described() -> None:
@@ -96,7 +96,7 @@ def test_every_path_exists(traced: dict[str, Any]) -> None:
     for kind, path in rows():
         found = {leaf for document in by_kind.get(kind or "", everywhere) for leaf, _ in leaves(document)}
         there = any(leaf.startswith(path[:-1]) for leaf in found) if path.endswith(".*") else path in found
-        assert there, f"results/fields.json describes `{path}`, which no {kind or ''} run has"
+        assert there, f"the table of fields describes `{path}`, which no {kind or ''} run has"
 
 
 def test_no_path_is_described_twice() -> None:

@@ -1,6 +1,6 @@
 //! 5xx, 6xx: a map in flash that is cached on demand.
 
-use pumice_ftl::{CachedMap, PageConfig, VictimPolicy};
+use pumice_ftl::{CachedMap, PageConfig, TranslationLayer, VictimPolicy};
 use pumice_types::{Cause, FlashOp};
 
 use crate::rig::{Rig, config};

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use pumice_ftl::{
-    Allocation, EraseUnits, GcMode, HotCold, InitialBlock, PageConfig, PageFtl, Plan, VictimPolicy, WearLeveling,
+    Allocation, EraseUnits, GcMode, HotCold, InitialBlock, PageConfig, PageFtl, Plan, TranslationLayer, VictimPolicy,
+    WearLeveling,
 };
 use pumice_types::{Cause, DieId, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, PlaneId, RequestKind, TagFormat};
 

@@ -1,7 +1,7 @@
 //! 4xx, 6xx: trims, and collection in every mode, whoever takes its steps and when.
 
 use proptest::prelude::*;
-use pumice_ftl::{CachedMap, GcMode, HotCold, PageConfig, VictimPolicy, WearLeveling};
+use pumice_ftl::{CachedMap, GcMode, HotCold, PageConfig, TranslationLayer, VictimPolicy, WearLeveling};
 use pumice_types::FlashOp;
 
 use crate::rig::{Rig, config};

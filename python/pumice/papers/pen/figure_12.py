@@ -71,7 +71,7 @@ def figure_12b(drawing: Drawing) -> Findings:
 def figure_12c(drawing: Drawing) -> Findings:
     """Mean write latency of the baseline and of GFTL, in relation to M-Merge."""
     ours = nftl(drawing, OURS, WRITE_LATENCY)
-    gftl = ratios(drawing.values("gftl", {"ftl.comparator": "gftl"}, WRITE_LATENCY), ours)
+    gftl = ratios(drawing.values("gftl", {"ftl.kind": "gftl"}, WRITE_LATENCY), ours)
     base = ratios(nftl(drawing, BASE, WRITE_LATENCY), ours)
     draw_ratios(drawing, {"baseline / M-Merge": base, "GFTL / M-Merge": gftl}, drawing.runs.workloads(OPEN_LOOP))
     means = [gftl.means().arithmetic, base.means().arithmetic]

@@ -9,7 +9,7 @@ from pumice.papers.figures import Drawing, Findings, figure
 from pumice.papers.scoreboard import Finding
 
 #: FTLs of the figure: name → `ftl.kind`, and the kind of merge that the paper's drawing shows.
-DRAWN = {"log block": ("log-block", "full"), "FAST": ("fast", "full"), "superblock": ("superblock", "switch")}
+DRAWN = {"log block": ("log-block", "full"), "FAST": ("fast", "full"), "superblock": ("superblock-2006", "switch")}
 MERGES = ("full", "partial", "switch")
 
 

@@ -31,8 +31,8 @@ LOG, FAST, COPY, KEEP = "log block", "FAST", "superblock", "superblock, keep"
 FTLS: dict[str, dict[str, str]] = {
     LOG: {KIND: "log-block", READING: "copy"},
     FAST: {KIND: "fast", READING: "copy"},
-    COPY: {KIND: "superblock", READING: "copy"},
-    KEEP: {KIND: "superblock", READING: "keep"},
+    COPY: {KIND: "superblock-2006", READING: "copy"},
+    KEEP: {KIND: "superblock-2006", READING: "keep"},
 }
 
 #: Parts of the overhead, as the result document names them.

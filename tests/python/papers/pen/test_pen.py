@@ -168,7 +168,7 @@ def test_comparators_and_superblocks(tmp_path: Path) -> None:
     merges = ("block-erase", "m-merge", "m-merge-budgeted")
     points = [{"preset": preset, "ftl.merge": merge} for preset in SHAPES.values() for merge in merges]
     named = open_loop() + runs("superblock", points, superblock)
-    named += runs("gftl", [{"ftl.comparator": "gftl"}], lambda _w, _p: timed(3.0))
+    named += runs("gftl", [{"ftl.kind": "gftl"}], lambda _w, _p: timed(3.0))
     draw = drawing(named, tmp_path)
     gftl = draw("12c")["fig12c_gftl"]
     assert gftl.values == [6.0, 2.0]

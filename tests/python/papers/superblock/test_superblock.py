@@ -25,7 +25,7 @@ WEIGHT = {"log-block": 2.0, "fast": 1.0, "copy": 0.6, "keep": 0.4}
 def made_up(_study: str, varied: dict[str, Any]) -> dict[str, Any]:
     """A document with the fields that the figures read."""
     name = varied["ftl.kind"]
-    name = varied["ftl.superblock.valid_blocks"] if name == "superblock" else name
+    name = varied["ftl.superblock.valid_blocks"] if name == "superblock-2006" else name
     weight = WEIGHT[name] * 1024 / varied.get("ftl.u_blocks", 1024)
     weight *= {1: 2.0, 2: 1.2, 4: 1.0}.get(varied.get("ftl.superblock.logical"), 0.95)
     misses = 700 - 100 * [16, 32, 64, 128, 256, 512, 1024].index(varied.get("ftl.map_cache_entries", 16))
@@ -76,7 +76,7 @@ def test_every_row_is_found_in_planned_runs(tmp_path: Path) -> None:
 
 def test_failed_runs_leave_rows_without_values(tmp_path: Path) -> None:
     def make(study: str, varied: dict[str, Any]) -> dict[str, Any] | None:
-        return None if varied["ftl.kind"] == "superblock" else made_up(study, varied)
+        return None if varied["ftl.kind"] == "superblock-2006" else made_up(study, varied)
 
     draw = drawing(tmp_path, make)
     for figure in OVER_RUNS:
@@ -100,7 +100,7 @@ def test_the_rule_of_figure_13(seconds: list[float], holds: bool) -> None:
 def test_rising_overhead_breaks_the_rule_of_figure_12(tmp_path: Path) -> None:
     def make(study: str, varied: dict[str, Any]) -> dict[str, Any]:
         document = made_up(study, varied)
-        if study == "u-blocks" and varied["ftl.kind"] == "superblock" and varied["ftl.u_blocks"] == 2048:
+        if study == "u-blocks" and varied["ftl.kind"] == "superblock-2006" and varied["ftl.u_blocks"] == 2048:
             document["gc"]["time_us"]["copy"] *= 10
         return document
 

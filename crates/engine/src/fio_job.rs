@@ -1,0 +1,73 @@
+//! A job in fio's words as settings of a spec, so that a result says what was run in the spec's own.
+
+use pumice_workload::{Access, FioJob};
+
+use crate::error::SimError;
+
+/// `(key, value as TOML text)` settings that generate what an fio job describes; see
+/// [`FioJob::parse`] for what is understood. Without a rate the host keeps `iodepth` requests
+/// outstanding; with one, requests arrive by the clock.
+///
+/// # Errors
+/// A job that cannot be understood.
+pub fn fio_job_settings(job: &str) -> Result<Vec<(String, String)>, SimError> {
+    let job = FioJob::parse(job)?;
+    let text = |text: &str| format!("\"{text}\"");
+    let (kind, theta) = match job.access {
+        Access::Sequential => ("sequential", None),
+        Access::Zipf { theta } => ("zipf", Some(theta)),
+        Access::Uniform | Access::HotCold { .. } => ("uniform", None),
+    };
+    let list =
+        |value: fn(&(u32, f64)) -> f64| format!("{:?}", job.sizes.list().iter().map(value).collect::<Vec<f64>>());
+    let mut settings = vec![
+        ("workload.kind", text(kind)),
+        ("workload.read_fraction", format!("{:?}", job.read_fraction)),
+        ("workload.trim_fraction", format!("{:?}", job.trim_fraction)),
+        ("workload.request_sizes", list(|size| f64::from(size.0))),
+        ("workload.request_weights", list(|size| size.1)),
+    ];
+    settings.extend(theta.map(|theta| ("workload.zipf_theta", format!("{theta:?}"))));
+    settings.extend(job.footprint.map(|share| ("workload.footprint", format!("{share:?}"))));
+    settings.extend(job.requests.map(|requests| ("workload.requests", requests.to_string())));
+    settings.extend(job.seed.map(|seed| ("seed", seed.to_string())));
+    match job.rate {
+        Some((iops, poisson)) => settings.extend([
+            ("host.mode", text("open-loop")),
+            ("workload.arrival", text(if poisson { "poisson" } else { "fixed" })),
+            ("workload.mean_interarrival_us", format!("{:?}", 1e6 / iops)),
+        ]),
+        None => {
+            settings.extend([("host.mode", text("closed-loop")), ("host.queue_depth", job.iodepth.to_string())]);
+        }
+    }
+    Ok(settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pumice_config::{Config, HostMode, SpecSource};
+    use pumice_workload::ArrivalKind;
+
+    fn resolved(job: &str) -> Config {
+        let sets = fio_job_settings(job).expect(job);
+        Config::resolve(&SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() }).expect(job)
+    }
+
+    #[test]
+    fn t050_a_job_in_fios_words_is_a_valid_spec() {
+        let spec = resolved("rw=randrw bs=16k iodepth=32 rwmixread=30 number_ios=500 size=25%");
+        let (workload, host) = (&spec.workload, &spec.host);
+        assert_eq!((workload.kind.as_str(), workload.read_fraction, workload.requests), ("uniform", 0.3, 500));
+        assert_eq!((workload.request_sizes.as_deref(), workload.footprint), (Some(&[16_384.0][..]), 0.25));
+        assert_eq!((host.mode, host.queue_depth), (HostMode::ClosedLoop, 32));
+        let spec = resolved("rw=randtrim\nrandom_distribution=zipf:1.1\nbssplit=4k/60:64k/40\nrate_iops=2000");
+        let (workload, host) = (&spec.workload, &spec.host);
+        assert_eq!((workload.kind.as_str(), workload.zipf_theta, workload.trim_fraction), ("zipf", 1.1, 1.0));
+        assert_eq!(workload.request_weights.as_deref(), Some(&[60.0, 40.0][..]));
+        assert_eq!((host.mode, workload.mean_interarrival_us), (HostMode::OpenLoop, 500.0));
+        assert_eq!(workload.arrival, ArrivalKind::Fixed);
+        assert!(fio_job_settings("rw=sideways").is_err());
+    }
+}

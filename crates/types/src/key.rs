@@ -1,0 +1,525 @@
+//! A key of the spec: one row beside the code that reads it.
+//!
+//! [`keys!`](crate::keys) turns the rows of a section into a struct with one typed field a key, and into a
+//! table of [`Key`]s. Parsing, error texts, the JSON Schema, `explain` and the warnings about keys without
+//! effect all come from that table, so a key is written once.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A value that a spec can give to a key.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A whole number.
+    Int(i64),
+    /// A number.
+    Float(f64),
+    /// `true` or `false`.
+    Bool(bool),
+    /// A text.
+    Text(String),
+    /// A list of numbers.
+    Floats(Vec<f64>),
+}
+
+/// The accepted value of each key that has one, by path.
+pub type Values = BTreeMap<&'static str, Value>;
+
+impl Value {
+    /// The text of a text.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Floats(_) => None,
+        }
+    }
+}
+
+/// As a spec writes it.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Int(number) => number.fmt(f),
+            Value::Float(number) => fmt::Debug::fmt(number, f),
+            Value::Bool(on) => on.fmt(f),
+            Value::Text(text) => write!(f, "\"{text}\""),
+            Value::Floats(list) => fmt::Debug::fmt(list, f),
+        }
+    }
+}
+
+/// What sort of value a field holds. It follows from the field's type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ValueKind {
+    /// Whole numbers.
+    Int,
+    /// Numbers.
+    Float,
+    /// `true` or `false`.
+    Bool,
+    /// A text that the field's type reads.
+    Text,
+    /// One of these names.
+    Choice(&'static [&'static str]),
+    /// A list of numbers.
+    Floats,
+}
+
+/// Smallest and largest number that a key allows, both included.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Range {
+    /// The key holds no number.
+    None,
+    /// Whole numbers.
+    Int(i64, i64),
+    /// Numbers.
+    Float(f64, f64),
+}
+
+/// A range of whole numbers, both ends included.
+pub const fn int(low: i64, high: i64) -> Range {
+    Range::Int(low, high)
+}
+
+/// A range of numbers, both ends included.
+pub const fn float(low: f64, high: f64) -> Range {
+    Range::Float(low, high)
+}
+
+/// Any duration in microseconds up to a quarter of an hour.
+pub const ANY_US: Range = Range::Float(0.0, 1e9);
+
+/// The key holds no number.
+pub const ANY: Range = Range::None;
+
+/// A large count: beyond any device.
+pub const COUNT_MAX: i64 = 1 << 31;
+
+/// Source of a default that no publication gives.
+pub const CHOSEN: &str = "chosen";
+
+/// Source: PEN's device.
+pub const PEN_TABLE_1: &str = "PEN, FAST'18, Table 1";
+
+/// When a run reads a key. A key that a user sets and the run does not read deserves a warning.
+#[derive(Clone, Copy, Debug)]
+pub enum When {
+    /// In every run.
+    Always,
+    /// If a text key has one of these values; `twin:*` stands for every value that begins so.
+    Is(&'static str, &'static [&'static str]),
+    /// If a text key has none of these values.
+    IsNot(&'static str, &'static [&'static str]),
+    /// If a switch is on.
+    On(&'static str),
+    /// If a key has a value.
+    Given(&'static str),
+    /// If a key has no value.
+    NotGiven(&'static str),
+    /// If a number is above 0.
+    Positive(&'static str),
+    /// If all of these hold.
+    All(&'static [When]),
+    /// If one of these holds.
+    Any(&'static [When]),
+}
+
+impl When {
+    /// Why a run with these values does not read the key, as `key = value`; `None` if it does.
+    pub fn idle(&self, values: &Values) -> Option<String> {
+        let text = |path: &str| values.get(path).and_then(Value::as_text).unwrap_or_default();
+        let is_in = |path: &str, names: &[&str]| names.iter().any(|name| matches_name(name, text(path)));
+        let shown = |path: &str| values.get(path).map_or(format!("no {path}"), |value| format!("{path} = {value}"));
+        match *self {
+            When::Always => None,
+            When::Is(path, names) => (!is_in(path, names)).then(|| shown(path)),
+            When::IsNot(path, names) => is_in(path, names).then(|| shown(path)),
+            When::On(path) => (values.get(path) != Some(&Value::Bool(true))).then(|| shown(path)),
+            When::Given(path) => (!values.contains_key(path)).then(|| shown(path)),
+            When::NotGiven(path) => values.contains_key(path).then(|| format!("{path} given")),
+            When::Positive(path) => {
+                let is_positive = match values.get(path) {
+                    Some(Value::Int(number)) => *number > 0,
+                    Some(Value::Float(number)) => *number > 0.0,
+                    _ => false,
+                };
+                (!is_positive).then(|| shown(path))
+            }
+            When::All(conditions) => conditions.iter().find_map(|condition| condition.idle(values)),
+            When::Any(conditions) => {
+                let idle: Option<Vec<String>> = conditions.iter().map(|condition| condition.idle(values)).collect();
+                idle.and_then(|reasons| reasons.into_iter().next())
+            }
+        }
+    }
+
+    /// Every text key that the condition compares with names, and these.
+    pub fn names(&self) -> Vec<(&'static str, &'static [&'static str])> {
+        match *self {
+            When::Is(path, names) | When::IsNot(path, names) => vec![(path, names)],
+            When::Always | When::On(_) | When::Given(_) | When::NotGiven(_) | When::Positive(_) => Vec::new(),
+            When::All(conditions) | When::Any(conditions) => conditions.iter().flat_map(When::names).collect(),
+        }
+    }
+
+    /// Every path that the condition asks for.
+    pub fn paths(&self) -> Vec<&'static str> {
+        match *self {
+            When::Always => Vec::new(),
+            When::Is(path, _)
+            | When::IsNot(path, _)
+            | When::On(path)
+            | When::Given(path)
+            | When::NotGiven(path)
+            | When::Positive(path) => vec![path],
+            When::All(conditions) | When::Any(conditions) => conditions.iter().flat_map(When::paths).collect(),
+        }
+    }
+}
+
+/// Whether a value matches a name; a name that ends in `*` stands for all values that begin so.
+fn matches_name(name: &str, value: &str) -> bool {
+    name.strip_suffix('*').map_or(name == value, |prefix| value.starts_with(prefix))
+}
+
+/// One key of the spec.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// `section.key`.
+    pub path: &'static str,
+    /// What sort of value it takes.
+    pub shape: ValueKind,
+    /// Its limits, if it takes numbers.
+    pub range: Range,
+    /// Unit, empty if it has none.
+    pub unit: &'static str,
+    /// Default as TOML text; empty if the key is absent unless given.
+    pub default: &'static str,
+    /// Where the default comes from.
+    pub source: &'static str,
+    /// When a run reads it.
+    pub when: When,
+    /// What it means.
+    pub text: &'static str,
+    /// Whether its type can read a value of the right shape and range; else how the sentence that begins
+    /// with the key and the value ends.
+    pub check: fn(&Value) -> Result<(), String>,
+}
+
+impl Key {
+    /// The default as TOML text, if there is one.
+    pub fn default_text(&self) -> Option<&'static str> {
+        (!self.default.is_empty()).then_some(self.default)
+    }
+
+    /// The allowed values in words.
+    pub fn allowed(&self) -> String {
+        match (self.shape, self.range) {
+            (ValueKind::Choice(names), _) => {
+                names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" | ")
+            }
+            (ValueKind::Bool, _) => "true or false".into(),
+            (ValueKind::Text, _) => "a text".into(),
+            (ValueKind::Int, Range::Int(low, i64::MAX)) => format!("a whole number from {low} to 2^63 - 1"),
+            (ValueKind::Int, Range::Int(low, high)) => format!("a whole number from {low} to {high}"),
+            (ValueKind::Floats, Range::Float(low, high)) => format!("a list of numbers from {low} to {high}"),
+            (_, Range::Float(low, high)) => format!("a number from {low} to {high}"),
+            (ValueKind::Int | ValueKind::Float | ValueKind::Floats, _) => "a number".into(),
+        }
+    }
+
+    /// The value in the form that the key stores; `None` if it is not allowed. Whole numbers serve as numbers.
+    pub fn accept(&self, value: Value) -> Option<Value> {
+        let within = |number: f64| match self.range {
+            Range::Float(low, high) => (low..=high).contains(&number),
+            Range::Int(low, high) => (low as f64..=high as f64).contains(&number),
+            Range::None => number.is_finite(),
+        };
+        match (self.shape, value) {
+            (ValueKind::Int, Value::Int(number)) => match self.range {
+                Range::Int(low, high) => (low..=high).contains(&number).then_some(Value::Int(number)),
+                Range::Float(..) | Range::None => None,
+            },
+            (ValueKind::Float, Value::Int(number)) => within(number as f64).then_some(Value::Float(number as f64)),
+            (ValueKind::Float, Value::Float(number)) => within(number).then_some(Value::Float(number)),
+            (ValueKind::Bool, Value::Bool(on)) => Some(Value::Bool(on)),
+            (ValueKind::Text, Value::Text(text)) => Some(Value::Text(text)),
+            (ValueKind::Choice(names), Value::Text(text)) => {
+                names.contains(&text.as_str()).then_some(Value::Text(text))
+            }
+            (ValueKind::Floats, Value::Floats(list)) => {
+                list.iter().all(|&number| within(number)).then_some(Value::Floats(list))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A type that a key can have.
+pub trait Field: Sized {
+    /// What sort of value it holds.
+    const SHAPE: ValueKind;
+
+    /// Reads an accepted value; `None` if the key has none.
+    ///
+    /// # Errors
+    /// How the sentence ends that begins with the key and the value.
+    fn read(value: Option<&Value>) -> Result<Self, String>;
+
+    /// The value as a spec would give it; `None` if the key would be absent.
+    fn write(&self) -> Option<Value>;
+}
+
+macro_rules! whole_number_fields {
+    ($($type:ty),+) => { $(
+        impl Field for $type {
+            const SHAPE: ValueKind = ValueKind::Int;
+
+            fn read(value: Option<&Value>) -> Result<Self, String> {
+                match value {
+                    Some(Value::Int(number)) => <$type>::try_from(*number).map_err(|_| "is too large".to_string()),
+                    _ => Err("is no whole number".into()),
+                }
+            }
+
+            fn write(&self) -> Option<Value> {
+                i64::try_from(*self).ok().map(Value::Int)
+            }
+        }
+    )+ };
+}
+
+whole_number_fields!(u8, u16, u32, u64);
+
+impl Field for f64 {
+    const SHAPE: ValueKind = ValueKind::Float;
+
+    fn read(value: Option<&Value>) -> Result<Self, String> {
+        match value {
+            Some(Value::Float(number)) => Ok(*number),
+            _ => Err("is no number".into()),
+        }
+    }
+
+    fn write(&self) -> Option<Value> {
+        Some(Value::Float(*self))
+    }
+}
+
+impl Field for bool {
+    const SHAPE: ValueKind = ValueKind::Bool;
+
+    fn read(value: Option<&Value>) -> Result<Self, String> {
+        match value {
+            Some(Value::Bool(on)) => Ok(*on),
+            _ => Err("is neither true nor false".into()),
+        }
+    }
+
+    fn write(&self) -> Option<Value> {
+        Some(Value::Bool(*self))
+    }
+}
+
+impl Field for String {
+    const SHAPE: ValueKind = ValueKind::Text;
+
+    fn read(value: Option<&Value>) -> Result<Self, String> {
+        value.and_then(Value::as_text).map(String::from).ok_or_else(|| "is no text".into())
+    }
+
+    fn write(&self) -> Option<Value> {
+        Some(Value::Text(self.clone()))
+    }
+}
+
+impl Field for Vec<f64> {
+    const SHAPE: ValueKind = ValueKind::Floats;
+
+    fn read(value: Option<&Value>) -> Result<Self, String> {
+        match value {
+            Some(Value::Floats(list)) => Ok(list.clone()),
+            _ => Err("is no list of numbers".into()),
+        }
+    }
+
+    fn write(&self) -> Option<Value> {
+        Some(Value::Floats(self.clone()))
+    }
+}
+
+/// A key that may be absent.
+impl<T: Field> Field for Option<T> {
+    const SHAPE: ValueKind = T::SHAPE;
+
+    fn read(value: Option<&Value>) -> Result<Self, String> {
+        value.map(|value| T::read(Some(value))).transpose()
+    }
+
+    fn write(&self) -> Option<Value> {
+        self.as_ref().and_then(T::write)
+    }
+}
+
+/// Keys that are read together: a struct made by [`keys!`](crate::keys), or one made of such structs.
+pub trait Keys: Sized {
+    /// Every key, in the order in which users should see them.
+    fn rows() -> Vec<&'static Key>;
+
+    /// Reads all of them.
+    ///
+    /// # Errors
+    /// The first key whose value its type cannot read: key, value and why.
+    fn read(values: &Values) -> Result<Self, String>;
+
+    /// Writes all of them.
+    fn write(&self, values: &mut Values);
+}
+
+/// No keys.
+impl Keys for () {
+    fn rows() -> Vec<&'static Key> {
+        Vec::new()
+    }
+
+    fn read(_: &Values) -> Result<Self, String> {
+        Ok(())
+    }
+
+    fn write(&self, _: &mut Values) {}
+}
+
+/// Reads the field of one key.
+///
+/// # Errors
+/// Key, value and why it cannot be read.
+pub fn read_field<T: Field>(path: &'static str, values: &Values) -> Result<T, String> {
+    let value = values.get(path);
+    T::read(value).map_err(|why| match value {
+        Some(value) => format!("{path} = {value} {why}"),
+        None => format!("{path} has no value"),
+    })
+}
+
+/// Declares keys, one row each, as the fields of a struct:
+///
+/// ```
+/// use pumice_types::key::{CHOSEN, Keys, When, int};
+/// pumice_types::keys! {
+///     /// What is read of `[weather]`.
+///     pub struct WeatherKeys in "weather" {
+///         rain: u32 = "3", int(0, 10), "mm", CHOSEN, When::Always, "Rain of an hour.";
+///     }
+/// }
+/// assert_eq!(WeatherKeys::rows()[0].path, "weather.rain");
+/// ```
+///
+/// A row is: field and type; default as TOML text, empty if the key is absent unless given; limits; unit;
+/// source of the default; when a run reads the key; what it means.
+#[macro_export]
+macro_rules! keys {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident in $section:literal {
+            $($field:ident : $type:ty = $default:literal, $range:expr, $unit:expr, $source:expr, $when:expr, $text:literal;)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        $vis struct $name { $(#[doc = $text] pub $field: $type),+ }
+
+        impl $name {
+            const ROWS: &'static [$crate::key::Key] = &[$($crate::key::Key {
+                path: concat!($section, ".", stringify!($field)),
+                shape: <$type as $crate::key::Field>::SHAPE,
+                range: $range,
+                unit: $unit,
+                default: $default,
+                source: $source,
+                when: $when,
+                text: $text,
+                check: |value| <$type as $crate::key::Field>::read(Some(value)).map(|_| ()),
+            }),+];
+        }
+
+        impl $crate::key::Keys for $name {
+            fn rows() -> Vec<&'static $crate::key::Key> {
+                $name::ROWS.iter().collect()
+            }
+
+            fn read(values: &$crate::key::Values) -> Result<Self, String> {
+                Ok($name {
+                    $($field: $crate::key::read_field(concat!($section, ".", stringify!($field)), values)?),+
+                })
+            }
+
+            fn write(&self, values: &mut $crate::key::Values) {
+                $(if let Some(value) = $crate::key::Field::write(&self.$field) {
+                    values.insert(concat!($section, ".", stringify!($field)), value);
+                })+
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::choice! {
+        /// A choice.
+        pub enum Wind { North = "north", South = "south" }
+    }
+
+    crate::keys! {
+        /// Keys of a test.
+        pub struct WeatherKeys in "weather" {
+            wind: Wind = "\"north\"", ANY, "", CHOSEN, When::Always, "Where the wind comes from.";
+            rain: u32 = "3", int(0, 10), "mm", CHOSEN, When::Is("weather.wind", &["n*"]), "Rain of an hour.";
+            snow: Option<f64> = "", float(0.0, 1.0), "m", "no snow", When::Positive("weather.rain"), "Snow.";
+        }
+    }
+
+    fn values() -> Values {
+        BTreeMap::from([("weather.wind", Value::Text("south".into())), ("weather.rain", Value::Int(7))])
+    }
+
+    #[test]
+    fn t021_keys_read_what_they_write() {
+        let keys = WeatherKeys::read(&values()).expect("they read");
+        assert_eq!(keys, WeatherKeys { wind: Wind::South, rain: 7, snow: None });
+        let mut written = Values::new();
+        keys.write(&mut written);
+        assert_eq!(written, values());
+        let paths: Vec<_> = WeatherKeys::rows().iter().map(|key| key.path).collect();
+        assert_eq!(paths, ["weather.wind", "weather.rain", "weather.snow"]);
+    }
+
+    #[test]
+    fn t022_values_beyond_a_keys_limits_are_not_accepted() {
+        let rows = WeatherKeys::rows();
+        assert_eq!(rows[1].accept(Value::Int(10)), Some(Value::Int(10)));
+        assert_eq!(rows[1].accept(Value::Int(11)), None);
+        assert_eq!(rows[1].accept(Value::Float(3.0)), None, "a whole number is wanted");
+        assert_eq!(rows[2].accept(Value::Int(1)), Some(Value::Float(1.0)), "whole numbers serve as numbers");
+        assert_eq!(rows[2].accept(Value::Float(1.1)), None);
+        assert_eq!(rows[0].accept(Value::Text("west".into())), None);
+        assert_eq!(rows[0].allowed(), "\"north\" | \"south\"");
+    }
+
+    #[test]
+    fn t023_a_key_that_is_not_read_says_why() {
+        let rows = WeatherKeys::rows();
+        assert_eq!(rows[1].when.idle(&values()).as_deref(), Some("weather.wind = \"south\""));
+        assert_eq!(rows[2].when.idle(&values()), None);
+        let mut dry = values();
+        dry.insert("weather.rain", Value::Int(0));
+        assert_eq!(rows[2].when.idle(&dry).as_deref(), Some("weather.rain = 0"));
+        assert_eq!(When::NotGiven("weather.rain").idle(&dry).as_deref(), Some("weather.rain given"));
+        assert_eq!(When::Given("weather.snow").idle(&dry).as_deref(), Some("no weather.snow"));
+        let any = When::Any(&[When::Positive("weather.rain"), When::Is("weather.wind", &["south"])]);
+        assert_eq!((any.idle(&dry), any.paths().len()), (None, 2));
+        let both = When::All(&[When::Is("weather.wind", &["south"]), When::Positive("weather.rain")]);
+        assert_eq!(both.idle(&dry).as_deref(), Some("weather.rain = 0"));
+    }
+}
