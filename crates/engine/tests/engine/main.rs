@@ -15,6 +15,7 @@ mod partial_blocks;
 mod past_bugs;
 mod peers;
 mod read_retries;
+mod registry;
 mod retirement;
 mod scheduling;
 mod sub_blocks;

@@ -32,8 +32,8 @@ use crate::counters::GcCounters;
 use crate::error::FtlError;
 use crate::layer::TranslationLayer;
 use crate::plan::Plan;
-use crate::reclaim::VictimPolicy;
 use crate::reclaim_units::{UnitId, UnitVictims};
+use crate::victims::VictimPolicy;
 use crate::wear::{Wear, WearLeveling};
 pub use cached::CachedMap;
 use cached::Translation;
@@ -41,7 +41,7 @@ use cached::{CACHED_ENTRY_BYTES, STORED_ENTRY_BYTES};
 use heat::RecentWrites;
 use maps::PageMaps;
 use plane::{Open, Plane, WriteStream};
-pub use spec::{EraseUnit, GcPolicy, Leveling, PageKeys, Separation};
+pub use spec::{EraseUnit, Leveling, PageKeys, Separation};
 pub use units::EraseUnits;
 use units::{FreeUnits, valid_in};
 

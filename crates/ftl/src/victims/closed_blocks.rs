@@ -1,4 +1,4 @@
-//! Which block a plane reclaims next, decided from valid counts that are kept incrementally.
+//! The closed blocks of a plane, ready for any victim policy: valid counts that are kept incrementally.
 //!
 //! Closed blocks of a plane stand in one list per valid count, in the order in which they came to
 //! that count. An invalidated page moves its block one list down, so a block at the head of a list
@@ -10,27 +10,12 @@ use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
 use pumice_types::prefetch;
 
+use super::VictimPolicy;
 use crate::lists::Lists;
-
-/// How a victim is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VictimPolicy {
-    /// Fewest valid pages, unchanged longest among equals.
-    Greedy,
-    /// Largest age · (1 − u) / 2u with u the valid share and the age counted in pages written to the
-    /// plane since the block last changed (Rosenblum and Ousterhout's segment cleaner).
-    CostBenefit,
-    /// The fewest valid pages among this many closed blocks drawn at random.
-    DChoices(u32),
-    /// The block that was closed first, even if it has no invalid page: its data goes round once more.
-    Fifo,
-    /// Any closed block.
-    Random,
-}
 
 /// What is kept of a block.
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
+struct ClosedBlock {
     /// The plane's clock when the block came to its valid count.
     changed: u64,
     /// Place in the plane's unordered list of closed blocks.
@@ -38,13 +23,13 @@ struct Entry {
     valid: u16,
 }
 
-/// The list of [`VictimLists::by_age`].
+/// The list of [`ClosedBlocks::by_age`].
 const BY_AGE: usize = 0;
 
 /// Victim order of one plane. Blocks are named by their index in the plane.
-pub struct VictimLists {
+pub struct ClosedBlocks {
     policy: VictimPolicy,
-    entries: Vec<Entry>,
+    entries: Vec<ClosedBlock>,
     /// Closed blocks, one list for each valid count.
     lists: Lists,
     /// No list below this one holds a block.
@@ -52,25 +37,25 @@ pub struct VictimLists {
     closed: Vec<u32>,
     /// Closed blocks with an invalid page.
     with_invalid: u32,
-    /// Closed blocks in the order in which they were closed; kept for [`VictimPolicy::Fifo`] alone.
+    /// Closed blocks in the order in which they were closed; kept for policies that ask for it.
     by_age: Option<Lists>,
     random: Xoshiro256PlusPlus,
     /// Lists and blocks that decisions looked at so far: their cost, counted.
     looks: u64,
 }
 
-impl VictimLists {
+impl ClosedBlocks {
     /// Empty lists for a plane.
-    pub fn new(policy: VictimPolicy, blocks: u32, pages_per_block: u16, seed: u64) -> VictimLists {
+    pub fn new(policy: VictimPolicy, blocks: u32, pages_per_block: u16, seed: u64) -> ClosedBlocks {
         let (blocks, lists) = (blocks as usize, usize::from(pages_per_block) + 1);
-        VictimLists {
+        ClosedBlocks {
             policy,
-            entries: vec![Entry::default(); blocks],
+            entries: vec![ClosedBlock::default(); blocks],
             lists: Lists::new(blocks, lists),
             lowest: lists,
             closed: Vec::with_capacity(blocks),
             with_invalid: 0,
-            by_age: (policy == VictimPolicy::Fifo).then(|| Lists::new(blocks, 1)),
+            by_age: policy.orders_by_closing().then(|| Lists::new(blocks, 1)),
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             looks: 0,
         }
@@ -80,7 +65,7 @@ impl VictimLists {
     pub fn close(&mut self, block: u32, valid: u16, now: u64) {
         let place = self.closed.len() as u32;
         self.closed.push(block);
-        self.entries[block as usize] = Entry { valid, place, changed: now };
+        self.entries[block as usize] = ClosedBlock { valid, place, changed: now };
         self.with_invalid += u32::from(usize::from(valid) < self.pages());
         self.append(block, valid);
         if let Some(by_age) = &mut self.by_age {
@@ -94,7 +79,7 @@ impl VictimLists {
         if let Some(by_age) = &mut self.by_age {
             by_age.remove(block);
         }
-        let Entry { place, valid, .. } = self.entries[block as usize];
+        let ClosedBlock { place, valid, .. } = self.entries[block as usize];
         self.with_invalid -= u32::from(usize::from(valid) < self.pages());
         self.closed.swap_remove(place as usize);
         if let Some(&moved) = self.closed.get(place as usize) {
@@ -136,7 +121,7 @@ impl VictimLists {
         self.lists.count() - 1
     }
 
-    /// Whether [`VictimLists::choose`] would find a victim.
+    /// Whether [`ClosedBlocks::choose`] would find a victim.
     #[inline]
     pub fn has_invalid(&self) -> bool {
         self.with_invalid > 0
@@ -144,22 +129,21 @@ impl VictimLists {
 
     /// The next victim; `None` if no closed block has an invalid page.
     pub fn choose(&mut self, now: u64) -> Option<u32> {
-        let is_full =
-            |lists: &VictimLists, block: u32| usize::from(lists.entries[block as usize].valid) == lists.pages();
-        let greedy = self.fewest_valid().filter(|&block| !is_full(self, block))?;
-        let chosen = match self.policy {
-            VictimPolicy::Greedy => Some(greedy),
-            VictimPolicy::CostBenefit => self.best_benefit(now),
-            VictimPolicy::DChoices(choices) => self.best_of(choices),
-            VictimPolicy::Fifo => return self.first_closed(),
-            VictimPolicy::Random => self.best_of(1),
-        };
+        let greedy = self.fewest_valid().filter(|&block| !self.is_full(block))?;
+        let policy = self.policy;
+        let chosen = policy.choose(self, now);
         // A policy that looks at few blocks may meet only full ones; reclaiming such a block gains
         // nothing, so greedy's choice stands in.
-        chosen.filter(|&block| !is_full(self, block)).or(Some(greedy))
+        chosen.filter(|&block| policy.takes_full_blocks() || !self.is_full(block)).or(Some(greedy))
     }
 
-    fn fewest_valid(&mut self) -> Option<u32> {
+    /// Whether every page of a closed block is valid.
+    fn is_full(&self, block: u32) -> bool {
+        usize::from(self.entries[block as usize].valid) == self.pages()
+    }
+
+    /// The closed block with the fewest valid pages, unchanged longest among equals.
+    pub fn fewest_valid(&mut self) -> Option<u32> {
         while self.lowest < self.lists.count() {
             self.looks += 1;
             if let Some(first) = self.lists.first(self.lowest) {
@@ -170,24 +154,27 @@ impl VictimLists {
         None
     }
 
-    fn best_benefit(&mut self, now: u64) -> Option<u32> {
+    /// Of each count of valid pages the block that has been unchanged longest, with the share of its valid
+    /// pages and the plane's time when it came to that count.
+    pub fn oldest_by_count(&mut self) -> impl Iterator<Item = (u32, f64, u64)> {
         let lists = self.lowest..self.lists.count();
         self.looks += lists.len() as u64;
         let pages = self.pages() as f64;
-        let score = |block: u32| {
-            let entry = &self.entries[block as usize];
-            let used = f64::from(entry.valid) / pages;
-            (now - entry.changed + 1) as f64 * (1.0 - used) / (2.0 * used)
-        };
-        lists.filter_map(|list| self.lists.first(list)).max_by(|&a, &b| score(a).total_cmp(&score(b)))
+        let blocks = &*self;
+        lists.filter_map(|list| blocks.lists.first(list)).map(move |block| {
+            let entry = &blocks.entries[block as usize];
+            (block, f64::from(entry.valid) / pages, entry.changed)
+        })
     }
 
-    fn first_closed(&mut self) -> Option<u32> {
+    /// The block that was closed first; `None` unless the policy asks for that order.
+    pub fn first_closed(&mut self) -> Option<u32> {
         self.looks += 1;
         self.by_age.as_ref()?.first(BY_AGE)
     }
 
-    fn best_of(&mut self, choices: u32) -> Option<u32> {
+    /// The block with the fewest valid pages among so many closed ones drawn at random.
+    pub fn best_of_random(&mut self, choices: u32) -> Option<u32> {
         self.looks += u64::from(choices);
         let closed = self.closed.len() as u64;
         let draws = (0..choices).map(|_| {
@@ -207,13 +194,16 @@ impl VictimLists {
 
 #[cfg(test)]
 mod tests {
+    use pumice_types::Choice;
+
+    use super::super::{GcPolicy, PolicyKeys};
     use super::*;
 
     const PAGES: u16 = 64;
 
     /// Looks of the dearest decision among 3,000 on a plane of so many blocks under random writes.
     fn dearest_decision(policy: VictimPolicy, blocks: u32) -> u64 {
-        let mut lists = VictimLists::new(policy, blocks, PAGES, 1);
+        let mut lists = ClosedBlocks::new(policy, blocks, PAGES, 1);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
         let mut valid = vec![PAGES; blocks as usize];
         (0..blocks).for_each(|block| lists.close(block, PAGES, 0));
@@ -238,8 +228,8 @@ mod tests {
 
     #[test]
     fn t510_what_a_decision_costs_does_not_depend_on_the_number_of_blocks() {
-        let policies = [VictimPolicy::Greedy, VictimPolicy::CostBenefit, VictimPolicy::DChoices(8), VictimPolicy::Fifo];
-        for policy in policies {
+        let keys = PolicyKeys::of_defaults();
+        for policy in GcPolicy::ALL.iter().map(|&policy| PolicyKeys { policy, ..keys.clone() }.policy()) {
             for blocks in [50, 500, 50_000] {
                 let looks = dearest_decision(policy, blocks);
                 // One look at each valid count, twice for a policy that falls back on greedy's choice.
