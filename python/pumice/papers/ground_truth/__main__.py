@@ -1,4 +1,4 @@
-"""The figures of docs/VALIDATION.md: the simulator beside closed forms, and its speed by device size.
+"""The figures of docs/validation: the simulator beside closed forms, and its speed by device size.
 
 `python -m pumice.papers.ground_truth --out DIR` writes a CSV and an SVG for each figure. `--measure` also
 measures the speed, which takes some minutes of an idle machine and 5 GiB of memory. Without it the figure
