@@ -1,6 +1,7 @@
 //! A job in fio's words as settings of a spec, so that a result says what was run in the spec's own.
 
-use pumice_workload::{Access, FioJob};
+use pumice_types::Choice;
+use pumice_workload::{AccessPattern, FioJob};
 
 use crate::error::SimError;
 
@@ -13,15 +14,14 @@ use crate::error::SimError;
 pub fn fio_job_settings(job: &str) -> Result<Vec<(String, String)>, SimError> {
     let job = FioJob::parse(job)?;
     let text = |text: &str| format!("\"{text}\"");
-    let (kind, theta) = match job.access {
-        Access::Sequential => ("sequential", None),
-        Access::Zipf { theta } => ("zipf", Some(theta)),
-        Access::Uniform | Access::HotCold { .. } => ("uniform", None),
+    let theta = match job.access {
+        AccessPattern::Zipf(zipf) => Some(zipf.theta),
+        AccessPattern::Sequential(_) | AccessPattern::Uniform(_) | AccessPattern::HotCold(_) => None,
     };
     let list =
         |value: fn(&(u32, f64)) -> f64| format!("{:?}", job.sizes.list().iter().map(value).collect::<Vec<f64>>());
     let mut settings = vec![
-        ("workload.kind", text(kind)),
+        ("workload.kind", text(job.access.kind().name())),
         ("workload.read_fraction", format!("{:?}", job.read_fraction)),
         ("workload.trim_fraction", format!("{:?}", job.trim_fraction)),
         ("workload.request_sizes", list(|size| f64::from(size.0))),

@@ -1,7 +1,7 @@
 //! The run loop: workload → host → scheduler → array, open loop, closed loop or without a clock.
 
 use pumice_types::{FlashTiming, Geometry, HostRequest, RequestKind, Time};
-use pumice_workload::{Stream, Workload};
+use pumice_workload::{RandomStream, Workload};
 use serde_json::Value;
 
 use crate::build::{self, Built};
@@ -164,7 +164,7 @@ impl<O: Observer> Run<'_, O> {
         let user_pages = f64::from(self.host.ftl.user_pages());
         let page_bytes = self.spec.geometry.page_bytes;
         let footprint = ((user_pages * self.spec.workload.footprint) as u64).max(1);
-        let mut random = Stream::new(self.spec.seed, "ageing");
+        let mut random = RandomStream::new(self.spec.seed, "ageing");
         for _ in 0..(user_pages * initial.age_writes) as u64 {
             let offset_bytes = random.below(footprint) * u64::from(page_bytes);
             let write = HostRequest { arrival: Time::ZERO, offset_bytes, bytes: page_bytes, kind: RequestKind::Write };
@@ -314,7 +314,7 @@ impl<O: Observer> Run<'_, O> {
     }
 
     fn warnings(&self, scale: f64) -> Vec<String> {
-        let mut warnings = workload::warnings(&self.workload);
+        let mut warnings = self.workload.notes().warnings();
         if scale < device::FAITHFUL_SCALE_MIN {
             warnings.push(format!("scale {scale} is below 1/16: results are known to drift"));
         }

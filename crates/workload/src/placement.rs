@@ -4,38 +4,33 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::TraceError;
+use pumice_types::{Choice, choice};
 
-/// What happens to addresses that the device does not have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AddressPolicy {
-    /// Addresses stay as they are; one beyond the device is an error.
-    Exact,
-    /// Addresses are taken modulo the device's capacity. A request that would cross the end is
-    /// moved back so that it ends there.
-    Wrap,
-    /// Regions of 1 MiB are laid out densely in the order in which they are first touched.
-    Compact,
-}
+use crate::error::{TraceError, excerpt};
 
-impl AddressPolicy {
-    /// The names that `workload.address` allows, in the order of the variants.
-    pub const NAMES: [&'static str; 3] = ["exact", "wrap", "compact"];
+choice! {
+    /// What happens to addresses that the device does not have.
+    pub enum AddressPolicy {
+        /// Addresses stay as they are; one beyond the device is an error.
+        Exact = "exact",
+        /// Addresses are taken modulo the device's capacity. A request that would cross the end is
+        /// moved back so that it ends there.
+        Wrap = "wrap",
+        /// Regions of 1 MiB are laid out densely in the order in which they are first touched.
+        Compact = "compact",
+    }
 }
 
 impl FromStr for AddressPolicy {
     type Err = TraceError;
 
     fn from_str(name: &str) -> Result<AddressPolicy, TraceError> {
-        match name {
-            "exact" => Ok(AddressPolicy::Exact),
-            "wrap" => Ok(AddressPolicy::Wrap),
-            "compact" => Ok(AddressPolicy::Compact),
-            _ => Err(TraceError::option(format!(
+        AddressPolicy::from_name(name).ok_or_else(|| {
+            TraceError::option(format!(
                 "address policy {} found; allowed are \"exact\", \"wrap\" and \"compact\"",
-                crate::error::excerpt(name.as_bytes())
-            ))),
-        }
+                excerpt(name.as_bytes())
+            ))
+        })
     }
 }
 

@@ -15,7 +15,7 @@ use pumice_ftl::merge::superblock::RestoreScope;
 use pumice_ftl::{Ftl, InitialBlock, InitialFill, MergePolicy};
 use pumice_nand::{ArrayConfig, NandArray};
 use pumice_types::{BlockId, FlashTiming, Geometry, Lpn, PbTree, PlaneId, ProgramOrder, TagFormat, Time};
-use pumice_workload::Stream;
+use pumice_workload::RandomStream;
 
 use crate::device::{Device, block_shape, flash_timing, scaled_geometry, tree};
 use crate::error::SimError;
@@ -249,7 +249,7 @@ fn program_order(spec: &Spec) -> ProgramOrder {
 
 /// Draws the factory's bad blocks, the same for the same seed.
 fn bad_blocks(spec: &Spec, geometry: &Geometry) -> Vec<BlockId> {
-    let mut random = Stream::new(spec.seed, "bad-blocks");
+    let mut random = RandomStream::new(spec.seed, "bad-blocks");
     let mut bad = Vec::new();
     for plane in (0..geometry.planes()).map(PlaneId) {
         let mut indices: Vec<u32> = (0..geometry.blocks_per_plane).collect();

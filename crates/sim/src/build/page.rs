@@ -6,7 +6,7 @@ use pumice_ftl::{
 };
 use pumice_types::erase_unit::UNITS_MAX;
 use pumice_types::{Geometry, Lpn, UnitPages};
-use pumice_workload::Stream;
+use pumice_workload::RandomStream;
 
 use super::{InitialState, Parts, gc_start_blocks, typed_share, whole_share};
 use crate::device::block_shape;
@@ -98,7 +98,7 @@ pub fn build(parts: &Parts, mut initial: InitialState) -> Result<Ftl, SimError> 
         hot_cold: hot_cold(spec, user_pages(spec, geometry)),
         wear_leveling: wear_leveling(&spec.ftl),
         erases_together: spec.timing.multi_plane,
-        seed: Stream::new(spec.seed, "gc-victims").bits(),
+        seed: RandomStream::new(spec.seed, "gc-victims").bits(),
     };
     let mut ftl = PageFtl::new(config, &parts.bad);
     let filled = ftl.fill(spec.initial.fill, |filled| initial.program(&filled))?;

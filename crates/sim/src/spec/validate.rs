@@ -3,7 +3,7 @@
 use pumice_types::PbTree;
 
 use super::{Spec, SpecError};
-use crate::build;
+use crate::{build, workload};
 
 /// Most pages of a device: beyond, the tags of pages would have too few bits for a version.
 const PAGES_MAX: u128 = 1 << 30;
@@ -17,7 +17,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
     check_block_shape(spec)?;
     check_partial_erase(spec)?;
     build::check(spec)?;
-    check_workload(spec)?;
+    workload::keys(spec)?.check().map_err(SpecError)?;
     check_output(spec)
 }
 
@@ -130,20 +130,6 @@ pub(crate) fn check_erase_table(
     Ok(())
 }
 
-fn check_workload(spec: &Spec) -> Result<(), SpecError> {
-    let workload = &spec.workload;
-    let given =
-        |key: &str| format!("workload.{key} belongs to workload.kind = \"trace\", found kind = \"{}\"", workload.kind);
-    match workload.kind.as_str() {
-        "trace" if workload.path.is_none() => refuse("workload.kind = \"trace\" needs workload.path".into()),
-        "trace" => Ok(()),
-        _ if workload.path.is_some() => refuse(given("path")),
-        _ if workload.format.is_some() => refuse(given("format")),
-        "uniform" | "sequential" | "zipf" | "hot-cold" => check_sizes(spec),
-        kind => crate::workload::check_name(kind),
-    }
-}
-
 /// Latencies and times of completion need a clock.
 fn check_output(spec: &Spec) -> Result<(), SpecError> {
     let output = &spec.output;
@@ -155,24 +141,5 @@ fn check_output(spec: &Spec) -> Result<(), SpecError> {
     match timed.into_iter().find(|(on, _)| *on && !spec.run.timed) {
         Some((_, key)) => refuse(format!("{key} needs run.timed = true, found false")),
         None => Ok(()),
-    }
-}
-
-fn check_sizes(spec: &Spec) -> Result<(), SpecError> {
-    let (sizes, weights) = (&spec.workload.request_sizes, &spec.workload.request_weights);
-    match (sizes, weights) {
-        (None, Some(_)) => refuse("workload.request_weights needs workload.request_sizes".into()),
-        (Some(sizes), Some(weights)) if sizes.len() != weights.len() => refuse(format!(
-            "workload.request_weights has {} entries and workload.request_sizes {}; allowed: one weight a size",
-            weights.len(),
-            sizes.len()
-        )),
-        (Some(sizes), _) if sizes.is_empty() => {
-            refuse("workload.request_sizes is empty; allowed: at least one size".into())
-        }
-        (Some(sizes), _) if sizes.iter().any(|size| size.fract() != 0.0) => {
-            refuse("workload.request_sizes holds a fraction of a byte; allowed: whole numbers".into())
-        }
-        _ => Ok(()),
     }
 }

@@ -31,7 +31,7 @@ pub struct FootprintSample {
 
 /// Curves and histograms of a workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Shape {
+pub struct WorkloadShape {
     /// Share of the page writes that go to the hottest 0, 1, … 100 % of the written pages of 16 KiB;
     /// empty without writes.
     pub hottest_percent_share: Vec<f64>,
