@@ -32,9 +32,9 @@ pub fn fio_job_settings(job: &str) -> Result<Vec<(String, String)>, SimError> {
     settings.extend(job.requests.map(|requests| ("workload.requests", requests.to_string())));
     settings.extend(job.seed.map(|seed| ("seed", seed.to_string())));
     match job.rate {
-        Some((iops, poisson)) => settings.extend([
+        Some((iops, arrival)) => settings.extend([
             ("host.mode", text("open-loop")),
-            ("workload.arrival", text(if poisson { "poisson" } else { "fixed" })),
+            ("workload.arrival", text(arrival.name())),
             ("workload.mean_interarrival_us", format!("{:?}", 1e6 / iops)),
         ]),
         None => {

@@ -24,7 +24,7 @@ fn run(name: &str, format: Option<TraceFormat>) -> Result<(Vec<HostRequest>, Not
 }
 
 /// File, line of the error, and a part of its text.
-const BROKEN: [(&str, u64, &str); 48] = [
+const BROKEN: &[(&str, u64, &str)] = &[
     ("msr-truncated", 3, "4 fields in \"128166372016421111,hm,0,Wri\"; allowed are 7: Timestamp,Hostname"),
     ("msr-junk", 3, "1 fields in \"\\u{7}\\u{13} not a trace at all\""),
     ("msr-negative", 3, "Offset \"-512\" found; allowed are whole numbers"),
@@ -85,7 +85,7 @@ const BROKEN: [(&str, u64, &str); 48] = [
 
 #[test]
 fn w220_every_broken_file_gives_one_clear_line() {
-    for (name, line, part) in BROKEN {
+    for &(name, line, part) in BROKEN {
         let format: TraceFormat = name.split('-').next().expect("a format").parse().expect("a format");
         let error = check(&path(name), Some(format)).expect_err(name);
         let message = error.to_string();
@@ -111,7 +111,7 @@ fn w221_every_broken_file_of_the_corpus_is_tested() {
 }
 
 /// Format, reads and writes of its good file.
-const GOOD: [(&str, u64, u64); 9] = [
+const GOOD: &[(&str, u64, u64)] = &[
     ("msr", 1, 1),
     ("alibaba", 1, 1),
     ("tencent", 1, 1),

@@ -2,8 +2,8 @@
 
 use pumice_types::{Choice, HostRequest, RequestKind};
 use pumice_workload::{
-    AccessPattern, AddressPolicy, Arrival, FioJob, HotColdAccess, HotWrites, Placement, RequestSizes, SequentialAccess,
-    SyntheticOptions, TraceError, UniformAccess, Workload, ZipfAccess, synthetic,
+    AccessPattern, AddressPolicy, Arrival, ArrivalKind, FioJob, HotColdAccess, HotWrites, Placement, RequestSizes,
+    SequentialAccess, SyntheticOptions, TraceError, UniformAccess, Workload, ZipfAccess, synthetic,
 };
 use sha2::{Digest, Sha256};
 
@@ -151,7 +151,7 @@ fn w256_jobs_in_fios_words() {
     assert_eq!((split.sizes.list(), split.requests), (&[(4_096, 60.0), (65_536, 40.0)][..], Some(7)));
     assert_eq!((split.seed, split.iodepth, split.footprint), (Some(9), 8, Some(0.5)));
     let rate = FioJob::parse("rate_iops=500 rate_process=poisson").expect("legal");
-    assert_eq!(rate.rate, Some((500.0, true)));
+    assert_eq!(rate.rate, Some((500.0, ArrivalKind::Poisson)));
     for (job, part) in [
         ("rw=trimwrite", "rw = \"trimwrite\" found; allowed are read, write, trim, rw, readwrite"),
         ("rw=randreadwrite", "rw = \"randreadwrite\" found"),
