@@ -1,7 +1,7 @@
 //! A job in fio's words as settings of a spec, so that a result says what was run in the spec's own.
 
 use pumice_types::Choice;
-use pumice_workload::{AccessPattern, FioJob};
+use pumice_workload::{Fact, FioJob};
 
 use crate::error::SimError;
 
@@ -14,10 +14,6 @@ use crate::error::SimError;
 pub fn fio_job_settings(job: &str) -> Result<Vec<(String, String)>, SimError> {
     let job = FioJob::parse(job)?;
     let text = |text: &str| format!("\"{text}\"");
-    let theta = match job.access {
-        AccessPattern::Zipf(zipf) => Some(zipf.theta),
-        AccessPattern::Sequential(_) | AccessPattern::Uniform(_) | AccessPattern::HotCold(_) => None,
-    };
     let list =
         |value: fn(&(u32, f64)) -> f64| format!("{:?}", job.sizes.list().iter().map(value).collect::<Vec<f64>>());
     let mut settings = vec![
@@ -27,7 +23,6 @@ pub fn fio_job_settings(job: &str) -> Result<Vec<(String, String)>, SimError> {
         ("workload.request_sizes", list(|size| f64::from(size.0))),
         ("workload.request_weights", list(|size| size.1)),
     ];
-    settings.extend(theta.map(|theta| ("workload.zipf_theta", format!("{theta:?}"))));
     settings.extend(job.footprint.map(|share| ("workload.footprint", format!("{share:?}"))));
     settings.extend(job.requests.map(|requests| ("workload.requests", requests.to_string())));
     settings.extend(job.seed.map(|seed| ("seed", seed.to_string())));
@@ -41,7 +36,18 @@ pub fn fio_job_settings(job: &str) -> Result<Vec<(String, String)>, SimError> {
             settings.extend([("host.mode", text("closed-loop")), ("host.queue_depth", job.iodepth.to_string())]);
         }
     }
-    Ok(settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    let settings = settings.into_iter().map(|(key, value)| (key.to_owned(), value));
+    let pattern = job.access.parameters().into_iter().map(|(name, value)| (format!("workload.{name}"), toml(&value)));
+    Ok(settings.chain(pattern).collect())
+}
+
+/// A fact as TOML text.
+fn toml(fact: &Fact) -> String {
+    match fact {
+        Fact::Text(text) => format!("\"{text}\""),
+        Fact::Count(count) => count.to_string(),
+        Fact::Real(real) => format!("{real:?}"),
+    }
 }
 
 #[cfg(test)]

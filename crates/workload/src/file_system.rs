@@ -14,7 +14,7 @@ use crate::shared_keys::{IS_FILE_SYSTEM, SharedKeys};
 pumice_types::keys! {
     /// What file systems in use read of `[workload]`.
     pub struct FileSystemKeys in "workload" {
-        fat_volume_mib: Option<u32> = "", int(128, 32768), "MiB", "the paper's storage size", IS_FILE_SYSTEM, "Size of the FAT32 volume (kind = \"pic\", \"mp3\", \"mov\", \"pmp-2g\", \"pmp-4g\", \"pc\"), before scaling.";
+        fat_volume_mib: Option<u32> = "", int(128, 32768), "MiB", "the paper's storage size", IS_FILE_SYSTEM, "Size of the FAT32 volume of a file system in use, before scaling.";
         fat_flush_kib: u32 = "32", int(1, 1048576), "KiB", CHOSEN, IS_FILE_SYSTEM, "File data after which a FAT32 workload writes both allocation tables and changed directories.";
         fat_fragmentation: f64 = "0.02", float(0.0, 0.5), "share of clusters", CHOSEN, IS_FILE_SYSTEM, "Clusters of a FAT32 volume that small static files hold at random places, so that others lie in pieces.";
     }

@@ -165,7 +165,7 @@ families! {
 pumice_types::keys! {
     /// Which workload runs.
     pub struct KindKeys in "workload" {
-        kind: WorkloadKind = "\"twin:prn_1\"", ANY, "", CHOSEN, When::Always, "twin:NAME (see `pumice workloads`), trace, a FAT32 file system in use: pic, mp3, mov, pmp-2g, pmp-4g, pc, or a generator: uniform, sequential, zipf, hot-cold, and w10, w20, w30, w40 (one-page random writes).";
+        kind: WorkloadKind = "\"twin:prn_1\"", ANY, "", CHOSEN, When::Always, "twin:NAME (a stand-in for a trace), trace, the name of a file system in use, or of a generator; `pumice workloads` lists all.";
     }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use pumice_types::HostRequest;
 use pumice_types::key::{Key, Keys, Shape, Value, Values};
-use pumice_types::{Choice, HostRequest};
-use pumice_workload::{AddressPolicy, OpenFor, Placement, TraceFormat, WorkloadKeys, WorkloadKind, catalogue};
+use pumice_workload::{OpenFor, Placement, WorkloadKeys, WorkloadKind, catalogue};
 
 /// Requests that are compared.
 const REQUESTS: usize = 2_000;
@@ -226,24 +226,8 @@ fn w404_keys_read_what_they_write() {
     }
 }
 
-/// What people read about keys must name every choice.
 #[test]
-fn w405_texts_name_every_choice() {
-    let kind = key("workload.kind").text;
-    for known in WorkloadKind::all() {
-        assert!(known.is_twin() || kind.contains(&known.name()), "{known} is not in the text of workload.kind");
-    }
-    let trims = key("workload.trims").text;
-    for format in TraceFormat::ALL.iter().filter(|format| format.has_trims()) {
-        assert!(trims.contains(format.name()), "{format} is not in the text of workload.trims");
-    }
-    for name in AddressPolicy::NAMES {
-        assert!(key("workload.address").text.contains(name), "{name}");
-    }
-}
-
-#[test]
-fn w406_a_kind_lists_the_keys_that_it_may_read() {
+fn w405_a_kind_lists_the_keys_that_it_may_read() {
     let paths = |name: &str| -> BTreeSet<&str> {
         WorkloadKind::parse(name).expect(name).keys().iter().map(|key| key.path).collect()
     };

@@ -30,8 +30,8 @@ pub trait Pattern: Copy + Debug + PartialEq {
     /// Parameters outside their ranges.
     fn law(self, slots: u64, seed: u64) -> Result<Self::Law, TraceError>;
 
-    /// The parameters, for the result document.
-    fn facts(self) -> Vec<(&'static str, Fact)>;
+    /// The parameters by the names of their keys in `[workload]`, for the result document.
+    fn parameters(self) -> Vec<(&'static str, Fact)>;
 }
 
 /// Draws the slots at which requests begin.

@@ -124,7 +124,8 @@ impl RequestSource for Generator {
             Arrival::Bursty { cv, .. } => Some(cv),
         };
         let mut facts = vec![("requests", Fact::Count(requests)), self.options.sizes.fact()];
-        facts.extend(access.facts());
+        facts.push(("access", Fact::text(access.kind().name())));
+        facts.extend(access.parameters());
         facts.extend([
             ("read_fraction", Fact::Real(read_fraction)),
             ("trim_fraction", Fact::Real(trim_fraction)),

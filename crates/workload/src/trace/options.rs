@@ -40,7 +40,7 @@ pumice_types::keys! {
         path: Option<String> = "", ANY, "", "none", IS_TRACE, "Trace file, plain or compressed with gzip, zstd or xz (kind = \"trace\").";
         format: Option<TraceFormat> = "", ANY, "", "found by content", IS_TRACE, "Trace format.";
         volumes: Volumes = "\"overlay\"", ANY, "", CHOSEN, IS_TRACE, "Traces of several volumes. overlay: all share one address space. separate: each has a region of its own, in order of first appearance. Else the number or name of the one volume to replay.";
-        trims: Trims = "\"keep\"", ANY, "", CHOSEN, IS_TRACE, "Trims (discards) of a trace. keep: requests like others. drop: left out and counted. Formats that have them: blkparse, fio.";
+        trims: Trims = "\"keep\"", ANY, "", CHOSEN, IS_TRACE, "Trims (discards) of a trace. keep: requests like others. drop: left out and counted.";
     }
 }
 

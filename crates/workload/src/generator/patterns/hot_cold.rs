@@ -53,7 +53,7 @@ impl Pattern for HotColdAccess {
         Ok(HotColdLaw { slots, hot: hot.clamp(1, slots - 1), hot_share, scatter })
     }
 
-    fn facts(self) -> Vec<(&'static str, Fact)> {
+    fn parameters(self) -> Vec<(&'static str, Fact)> {
         vec![("hot_space", Fact::Real(self.hot_space)), ("hot_share", Fact::Real(self.hot_share))]
     }
 }

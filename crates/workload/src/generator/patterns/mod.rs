@@ -79,10 +79,9 @@ macro_rules! patterns {
                 match self { $(AccessPattern::$pattern(_) => PatternKind::$pattern),+ }
             }
 
-            /// The pattern's name and parameters, for the result document.
-            pub(in crate::generator) fn facts(self) -> Vec<(&'static str, Fact)> {
-                let parameters = match self { $(AccessPattern::$pattern(pattern) => pattern.facts()),+ };
-                [vec![("access", Fact::text(self.kind().name()))], parameters].concat()
+            /// The parameters by the names of their keys in `[workload]`.
+            pub fn parameters(self) -> Vec<(&'static str, Fact)> {
+                match self { $(AccessPattern::$pattern(pattern) => pattern.parameters()),+ }
             }
 
             /// The law over so many slots, at least one.

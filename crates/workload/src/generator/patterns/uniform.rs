@@ -23,7 +23,7 @@ impl Pattern for UniformAccess {
         Ok(UniformLaw { slots })
     }
 
-    fn facts(self) -> Vec<(&'static str, Fact)> {
+    fn parameters(self) -> Vec<(&'static str, Fact)> {
         Vec::new()
     }
 }

@@ -48,7 +48,7 @@ impl Pattern for ZipfAccess {
         Ok(ZipfLaw { ranks: ZipfRanks::new(slots, theta), scatter: Scatter::new(slots, &mut places(seed)) })
     }
 
-    fn facts(self) -> Vec<(&'static str, Fact)> {
+    fn parameters(self) -> Vec<(&'static str, Fact)> {
         vec![("zipf_theta", Fact::Real(self.theta))]
     }
 }
