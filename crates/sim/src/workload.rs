@@ -45,7 +45,7 @@ fn value(shape: Shape, json: &Json) -> Option<Value> {
 /// A trace that cannot be read, or a workload that does not fit the device.
 pub fn open(spec: &Spec, scale: f64, capacity_bytes: u64) -> Result<Workload, SimError> {
     let keys = keys(spec)?;
-    keys.choice.kind.check_scale(scale).map_err(SpecError)?;
+    keys.kind().check_scale(scale).map_err(SpecError)?;
     let placement = Placement { capacity_bytes, page_bytes: spec.geometry.page_bytes, policy: keys.shared.address };
     Ok(keys.open(&OpenFor { placement, seed: spec.seed, scale })?)
 }

@@ -19,12 +19,12 @@ use crate::generator::patterns::PatternKind;
 use crate::key_group::key_group;
 use crate::notes::Notes;
 use crate::request_source::RequestSource;
-use crate::shared_keys::SharedKeys;
+use crate::shared_keys::{KIND, SharedKeys};
 use crate::trace::kind::RecordedTrace;
 use crate::twins::names::TwinName;
 
-/// Makes [`WorkloadKind`], [`Workload`] and [`WorkloadKeys`] of lines of kind, type of its members, field of its keys, and
-/// predicate.
+/// Makes [`WorkloadKind`], [`Workload`] and [`WorkloadKeys`] of lines of kind, type of its members, field of its
+/// keys, and predicate.
 macro_rules! families {
     ($($(#[$doc:meta])* $kind:ident($members:ident), $field:ident, $is:ident;)+) => {
         /// A kind of workload, as `workload.kind` names it.
@@ -93,17 +93,18 @@ macro_rules! families {
         impl WorkloadKeys {
             /// Refuses keys of the chosen kind that contradict each other.
             fn check_own(&self) -> Result<(), String> {
-                match self.choice.kind { $(WorkloadKind::$kind(_) => <$members as Family>::check(&self.$field)),+ }
+                match self.kind() { $(WorkloadKind::$kind(_) => <$members as Family>::check(&self.$field)),+ }
             }
 
             /// Opens the workload that the keys ask for.
             ///
             /// # Errors
-            /// A scale that the workload cannot have, a file that cannot be read, options outside their ranges, or a
-            /// workload that does not fit the device.
+            /// Keys that contradict each other, a scale that the workload cannot have, a file that cannot be read,
+            /// options outside their ranges, or a workload that does not fit the device.
             pub fn open(&self, run: &OpenFor) -> Result<Workload, TraceError> {
-                self.choice.kind.check_scale(run.scale).map_err(TraceError::option)?;
-                match self.choice.kind {
+                let kind = self.kind();
+                kind.check_scale(run.scale).and_then(|()| self.check()).map_err(TraceError::option)?;
+                match kind {
                     $(WorkloadKind::$kind(member) => {
                         let source = Family::open(member, &self.$field, &self.shared, run)?;
                         Ok(Workload::$kind(Box::new(source)))
@@ -170,12 +171,17 @@ pumice_types::keys! {
 }
 
 impl WorkloadKeys {
+    /// Which workload runs.
+    pub fn kind(&self) -> WorkloadKind {
+        self.choice.kind
+    }
+
     /// Refuses keys that contradict each other.
     ///
     /// # Errors
     /// Key, what was found and what is allowed.
     pub fn check(&self) -> Result<(), String> {
-        let kind = self.choice.kind;
+        let kind = self.kind();
         let given = [("path", self.trace.path.is_some()), ("format", self.trace.format.is_some())];
         match given.into_iter().find(|&(_, is_given)| is_given && !kind.is_trace()) {
             Some((key, _)) => {
@@ -216,9 +222,6 @@ pub fn catalogue() -> Vec<(String, String)> {
     let without_file = WorkloadKind::all().into_iter().filter(|kind| !kind.needs_file());
     without_file.map(|kind| (kind.name(), kind.about())).collect()
 }
-
-/// The path of the key that says which workload runs.
-const KIND: &str = "workload.kind";
 
 /// Whether a condition can hold for the kind that `values` give, which hold no other key.
 fn may_hold(when: &When, values: &Values) -> bool {

@@ -8,7 +8,7 @@ use crate::generator::patterns::PatternKind;
 use crate::placement::AddressPolicy;
 
 /// The key that says which kind of workload runs.
-const KIND: &str = "workload.kind";
+pub(crate) const KIND: &str = "workload.kind";
 
 /// How the names of twins begin.
 const TWINS: &str = "twin:*";
@@ -33,7 +33,7 @@ pub(crate) const IS_FILE_SYSTEM: When = When::All(&[
 ]);
 
 /// The workload is any generator.
-pub(crate) const IS_GENERATED: When = When::Any(&[IS_DRAWN, When::Is(KIND, HOT_WRITES)]);
+const IS_GENERATED: When = When::Any(&[IS_DRAWN, When::Is(KIND, HOT_WRITES)]);
 
 /// The workload's clock decides when requests arrive.
 const BY_THE_CLOCK: When = When::All(&[When::On("run.timed"), When::Is("host.mode", &["open-loop"])]);

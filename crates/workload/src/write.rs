@@ -43,8 +43,8 @@ pub struct WriteReport {
 /// Writes what is left of a workload as a trace of one volume.
 ///
 /// Addresses are those on the device, after placement. Times of the calendar begin at 2000-01-01
-/// 00:00:00 UTC, others at 0. Formats that are only read say so ([`TraceFormat::is_writable`]); fio is written as version
-/// 3. Trims are left out and counted where the format has none ([`TraceFormat::has_trims`]).
+/// 00:00:00 UTC, others at 0. Formats that are only read say so ([`TraceFormat::is_writable`]); fio is written as
+/// version 3. Trims are left out and counted where the format has none ([`TraceFormat::has_trims`]).
 ///
 /// # Errors
 /// A workload's own error, a format that cannot be written, a request too long for the format, or

@@ -61,7 +61,7 @@ fn defaults(kind: WorkloadKind) -> Values {
 fn requests(values: &Values) -> Result<Vec<HostRequest>, String> {
     let keys = WorkloadKeys::read(values)?;
     keys.check()?;
-    let (capacity_bytes, scale) = match keys.choice.kind {
+    let (capacity_bytes, scale) = match keys.kind() {
         WorkloadKind::Twin(_) => (1 << 36, 1.0 / 256.0),
         WorkloadKind::FileSystem(_) => (1 << 36, 1.0 / 16.0),
         // Small enough for sequential requests to reach the end of the footprint.

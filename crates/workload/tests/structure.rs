@@ -25,7 +25,7 @@ fn modules(folder: &Path, module: &[String], into: &mut BTreeMap<Module, String>
     for entry in std::fs::read_dir(folder).expect("part of the repository") {
         let path = entry.expect("readable").path();
         let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        let inner = [module, &[name.clone()]].concat();
+        let inner = [module, std::slice::from_ref(&name)].concat();
         if path.is_dir() {
             modules(&path, &inner, into);
             continue;
