@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.built
 WHEELS := target/wheels
+DIST   := dist
 OUT    := out/first-light
 
 # What the installed package is made of: it is rebuilt if any of these changed.
@@ -16,7 +17,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
     if $$python -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1; then command -v $$python; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test bench figures fuzz clean
+.PHONY: help build run test lint bench figures fuzz dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
@@ -29,24 +30,38 @@ run: $(STAMP) ## the main job: partial erase against its baseline, as a table, f
 	$(BIN)/pumice reproduce pen --figure 6 --figure 10 --figure 11 --out $(OUT)/worked-examples
 	$(BIN)/pumice report $(OUT) $(OUT)/worked-examples --out $(OUT)/report.html
 
-test: $(STAMP) ## run every test
-	@if cargo fmt --version >/dev/null 2>&1; then cargo fmt --all --check; \
-	    else echo 'cargo fmt is not installed: the layout of the Rust code is not checked'; fi
+test: lint ## check the code, then run every test
 	cargo test --workspace
 	$(BIN)/python -m pytest
 
+# Only the Rust toolchain itself is assumed, and rustfmt and clippy are parts that may be missing.
+lint: $(STAMP) ## check the code: rustfmt, clippy, ruff, mypy
+	@if cargo fmt --version >/dev/null 2>&1; then echo cargo fmt --all --check; cargo fmt --all --check; \
+	    else echo 'rustfmt is not installed: the layout of the Rust code is not checked'; fi
+	@if cargo clippy --version >/dev/null 2>&1; then echo cargo clippy; \
+	    cargo clippy --workspace --all-targets --quiet -- -D warnings; \
+	    else echo 'clippy is not installed: the Rust code is not linted'; fi
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
 fuzz: ## mutate traces and specs for FUZZ_SECONDS (60) in all, from FUZZ_SEED (the time)
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)) \
-	    cargo test -p pumice-workload -p pumice-sim --test fuzz -- --nocapture --test-threads=1
+	    cargo test -p pumice-workload -p pumice-engine --test fuzz -- --nocapture --test-threads=1
 
 bench: ## measure the engine: nanoseconds a flash command, requests a second, bytes a page
-	cargo run --release -p pumice-sim --example bench
+	cargo run --release -p pumice-engine --example bench
 
 figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (MEASURE=--measure: its speed as well)
-	$(BIN)/python -m pumice.reproduce.ground_truth --out docs/figures $(MEASURE)
+	$(BIN)/python -m pumice.papers.ground_truth --out docs/figures $(MEASURE)
+
+# The wheel is built from the unpacked source distribution, so that one which lacks a file is noticed.
+dist: $(BIN)/maturin ## build the source distribution and this machine's wheel into dist/
+	rm -rf $(DIST)
+	$(BIN)/maturin build --release --sdist --interpreter $(BIN)/python --out $(DIST)
 
 clean: ## remove everything that was built or simulated
-	rm -rf $(VENV) out target
+	rm -rf $(VENV) out target $(DIST)
 
 $(BIN)/maturin:
 	@command -v cargo >/dev/null || { echo 'make: cargo was not found; install the Rust toolchain from rustup.rs'; exit 1; }

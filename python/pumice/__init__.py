@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pumice.errors import Interrupted, SimulationError, SpecError, TraceError
-    from pumice.outputs import read_command_log, verify_log
-    from pumice.planning import Plan, plan_m_merge
-    from pumice.result import Result
-    from pumice.simulate import run
-    from pumice.spec import Spec, preset, presets, workloads
-    from pumice.sweeps import sweep
-    from pumice.traces import read_trace
+    from pumice.planning.m_merge import Plan, plan_m_merge
+    from pumice.results.command_log import read_command_log, verify_log
+    from pumice.results.result import Result
+    from pumice.runs.run import run
+    from pumice.runs.spec import Spec, preset, presets, workloads
+    from pumice.runs.sweep import sweep
+    from pumice.traces.read_write import read_trace
 
     __version__: str
 
@@ -50,13 +50,13 @@ __all__ = [
 
 _MODULES = {
     "pumice.errors": ("Interrupted", "SimulationError", "SpecError", "TraceError"),
-    "pumice.outputs": ("read_command_log", "verify_log"),
-    "pumice.planning": ("Plan", "plan_m_merge"),
-    "pumice.result": ("Result",),
-    "pumice.simulate": ("run",),
-    "pumice.spec": ("Spec", "preset", "presets", "workloads"),
-    "pumice.sweeps": ("sweep",),
-    "pumice.traces": ("read_trace",),
+    "pumice.results.command_log": ("read_command_log", "verify_log"),
+    "pumice.planning.m_merge": ("Plan", "plan_m_merge"),
+    "pumice.results.result": ("Result",),
+    "pumice.runs.run": ("run",),
+    "pumice.runs.spec": ("Spec", "preset", "presets", "workloads"),
+    "pumice.runs.sweep": ("sweep",),
+    "pumice.traces.read_write": ("read_trace",),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -7,12 +7,12 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, BinaryIO
 
 from pumice.errors import SpecError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @contextlib.contextmanager
@@ -81,7 +81,9 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_parquet(rows: pa.Table, path: Path) -> None:
-    """Writes a table to `path`, all of it or nothing."""
+    """Writes a table to `path` as Parquet, all of it or nothing."""
+    import pyarrow.parquet as pq  # loaded here: Arrow starts slowly, and most files are text
+
     with atomic(path) as file:
         pq.write_table(rows, file)
 

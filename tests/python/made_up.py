@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from pumice.reproduce.experiment import Experiment
-from pumice.runner import Job, Outcome
+from pumice.papers.experiment import Experiment
+from pumice.runs.batch import Job, Outcome
 
 #: A study and what a run varies → its document; None for a run that fails.
 Make = Callable[[str, dict[str, Any]], dict[str, Any] | None]

@@ -11,12 +11,12 @@ import pytest
 
 from conftest import Command
 from pumice import SpecError
-from pumice.reproduce.aero import SCHEMES, ask
-from pumice.reproduce.aero_device import PEC, Interval, bootstrap, mean_ratio, read_tail
-from pumice.reproduce.aero_runs import FIGURES
-from pumice.reproduce.aero_sensitivity import MARGIN, MISPREDICTION
-from pumice.reproduce.experiment import ROOT, read_experiment
-from pumice.reproduce.scoreboard import read_expected
+from pumice.papers.aero.driver import FIGURES
+from pumice.papers.aero.read_tails import PEC, Interval, bootstrap, mean_ratio, read_tail
+from pumice.papers.aero.sensitivity import MARGIN, MISPREDICTION
+from pumice.papers.aero.single_blocks import SCHEMES, ask
+from pumice.papers.experiment import ROOT, read_experiment
+from pumice.papers.scoreboard import read_expected
 
 
 def test_every_row_has_a_figure() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pumice import SpecError
-from pumice.block_state import PAGES_MAX, check_states, format_state, parse_state
+from pumice.planning.block_state import PAGES_MAX, check_states, format_state, parse_state
 
 STATES = st.lists(st.integers(0, 2), min_size=1, max_size=600).map(lambda pages: np.array(pages, np.uint8))
 

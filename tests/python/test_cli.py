@@ -15,7 +15,7 @@ import pytest
 import pumice
 from conftest import Command
 from pumice import cli
-from pumice.warned import warnings_of
+from pumice.results.document import warnings_of
 
 TINY = ("--preset", "tiny", "--set", "run.max_requests=1000")
 
@@ -117,7 +117,7 @@ def test_what_nobody_foresaw_is_one_line_too(
     def broken(_example: object) -> None:
         raise ZeroDivisionError("division\nby zero")
 
-    monkeypatch.setattr("pumice.cli.planning.example", broken)
+    monkeypatch.setattr("pumice.planning.worked_examples.example", broken)
     assert cli.run(["plan", "--example", "fig6"]) == 1
     assert capsys.readouterr().err == (
         "pumice: internal error: ZeroDivisionError: division by zero (PUMICE_TRACEBACK=1 shows where)\n"

@@ -18,8 +18,8 @@ import pytest
 import pumice
 from pumice import cli
 from pumice.errors import Interrupted
-from pumice.runner import Job, Outcome, Settings, run_jobs
-from pumice.spec import Spec
+from pumice.runs.batch import Job, Outcome, Settings, run_jobs
+from pumice.runs.spec import Spec
 
 TINY = pumice.preset("tiny").with_(run={"max_requests": 2000})
 SEEDS = [1, 2, 3, 4, 5, 6]
@@ -110,7 +110,7 @@ def test_a_cluster_and_this_machine_share_keys_and_rows(cluster: Cluster, tmp_pa
 
 
 def test_a_worker_with_another_build_refuses(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pumice.runner.result_key", lambda _engine, _resolved: "another")
+    monkeypatch.setattr("pumice.runs.batch.result_key", lambda _engine, _resolved: "another")
     (found,) = run_jobs(jobs()[:1], Settings("test", dask=cluster.address))
     assert found.error_kind == "failed"
     assert "needs the same build of pumice" in (found.error or "")
@@ -139,7 +139,7 @@ def test_no_scheduler_is_one_line_and_status_2(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr("pumice.cluster.CONNECT_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("pumice.runs.cluster.CONNECT_TIMEOUT_S", 0.5)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.toml").write_text('preset = "tiny"\n[vary]\nseed = [1, 2]\n')
     for arguments, text in (

@@ -10,18 +10,18 @@ import pytest
 
 import pumice
 from made_up import drawn
-from pumice import plots
-from pumice.compare import Variant
-from pumice.comparison import BREAKDOWN, PART_COLOURS, draw
-from pumice.reproduce.context import Context
-from pumice.reproduce.experiment import Runs
-from pumice.reproduce.figure import Sweep, draw_sweep, ratios
-from pumice.reproduce.pen import FIGURES
-from pumice.reproduce.pen_block_size import SIZES
-from pumice.reproduce.pen_sensitivity import LIMITS, LOSSES, SPLITS
-from pumice.reproduce.pen_superblock import SHAPES
-from pumice.runner import Job, Outcome
-from pumice.spec import Spec
+from pumice.analysis import plots
+from pumice.analysis.comparison_figures import BREAKDOWN, PART_COLOURS, draw
+from pumice.papers.context import Context
+from pumice.papers.experiment import Runs
+from pumice.papers.pen.figures_3_4_5 import SIZES
+from pumice.papers.pen.figures_12_13 import FIGURES
+from pumice.papers.pen.figures_14_15 import LIMITS, LOSSES, SPLITS
+from pumice.papers.pen.figures_16_17 import SHAPES
+from pumice.papers.ratios import Sweep, draw_sweep, ratios
+from pumice.results.comparison import Variant
+from pumice.runs.batch import Job, Outcome
+from pumice.runs.spec import Spec
 
 WORKLOADS = ("prn_1", "proj_1", "hm_0")
 Named = list[tuple[str, Outcome]]
@@ -175,7 +175,7 @@ def test_comparators_and_superblocks(tmp_path: Path) -> None:
     merges = ("block-erase", "m-merge", "m-merge-budgeted")
     points = [{"preset": preset, "ftl.merge": merge} for preset in SHAPES.values() for merge in merges]
     named = open_loop() + runs("superblock", points, superblock)
-    named += runs("gftl", [{"ftl.comparator": "gftl"}], lambda _w, _p: timed(3.0))
+    named += runs("gftl", [{"ftl.kind": "gftl"}], lambda _w, _p: timed(3.0))
     made = context(named, tmp_path)
     gftl = FIGURES["12c"](made)["fig12c_gftl"]
     assert gftl.values == [6.0, 2.0]

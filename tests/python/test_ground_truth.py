@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pumice.reproduce import ground_truth
-from pumice.reproduce.closed_forms import (
+from pumice.papers.ground_truth import __main__ as ground_truth
+from pumice.papers.ground_truth.closed_forms import (
     greedy_write_amplification,
     lambert_w,
     least_write_amplification_apart,

@@ -12,10 +12,11 @@ import pytest
 
 import pumice
 from pumice import SpecError, cli
-from pumice.reproduce import experiment, matrix_plan
-from pumice.reproduce.looped import Need, most_written, repetitions, write_repeated
-from pumice.reproduce.matrix import QUANTITIES, cycles, endurance, read_tail, response
-from pumice.reproduce.matrix_plan import Place, read_plan
+from pumice.papers import experiment
+from pumice.papers.matrix import cells as cells_module
+from pumice.papers.matrix.cells import Place, read_plan
+from pumice.papers.matrix.ratio_fields import QUANTITIES, cycles, endurance, read_tail, response
+from pumice.traces.repeated import Need, most_written, repetitions, write_repeated
 
 TICKS = 128_166_372_000_000_000
 
@@ -121,7 +122,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     device.write_text(device.read_text().replace("blocks_per_plane = 128", "blocks_per_plane = 48"))
     with device.open("a") as file:
         file.write("\n[run]\nmax_requests = 1500\n")
-    monkeypatch.setattr(matrix_plan, "ROOT", root)
+    monkeypatch.setattr(cells_module, "ROOT", root)
     monkeypatch.chdir(tmp_path)
 
 

@@ -17,7 +17,7 @@ import pytest
 
 import pumice
 from conftest import Command
-from pumice.outputs import FILES
+from pumice.runs.output_files import FILES
 
 TINY = pumice.preset("tiny").with_(run={"max_requests": 3000})
 ALL = dict.fromkeys(FILES, True)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import pumice
 from conftest import Command
-from pumice.block_state import INVALID, VALID, parse_state
-from pumice.examples import example
-from pumice.plan_text import describe, restores
+from pumice.planning.block_state import INVALID, VALID, parse_state
+from pumice.planning.plan_text import describe, restores
+from pumice.planning.worked_examples import example
 
 
 def test_figure_6_copies_72_pages_in_place_of_576() -> None:
@@ -89,7 +89,7 @@ def test_every_plan_adds_up(data: st.DataObject) -> None:
 
 
 def _situation(d: np.ndarray, u: np.ndarray, splits: int):
-    from pumice.plan_text import Situation
+    from pumice.planning.plan_text import Situation
 
     return Situation(d, u, splits)
 

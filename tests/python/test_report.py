@@ -11,7 +11,7 @@ import pytest
 
 from conftest import Command
 from pumice import SpecError
-from pumice.report import write_report
+from pumice.report.page import write_report
 
 
 @pytest.fixture

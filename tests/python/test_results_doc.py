@@ -1,8 +1,7 @@
-"""docs/RESULTS.md against real result documents: every field is described, every path exists."""
+"""The table of result fields against real documents, and docs/RESULTS.md against the table."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -12,17 +11,15 @@ import pytest
 
 import pumice
 from pumice import _engine
+from pumice.results.comparison import METRICS
+from pumice.results.document import leaves
+from pumice.results.fields import Field, fields, names_below, with_tables
+from pumice.results.result import SECTIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "RESULTS.md"
 
-#: Heads of the first column, and the kind of workload whose runs have the paths below.
-HEADS = {
-    "Path": None,
-    "Path, generators": "uniform",
-    "Path, file systems": "pic",
-    "Path, twins": "twin",
-    "Path, traces": "trace",
-}
+#: Kinds of workload in the table, and the workload whose runs here have their fields.
+WORKLOADS = {"": None, "generators": "uniform", "file systems": "pic", "twins": "twin", "traces": "trace"}
 
 #: Any request of a trace: time, host, disk, kind, offset, bytes, response time.
 RECORDS = "128166372000000000,test,0,{},{},4096,0\n"
@@ -39,28 +36,8 @@ MIXED = {
 
 
 def rows() -> Iterator[tuple[str | None, str]]:
-    """Kind of workload and path of every row."""
-    head = None
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
-        cell = line.split("|")[1].strip() if line.startswith("|") else None
-        path = re.fullmatch(r"`([^`]+)`", cell or "")
-        if cell is None:
-            head = None
-        elif cell in HEADS:
-            head = cell
-        elif head is not None and path:
-            yield HEADS[head], path[1]
-        else:
-            assert cell.strip("-") == "", f"a row of docs/RESULTS.md without a path: {line}"
-
-
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every path that does not lead to a table, with its value. A list is one value."""
-    if isinstance(value, dict):
-        for key, content in value.items():
-            yield from leaves(content, f"{path}.{key}" if path else key)
-    else:
-        yield path, value
+    """Kind of workload and path of every field."""
+    return ((WORKLOADS[field.workloads], field.path) for field in fields())
 
 
 @cache
@@ -99,7 +76,7 @@ def is_named(path: str, value: Any, named: set[str]) -> bool:
 def check(document: dict[str, Any], kind: str) -> None:
     named = {path for of_kind, path in rows() if of_kind in (None, kind)}
     missing = [path for path, value in leaves(document) if not is_named(path, value, named)]
-    assert not missing, f"fields of a {kind} run that docs/RESULTS.md does not describe: {missing}"
+    assert not missing, f"fields of a {kind} run that the table of fields does not describe: {missing}"
 
 
 def test_every_field_is_described() -> None:
@@ -118,12 +95,49 @@ def test_every_path_exists(traced: dict[str, Any]) -> None:
     for kind, path in rows():
         found = {leaf for document in by_kind.get(kind or "", everywhere) for leaf, _ in leaves(document)}
         there = any(leaf.startswith(path[:-1]) for leaf in found) if path.endswith(".*") else path in found
-        assert there, f"docs/RESULTS.md describes `{path}`, which no {kind or ''} run has"
+        assert there, f"the table of fields describes `{path}`, which no {kind or ''} run has"
 
 
 def test_no_path_is_described_twice() -> None:
     described = list(rows())
     assert len(described) == len(set(described)) > 100
+
+
+def test_the_tables_of_the_page_are_those_of_the_table() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert with_tables(page) == page, "run: python -m pumice.results.fields docs/RESULTS.md"
+    torn = page.replace("| `host.iops` |", "| `host.ipos` |", 1)
+    assert with_tables(torn) == page
+
+
+def test_a_page_without_a_section_is_refused() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    without = "\n".join(line for line in page.splitlines() if not line.startswith("| `integrity."))
+    with pytest.raises(ValueError, match=r"without a table in docs/RESULTS\.md: integrity\.pages_checked, "):
+        with_tables(without)
+
+
+#: Type in the table → types of a value in Python.
+TYPES: dict[str, tuple[type, ...]] = {
+    "text": (str,), "integer": (int,), "number": (int, float), "truth value": (bool,), "list": (list,),
+}  # fmt: skip
+
+
+def test_every_value_has_the_type_of_its_field(traced: dict[str, Any]) -> None:
+    known: dict[str, Field] = {field.path: field for field in fields() if field.type != "table"}
+    every = [document for of_kind in documents().values() for document in of_kind]
+    for document in [*every, traced]:
+        for path, value in leaves(document):
+            if path in known and value is not None:
+                assert isinstance(value, TYPES[known[path].type]), (path, value)
+
+
+def test_what_is_listed_elsewhere_is_in_the_table() -> None:
+    assert [metric.unit for metric in METRICS][:1] == ["µs"]  # looks its path up, as every metric does
+    assert {metric.path for metric in METRICS} <= {field.path for field in fields()}
+    assert {*SECTIONS} <= {field.path.partition(".")[0] for field in fields()}
+    for kind in ("read", "write", "trim"):
+        assert names_below(f"host.{kind}.latency_us") == names_below("host.write.latency_us")
 
 
 def test_the_configuration_holds_exactly_the_keys_that_can_be_explained() -> None:

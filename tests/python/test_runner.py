@@ -16,8 +16,8 @@ import pytest
 
 from pumice import SpecError, files
 from pumice.errors import StoreError
-from pumice.runner import Job, Settings, run_jobs
-from pumice.spec import Spec
+from pumice.runs.batch import Job, Settings, run_jobs
+from pumice.runs.spec import Spec
 
 ENGINE = "fake_engine"
 
@@ -115,7 +115,7 @@ import sys
 from pathlib import Path
 from test_runner import job, settings
 from pumice.errors import Interrupted
-from pumice.runner import run_jobs
+from pumice.runs.batch import run_jobs
 if __name__ == "__main__":
     store = Path(sys.argv[1])
     try:

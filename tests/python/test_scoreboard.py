@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from pumice import SpecError
-from pumice.reproduce.experiment import ROOT, choose_figures, read_experiment
-from pumice.reproduce.figure import describe, ratios
-from pumice.reproduce.pen import EXAMPLES, FIGURES
-from pumice.reproduce.scoreboard import Expected, Finding, board, read_expected, verdict
+from pumice.papers.experiment import ROOT, choose_figures, read_experiment
+from pumice.papers.pen.figures_12_13 import EXAMPLES, FIGURES
+from pumice.papers.ratios import describe, ratios
+from pumice.papers.scoreboard import Expected, Finding, board, read_expected, verdict
 
 EXACT = Expected("a", "1", "x", "s", "exact", value=[9, 14])
 NUMBER = Expected("b", "1", "x", "s", "number", value=[1.43, 2], lo=[1.2, 2], hi=[1.8, 2])

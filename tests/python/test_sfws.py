@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from made_up import Make, drawn, outcomes
-from pumice.reproduce.experiment import read_experiment
-from pumice.reproduce.scoreboard import verdict
-from pumice.reproduce.sfws import EXAMPLES, FIGURES, Context
-from pumice.reproduce.sfws_price import DEVICES, RETRIES, SHOWN, retries_a_read
+from pumice.papers.experiment import read_experiment
+from pumice.papers.scoreboard import verdict
+from pumice.papers.sfws.figure_5 import EXAMPLES, FIGURES, Context
+from pumice.papers.sfws.price import DEVICES, RETRIES, SHOWN, retries_a_read
 
 #: Made-up copies of sub-block first writing in units of layer first's, by workload.
 COPIED = {"w10": 0.6, "w20": 0.8, "w30": 0.9, "w40": 1.0}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pumice.compare import Variant, compare
-from pumice.stats import ratio_means, summary, t95, within_noise
+from pumice.analysis.statistics import ratio_means, summary, t95, within_noise
+from pumice.results.comparison import Variant, compare
 
 
 def test_a_summary_of_known_values() -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from made_up import Make, drawn, outcomes
-from pumice.reproduce.context import Context
-from pumice.reproduce.experiment import Runs, read_experiment
-from pumice.reproduce.scoreboard import verdict
-from pumice.reproduce.superblock import FIGURES, FTLS, KEEP, size_rule
-from pumice.reproduce.superblock_runs import EXAMPLES
+from pumice.papers.context import Context
+from pumice.papers.experiment import Runs, read_experiment
+from pumice.papers.scoreboard import verdict
+from pumice.papers.superblock.driver import EXAMPLES
+from pumice.papers.superblock.figures_9_14 import FIGURES, FTLS, KEEP, size_rule
 
 #: Made-up overheads in units of FAST's.
 WEIGHT = {"log-block": 2.0, "fast": 1.0, "copy": 0.6, "keep": 0.4}
@@ -21,7 +21,7 @@ WEIGHT = {"log-block": 2.0, "fast": 1.0, "copy": 0.6, "keep": 0.4}
 def made_up(_study: str, varied: dict[str, Any]) -> dict[str, Any]:
     """A document with the fields that the figures read."""
     name = varied["ftl.kind"]
-    name = varied["ftl.superblock.valid_blocks"] if name == "superblock" else name
+    name = varied["ftl.superblock.valid_blocks"] if name == "superblock-2006" else name
     weight = WEIGHT[name] * 1024 / varied.get("ftl.u_blocks", 1024)
     weight *= {1: 2.0, 2: 1.2, 4: 1.0}.get(varied.get("ftl.superblock.logical"), 0.95)
     misses = 700 - 100 * [16, 32, 64, 128, 256, 512, 1024].index(varied.get("ftl.map_cache_entries", 16))
@@ -75,7 +75,7 @@ def test_every_row_and_figure_is_drawn_from_planned_runs(tmp_path: Path) -> None
 
 def test_failed_runs_leave_rows_without_values(tmp_path: Path) -> None:
     def make(study: str, varied: dict[str, Any]) -> dict[str, Any] | None:
-        return None if varied["ftl.kind"] == "superblock" else made_up(study, varied)
+        return None if varied["ftl.kind"] == "superblock-2006" else made_up(study, varied)
 
     made = context(tmp_path, make)
     for figure in FIGURES.values():
@@ -99,7 +99,7 @@ def test_the_rule_of_figure_13(seconds: list[float], holds: bool) -> None:
 def test_rising_overhead_breaks_the_rule_of_figure_12(tmp_path: Path) -> None:
     def make(study: str, varied: dict[str, Any]) -> dict[str, Any]:
         document = made_up(study, varied)
-        if study == "u-blocks" and varied["ftl.kind"] == "superblock" and varied["ftl.u_blocks"] == 2048:
+        if study == "u-blocks" and varied["ftl.kind"] == "superblock-2006" and varied["ftl.u_blocks"] == 2048:
             document["gc"]["time_us"]["copy"] *= 10
         return document
 

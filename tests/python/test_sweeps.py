@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import pumice
 from conftest import Command
-from pumice.document import leaves
-from pumice.spec import toml_text
-from pumice.study import Study, parse_value, parse_vary
-from pumice.sweeps import read_sweep
-from pumice.table import JSON_FIELDS, RESULT_FIELDS
+from pumice.results.document import leaves
+from pumice.results.run_table import JSON_FIELDS, RESULT_FIELDS
+from pumice.runs.grid import Grid, parse_value, parse_vary
+from pumice.runs.spec import toml_text
+from pumice.runs.sweep import read_sweep
 
 SWEEP = """\
 preset = "tiny"   # small
@@ -121,15 +121,15 @@ def test_every_field_of_a_document_has_a_column() -> None:
 
 
 def test_grids_vary_the_last_key_fastest_and_refuse_two_sources_of_seeds() -> None:
-    study = Study(pumice.preset("tiny"), {"ftl.merge": ["block-erase", "m-merge"], "seed": [1, 2]})
+    study = Grid(pumice.preset("tiny"), {"ftl.merge": ["block-erase", "m-merge"], "seed": [1, 2]})
     assert [job.label for job in study.jobs()] == ["block-erase, 1", "block-erase, 2", "m-merge, 1", "m-merge, 2"]
     with pytest.raises(pumice.SpecError, match="seed"):
-        Study(study.base, study.vary, repeat=2).jobs()
+        Grid(study.base, study.vary, repeat=2).jobs()
 
 
 def test_keys_that_share_an_entry_change_together() -> None:
     vary = {"geometry.pages_per_block, geometry.blocks_per_plane": [[32, 128], [64, 64]], "seed": [1, 2]}
-    points = Study(pumice.preset("tiny"), vary).points()
+    points = Grid(pumice.preset("tiny"), vary).points()
     assert len(points) == 4
     assert points[1] == {"geometry.pages_per_block": 32, "geometry.blocks_per_plane": 128, "seed": 2}
     for entry, text in (
@@ -139,9 +139,9 @@ def test_keys_that_share_an_entry_change_together() -> None:
         ({"seed, run.timed": [[1, True]], "seed": [1]}, "seed is given twice"),
     ):
         with pytest.raises(pumice.SpecError, match=text):
-            Study(pumice.preset("tiny"), entry).jobs()
+            Grid(pumice.preset("tiny"), entry).jobs()
     with pytest.raises(pumice.SpecError, match="repeat varies the seed"):
-        Study(pumice.preset("tiny"), {"seed, run.timed": [[1, True]]}, repeat=2).jobs()
+        Grid(pumice.preset("tiny"), {"seed, run.timed": [[1, True]]}, repeat=2).jobs()
 
 
 VALUES = st.recursive(

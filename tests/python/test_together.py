@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from pumice import cli
-from pumice.cli import reproducing
+from pumice.cli import reproduce_command
 from pumice.errors import Interrupted
-from pumice.reproduce import experiment
-from pumice.reproduce.runs import Reproduction, Request
-from pumice.reproduce.together import Reproduce
+from pumice.papers import experiment
+from pumice.papers.reproduction import Reproduction, Request
+from pumice.papers.together import Reproduce
 
 #: A figure or two of each paper: worked examples, and one over runs.
 FEW = {"pen": ["10"], "superblock": ["4", "6"], "sfws": ["2", "5a"], "aero": ["13"]}
@@ -34,8 +34,8 @@ def few(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     path = root / "sfws" / "experiment.toml"
     path.write_text(path.read_text().replace("[modes.quick]", '[modes.quick]\n"run.max_requests" = 300', 1))
     monkeypatch.setattr(experiment, "ROOT", root)
-    for name, reproduce in reproducing.PAPERS.items():
-        monkeypatch.setitem(reproducing.PAPERS, name, only(FEW[name], reproduce))
+    for name, reproduce in reproduce_command.PAPERS.items():
+        monkeypatch.setitem(reproduce_command.PAPERS, name, only(FEW[name], reproduce))
     monkeypatch.chdir(tmp_path)
 
 
@@ -74,7 +74,7 @@ def test_the_scoreboards_are_joined_and_the_runs_taken_up_again(capsys: pytest.C
 def test_ctrl_c_keeps_the_papers_that_are_finished(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(reproducing.PAPERS, "sfws", interrupted)
+    monkeypatch.setitem(reproduce_command.PAPERS, "sfws", interrupted)
     assert cli.run(["reproduce", "all", "--out", "out"]) == 130
     assert capsys.readouterr().err.splitlines()[-1] == "pumice: interrupted: 3 of 9 runs are kept"
     done = {str(row["id"]).partition(".")[0] for row in rows_of(Path("out")) if row["verdict"] != "not-run"}
@@ -101,7 +101,7 @@ def failing(reproduce: Reproduce) -> Callable[[Request], Reproduction]:
 def test_a_failed_run_does_not_end_the_rest(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(reproducing.PAPERS, "sfws", failing(reproducing.PAPERS["sfws"]))
+    monkeypatch.setitem(reproduce_command.PAPERS, "sfws", failing(reproduce_command.PAPERS["sfws"]))
     assert cli.run(["reproduce", "all", "--out", "out"]) == 1
     assert "the chip refused" in capsys.readouterr().err.splitlines()[-1]
     assert Path("out/aero/scoreboard.json").exists()

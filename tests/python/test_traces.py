@@ -9,7 +9,7 @@ import pytest
 
 from conftest import Command
 from pumice import SpecError
-from pumice.reproduce.traces import DEVICES, recorded_traces, trace_jobs
+from pumice.papers.pen.recorded_traces import DEVICES, recorded_traces, trace_jobs
 
 LINE = "{},hm,0,{},{},4096,100\n"
 SHARED = Path(__file__).parents[2].parent / "shared" / "traces"

@@ -77,6 +77,11 @@ impl GcCounters {
         }
     }
 
+    /// Times that garbage collection was begun, for whatever reason.
+    pub fn triggers(&self) -> u64 {
+        self.trigger_full + self.trigger_unpaired + self.trigger_intra + self.trigger_inter + self.trigger_free_blocks
+    }
+
     /// Counts a victim with `filled` of `pages` pages.
     pub fn note_victim(&mut self, filled: usize, pages: usize) {
         self.victim_fill[filled * (VICTIM_FILL_BINS - 1) / pages] += 1;

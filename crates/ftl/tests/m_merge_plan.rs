@@ -7,7 +7,7 @@
 
 use proptest::prelude::*;
 use pumice_ftl::merge::m_merge::{
-    Choice, LeafState, MMergePlan, MMergePlanner, MMergeSettings, MergeCosts, PairState, ULeafState,
+    LeafState, MMergePlan, MMergePlanner, MMergeSettings, MergeChoice, MergeCosts, PairState, ULeafState,
 };
 use pumice_types::{Pb, PbTree, Time, disturb};
 
@@ -226,7 +226,7 @@ fn t330_figure_10_restores_pb_9_and_pb_14_with_a_speed_up_of_3_38() {
     assert_eq!(plan.restores, [Pb(9), Pb(14)]);
     assert_eq!((plan.copy_out, plan.copy_back), (2, 144));
     assert_eq!((plan.merge, plan.m_merge), (Time(596), Time(176)));
-    assert_eq!(plan.choice, Choice::MMerge);
+    assert_eq!(plan.choice, MergeChoice::MMerge);
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn t332_figure_11_copies_back_72_90_72_and_108_pages() {
 fn t520_w_limits_m_merges() {
     let (tree, leaves) = pair_576(&[72..144], &[0; 64]);
     let mut planner = MMergePlanner::new(tree, worked_costs(), settings(1));
-    for (m_merges, choice) in [(15, Choice::MMerge), (16, Choice::Merge)] {
+    for (m_merges, choice) in [(15, MergeChoice::MMerge), (16, MergeChoice::Merge)] {
         let plan = planner.plan(&PairState { d_leaves: &leaves, u_leaves: &u_576(72), m_merges });
         assert_eq!(plan.choice, choice, "after {m_merges} M-Merges");
     }
@@ -274,10 +274,10 @@ fn t521_copy_outs_need_room_in_u_and_dead_space_of_u_is_erased_first() {
     let mut u = full_of(8..16);
     u[20].valid = 0;
     let plan = planner.plan(&PairState { d_leaves: &leaves, u_leaves: &u, m_merges: 0 }).clone();
-    assert_eq!((plan.u_pre_erase, plan.choice), (Some(Pb(9)), Choice::MMerge));
+    assert_eq!((plan.u_pre_erase, plan.choice), (Some(Pb(9)), MergeChoice::MMerge));
     assert_eq!(plan.m_merge, Time(2 + 10 + 72 + 10 + 10), "copy-out, PB 14, copy-back, U, pre-erase");
     let plan = planner.plan(&PairState { d_leaves: &leaves, u_leaves: &full_of(0..0), m_merges: 0 }).clone();
-    assert_eq!((plan.u_pre_erase, plan.choice), (None, Choice::Merge), "no room at all");
+    assert_eq!((plan.u_pre_erase, plan.choice), (None, MergeChoice::Merge), "no room at all");
     // Without tolerance a pre-erase beside valid pages of U is not allowed: PB 37 (leaves 10 and
     // 11) is the first of the largest PBs inside the dead range that touch neither of its ends.
     let mut strict = MMergePlanner::new(tree, worked_costs(), settings(0));

@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use pumice_ftl::merge::budget::{BudgetPlan, BudgetPlanner};
-use pumice_ftl::merge::restore::{Choice, LeafState, MMergeSettings, MergeCosts};
-use pumice_ftl::merge::superblock::{MemberState, RestoreScope, SuperblockPlan, SuperblockPlanner, SuperblockState};
+use pumice_ftl::merge::restore::{LeafState, MMergeSettings, MergeChoice, MergeCosts};
+use pumice_ftl::merge::superblock::{MemberState, PenSuperblockState, RestoreScope, SuperblockPlan, SuperblockPlanner};
 use pumice_types::{Pb, PbTree, Time, timing};
 
 fn costs(tree: PbTree, copy: u64, erase: u64) -> MergeCosts {
@@ -247,7 +247,7 @@ fn plan_of(tree: PbTree, members: &[MemberState], goal: usize, scope: Option<Res
     let leaves = vec![LeafState::default(); members.len() * tree.leaves()];
     let m_merge = scope.map(|scope| (settings(true, 1), scope));
     let mut planner = SuperblockPlanner::new(tree, costs(tree, 10, 100), m_merge);
-    let state = SuperblockState { members, leaves: &leaves, logical: goal, goal, m_merges: 0, free_blocks: 4 };
+    let state = PenSuperblockState { members, leaves: &leaves, logical: goal, goal, m_merges: 0, free_blocks: 4 };
     planner.plan(&state).clone()
 }
 
@@ -281,7 +281,7 @@ fn pen_plan(scope: RestoreScope, m_merges: u32, free_blocks: u32) -> SuperblockP
         partial_erase: timing::partial_erase_table(tree, 10_000.0, None),
     };
     let mut planner = SuperblockPlanner::new(tree, costs, Some((settings(true, 1), scope)));
-    let state = SuperblockState { members: &members, leaves: &leaves, logical: 4, goal: 4, m_merges, free_blocks };
+    let state = PenSuperblockState { members: &members, leaves: &leaves, logical: 4, goal: 4, m_merges, free_blocks };
     planner.plan(&state).clone()
 }
 
@@ -296,15 +296,15 @@ fn t556_a_worked_merge_of_a_superblock() {
     // Two blocks are not enough to win one, three are: 40 + 540 + 572 pages fill two new ones.
     assert_eq!(plan.victims, 3);
     assert_eq!(plan.merge, Time::from_us(1_152.0 * 970.0 + 30_000.0));
-    assert_eq!(plan.choice, Choice::MMerge);
+    assert_eq!(plan.choice, MergeChoice::MMerge);
     let budgeted = pen_plan(RestoreScope::AsNeeded, 0, 10);
     assert_eq!(budgeted.restores, plan.restores, "every superseded page is needed");
 }
 
 #[test]
 fn t557_m_merge_stops_at_the_wear_limit() {
-    assert_eq!(pen_plan(RestoreScope::Superseded, 15, 10).choice, Choice::MMerge);
-    assert_eq!(pen_plan(RestoreScope::Superseded, 16, 10).choice, Choice::Merge);
+    assert_eq!(pen_plan(RestoreScope::Superseded, 15, 10).choice, MergeChoice::MMerge);
+    assert_eq!(pen_plan(RestoreScope::Superseded, 16, 10).choice, MergeChoice::Merge);
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn t558_copy_outs_borrow_blocks_only_if_there_are_any() {
     let leaves: Vec<LeafState> = [2, 2, 2, 3, 3].into_iter().flat_map(|valid| [half(valid), full()].concat()).collect();
     let costs = MergeCosts { copy: Time(1), block_erase: Time(100), partial_erase: vec![Time(100), Time(1)] };
     let mut planner = SuperblockPlanner::new(tree, costs, Some((settings(true, 9), RestoreScope::Superseded)));
-    let state = |free_blocks| SuperblockState {
+    let state = |free_blocks| PenSuperblockState {
         members: &members,
         leaves: &leaves,
         logical: 4,
@@ -327,7 +327,7 @@ fn t558_copy_outs_borrow_blocks_only_if_there_are_any() {
         free_blocks,
     };
     let plan = planner.plan(&state(2));
-    assert_eq!((plan.copy_out, plan.borrowed, plan.choice), (10, 2, Choice::MMerge));
+    assert_eq!((plan.copy_out, plan.borrowed, plan.choice), (10, 2, MergeChoice::MMerge));
     assert_eq!((plan.m_merge, plan.merge), (Time(6 + 20 + 4 + 300), Time(32 + 500)));
-    assert_eq!(planner.plan(&state(1)).choice, Choice::Merge);
+    assert_eq!(planner.plan(&state(1)).choice, MergeChoice::Merge);
 }

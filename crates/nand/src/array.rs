@@ -46,7 +46,7 @@ pub struct PageContent {
 
 /// What a command returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Returned {
     /// Nothing to return.
     Done,
     /// A page read, or the source page of a copy.
@@ -60,7 +60,7 @@ pub enum Outcome {
 
 /// Per-block truth.
 #[derive(Clone, Copy, Debug, Default)]
-struct Block {
+struct BlockState {
     /// First logical page of an initial fill whose columns are not written out yet.
     fill_lpn: u32,
     /// Logical pages from one of its pages to the next.
@@ -87,7 +87,7 @@ pub struct NandArray {
     programmed: Vec<u64>,
     tags: Vec<u32>,
     corrupt: Vec<u64>,
-    blocks: Vec<Block>,
+    blocks: Vec<BlockState>,
     disturb: Vec<u8>,
     leaf_erases: Vec<u32>,
     /// Leaves of a block: those of the tree, or its sub-blocks.
@@ -110,7 +110,7 @@ impl NandArray {
             programmed: vec![0; blocks * words_per_block],
             tags: vec![0; pages],
             corrupt: Vec::new(),
-            blocks: vec![Block::default(); blocks],
+            blocks: vec![BlockState::default(); blocks],
             disturb: vec![0; leaves],
             leaf_erases: vec![0; leaves],
             leaves_per_block,
@@ -124,7 +124,7 @@ impl NandArray {
         let columns = (self.tags.len() + self.leaf_erases.len()) * 4
             + (self.programmed.len() + self.corrupt.len()) * 8
             + self.disturb.len()
-            + self.blocks.len() * size_of::<Block>();
+            + self.blocks.len() * size_of::<BlockState>();
         columns as f64 / self.tags.len() as f64
     }
 
@@ -183,18 +183,18 @@ impl NandArray {
     /// # Errors
     /// The rule that the command breaks; the array is then unchanged.
     #[inline]
-    pub fn execute(&mut self, command: &FlashCommand) -> Result<Outcome, Violation> {
+    pub fn execute(&mut self, command: &FlashCommand) -> Result<Returned, Violation> {
         let result = match command.op {
-            FlashOp::Read => self.read(command.target).map(Outcome::Page),
-            FlashOp::Program => self.program(command.target, command).map(|()| Outcome::Done),
-            FlashOp::Copy => self.copy(command).map(Outcome::Page),
-            FlashOp::SpareSearch => self.search(command).map(|as_expected| Outcome::Searched { as_expected }),
-            FlashOp::Erase => self.erase(command.target.block).map(|()| Outcome::Done),
-            FlashOp::PartialErase => self.partial_erase(command.target.block, command.pb()).map(|()| Outcome::Done),
+            FlashOp::Read => self.read(command.target).map(Returned::Page),
+            FlashOp::Program => self.program(command.target, command).map(|()| Returned::Done),
+            FlashOp::Copy => self.copy(command).map(Returned::Page),
+            FlashOp::SpareSearch => self.search(command).map(|as_expected| Returned::Searched { as_expected }),
+            FlashOp::Erase => self.erase(command.target.block).map(|()| Returned::Done),
+            FlashOp::PartialErase => self.partial_erase(command.target.block, command.pb()).map(|()| Returned::Done),
             FlashOp::SubBlockErase => {
-                self.sub_block_erase(command.target.block, command.sub_blocks()).map(|()| Outcome::Done)
+                self.sub_block_erase(command.target.block, command.sub_blocks()).map(|()| Returned::Done)
             }
-            FlashOp::Pause => Ok(Outcome::Done),
+            FlashOp::Pause => Ok(Returned::Done),
         };
         result.map_err(|rule| Violation { rule, command: *command })
     }
@@ -393,7 +393,7 @@ impl NandArray {
 
     /// Writes the initial fill into the columns, so that single pages can change.
     fn write_out_fill(&mut self, block: BlockId) {
-        let Block { fill_lpn, fill_stride, fill_pages, .. } = self.blocks[block.index()];
+        let BlockState { fill_lpn, fill_stride, fill_pages, .. } = self.blocks[block.index()];
         let start = self.column(PageAddress::new(block, 0));
         for page in 0..u32::from(fill_pages) {
             self.tags[start + page as usize] = self.config.tags.pack(Lpn(fill_lpn + page * fill_stride), FILL_VERSION);
@@ -435,7 +435,7 @@ impl NandArray {
         self.disturb[leaves].fill(0);
         let truth = &mut self.blocks[block.index()];
         truth.erases += 1;
-        *truth = Block { erases: truth.erases, ..Block::default() };
+        *truth = BlockState { erases: truth.erases, ..BlockState::default() };
         Ok(())
     }
 

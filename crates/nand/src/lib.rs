@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod array;
+mod checked;
 mod clock;
 pub mod erase;
 pub mod rber_map;
@@ -14,7 +15,8 @@ pub mod reliability;
 mod rules;
 mod wear;
 
-pub use array::{ArrayConfig, NandArray, Outcome, PageContent};
+pub use array::{ArrayConfig, NandArray, PageContent, Returned};
+pub use checked::{CheckedArray, ChipError};
 pub use clock::DieClock;
 pub use rules::{Rule, Violation, check_multi_plane};
 pub use wear::WearSummary;

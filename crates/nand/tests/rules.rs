@@ -1,6 +1,6 @@
 //! 1xx: each rule refuses by name. 3xx: disturb against PEN's worked figure.
 
-use pumice_nand::{ArrayConfig, NandArray, Outcome, Rule};
+use pumice_nand::{ArrayConfig, NandArray, Returned, Rule};
 use pumice_types::{
     BlockId, Cause, FILL_VERSION, FlashCommand, Geometry, Lpn, PageAddress, Pb, PbTree, ProgramOrder,
     SearchExpectation, TagFormat,
@@ -51,7 +51,7 @@ fn refused(array: &mut NandArray, command: FlashCommand, rule: Rule) {
 }
 
 #[track_caller]
-fn done(array: &mut NandArray, command: FlashCommand) -> Outcome {
+fn done(array: &mut NandArray, command: FlashCommand) -> Returned {
     array.execute(&command).expect("legal")
 }
 
@@ -83,7 +83,7 @@ fn t102_an_erased_page_has_a_blank_spare_area_but_no_data() {
     refused(&mut array, FlashCommand::copy(at(0, 0), at(1, 0), Lpn(0), 1), Rule::ReadErasedPage);
     assert_eq!(array.spare(at(0, 0)), None);
     let search = FlashCommand::spare_search(Cause::Host, at(0, 9), 10, Lpn(0), SearchExpectation::Absent);
-    assert_eq!(done(&mut array, search), Outcome::Searched { as_expected: true });
+    assert_eq!(done(&mut array, search), Returned::Searched { as_expected: true });
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn t111_a_search_tells_where_the_newest_copy_is() {
     for (pages, lpn, expect, met) in
         [(2, 5, Found, true), (4, 5, Found, false), (3, 6, Found, true), (4, 8, Absent, true), (4, 6, Absent, false)]
     {
-        assert_eq!(done(&mut array, search(pages, lpn, expect)), Outcome::Searched { as_expected: met });
+        assert_eq!(done(&mut array, search(pages, lpn, expect)), Returned::Searched { as_expected: met });
     }
 }
 
@@ -165,7 +165,7 @@ fn t320_disturb_beyond_tolerance_reads_corrupt_and_a_copy_stays_corrupt() {
     let mut array = array();
     array.fill_block(BlockId(0), [0, 1], 576, 1);
     let corrupt = |array: &mut NandArray, block, page| match done(array, read(block, page)) {
-        Outcome::Page(content) => content.corrupt,
+        Returned::Page(content) => content.corrupt,
         other => panic!("a read returns a page, not {other:?}"),
     };
     for expected in [false, true] {

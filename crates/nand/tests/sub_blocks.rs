@@ -1,6 +1,6 @@
 //! Erase of physical sub-blocks: its rules, its wear, and the worked figure of GLSVLSI'24.
 
-use pumice_nand::{ArrayConfig, NandArray, Outcome, Rule};
+use pumice_nand::{ArrayConfig, NandArray, Returned, Rule};
 use pumice_types::{
     BlockId, BlockShape, Cause, FlashCommand, Geometry, Lpn, PageAddress, PbTree, ProgramOrder, TagFormat, UnitSet,
     WriteSequence,
@@ -98,7 +98,7 @@ fn t112_a_sub_block_erase_blanks_its_pages_and_no_others_and_disturbs_nobody() {
             assert_eq!(array.is_programmed(at(page)), !erased, "{sequence:?} page {page}");
             if !erased {
                 let read = FlashCommand::read(Cause::Host, at(page), Lpn(u32::from(page)), 1);
-                let Ok(Outcome::Page(content)) = array.execute(&read) else { panic!("a programmed page is read") };
+                let Ok(Returned::Page(content)) = array.execute(&read) else { panic!("a programmed page is read") };
                 assert_eq!((content.lpn, content.corrupt), (Lpn(u32::from(page)), false));
             }
         }

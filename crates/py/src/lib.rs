@@ -9,12 +9,13 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use outputs::Pieces;
-use pumice_sim::output::run_logged;
-use pumice_sim::plan::{PairInput, plan_pair};
-use pumice_sim::spec::effect::without_effect;
-use pumice_sim::spec::{self, SpecError as EngineSpecError};
-use pumice_sim::worked::{FIGURE_4, Updates, merges_of};
-use pumice_sim::{Outcome, Progress, SimError, Spec, SpecSource, TableIndices};
+use pumice_config::{Config, SpecError as EngineSpecError, SpecSource, preset, without_effect};
+use pumice_engine::results::fields_of_result;
+use pumice_engine::{Outcome, Progress, SimError, run_logged};
+use pumice_ftl::TableIndices;
+use pumice_lab::merge::{PairInput, plan_pair};
+use pumice_lab::updates::{FIGURE_4, Updates, merges_of};
+use pumice_types::Choice;
 use pumice_workload::{
     AddressPolicy, Compression, Placement, RequestKind, TraceError as EngineTraceError, TraceFormat, TraceOptions,
     Volumes, open_trace_with,
@@ -48,7 +49,7 @@ fn sim_error(error: SimError) -> PyErr {
 
 /// A request as it is to be run.
 struct Request {
-    spec: Spec,
+    config: Config,
     scale: f64,
     /// A line for each key that was set and is not read.
     without_effect: Vec<String>,
@@ -61,9 +62,9 @@ fn parse_request(request: &str) -> PyResult<Request> {
     if !(scale > 0.0 && scale <= 1.0) {
         return Err(SpecError::new_err(format!("scale = {scale} is not allowed; allowed: above 0, at most 1")));
     }
-    let spec = Spec::resolve(&source).map_err(spec_error)?;
-    let without_effect = without_effect(&source, &spec).map_err(spec_error)?;
-    Ok(Request { spec, scale, without_effect })
+    let config = Config::resolve(&source).map_err(spec_error)?;
+    let without_effect = without_effect(&source, &config).map_err(spec_error)?;
+    Ok(Request { config, scale, without_effect })
 }
 
 /// Version of the engine.
@@ -76,10 +77,9 @@ fn version() -> &'static str {
 /// key that it sets and that its run does not read.
 #[pyfunction]
 fn resolve(request: &str) -> PyResult<String> {
-    let Request { spec, scale, without_effect } = parse_request(request)?;
-    pumice_sim::device::scaled_geometry(&spec, scale).map_err(spec_error)?;
-    let digest = pumice_sim::digest(&spec);
-    let found = json!({ "config": spec, "config_sha256": digest, "scale": scale, "without_effect": without_effect });
+    let Request { config, scale, without_effect } = parse_request(request)?;
+    config.chip.geometry.scaled(scale).map_err(SpecError::new_err)?;
+    let found = json!({ "config": config.to_json(), "config_sha256": config.digest(), "scale": scale, "without_effect": without_effect });
     Ok(found.to_string())
 }
 
@@ -90,8 +90,8 @@ fn resolve(request: &str) -> PyResult<String> {
 #[pyfunction]
 #[pyo3(signature = (request, progress=None, sink=None))]
 fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>, sink: Option<Py<PyAny>>) -> PyResult<String> {
-    let Request { spec, scale, without_effect } = parse_request(request)?;
-    if let (Some(key), None) = (spec.output.files().first(), &sink) {
+    let Request { config, scale, without_effect } = parse_request(request)?;
+    if let (Some(key), None) = (config.output.files().first(), &sink) {
         return Err(SpecError::new_err(format!(
             "{key} writes a file: it needs a single run with an output directory, and is not for sweeps, comparisons or repeated runs"
         )));
@@ -100,7 +100,7 @@ fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>, sink: Option<
     let mut stopped_by: Option<PyErr> = None;
     let mut pieces = Pieces::new(sink.as_ref());
     let result = py.detach(|| {
-        run_logged(&spec, scale, &mut pieces, &mut |report| match report_progress(report, progress.as_ref()) {
+        run_logged(&config, scale, &mut pieces, &mut |report| match report_progress(report, progress.as_ref()) {
             Ok(go_on) => go_on,
             Err(error) => {
                 stopped_by = Some(error);
@@ -161,14 +161,14 @@ fn peak_rss_mib() -> Option<f64> {
 /// Names of the presets.
 #[pyfunction]
 fn presets() -> Vec<&'static str> {
-    spec::preset::names().collect()
+    preset::names().collect()
 }
 
 /// TOML text of a preset.
 #[pyfunction]
 fn preset_toml(name: &str) -> PyResult<&'static str> {
-    spec::preset::text(name).ok_or_else(|| {
-        let nearest = spec::preset::nearest(name).unwrap_or_default();
+    preset::text(name).ok_or_else(|| {
+        let nearest = preset::nearest(name).unwrap_or_default();
         SpecError::new_err(format!("preset \"{name}\" does not exist; nearest: \"{nearest}\""))
     })
 }
@@ -177,20 +177,33 @@ fn preset_toml(name: &str) -> PyResult<&'static str> {
 #[pyfunction]
 fn workloads() -> String {
     let list: Vec<Value> =
-        pumice_sim::catalogue().into_iter().map(|(name, about)| json!({ "name": name, "about": about })).collect();
+        pumice_workload::catalogue().into_iter().map(|(name, about)| json!({ "name": name, "about": about })).collect();
     Value::from(list).to_string()
+}
+
+/// Every field of a result document, as a JSON list: path, type, unit, when it is null, what it means, and the
+/// workloads that have it (empty: all).
+#[pyfunction]
+fn result_fields() -> String {
+    let field = |field: &pumice_engine::results::ResultField| {
+        json!({
+            "path": field.path, "type": field.kind.name(), "unit": field.unit, "null_when": field.null,
+            "text": field.text, "workloads": field.workloads,
+        })
+    };
+    Value::from(fields_of_result().map(field).collect::<Vec<_>>()).to_string()
 }
 
 /// JSON Schema of a spec.
 #[pyfunction]
 fn schema() -> String {
-    spec::schema().to_string()
+    pumice_config::schema().to_string()
 }
 
 /// What a key means, as JSON.
 #[pyfunction]
 fn explain(key: &str) -> PyResult<String> {
-    spec::explain(key).map(|value| value.to_string()).map_err(spec_error)
+    pumice_config::explain(key).map(|value| value.to_string()).map_err(spec_error)
 }
 
 fn trace_options(format: Option<&str>, volumes: Option<&str>) -> PyResult<TraceOptions> {
@@ -225,11 +238,11 @@ fn trace_info(py: Python<'_>, path: &str, format: Option<&str>, volumes: Option<
 /// is compressed as `name` ends: the file may only become that of this name when it is whole.
 #[pyfunction]
 fn trace_write(py: Python<'_>, request: &str, path: &str, format: &str, name: &str) -> PyResult<String> {
-    let Request { spec, scale, .. } = parse_request(request)?;
+    let Request { config, scale, .. } = parse_request(request)?;
     let file = File::create(path).map_err(|error| PyOSError::new_err(format!("{path}: {error}")))?;
     let mut out = BufWriter::new(file);
     let as_what = (format, Compression::of_name(Path::new(name)));
-    let report = py.detach(|| pumice_sim::write_workload(&spec, scale, as_what, &mut out)).map_err(sim_error)?;
+    let report = py.detach(|| pumice_engine::write_workload(&config, scale, as_what, &mut out)).map_err(sim_error)?;
     out.flush().map_err(|error| PyOSError::new_err(format!("{path}: {error}")))?;
     to_json(&report)
 }
@@ -270,7 +283,7 @@ fn read_columns(path: &Path, options: &TraceOptions) -> Result<[Vec<u8>; 5], Eng
 /// Settings of a spec that generate what a job in fio's words describes, as a JSON list of pairs.
 #[pyfunction]
 fn fio_job_settings(job: &str) -> PyResult<String> {
-    to_json(&pumice_sim::fio_job_settings(job).map_err(|error| SpecError::new_err(error.to_string()))?)
+    to_json(&pumice_engine::fio_job_settings(job).map_err(|error| SpecError::new_err(error.to_string()))?)
 }
 
 /// SHA-256 of a file, in hexadecimal.
@@ -362,20 +375,20 @@ fn parse<'a, T: serde::Deserialize<'a>>(request: &'a str) -> PyResult<T> {
 /// Where the pages of a block lie and their raw bit error rates; a shape and columns as JSON.
 #[pyfunction]
 fn block_pages(request: &str) -> PyResult<String> {
-    to_json(&pumice_sim::block::pages(&parse(request)?).map_err(spec_error)?)
+    to_json(&pumice_lab::block::pages(&parse(request)?).map_err(spec_error)?)
 }
 
 /// What is reclaimed of a block by its sub-blocks in one operation; block and plan as JSON.
 #[pyfunction]
 fn plan_reclaim(request: &str) -> PyResult<String> {
-    to_json(&pumice_sim::block::reclaim(&parse(request)?).map_err(spec_error)?)
+    to_json(&pumice_lab::block::reclaim(&parse(request)?).map_err(spec_error)?)
 }
 
-/// Answers a question about the erase models (`pumice_sim::erase::EraseQuery`); JSON in and out.
+/// Answers a question about the erase models (`pumice_lab::erase::EraseQuery`); JSON in and out.
 #[pyfunction]
 fn erase_model(py: Python<'_>, request: &str) -> PyResult<String> {
-    let query: pumice_sim::erase::EraseQuery = parse(request)?;
-    py.detach(|| pumice_sim::erase::answer(&query)).map(|value| value.to_string()).map_err(spec_error)
+    let query: pumice_lab::erase::EraseQuery = parse(request)?;
+    py.detach(|| pumice_lab::erase::answer(&query)).map(|value| value.to_string()).map_err(spec_error)
 }
 
 /// The module.
@@ -391,6 +404,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(preset_toml, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;
+    module.add_function(wrap_pyfunction!(result_fields, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(trace_check, module)?)?;

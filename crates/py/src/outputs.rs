@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use pumice_sim::Outcome;
-use pumice_sim::output::{LogError, RequestBatch, Sink, Verdict, verify_file};
+use pumice_commandlog::{LogError, Verification, verify_file};
+use pumice_engine::results::RequestBatch;
+use pumice_engine::{Outcome, Sink};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -90,7 +91,7 @@ pub fn verify_log(py: Python<'_>, path: &str) -> PyResult<String> {
     }
 }
 
-fn to_json(verdict: &Verdict) -> PyResult<String> {
+fn to_json(verdict: &Verification) -> PyResult<String> {
     let broken = verdict
         .broken
         .as_ref()

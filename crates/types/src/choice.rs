@@ -60,8 +60,8 @@ macro_rules! choice {
         }
 
         impl $crate::key::Field for $name {
-            const SHAPE: $crate::key::Shape =
-                $crate::key::Shape::Choice(<$name as $crate::Choice>::NAMES);
+            const SHAPE: $crate::key::ValueKind =
+                $crate::key::ValueKind::Choice(<$name as $crate::Choice>::NAMES);
 
             fn read(value: Option<&$crate::key::Value>) -> Result<Self, String> {
                 let name = value.and_then($crate::key::Value::as_text).unwrap_or_default();

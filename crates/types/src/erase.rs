@@ -5,9 +5,8 @@
 //! and a verify read that counts fail bits (ISPE; AERO, ASPLOS'24, §3.2). Pulses are counted in
 //! sevenths of the full pulse (0.5 ms of 3.5 ms), the grain at which that paper measures and adapts.
 
-use std::fmt;
-
-use crate::Time;
+use crate::key::{Field, Value, ValueKind};
+use crate::{Time, choice};
 
 /// Unit pulses of a full erase pulse.
 pub const PULSES_PER_LOOP: u8 = 7;
@@ -18,82 +17,43 @@ pub const MAX_LOOPS: u8 = 5;
 /// Unit pulses of all loops together.
 pub const MAX_PULSES: u8 = PULSES_PER_LOOP * MAX_LOOPS;
 
-/// How the controller erases a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum EraseScheme {
-    /// One step of a fixed time.
-    Fixed,
-    /// Incremental step pulse erase: full pulses at rising levels until a verify passes.
-    Ispe,
-    /// ISPE that starts at the loop which ended the block's last erase.
-    IIspe,
-    /// ISPE at lower voltage, paid for with slower programs, while the block is young.
-    Dpes,
-    /// AERO without use of the ECC margin.
-    AeroCons,
-    /// AERO with its published table of pulses.
-    Aero,
-    /// AERO at a fitted effective wear.
-    AeroFit,
+choice! {
+    /// How the controller erases a block.
+    pub enum EraseScheme {
+        /// One step of a fixed time.
+        Fixed = "fixed",
+        /// Incremental step pulse erase: full pulses at rising levels until a verify passes.
+        Ispe = "ispe",
+        /// ISPE that starts at the loop which ended the block's last erase.
+        IIspe = "i-ispe",
+        /// ISPE at lower voltage, paid for with slower programs, while the block is young.
+        Dpes = "dpes",
+        /// AERO without use of the ECC margin.
+        AeroCons = "aero-cons",
+        /// AERO with its published table of pulses.
+        Aero = "aero",
+        /// AERO at a fitted effective wear.
+        AeroFit = "aero-fit",
+    }
 }
 
 impl EraseScheme {
-    /// All schemes.
-    pub const ALL: [EraseScheme; 7] = [
-        EraseScheme::Fixed,
-        EraseScheme::Ispe,
-        EraseScheme::IIspe,
-        EraseScheme::Dpes,
-        EraseScheme::AeroCons,
-        EraseScheme::Aero,
-        EraseScheme::AeroFit,
-    ];
-
-    /// The names that `erase.scheme` allows, in the order of [`EraseScheme::ALL`].
-    pub const NAMES: [&'static str; 7] = ["fixed", "ispe", "i-ispe", "dpes", "aero-cons", "aero", "aero-fit"];
-
-    /// The scheme's name.
-    pub fn name(self) -> &'static str {
-        EraseScheme::NAMES[self as usize]
-    }
-
-    /// The scheme of a name.
-    pub fn from_name(name: &str) -> Option<EraseScheme> {
-        EraseScheme::ALL.into_iter().find(|scheme| scheme.name() == name)
-    }
-
     /// Whether pulses are predicted from fail bits.
     pub fn predicts(self) -> bool {
-        matches!(self, EraseScheme::AeroCons | EraseScheme::Aero | EraseScheme::AeroFit)
-    }
-}
-
-impl fmt::Display for EraseScheme {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Where the array's erase behaviour comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum EraseMode {
-    /// Every scheme meets the pulse times that were measured under it.
-    Table,
-    /// One measured need for all schemes; what a scheme does with it follows from its rules.
-    Mechanism,
-}
-
-impl EraseMode {
-    /// The names that `erase.mode` allows.
-    pub const NAMES: [&'static str; 2] = ["table", "mechanism"];
-
-    /// The mode of a name.
-    pub fn from_name(name: &str) -> Option<EraseMode> {
-        match name {
-            "table" => Some(EraseMode::Table),
-            "mechanism" => Some(EraseMode::Mechanism),
-            _ => None,
+        match self {
+            EraseScheme::AeroCons | EraseScheme::Aero | EraseScheme::AeroFit => true,
+            EraseScheme::Fixed | EraseScheme::Ispe | EraseScheme::IIspe | EraseScheme::Dpes => false,
         }
+    }
+}
+
+choice! {
+    /// Where the array's erase behaviour comes from.
+    pub enum EraseMode {
+        /// Every scheme meets the pulse times that were measured under it.
+        Table = "table",
+        /// One measured need for all schemes; what a scheme does with it follows from its rules.
+        Mechanism = "mechanism",
     }
 }
 
@@ -124,6 +84,20 @@ impl RberRequirement {
     /// The requirement of so many bits in 1 KiB, if it was measured.
     pub fn from_bits(bits: u32) -> Option<RberRequirement> {
         RberRequirement::ALL.into_iter().find(|requirement| requirement.bits_per_kib() == bits)
+    }
+}
+
+/// A whole number of bits in 1 KiB.
+impl Field for RberRequirement {
+    const SHAPE: ValueKind = ValueKind::Int;
+
+    fn read(value: Option<&Value>) -> Result<Self, String> {
+        let bits = u32::read(value)?;
+        RberRequirement::from_bits(bits).ok_or_else(|| "was not measured; allowed: 40, 50, 63".into())
+    }
+
+    fn write(&self) -> Option<Value> {
+        self.bits_per_kib().write()
     }
 }
 
@@ -237,11 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn t030_names_are_bijective() {
-        for (scheme, name) in EraseScheme::ALL.into_iter().zip(EraseScheme::NAMES) {
-            assert_eq!((scheme.name(), EraseScheme::from_name(name)), (name, Some(scheme)));
-        }
-        assert_eq!(EraseScheme::from_name("aero-max"), None);
+    fn t030_only_measured_requirements_exist() {
         for requirement in RberRequirement::ALL {
             assert_eq!(RberRequirement::from_bits(requirement.bits_per_kib()), Some(requirement));
         }

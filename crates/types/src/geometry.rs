@@ -1,14 +1,85 @@
 //! The shape of the device, and the only place where addresses are converted into each other.
 
-use crate::{BlockId, ChannelId, DieId, PlaneId};
+use crate::key::{Field, Value, ValueKind};
+use crate::{BlockId, ChannelId, DieId, PlaneId, choice};
 
-/// In which order the pages of an erase unit may be programmed.
+choice! {
+    /// In which order the pages of an erase unit may be programmed.
+    pub enum ProgramOrder {
+        /// Strictly ascending inside the erase unit; gaps are allowed.
+        InOrder = "in-order",
+        /// Any erased page: for FTLs that place pages by offset (a declared deviation from 3D NAND).
+        Any = "any",
+    }
+}
+
+/// A level of the device over which pages can be spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProgramOrder {
-    /// Strictly ascending inside the erase unit; gaps are allowed.
-    InOrder,
-    /// Any erased page: for FTLs that place pages by offset (a declared deviation from 3D NAND).
-    Any,
+enum Level {
+    /// C.
+    Channel,
+    /// W, for way.
+    Chip,
+    /// D.
+    Die,
+    /// P.
+    Plane,
+}
+
+/// Order in which channels (C), chips (W), dies (D) and planes (P) are counted up, the first fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlaneOrder([Level; 4]);
+
+impl PlaneOrder {
+    /// Every order, as specs spell it.
+    #[rustfmt::skip]
+    pub const NAMES: &'static [&'static str] = &[
+        "CWDP", "CWPD", "CDWP", "CDPW", "CPWD", "CPDW", "WCDP", "WCPD", "WDCP", "WDPC", "WPCD", "WPDC", "DCWP", "DCPW",
+        "DWCP", "DWPC", "DPCW", "DPWC", "PCWD", "PCDW", "PWCD", "PWDC", "PDCW", "PDWC",
+    ];
+
+    /// Channel first, then chip, die and plane: neighbours in this order share as little as possible.
+    pub const CWDP: PlaneOrder = PlaneOrder([Level::Channel, Level::Chip, Level::Die, Level::Plane]);
+
+    /// The order of a name; `None` if it is none of [`PlaneOrder::NAMES`].
+    pub fn from_name(name: &str) -> Option<PlaneOrder> {
+        let mut levels = [Level::Plane; 4];
+        if !PlaneOrder::NAMES.contains(&name) {
+            return None;
+        }
+        for (level, letter) in levels.iter_mut().zip(name.chars()) {
+            *level = match letter {
+                'C' => Level::Channel,
+                'W' => Level::Chip,
+                'D' => Level::Die,
+                _ => Level::Plane,
+            };
+        }
+        Some(PlaneOrder(levels))
+    }
+
+    /// The order's name.
+    pub fn name(self) -> String {
+        let letter = |level: &Level| match level {
+            Level::Channel => 'C',
+            Level::Chip => 'W',
+            Level::Die => 'D',
+            Level::Plane => 'P',
+        };
+        self.0.iter().map(letter).collect()
+    }
+}
+
+impl Field for PlaneOrder {
+    const SHAPE: ValueKind = ValueKind::Choice(PlaneOrder::NAMES);
+
+    fn read(value: Option<&Value>) -> Result<Self, String> {
+        value.and_then(Value::as_text).and_then(PlaneOrder::from_name).ok_or_else(|| "is not allowed".into())
+    }
+
+    fn write(&self) -> Option<Value> {
+        Some(Value::Text(self.name()))
+    }
 }
 
 /// Channels × chips × dies × planes × blocks × pages, with page and spare sizes.
@@ -88,23 +159,20 @@ impl Geometry {
         ChannelId(die.0 / (self.chips_per_channel * self.dies_per_chip))
     }
 
-    /// The plane that comes `nth` when planes are visited channel first, then chip, die and plane
-    /// (CWDP): neighbours in this order share as little as possible. A bijection of `0..planes()`.
+    /// The plane that comes `nth` in the order [`PlaneOrder::CWDP`]. A bijection of `0..planes()`.
     pub fn striped_plane(&self, nth: u32) -> PlaneId {
-        self.plane_in_order("CWDP", nth)
+        self.plane_in_order(PlaneOrder::CWDP, nth)
     }
 
-    /// The plane that comes `nth` when channels (C), chips (W, for way), dies (D) and planes (P) are
-    /// counted up in this order, the first letter fastest. A bijection of `0..planes()` for every
-    /// permutation of the four letters.
-    pub fn plane_in_order(&self, order: &str, nth: u32) -> PlaneId {
+    /// The plane that comes `nth` in an order. A bijection of `0..planes()`.
+    pub fn plane_in_order(&self, order: PlaneOrder, nth: u32) -> PlaneId {
         let (mut rest, mut channel, mut chip, mut die, mut plane) = (nth, 0, 0, 0, 0);
-        for letter in order.bytes() {
-            let (index, count) = match letter {
-                b'C' => (&mut channel, self.channels),
-                b'W' => (&mut chip, self.chips_per_channel),
-                b'D' => (&mut die, self.dies_per_chip),
-                _ => (&mut plane, self.planes_per_die),
+        for level in order.0 {
+            let (index, count) = match level {
+                Level::Channel => (&mut channel, self.channels),
+                Level::Chip => (&mut chip, self.chips_per_channel),
+                Level::Die => (&mut die, self.dies_per_chip),
+                Level::Plane => (&mut plane, self.planes_per_die),
             };
             (*index, rest) = (rest % count, rest / count);
         }
@@ -116,6 +184,10 @@ impl Geometry {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn order(name: &str) -> PlaneOrder {
+        PlaneOrder::from_name(name).expect("a name")
+    }
 
     fn geometry() -> Geometry {
         Geometry {
@@ -149,12 +221,14 @@ mod tests {
         let g = geometry();
         let first: Vec<_> = (0..3).map(|n| g.channel_of(g.die_of(g.striped_plane(n))).0).collect();
         assert_eq!(first, [0, 1, 2]);
-        for order in ["CWDP", "PDWC", "DPCW"] {
+        for &name in PlaneOrder::NAMES {
+            let order = order(name);
+            assert_eq!(order.name(), name);
             let mut planes: Vec<_> = (0..g.planes()).map(|n| g.plane_in_order(order, n)).collect();
             planes.sort();
             planes.dedup();
-            assert_eq!(planes.len(), g.planes() as usize, "{order}");
+            assert_eq!(planes.len(), g.planes() as usize, "{name}");
         }
-        assert_eq!(g.plane_in_order("PDWC", 1), PlaneId(1), "planes of one die first");
+        assert_eq!(g.plane_in_order(order("PDWC"), 1), PlaneId(1), "planes of one die first");
     }
 }

@@ -50,7 +50,7 @@ impl fmt::Display for Value {
 
 /// What sort of value a field holds. It follows from the field's type.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shape {
+pub enum ValueKind {
     /// Whole numbers.
     Int,
     /// Numbers.
@@ -153,6 +153,15 @@ impl When {
         }
     }
 
+    /// Every text key that the condition compares with names, and these.
+    pub fn names(&self) -> Vec<(&'static str, &'static [&'static str])> {
+        match *self {
+            When::Is(path, names) | When::IsNot(path, names) => vec![(path, names)],
+            When::Always | When::On(_) | When::Given(_) | When::NotGiven(_) | When::Positive(_) => Vec::new(),
+            When::All(conditions) | When::Any(conditions) => conditions.iter().flat_map(When::names).collect(),
+        }
+    }
+
     /// Every path that the condition asks for.
     pub fn paths(&self) -> Vec<&'static str> {
         match *self {
@@ -179,7 +188,7 @@ pub struct Key {
     /// `section.key`.
     pub path: &'static str,
     /// What sort of value it takes.
-    pub shape: Shape,
+    pub shape: ValueKind,
     /// Its limits, if it takes numbers.
     pub range: Range,
     /// Unit, empty if it has none.
@@ -206,16 +215,16 @@ impl Key {
     /// The allowed values in words.
     pub fn allowed(&self) -> String {
         match (self.shape, self.range) {
-            (Shape::Choice(names), _) => {
+            (ValueKind::Choice(names), _) => {
                 names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" | ")
             }
-            (Shape::Bool, _) => "true or false".into(),
-            (Shape::Text, _) => "a text".into(),
-            (Shape::Int, Range::Int(low, i64::MAX)) => format!("a whole number from {low} to 2^63 - 1"),
-            (Shape::Int, Range::Int(low, high)) => format!("a whole number from {low} to {high}"),
-            (Shape::Floats, Range::Float(low, high)) => format!("a list of numbers from {low} to {high}"),
+            (ValueKind::Bool, _) => "true or false".into(),
+            (ValueKind::Text, _) => "a text".into(),
+            (ValueKind::Int, Range::Int(low, i64::MAX)) => format!("a whole number from {low} to 2^63 - 1"),
+            (ValueKind::Int, Range::Int(low, high)) => format!("a whole number from {low} to {high}"),
+            (ValueKind::Floats, Range::Float(low, high)) => format!("a list of numbers from {low} to {high}"),
             (_, Range::Float(low, high)) => format!("a number from {low} to {high}"),
-            (Shape::Int | Shape::Float | Shape::Floats, _) => "a number".into(),
+            (ValueKind::Int | ValueKind::Float | ValueKind::Floats, _) => "a number".into(),
         }
     }
 
@@ -227,18 +236,18 @@ impl Key {
             Range::None => number.is_finite(),
         };
         match (self.shape, value) {
-            (Shape::Int, Value::Int(number)) => match self.range {
+            (ValueKind::Int, Value::Int(number)) => match self.range {
                 Range::Int(low, high) => (low..=high).contains(&number).then_some(Value::Int(number)),
                 Range::Float(..) | Range::None => None,
             },
-            (Shape::Float, Value::Int(number)) => within(number as f64).then_some(Value::Float(number as f64)),
-            (Shape::Float, Value::Float(number)) => within(number).then_some(Value::Float(number)),
-            (Shape::Bool, Value::Bool(on)) => Some(Value::Bool(on)),
-            (Shape::Text, Value::Text(text)) => Some(Value::Text(text)),
-            (Shape::Choice(names), Value::Text(text)) => {
+            (ValueKind::Float, Value::Int(number)) => within(number as f64).then_some(Value::Float(number as f64)),
+            (ValueKind::Float, Value::Float(number)) => within(number).then_some(Value::Float(number)),
+            (ValueKind::Bool, Value::Bool(on)) => Some(Value::Bool(on)),
+            (ValueKind::Text, Value::Text(text)) => Some(Value::Text(text)),
+            (ValueKind::Choice(names), Value::Text(text)) => {
                 names.contains(&text.as_str()).then_some(Value::Text(text))
             }
-            (Shape::Floats, Value::Floats(list)) => {
+            (ValueKind::Floats, Value::Floats(list)) => {
                 list.iter().all(|&number| within(number)).then_some(Value::Floats(list))
             }
             _ => None,
@@ -249,7 +258,7 @@ impl Key {
 /// A type that a key can have.
 pub trait Field: Sized {
     /// What sort of value it holds.
-    const SHAPE: Shape;
+    const SHAPE: ValueKind;
 
     /// Reads an accepted value; `None` if the key has none.
     ///
@@ -264,7 +273,7 @@ pub trait Field: Sized {
 macro_rules! whole_number_fields {
     ($($type:ty),+) => { $(
         impl Field for $type {
-            const SHAPE: Shape = Shape::Int;
+            const SHAPE: ValueKind = ValueKind::Int;
 
             fn read(value: Option<&Value>) -> Result<Self, String> {
                 match value {
@@ -283,7 +292,7 @@ macro_rules! whole_number_fields {
 whole_number_fields!(u8, u16, u32, u64);
 
 impl Field for f64 {
-    const SHAPE: Shape = Shape::Float;
+    const SHAPE: ValueKind = ValueKind::Float;
 
     fn read(value: Option<&Value>) -> Result<Self, String> {
         match value {
@@ -298,7 +307,7 @@ impl Field for f64 {
 }
 
 impl Field for bool {
-    const SHAPE: Shape = Shape::Bool;
+    const SHAPE: ValueKind = ValueKind::Bool;
 
     fn read(value: Option<&Value>) -> Result<Self, String> {
         match value {
@@ -313,7 +322,7 @@ impl Field for bool {
 }
 
 impl Field for String {
-    const SHAPE: Shape = Shape::Text;
+    const SHAPE: ValueKind = ValueKind::Text;
 
     fn read(value: Option<&Value>) -> Result<Self, String> {
         value.and_then(Value::as_text).map(String::from).ok_or_else(|| "is no text".into())
@@ -325,7 +334,7 @@ impl Field for String {
 }
 
 impl Field for Vec<f64> {
-    const SHAPE: Shape = Shape::Floats;
+    const SHAPE: ValueKind = ValueKind::Floats;
 
     fn read(value: Option<&Value>) -> Result<Self, String> {
         match value {
@@ -341,7 +350,7 @@ impl Field for Vec<f64> {
 
 /// A key that may be absent.
 impl<T: Field> Field for Option<T> {
-    const SHAPE: Shape = T::SHAPE;
+    const SHAPE: ValueKind = T::SHAPE;
 
     fn read(value: Option<&Value>) -> Result<Self, String> {
         value.map(|value| T::read(Some(value))).transpose()

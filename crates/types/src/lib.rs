@@ -8,6 +8,7 @@
 
 pub mod address;
 pub mod bits;
+pub mod chip;
 pub mod choice;
 pub mod command;
 pub mod disturb;
@@ -26,12 +27,13 @@ pub mod timing;
 pub mod write_sequence;
 
 pub use address::{BlockId, ChannelId, DieId, Lpn, PageAddress, PlaneId};
+pub use chip::{ChipKeys, EraseKeys, GeometryKeys, PartialEraseKeys, PartialEraseUnit, TimingKeys};
 pub use choice::Choice;
 pub use command::{Cause, FlashCommand, FlashOp, SearchExpectation};
 pub use draw::Draw;
 pub use erase::{EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, FailBits, RberRequirement, StepKind};
 pub use erase_unit::{UnitPages, UnitSet};
-pub use geometry::{Geometry, ProgramOrder};
+pub use geometry::{Geometry, PlaneOrder, ProgramOrder};
 pub use partial_block::{Pb, PbTree};
 pub use prefetch::prefetch;
 pub use request::{HostRequest, RequestKind};

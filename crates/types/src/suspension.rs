@@ -4,36 +4,20 @@
 //! After Kim et al., "Practical Erase Suspension" (ATC'19), and AERO (ASPLOS'24), §7.3: the chip lets
 //! go of an erase only where no pulse is cut short, so a suspended erase loses no work.
 
-use crate::Time;
 use crate::erase::EraseStep;
+use crate::{Time, choice};
 
-/// Instants at which an erase lets a read in between.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Suspension {
-    /// Never.
-    #[default]
-    Off,
-    /// After every verify read: the end of an erase loop, shallow erase included.
-    Loop,
-    /// After every unit pulse and every verify read.
-    Pulse,
-    /// As `Pulse`, until the erase was suspended so often, or is urgent: then the rest is one piece.
-    Capped,
-}
-
-impl Suspension {
-    /// The names that `erase.suspension` allows.
-    pub const NAMES: [&'static str; 4] = ["off", "loop", "pulse", "capped"];
-
-    /// The mode of a name.
-    pub fn from_name(name: &str) -> Option<Suspension> {
-        match name {
-            "off" => Some(Suspension::Off),
-            "loop" => Some(Suspension::Loop),
-            "pulse" => Some(Suspension::Pulse),
-            "capped" => Some(Suspension::Capped),
-            _ => None,
-        }
+choice! {
+    /// Instants at which an erase lets a read in between.
+    pub enum Suspension {
+        /// Never.
+        Off = "off",
+        /// After every verify read: the end of an erase loop, shallow erase included.
+        Loop = "loop",
+        /// After every unit pulse and every verify read.
+        Pulse = "pulse",
+        /// As `Pulse`, until the erase was suspended so often, or is urgent: then the rest is one piece.
+        Capped = "capped",
     }
 }
 

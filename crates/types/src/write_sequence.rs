@@ -9,31 +9,15 @@
 //! Deviation: the pages of one cell are written one after the other. The order in which a vendor
 //! interleaves lower and upper pages of neighbouring layers is not published.
 
-/// Order in which the pages of a block are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WriteSequence {
-    /// Layer first: layer by layer, all sub-blocks of a layer in turn.
-    Lfws,
-    /// Sub-block first: sub-block by sub-block, all layers of a sub-block in turn.
-    Sfws,
-}
+use crate::choice;
 
-impl WriteSequence {
-    /// The sequence with this name, as specs spell it.
-    pub fn named(name: &str) -> Option<WriteSequence> {
-        match name {
-            "lfws" => Some(WriteSequence::Lfws),
-            "sfws" => Some(WriteSequence::Sfws),
-            _ => None,
-        }
-    }
-
-    /// Its name, as specs spell it.
-    pub fn name(self) -> &'static str {
-        match self {
-            WriteSequence::Lfws => "lfws",
-            WriteSequence::Sfws => "sfws",
-        }
+choice! {
+    /// Order in which the pages of a block are written.
+    pub enum WriteSequence {
+        /// Layer first: layer by layer, all sub-blocks of a layer in turn.
+        Lfws = "lfws",
+        /// Sub-block first: sub-block by sub-block, all layers of a sub-block in turn.
+        Sfws = "sfws",
     }
 }
 
@@ -119,6 +103,7 @@ impl BlockShape {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Choice;
 
     /// A few shapes of every kind: powers of two, primes, one of each factor.
     fn shapes() -> impl Iterator<Item = BlockShape> {
@@ -170,7 +155,7 @@ mod tests {
         for (layers, sub_blocks, bits) in [(0, 4, 1), (4, 0, 1), (4, 4, 0), (4, 33, 1), (16_384, 4, 1)] {
             assert_eq!(BlockShape::new(layers, sub_blocks, bits, WriteSequence::Lfws), None);
         }
-        assert_eq!(WriteSequence::named("sfws"), Some(WriteSequence::Sfws));
-        assert_eq!(WriteSequence::named("SFWS"), None);
+        assert_eq!(WriteSequence::from_name("sfws"), Some(WriteSequence::Sfws));
+        assert_eq!(WriteSequence::from_name("SFWS"), None);
     }
 }

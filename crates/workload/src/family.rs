@@ -5,7 +5,7 @@ use pumice_types::key::Keys;
 use crate::error::TraceError;
 use crate::placement::Placement;
 use crate::request_source::RequestSource;
-use crate::shared_keys::SharedKeys;
+use crate::shared_keys::SharedWorkloadKeys;
 
 /// The run that a workload is opened for.
 #[derive(Clone, Copy, Debug)]
@@ -60,5 +60,5 @@ pub trait Family: Copy + 'static {
     ///
     /// # Errors
     /// A file that cannot be read, options outside their ranges, or a workload that does not fit the device.
-    fn open(self, keys: &Self::Keys, shared: &SharedKeys, run: &OpenFor) -> Result<Self::Source, TraceError>;
+    fn open(self, keys: &Self::Keys, shared: &SharedWorkloadKeys, run: &OpenFor) -> Result<Self::Source, TraceError>;
 }

@@ -9,7 +9,7 @@ use crate::family::{Family, OpenFor};
 use crate::fat::{FatFacts, FatOptions, FatWorkload, fat_catalogue};
 use crate::notes::Notes;
 use crate::request_source::RequestSource;
-use crate::shared_keys::{IS_FILE_SYSTEM, SharedKeys};
+use crate::shared_keys::{IS_FILE_SYSTEM, SharedWorkloadKeys};
 
 pumice_types::keys! {
     /// What file systems in use read of `[workload]`.
@@ -53,7 +53,12 @@ impl Family for FileSystemName {
         Ok(())
     }
 
-    fn open(self, keys: &FileSystemKeys, shared: &SharedKeys, run: &OpenFor) -> Result<FatWorkload, TraceError> {
+    fn open(
+        self,
+        keys: &FileSystemKeys,
+        shared: &SharedWorkloadKeys,
+        run: &OpenFor,
+    ) -> Result<FatWorkload, TraceError> {
         let options = FatOptions {
             scale: run.scale,
             seed: run.seed,

@@ -52,7 +52,7 @@ pub use placement::{AddressPolicy, COMPACT_REGION_BYTES, Placement};
 pub use pumice_types::RequestKind;
 pub use random::RandomStream;
 pub use registry::{KindKeys, Workload, WorkloadKeys, WorkloadKind, catalogue};
-pub use shared_keys::SharedKeys;
+pub use shared_keys::SharedWorkloadKeys;
 pub use survey::check::{CheckReport, DecodedLine, check, check_with};
 pub use survey::footprint::Footprint;
 pub use survey::info::{Heat, InfoReport, KindSummary, Survey, TrimSummary, info, info_with};

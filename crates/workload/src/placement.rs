@@ -2,11 +2,8 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::str::FromStr;
 
-use pumice_types::{Choice, choice};
-
-use crate::error::{TraceError, excerpt};
+use pumice_types::choice;
 
 choice! {
     /// What happens to addresses that the device does not have.
@@ -18,19 +15,6 @@ choice! {
         Wrap = "wrap",
         /// Regions of 1 MiB are laid out densely in the order in which they are first touched.
         Compact = "compact",
-    }
-}
-
-impl FromStr for AddressPolicy {
-    type Err = TraceError;
-
-    fn from_str(name: &str) -> Result<AddressPolicy, TraceError> {
-        AddressPolicy::from_name(name).ok_or_else(|| {
-            TraceError::option(format!(
-                "address policy {} found; allowed are \"exact\", \"wrap\" and \"compact\"",
-                excerpt(name.as_bytes())
-            ))
-        })
     }
 }
 

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use pumice_types::HostRequest;
-use pumice_types::key::{ANY, CHOSEN, Field, Key, Keys, Shape, Value, Values, When};
+use pumice_types::key::{ANY, CHOSEN, Field, Key, Keys, Value, ValueKind, Values, When};
 use serde::{Serialize, Serializer};
 use strsim::damerau_levenshtein;
 
@@ -19,7 +19,7 @@ use crate::generator::patterns::PatternKind;
 use crate::key_group::key_group;
 use crate::notes::Notes;
 use crate::request_source::RequestSource;
-use crate::shared_keys::{KIND, SharedKeys};
+use crate::shared_keys::{KIND, SharedWorkloadKeys};
 use crate::trace::kind::RecordedTrace;
 use crate::twins::names::TwinName;
 
@@ -41,7 +41,7 @@ macro_rules! families {
                 /// Which workload it is.
                 pub choice: KindKeys,
                 /// What several kinds read.
-                pub shared: SharedKeys,
+                pub shared: SharedWorkloadKeys,
                 $($(#[$doc])* pub $field: <$members as Family>::Keys,)+
             }
         }
@@ -254,7 +254,7 @@ impl Serialize for WorkloadKind {
 
 /// A kind of workload can be the value of a key.
 impl Field for WorkloadKind {
-    const SHAPE: Shape = Shape::Text;
+    const SHAPE: ValueKind = ValueKind::Text;
 
     fn read(value: Option<&Value>) -> Result<WorkloadKind, String> {
         WorkloadKind::parse(value.and_then(Value::as_text).unwrap_or_default())

@@ -40,7 +40,7 @@ const BY_THE_CLOCK: When = When::All(&[When::On("run.timed"), When::Is("host.mod
 
 pumice_types::keys! {
     /// What several kinds of workloads read of `[workload]`.
-    pub struct SharedKeys in "workload" {
+    pub struct SharedWorkloadKeys in "workload" {
         address: AddressPolicy = "\"exact\"", ANY, "", CHOSEN, When::All(&[When::IsNot(KIND, PatternKind::NAMES), When::IsNot(KIND, HOT_WRITES)]), "Requests beyond the device. exact: an error. wrap: address modulo capacity. compact: touched regions packed in order of first touch.";
         requests: u64 = "1000000", int(1, i64::MAX), "requests", CHOSEN, IS_GENERATED, "Length of a generated workload.";
         trim_fraction: f64 = "0.0", float(0.0, 1.0), "share of requests", CHOSEN, IS_GENERATED, "Trims among generated requests; with read_fraction at most 1, the rest are writes.";
@@ -51,7 +51,7 @@ pumice_types::keys! {
     }
 }
 
-impl SharedKeys {
+impl SharedWorkloadKeys {
     /// When the requests of a generator or a file system arrive; a smaller scale spreads them over the same time.
     pub(crate) fn arrival_at(&self, scale: f64) -> Arrival {
         Arrival::new(self.arrival, self.mean_interarrival_us / scale, self.interarrival_cv)

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use pumice_types::HostRequest;
-use pumice_types::key::{Key, Keys, Shape, Value, Values};
-use pumice_workload::{OpenFor, Placement, WorkloadKeys, WorkloadKind, catalogue};
+use pumice_types::key::{Key, Keys, Value, ValueKind, Values};
+use pumice_types::{Choice, HostRequest};
+use pumice_workload::{OpenFor, PatternKind, Placement, TraceFormat, WorkloadKeys, WorkloadKind, catalogue};
 
 /// Requests that are compared.
 const REQUESTS: usize = 2_000;
@@ -28,14 +28,14 @@ fn key(path: &str) -> &'static Key {
 }
 
 /// The value that a spec's text gives.
-fn value(shape: Shape, text: &str) -> Value {
+fn value(shape: ValueKind, text: &str) -> Value {
     let number = |text: &str| text.trim().parse::<f64>().expect("a number");
     match shape {
-        Shape::Int => Value::Int(text.parse().expect("a whole number")),
-        Shape::Float => Value::Float(number(text)),
-        Shape::Bool => Value::Bool(text == "true"),
-        Shape::Text | Shape::Choice(_) => Value::Text(text.trim_matches('"').to_owned()),
-        Shape::Floats => Value::Floats(text.trim_matches(['[', ']']).split(',').map(number).collect()),
+        ValueKind::Int => Value::Int(text.parse().expect("a whole number")),
+        ValueKind::Float => Value::Float(number(text)),
+        ValueKind::Bool => Value::Bool(text == "true"),
+        ValueKind::Text | ValueKind::Choice(_) => Value::Text(text.trim_matches('"').to_owned()),
+        ValueKind::Floats => Value::Floats(text.trim_matches(['[', ']']).split(',').map(number).collect()),
     }
 }
 
@@ -241,4 +241,17 @@ fn w405_a_kind_lists_the_keys_that_it_may_read() {
             .map(|key| WorkloadKeys::rows().iter().find(|row| row.path.ends_with(key)).expect(key).path)
             .into()
     );
+}
+
+/// Files in a folder of variants, the registry aside.
+fn variants(folder: &str) -> usize {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);
+    let entries = std::fs::read_dir(folder).expect("part of the repository");
+    entries.filter(|entry| entry.as_ref().expect("readable").file_name() != "mod.rs").count()
+}
+
+#[test]
+fn w406_every_file_of_a_variant_is_in_its_registry() {
+    assert_eq!(variants("trace/formats"), TraceFormat::ALL.len());
+    assert_eq!(variants("generator/patterns"), PatternKind::ALL.len());
 }

@@ -276,8 +276,6 @@ fn w191_names_that_do_not_exist() {
     assert!("msr".parse::<TraceFormat>().is_ok());
     assert!(TraceFormat::NAMES.iter().all(|name| name.parse::<TraceFormat>().is_ok_and(|f| f.name() == *name)));
     assert!("csv".parse::<TraceFormat>().expect_err("unknown").to_string().contains("allowed are msr, alibaba"));
-    assert!(AddressPolicy::NAMES.iter().all(|name| name.parse::<AddressPolicy>().is_ok()));
-    assert!("mod".parse::<AddressPolicy>().expect_err("unknown").to_string().contains("\"compact\""));
 }
 
 /// Real slices, when they lie beside the repository: format, requests, writes (both counted without

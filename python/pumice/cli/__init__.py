@@ -37,7 +37,7 @@ def run(arguments: Sequence[str]) -> int:
     import typer
 
     from pumice.cli.app import app, usage_text
-    from pumice.cli.output import ReaderGone, RunsFailed
+    from pumice.cli.terminal import ReaderGone, RunsFailed
     from pumice.errors import Interrupted, SimulationError, SpecError, TraceError, one_line
 
     try:

@@ -8,8 +8,18 @@ from typing import Annotated
 import typer
 
 from pumice import __version__
-from pumice.cli import catalogue, comparing, planning, reporting, reproducing, running, sweeping, tracing, verifying
-from pumice.cli.output import emit
+from pumice.cli import (
+    compare_command,
+    list_commands,
+    plan_command,
+    report_command,
+    reproduce_command,
+    run_command,
+    sweep_command,
+    trace_command,
+    verify_command,
+)
+from pumice.cli.terminal import emit
 from pumice.errors import nearest
 
 app = typer.Typer(
@@ -32,18 +42,18 @@ def pumice(
         emit(context.get_help())
 
 
-app.command("run")(running.run_command)
-app.command("compare")(comparing.compare_command)
-app.command("sweep")(sweeping.sweep_command)
-app.command("plan")(planning.plan_command)
-app.command("reproduce")(reproducing.reproduce_command)
-app.command("report")(reporting.report_command)
-app.command("verify")(verifying.verify_command)
-app.command("presets")(catalogue.presets_command)
-app.command("workloads")(catalogue.workloads_command)
-app.command("schema")(catalogue.schema_command)
-app.command("explain")(catalogue.explain_command)
-app.add_typer(tracing.app, name="trace")
+app.command("run")(run_command.run_command)
+app.command("compare")(compare_command.compare_command)
+app.command("sweep")(sweep_command.sweep_command)
+app.command("plan")(plan_command.plan_command)
+app.command("reproduce")(reproduce_command.reproduce_command)
+app.command("report")(report_command.report_command)
+app.command("verify")(verify_command.verify_command)
+app.command("presets")(list_commands.presets_command)
+app.command("workloads")(list_commands.workloads_command)
+app.command("schema")(list_commands.schema_command)
+app.command("explain")(list_commands.explain_command)
+app.add_typer(trace_command.app, name="trace")
 
 
 def usage_text(error: typer.TyperException, arguments: Sequence[str]) -> str:

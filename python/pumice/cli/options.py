@@ -13,8 +13,8 @@ import typer
 
 from pumice import _engine
 from pumice.errors import SpecError, nearest
-from pumice.simulate import with_options
-from pumice.spec import Spec, read_text
+from pumice.runs.run import with_options
+from pumice.runs.spec import Spec, read_text
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 RepeatOption = Annotated[

@@ -35,7 +35,7 @@ pub struct EraseReport {
 
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum JobPhase {
     Start,
     Pulsed,
     Verified,
@@ -46,7 +46,7 @@ enum Phase {
 #[derive(Clone, Copy, Debug)]
 pub struct EraseJob {
     config: EraseControllerConfig,
-    phase: Phase,
+    phase: JobPhase,
     shallow: bool,
     level: u8,
     /// Unit pulses of the current loop.
@@ -60,7 +60,7 @@ impl EraseJob {
     pub(super) fn new(config: EraseControllerConfig, first_level: u8, shallow: bool) -> EraseJob {
         EraseJob {
             config,
-            phase: Phase::Start,
+            phase: JobPhase::Start,
             shallow,
             level: first_level,
             in_loop: 0,
@@ -81,17 +81,17 @@ impl EraseJob {
     /// If the count of a verify read is withheld: a fault of the caller.
     pub fn next(&mut self, last: Option<FailBits>) -> EraseAction {
         match self.phase {
-            Phase::Start if self.config.scheme == EraseScheme::Fixed => self.fixed(),
-            Phase::Start if self.shallow => self.pulse(StepKind::Shallow, self.config.timing.shallow_pulses),
-            Phase::Start => self.pulse(StepKind::Pulse, PULSES_PER_LOOP),
-            Phase::Pulsed => self.verify(),
-            Phase::Verified => self.decide(last.expect("a verify read reports its fail bits")),
-            Phase::Ended(action) => action,
+            JobPhase::Start if self.config.scheme == EraseScheme::Fixed => self.fixed(),
+            JobPhase::Start if self.shallow => self.pulse(StepKind::Shallow, self.config.timing.shallow_pulses),
+            JobPhase::Start => self.pulse(StepKind::Pulse, PULSES_PER_LOOP),
+            JobPhase::Pulsed => self.verify(),
+            JobPhase::Verified => self.decide(last.expect("a verify read reports its fail bits")),
+            JobPhase::Ended(action) => action,
         }
     }
 
     fn fixed(&mut self) -> EraseAction {
-        self.phase = Phase::Ended(EraseAction::Done);
+        self.phase = JobPhase::Ended(EraseAction::Done);
         self.report.loops = 1;
         let duration = self.config.timing.fixed;
         EraseAction::Step(EraseStep { kind: StepKind::Fixed, level: 0, pulses: 0, duration })
@@ -103,19 +103,19 @@ impl EraseJob {
         self.report.pulses += pulses;
         self.report.last_level = self.level;
         self.predicted = kind == StepKind::Pulse && self.in_loop < PULSES_PER_LOOP;
-        self.phase = Phase::Pulsed;
+        self.phase = JobPhase::Pulsed;
         let duration = Time(self.config.timing.pulse.0 * u64::from(pulses));
         EraseAction::Step(EraseStep { kind, level: self.level, pulses, duration })
     }
 
     fn verify(&mut self) -> EraseAction {
-        self.phase = Phase::Verified;
+        self.phase = JobPhase::Verified;
         let duration = self.config.timing.verify;
         EraseAction::Step(EraseStep { kind: StepKind::Verify, level: self.level, pulses: 0, duration })
     }
 
     fn end(&mut self, action: EraseAction) -> EraseAction {
-        self.phase = Phase::Ended(action);
+        self.phase = JobPhase::Ended(action);
         action
     }
 

@@ -11,7 +11,7 @@ mod job;
 pub use felp::Felp;
 pub use job::{EraseAction, EraseJob, EraseReport};
 
-use pumice_types::{EraseScheme, EraseTiming, FailBitRanges, bits};
+use pumice_types::{ChipKeys, EraseScheme, EraseTiming, FailBitRanges, FlashTiming, bits};
 
 /// PEC from which DPES can lower the voltage no more (AERO, §7.1).
 pub const DPES_LIMIT_PEC: u32 = 3_000;
@@ -28,6 +28,15 @@ pub fn program_time_factor(scheme: EraseScheme, pec: u32) -> f64 {
     let [(young, least), (old, most)] = DPES_PROGRAM;
     let share = ((f64::from(pec) - young) / (old - young)).clamp(0.0, 1.0);
     least + share * (most - least)
+}
+
+/// The timing table of a spec's chips, page programs as its erase scheme makes them.
+///
+/// # Errors
+/// More halvings of a block than its pages allow.
+pub fn flash_timing(chip: &ChipKeys) -> Result<FlashTiming, String> {
+    let factor = program_time_factor(chip.erase.scheme, u32::from(chip.erase.initial_pec));
+    Ok(chip.flash_timing(chip.tree()?, factor))
 }
 
 /// What the controller is told about its chips and its scheme.

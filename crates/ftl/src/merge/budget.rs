@@ -24,7 +24,7 @@ pub struct BudgetPlan {
 
 /// Sums over the pages of one PB.
 #[derive(Clone, Copy, Debug, Default)]
-struct Node {
+struct BudgetNode {
     valid: u32,
     must: bool,
     /// First entry and last index of its table: least cost of winning at least so many pages.
@@ -35,7 +35,7 @@ struct Node {
 /// The PBs of one block with their tables.
 #[derive(Clone, Debug)]
 struct BlockTable {
-    nodes: Vec<Node>,
+    nodes: Vec<BudgetNode>,
     costs: Vec<Time>,
     protection: Protection,
 }
@@ -119,7 +119,7 @@ impl BudgetPlanner {
     fn prepare(&mut self, blocks: usize) {
         let (tree, settings) = (self.tree, self.settings);
         let table = || BlockTable {
-            nodes: vec![Node::default(); tree.pb_count() + 1],
+            nodes: vec![BudgetNode::default(); tree.pb_count() + 1],
             costs: Vec::new(),
             protection: Protection::new(tree, settings),
         };
@@ -148,7 +148,7 @@ impl BudgetPlanner {
             let whole = self.whole_cost(Pb(index as u16), valid);
             let table = &mut self.blocks[block];
             let first = table.costs.len();
-            table.nodes[index] = Node { valid, must, first, most };
+            table.nodes[index] = BudgetNode { valid, must, first, most };
             for won in 0..=most {
                 let cost = match (index >= first_leaf, won) {
                     (_, 0) if !must => Time::ZERO,

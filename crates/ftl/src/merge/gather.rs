@@ -4,12 +4,12 @@
 use pumice_types::{BlockId, PageAddress};
 
 use super::plan::MergeKind;
-use crate::mapping::FtlError;
-use crate::mapping::plane_book::{PlaneBook, Step};
+use crate::error::FtlError;
+use crate::layers::plane_book::{PlaneBook, Step};
 
 /// A merge that was decided.
 #[derive(Clone, Copy, Debug)]
-pub struct Merge<'a> {
+pub struct InPlaceMerge<'a> {
     /// How.
     pub kind: MergeKind,
     /// Logical block, counted in its plane.
@@ -24,7 +24,7 @@ pub struct Merge<'a> {
 ///
 /// # Errors
 /// [`FtlError`] if a full merge finds no free block, which validation rules out.
-pub fn run(book: &mut PlaneBook, merge: &Merge, step: &mut Step) -> Result<BlockId, FtlError> {
+pub fn run(book: &mut PlaneBook, merge: &InPlaceMerge, step: &mut Step) -> Result<BlockId, FtlError> {
     let target = match merge.kind {
         MergeKind::Full => book.take(step)?,
         MergeKind::Switch | MergeKind::Partial => merge.into,

@@ -8,7 +8,7 @@
 use pumice_types::{Pb, PbTree, Time, disturb};
 
 use super::restore::RestorePlanner;
-pub use super::restore::{Choice, LeafState, MMergeSettings, MergeCosts};
+pub use super::restore::{LeafState, MMergeSettings, MergeChoice, MergeCosts};
 
 /// What a planner must know of one leaf of the U-block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct PairState<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MMergePlan {
     /// The cheaper merge that is allowed.
-    pub choice: Choice,
+    pub choice: MergeChoice,
     /// Price of the M-Merge.
     pub m_merge: Time,
     /// Price of the full merge.
@@ -57,8 +57,8 @@ impl MMergePlan {
     /// The choice as reports show it.
     pub fn choice_name(&self) -> &'static str {
         match self.choice {
-            Choice::Merge => "merge",
-            Choice::MMerge => "m-merge",
+            MergeChoice::Merge => "merge",
+            MergeChoice::MMerge => "m-merge",
         }
     }
 }
@@ -122,7 +122,7 @@ impl MMergePlanner {
         let pre_erase_time = pre_erase.map_or(Time::ZERO, |pb| self.costs.partial_erase[pb.level() as usize]);
         plan.m_merge = restore.cost + self.costs.block_erase + pre_erase_time;
         let allowed = restore.copy_out <= room && pair.m_merges < self.settings.wear_limit;
-        plan.choice = if allowed && plan.m_merge < plan.merge { Choice::MMerge } else { Choice::Merge };
+        plan.choice = if allowed && plan.m_merge < plan.merge { MergeChoice::MMerge } else { MergeChoice::Merge };
     }
 
     /// The largest PB of U whose pages are all programmed and superseded, the lowest index among

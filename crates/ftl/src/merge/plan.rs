@@ -4,6 +4,8 @@
 //! Source of the three kinds: Kang, Jo, Kim and Lee, *A Superblock-based Flash Translation Layer for NAND
 //! Flash Memory*, EMSOFT'06, figure 3; of the superblock's choice: section 4.3 there.
 
+use pumice_types::choice;
+
 /// The three ways of making one D-block out of a D-block and newer pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeKind {
@@ -55,15 +57,16 @@ pub struct SuperblockState<'a> {
     pub valid_blocks: ValidBlocks,
 }
 
-/// What a full merge that has to go on does with D-blocks without an invalid page. Copying one wins nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ValidBlocks {
-    /// Copies them like the others, before the U-block: section 4.3 as it is written. Section 5.4 speaks of
-    /// relocating all valid pages of a superblock.
-    Copy,
-    /// Keeps them. If the U-block has free pages, and so few updates, it is copied with as few D-blocks as
-    /// possible.
-    Keep,
+choice! {
+    /// What a full merge that has to go on does with D-blocks without an invalid page. Copying one wins nothing.
+    pub enum ValidBlocks {
+        /// Copies them like the others, before the U-block: section 4.3 as it is written. Section 5.4 speaks of
+        /// relocating all valid pages of a superblock.
+        Copy = "copy",
+        /// Keeps them. If the U-block has free pages, and so few updates, it is copied with as few D-blocks as
+        /// possible.
+        Keep = "keep",
+    }
 }
 
 /// How a superblock wins a free block.

@@ -51,7 +51,7 @@ pub struct MMergeSettings {
 
 /// Which merge to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Choice {
+pub enum MergeChoice {
     /// The full merge.
     #[default]
     Merge,
@@ -150,7 +150,7 @@ pub struct RestorePlan {
 
 /// Sums over the pages of one PB, and the best way to restore it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Node {
+struct RestoreNode {
     valid: u32,
     in_u: u32,
     dirty: bool,
@@ -163,7 +163,7 @@ struct Node {
 pub struct RestorePlanner {
     tree: PbTree,
     costs: MergeCosts,
-    nodes: Vec<Node>,
+    nodes: Vec<RestoreNode>,
     protection: Protection,
     pending: Vec<Pb>,
     plan: RestorePlan,
@@ -178,7 +178,7 @@ impl RestorePlanner {
         assert_eq!(costs.partial_erase.len(), tree.max_splits() as usize + 1, "one partial-erase time a level");
         RestorePlanner {
             costs,
-            nodes: vec![Node::default(); tree.pb_count() + 1],
+            nodes: vec![RestoreNode::default(); tree.pb_count() + 1],
             protection: Protection::new(tree, settings),
             pending: Vec::with_capacity(tree.pb_count()),
             plan: RestorePlan { restores: Vec::with_capacity(tree.leaves()), ..RestorePlan::default() },
@@ -221,8 +221,12 @@ impl RestorePlanner {
         let first_leaf = self.tree.leaves();
         for (leaf, state) in leaves.iter().enumerate() {
             let dirty = state.invalid > 0 || state.in_u > 0 || self.protection.must_restore()[leaf];
-            self.nodes[first_leaf + leaf] =
-                Node { valid: u32::from(state.valid), in_u: u32::from(state.in_u), dirty, ..Node::default() };
+            self.nodes[first_leaf + leaf] = RestoreNode {
+                valid: u32::from(state.valid),
+                in_u: u32::from(state.in_u),
+                dirty,
+                ..RestoreNode::default()
+            };
         }
         for index in (1..=self.tree.pb_count()).rev() {
             let mut halves = Time::ZERO;
@@ -230,7 +234,8 @@ impl RestorePlanner {
                 let (left, right) = (self.nodes[index * 2], self.nodes[index * 2 + 1]);
                 halves = left.cost + right.cost;
                 let (valid, in_u) = (left.valid + right.valid, left.in_u + right.in_u);
-                self.nodes[index] = Node { valid, in_u, dirty: left.dirty || right.dirty, ..Node::default() };
+                self.nodes[index] =
+                    RestoreNode { valid, in_u, dirty: left.dirty || right.dirty, ..RestoreNode::default() };
             }
             let whole = self.restore_cost(Pb(index as u16));
             let split = index < first_leaf && halves < whole;

@@ -11,7 +11,7 @@
 use pumice_types::{Pb, PbTree, Time};
 
 use super::budget::BudgetPlanner;
-use super::restore::{Choice, LeafState, MMergeSettings, MergeCosts, RestorePlanner};
+use super::restore::{LeafState, MMergeSettings, MergeChoice, MergeCosts, RestorePlanner};
 
 /// Which partial blocks M-Merge restores in a superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct MemberState {
 
 /// A superblock to merge.
 #[derive(Clone, Copy, Debug)]
-pub struct SuperblockState<'a> {
+pub struct PenSuperblockState<'a> {
     /// Its blocks.
     pub members: &'a [MemberState],
     /// Their leaves, block after block.
@@ -54,7 +54,7 @@ pub struct SuperblockState<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SuperblockPlan {
     /// The cheaper merge that is allowed.
-    pub choice: Choice,
+    pub choice: MergeChoice,
     /// Price of the full merge.
     pub merge: Time,
     /// Price of the M-Merge; 0 if none was planned.
@@ -109,13 +109,13 @@ impl SuperblockPlanner {
     }
 
     /// Plans the merge of one superblock (Algorithm 3).
-    pub fn plan(&mut self, state: &SuperblockState) -> &SuperblockPlan {
+    pub fn plan(&mut self, state: &PenSuperblockState) -> &SuperblockPlan {
         let order = &mut self.plan.order;
         order.clear();
         order.extend(0..state.members.len());
         order.sort_unstable_by_key(|&member| (state.members[member].valid, state.members[member].age));
         self.plan_full(state);
-        self.plan.choice = Choice::Merge;
+        self.plan.choice = MergeChoice::Merge;
         self.plan.m_merge = Time::ZERO;
         self.plan.restores.clear();
         self.plan.u_set = state.members.len().saturating_sub(state.logical);
@@ -132,7 +132,7 @@ impl SuperblockPlanner {
 
     /// Empties the fewest blocks, of those with the fewest valid pages, that bring the superblock down
     /// to its goal. Their pages go to blank pages of the others, then to new blocks.
-    fn plan_full(&mut self, state: &SuperblockState) {
+    fn plan_full(&mut self, state: &PenSuperblockState) {
         let pages = self.tree.pages_per_block() as u32;
         let to_free = state.members.len().saturating_sub(state.goal) as u32;
         let mut room: u32 = state.members.iter().map(|member| member.blank).sum();
@@ -151,7 +151,7 @@ impl SuperblockPlanner {
     }
 
     /// Plans the restores of the D-set, prices the M-Merge and chooses.
-    fn plan_m_merge(&mut self, state: &SuperblockState) {
+    fn plan_m_merge(&mut self, state: &PenSuperblockState) {
         let Some(m_merge) = &mut self.m_merge else { return };
         let plan = &mut self.plan;
         let (u_set, d_set) = plan.order.split_at(plan.u_set);
@@ -170,14 +170,14 @@ impl SuperblockPlanner {
         plan.m_merge = cost + self.costs.copy * u64::from(to_place) + self.costs.block_erase * erases;
         let allowed = plan.borrowed <= state.free_blocks && state.m_merges < m_merge.settings.wear_limit;
         if allowed && plan.m_merge < plan.merge {
-            plan.choice = Choice::MMerge;
+            plan.choice = MergeChoice::MMerge;
         }
     }
 }
 
 impl MMerge {
     /// Gathers the leaves of the D-set.
-    fn describe(&mut self, state: &SuperblockState, width: usize) {
+    fn describe(&mut self, state: &PenSuperblockState, width: usize) {
         self.d_leaves.clear();
         for &member in &self.d_set {
             self.d_leaves.extend_from_slice(&state.leaves[member * width..(member + 1) * width]);

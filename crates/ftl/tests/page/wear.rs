@@ -1,6 +1,6 @@
 //! 7xx: wear levelling.
 
-use pumice_ftl::{GcMode, PageConfig, WearLeveling};
+use pumice_ftl::{GcMode, PageConfig, TranslationLayer, WearLeveling};
 
 use crate::rig::{Rig, config};
 

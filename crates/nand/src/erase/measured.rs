@@ -6,6 +6,7 @@
 
 use std::sync::OnceLock;
 
+use pumice_types::Choice;
 use pumice_types::EraseScheme;
 
 /// The measured shares, with their source.

@@ -204,6 +204,7 @@ impl BlockErase {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pumice_types::Choice;
 
     fn truth(scheme: EraseScheme, mode: EraseMode) -> EraseTruth {
         EraseTruth::new(EraseTruthConfig {
@@ -280,7 +281,7 @@ mod tests {
     fn t376_the_same_block_is_hard_under_every_scheme() {
         for block in 0..100 {
             let quantile = |scheme| truth(scheme, EraseMode::Table).quantile(block);
-            assert!(EraseScheme::ALL.into_iter().all(|scheme| quantile(scheme) == quantile(EraseScheme::Ispe)));
+            assert!(EraseScheme::ALL.iter().all(|&scheme| quantile(scheme) == quantile(EraseScheme::Ispe)));
         }
     }
 }

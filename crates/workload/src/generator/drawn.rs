@@ -10,7 +10,7 @@ use crate::generator::patterns::{PatternKeys, PatternKind};
 use crate::generator::requests::Generator;
 use crate::generator::sizes::RequestSizes;
 use crate::key_group::key_group;
-use crate::shared_keys::{IS_DRAWN, SharedKeys};
+use crate::shared_keys::{IS_DRAWN, SharedWorkloadKeys};
 
 pumice_types::keys! {
     /// What generators read of `[workload]`, whatever their access pattern.
@@ -86,7 +86,7 @@ impl Family for PatternKind {
         keys.mix.check()
     }
 
-    fn open(self, keys: &DrawnKeys, shared: &SharedKeys, run: &OpenFor) -> Result<Generator, TraceError> {
+    fn open(self, keys: &DrawnKeys, shared: &SharedWorkloadKeys, run: &OpenFor) -> Result<Generator, TraceError> {
         let options = SyntheticOptions {
             requests: requests_at(shared.requests, run.scale),
             sizes: keys.mix.sizes()?,

@@ -12,7 +12,7 @@ use crate::generator::options::SyntheticOptions;
 use crate::generator::patterns::HotColdAccess;
 use crate::generator::requests::Generator;
 use crate::generator::sizes::RequestSizes;
-use crate::shared_keys::SharedKeys;
+use crate::shared_keys::SharedWorkloadKeys;
 
 choice! {
     /// The generators w10 to w40, named by the share of the space that most requests go to.
@@ -68,7 +68,7 @@ impl Family for HotWrites {
         Ok(())
     }
 
-    fn open(self, (): &(), shared: &SharedKeys, run: &OpenFor) -> Result<Generator, TraceError> {
+    fn open(self, (): &(), shared: &SharedWorkloadKeys, run: &OpenFor) -> Result<Generator, TraceError> {
         let options = SyntheticOptions {
             requests: requests_at(shared.requests, run.scale),
             sizes: RequestSizes::one(run.placement.page_bytes),

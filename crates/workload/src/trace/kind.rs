@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::TraceError;
 use crate::family::{Family, OpenFor};
-use crate::shared_keys::SharedKeys;
+use crate::shared_keys::SharedWorkloadKeys;
 use crate::trace::options::TraceKeys;
 use crate::trace::requests::Trace;
 
@@ -43,7 +43,7 @@ impl Family for RecordedTrace {
         Err(format!("scale {scale}: a real trace is never scaled; leave the scale at 1"))
     }
 
-    fn open(self, keys: &TraceKeys, _: &SharedKeys, run: &OpenFor) -> Result<Trace, TraceError> {
+    fn open(self, keys: &TraceKeys, _: &SharedWorkloadKeys, run: &OpenFor) -> Result<Trace, TraceError> {
         let path = keys.path.as_deref().unwrap_or_default();
         Trace::open(Path::new(path), &keys.options(), &run.placement)
     }

@@ -1,7 +1,7 @@
 //! How a trace is read: the options, and the keys that they come from.
 
 use pumice_types::choice;
-use pumice_types::key::{ANY, CHOSEN};
+use pumice_types::key::{ANY, CHOSEN, When};
 
 use crate::shared_keys::IS_TRACE;
 use crate::trace::formats::TraceFormat;
@@ -35,10 +35,10 @@ impl Default for TraceOptions {
 }
 
 pumice_types::keys! {
-    /// What traces read of `[workload]`.
+    /// What traces read of `[workload]`. Other workloads refuse a path and a format, so these two are always read.
     pub struct TraceKeys in "workload" {
-        path: Option<String> = "", ANY, "", "none", IS_TRACE, "Trace file, plain or compressed with gzip, zstd or xz (kind = \"trace\").";
-        format: Option<TraceFormat> = "", ANY, "", "found by content", IS_TRACE, "Trace format.";
+        path: Option<String> = "", ANY, "", "none", When::Always, "Trace file, plain or compressed with gzip, zstd or xz (kind = \"trace\").";
+        format: Option<TraceFormat> = "", ANY, "", "found by content", When::Always, "Trace format.";
         volumes: Volumes = "\"overlay\"", ANY, "", CHOSEN, IS_TRACE, "Traces of several volumes. overlay: all share one address space. separate: each has a region of its own, in order of first appearance. Else the number or name of the one volume to replay.";
         trims: Trims = "\"keep\"", ANY, "", CHOSEN, IS_TRACE, "Trims (discards) of a trace. keep: requests like others. drop: left out and counted.";
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
-use pumice_types::key::{Field, Shape, Value};
+use pumice_types::key::{Field, Value, ValueKind};
 
 use crate::error::{TraceError, excerpt};
 
@@ -62,7 +62,7 @@ impl FromStr for Volumes {
 }
 
 impl Field for Volumes {
-    const SHAPE: Shape = Shape::Text;
+    const SHAPE: ValueKind = ValueKind::Text;
 
     fn read(value: Option<&Value>) -> Result<Volumes, String> {
         Volumes::parse(value.and_then(Value::as_text).unwrap_or_default())

@@ -4,7 +4,7 @@ use strsim::damerau_levenshtein;
 
 use crate::error::{TraceError, excerpt};
 use crate::family::{Family, OpenFor};
-use crate::shared_keys::SharedKeys;
+use crate::shared_keys::SharedWorkloadKeys;
 use crate::twins::catalogue::{TwinFacts, twin_catalogue};
 use crate::twins::options::{TwinKeys, TwinOptions};
 use crate::twins::requests::Twin;
@@ -75,7 +75,7 @@ impl Family for TwinName {
         Ok(())
     }
 
-    fn open(self, keys: &TwinKeys, shared: &SharedKeys, run: &OpenFor) -> Result<Twin, TraceError> {
+    fn open(self, keys: &TwinKeys, shared: &SharedWorkloadKeys, run: &OpenFor) -> Result<Twin, TraceError> {
         Twin::new(self.facts(), &TwinOptions::of_keys(keys, shared, run), &run.placement)
     }
 }

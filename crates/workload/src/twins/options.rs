@@ -4,7 +4,7 @@ use pumice_types::key::float;
 
 use crate::error::TraceError;
 use crate::family::OpenFor;
-use crate::shared_keys::{IS_TWIN, SharedKeys};
+use crate::shared_keys::{IS_TWIN, SharedWorkloadKeys};
 use crate::twins::catalogue::TwinFacts;
 
 pumice_types::keys! {
@@ -51,7 +51,7 @@ impl Default for TwinOptions {
 
 impl TwinOptions {
     /// The options that the keys ask for.
-    pub(super) fn of_keys(keys: &TwinKeys, shared: &SharedKeys, run: &OpenFor) -> TwinOptions {
+    pub(super) fn of_keys(keys: &TwinKeys, shared: &SharedWorkloadKeys, run: &OpenFor) -> TwinOptions {
         TwinOptions {
             scale: run.scale,
             seed: run.seed,

@@ -17,7 +17,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use pumice_types::Choice;
-use pumice_types::key::{Field, Shape, Value};
+use pumice_types::key::{Field, Value, ValueKind};
 
 use crate::error::{TraceError, excerpt};
 use crate::trace::format::{FormatFacts, LineFormat};
@@ -143,7 +143,7 @@ impl FromStr for TraceFormat {
 
 /// A format can be the value of a key.
 impl Field for TraceFormat {
-    const SHAPE: Shape = Shape::Choice(TraceFormat::NAMES);
+    const SHAPE: ValueKind = ValueKind::Choice(TraceFormat::NAMES);
 
     fn read(value: Option<&Value>) -> Result<TraceFormat, String> {
         let name = value.and_then(Value::as_text).unwrap_or_default();

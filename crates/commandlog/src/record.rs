@@ -1,0 +1,246 @@
+//! One record of a command log: 44 bytes, little-endian.
+//!
+//! | Byte | Size | Field | Byte | Size | Field |
+//! |---|---|---|---|---|---|
+//! | 0 | 8 | start, ns | 32 | 4 | pages searched, PB index or set of sub-blocks |
+//! | 8 | 8 | end, ns | 36 | 2 | target page |
+//! | 16 | 4 | target block | 38 | 2 | source page |
+//! | 20 | 4 | source block | 40 | 1 | version, or expectation of a search |
+//! | 24 | 4 | logical page | 41 | 1 | kind of record |
+//! | 28 | 4 | sequence number; nanoseconds of a pause | 42 | 1 | cause |
+//!
+//! Byte 43 is 0. Kinds 0 to 7 are commands: read, spare search, program, copy, erase, partial erase,
+//! sub-block erase, pause. 240 marks a bad block (target block), 241 an initial fill (target block; first
+//! logical page; stride in the place of the source block; pages in byte 32; sequence number). 255 ends
+//! the log; its start is the number of records before it.
+
+use pumice_types::{BlockId, Cause, FlashCommand, FlashOp, Lpn, PageAddress, Time};
+
+/// Bytes of a record.
+pub const RECORD_BYTES: usize = 44;
+
+const BAD_BLOCK: u8 = 240;
+const FILL: u8 = 241;
+const END: u8 = 255;
+
+/// One record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogRecord {
+    /// A block that was bad from the factory. Such records come before any command.
+    BadBlock(BlockId),
+    /// Pages that the initial fill stored, from the first page of a block. As above.
+    Fill {
+        /// The block.
+        block: BlockId,
+        /// First logical page, and the step from one page to the next.
+        lpns: [u32; 2],
+        /// Pages filled.
+        pages: u16,
+        /// Sequence number of the block.
+        sequence: u32,
+    },
+    /// A flash command that held its die from `start` to `end`.
+    Command {
+        /// Its start.
+        start: Time,
+        /// Its end.
+        end: Time,
+        /// The command.
+        command: FlashCommand,
+    },
+    /// The end of a complete log.
+    End {
+        /// Records before this one.
+        records: u64,
+    },
+}
+
+/// The fields as they lie in the file.
+#[derive(Clone, Copy, Default)]
+struct Fields {
+    times: [u64; 2],
+    words: [u32; 5],
+    halves: [u16; 2],
+    version: u8,
+    kind: u8,
+    cause: u8,
+}
+
+impl Fields {
+    fn encode(&self) -> [u8; RECORD_BYTES] {
+        let mut bytes = [0; RECORD_BYTES];
+        bytes[0..8].copy_from_slice(&self.times[0].to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.times[1].to_le_bytes());
+        for (nth, word) in self.words.iter().enumerate() {
+            bytes[16 + 4 * nth..20 + 4 * nth].copy_from_slice(&word.to_le_bytes());
+        }
+        for (nth, half) in self.halves.iter().enumerate() {
+            bytes[36 + 2 * nth..38 + 2 * nth].copy_from_slice(&half.to_le_bytes());
+        }
+        bytes[40..43].copy_from_slice(&[self.version, self.kind, self.cause]);
+        bytes
+    }
+
+    fn decode(bytes: &[u8; RECORD_BYTES]) -> Fields {
+        let number = |from: usize, size: usize| {
+            bytes[from..from + size].iter().rev().fold(0u64, |number, &byte| number << 8 | u64::from(byte))
+        };
+        let word = |nth: usize| number(16 + 4 * nth, 4) as u32;
+        let half = |nth: usize| number(36 + 2 * nth, 2) as u16;
+        Fields {
+            times: [number(0, 8), number(8, 8)],
+            words: [word(0), word(1), word(2), word(3), word(4)],
+            halves: [half(0), half(1)],
+            version: bytes[40],
+            kind: bytes[41],
+            cause: bytes[42],
+        }
+    }
+}
+
+impl LogRecord {
+    /// The record's bytes.
+    pub fn encode(&self) -> [u8; RECORD_BYTES] {
+        match *self {
+            LogRecord::BadBlock(block) => Fields { words: [block.0, 0, 0, 0, 0], kind: BAD_BLOCK, ..Fields::default() },
+            LogRecord::Fill { block, lpns: [first, stride], pages, sequence } => {
+                Fields { words: [block.0, stride, first, sequence, u32::from(pages)], kind: FILL, ..Fields::default() }
+            }
+            LogRecord::Command { start, end, command } => Fields {
+                times: [start.0, end.0],
+                words: [
+                    command.target.block.0,
+                    command.source.block.0,
+                    command.lpn.0,
+                    command.sequence,
+                    command.operand(),
+                ],
+                halves: [command.target.page, command.source.page],
+                version: command.version,
+                kind: op_code(command.op),
+                cause: cause_code(command.cause),
+            },
+            LogRecord::End { records } => Fields { times: [records, 0], kind: END, ..Fields::default() },
+        }
+        .encode()
+    }
+
+    /// The record in these bytes.
+    ///
+    /// # Errors
+    /// What no record has.
+    pub fn decode(bytes: &[u8; RECORD_BYTES]) -> Result<LogRecord, String> {
+        let fields = Fields::decode(bytes);
+        if bytes[43] != 0 {
+            return Err("byte 43 is not 0".into());
+        }
+        let [target, source, lpn, sequence, operand] = fields.words;
+        Ok(match fields.kind {
+            BAD_BLOCK => LogRecord::BadBlock(BlockId(target)),
+            FILL => {
+                let pages = u16::try_from(operand).map_err(|_| format!("no block has {operand} pages"))?;
+                LogRecord::Fill { block: BlockId(target), lpns: [lpn, source], pages, sequence }
+            }
+            END => LogRecord::End { records: fields.times[0] },
+            kind => {
+                let op = op_of(kind).ok_or_else(|| format!("no record is of kind {kind}"))?;
+                let cause =
+                    cause_of(fields.cause).ok_or_else(|| format!("no cause has the number {}", fields.cause))?;
+                let at = |block: u32, page: u16| PageAddress::new(BlockId(block), page);
+                let mut command = FlashCommand::raw(op, cause, at(target, fields.halves[0]), operand);
+                command.source = at(source, fields.halves[1]);
+                (command.lpn, command.sequence, command.version) = (Lpn(lpn), sequence, fields.version);
+                LogRecord::Command { start: Time(fields.times[0]), end: Time(fields.times[1]), command }
+            }
+        })
+    }
+}
+
+const OPS: [FlashOp; 8] = [
+    FlashOp::Read,
+    FlashOp::SpareSearch,
+    FlashOp::Program,
+    FlashOp::Copy,
+    FlashOp::Erase,
+    FlashOp::PartialErase,
+    FlashOp::SubBlockErase,
+    FlashOp::Pause,
+];
+
+const CAUSES: [Cause; 4] = [Cause::Host, Cause::Gc, Cause::Map, Cause::Rmw];
+
+fn op_code(op: FlashOp) -> u8 {
+    match op {
+        FlashOp::Read => 0,
+        FlashOp::SpareSearch => 1,
+        FlashOp::Program => 2,
+        FlashOp::Copy => 3,
+        FlashOp::Erase => 4,
+        FlashOp::PartialErase => 5,
+        FlashOp::SubBlockErase => 6,
+        FlashOp::Pause => 7,
+    }
+}
+
+fn op_of(code: u8) -> Option<FlashOp> {
+    OPS.into_iter().find(|&op| op_code(op) == code)
+}
+
+fn cause_code(cause: Cause) -> u8 {
+    match cause {
+        Cause::Host => 0,
+        Cause::Gc => 1,
+        Cause::Map => 2,
+        Cause::Rmw => 3,
+    }
+}
+
+fn cause_of(code: u8) -> Option<Cause> {
+    CAUSES.into_iter().find(|&cause| cause_code(cause) == code)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn same(record: LogRecord) {
+        assert_eq!(LogRecord::decode(&record.encode()), Ok(record));
+    }
+
+    #[test]
+    fn t060_records_other_than_commands_are_read_as_written() {
+        same(LogRecord::BadBlock(BlockId(u32::MAX)));
+        same(LogRecord::Fill { block: BlockId(7), lpns: [1 << 29, 3], pages: 576, sequence: 9 });
+        same(LogRecord::End { records: u64::MAX });
+    }
+
+    #[test]
+    fn t061_no_record_has_an_unknown_kind_or_cause() {
+        let mut bytes = [0; RECORD_BYTES];
+        bytes[41] = 8;
+        assert!(LogRecord::decode(&bytes).expect_err("unknown").contains("kind 8"));
+        bytes[41..43].copy_from_slice(&[0, 4]);
+        assert!(LogRecord::decode(&bytes).expect_err("unknown").contains("cause"));
+        bytes[42..44].copy_from_slice(&[0, 1]);
+        assert!(LogRecord::decode(&bytes).expect_err("not 0").contains("43"));
+    }
+
+    proptest! {
+        #[test]
+        fn t062_commands_are_read_as_written(
+            times in any::<[u64; 2]>(),
+            words in any::<[u32; 5]>(),
+            halves in any::<[u16; 2]>(),
+            version in any::<u8>(),
+            kinds in (0usize..OPS.len(), 0usize..CAUSES.len()),
+        ) {
+            let target = PageAddress::new(BlockId(words[0]), halves[0]);
+            let mut command = FlashCommand::raw(OPS[kinds.0], CAUSES[kinds.1], target, words[4]);
+            command.source = PageAddress::new(BlockId(words[1]), halves[1]);
+            (command.lpn, command.sequence, command.version) = (Lpn(words[2]), words[3], version);
+            same(LogRecord::Command { start: Time(times[0]), end: Time(times[1]), command });
+        }
+    }
+}

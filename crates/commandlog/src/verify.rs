@@ -1,0 +1,239 @@
+//! Replays a command log into an array of its own: every rule of the chip, every tag that a command
+//! was after, and that no die took a command while it was busy.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use pumice_nand::{CheckedArray, DieClock, check_multi_plane};
+use pumice_types::{BlockId, FlashCommand, FlashOp, Geometry, Time};
+
+use crate::header::LogHeader;
+use crate::record::{LogRecord, RECORD_BYTES};
+
+/// First bytes of a file compressed with zstd.
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Records between two looks at whether to go on.
+const PROGRESS_EVERY: u64 = 1 << 16;
+
+/// A log that cannot be replayed to its end, in one line with the place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogError {
+    /// It is no log, or damaged.
+    Damaged(String),
+    /// The caller asked to stop.
+    Interrupted,
+}
+
+impl fmt::Display for LogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LogError::Damaged(text) => f.write_str(text),
+            LogError::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+impl std::error::Error for LogError {}
+
+/// The first command that the chip would have refused, or that did not meet what it was after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Number of its record, from 0.
+    pub record: u64,
+    /// When it started.
+    pub start: Time,
+    /// What is wrong with it.
+    pub text: String,
+}
+
+/// What a replay found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verification {
+    /// The log's head.
+    pub header: LogHeader,
+    /// Commands replayed, the broken one included and pauses left out.
+    pub commands: u64,
+    /// Distinct logical pages that returned corrupt data: no broken rule, but worth knowing.
+    pub corrupt_pages: u64,
+    /// The first broken rule; the replay ends there.
+    pub broken: Option<Broken>,
+}
+
+/// Commands of one die that started together.
+#[derive(Default)]
+struct DieState {
+    clock: DieClock,
+    started: Time,
+    ended: Time,
+    together: Vec<FlashCommand>,
+}
+
+/// A replay under way.
+struct Replay {
+    header: LogHeader,
+    geometry: Geometry,
+    chips: CheckedArray,
+    dies: Vec<DieState>,
+    has_fill: Vec<bool>,
+    has_begun: bool,
+    commands: u64,
+}
+
+/// Replays the log in a file, plain or compressed with zstd.
+///
+/// # Errors
+/// As [`verify`], with the file's name before it.
+pub fn verify_file(path: &Path, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Verification, LogError> {
+    let name = path.display();
+    let in_file = |text: &dyn fmt::Display| LogError::Damaged(format!("{name}: {text}"));
+    let unreadable = |error: io::Error| in_file(&error.to_string().to_lowercase());
+    let mut file = File::open(path).map_err(unreadable)?;
+    let mut head = Vec::new();
+    file.by_ref().take(ZSTD_MAGIC.len() as u64).read_to_end(&mut head).map_err(unreadable)?;
+    let is_zstd = head == ZSTD_MAGIC;
+    let whole = io::Cursor::new(head).chain(file);
+    let result = match is_zstd {
+        true => {
+            let plain = zstd::stream::read::Decoder::new(whole).map_err(unreadable)?;
+            verify(&mut BufReader::with_capacity(1 << 16, plain), go_on)
+        }
+        false => verify(&mut BufReader::with_capacity(1 << 16, whole), go_on),
+    };
+    result.map_err(|error| match error {
+        LogError::Damaged(text) => in_file(&text),
+        LogError::Interrupted => LogError::Interrupted,
+    })
+}
+
+/// Replays a log. `go_on` is called now and then with the records so far; `false` stops the replay.
+///
+/// # Errors
+/// [`LogError`]: no log, damaged or cut off, with the byte; or stopped.
+pub fn verify(log: &mut impl Read, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Verification, LogError> {
+    let (header, head_bytes) = LogHeader::read(log).map_err(LogError::Damaged)?;
+    let mut replay = Replay::new(header).map_err(LogError::Damaged)?;
+    let mut number = 0;
+    let broken = loop {
+        let damaged = |text: &dyn fmt::Display| {
+            let byte = head_bytes + number * RECORD_BYTES as u64;
+            LogError::Damaged(format!("record {number} (byte {byte}): {text}"))
+        };
+        if number % PROGRESS_EVERY == 0 && !go_on(number) {
+            return Err(LogError::Interrupted);
+        }
+        let record = next_record(log).map_err(|text| damaged(&text))?;
+        match record {
+            LogRecord::End { records } if records == number => break None,
+            LogRecord::End { records } => {
+                return Err(damaged(&format!("the log ends after {number} records and had {records}")));
+            }
+            LogRecord::Command { start, end, command } => {
+                if let Err(text) = replay.command([start, end], &command) {
+                    break Some(Broken { record: number, start, text });
+                }
+            }
+            initial => replay.initial(&initial).map_err(|text| damaged(&text))?,
+        }
+        number += 1;
+    };
+    Ok(Verification {
+        header: replay.header,
+        commands: replay.commands,
+        corrupt_pages: replay.chips.corrupt_pages,
+        broken,
+    })
+}
+
+/// The next record of a log.
+fn next_record(log: &mut impl Read) -> Result<LogRecord, String> {
+    let mut bytes = [0; RECORD_BYTES];
+    let mut filled = 0;
+    while filled < RECORD_BYTES {
+        match log.read(&mut bytes[filled..]) {
+            Ok(0) if filled == 0 => return Err("the log stops without its end: it was cut off".into()),
+            Ok(0) => return Err("the log stops inside a record: it was cut off".into()),
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(format!("cannot be read on: {}", error.to_string().to_lowercase())),
+        }
+    }
+    LogRecord::decode(&bytes)
+}
+
+impl Replay {
+    fn new(header: LogHeader) -> Result<Replay, String> {
+        let geometry = header.geometry();
+        // Any page that a spare area can name has its place, also one that a damaged log made up.
+        let chips = CheckedArray::new(header.array()?, header.lpns());
+        let dies = (0..geometry.dies()).map(|_| DieState::default()).collect();
+        let has_fill = vec![false; geometry.blocks() as usize];
+        Ok(Replay { header, geometry, chips, dies, has_fill, has_begun: false, commands: 0 })
+    }
+
+    /// Takes a record of the initial state.
+    fn initial(&mut self, record: &LogRecord) -> Result<(), String> {
+        if self.has_begun {
+            return Err("initial state after the first command".into());
+        }
+        match *record {
+            LogRecord::BadBlock(block) => {
+                self.check_untouched(block)?;
+                self.chips.array.mark_bad(block);
+            }
+            LogRecord::Fill { block, lpns: [first, stride], pages, sequence } => {
+                self.check_untouched(block)?;
+                let last = u64::from(first) + u64::from(stride) * u64::from(pages.saturating_sub(1));
+                if pages > self.geometry.pages_per_block || last >= u64::from(self.header.lpns()) {
+                    return Err(format!("block {} is filled beyond its pages or the device's", block.0));
+                }
+                self.chips.array.fill_block(block, [first, stride], pages, sequence);
+            }
+            LogRecord::Command { .. } | LogRecord::End { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Refuses a block that does not exist or has an initial state already; notes that it has one.
+    fn check_untouched(&mut self, block: BlockId) -> Result<(), String> {
+        match self.has_fill.get_mut(block.index()) {
+            None => Err(format!("block {} does not exist", block.0)),
+            Some(true) => Err(format!("block {} has an initial state already", block.0)),
+            Some(untouched) => {
+                *untouched = true;
+                Ok(())
+            }
+        }
+    }
+
+    /// Replays a command.
+    fn command(&mut self, [start, end]: [Time; 2], command: &FlashCommand) -> Result<(), String> {
+        self.commands += u64::from(command.op != FlashOp::Pause);
+        self.has_begun = true;
+        self.chips.execute(command).map_err(|error| error.to_string())?;
+        if end < start {
+            return Err(format!("{:?} ends at {} ns, before its start at {} ns", command.op, end.0, start.0));
+        }
+        let geometry = &self.geometry;
+        let die = &mut self.dies[geometry.die_of(geometry.plane_of(command.target.block)).index()];
+        let pages = |command: &FlashCommand| matches!(command.op, FlashOp::Read | FlashOp::Program);
+        let joins = self.header.multi_plane
+            && start < end
+            && (start, end) == (die.started, die.ended)
+            && die.together.last().is_some_and(pages)
+            && pages(command);
+        if joins {
+            die.together.push(*command);
+            return check_multi_plane(geometry, &die.together).map_err(|violation| violation.to_string());
+        }
+        die.together.clear();
+        die.together.push(*command);
+        (die.started, die.ended) = (start, end);
+        let free_at = die.clock.free_at();
+        die.clock.occupy(start, end, command).map_err(|violation| {
+            format!("{violation}: it starts at {} ns, and the die is busy until {} ns", start.0, free_at.0)
+        })
+    }
+}

@@ -1,0 +1,60 @@
+//! The log of all flash commands, as bytes to be written out.
+
+use pumice_nand::NandArray;
+use pumice_types::{BlockId, FlashCommand, Time};
+
+use crate::header::LogHeader;
+use crate::record::LogRecord;
+
+/// Bytes that a run keeps of its command log in memory.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// A log being written: a head, the initial state, commands in the order in which they took effect, an
+/// end. The order is that of each die's time; times of different dies may be out of order.
+pub struct CommandLog {
+    bytes: Vec<u8>,
+    records: u64,
+}
+
+impl CommandLog {
+    /// A log that has nothing but its head.
+    pub fn new(header: &LogHeader) -> CommandLog {
+        let mut bytes = Vec::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 8);
+        bytes.extend(header.encode());
+        CommandLog { bytes, records: 0 }
+    }
+
+    /// Appends what a block holds before the first command; returns whether the bytes are to be taken.
+    pub fn push_initial(&mut self, array: &NandArray, block: BlockId) -> bool {
+        if array.is_bad(block) {
+            return self.push(&LogRecord::BadBlock(block));
+        }
+        match array.initial_fill(block) {
+            Some((lpns, pages, sequence)) => self.push(&LogRecord::Fill { block, lpns, pages, sequence }),
+            None => false,
+        }
+    }
+
+    /// Appends a command; returns whether the bytes are to be taken.
+    #[inline]
+    pub fn push_command(&mut self, start: Time, end: Time, command: &FlashCommand) -> bool {
+        self.push(&LogRecord::Command { start, end, command: *command })
+    }
+
+    /// Appends the end of a complete log.
+    pub fn end(&mut self) {
+        self.push(&LogRecord::End { records: self.records });
+    }
+
+    /// The bytes so far, whose place is then free again once they are cleared.
+    pub fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    #[inline]
+    fn push(&mut self, record: &LogRecord) -> bool {
+        self.bytes.extend(record.encode());
+        self.records += 1;
+        self.bytes.len() >= CHUNK_BYTES
+    }
+}

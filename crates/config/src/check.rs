@@ -1,0 +1,92 @@
+//! Rules between keys: what each alone allows may still be impossible together.
+
+use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
+use pumice_types::{ChipKeys, EraseScheme, Suspension};
+
+use crate::{Config, SpecError};
+
+/// How far a shallow erase may be from a whole number of unit pulses, in unit pulses.
+const SHALLOW_TOLERANCE: f64 = 1e-6;
+
+/// Checks a spec whose single values are all allowed.
+///
+/// # Errors
+/// The first impossibility, with what would be possible.
+pub fn check(config: &Config) -> Result<(), SpecError> {
+    config.chip.check()?;
+    config.ftl.check(&config.chip, &config.initial)?;
+    check_erase(config)?;
+    check_read_retry(&config.assumed_chip())?;
+    config.workload.check()?;
+    Ok(check_output(config)?)
+}
+
+/// Refuses erase keys that cannot hold together.
+fn check_erase(config: &Config) -> Result<(), String> {
+    let keys = &config.chip.erase;
+    let requirement = keys.rber_requirement.bits_per_kib();
+    if keys.scheme != EraseScheme::Fixed && f64::from(requirement) > keys.ecc_bits_per_kib {
+        return Err(format!(
+            "erase.rber_requirement = {requirement} is above erase.ecc_bits_per_kib = {}, so blocks would stay in use that cannot be read",
+            keys.ecc_bits_per_kib
+        ));
+    }
+    check_retirement(config)?;
+    if keys.gamma >= keys.delta {
+        return Err(format!("erase.gamma = {} is not below erase.delta = {}", keys.gamma, keys.delta));
+    }
+    let pulses = keys.t_se_us * f64::from(PULSES_PER_LOOP) / keys.t_ep_us;
+    let whole = (pulses - pulses.round()).abs() <= SHALLOW_TOLERANCE;
+    if !whole || !(1.0..f64::from(PULSES_PER_LOOP)).contains(&pulses.round()) {
+        return Err(format!(
+            "erase.t_se_us = {} is not one to six sevenths of erase.t_ep_us = {}",
+            keys.t_se_us, keys.t_ep_us
+        ));
+    }
+    if keys.suspension != Suspension::Off && !config.host.read_priority {
+        return Err(format!(
+            "erase.suspension = \"{}\" lets reads go first, which needs host.read_priority = true",
+            keys.suspension
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses erases that can fail where nobody retires blocks, or retires a part of one.
+fn check_retirement(config: &Config) -> Result<(), String> {
+    let keys = &config.chip.erase;
+    let max_loops = keys.max_loops;
+    if max_loops == MAX_LOOPS {
+        return Ok(());
+    }
+    let needs = format!("erase.max_loops = {max_loops} lets erases fail, which needs");
+    if keys.scheme == EraseScheme::Fixed {
+        return Err(format!("{needs} erase.scheme = a scheme with erase loops, found \"{}\"", keys.scheme));
+    }
+    config.ftl.check_retirement(&config.assumed_chip(), &config.initial).map_err(|needed| format!("{needs} {needed}"))
+}
+
+/// Refuses retries where nothing says how many errors a page has.
+fn check_read_retry(chip: &ChipKeys) -> Result<(), String> {
+    let keys = &chip.erase;
+    if keys.read_retry && keys.scheme == EraseScheme::Fixed && chip.geometry.block_shape().is_none() {
+        return Err("erase.read_retry = true needs a wear or a place that errors follow from: erase.scheme other than \"fixed\", \
+                    or geometry.layers and geometry.sub_blocks"
+            .into());
+    }
+    Ok(())
+}
+
+/// Refuses latencies and times of completion without a clock.
+fn check_output(config: &Config) -> Result<(), String> {
+    let output = &config.output;
+    let timed = [
+        (output.request_log, "output.request_log"),
+        (output.histograms, "output.histograms"),
+        (output.time_series_s.is_some(), "output.time_series_s"),
+    ];
+    match timed.into_iter().find(|(on, _)| *on && !config.run.timed) {
+        Some((_, key)) => Err(format!("{key} needs run.timed = true, found false")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,67 @@
+//! `[host]`: how requests come to the device.
+
+use pumice_types::key::{ANY, ANY_US, CHOSEN, When, float, int};
+use pumice_types::{choice, keys};
+
+choice! {
+    /// What paces the requests.
+    pub enum HostMode {
+        /// The workload's clock.
+        OpenLoop = "open-loop",
+        /// Completions: a fixed number of requests is always outstanding.
+        ClosedLoop = "closed-loop",
+    }
+}
+
+choice! {
+    /// When buffered pages are programmed.
+    pub enum FlushPolicy {
+        /// At once; the buffer only decouples the host from the flash.
+        Eager = "eager",
+        /// Least recently written first, while more than three quarters of the buffer wait for it.
+        Lru = "lru",
+    }
+}
+
+choice! {
+    /// What a write of part of a page does first.
+    pub enum PartialPage {
+        /// It reads the old copy.
+        Rmw = "rmw",
+        /// Nothing: the whole page is programmed.
+        WholePage = "whole-page",
+    }
+}
+
+const TIMED: When = When::On("run.timed");
+const CLOSED_LOOP: When = When::All(&[TIMED, When::Is("host.mode", &["closed-loop"])]);
+const OPEN_LOOP: When = When::All(&[TIMED, When::Is("host.mode", &["open-loop"])]);
+
+/// Largest write buffer, in KiB: 64 GiB.
+const BUFFER_KIB_MAX: i64 = 1 << 26;
+
+keys! {
+    /// `[host]`
+    pub struct HostKeys in "host" {
+        mode: HostMode = "\"open-loop\"", ANY, "", CHOSEN, TIMED,
+            "open-loop: requests arrive by the workload's clock. closed-loop: a fixed number is always outstanding.";
+        queue_depth: u32 = "1", int(1, 65536), "requests", CHOSEN, CLOSED_LOOP,
+            "Requests outstanding in each queue of a closed loop.";
+        queues: u32 = "1", int(1, 65536), "queues", CHOSEN, CLOSED_LOOP,
+            "Queues of a closed loop, served in turn: queues x queue_depth requests are outstanding.";
+        speedup: f64 = "1.0", float(1e-6, 1e9), "", CHOSEN, OPEN_LOOP,
+            "Arrival times are divided by this (open loop).";
+        write_buffer_kib: u64 = "0", int(0, BUFFER_KIB_MAX), "KiB", "PEN and the 2006 papers know none", When::Always,
+            "DRAM that holds written pages until they are programmed; a write is done when it is stored there. 0: none, a write is done when it is programmed.";
+        flush: FlushPolicy = "\"eager\"", ANY, "", CHOSEN, When::Positive("host.write_buffer_kib"),
+            "When buffered pages are programmed. eager: at once. lru: least recently written first, while more than three quarters of the buffer wait; pages written again meanwhile are programmed once.";
+        link_mb_per_s: Option<f64> = "", float(0.001, 1e6), "10^6 bytes/s", "no time on the link", TIMED,
+            "Rate of the link to the host in each direction. Absent: it costs no time.";
+        overhead_us: f64 = "0.0", ANY_US, "us", CHOSEN, TIMED,
+            "Fixed time that the controller takes for each request before it starts.";
+        partial_page: PartialPage = "\"rmw\"", ANY, "", "chosen: what a drive with a map entry a page must do", When::Always,
+            "Writes of part of a page. rmw: the old copy is read first, unless the write buffer holds the rest. whole-page: the page is programmed, nothing is read first.";
+        read_priority: bool = "false", ANY, "", CHOSEN, TIMED,
+            "Host reads go before everything on their die that has not started; a blocking merge that has started runs to its end. Reads that must search spare areas first keep their place.";
+    }
+}

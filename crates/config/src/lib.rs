@@ -1,0 +1,213 @@
+//! The configuration of a run: TOML in, one typed [`Config`] out, whose fields are enums and numbers.
+//!
+//! The keys stand beside the code that reads them, in `types`, `ftl` and `workload`; those of the host and of
+//! the run itself stand here. [`Config`] lists the sections once. Everything that must know every key asks
+//! [`table::rows`].
+#![forbid(unsafe_code)]
+
+mod check;
+pub mod effect;
+mod host;
+pub mod preset;
+mod retired;
+mod run;
+mod schema;
+mod sources;
+pub mod table;
+
+use std::fmt;
+
+use pumice_ftl::{FtlKeys, InitialKeys, LayerSpec};
+use pumice_types::ChipKeys;
+use pumice_types::key::{CHOSEN, Field, Key, Keys, Value, Values, When, int, read_field};
+use pumice_workload::WorkloadKeys;
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+pub use host::{FlushPolicy, HostKeys, HostMode, PartialPage};
+pub use run::{Check, OutputKeys, RunKeys};
+pub use schema::{explain, schema};
+pub use sources::without_effect;
+
+/// A spec that cannot be run, in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError(pub String);
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+impl From<String> for SpecError {
+    fn from(text: String) -> SpecError {
+        SpecError(text)
+    }
+}
+
+/// Longest piece of a user's text that an error repeats, in characters.
+const SHOWN_CHARS: usize = 80;
+
+/// A user's text as an error may repeat it: on one line, without control characters, not too long.
+pub(crate) fn shown(text: &str) -> String {
+    let escape = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
+    let tail = if text.chars().count() > SHOWN_CHARS { "…" } else { "" };
+    text.chars().take(SHOWN_CHARS).map(escape).chain([tail.to_string()]).collect()
+}
+
+/// Where a spec comes from: each layer overrides the ones before it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SpecSource {
+    /// TOML text of a spec file.
+    #[serde(default)]
+    pub spec_text: Option<String>,
+    /// Its name, for messages.
+    #[serde(default)]
+    pub spec_name: Option<String>,
+    /// Preset to start from, in place of one that the file names.
+    #[serde(default)]
+    pub preset: Option<String>,
+    /// `key = value` pairs, values as TOML text or bare words.
+    #[serde(default)]
+    pub sets: Vec<(String, String)>,
+    /// `--scale`; 1 if absent.
+    #[serde(default)]
+    pub scale: Option<f64>,
+}
+
+/// The one key outside every section.
+const SEED: Key = Key {
+    path: "seed",
+    shape: u64::SHAPE,
+    range: int(0, i64::MAX),
+    unit: "",
+    default: "1",
+    source: CHOSEN,
+    when: When::Always,
+    text: "Seed of every random stream: twins, generators, bad blocks. Same spec and seed, same result.",
+    check: |value| u64::read(Some(value)).map(|_| ()),
+};
+
+/// A validated spec, one field a section.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// `[geometry]`, `[timing]`, `[erase]`, `[partial_erase]`
+    pub chip: ChipKeys,
+    /// `[ftl]`
+    pub ftl: FtlKeys,
+    /// `[host]`
+    pub host: HostKeys,
+    /// `[workload]`
+    pub workload: WorkloadKeys,
+    /// `[initial]`
+    pub initial: InitialKeys,
+    /// `[run]`
+    pub run: RunKeys,
+    /// `[output]`
+    pub output: OutputKeys,
+}
+
+impl Keys for Config {
+    fn rows() -> Vec<&'static Key> {
+        [
+            vec![&SEED],
+            ChipKeys::rows(),
+            FtlKeys::rows(),
+            HostKeys::rows(),
+            WorkloadKeys::rows(),
+            InitialKeys::rows(),
+            RunKeys::rows(),
+            OutputKeys::rows(),
+        ]
+        .concat()
+    }
+
+    fn read(values: &Values) -> Result<Config, String> {
+        Ok(Config {
+            seed: read_field(SEED.path, values)?,
+            chip: Keys::read(values)?,
+            ftl: Keys::read(values)?,
+            host: Keys::read(values)?,
+            workload: Keys::read(values)?,
+            initial: Keys::read(values)?,
+            run: Keys::read(values)?,
+            output: Keys::read(values)?,
+        })
+    }
+
+    fn write(&self, values: &mut Values) {
+        values.extend(self.seed.write().map(|seed| (SEED.path, seed)));
+        self.chip.write(values);
+        self.ftl.write(values);
+        self.host.write(values);
+        self.workload.write(values);
+        self.initial.write(values);
+        self.run.write(values);
+        self.output.write(values);
+    }
+}
+
+impl Config {
+    /// Resolves and validates a spec.
+    ///
+    /// # Errors
+    /// [`SpecError`]: one line that names the place, what was found and what is allowed.
+    pub fn resolve(source: &SpecSource) -> Result<Config, SpecError> {
+        let config = Config::read(&sources::values(source)?)?;
+        check::check(&config)?;
+        Ok(config)
+    }
+
+    /// The chips that the translation layer assumes: the spec's, but for layers that are compared on chips of
+    /// their own.
+    pub fn assumed_chip(&self) -> ChipKeys {
+        self.ftl.adapted(&self.chip)
+    }
+
+    /// The translation layer's part of the spec; `chip` is [`Config::assumed_chip`].
+    pub fn layer_spec<'a>(&'a self, chip: &'a ChipKeys) -> LayerSpec<'a> {
+        self.ftl.spec(chip, &self.initial)
+    }
+
+    /// Every key with its value as JSON, in sections; null for a key that has none.
+    pub fn to_json(&self) -> serde_json::Value {
+        let mut values = Values::new();
+        self.write(&mut values);
+        let mut root = serde_json::Map::new().into();
+        for key in table::rows() {
+            let value = values.get(key.path).map_or(serde_json::Value::Null, json);
+            *schema::place(&mut root, key.path) = value;
+        }
+        root
+    }
+
+    /// The keys that a result depends on: all but those that only ask for files.
+    pub fn result_keys(&self) -> serde_json::Value {
+        let mut keys = self.to_json();
+        keys["output"] = serde_json::json!({ "time_series_s": self.output.time_series_s });
+        keys
+    }
+
+    /// SHA-256 of [`Config::result_keys`]: two specs with the same digest have the same result.
+    pub fn digest(&self) -> String {
+        Sha256::digest(self.result_keys().to_string().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+fn json(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Int(number) => (*number).into(),
+        Value::Float(number) => (*number).into(),
+        Value::Bool(on) => (*on).into(),
+        Value::Text(text) => text.as_str().into(),
+        Value::Floats(list) => list.as_slice().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! `[run]` and `[output]`: how long a run is, what it checks, and what it writes.
+
+use pumice_types::key::{ANY, CHOSEN, When, float, int};
+use pumice_types::{choice, keys};
+
+choice! {
+    /// What is checked.
+    pub enum Check {
+        /// Every flash rule, and the tag of every page read.
+        Rules = "rules",
+        /// Also everything stored, read back at the end.
+        Integrity = "integrity",
+    }
+}
+
+keys! {
+    /// `[run]`
+    pub struct RunKeys in "run" {
+        max_requests: Option<u64> = "", int(1, i64::MAX), "requests", "no limit", When::Always,
+            "Stop after this many requests.";
+        warmup_requests: u64 = "0", int(0, i64::MAX), "requests", CHOSEN, When::Always,
+            "Requests before measuring starts.";
+        timed: bool = "true", ANY, "", CHOSEN, When::Always,
+            "Off: no clock, no latencies; the same commands, counts and wear, faster.";
+        check: Check = "\"rules\"", ANY, "", CHOSEN, When::Always,
+            "rules: every flash rule and the tag of every page read. integrity: also a full read-back at the end; a corrupt or lost page ends with status 1.";
+    }
+}
+
+keys! {
+    /// `[output]`
+    pub struct OutputKeys in "output" {
+        request_log: bool = "false", ANY, "", CHOSEN, When::Always,
+            "File request_log.parquet: every measured request with its arrival, completion, kind, offset, bytes and latency. One run with a clock and an output directory.";
+        command_log: bool = "false", ANY, "", CHOSEN, When::Always,
+            "File command_log.bin.zst: every flash command of the run, with the initial state; `pumice verify` replays it into the chip's rules. One run with an output directory.";
+        histograms: bool = "false", ANY, "", CHOSEN, When::Always,
+            "File latency.hlog: latencies of reads, writes and trims as HDR histograms (V2 interval log), in nanoseconds. One run with a clock and an output directory.";
+        wear_map: bool = "false", ANY, "", CHOSEN, When::Always,
+            "File wear_map.npy: erases of every leaf of every block, one row a block. One run with an output directory.";
+        time_series_s: Option<f64> = "", float(1e-6, 1e9), "s", "no time series", When::Always,
+            "Length of a window of time_series in the result document: requests and latencies by the time at which requests were done.";
+    }
+}
+
+impl OutputKeys {
+    /// Keys that ask for a file and are on: what a run without an output directory cannot give.
+    pub fn files(&self) -> Vec<&'static str> {
+        let keys = [
+            (self.request_log, "output.request_log"),
+            (self.command_log, "output.command_log"),
+            (self.histograms, "output.histograms"),
+            (self.wear_map, "output.wear_map"),
+        ];
+        keys.into_iter().filter(|(on, _)| *on).map(|(_, key)| key).collect()
+    }
+}

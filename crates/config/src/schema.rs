@@ -1,0 +1,95 @@
+//! JSON Schema and explanations, generated from the rows of the keys.
+
+use pumice_types::key::{Key, Range, ValueKind};
+use serde_json::{Map, Value, json};
+
+use crate::table::{lookup, rows};
+use crate::{SpecError, preset};
+
+/// The place of a path inside nested objects, which are made as they are needed.
+pub(crate) fn place<'a>(root: &'a mut Value, path: &str) -> &'a mut Value {
+    path.split('.').fold(root, |node, name| {
+        if node.is_null() {
+            *node = Map::new().into();
+        }
+        &mut node[name]
+    })
+}
+
+fn default_json(key: &Key) -> Value {
+    let parse = |text| toml::from_str::<toml::Table>(&format!("v = {text}")).ok();
+    key.default_text()
+        .and_then(parse)
+        .and_then(|mut table| table.remove("v"))
+        .and_then(|value| serde_json::to_value(value).ok())
+        .unwrap_or(Value::Null)
+}
+
+fn number_schema(kind: &str, range: Range) -> Value {
+    match range {
+        Range::Int(low, high) => json!({ "type": kind, "minimum": low, "maximum": high }),
+        Range::Float(low, high) => json!({ "type": kind, "minimum": low, "maximum": high }),
+        Range::None => json!({ "type": kind }),
+    }
+}
+
+fn key_schema(key: &Key) -> Value {
+    let mut schema = match key.shape {
+        ValueKind::Int => number_schema("integer", key.range),
+        ValueKind::Float => number_schema("number", key.range),
+        ValueKind::Bool => json!({ "type": "boolean" }),
+        ValueKind::Text => json!({ "type": "string" }),
+        ValueKind::Choice(names) => json!({ "enum": names }),
+        ValueKind::Floats => json!({ "type": "array", "items": number_schema("number", key.range) }),
+    };
+    let unit = if key.unit.is_empty() { String::new() } else { format!(" Unit: {}.", key.unit) };
+    schema["description"] = json!(format!("{}{unit} Source of the default: {}.", key.text, key.source));
+    if key.default_text().is_some() {
+        schema["default"] = default_json(key);
+    }
+    schema
+}
+
+/// JSON Schema (2020-12) of a spec file.
+pub fn schema() -> Value {
+    let mut properties = json!({ "preset": { "enum": preset::names().collect::<Vec<_>>() } });
+    for key in rows() {
+        let mut names = key.path.split('.');
+        let name = names.next_back().unwrap_or_default();
+        let mut node = &mut properties;
+        for section in names {
+            let object = &mut node[section];
+            if object.is_null() {
+                *object = json!({ "type": "object", "additionalProperties": false, "properties": {} });
+            }
+            node = &mut object["properties"];
+        }
+        node[name] = key_schema(key);
+    }
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "pumice spec",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": properties,
+    })
+}
+
+/// What a key means: path, type, unit, default, allowed values, source and text.
+///
+/// # Errors
+/// Unknown key, with the nearest valid one.
+pub fn explain(path: &str) -> Result<Value, SpecError> {
+    let key = lookup(path).map_err(SpecError)?;
+    let kind = match key.shape {
+        ValueKind::Int => "whole number",
+        ValueKind::Float => "number",
+        ValueKind::Bool => "true or false",
+        ValueKind::Text | ValueKind::Choice(_) => "text",
+        ValueKind::Floats => "list of numbers",
+    };
+    Ok(json!({
+        "key": key.path, "type": kind, "unit": key.unit, "default": default_json(key),
+        "allowed": key.allowed(), "source": key.source, "text": key.text,
+    }))
+}

@@ -1,0 +1,216 @@
+//! From preset, file and `--set` to one flat set of accepted values, with errors that name the
+//! place, what was found and what is allowed.
+
+use pumice_types::key::{self, Key, Values};
+use toml::Value;
+use toml::de::{DeTable, DeValue};
+
+use crate::{Config, SpecError, SpecSource, effect, preset, retired, shown, table};
+
+/// Presets may start from presets; deeper chains than this are a loop.
+const PRESET_DEPTH_MAX: usize = 8;
+
+/// The value of every key that has one.
+///
+/// # Errors
+/// One line that names the place, what was found and what is allowed.
+pub fn values(source: &SpecSource) -> Result<Values, SpecError> {
+    let mut values = defaults()?;
+    if let Some(name) = &source.preset {
+        apply_preset(&mut values, "--preset", &Value::from(name.as_str()), 0)?;
+    }
+    let depth = if source.preset.is_none() { Some(0) } else { None };
+    apply_own(&mut values, source, depth)?;
+    Ok(values)
+}
+
+/// One line for each key that a source sets itself, not by its preset, and that its run does not read, and for
+/// each name that stands for other values.
+///
+/// # Errors
+/// A source that [`Config::resolve`] refuses as well.
+pub fn without_effect(source: &SpecSource, config: &Config) -> Result<Vec<String>, SpecError> {
+    let mut own = Values::new();
+    apply_own(&mut own, source, None)?;
+    let idle = |key: &&&'static str| effect::idle(config, key).map(|why| format!("{key} has no effect with {why}"));
+    let lines = own.keys().filter_map(|key| idle(&key));
+    Ok(aliases(source).into_iter().chain(lines).collect())
+}
+
+/// Lays what a source sets itself over `values`: its text, then its `--set`s.
+fn apply_own(values: &mut Values, source: &SpecSource, depth: Option<usize>) -> Result<(), SpecError> {
+    if let Some(text) = &source.spec_text {
+        apply_text(values, source.spec_name.as_deref().unwrap_or("spec"), text, depth)?;
+    }
+    source.sets.iter().try_for_each(|(path, text)| apply_set(values, path, text))
+}
+
+/// What the aliases that a source uses stand for.
+fn aliases(source: &SpecSource) -> Vec<String> {
+    let table: Option<toml::Table> = source.spec_text.as_deref().and_then(|text| toml::from_str(text).ok());
+    let in_text = table.as_ref().and_then(|table| table.get("ftl")?.get("kind")?.as_str());
+    let in_sets = source.sets.iter().filter(|(path, _)| path == "ftl.kind").map(|(_, text)| text.trim_matches('"'));
+    let names = in_text.into_iter().chain(in_sets);
+    names.filter_map(|name| retired::alias("ftl.kind", name)).map(|alias| alias.note.to_string()).collect()
+}
+
+/// Defaults of every key that has one.
+fn defaults() -> Result<Values, SpecError> {
+    let mut values = Values::new();
+    for key in table::rows() {
+        if let Some(text) = key.default_text() {
+            set(&mut values, "default", key.path, parse_value(text))?;
+        }
+    }
+    Ok(values)
+}
+
+/// Lays a spec text over `values`: its preset first, then its own keys. `depth` is how many presets
+/// led here; `None` leaves the text's preset out.
+///
+/// # Errors
+/// One line with `name:line`, what was found and what is allowed.
+fn apply_text(values: &mut Values, name: &str, text: &str, depth: Option<usize>) -> Result<(), SpecError> {
+    let fail = |error: toml::de::Error| {
+        let line = error.span().map_or(1, |span| line_of(text, span.start));
+        SpecError(format!("{name}:{line}: not TOML: {}", shown(&error.message().replace('\n', "; "))))
+    };
+    let spans = DeTable::parse(text).map_err(fail)?;
+    let table: toml::Table = toml::from_str(text).map_err(fail)?;
+    let place = |start: usize| format!("{name}:{}", line_of(text, start));
+    if let (Some(value), Some(depth)) = (table.get("preset"), depth) {
+        let at = spans.get_ref().get("preset").map_or(name.to_string(), |v| place(v.span().start));
+        apply_preset(values, &at, value, depth)?;
+    }
+    for (key, value) in spans.get_ref() {
+        let at = place(key.span().start);
+        match (key.get_ref().as_ref(), value.get_ref(), table.get(key.get_ref().as_ref())) {
+            ("preset", ..) => {}
+            (section, DeValue::Table(entries), Some(Value::Table(section_values))) => {
+                check_section(&at, section)?;
+                apply_section(values, &place, section, (entries, section_values))?;
+            }
+            (path, _, Some(value)) => set(values, &at, path, value.clone())?,
+            (_, _, None) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Lays a section over `values`, and the sections inside it.
+fn apply_section(
+    values: &mut Values,
+    place: &dyn Fn(usize) -> String,
+    section: &str,
+    (entries, section_values): (&DeTable, &toml::Table),
+) -> Result<(), SpecError> {
+    for (entry, spanned) in entries {
+        let at = place(entry.span().start);
+        let path = format!("{section}.{}", entry.get_ref());
+        match (spanned.get_ref(), section_values.get(entry.get_ref().as_ref())) {
+            (DeValue::Table(inner), Some(Value::Table(inner_values))) if table::is_section(&path) => {
+                apply_section(values, place, &path, (inner, inner_values))?;
+            }
+            (_, Some(value)) => set(values, &at, &path, value.clone())?,
+            (_, None) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Lays the named preset over `values`.
+fn apply_preset(values: &mut Values, at: &str, name: &Value, depth: usize) -> Result<(), SpecError> {
+    let names = || preset::names().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(" | ");
+    let Some(text) = name.as_str().and_then(preset::text) else {
+        let hint = name.as_str().and_then(preset::nearest).map_or(String::new(), |n| format!("; nearest: \"{n}\""));
+        return Err(SpecError(format!(
+            "{at}: preset = {} does not exist; allowed: {}{hint}",
+            shown(&name.to_string()),
+            names()
+        )));
+    };
+    if depth >= PRESET_DEPTH_MAX {
+        return Err(SpecError(format!("{at}: presets start from each other in a loop")));
+    }
+    apply_text(values, &format!("preset {}", name.as_str().unwrap_or_default()), text, Some(depth + 1))
+}
+
+/// Applies one `--set key=value`; a value that is no TOML is taken as a bare word. A section inside a
+/// section takes an inline table, each of its keys for itself.
+fn apply_set(values: &mut Values, path: &str, text: &str) -> Result<(), SpecError> {
+    match parse_value(text) {
+        Value::Table(entries) if path.contains('.') && table::is_section(path) => {
+            entries.into_iter().try_for_each(|(entry, value)| set(values, "--set", &format!("{path}.{entry}"), value))
+        }
+        // A choice or text may look like a number: a variant called 2006, a volume called 3.
+        value => set(values, "--set", path, value)
+            .or_else(|refusal| set(values, "--set", path, Value::String(text.to_string())).map_err(|_| refusal)),
+    }
+}
+
+fn parse_value(text: &str) -> Value {
+    toml::from_str::<toml::Table>(&format!("value = {text}"))
+        .ok()
+        .filter(|table| table.len() == 1)
+        .and_then(|mut table| table.remove("value"))
+        .or_else(|| bare_fraction(text))
+        .unwrap_or_else(|| Value::String(text.to_string()))
+}
+
+/// A number with nothing on one side of its point, such as `.6`: TOML knows none, users of a shell write them.
+fn bare_fraction(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let (whole, fraction) = text.trim_start_matches(['+', '-']).split_once('.')?;
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    text.parse().ok().map(Value::Float)
+}
+
+fn set(values: &mut Values, at: &str, path: &str, value: Value) -> Result<(), SpecError> {
+    let key = table::lookup(path).map_err(|text| SpecError(format!("{at}: {text}")))?;
+    if let Some(alias) = value.as_str().and_then(|name| retired::alias(key.path, name)) {
+        return alias.values.iter().try_for_each(|(path, text)| set(values, at, path, parse_value(text)));
+    }
+    let accepted = typed(&value).and_then(|typed| key.accept(typed)).ok_or_else(|| refused(at, key, &value))?;
+    (key.check)(&accepted)
+        .map_err(|why| SpecError(format!("{at}: {} = {} {why}", key.path, shown(&value.to_string()))))?;
+    values.insert(key.path, accepted);
+    Ok(())
+}
+
+/// A TOML value as a key's value; `None` for what no key takes.
+fn typed(value: &Value) -> Option<key::Value> {
+    let number = |value: &Value| value.as_float().or_else(|| value.as_integer().map(|number| number as f64));
+    Some(match value {
+        Value::Integer(number) => key::Value::Int(*number),
+        Value::Float(number) => key::Value::Float(*number),
+        Value::Boolean(on) => key::Value::Bool(*on),
+        Value::String(text) => key::Value::Text(text.clone()),
+        Value::Array(list) => key::Value::Floats(list.iter().map(number).collect::<Option<_>>()?),
+        Value::Datetime(_) | Value::Table(_) => return None,
+    })
+}
+
+fn refused(at: &str, key: &Key, found: &Value) -> SpecError {
+    if let Some(instead) = found.as_str().and_then(|name| retired::value(key.path, name)) {
+        return SpecError(format!("{at}: {} = {} is now {instead}", key.path, shown(&found.to_string())));
+    }
+    let found = shown(&found.to_string());
+    let unit = if key.unit.is_empty() { String::new() } else { format!(" ({})", key.unit) };
+    SpecError(format!("{at}: {} = {found} is not allowed; allowed: {}{unit}", key.path, key.allowed()))
+}
+
+fn check_section(at: &str, section: &str) -> Result<(), SpecError> {
+    let sections = || table::rows().iter().filter_map(|key| key.path.split_once('.').map(|(section, _)| section));
+    if sections().any(|known| known == section) {
+        return Ok(());
+    }
+    let nearest = sections().min_by_key(|known| strsim::damerau_levenshtein(known, section)).unwrap_or_default();
+    Err(SpecError(format!("{at}: unknown section [{}]; nearest valid section: [{nearest}]", shown(section))))
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text.as_bytes()[..offset.min(text.len())].iter().filter(|&&b| b == b'\n').count() + 1
+}

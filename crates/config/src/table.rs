@@ -1,0 +1,53 @@
+//! Every key of the spec, found by path.
+
+use std::sync::LazyLock;
+
+use pumice_types::key::{Key, Keys};
+
+use crate::{Config, retired, shown};
+
+static ROWS: LazyLock<Vec<&'static Key>> = LazyLock::new(Config::rows);
+
+/// Every key, section by section.
+pub fn rows() -> &'static [&'static Key] {
+    &ROWS
+}
+
+/// Whether a key lies in this section, or in a section inside it.
+fn is_inside(key: &str, section: &str) -> bool {
+    key.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// Whether there is a section of this name, such as `ftl` or `ftl.superblock`.
+pub fn is_section(path: &str) -> bool {
+    rows().iter().any(|key| is_inside(key.path, path))
+}
+
+/// The key with this path, or in one line why there is none and what there is.
+///
+/// # Errors
+/// A section, or a path that is no key.
+pub fn lookup(path: &str) -> Result<&'static Key, String> {
+    if let Some(key) = rows().iter().find(|key| key.path == path) {
+        return Ok(key);
+    }
+    if let Some(instead) = retired::key(path) {
+        return Err(format!("'{path}' is no key any more; {instead}"));
+    }
+    let names: Vec<&str> = rows().iter().map(|key| key.path).filter(|key| is_inside(key, path)).collect();
+    match names.is_empty() {
+        false => Err(format!("'{path}' is a section; its keys are {}", names.join(", "))),
+        true => Err(format!("unknown key '{}'; nearest valid key: '{}'", shown(path), nearest(path))),
+    }
+}
+
+/// The nearest valid path to a misspelt one; a right key in a wrong section counts as near.
+pub fn nearest(path: &str) -> &'static str {
+    let own_name = |path: &str| path.rsplit('.').next().unwrap_or_default().to_string();
+    let wanted = own_name(path);
+    let distance = |key: &Key| {
+        let whole = strsim::damerau_levenshtein(path, key.path);
+        whole.min(strsim::damerau_levenshtein(&wanted, &own_name(key.path)) + 1)
+    };
+    rows().iter().min_by_key(|key| distance(key)).map_or("seed", |key| key.path)
+}

@@ -1,0 +1,116 @@
+//! From a configuration to a device in its initial state.
+
+use pumice_config::{Config, SpecError};
+use pumice_ftl::{FillTarget, Ftl, InitialBlock, LayerParts, erase::flash_timing};
+use pumice_nand::{ArrayConfig, CheckedArray, NandArray};
+use pumice_types::{BlockId, FlashTiming, Geometry, Lpn, PartialEraseUnit, PlaneId, TagFormat};
+use pumice_workload::RandomStream;
+
+use crate::chip::Chips;
+use crate::chip::erase::{eraser, expected_time};
+use crate::chip::read_retry::read_retry;
+use crate::error::SimError;
+use crate::host::oracle::Oracle;
+
+/// What is stored before the first request: in the array, and in the host's oracle.
+struct InitialState<'a> {
+    array: &'a mut NandArray,
+    oracle: &'a mut Oracle,
+}
+
+impl FillTarget for InitialState<'_> {
+    fn program(&mut self, filled: &InitialBlock) {
+        self.array.fill_block(filled.block, [filled.first.0, filled.stride], filled.pages, filled.sequence);
+    }
+
+    fn note_stored(&mut self, first: Lpn, pages: u32) {
+        self.oracle.note_fill(first, pages);
+    }
+}
+
+/// A device ready to run.
+pub struct Built {
+    /// Its shape.
+    pub geometry: Geometry,
+    /// Its timing.
+    pub timing: FlashTiming,
+    /// Its translation layer.
+    pub ftl: Ftl,
+    /// Its chips.
+    pub chips: Chips,
+    /// What the host has stored on it.
+    pub oracle: Oracle,
+}
+
+/// The device's shape at a scale, with the blocks that the translation layer adds.
+///
+/// # Errors
+/// A scale that does not fit the geometry.
+fn geometry(config: &Config, scale: f64) -> Result<Geometry, SpecError> {
+    let chip = config.assumed_chip();
+    let mut geometry = chip.geometry.scaled(scale)?;
+    geometry.blocks_per_plane += config.ftl.extra_blocks(&config.layer_spec(&chip));
+    Ok(geometry)
+}
+
+/// Logical pages that the host may address on the device at a scale.
+///
+/// # Errors
+/// A scale that does not fit the geometry.
+pub fn user_pages(config: &Config, scale: f64) -> Result<u32, SpecError> {
+    let chip = config.assumed_chip();
+    Ok(config.ftl.user_pages(&config.layer_spec(&chip), &geometry(config, scale)?))
+}
+
+/// Builds translation layer and chips of a configuration in their initial state.
+///
+/// # Errors
+/// A scale that does not fit the geometry.
+pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
+    let (chip, seed) = (&config.assumed_chip(), config.seed);
+    let (geometry, spec) = (geometry(config, scale)?, config.layer_spec(chip));
+    let (tree, timing) = (chip.tree().map_err(SpecError)?, flash_timing(chip).map_err(SpecError)?);
+    let user_pages = config.ftl.user_pages(&spec, &geometry);
+    let tags = TagFormat::new(user_pages + config.ftl.translation_pages(&spec, user_pages));
+    let mut array = NandArray::new(ArrayConfig {
+        geometry,
+        tags,
+        tree,
+        sub_blocks: chip.geometry.block_shape().filter(|_| chip.partial_erase.unit == PartialEraseUnit::SubBlock),
+        program_order: chip.geometry.program_order,
+        disturb_tolerance: chip.partial_erase.disturb_tolerance,
+        copyback: timing.copyback,
+    });
+    let bad_blocks = bad_blocks(seed, chip.geometry.bad_blocks_per_plane, &geometry);
+    bad_blocks.iter().for_each(|&block| array.mark_bad(block));
+    let mut oracle = Oracle::new(user_pages, geometry.pages_per_block, tags);
+    let parts = LayerParts {
+        spec,
+        geometry,
+        timing: &timing,
+        tree,
+        bad_blocks: &bad_blocks,
+        block_erase: expected_time(chip, seed, &timing),
+        seed: RandomStream::new(seed, "gc-victims").bits(),
+    };
+    let ftl = config.ftl.build(&parts, &mut InitialState { array: &mut array, oracle: &mut oracle })?;
+    let eraser = eraser(chip, seed, &geometry, tree);
+    let checked = CheckedArray::new(array, user_pages);
+    let chips = Chips::new(checked, eraser, read_retry(chip, seed), timing.clone());
+    Ok(Built { geometry, timing, ftl, chips, oracle })
+}
+
+/// Draws the factory's bad blocks, the same for the same seed.
+fn bad_blocks(seed: u64, per_plane: u32, geometry: &Geometry) -> Vec<BlockId> {
+    let mut random = RandomStream::new(seed, "bad-blocks");
+    let mut bad = Vec::new();
+    for plane in (0..geometry.planes()).map(PlaneId) {
+        let mut indices: Vec<u32> = (0..geometry.blocks_per_plane).collect();
+        for n in 0..per_plane as usize {
+            let pick = n + random.below((indices.len() - n) as u64) as usize;
+            indices.swap(n, pick);
+            bad.push(geometry.block(plane, indices[n]));
+        }
+    }
+    bad
+}

@@ -1,0 +1,68 @@
+//! How a spec's chips erase: the scheme, the blocks, and when an erase may be suspended.
+
+use pumice_types::erase::PULSES_PER_LOOP;
+use pumice_types::{
+    ChipKeys, EraseScheme, EraseTiming, FailBitRanges, FlashTiming, Geometry, PartialEraseUnit, PbTree, Suspension,
+    SuspensionRule, Time,
+};
+
+use super::{DistributionRequest, EraseConfig, Eraser, distribution};
+
+/// Blocks over which an expected erase time is averaged: a multiple of 200, so that measured shares are met.
+const BLOCKS: u32 = 400;
+
+/// The erase models of a spec's chips; `None` if every erase takes one fixed time.
+pub fn erase_config(chip: &ChipKeys, seed: u64) -> Option<EraseConfig> {
+    let keys = &chip.erase;
+    if keys.scheme == EraseScheme::Fixed {
+        return None;
+    }
+    Some(EraseConfig {
+        scheme: keys.scheme,
+        mode: keys.mode,
+        requirement: keys.rber_requirement,
+        misprediction_rate: keys.misprediction_rate,
+        ranges: FailBitRanges { gamma: keys.gamma, delta: keys.delta },
+        timing: EraseTiming {
+            fixed: Time::from_us(chip.timing.t_bers_us),
+            pulse: Time::from_us(keys.t_ep_us / f64::from(PULSES_PER_LOOP)),
+            verify: Time::from_us(keys.t_vr_us),
+            shallow_pulses: (keys.t_se_us * f64::from(PULSES_PER_LOOP) / keys.t_ep_us).round() as u8,
+        },
+        max_loops: keys.max_loops,
+        seed,
+    })
+}
+
+/// The blocks of a device at the spec's initial wear; `None` if every erase takes one fixed time.
+pub fn eraser(chip: &ChipKeys, seed: u64, geometry: &Geometry, tree: PbTree) -> Option<Eraser> {
+    let leaves = match chip.partial_erase.unit {
+        PartialEraseUnit::SubBlock => chip.geometry.sub_blocks.map_or(1, usize::from),
+        PartialEraseUnit::None | PartialEraseUnit::PartialBlock => tree.leaves(),
+    };
+    let eraser = Eraser::new(erase_config(chip, seed)?, geometry.blocks() as usize, chip.erase.initial_pec);
+    Some(eraser.with_leaves(leaves))
+}
+
+/// What a controller expects an erase of a whole block to take: tBERS, or the mean of its scheme's erases at
+/// the blocks' initial wear. A controller could have measured that on its own erases; that they take longer as
+/// the run goes on is left out.
+pub fn expected_time(chip: &ChipKeys, seed: u64, timing: &FlashTiming) -> Time {
+    let mean =
+        |config| distribution(&DistributionRequest { config, pec: chip.erase.initial_pec.into(), blocks: BLOCKS });
+    erase_config(chip, seed).map_or(timing.t_bers, |config| Time::from_us(mean(config).mean_time_us))
+}
+
+/// When erases may be suspended; `None` if each runs in one piece of known time, and on its own.
+pub fn suspension_rule(chip: &ChipKeys) -> Option<SuspensionRule> {
+    let keys = &chip.erase;
+    if keys.scheme == EraseScheme::Fixed && keys.suspension == Suspension::Off && !chip.timing.multi_plane {
+        return None;
+    }
+    Some(SuspensionRule {
+        mode: keys.suspension,
+        suspend: Time::from_us(keys.suspend_us),
+        resume: Time::from_us(keys.resume_us),
+        max_suspensions: keys.max_suspensions,
+    })
+}

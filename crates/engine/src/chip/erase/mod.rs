@@ -1,0 +1,302 @@
+//! An erase: what the controller does (`pumice_ftl::erase`) to blocks that behave as they do
+//! (`pumice_nand::erase`). It knows steps and their durations and no clock. With a clock the scheduler runs the
+//! steps on a die and may suspend between them; without one the whole sequence is taken at once.
+
+mod distribution;
+mod from_keys;
+mod lifetime;
+mod status;
+
+pub use distribution::{Distribution, DistributionRequest, FelpSample, distribution, felp_samples};
+pub use from_keys::{erase_config, eraser, expected_time, suspension_rule};
+pub use lifetime::{LAST_PEC, Lifetime, LifetimePoint};
+
+use pumice_ftl::erase::{EraseAction, EraseController, EraseControllerConfig, EraseJob, EraseReport, Felp};
+use pumice_nand::erase::{BlockErase, EraseTruth, EraseTruthConfig};
+use pumice_types::erase::{MAX_LOOPS, total_time};
+use pumice_types::{EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, RberRequirement, StepKind, Time};
+
+/// How the blocks of a device are erased.
+#[derive(Clone, Copy, Debug)]
+pub struct EraseConfig {
+    /// Scheme of all blocks.
+    pub scheme: EraseScheme,
+    /// Where the blocks' behaviour comes from.
+    pub mode: EraseMode,
+    /// Requirement for which `aero` uses the ECC margin.
+    pub requirement: RberRequirement,
+    /// Chance that a prediction is one unit pulse short.
+    pub misprediction_rate: f64,
+    /// γ and δ of the chips.
+    pub ranges: FailBitRanges,
+    /// Times of the steps.
+    pub timing: EraseTiming,
+    /// Erase loops after which an erase has failed.
+    pub max_loops: u8,
+    /// Seed of the blocks.
+    pub seed: u64,
+}
+
+impl EraseConfig {
+    /// AERO's chips under a scheme (ASPLOS'24, §3 and §5): table mode, requirement 63, no misprediction.
+    /// γ is chosen: a tenth of δ, where the paper prints γ ≪ δ ≈ 5000.
+    pub fn aero_chips(scheme: EraseScheme) -> EraseConfig {
+        EraseConfig {
+            scheme,
+            mode: EraseMode::Table,
+            requirement: RberRequirement::Bits63,
+            misprediction_rate: 0.0,
+            ranges: FailBitRanges { gamma: 500, delta: 5_000 },
+            timing: EraseTiming::aero(Time(3_600_000)),
+            max_loops: MAX_LOOPS,
+            seed: 1,
+        }
+    }
+
+    /// In table mode a measured total already holds what the margin saved, so the controller must not
+    /// save it again: every scheme then erases to a pass.
+    fn felp(&self) -> Felp {
+        if self.scheme == EraseScheme::Aero && self.mode == EraseMode::Mechanism {
+            Felp::with_margin(self.requirement)
+        } else {
+            Felp::conservative()
+        }
+    }
+
+    fn truth(&self) -> EraseTruth {
+        EraseTruth::new(EraseTruthConfig {
+            scheme: self.scheme,
+            mode: self.mode,
+            requirement: self.requirement,
+            ranges: self.ranges,
+            misprediction_rate: self.misprediction_rate,
+            seed: self.seed,
+        })
+    }
+
+    fn controller(&self, blocks: usize) -> EraseController {
+        let EraseConfig { scheme, timing, ranges, max_loops, .. } = *self;
+        EraseController::new(EraseControllerConfig { scheme, timing, ranges, felp: self.felp(), max_loops }, blocks)
+    }
+
+    /// Whether i-ISPE's memory is read off the measured loops instead of this run's erases: in table
+    /// mode the measured loops are themselves the outcome of that memory.
+    fn memory_is_measured(&self) -> bool {
+        self.scheme == EraseScheme::IIspe && self.mode == EraseMode::Table
+    }
+}
+
+/// One erase on its way: the controller's job and the block under it. Ask for steps one at a time, or
+/// drop it if the erase never takes place.
+#[derive(Clone, Copy, Debug)]
+pub struct RunningErase {
+    job: EraseJob,
+    truth: BlockErase,
+    is_verified: bool,
+}
+
+impl RunningErase {
+    /// The next action. A step's effect on the block is applied when the step is handed out.
+    pub fn next(&mut self) -> EraseAction {
+        let bits = self.is_verified.then(|| self.truth.verify());
+        let action = self.job.next(bits);
+        if let EraseAction::Step(step) = action {
+            self.is_verified = step.kind == StepKind::Verify;
+            if step.pulses > 0 {
+                self.truth.pulse(step.level, step.pulses);
+            }
+        }
+        action
+    }
+
+    /// What the erase has shown so far.
+    pub fn report(&self) -> EraseReport {
+        self.job.report()
+    }
+}
+
+/// One finished erase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EraseOutcome {
+    /// Time of all steps, without suspension.
+    pub time: Time,
+    /// What it showed.
+    pub report: EraseReport,
+    /// The block must not be used again.
+    pub retired: bool,
+}
+
+/// What the erases of a run amount to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EraseTotals {
+    /// Erases finished, retirements included.
+    pub erases: u64,
+    /// Erases by erase loops; index 0 stays empty.
+    pub loops: [u64; MAX_LOOPS as usize + 1],
+    /// Predictions that were short.
+    pub mispredictions: u64,
+    /// Blocks retired.
+    pub retired: u64,
+    /// Time of all steps.
+    pub time: Time,
+}
+
+impl EraseTotals {
+    fn add(&mut self, outcome: &EraseOutcome) {
+        self.erases += 1;
+        self.loops[usize::from(outcome.report.loops.min(MAX_LOOPS))] += 1;
+        self.mispredictions += u64::from(outcome.report.mispredictions);
+        self.retired += u64::from(outcome.retired);
+        self.time += outcome.time;
+    }
+
+    /// Mean time of an erase in microseconds, `None` without one.
+    pub fn mean_us(&self) -> Option<f64> {
+        (self.erases > 0).then(|| self.time.as_us() / self.erases as f64)
+    }
+}
+
+/// The blocks of a device, the scheme that erases them, and their wear: two bytes for each leaf that is
+/// erased apart, and what the scheme remembers of a block.
+#[derive(Clone, Debug)]
+pub struct Eraser {
+    config: EraseConfig,
+    truth: EraseTruth,
+    controller: EraseController,
+    /// P/E cycles of each leaf.
+    pec: Vec<u16>,
+    /// Leaves of a block: parts that can be erased apart.
+    leaves: usize,
+    totals: EraseTotals,
+    /// Erases of each block that are decided and not begun; empty if no erase can fail.
+    decided: Vec<u8>,
+}
+
+impl Eraser {
+    /// Blocks that have taken `initial_pec` cycles each.
+    pub fn new(config: EraseConfig, blocks: usize, initial_pec: u16) -> Eraser {
+        let mut eraser = Eraser {
+            truth: config.truth(),
+            controller: config.controller(blocks),
+            pec: vec![initial_pec; blocks],
+            leaves: 1,
+            totals: EraseTotals::default(),
+            decided: vec![0; if config.max_loops < MAX_LOOPS { blocks } else { 0 }],
+            config,
+        };
+        if config.scheme == EraseScheme::IIspe && initial_pec > 0 {
+            (0..blocks as u32).for_each(|block| eraser.remember_measured(block, u32::from(initial_pec)));
+        }
+        eraser
+    }
+
+    /// The same blocks, of which each has so many leaves that are erased apart and wear apart.
+    pub fn with_leaves(mut self, leaves: usize) -> Eraser {
+        self.pec = self.pec.iter().flat_map(|&pec| std::iter::repeat_n(pec, leaves)).collect();
+        self.leaves = leaves;
+        self
+    }
+
+    fn remember_measured(&mut self, block: u32, pec: u32) {
+        let loops = self.truth.ispe_loops(self.truth.quantile(block), pec);
+        self.controller.remember_loop(block as usize, loops);
+    }
+
+    /// Begins an erase of some of a block's leaves. The most worn of them decides how long it takes.
+    fn begin(&mut self, block: u32, leaves: impl Iterator<Item = usize> + Clone) -> RunningErase {
+        if let Some(decided) = self.decided.get_mut(block as usize) {
+            *decided = decided.saturating_sub(1);
+        }
+        let first = block as usize * self.leaves;
+        let pec = leaves.clone().map(|leaf| u32::from(self.pec[first + leaf])).max().unwrap_or_default();
+        if self.config.memory_is_measured() {
+            self.remember_measured(block, pec);
+        }
+        let truth = self.truth.begin_part(block, leaves.min().unwrap_or_default() as u16, pec);
+        RunningErase { job: self.controller.begin(block as usize), truth, is_verified: false }
+    }
+
+    /// Erases a block to the end; `steps` is emptied and filled with what the die does.
+    pub fn erase(&mut self, block: u32, steps: &mut Vec<EraseStep>) -> EraseOutcome {
+        let leaves = 0..self.leaves;
+        self.erase_part(block, leaves, [Time(1), Time(1)], steps)
+    }
+
+    /// As [`Eraser::erase`], for some leaves of a block, whose erase takes the first of two times where the
+    /// whole block takes the second: steps last that share. Only these leaves are worn.
+    pub fn erase_part(
+        &mut self,
+        block: u32,
+        leaves: impl Iterator<Item = usize> + Clone,
+        [part, whole]: [Time; 2],
+        steps: &mut Vec<EraseStep>,
+    ) -> EraseOutcome {
+        let mut erase = self.begin(block, leaves.clone());
+        let retired = run_to_end(&mut erase, steps);
+        if part != whole && whole > Time::ZERO {
+            steps.iter_mut().for_each(|step| *step = step.scaled(part, whole));
+        }
+        let outcome = EraseOutcome { time: total_time(steps), report: erase.report(), retired };
+        self.controller.finish(block as usize, &outcome.report);
+        for leaf in leaves {
+            let pec = &mut self.pec[block as usize * self.leaves + leaf];
+            *pec = pec.saturating_add(1);
+        }
+        self.totals.add(&outcome);
+        outcome
+    }
+
+    /// P/E cycles of a block's most worn leaf, those before the run included.
+    pub fn pec(&self, block: u32) -> u32 {
+        let first = block as usize * self.leaves;
+        self.pec[first..first + self.leaves].iter().copied().max().map_or(0, u32::from)
+    }
+
+    /// P/E cycles of one leaf of a block, those before the run included.
+    #[inline]
+    pub fn leaf_pec(&self, block: u32, leaf: usize) -> u32 {
+        u32::from(self.pec[block as usize * self.leaves + leaf])
+    }
+
+    /// Number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.pec.len() / self.leaves
+    }
+
+    /// Mean P/E cycles of all leaves.
+    pub fn mean_pec(&self) -> f64 {
+        self.pec.iter().map(|&pec| f64::from(pec)).sum::<f64>() / self.pec.len().max(1) as f64
+    }
+
+    /// Expected life of the mean block under this scheme.
+    pub fn lifetime(&self) -> Lifetime {
+        Lifetime::of(&self.config)
+    }
+
+    /// Forgets the erases counted so far, not their wear: measuring starts here.
+    pub fn restart_measuring(&mut self) {
+        self.totals = EraseTotals::default();
+    }
+
+    /// What all finished erases amount to.
+    pub fn totals(&self) -> &EraseTotals {
+        &self.totals
+    }
+
+    /// Bytes of state: wear and the scheme's memory.
+    pub fn ram_bytes(&self) -> usize {
+        self.pec.len() * 2 + self.decided.len() + self.controller.ram_bytes()
+    }
+}
+
+/// Takes all steps of an erase; whether the block must be retired.
+fn run_to_end(erase: &mut RunningErase, steps: &mut Vec<EraseStep>) -> bool {
+    steps.clear();
+    loop {
+        match erase.next() {
+            EraseAction::Step(step) => steps.push(step),
+            EraseAction::Done => return false,
+            EraseAction::Retire => return true,
+        }
+    }
+}

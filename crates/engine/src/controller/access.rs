@@ -1,0 +1,84 @@
+//! Page accesses that take more than one stage, or that a buffered page waits for.
+
+use pumice_types::{Lpn, RequestKind};
+
+use crate::metrics::{LatencyParts, Stage};
+
+/// Tokens from here on name an access; below, a request.
+const FIRST_TOKEN: u32 = 1 << 31;
+
+/// Who waits for a page access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// A page of this request.
+    Request(u32),
+    /// An entry of the write buffer, which is free once its page is programmed.
+    Buffer(u32),
+    /// Nobody: there is no clock.
+    Nobody,
+}
+
+/// One page access.
+#[derive(Clone, Copy, Debug)]
+pub struct PageAccess {
+    /// Who waits for it.
+    pub waits: Waits,
+    /// The page.
+    pub lpn: Lpn,
+    /// What to do with it.
+    pub kind: RequestKind,
+    /// LatencyParts of the page that it touches.
+    pub mask: u64,
+    /// The stage that runs, or is next.
+    pub stage: Stage,
+    /// Plans on different dies that the stage still waits for.
+    pub groups_left: u32,
+    /// Where its time went so far.
+    pub parts: LatencyParts,
+}
+
+impl PageAccess {
+    /// An access that has not begun.
+    pub fn new(waits: Waits, lpn: Lpn, kind: RequestKind, mask: u64) -> PageAccess {
+        PageAccess { waits, lpn, kind, mask, stage: Stage::Map, groups_left: 0, parts: LatencyParts::default() }
+    }
+
+    /// Whether it touches all of its page.
+    pub fn is_whole(&self) -> bool {
+        self.mask == u64::MAX
+    }
+}
+
+/// The accesses in flight that need a record of their own.
+#[derive(Debug, Default)]
+pub struct AccessTable {
+    table: Vec<PageAccess>,
+    free: Vec<u32>,
+}
+
+impl AccessTable {
+    /// Keeps an access; returns its token.
+    pub fn insert(&mut self, access: PageAccess) -> u32 {
+        match self.free.pop() {
+            Some(at) => {
+                self.table[at as usize] = access;
+                FIRST_TOKEN + at
+            }
+            None => {
+                self.table.push(access);
+                FIRST_TOKEN + (self.table.len() - 1) as u32
+            }
+        }
+    }
+
+    /// The access with this token; `None` if the token names a request.
+    #[inline]
+    pub fn get(&mut self, token: u32) -> Option<&mut PageAccess> {
+        if token < FIRST_TOKEN { None } else { self.table.get_mut((token - FIRST_TOKEN) as usize) }
+    }
+
+    /// Forgets an access that is done.
+    pub fn remove(&mut self, token: u32) {
+        self.free.push(token - FIRST_TOKEN);
+    }
+}

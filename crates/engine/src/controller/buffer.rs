@@ -1,0 +1,130 @@
+//! The write buffer: DRAM in front of the flash that holds written pages until they are programmed.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use pumice_config::FlushPolicy;
+use pumice_types::Lpn;
+
+#[derive(Clone, Copy, Debug)]
+struct BufferedPage {
+    lpn: Lpn,
+    /// Parts that the buffer holds.
+    mask: u64,
+    /// Its program is on the way; a write to the page makes a new entry.
+    flushing: bool,
+    /// Times that it was written; an older place in the order of writes is passed over.
+    written: u64,
+}
+
+/// Buffered pages.
+#[derive(Debug)]
+pub struct WriteBuffer {
+    capacity: usize,
+    policy: FlushPolicy,
+    entries: Vec<Option<BufferedPage>>,
+    free: Vec<u32>,
+    /// The entry that holds the newest data of each page.
+    newest: BTreeMap<u32, u32>,
+    /// Entries in the order of their last writes, with the number of that write.
+    order: VecDeque<(u32, u64)>,
+    writes: u64,
+    waiting_to_flush: usize,
+}
+
+impl WriteBuffer {
+    /// An empty buffer of so many pages.
+    pub fn new(capacity: usize, policy: FlushPolicy) -> WriteBuffer {
+        WriteBuffer {
+            capacity,
+            policy,
+            entries: vec![None; capacity],
+            free: (0..capacity as u32).rev().collect(),
+            newest: BTreeMap::new(),
+            order: VecDeque::with_capacity(capacity),
+            writes: 0,
+            waiting_to_flush: 0,
+        }
+    }
+
+    /// Stores parts of a page. `false` if there is no room and the host must wait.
+    pub fn write(&mut self, lpn: Lpn, mask: u64) -> bool {
+        self.writes += 1;
+        let newest = self.newest.get(&lpn.0).copied();
+        if let Some(at) = newest
+            && let Some(entry) = self.entries[at as usize].as_mut().filter(|entry| !entry.flushing)
+        {
+            entry.mask |= mask;
+            entry.written = self.writes;
+            self.note_order(at);
+            return true;
+        }
+        // What is being programmed is still in the buffer, so a partial write adds to it.
+        let base = newest.and_then(|at| self.entries[at as usize]).map_or(0, |entry| entry.mask);
+        let Some(at) = self.free.pop() else { return false };
+        self.entries[at as usize] =
+            Some(BufferedPage { lpn, mask: mask | base, flushing: false, written: self.writes });
+        self.newest.insert(lpn.0, at);
+        self.note_order(at);
+        self.waiting_to_flush += 1;
+        true
+    }
+
+    /// Puts an entry last in the order of writes; its former places are dropped now and then.
+    fn note_order(&mut self, at: u32) {
+        self.order.push_back((at, self.writes));
+        if self.order.len() > 8 * self.capacity {
+            let entries = &self.entries;
+            self.order.retain(|&(at, written)| {
+                entries[at as usize].is_some_and(|entry| !entry.flushing && entry.written == written)
+            });
+        }
+    }
+
+    /// Whether the buffer holds all of these parts of a page.
+    pub fn holds(&self, lpn: Lpn, mask: u64) -> bool {
+        let entry = self.newest.get(&lpn.0).and_then(|&at| self.entries[at as usize]);
+        entry.is_some_and(|entry| entry.mask & mask == mask)
+    }
+
+    /// Gives up a page that is not being programmed yet.
+    pub fn trim(&mut self, lpn: Lpn) {
+        if let Some(&at) = self.newest.get(&lpn.0)
+            && self.entries[at as usize].is_some_and(|entry| !entry.flushing)
+        {
+            self.waiting_to_flush -= 1;
+            self.release(at);
+        }
+    }
+
+    /// The next page to program now, as its entry, logical page, and the parts that are there.
+    pub fn next_flush(&mut self, everything: bool) -> Option<(u32, Lpn, u64)> {
+        let due = everything
+            || match self.policy {
+                FlushPolicy::Eager => true,
+                FlushPolicy::Lru => self.waiting_to_flush * 4 > self.capacity * 3,
+            };
+        if !due {
+            return None;
+        }
+        while let Some((at, written)) = self.order.pop_front() {
+            if let Some(entry) =
+                self.entries[at as usize].as_mut().filter(|entry| !entry.flushing && entry.written == written)
+            {
+                entry.flushing = true;
+                self.waiting_to_flush -= 1;
+                return Some((at, entry.lpn, entry.mask));
+            }
+        }
+        None
+    }
+
+    /// Frees an entry whose program is done.
+    pub fn release(&mut self, at: u32) {
+        if let Some(entry) = self.entries[at as usize].take() {
+            if self.newest.get(&entry.lpn.0) == Some(&at) {
+                self.newest.remove(&entry.lpn.0);
+            }
+            self.free.push(at);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The controller: takes page accesses through their stages, keeps the write buffer, asks the translation layer
+//! where pages go, and hands its commands to the scheduler.
+//!
+//! An access goes through up to three stages: the map's entry is loaded (if it is not in RAM), the old copy is
+//! read (if a write covers part of the page), and the page itself is read or programmed. The translation layer
+//! decides a stage when it begins, so a page is given its place when it is about to be programmed, not while its
+//! old copy is being read.
+
+mod access;
+mod buffer;
+mod stages;
+mod submit;
+mod untimed;
+
+use std::collections::VecDeque;
+
+use pumice_config::{HostKeys, PartialPage};
+use pumice_ftl::{Ftl, Plan, TranslationLayer};
+use pumice_types::{BlockId, DieId, HostRequest, Lpn, RequestKind, Time};
+
+use crate::chip::erase::Eraser;
+use crate::error::SimError;
+use crate::host::oracle::Oracle;
+use crate::metrics::{FlashCounts, LatencyParts, Stage};
+use crate::observe::Observer;
+use crate::scheduler::{PageDone, Scheduler};
+use access::AccessTable;
+pub use access::{PageAccess, Waits};
+use buffer::WriteBuffer;
+use submit::Wait;
+
+/// Room for the commands of the largest merge seen in practice; the plan grows if it must.
+const PLAN_COMMANDS: usize = 4096;
+
+/// What a page access needs besides itself, settled once for a run.
+struct Rules {
+    /// Writes of part of a page read its old copy first.
+    reads_old_copy: bool,
+    /// The map may have to be read.
+    loads_map: bool,
+    /// Erases can fail.
+    erases_fail: bool,
+    /// The layer has steps for an idle die.
+    works_when_idle: bool,
+}
+
+/// The controller of one device.
+pub struct Controller {
+    /// The translation layer.
+    pub ftl: Ftl,
+    /// Time, and the chips.
+    pub scheduler: Scheduler,
+    /// Commands emitted while measuring. They are counted when they are decided, as the layer's own
+    /// counters are, so that both agree wherever measuring starts.
+    pub counts: FlashCounts,
+    /// Flash commands of the warm-up and of ageing.
+    uncounted_commands: u64,
+    rules: Rules,
+    plan: Plan,
+    accesses: AccessTable,
+    buffer: Option<WriteBuffer>,
+    /// Pages that wait for room in the write buffer, as accesses not begun.
+    waiting: VecDeque<PageAccess>,
+    /// Requests of which a page that waited for room in the buffer is done.
+    let_in: VecDeque<u32>,
+}
+
+/// One instant of a run with a clock: what is passed down with every call.
+pub struct Moment<'a, O: Observer> {
+    /// The present.
+    pub now: Time,
+    /// What the host stored.
+    pub oracle: &'a mut Oracle,
+    /// Who watches.
+    pub observer: &'a mut O,
+}
+
+/// A page of a request that is done, and where its time went.
+#[derive(Clone, Copy, Debug)]
+pub enum PageEnd {
+    /// The request that waited for an access of one stage.
+    OneStage(PageDone),
+    /// The request that waited for an access of several stages, and the parts of its time.
+    Staged(u32, LatencyParts),
+    /// Nobody at the host waited for it.
+    Internal,
+}
+
+impl Controller {
+    /// A controller of these chips, nothing in flight.
+    pub fn new(host: &HostKeys, page_bytes: u32, mut ftl: Ftl, scheduler: Scheduler) -> Controller {
+        let buffer_pages = (host.write_buffer_kib * 1024 / u64::from(page_bytes)) as usize;
+        let failing = scheduler.chips.eraser.as_ref().filter(|eraser| eraser.can_fail());
+        failing.iter().flat_map(|eraser| eraser.failing()).for_each(|block| ftl.note_failing(BlockId(block)));
+        let rules = Rules {
+            reads_old_copy: host.partial_page == PartialPage::Rmw,
+            loads_map: ftl.loads_map(),
+            erases_fail: scheduler.chips.eraser.as_ref().is_some_and(Eraser::can_fail),
+            works_when_idle: ftl.works_when_idle(),
+        };
+        Controller {
+            ftl,
+            scheduler,
+            counts: FlashCounts::default(),
+            uncounted_commands: 0,
+            rules,
+            plan: Plan::with_capacity(PLAN_COMMANDS),
+            accesses: AccessTable::default(),
+            buffer: (buffer_pages > 0).then(|| WriteBuffer::new(buffer_pages, host.flush)),
+            waiting: VecDeque::new(),
+            let_in: VecDeque::new(),
+        }
+    }
+
+    /// Whether there is a write buffer.
+    #[inline]
+    pub fn is_buffered(&self) -> bool {
+        self.buffer.is_some()
+    }
+
+    /// A request comes soon: what its first page will need is brought near. Changes nothing.
+    #[inline]
+    pub fn expect(&self, lpn: Lpn) {
+        self.ftl.expect(lpn);
+    }
+
+    /// A request that was expected comes very soon.
+    #[inline]
+    pub fn expect_soon(&self, lpn: Lpn, request: &HostRequest) {
+        if request.kind == RequestKind::Write {
+            self.ftl.expect_overwrite(lpn);
+        }
+    }
+
+    /// Notes a group of commands that is done, and goes on with its access.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    #[inline]
+    pub fn note_done<O: Observer>(&mut self, done: &PageDone, moment: &mut Moment<O>) -> Result<PageEnd, SimError> {
+        let Some(access) = self.accesses.get(done.token) else { return Ok(PageEnd::OneStage(*done)) };
+        access.groups_left -= 1;
+        if access.groups_left > 0 {
+            return Ok(PageEnd::Internal);
+        }
+        access.parts.add(access.stage, done);
+        if self.next_stage(done.token) && self.proceed(done.token, moment)? {
+            return Ok(PageEnd::Internal);
+        }
+        // The access's record is free by now, but nothing has taken its place yet.
+        let Some(&mut access) = self.accesses.get(done.token) else { return Ok(PageEnd::Internal) };
+        match access.waits {
+            Waits::Request(id) => Ok(PageEnd::Staged(id, access.parts)),
+            Waits::Buffer(entry) => {
+                self.buffered_page_ended(entry, moment)?;
+                Ok(PageEnd::Internal)
+            }
+            Waits::Nobody => Ok(PageEnd::Internal),
+        }
+    }
+
+    /// Frees a place in the write buffer and lets in who waited for it.
+    fn buffered_page_ended<O: Observer>(&mut self, entry: u32, moment: &mut Moment<O>) -> Result<(), SimError> {
+        let Some(buffer) = &mut self.buffer else { return Ok(()) };
+        buffer.release(entry);
+        while let Some(&PageAccess { lpn, mask, waits: Waits::Request(id), .. }) = self.waiting.front() {
+            if !buffer.write(lpn, mask) {
+                break;
+            }
+            self.waiting.pop_front();
+            self.let_in.push_back(id);
+        }
+        self.flush(false, moment)
+    }
+
+    /// A request of which a page has just been let into the write buffer.
+    #[inline]
+    pub fn take_let_in(&mut self) -> Option<u32> {
+        self.let_in.pop_front()
+    }
+
+    /// Begins to program buffered pages: those that are due, or all.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn flush<O: Observer>(&mut self, everything: bool, moment: &mut Moment<O>) -> Result<(), SimError> {
+        while let Some((entry, lpn, mask)) = self.buffer.as_mut().and_then(|buffer| buffer.next_flush(everything)) {
+            let access = PageAccess::new(Waits::Buffer(entry), lpn, RequestKind::Write, mask);
+            let token = self.accesses.insert(access);
+            self.proceed(token, moment)?;
+        }
+        Ok(())
+    }
+
+    /// Gives an idle die its next step of reclaiming, if one is due.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn work_when_idle<O: Observer>(&mut self, die: DieId, moment: &mut Moment<O>) -> Result<(), SimError> {
+        if self.rules.works_when_idle {
+            self.plan.clear();
+            self.ftl.internal_step(die, &mut self.plan)?;
+            self.submit_plan(&Wait::NOBODY, moment)?;
+        }
+        Ok(())
+    }
+
+    /// Flash commands of the whole run, warm-up and ageing included.
+    pub fn flash_commands_total(&self) -> u64 {
+        self.uncounted_commands + self.counts.flash_commands()
+    }
+
+    /// Starts measuring: everything counted so far is warm-up.
+    pub fn restart_measuring(&mut self) {
+        self.uncounted_commands += self.counts.flash_commands();
+        self.counts = FlashCounts::default();
+        self.scheduler.chips.restart_measuring();
+        self.ftl.reset_counters();
+    }
+}
+
+/// The stages of an access that goes through all of them.
+const STAGES: [Stage; 3] = [Stage::Map, Stage::Rmw, Stage::Data];

@@ -1,0 +1,133 @@
+//! The stages of a page access, from the first to the last.
+
+use pumice_ftl::TranslationLayer;
+use pumice_types::{Cause, RequestKind};
+
+use super::access::{PageAccess, Waits};
+use super::submit::Wait;
+use super::{Controller, Moment};
+use crate::error::SimError;
+use crate::host::oracle::Oracle;
+use crate::metrics::Stage;
+use crate::observe::Observer;
+
+impl Controller {
+    /// Begins a page access of a request. Returns whether it is done at once.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    #[inline]
+    pub fn begin<O: Observer>(&mut self, access: &PageAccess, moment: &mut Moment<O>) -> Result<bool, SimError> {
+        if let Some(buffer) = &mut self.buffer {
+            match access.kind {
+                RequestKind::Read if buffer.holds(access.lpn, access.mask) => {
+                    self.counts.buffer_hits += 1;
+                    return Ok(true);
+                }
+                RequestKind::Write => {
+                    // Those who wait longer go first.
+                    let stored = self.waiting.is_empty() && buffer.write(access.lpn, access.mask);
+                    if !stored {
+                        self.waiting.push_back(*access);
+                    }
+                    return Ok(stored);
+                }
+                RequestKind::Trim => buffer.trim(access.lpn),
+                RequestKind::Read => {}
+            }
+        }
+        let Waits::Request(id) = access.waits else { return Ok(true) };
+        if !self.is_staged(access) {
+            let access = PageAccess { stage: Stage::Data, ..*access };
+            self.plan_stage(&access, moment.oracle)?;
+            return Ok(self.submit_plan(&Wait::of(&access, id), moment)? == 0);
+        }
+        let token = self.accesses.insert(*access);
+        Ok(!self.proceed(token, moment)?)
+    }
+
+    /// Whether an access may take more than one stage.
+    #[inline]
+    pub(super) fn is_staged(&self, access: &PageAccess) -> bool {
+        self.rules.loads_map || self.needs_old_copy(access)
+    }
+
+    /// Whether an access reads the page's old copy first.
+    #[inline]
+    fn needs_old_copy(&self, access: &PageAccess) -> bool {
+        self.rules.reads_old_copy && access.kind == RequestKind::Write && !access.is_whole()
+    }
+
+    /// Takes an access through its stages until one has to be waited for. Returns whether one has.
+    pub(super) fn proceed<O: Observer>(&mut self, token: u32, moment: &mut Moment<O>) -> Result<bool, SimError> {
+        loop {
+            let Some(&mut access) = self.accesses.get(token) else { return Ok(false) };
+            self.plan_stage(&access, moment.oracle)?;
+            let groups = self.submit_plan(&Wait::of(&access, token), moment)?;
+            if let Some(access) = self.accesses.get(token) {
+                access.groups_left = groups;
+            }
+            if groups > 0 {
+                return Ok(true);
+            }
+            if !self.next_stage(token) {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Moves an access on; `false`, and it is forgotten, if it was in its last stage.
+    pub(super) fn next_stage(&mut self, token: u32) -> bool {
+        let Some(access) = self.accesses.get(token) else { return false };
+        access.stage = match access.stage {
+            Stage::Map => Stage::Rmw,
+            Stage::Rmw => Stage::Data,
+            Stage::Data => {
+                self.accesses.remove(token);
+                return false;
+            }
+        };
+        true
+    }
+
+    /// Fills the plan with the commands of an access's stage.
+    #[inline]
+    pub(super) fn plan_stage(&mut self, access: &PageAccess, oracle: &mut Oracle) -> Result<(), SimError> {
+        self.plan.clear();
+        match access.stage {
+            Stage::Map if self.rules.loads_map => self.ftl.load_map(access.lpn, access.kind, &mut self.plan)?,
+            Stage::Rmw if self.needs_old_copy(access) => {
+                // Nothing to read if the page was never written.
+                self.ftl.read(access.lpn, oracle.version(access.lpn), &mut self.plan);
+                self.plan.commands.iter_mut().for_each(|command| command.cause = Cause::Rmw);
+            }
+            Stage::Map | Stage::Rmw => {}
+            Stage::Data => self.translate(access, oracle)?,
+        }
+        Ok(())
+    }
+
+    /// Adds the commands of a page access itself to the plan.
+    #[inline]
+    fn translate(&mut self, access: &PageAccess, oracle: &mut Oracle) -> Result<(), SimError> {
+        let lpn = access.lpn;
+        match access.kind {
+            RequestKind::Write => {
+                let version = oracle.next_version(lpn);
+                self.ftl.write(lpn, version, &mut self.plan)?;
+            }
+            RequestKind::Read => {
+                let found = self.ftl.read(lpn, oracle.version(lpn), &mut self.plan);
+                if !found && oracle.is_stored(lpn) {
+                    let text = format!("integrity: the FTL does not find logical page {}, which was stored", lpn.0);
+                    return Err(SimError::Simulation(text));
+                }
+            }
+            RequestKind::Trim => {
+                oracle.note_trim(lpn);
+                self.ftl.trim(lpn);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! From a plan to the scheduler: groups of commands on one die each, and who waits for them.
+
+use pumice_ftl::TranslationLayer;
+use pumice_types::{FlashCommand, FlashOp, RequestKind};
+
+use super::access::{PageAccess, Waits};
+use super::{Controller, Moment};
+use crate::error::SimError;
+use crate::metrics::Stage;
+use crate::observe::Observer;
+use crate::scheduler::{NOBODY, Submission};
+
+/// Who waits for a plan, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    token: u32,
+    /// The parts of the wait are asked for.
+    parts: bool,
+    /// A host read.
+    urgent: bool,
+    /// All groups of commands are waited for.
+    every_group: bool,
+}
+
+impl Wait {
+    /// Nobody waits.
+    pub const NOBODY: Wait = Wait { token: NOBODY, parts: false, urgent: false, every_group: false };
+
+    /// How the stage of an access waits.
+    #[inline]
+    pub fn of(access: &PageAccess, token: u32) -> Wait {
+        let of_request = matches!(access.waits, Waits::Request(_));
+        Wait {
+            token,
+            parts: of_request && access.kind == RequestKind::Write,
+            urgent: of_request && access.kind == RequestKind::Read,
+            every_group: access.stage == Stage::Map,
+        }
+    }
+}
+
+impl Controller {
+    /// Gives the plan to the scheduler, a group of commands for each run on one die. Returns for how
+    /// many groups is waited: for the one that completes the access, or for all of them.
+    #[inline]
+    pub(super) fn submit_plan<O: Observer>(&mut self, wait: &Wait, moment: &mut Moment<O>) -> Result<u32, SimError> {
+        self.note_erases();
+        let completes = self.plan.completes();
+        let (mut waiting, mut start) = (0, 0);
+        while let Some(first) = self.plan.commands.get(start) {
+            let rest = &self.plan.commands[start..];
+            let length = match self.rules.loads_map {
+                // Only the pages of a map lie on other dies than the access.
+                false => rest.len(),
+                true => {
+                    let die = self.scheduler.die_of(first);
+                    rest.iter().position(|command| self.scheduler.die_of(command) != die).unwrap_or(rest.len())
+                }
+            };
+            let commands = &rest[..length];
+            let completing = completes.filter(|at| (start..start + length).contains(at)).map(|at| at - start);
+            let is_waited_for = wait.every_group || completing.is_some();
+            let group = Submission {
+                commands,
+                completes: completing.filter(|_| !wait.every_group).unwrap_or(length - 1),
+                token: if is_waited_for { wait.token } else { NOBODY },
+                parts: wait.parts && is_waited_for,
+                urgent: wait.urgent,
+            };
+            let answered = self.scheduler.submit(&group, moment.now, moment.observer)?;
+            if answered {
+                self.counts.buffer_hits += 1;
+            } else {
+                commands.iter().for_each(|command| self.counts.note(command));
+            }
+            waiting += u32::from(group.token != NOBODY && !answered);
+            start += length;
+        }
+        Ok(waiting)
+    }
+
+    /// Takes note of the erases in the plan, so that the layer hears of those after them that will fail.
+    #[inline]
+    pub(super) fn note_erases(&mut self) {
+        let Some(eraser) = self.scheduler.chips.eraser.as_mut().filter(|_| self.rules.erases_fail) else { return };
+        for FlashCommand { op, target, .. } in &self.plan.commands {
+            if *op == FlashOp::Erase && eraser.decide(target.block.0) {
+                self.ftl.note_failing(target.block);
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Accesses without a clock: each command takes effect as soon as it is decided.
+
+use pumice_ftl::TranslationLayer;
+use pumice_types::{Lpn, RequestKind, Time};
+
+use super::access::{PageAccess, Waits};
+use super::{Controller, STAGES};
+use crate::error::SimError;
+use crate::host::oracle::Oracle;
+use crate::observe::Observer;
+
+impl Controller {
+    /// Runs one page access of a request.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn run_untimed(
+        &mut self,
+        (lpn, mask): (Lpn, u64),
+        kind: RequestKind,
+        oracle: &mut Oracle,
+        observer: &mut impl Observer,
+    ) -> Result<(), SimError> {
+        match (&mut self.buffer, kind) {
+            (Some(buffer), RequestKind::Write) => {
+                // Without a clock a program is done at once, so the buffer never stays full.
+                let stored = buffer.write(lpn, mask);
+                debug_assert!(stored);
+                return self.flush_untimed(false, oracle, observer);
+            }
+            (Some(buffer), RequestKind::Read) if buffer.holds(lpn, mask) => {
+                self.counts.buffer_hits += 1;
+                return Ok(());
+            }
+            (Some(buffer), RequestKind::Trim) => buffer.trim(lpn),
+            (Some(_), RequestKind::Read) | (None, _) => {}
+        }
+        self.run_stages(PageAccess::new(Waits::Nobody, lpn, kind, mask), oracle, observer)
+    }
+
+    fn run_stages(
+        &mut self,
+        mut access: PageAccess,
+        oracle: &mut Oracle,
+        observer: &mut impl Observer,
+    ) -> Result<(), SimError> {
+        let stages = if self.is_staged(&access) { &STAGES[..] } else { &STAGES[2..] };
+        for &stage in stages {
+            access.stage = stage;
+            self.plan_stage(&access, oracle)?;
+            self.note_erases();
+            for command in &self.plan.commands {
+                self.counts.note(command);
+                self.scheduler.chips.execute_untimed(command)?;
+                observer.command(Time::ZERO, Time::ZERO, command);
+            }
+        }
+        Ok(())
+    }
+
+    /// Programs buffered pages: those that are due, or all.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn flush_untimed(
+        &mut self,
+        everything: bool,
+        oracle: &mut Oracle,
+        observer: &mut impl Observer,
+    ) -> Result<(), SimError> {
+        while let Some((entry, lpn, mask)) = self.buffer.as_mut().and_then(|buffer| buffer.next_flush(everything)) {
+            self.run_stages(PageAccess::new(Waits::Nobody, lpn, RequestKind::Write, mask), oracle, observer)?;
+            if let Some(buffer) = &mut self.buffer {
+                buffer.release(entry);
+            }
+        }
+        Ok(())
+    }
+
+    /// Merges until no U-block is in use, for layers that can be asked for that. Returns whether this one can.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn merge_all_untimed(&mut self) -> Result<bool, SimError> {
+        self.plan.clear();
+        let can = self.ftl.merge_all(&mut self.plan)?;
+        for command in &self.plan.commands {
+            self.scheduler.chips.execute(command)?;
+        }
+        Ok(can)
+    }
+
+    /// Reads every stored page back without commands; counts corrupt pages, and returns how many are lost.
+    pub fn read_back(&mut self, oracle: &Oracle) -> u64 {
+        let checked = &mut self.scheduler.chips.checked;
+        let mut lost_pages = 0;
+        for lpn in (0..self.ftl.user_pages()).map(Lpn).filter(|&lpn| oracle.is_stored(lpn)) {
+            checked.pages_checked += 1;
+            let found = self.ftl.locate(lpn).and_then(|page| checked.array.peek(page).ok());
+            match found.filter(|page| page.lpn == lpn && page.version == oracle.version(lpn)) {
+                None => lost_pages += 1,
+                Some(page) if page.corrupt => checked.note_corrupt(lpn),
+                Some(_) => {}
+            }
+        }
+        lost_pages
+    }
+}

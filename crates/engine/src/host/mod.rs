@@ -1,0 +1,178 @@
+//! The host side of a device: requests in flight, the way in and out, and what the host knows that it stored.
+//!
+//! A request comes in over the link and is split into pages; its last page completes it.
+
+mod link;
+pub mod oracle;
+mod pages;
+
+use pumice_config::HostKeys;
+use pumice_types::{HostRequest, RequestKind, Time};
+
+use crate::controller::PageEnd;
+use crate::metrics::{LatencyParts, Metrics, Stage};
+use crate::observe::{Observer, RequestRecord};
+pub use link::Due;
+use link::Link;
+use oracle::Oracle;
+pub use pages::Pages;
+
+/// A request in flight.
+#[derive(Clone, Copy)]
+struct InFlight {
+    request: HostRequest,
+    arrival: Time,
+    /// When its pages were submitted.
+    submitted: Time,
+    pages_left: u32,
+    measured: bool,
+}
+
+/// The host side of a device.
+pub struct Host {
+    /// What the host stored.
+    pub oracle: Oracle,
+    /// Measurements.
+    pub metrics: Metrics,
+    /// How requests fall into pages.
+    pub pages: Pages,
+    /// Logical pages that the final read-back did not find.
+    pub lost_pages: u64,
+    slots: Vec<InFlight>,
+    free_slots: Vec<u32>,
+    link: Link,
+    completed: u64,
+}
+
+impl Host {
+    /// A host of a device with such pages, nothing in flight.
+    pub fn new(keys: &HostKeys, page_bytes: u32, oracle: Oracle) -> Host {
+        Host {
+            oracle,
+            metrics: Metrics::new(),
+            pages: Pages::new(page_bytes),
+            lost_pages: 0,
+            slots: Vec::new(),
+            free_slots: Vec::new(),
+            link: Link::new(Time::from_us(keys.overhead_us), keys.link_mb_per_s),
+            completed: 0,
+        }
+    }
+
+    /// When something is due on the link.
+    #[inline]
+    pub fn next_event(&self) -> Option<Time> {
+        self.link.next_event()
+    }
+
+    /// What is due on the link next, with its time.
+    pub fn take_due(&mut self) -> Option<(Time, Due)> {
+        self.link.pop()
+    }
+
+    /// Requests done since this was last asked.
+    #[inline]
+    pub fn take_completed(&mut self) -> u64 {
+        std::mem::take(&mut self.completed)
+    }
+
+    /// Takes a request in. Returns its number if it is there at once; else the link brings it later.
+    #[inline]
+    pub fn accept(&mut self, request: &HostRequest, measured: bool, now: Time) -> Option<u32> {
+        let slot = InFlight { request: *request, arrival: now, submitted: now, pages_left: 0, measured };
+        let id = match self.free_slots.pop() {
+            Some(id) => {
+                self.slots[id as usize] = slot;
+                id
+            }
+            None => {
+                self.slots.push(slot);
+                (self.slots.len() - 1) as u32
+            }
+        };
+        self.metrics.note_arrival(now);
+        if self.link.is_free() {
+            return Some(id);
+        }
+        let inward = if request.kind == RequestKind::Write { request.bytes } else { 0 };
+        self.link.receive(id, inward, now);
+        None
+    }
+
+    /// A request has come in and is being split into pages. Until [`Host::split_ended`] one page more than it
+    /// has counts as left, so that nothing completes it meanwhile.
+    #[inline]
+    pub fn begin_split(&mut self, id: u32, now: Time) -> HostRequest {
+        let slot = &mut self.slots[id as usize];
+        slot.submitted = now;
+        slot.pages_left = 1;
+        slot.request
+    }
+
+    /// A page of a request that is being split has begun.
+    #[inline]
+    pub fn page_begun(&mut self, id: u32) {
+        self.slots[id as usize].pages_left += 1;
+    }
+
+    /// That page was done at once.
+    #[inline]
+    pub fn page_done_at_once(&mut self, id: u32) {
+        self.slots[id as usize].pages_left -= 1;
+    }
+
+    /// Notes a page of a request that is done.
+    #[inline]
+    pub fn note_page_end(&mut self, end: &PageEnd, now: Time, observer: &mut impl Observer) {
+        match end {
+            PageEnd::OneStage(done) => {
+                // Only writes ask where their time went.
+                let is_write = self.slots[done.token as usize].request.kind == RequestKind::Write;
+                let parts = is_write.then(|| {
+                    let mut parts = LatencyParts::default();
+                    parts.add(Stage::Data, done);
+                    parts
+                });
+                self.page_ended(done.token, now, parts, observer);
+            }
+            PageEnd::Staged(id, parts) => self.page_ended(*id, now, Some(*parts), observer),
+            PageEnd::Internal => {}
+        }
+    }
+
+    /// Notes that a page of a request is done, or that all its pages have begun.
+    #[inline]
+    pub fn page_ended(&mut self, id: u32, now: Time, parts: Option<LatencyParts>, observer: &mut impl Observer) {
+        let slot = &mut self.slots[id as usize];
+        slot.pages_left -= 1;
+        if slot.pages_left > 0 {
+            return;
+        }
+        if slot.request.kind == RequestKind::Read && !self.link.is_free() {
+            self.link.send(id, slot.request.bytes, now);
+        } else {
+            self.complete(id, now, parts, observer);
+        }
+    }
+
+    /// Completes a request.
+    #[inline]
+    pub fn complete(&mut self, id: u32, now: Time, parts: Option<LatencyParts>, observer: &mut impl Observer) {
+        let InFlight { request, arrival, submitted, measured, .. } = self.slots[id as usize];
+        self.free_slots.push(id);
+        self.completed += 1;
+        self.metrics.note_done(now);
+        if measured {
+            let mut parts = parts.unwrap_or_else(|| LatencyParts::waited_for_host(now - submitted));
+            parts.link = submitted - arrival;
+            self.metrics.record(&request, now - arrival, &parts);
+            observer.request(&RequestRecord { arrival, done: now, request });
+        }
+    }
+
+    /// Notes a request of a run without a clock.
+    pub fn note_untimed(&mut self, request: &HostRequest, observer: &mut impl Observer) {
+        self.metrics.record(request, Time::ZERO, &LatencyParts::default());
+        observer.request(&RequestRecord { arrival: Time::ZERO, done: Time::ZERO, request: *request });
+    }
+}

@@ -1,0 +1,55 @@
+//! How a request falls into pages and parts of pages.
+
+use pumice_types::{HostRequest, Lpn, RequestKind};
+
+/// Parts of a page that are told apart.
+const PARTS: u64 = 64;
+
+/// The pages of a device, as requests see them.
+#[derive(Clone, Copy, Debug)]
+pub struct Pages {
+    page_bytes: u64,
+}
+
+impl Pages {
+    /// Pages of so many bytes.
+    pub fn new(page_bytes: u32) -> Pages {
+        Pages { page_bytes: u64::from(page_bytes) }
+    }
+
+    /// The first logical page of a request.
+    #[inline]
+    pub fn first_of(&self, request: &HostRequest) -> Lpn {
+        Lpn((request.offset_bytes / self.page_bytes) as u32)
+    }
+
+    /// Logical pages of a request with the parts that it touches. A trim leaves out pages that it
+    /// covers in part.
+    #[inline]
+    pub fn of(&self, request: &HostRequest) -> impl Iterator<Item = (Lpn, u64)> + use<> {
+        let page_bytes = self.page_bytes;
+        let (start, end) = (request.offset_bytes, request.offset_bytes + u64::from(request.bytes));
+        let (trims, reads) = (request.kind == RequestKind::Trim, request.kind == RequestKind::Read);
+        (start / page_bytes..=(end - 1) / page_bytes).filter_map(move |page| {
+            let first = page * page_bytes;
+            let (from, to) = (start.max(first) - first, end.min(first + page_bytes) - first);
+            let mask = if to - from == page_bytes { u64::MAX } else { part_mask(page_bytes, from, to, reads) };
+            (!trims || mask == u64::MAX).then_some((Lpn(page as u32), mask))
+        })
+    }
+}
+
+/// The parts of a page that bytes `from..to` of it touch, one bit each. A part that is touched in part
+/// counts for a read, which needs it, and not for a write, which does not supply it.
+fn part_mask(page_bytes: u64, from: u64, to: u64, reads: bool) -> u64 {
+    let (first, last) = (from * PARTS, to * PARTS);
+    let (first, last) = match reads {
+        true => (first / page_bytes, last.div_ceil(page_bytes)),
+        false => (first.div_ceil(page_bytes), last / page_bytes),
+    };
+    match last.saturating_sub(first) {
+        0 => 0,
+        64 => u64::MAX,
+        parts => ((1 << parts) - 1) << first,
+    }
+}

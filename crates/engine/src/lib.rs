@@ -1,0 +1,31 @@
+//! The engine: a device with its host, and the run loop that gives it requests.
+//!
+//! Functional first: a host page access is turned into flash commands at once, and the belief of the translation
+//! layer changes at once. The scheduler then gives the commands time, and the array changes when a command
+//! executes. The same layer therefore runs timed and untimed, and could be stopped at any command.
+#![forbid(unsafe_code)]
+
+mod build;
+pub mod chip;
+pub mod controller;
+mod error;
+mod fio_job;
+pub mod host;
+mod logged;
+mod lookahead;
+pub mod metrics;
+pub mod observe;
+pub mod results;
+mod run;
+pub mod scheduler;
+mod ssd;
+mod workload;
+
+pub use build::{Built, build, user_pages};
+pub use error::SimError;
+pub use fio_job::fio_job_settings;
+pub use logged::{Sink, run_logged};
+pub use results::{FORMAT, Outcome};
+pub use run::{Progress, run, run_observed};
+pub use ssd::Ssd;
+pub use workload::write as write_workload;

@@ -1,0 +1,134 @@
+//! A run with the logs that its spec asks for, handed to a sink piece by piece.
+
+use pumice_commandlog::{CommandLog, LogHeader, LoggedRun};
+use pumice_config::Config;
+use pumice_types::{BlockId, FlashCommand, Time};
+
+use crate::error::SimError;
+use crate::observe::{Beginning, Observer, RequestRecord};
+use crate::results::{Outcome, RequestBatch};
+use crate::run::{Progress, run, run_observed};
+
+/// Who takes the pieces of a run's logs, in their order. An error ends the run; its text says why.
+pub trait Sink {
+    /// Takes a batch of finished requests.
+    ///
+    /// # Errors
+    /// It cannot be kept.
+    fn requests(&mut self, batch: &RequestBatch) -> Result<(), String>;
+
+    /// Takes the next bytes of the command log.
+    ///
+    /// # Errors
+    /// They cannot be kept.
+    fn commands(&mut self, bytes: &[u8]) -> Result<(), String>;
+}
+
+/// The logs of one run.
+struct Logs<'a> {
+    requests: Option<RequestBatch>,
+    logs_commands: bool,
+    commands: Option<CommandLog>,
+    sink: &'a mut dyn Sink,
+    failure: Option<String>,
+}
+
+impl Logs<'_> {
+    #[cold]
+    fn pass_requests(&mut self) {
+        let Some(batch) = self.requests.as_mut().filter(|batch| !batch.is_empty()) else { return };
+        if self.failure.is_none() {
+            self.failure = self.sink.requests(batch).err();
+        }
+        batch.clear();
+    }
+
+    #[cold]
+    fn pass_commands(&mut self) {
+        let Some(log) = &mut self.commands else { return };
+        if self.failure.is_none() {
+            self.failure = self.sink.commands(log.bytes()).err();
+        }
+        log.bytes().clear();
+    }
+
+    /// Passes on what is left.
+    fn end(&mut self) -> Result<(), SimError> {
+        self.pass_requests();
+        if let Some(log) = &mut self.commands {
+            log.end();
+        }
+        self.pass_commands();
+        self.failure.take().map_or(Ok(()), |text| Err(SimError::Output(text)))
+    }
+}
+
+impl Observer for Logs<'_> {
+    fn begin(&mut self, beginning: &Beginning) {
+        if !self.logs_commands {
+            return;
+        }
+        let Beginning { config, scale, array, user_pages } = *beginning;
+        let run = LoggedRun {
+            config_sha256: config.digest(),
+            seed: config.seed,
+            scale,
+            timed: config.run.timed,
+            multi_plane: config.chip.timing.multi_plane,
+            user_pages,
+        };
+        self.commands = Some(CommandLog::new(&LogHeader::of(run, array)));
+        for block in (0..array.config().geometry.blocks()).map(BlockId) {
+            if self.commands.as_mut().is_some_and(|log| log.push_initial(array, block)) {
+                self.pass_commands();
+            }
+        }
+    }
+
+    #[inline]
+    fn command(&mut self, start: Time, end: Time, command: &FlashCommand) {
+        if self.commands.as_mut().is_some_and(|log| log.push_command(start, end, command)) {
+            self.pass_commands();
+        }
+    }
+
+    #[inline]
+    fn request(&mut self, record: &RequestRecord) {
+        if self.requests.as_mut().is_some_and(|batch| batch.push(record)) {
+            self.pass_requests();
+        }
+    }
+
+    fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+}
+
+/// As [`crate::run`], with the request log and the command log that the spec asks for given to `sink`.
+///
+/// # Errors
+/// As [`crate::run`]; [`SimError::Output`] with the sink's text if that could not go on.
+pub fn run_logged(
+    config: &Config,
+    scale: f64,
+    sink: &mut dyn Sink,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Outcome, SimError> {
+    let output = &config.output;
+    if !output.request_log && !output.command_log {
+        return run(config, scale, progress);
+    }
+    let mut logs = Logs {
+        requests: output.request_log.then(RequestBatch::new),
+        logs_commands: output.command_log,
+        commands: None,
+        sink,
+        failure: None,
+    };
+    let result = run_observed(config, scale, &mut logs, progress);
+    match (result, logs.failure.take()) {
+        (_, Some(text)) => Err(SimError::Output(text)),
+        (Err(error), None) => Err(error),
+        (Ok(outcome), None) => logs.end().map(|()| outcome),
+    }
+}

@@ -1,0 +1,105 @@
+//! Flash commands by kind and cause.
+
+use pumice_types::partial_block::MAX_SPLITS;
+use pumice_types::{Cause, FlashCommand, FlashOp};
+
+/// Flash commands emitted since the last reset, by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlashCounts {
+    /// Page reads for the host.
+    pub host_reads: u64,
+    /// Page programs for the host.
+    pub host_programs: u64,
+    /// Page reads of old copies, before writes of part of a page.
+    pub rmw_reads: u64,
+    /// Page reads of the map.
+    pub map_reads: u64,
+    /// Page programs of the map.
+    pub map_programs: u64,
+    /// Pages copied by garbage collection: a read and a program each.
+    pub copies: u64,
+    /// Pages of the map copied by garbage collection.
+    pub map_copies: u64,
+    /// Spare searches for the host.
+    pub host_searches: u64,
+    /// Spare searches for garbage collection.
+    pub gc_searches: u64,
+    /// Spare areas read in searches for the host.
+    pub host_spare_pages: u64,
+    /// Spare areas read in searches for garbage collection.
+    pub gc_spare_pages: u64,
+    /// Spare areas read for the map, each by a command of its own.
+    pub map_spare_pages: u64,
+    /// Whole-block erases.
+    pub block_erases: u64,
+    /// Partial erases by level.
+    pub partial_erases: [u64; MAX_SPLITS as usize + 1],
+    /// Erases of a set of physical sub-blocks, one an operation.
+    pub sub_block_erases: u64,
+    /// Page accesses answered from a buffer, without a flash command.
+    pub buffer_hits: u64,
+}
+
+impl FlashCounts {
+    /// Partial erases of all levels.
+    pub fn partial_erases_total(&self) -> u64 {
+        self.partial_erases.iter().sum()
+    }
+
+    /// Erase operations of every kind.
+    pub fn erases_total(&self) -> u64 {
+        self.block_erases + self.partial_erases_total() + self.sub_block_erases
+    }
+
+    /// Spare searches.
+    pub fn searches(&self) -> u64 {
+        self.host_searches + self.gc_searches
+    }
+
+    /// Flash commands: page reads, programs and erases; a spare search counts once.
+    pub fn flash_commands(&self) -> u64 {
+        self.reads() + self.programs() + self.searches() + self.map_spare_pages + self.erases_total()
+    }
+
+    /// Page reads of all causes.
+    pub fn reads(&self) -> u64 {
+        self.host_reads + self.rmw_reads + self.map_reads + self.map_copies + self.copies
+    }
+
+    /// Page programs of all causes.
+    pub fn programs(&self) -> u64 {
+        self.host_programs + self.map_programs + self.map_copies + self.copies
+    }
+
+    /// Counts a command.
+    #[inline]
+    pub fn note(&mut self, command: &FlashCommand) {
+        match command.op {
+            FlashOp::Read => match command.cause {
+                Cause::Map => self.map_reads += 1,
+                Cause::Rmw => self.rmw_reads += 1,
+                Cause::Host | Cause::Gc => self.host_reads += 1,
+            },
+            FlashOp::Program if command.cause == Cause::Map => self.map_programs += 1,
+            FlashOp::Program => self.host_programs += 1,
+            FlashOp::Copy if command.cause == Cause::Map => self.map_copies += 1,
+            FlashOp::Copy => self.copies += 1,
+            FlashOp::Erase => self.block_erases += 1,
+            FlashOp::PartialErase => self.partial_erases[command.pb().level() as usize] += 1,
+            FlashOp::SubBlockErase => self.sub_block_erases += 1,
+            FlashOp::Pause => {}
+            FlashOp::SpareSearch if command.cause == Cause::Map => {
+                self.map_spare_pages += u64::from(command.searched_pages());
+            }
+            FlashOp::SpareSearch => {
+                let pages = u64::from(command.searched_pages());
+                let (searches, spare_pages) = match command.cause {
+                    Cause::Host | Cause::Map | Cause::Rmw => (&mut self.host_searches, &mut self.host_spare_pages),
+                    Cause::Gc => (&mut self.gc_searches, &mut self.gc_spare_pages),
+                };
+                *searches += 1;
+                *spare_pages += pages;
+            }
+        }
+    }
+}

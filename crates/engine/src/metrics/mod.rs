@@ -1,0 +1,190 @@
+//! What a run measures: latencies, parts of write latency, time with requests outstanding.
+
+use hdrhistogram::Histogram;
+use pumice_types::{HostRequest, RequestKind, Time};
+
+mod flash_counts;
+mod histograms;
+mod parts;
+mod time_series;
+mod wear_map;
+
+pub use flash_counts::FlashCounts;
+pub use histograms::interval_log;
+pub use parts::{LatencyParts, Stage};
+pub use time_series::TimeSeries;
+pub use wear_map::WearMap;
+
+use crate::scheduler::{PHASES, Phase};
+
+/// Latencies above this (about 52 days) are counted as this.
+const LATENCY_MAX_NS: u64 = 1 << 52;
+
+/// Significant decimal digits of the latency histograms.
+const LATENCY_DIGITS: u8 = 3;
+
+/// Requests of one direction.
+pub struct KindMetrics {
+    /// Requests done.
+    pub requests: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Latency in nanoseconds.
+    pub latency: Histogram<u64>,
+    /// Sum of latencies in nanoseconds.
+    pub latency_sum: u128,
+    /// Largest latency.
+    pub latency_max: Time,
+}
+
+impl KindMetrics {
+    fn new() -> KindMetrics {
+        // The bounds are constants that the histogram accepts; a default histogram would resize.
+        let latency = Histogram::new_with_bounds(1, LATENCY_MAX_NS, LATENCY_DIGITS)
+            .unwrap_or_else(|_| unreachable!("constant bounds are valid"));
+        KindMetrics { requests: 0, bytes: 0, latency, latency_sum: 0, latency_max: Time::ZERO }
+    }
+
+    #[inline]
+    fn record(&mut self, bytes: u32, latency: Time) {
+        self.requests += 1;
+        self.bytes += u64::from(bytes);
+        self.latency.saturating_record(latency.0);
+        self.latency_sum += u128::from(latency.0);
+        self.latency_max = self.latency_max.max(latency);
+    }
+
+    /// Mean latency in microseconds, of at least one request.
+    pub fn mean_us(&self) -> Option<f64> {
+        (self.requests > 0).then(|| self.latency_sum as f64 / self.requests as f64 / 1_000.0)
+    }
+}
+
+/// LatencyParts of write latency, summed over requests, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WriteParts {
+    /// Overhead, and the way over the link.
+    pub link: u128,
+    /// Own reads of old copies.
+    pub rmw_read: u128,
+    /// The request's own transfer.
+    pub transfer: u128,
+    /// The request's own program.
+    pub program: u128,
+    /// Waiting by phase; [`Phase::Host`] is queueing behind host commands and for the channel.
+    pub waited: [u128; PHASES],
+}
+
+impl WriteParts {
+    #[inline]
+    fn add(&mut self, parts: &LatencyParts) {
+        self.link += u128::from(parts.link.0);
+        self.transfer += u128::from(parts.transfer.0);
+        self.program += u128::from(parts.die.0);
+        self.rmw_read += u128::from(parts.rmw_read.0);
+        for (sum, waited) in self.waited.iter_mut().zip(parts.waited) {
+            *sum += u128::from(waited.0);
+        }
+    }
+
+    /// Summed waiting in one phase.
+    pub fn waited(&self, phase: Phase) -> u128 {
+        self.waited[phase as usize]
+    }
+}
+
+/// Everything measured at the host side.
+pub struct Metrics {
+    /// Reads.
+    pub read: KindMetrics,
+    /// Writes.
+    pub write: KindMetrics,
+    /// Trims.
+    pub trim: KindMetrics,
+    /// LatencyParts of write latency.
+    pub write_parts: WriteParts,
+    /// Time with at least one request outstanding.
+    pub serving: Time,
+    /// Where measuring started.
+    pub since: Time,
+    /// When the last request arrived.
+    pub last_arrival: Time,
+    /// When the last request was done.
+    pub last_done: Time,
+    outstanding: u32,
+    serving_since: Time,
+}
+
+impl Metrics {
+    /// Nothing measured yet.
+    pub fn new() -> Metrics {
+        Metrics {
+            read: KindMetrics::new(),
+            write: KindMetrics::new(),
+            trim: KindMetrics::new(),
+            write_parts: WriteParts::default(),
+            serving: Time::ZERO,
+            since: Time::ZERO,
+            last_arrival: Time::ZERO,
+            last_done: Time::ZERO,
+            outstanding: 0,
+            serving_since: Time::ZERO,
+        }
+    }
+
+    /// Forgets what was measured; measuring starts at `now`.
+    pub fn restart(&mut self, now: Time) {
+        let outstanding = self.outstanding;
+        *self = Metrics { since: now, last_done: now, outstanding, serving_since: now, ..Metrics::new() };
+    }
+
+    /// A request arrives.
+    #[inline]
+    pub fn note_arrival(&mut self, now: Time) {
+        if self.outstanding == 0 {
+            self.serving_since = now;
+        }
+        self.outstanding += 1;
+        self.last_arrival = now;
+    }
+
+    /// Whether no request is under way.
+    #[inline]
+    pub fn is_quiet(&self) -> bool {
+        self.outstanding == 0
+    }
+
+    /// A request is done.
+    #[inline]
+    pub fn note_done(&mut self, now: Time) {
+        self.outstanding -= 1;
+        if self.outstanding == 0 {
+            self.serving += now - self.serving_since;
+        }
+        self.last_done = self.last_done.max(now);
+    }
+
+    /// Records a request that arrived while measuring. A write's parts are its last page's.
+    #[inline]
+    pub fn record(&mut self, request: &HostRequest, latency: Time, parts: &LatencyParts) {
+        let bytes = request.bytes;
+        match request.kind {
+            RequestKind::Read => self.read.record(bytes, latency),
+            RequestKind::Trim => self.trim.record(bytes, latency),
+            RequestKind::Write => {
+                self.write.record(bytes, latency);
+                self.write_parts.add(parts);
+            }
+        }
+    }
+
+    /// Simulated time measured.
+    pub fn simulated(&self) -> Time {
+        self.last_done.max(self.last_arrival).saturating_sub(self.since)
+    }
+
+    /// Requests recorded.
+    pub fn requests(&self) -> u64 {
+        self.read.requests + self.write.requests + self.trim.requests
+    }
+}

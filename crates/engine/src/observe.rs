@@ -1,0 +1,52 @@
+//! The seam by which a run is observed.
+
+use pumice_config::Config;
+use pumice_nand::NandArray;
+use pumice_types::{FlashCommand, HostRequest, Time};
+
+/// A finished host request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestRecord {
+    /// When it arrived.
+    pub arrival: Time,
+    /// When it was done.
+    pub done: Time,
+    /// What it asked for.
+    pub request: HostRequest,
+}
+
+/// A device before its first command.
+#[derive(Clone, Copy)]
+pub struct Beginning<'a> {
+    /// The configuration.
+    pub config: &'a Config,
+    /// Its scale.
+    pub scale: f64,
+    /// The array in its initial state.
+    pub array: &'a NandArray,
+    /// Pages that the host can address.
+    pub user_pages: u32,
+}
+
+/// Whoever wants to see a run as it happens. Everything defaults to nothing and costs nothing then.
+pub trait Observer {
+    /// The run is about to begin.
+    fn begin(&mut self, _beginning: &Beginning) {}
+
+    /// A flash command took effect; it held its die from `start` to `end`. Without a clock, and while
+    /// the device is aged, both are 0. The commands of a multi-plane command follow each other.
+    #[inline]
+    fn command(&mut self, _start: Time, _end: Time, _command: &FlashCommand) {}
+
+    /// A request that is measured was done. Requests come in the order in which they are done.
+    #[inline]
+    fn request(&mut self, _record: &RequestRecord) {}
+
+    /// Whether it cannot go on watching: the run is then stopped at the next chance.
+    fn has_failed(&self) -> bool {
+        false
+    }
+}
+
+/// Nobody.
+impl Observer for () {}

@@ -1,0 +1,134 @@
+//! The fields of the result document, one row each: path, unit, when it is null, what it means, and its value.
+//!
+//! The document, the tables of docs/RESULTS.md and the names that users may ask for all come from these rows.
+//! Fields of the workload that depend on its kind are the workload's own (`Workload::facts`).
+
+mod of_collection;
+mod of_flash;
+mod of_host;
+mod of_run;
+mod of_workload;
+
+use pumice_types::choice;
+use serde_json::{Map, Value, json};
+
+use super::Finished;
+
+choice! {
+    /// What sort of value a field has.
+    pub enum Type {
+        /// A text.
+        Text = "text",
+        /// A whole number.
+        Integer = "integer",
+        /// A number.
+        Number = "number",
+        /// A list; it is one field, whatever its entries are.
+        List = "list",
+        /// All fields below a path.
+        Table = "table",
+    }
+}
+
+/// One field of the document.
+pub struct ResultField {
+    /// Where it stands, such as `host.iops`; `config.*` stands for everything below `config`.
+    pub path: &'static str,
+    /// What sort of value it has.
+    pub kind: Type,
+    /// Unit, empty if it has none.
+    pub unit: &'static str,
+    /// When it is null; empty if never.
+    pub null: &'static str,
+    /// What it means, in Markdown.
+    pub text: &'static str,
+    /// Workloads whose runs have it; empty if all have.
+    pub workloads: &'static str,
+    /// Its value; `None` if the workload tells it.
+    value: Option<fn(&Finished) -> Value>,
+}
+
+/// Declares rows: path, type, unit, when it is null, what it means, and how its value is found.
+macro_rules! fields {
+    (pub const FIELDS: $($path:literal, $kind:expr, $unit:literal, $null:literal, $text:literal, $value:expr;)+) => {
+        pub const FIELDS: &[ResultField] = &[$(ResultField {
+            path: $path, kind: $kind, unit: $unit, null: $null, text: $text, workloads: "", value: Some($value),
+        }),+];
+    };
+}
+use fields;
+
+/// Declares rows whose values are the workload's: workloads that have it, path, type, unit, when it is null, what
+/// it means.
+macro_rules! fact_fields {
+    (pub const FIELDS: $($workloads:literal, $path:literal, $kind:expr, $unit:literal, $null:literal, $text:literal;)+) => {
+        pub const FIELDS: &[ResultField] = &[$(ResultField {
+            path: $path, kind: $kind, unit: $unit, null: $null, text: $text, workloads: $workloads, value: None,
+        }),+];
+    };
+}
+use fact_fields;
+
+/// Tables that are null as a whole where all that they hold is null.
+const NULL_AS_A_WHOLE: &[&str] = &[
+    "host.read.latency_us",
+    "host.write.latency_us",
+    "host.trim.latency_us",
+    "host.trim",
+    "gc.erases_by_merge.full",
+    "gc.erases_by_merge.m_merge",
+    "gc.erases_by_merge.partial",
+    "gc.erases_by_merge.switch",
+    "gc.erases_by_merge.dead",
+    "write_latency_breakdown_us",
+    "utilisation",
+];
+
+/// Every field, section by section.
+pub fn fields_of_result() -> impl Iterator<Item = &'static ResultField> {
+    [of_run::FIELDS, of_workload::FIELDS, of_host::FIELDS, of_flash::FIELDS, of_collection::FIELDS]
+        .into_iter()
+        .flatten()
+}
+
+/// The document of a finished run, all but what only a wall clock knows.
+pub fn document(run: &Finished) -> Value {
+    let mut document = json!({ "workload": Value::Object(run.workload_facts()) });
+    for field in fields_of_result() {
+        if let Some(value) = field.value {
+            *place(&mut document, field.path.trim_end_matches(".*")) = value(run);
+        }
+    }
+    for path in NULL_AS_A_WHOLE {
+        let table = place(&mut document, path);
+        if table.as_object().is_some_and(|table| table.values().all(Value::is_null)) {
+            *table = Value::Null;
+        }
+    }
+    document
+}
+
+/// The place of a path inside nested tables, which are made as they are needed.
+fn place<'a>(root: &'a mut Value, path: &str) -> &'a mut Value {
+    path.split('.').fold(root, |node, name| {
+        if node.is_null() {
+            *node = Map::new().into();
+        }
+        &mut node[name]
+    })
+}
+
+/// `a / b`, or null if `b` is 0.
+fn ratio(a: f64, b: f64) -> Value {
+    if b > 0.0 { json!(a / b) } else { Value::Null }
+}
+
+/// A value, or null where it does not apply.
+fn when(applies: bool, value: impl FnOnce() -> Value) -> Value {
+    if applies { value() } else { Value::Null }
+}
+
+/// A count, or null where it does not apply.
+fn count(applies: bool, value: u64) -> Value {
+    when(applies, || json!(value))
+}

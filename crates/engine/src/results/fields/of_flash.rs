@@ -1,0 +1,102 @@
+//! Flash commands, write amplification and wear.
+
+use pumice_config::PartialPage;
+use pumice_types::{PartialEraseUnit, Suspension};
+use serde_json::{Value, json};
+
+use super::Type::{Integer, List, Number};
+use super::{ResultField, count, fields, ratio};
+use crate::chip::read_retry::ReadRetry;
+use crate::results::Finished;
+
+fields! {
+    pub const FIELDS:
+    "flash.reads.host", Integer, "pages", "",
+        "Data pages read for host reads",
+        |run| json!(run.counts().host_reads);
+    "flash.reads.gc", Integer, "pages", "",
+        "Data pages read by copies; each copy is one read and one program",
+        |run| json!(run.counts().copies);
+    "flash.reads.spare", Integer, "pages", "",
+        "Spare areas read in searches, for the host and for merges",
+        |run| json!(run.counts().host_spare_pages + run.counts().gc_spare_pages);
+    "flash.reads.map", Integer, "pages", "the map is in RAM",
+        "Reads of mapping pages (`ftl.map_place = \"cached\"`), or spare areas read for the map, each by a command of its own (`\"spare\"`)",
+        |run| count(run.is_map_in_flash(), run.counts().map_reads + run.counts().map_copies + run.counts().map_spare_pages);
+    "flash.reads.rmw", Integer, "pages", "`host.partial_page` is `whole-page`",
+        "Reads before a write of part of a page",
+        |run| count(run.config.host.partial_page == PartialPage::Rmw, run.counts().rmw_reads);
+    "flash.spare_searches", Integer, "commands", "",
+        "Search commands behind `flash.reads.spare`",
+        |run| json!(run.counts().searches());
+    "flash.programs.host", Integer, "pages", "",
+        "Pages programmed for host writes",
+        |run| json!(run.counts().host_programs);
+    "flash.programs.gc", Integer, "pages", "",
+        "Pages programmed by copies",
+        |run| json!(run.counts().copies);
+    "flash.programs.map", Integer, "pages", "the whole map is in RAM",
+        "Programs of translation pages, those copied included",
+        |run| count(run.is_map_cached(), run.counts().map_programs + run.counts().map_copies);
+    "flash.erases.block", Integer, "commands", "",
+        "Erases of whole blocks",
+        |run| json!(run.counts().block_erases);
+    "flash.erases.partial", Integer, "commands", "",
+        "Erases of partial blocks, of every size; PB 1 counts here when it was erased by the partial-erase command",
+        |run| json!(run.counts().partial_erases_total());
+    "flash.erases.sub_block", Integer, "commands", "`partial_erase.unit` is not `sub-block`",
+        "Erases of sets of physical sub-blocks, one an operation",
+        |run| count(run.config.chip.partial_erase.unit == PartialEraseUnit::SubBlock, run.counts().sub_block_erases);
+    "flash.multi_plane_commands", Integer, "commands", "untimed, or `timing.multi_plane` is off",
+        "Commands that used more than one plane of a die",
+        |run| count(run.config.run.timed && run.config.chip.timing.multi_plane, run.scheduler().multi_plane_commands());
+    "flash.suspensions", Integer, "", "without a clock; `erase.suspension = \"off\"`",
+        "Times an erase was suspended, in the whole run",
+        |run| count(run.config.run.timed && run.config.chip.erase.suspension != Suspension::Off, run.scheduler().suspensions());
+    "flash.read_retries", Integer, "", "`erase.read_retry = false`",
+        "Times a page was read again because it had more errors than `erase.ecc_bits_per_kib`; see [read retries](models/bit-errors.md#read-retries)",
+        |run| json!(run.chips().retry.as_ref().map(ReadRetry::retries));
+    "write_amplification", Number, "", "no page was programmed for the host",
+        "(`flash.programs.host` + `flash.programs.gc` + `flash.programs.map`) / `flash.programs.host`",
+        |run| ratio(run.counts().programs() as f64, run.counts().host_programs as f64);
+    "write_amplification_bytes", Number, "", "no byte was written",
+        "Bytes of all pages programmed / `host.write.bytes`. Larger than `write_amplification` where requests do not fill their pages",
+        |run| ratio(run.programmed_bytes(), run.host.metrics.write.bytes as f64);
+    "wear.aep", Number, "erases/page", "",
+        "AEP: mean number of erases that hit a page, over all pages of the device",
+        |run| json!(run.wear().aep);
+    "wear.vep", Number, "erases²/page²", "",
+        "VEP: population variance of the same",
+        |run| json!(run.wear().vep);
+    "wear.max_erases_per_page", Number, "erases", "",
+        "Most erases that hit one page",
+        |run| json!(run.wear().max_erases_per_page);
+    "wear.mean_erase_latency_us", Number, "us", "no erases",
+        "Mean time of an erase, block and partial together",
+        mean_erase_latency;
+    "wear.loops", List, "", "`erase.scheme = \"fixed\"`",
+        "Erases by erase loops: five counts, one loop first",
+        |run| json!(run.erase_totals().map(|totals| &totals.loops[1..]));
+    "wear.mispredictions", Integer, "", "`erase.scheme = \"fixed\"`",
+        "Pulses predicted from fail bits that were too short",
+        |run| json!(run.erase_totals().map(|totals| totals.mispredictions));
+    "wear.retired_blocks", Integer, "", "`erase.scheme = \"fixed\"`",
+        "Blocks retired while measuring, because their erase had failed after `erase.max_loops` loops",
+        |run| json!(run.erase_totals().map(|totals| totals.retired));
+    "wear.m_rber", Number, "bits/KiB", "`erase.scheme = \"fixed\"`",
+        "Most raw bit errors of a page after a year, of a block at the mean P/E cycles",
+        |run| json!(run.life.as_ref().map(|(life, pec)| life.at(*pec).m_rber));
+    "wear.pec_at_ecc", Number, "P/E cycles", "`erase.scheme = \"fixed\"`, or it always is",
+        "Cycles up to which M_RBER is at most `erase.ecc_bits_per_kib`: later, some reads need retries",
+        |run| json!(run.life.as_ref().and_then(|(life, _)| life.pec_at(run.config.chip.erase.ecc_bits_per_kib)));
+    "wear.pec_at_requirement", Number, "P/E cycles", "`erase.scheme = \"fixed\"`, or it is always met",
+        "Cycles up to which `erase.rber_requirement` is met",
+        |run| json!(run.life.as_ref().and_then(|(life, _)| life.pec_at_requirement()));
+}
+
+fn mean_erase_latency(run: &Finished) -> Value {
+    match run.erase_totals() {
+        Some(totals) => json!(totals.mean_us()),
+        None => ratio(run.erase_time().as_us(), run.counts().erases_total() as f64),
+    }
+}

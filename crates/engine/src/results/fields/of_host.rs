@@ -1,0 +1,197 @@
+//! What the host saw: requests, latencies, rates, and where the time of writes went.
+
+use pumice_config::PartialPage;
+use pumice_ftl::MapPlace;
+use pumice_types::Time;
+use serde_json::{Value, json};
+
+use super::Type::{Integer, Number};
+use super::{ResultField, fields, ratio, when};
+use crate::metrics::KindMetrics;
+use crate::results::Finished;
+use crate::scheduler::Phase;
+
+fields! {
+    pub const FIELDS:
+    "host.read.requests", Integer, "requests", "",
+        "Reads done",
+        |run| json!(run.host.metrics.read.requests);
+    "host.read.bytes", Integer, "bytes", "",
+        "Bytes of these reads, as requested",
+        |run| json!(run.host.metrics.read.bytes);
+    "host.read.latency_us.mean", Number, "us", "untimed, or no reads",
+        "Mean latency, from an exact sum",
+        |run| latency(run, &run.host.metrics.read, |kind| json!(kind.mean_us()));
+    "host.read.latency_us.p50", Number, "us", "untimed, or no reads",
+        "Median. Percentiles come from a histogram with three significant digits and are never above `max`",
+        |run| latency(run, &run.host.metrics.read, |kind| quantile(kind, 0.5));
+    "host.read.latency_us.p90", Number, "us", "untimed, or no reads",
+        "90th percentile",
+        |run| latency(run, &run.host.metrics.read, |kind| quantile(kind, 0.9));
+    "host.read.latency_us.p99", Number, "us", "untimed, or no reads",
+        "99th percentile",
+        |run| latency(run, &run.host.metrics.read, |kind| quantile(kind, 0.99));
+    "host.read.latency_us.p99_9", Number, "us", "untimed, or no reads",
+        "99.9th percentile",
+        |run| latency(run, &run.host.metrics.read, |kind| quantile(kind, 0.999));
+    "host.read.latency_us.p99_99", Number, "us", "untimed, or no reads",
+        "99.99th percentile",
+        |run| latency(run, &run.host.metrics.read, |kind| quantile(kind, 0.9999));
+    "host.read.latency_us.p99_9999", Number, "us", "untimed, or fewer than 10⁶ reads",
+        "99.9999th percentile",
+        |run| latency(run, &run.host.metrics.read, rare_quantile);
+    "host.read.latency_us.max", Number, "us", "untimed, or no reads",
+        "Largest latency, exact",
+        |run| latency(run, &run.host.metrics.read, |kind| json!(kind.latency_max.as_us()));
+    "host.write.requests", Integer, "requests", "",
+        "Writes done",
+        |run| json!(run.host.metrics.write.requests);
+    "host.write.bytes", Integer, "bytes", "",
+        "Bytes of these writes, as requested",
+        |run| json!(run.host.metrics.write.bytes);
+    "host.write.latency_us.mean", Number, "us", "untimed, or no writes",
+        "Mean latency, from an exact sum",
+        |run| latency(run, &run.host.metrics.write, |kind| json!(kind.mean_us()));
+    "host.write.latency_us.p50", Number, "us", "untimed, or no writes",
+        "Median",
+        |run| latency(run, &run.host.metrics.write, |kind| quantile(kind, 0.5));
+    "host.write.latency_us.p90", Number, "us", "untimed, or no writes",
+        "90th percentile",
+        |run| latency(run, &run.host.metrics.write, |kind| quantile(kind, 0.9));
+    "host.write.latency_us.p99", Number, "us", "untimed, or no writes",
+        "99th percentile",
+        |run| latency(run, &run.host.metrics.write, |kind| quantile(kind, 0.99));
+    "host.write.latency_us.p99_9", Number, "us", "untimed, or no writes",
+        "99.9th percentile",
+        |run| latency(run, &run.host.metrics.write, |kind| quantile(kind, 0.999));
+    "host.write.latency_us.p99_99", Number, "us", "untimed, or no writes",
+        "99.99th percentile",
+        |run| latency(run, &run.host.metrics.write, |kind| quantile(kind, 0.9999));
+    "host.write.latency_us.p99_9999", Number, "us", "untimed, or fewer than 10⁶ writes",
+        "99.9999th percentile",
+        |run| latency(run, &run.host.metrics.write, rare_quantile);
+    "host.write.latency_us.max", Number, "us", "untimed, or no writes",
+        "Largest latency, exact",
+        |run| latency(run, &run.host.metrics.write, |kind| json!(kind.latency_max.as_us()));
+    "host.trim.requests", Integer, "requests", "no trims: then `host.trim` is null",
+        "Trims done",
+        |run| trim(run, |kind| json!(kind.requests));
+    "host.trim.bytes", Integer, "bytes", "no trims: then `host.trim` is null",
+        "Bytes of these trims, as requested",
+        |run| trim(run, |kind| json!(kind.bytes));
+    "host.trim.latency_us.mean", Number, "us", "untimed, or no trims",
+        "Mean latency, from an exact sum. A trim takes the way over the link and the controller, and waits for no flash command but those of a map in flash",
+        |run| latency(run, &run.host.metrics.trim, |kind| json!(kind.mean_us()));
+    "host.trim.latency_us.p50", Number, "us", "untimed, or no trims",
+        "Median",
+        |run| latency(run, &run.host.metrics.trim, |kind| quantile(kind, 0.5));
+    "host.trim.latency_us.p90", Number, "us", "untimed, or no trims",
+        "90th percentile",
+        |run| latency(run, &run.host.metrics.trim, |kind| quantile(kind, 0.9));
+    "host.trim.latency_us.p99", Number, "us", "untimed, or no trims",
+        "99th percentile",
+        |run| latency(run, &run.host.metrics.trim, |kind| quantile(kind, 0.99));
+    "host.trim.latency_us.p99_9", Number, "us", "untimed, or no trims",
+        "99.9th percentile",
+        |run| latency(run, &run.host.metrics.trim, |kind| quantile(kind, 0.999));
+    "host.trim.latency_us.p99_99", Number, "us", "untimed, or no trims",
+        "99.99th percentile",
+        |run| latency(run, &run.host.metrics.trim, |kind| quantile(kind, 0.9999));
+    "host.trim.latency_us.p99_9999", Number, "us", "untimed, or fewer than 10⁶ trims",
+        "99.9999th percentile",
+        |run| latency(run, &run.host.metrics.trim, rare_quantile);
+    "host.trim.latency_us.max", Number, "us", "untimed, or no trims",
+        "Largest latency, exact",
+        |run| latency(run, &run.host.metrics.trim, |kind| json!(kind.latency_max.as_us()));
+    "host.iops", Number, "requests/s", "untimed, or no simulated time",
+        "Measured requests / `host.simulated_s`. In an open loop that is not saturated this is the workload's rate, which does not describe the device",
+        |run| rate(run, run.host.metrics.requests() as f64, run.host.metrics.simulated());
+    "host.service_iops", Number, "requests/s", "untimed, or no such time",
+        "Measured requests / time with at least one request outstanding",
+        |run| rate(run, run.host.metrics.requests() as f64, run.host.metrics.serving);
+    "host.throughput_mib_per_s", Number, "MiB/s", "untimed, or no simulated time",
+        "Bytes read and written / `host.simulated_s`",
+        |run| rate(run, mebibytes(run), run.host.metrics.simulated());
+    "host.buffer_hits", Integer, "pages", "",
+        "Page accesses answered from DRAM without a flash command: pages found in the write buffer, and pages whose program was still queued",
+        |run| json!(run.counts().buffer_hits);
+    "host.simulated_s", Number, "s", "untimed",
+        "From the start of measuring to the last completion or arrival, whichever is later",
+        |run| when(run.config.run.timed, || json!(run.host.metrics.simulated().as_s()));
+    "write_latency_breakdown_us.transfer", Number, "us", "untimed, or no writes",
+        "The page's own transfer to the die, command overhead included",
+        |run| part(run, true, run.host.metrics.write_parts.transfer);
+    "write_latency_breakdown_us.program", Number, "us", "untimed, or no writes",
+        "The page's own program",
+        |run| part(run, true, run.host.metrics.write_parts.program);
+    "write_latency_breakdown_us.queue", Number, "us", "untimed, or no writes",
+        "Waiting while the die worked for other host requests, for the channel before the page's own transfer, and for room in the write buffer",
+        |run| part(run, true, waited(run, Phase::Host));
+    "write_latency_breakdown_us.link", Number, "us", "`host.link_mb_per_s` and `host.overhead_us` are not given",
+        "Overhead of the request and its transfer over the link",
+        |run| part(run, has_link(run), run.host.metrics.write_parts.link);
+    "write_latency_breakdown_us.map", Number, "us", "the map is in RAM",
+        "Loading the map's entry, and waiting while the die worked for the map",
+        |run| part(run, run.config.ftl.shared.map_place != MapPlace::Ram, waited(run, Phase::Map));
+    "write_latency_breakdown_us.rmw_read", Number, "us", "`host.partial_page` is `whole-page`",
+        "The page's own read of the old copy before a partial write",
+        |run| part(run, run.config.host.partial_page == PartialPage::Rmw, run.host.metrics.write_parts.rmw_read);
+    "write_latency_breakdown_us.gc_spare_read", Number, "us", "untimed, or no writes",
+        "Waiting while the die searched spare areas for merges",
+        |run| part(run, true, waited(run, Phase::GcSpareRead));
+    "write_latency_breakdown_us.gc_read", Number, "us", "untimed, or no writes",
+        "Waiting while the die read pages for copies",
+        |run| part(run, true, waited(run, Phase::GcRead));
+    "write_latency_breakdown_us.gc_write", Number, "us", "untimed, or no writes",
+        "Waiting while the die programmed pages for copies",
+        |run| part(run, true, waited(run, Phase::GcWrite));
+    "write_latency_breakdown_us.gc_erase", Number, "us", "untimed, or no writes",
+        "Waiting while the die erased, or was kept idle for an erase (GFTL)",
+        |run| part(run, true, waited(run, Phase::GcErase));
+}
+
+/// Samples below which a p99.9999 would be noise.
+const P99_9999_SAMPLES_MIN: u64 = 1_000_000;
+
+/// A figure of trims; null without one.
+fn trim(run: &Finished, figure: impl Fn(&KindMetrics) -> Value) -> Value {
+    let trims = &run.host.metrics.trim;
+    when(trims.requests > 0, || figure(trims))
+}
+
+/// A figure of latencies; null without a clock or a request.
+fn latency(run: &Finished, kind: &KindMetrics, figure: impl Fn(&KindMetrics) -> Value) -> Value {
+    when(run.config.run.timed && kind.requests > 0, || figure(kind))
+}
+
+fn quantile(kind: &KindMetrics, quantile: f64) -> Value {
+    json!(kind.latency.value_at_quantile(quantile).min(kind.latency_max.0) as f64 / 1_000.0)
+}
+
+fn rare_quantile(kind: &KindMetrics) -> Value {
+    when(kind.requests >= P99_9999_SAMPLES_MIN, || quantile(kind, 0.999999))
+}
+
+/// An amount a second; null without a clock.
+fn rate(run: &Finished, amount: f64, time: Time) -> Value {
+    when(run.config.run.timed, || ratio(amount, time.as_s()))
+}
+
+fn mebibytes(run: &Finished) -> f64 {
+    let metrics = &run.host.metrics;
+    (metrics.read.bytes + metrics.write.bytes) as f64 / f64::from(1 << 20)
+}
+
+/// The mean of a part of write latency; null without a clock, without a write, or where there is no such part.
+fn part(run: &Finished, applies: bool, sum: u128) -> Value {
+    let writes = run.host.metrics.write.requests;
+    when(run.config.run.timed && writes > 0 && applies, || json!(sum as f64 / writes as f64 / 1_000.0))
+}
+
+fn waited(run: &Finished, phase: Phase) -> u128 {
+    run.host.metrics.write_parts.waited(phase)
+}
+
+fn has_link(run: &Finished) -> bool {
+    run.config.host.link_mb_per_s.is_some() || run.config.host.overhead_us > 0.0
+}

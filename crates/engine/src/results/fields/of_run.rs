@@ -1,0 +1,117 @@
+//! What was run, on which device, and what the run itself took.
+
+use pumice_types::Time;
+use serde_json::{Value, json};
+
+use super::Type::{Integer, List, Number, Table, Text};
+use super::{ResultField, fields, ratio};
+use crate::results::{FORMAT, Finished};
+
+fields! {
+    pub const FIELDS:
+    "format", Text, "", "",
+        "Name and version of this format: `pumice.result/1`",
+        |_| json!(FORMAT);
+    "version", Text, "", "",
+        "Version of the engine",
+        |_| json!(env!("CARGO_PKG_VERSION"));
+    "config.*", Table, "as in the spec", "a key that is absent unless given, and was not given",
+        "Every key of the resolved spec: the defaults, overridden by preset, file and `--set`. `pumice explain KEY` says what a key means; `pumice schema` lists them. The geometry stands here before scaling",
+        |run| run.config.result_keys();
+    "config_sha256", Text, "", "",
+        "SHA-256 of the resolved spec in its canonical form. Two runs with the same digest and the same `scale` give the same result; for a trace, the file must be the same too",
+        |run| json!(run.config.digest());
+    "seed", Integer, "", "",
+        "Seed of every random stream",
+        |run| json!(run.config.seed);
+    "scale", Number, "", "",
+        "Share of the study that was run; 1 is all of it",
+        |run| json!(run.scale);
+    "warnings", List, "", "never; empty if there is nothing to say",
+        "List of sentences that the user should read: scale below 1/16, a saturated run, changes that were made to a trace, keys that the user set and the run does not read (`KEY has no effect with …`)",
+        |run| json!(run.warnings);
+    "workload.kind", Text, "", "",
+        "The spec's `workload.kind`",
+        |run| json!(run.config.workload.kind());
+    "workload.logical_blocks_written", Integer, "blocks", "",
+        "Distinct logical blocks that the host wrote to, over the whole run, warm-up included",
+        |run| json!(run.host.oracle.logical_blocks_written());
+    "device.channels", Integer, "", "",
+        "Channels",
+        |run| json!(run.geometry.channels);
+    "device.chips_per_channel", Integer, "", "",
+        "Chips on one channel",
+        |run| json!(run.geometry.chips_per_channel);
+    "device.dies_per_chip", Integer, "", "",
+        "Dies of one chip",
+        |run| json!(run.geometry.dies_per_chip);
+    "device.planes", Integer, "", "",
+        "Planes of the whole device",
+        |run| json!(run.geometry.planes());
+    "device.blocks", Integer, "", "",
+        "Blocks of the whole device, bad ones included",
+        |run| json!(run.geometry.blocks());
+    "device.pages", Integer, "", "",
+        "Pages of the whole device, those of bad blocks included",
+        |run| json!(run.geometry.pages());
+    "device.raw_bytes", Integer, "bytes", "",
+        "User bytes of all pages, spare areas excluded",
+        |run| json!(run.geometry.raw_bytes());
+    "device.user_bytes", Integer, "bytes", "",
+        "What the host can address",
+        |run| json!(run.user_pages() * u64::from(run.geometry.page_bytes));
+    "device.spare_over_raw", Number, "share", "",
+        "(pages − user pages) / pages. Can be a little above `ftl.over_provisioning`, because user capacity is whole logical blocks a plane",
+        |run| ratio(run.spare_pages(), run.geometry.pages() as f64);
+    "device.spare_over_user", Number, "share", "",
+        "(pages − user pages) / user pages",
+        |run| ratio(run.spare_pages(), run.user_pages() as f64);
+    "utilisation.die", List, "share", "entries: no simulated time",
+        "List, one entry a die: time in which it was held by a command / simulated time. A die that waits for its channel is held",
+        |run| shares(run, &run.busy.0);
+    "utilisation.channel", List, "share", "entries: no simulated time",
+        "List, one entry a channel: time of transfers / simulated time",
+        |run| shares(run, &run.busy.1);
+    "integrity.pages_checked", Integer, "pages", "",
+        "Pages whose tag (logical page and version) was compared: every data read, the source of every copy, and with `run.check = \"integrity\"` every stored page once more at the end",
+        |run| json!(run.checked().pages_checked);
+    "integrity.corrupt_pages", Integer, "pages", "",
+        "Distinct logical pages that returned corrupt data at least once",
+        |run| json!(run.checked().corrupt_pages);
+    "integrity.lost_pages", Integer, "pages", "",
+        "Logical pages that the read-back did not find in their newest version. 0 without a read-back",
+        |run| json!(run.host.lost_pages);
+    "run.requests", Integer, "requests", "",
+        "Measured requests, reads and writes",
+        |run| json!(run.host.metrics.requests());
+    "run.flash_commands", Integer, "commands", "",
+        "Page reads, programs and erases, block and partial; a copy is two, a spare search one",
+        |run| json!(run.counts().flash_commands());
+    "run.bytes_per_page", Number, "bytes", "",
+        "Memory of array, FTL and ledger divided by the pages of the device, counted as if every page had been touched; tables of U-blocks as far as they were in use",
+        |run| json!(run.state_bytes_per_page());
+    "run.wall_s", Number, "s", "",
+        "Wall-clock time of the simulation, start-up included",
+        |_| Value::Null;
+    "run.requests_per_s", Number, "requests/s", "",
+        "Requests simulated, warm-up included / `run.wall_s`",
+        |_| Value::Null;
+    "run.flash_commands_per_s", Number, "commands/s", "",
+        "`run.flash_commands` / `run.wall_s`",
+        |_| Value::Null;
+    "run.peak_rss_mib", Number, "MiB", "the system does not tell (it is read from Linux' `/proc`)",
+        "Largest resident memory that the process has had so far, earlier runs in it included",
+        |_| Value::Null;
+    "time_series", List, "", "`output.time_series_s` is absent",
+        "List of windows of `output.time_series_s` seconds in which measured requests were done, in order; windows without any are left out",
+        |_| Value::Null;
+}
+
+/// Shares of the simulated time, one entry each; null without a clock.
+fn shares(run: &Finished, busy: &[Time]) -> Value {
+    let seconds = run.host.metrics.simulated().as_s();
+    match run.config.run.timed {
+        true => busy.iter().map(|time| ratio(time.as_s(), seconds)).collect(),
+        false => Value::Null,
+    }
+}

@@ -1,0 +1,114 @@
+//! Fields of the workload: which ones a document has depends on the kind of workload, and their values are the
+//! workload's own (`Workload::facts`).
+
+use super::{
+    ResultField,
+    Type::{Integer, Number, Text},
+    fact_fields,
+};
+
+fact_fields! {
+    pub const FIELDS:
+    "generators", "workload.requests", Integer, "requests", "",
+        "Length of the workload after scaling. `run.max_requests` may stop the run earlier";
+    "generators", "workload.access", Text, "", "",
+        "`sequential`, `uniform`, `zipf` or `hot-cold`";
+    "generators", "workload.zipf_theta", Number, "", "the field is there for `zipf` alone",
+        "Exponent of Zipf's law";
+    "generators", "workload.hot_space", Number, "share of the footprint", "the field is there for `hot-cold` alone",
+        "Hot part";
+    "generators", "workload.hot_share", Number, "share of requests", "the field is there for `hot-cold` alone",
+        "Requests to the hot part";
+    "generators", "workload.request_bytes", Integer, "bytes", "the field is absent if sizes are mixed",
+        "Size of every request";
+    "generators", "workload.request_sizes", Text, "bytes", "the field is there for mixed sizes alone",
+        "Sizes and their shares, `size:share,…`";
+    "generators", "workload.read_fraction", Number, "share", "",
+        "Chance that a request is a read";
+    "generators", "workload.trim_fraction", Number, "share", "",
+        "Chance that a request is a trim";
+    "generators", "workload.footprint", Number, "share of user capacity", "",
+        "Part of the address space that is used, from its start";
+    "generators", "workload.footprint_bytes", Integer, "bytes", "",
+        "The same in bytes, rounded down to whole requests";
+    "generators", "workload.arrival", Text, "", "",
+        "`poisson`, `fixed` or `bursty`";
+    "generators", "workload.interarrival_cv", Number, "", "the field is there for `bursty` alone",
+        "Coefficient of variation of the inter-arrival times";
+    "generators", "workload.mean_interarrival_us", Number, "us", "",
+        "Mean time between requests after scaling";
+    "generators", "workload.seed", Integer, "", "",
+        "Seed of the workload's streams";
+    "file systems", "workload.name", Text, "", "",
+        "`pic`, `mp3`, `mov`, `pmp-2g`, `pmp-4g` or `pc`";
+    "file systems", "workload.file_system", Text, "", "",
+        "`fat32`";
+    "file systems", "workload.volume_bytes", Integer, "bytes", "",
+        "Size of the volume after scaling";
+    "file systems", "workload.cluster_bytes", Integer, "bytes", "",
+        "Size of a cluster";
+    "file systems", "workload.pages_written_2k", Integer, "pages of 2 KiB", "",
+        "Pages that the requests of the run wrote, each counted as often as it was written";
+    "file systems", "workload.published_pages_written_2k", Integer, "pages of 2 KiB", "",
+        "The paper's number, before scaling";
+    "file systems", "workload.fat_flush_kib", Integer, "KiB", "",
+        "File data between two flushes of the allocation tables";
+    "file systems", "workload.fat_fragmentation", Number, "share of clusters", "",
+        "Clusters held by scattered small files";
+    "file systems", "workload.scale", Number, "", "",
+        "Factor on volume and pages written";
+    "file systems", "workload.seed", Integer, "", "",
+        "Seed of the workload's streams";
+    "twins", "workload.twin", Text, "", "",
+        "Name of the trace that the twin stands in for";
+    "twins", "workload.source", Text, "", "",
+        "Where its figures come from";
+    "twins", "workload.scale", Number, "", "",
+        "Factor on requests, bytes, coverage and volume";
+    "twins", "workload.seed", Integer, "", "",
+        "Seed of the workload's streams";
+    "twins", "workload.requests", Integer, "requests", "",
+        "Length of the twin after scaling";
+    "twins", "workload.volume_gib", Number, "GiB", "",
+        "Size of the volume after scaling";
+    "twins", "workload.mean_extent_kib", Number, "KiB", "",
+        "Mean length of a write extent";
+    "twins", "workload.extent_sigma", Number, "", "",
+        "Standard deviation of the logarithm of the extents' lengths";
+    "twins", "workload.write_extents", Integer, "", "",
+        "Number of write extents drawn";
+    "twins", "workload.write_extent_read_share", Number, "share of read bytes", "",
+        "Reads that go to write extents";
+    "twins", "workload.kind_persistence", Number, "", "",
+        "Probability that a request has the kind of the previous request";
+    "twins", "workload.granule_bytes", Integer, "bytes", "",
+        "Every offset and size is a multiple of this";
+    "twins", "workload.interarrival_cv", Number, "", "",
+        "Coefficient of variation of the inter-arrival times";
+    "twins", "workload.published_read_requests", Number, "requests", "",
+        "Published reads, unscaled";
+    "twins", "workload.published_write_requests", Number, "requests", "",
+        "Published writes, unscaled";
+    "twins", "workload.published_read_gib", Number, "GiB", "",
+        "Published bytes read, unscaled";
+    "twins", "workload.published_write_gib", Number, "GiB", "",
+        "Published bytes written, unscaled";
+    "twins", "workload.published_read_coverage_gib", Number, "GiB", "twins of AERO's Table 3: not published",
+        "Published distinct bytes read, unscaled";
+    "twins", "workload.published_write_coverage_gib", Number, "GiB", "twins of AERO's Table 3: not published",
+        "Published distinct bytes written, unscaled";
+    "traces", "workload.path", Text, "", "",
+        "The file, as given";
+    "traces", "workload.format", Text, "", "",
+        "The format's name, see [WORKLOADS.md](WORKLOADS.md)";
+    "traces", "workload.compression", Text, "", "",
+        "`none`, `gzip`, `zstd` or `xz`";
+    "traces", "workload.volume", Text, "", "",
+        "Volume of the first record replayed";
+    "traces", "workload.volumes", Text, "", "",
+        "`overlay`, `separate` or the one volume replayed";
+    "traces", "workload.volumes_seen", Integer, "", "",
+        "Distinct volumes in the part of the file that was read";
+    "traces", "workload.sha256", Text, "", "the field is absent if the file was not read to its end (`run.max_requests`)",
+        "SHA-256 of the file's bytes";
+}

@@ -1,0 +1,173 @@
+//! What a finished run leaves: its document, and the files that its spec asks for.
+
+mod fields;
+mod request_log;
+
+use pumice_config::{Check, Config};
+use pumice_ftl::{GcCounters, MapPlace, Reports, TranslationLayer};
+use pumice_nand::{CheckedArray, WearSummary};
+use pumice_types::{FlashTiming, Geometry, Time};
+use pumice_workload::Workload;
+use serde_json::{Map, Value, json};
+
+use crate::chip::Chips;
+use crate::chip::erase::{EraseTotals, Eraser, Lifetime};
+use crate::controller::Controller;
+use crate::error::SimError;
+use crate::host::Host;
+use crate::metrics::{FlashCounts, WearMap, interval_log};
+use crate::scheduler::Scheduler;
+pub use fields::{ResultField, fields_of_result};
+pub use request_log::RequestBatch;
+
+/// Name and version of the document's format.
+pub const FORMAT: &str = "pumice.result/1";
+
+/// Busy times of dies and of channels.
+pub type BusyTimes = (Vec<Time>, Vec<Time>);
+
+/// A finished run.
+pub struct Outcome {
+    /// The result document, all but the times of its `run` section.
+    pub document: Value,
+    /// Requests of the whole run, warm-up included.
+    pub requests: u64,
+    /// Flash commands of the whole run, warm-up and ageing included.
+    pub flash_commands: u64,
+    /// What an integrity run found wrong.
+    pub integrity_error: Option<String>,
+    /// Latency histograms as an HDR interval log, if the spec asks for them.
+    pub histograms: Option<Vec<u8>>,
+    /// Erases of every leaf, if the spec asks for them.
+    pub wear_map: Option<WearMap>,
+}
+
+impl Outcome {
+    /// What a run of so many requests leaves.
+    ///
+    /// # Errors
+    /// A histogram that its own format cannot hold.
+    pub fn of(run: &Finished, requests: u64) -> Result<Outcome, SimError> {
+        let (config, lost) = (run.config, run.host.lost_pages);
+        let corrupt = run.checked().corrupt_pages;
+        let broken = config.run.check == Check::Integrity && corrupt + lost > 0;
+        let output = &config.output;
+        Ok(Outcome {
+            document: fields::document(run),
+            requests,
+            flash_commands: run.controller.flash_commands_total(),
+            integrity_error: broken.then(|| format!("integrity: {corrupt} corrupt and {lost} lost pages")),
+            histograms: output.histograms.then(|| interval_log(&run.host.metrics)).transpose()?,
+            wear_map: output.wear_map.then(|| WearMap::of(&run.checked().array, &run.geometry)),
+        })
+    }
+}
+
+/// Everything that a finished run leaves for its document.
+pub struct Finished<'a> {
+    /// The configuration.
+    pub config: &'a Config,
+    /// Its scale.
+    pub scale: f64,
+    /// The device's shape at that scale.
+    pub geometry: Geometry,
+    /// Its timing.
+    pub timing: FlashTiming,
+    /// Requests and what was measured of them.
+    pub host: &'a Host,
+    /// Translation layer, scheduler and chips.
+    pub controller: &'a Controller,
+    /// The workload, consumed.
+    pub workload: &'a Workload,
+    /// Busy times of dies and of channels since the warm-up; empty without a clock.
+    pub busy: BusyTimes,
+    /// Expected life of a block, and the mean P/E cycles; `None` if erases do not wear.
+    pub life: Option<(Lifetime, f64)>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+impl Finished<'_> {
+    fn counts(&self) -> &FlashCounts {
+        &self.controller.counts
+    }
+
+    fn scheduler(&self) -> &Scheduler {
+        &self.controller.scheduler
+    }
+
+    fn chips(&self) -> &Chips {
+        &self.controller.scheduler.chips
+    }
+
+    fn checked(&self) -> &CheckedArray {
+        &self.chips().checked
+    }
+
+    fn wear(&self) -> WearSummary {
+        self.checked().array.wear()
+    }
+
+    fn gc(&self) -> &GcCounters {
+        self.controller.ftl.counters()
+    }
+
+    fn reports(&self) -> Reports {
+        self.config.ftl.kind.reports()
+    }
+
+    fn user_pages(&self) -> u64 {
+        u64::from(self.controller.ftl.user_pages())
+    }
+
+    fn spare_pages(&self) -> f64 {
+        (self.geometry.pages() - self.user_pages()) as f64
+    }
+
+    fn programmed_bytes(&self) -> f64 {
+        self.counts().programs() as f64 * f64::from(self.geometry.page_bytes)
+    }
+
+    /// Whether pages of their own hold the map, behind a cache.
+    fn is_map_cached(&self) -> bool {
+        self.config.ftl.shared.map_place == MapPlace::Cached
+    }
+
+    /// Whether a part of the map is read from flash.
+    fn is_map_in_flash(&self) -> bool {
+        self.is_map_cached() || self.controller.ftl.reads_map_in_spare()
+    }
+
+    fn erase_totals(&self) -> Option<&EraseTotals> {
+        self.chips().eraser.as_ref().map(Eraser::totals)
+    }
+
+    /// Die time of all erases.
+    fn erase_time(&self) -> Time {
+        if let Some(totals) = self.erase_totals() {
+            return totals.time;
+        }
+        let (counts, timing) = (self.counts(), &self.timing);
+        let partial: Time = counts.partial_erases.iter().zip(&timing.partial_erase).map(|(&n, &t)| t * n).sum();
+        timing.t_bers * (counts.block_erases + counts.sub_block_erases) + partial
+    }
+
+    /// Time of all spare areas read for merges and for the map.
+    fn search_time(&self) -> Time {
+        let (counts, timing) = (self.counts(), &self.timing);
+        (timing.t_r + timing.spare_transfer) * (counts.gc_spare_pages + counts.map_spare_pages)
+            + timing.command_overhead * (counts.gc_searches + counts.map_spare_pages)
+    }
+
+    /// State of array, translation layer and oracle per physical page, as if everything were touched.
+    fn state_bytes_per_page(&self) -> f64 {
+        let erases = self.chips().eraser.as_ref().map_or(0, |eraser| eraser.ram_bytes() as u64);
+        let others = self.controller.ftl.state_bytes() + self.host.oracle.state_bytes() + erases;
+        self.checked().array.bytes_per_page() + others as f64 / self.geometry.pages() as f64
+    }
+
+    /// What the workload tells of itself.
+    fn workload_facts(&self) -> Map<String, Value> {
+        self.workload.facts().into_iter().map(|(name, value)| (name.to_string(), json!(value))).collect()
+    }
+}

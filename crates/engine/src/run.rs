@@ -1,0 +1,315 @@
+//! The run loop: workload → device, open loop, closed loop or without a clock.
+
+use pumice_config::{Check, Config, HostMode, SpecError};
+use pumice_ftl::TranslationLayer;
+use pumice_types::{FlashCommand, HostRequest, Time};
+use pumice_workload::{RandomStream, Workload};
+
+use crate::build::build;
+use crate::chip::erase::Eraser;
+use crate::error::SimError;
+use crate::lookahead::Lookahead;
+use crate::metrics::TimeSeries;
+use crate::observe::{Beginning, Observer, RequestRecord};
+use crate::results::{BusyTimes, Finished, Outcome};
+use crate::ssd::Ssd;
+use crate::workload;
+
+/// Pages submitted and events handled between two progress reports.
+const PROGRESS_EVERY: u64 = 1 << 17;
+
+/// Arrivals from here on (146 years) would let the clock overflow.
+const ARRIVAL_MAX: Time = Time(1 << 62);
+
+/// An open-loop run whose device needs more than this share of the run to drain is saturated.
+const SATURATED_DRAIN_SHARE: f64 = 0.05;
+
+/// Scale below which twins are known to drift.
+const FAITHFUL_SCALE_MIN: f64 = 1.0 / 16.0;
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Requests submitted.
+    pub requests: u64,
+    /// Share of the workload consumed, if it can be told.
+    pub share: Option<f64>,
+    /// Simulated time so far.
+    pub simulated: Time,
+}
+
+/// Two who watch: the time series of the document, if there is one, and whoever else does.
+struct Watchers<'a, O: Observer> {
+    series: Option<TimeSeries>,
+    other: &'a mut O,
+}
+
+impl<O: Observer> Observer for Watchers<'_, O> {
+    fn begin(&mut self, beginning: &Beginning) {
+        self.other.begin(beginning);
+    }
+
+    #[inline]
+    fn command(&mut self, start: Time, end: Time, command: &FlashCommand) {
+        self.other.command(start, end, command);
+    }
+
+    #[inline]
+    fn request(&mut self, record: &RequestRecord) {
+        if let Some(series) = &mut self.series {
+            series.note(record);
+        }
+        self.other.request(record);
+    }
+
+    fn has_failed(&self) -> bool {
+        self.other.has_failed()
+    }
+}
+
+/// The loop's own state.
+struct Run<'a, O: Observer> {
+    config: &'a Config,
+    ssd: Ssd<'a, O>,
+    workload: Workload,
+    lookahead: Lookahead,
+    submitted: u64,
+    /// Work since the last progress report, in pages and events.
+    work: u64,
+    busy_before: BusyTimes,
+    /// Busy times when the last request was done; collection and flushing go on after that.
+    busy_after: Option<BusyTimes>,
+    /// No request is left to come.
+    exhausted: bool,
+    progress: &'a mut dyn FnMut(&Progress) -> bool,
+}
+
+/// Runs a configuration at a scale. `progress` is called now and then; returning `false` stops the run.
+///
+/// # Errors
+/// [`SimError`]: spec, workload or simulation; [`SimError::Interrupted`] if `progress` says stop.
+pub fn run(config: &Config, scale: f64, progress: &mut dyn FnMut(&Progress) -> bool) -> Result<Outcome, SimError> {
+    run_observed(config, scale, &mut (), progress)
+}
+
+/// As [`run`], with somebody who watches.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_observed<O: Observer>(
+    config: &Config,
+    scale: f64,
+    observer: &mut O,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Outcome, SimError> {
+    let built = build(config, scale)?;
+    let (geometry, timing, user_pages) = (built.geometry, built.timing.clone(), built.ftl.user_pages());
+    let capacity = u64::from(user_pages) * u64::from(geometry.page_bytes);
+    let workload = workload::open(config, scale, capacity)?;
+    let mut watchers = Watchers { series: config.output.time_series_s.map(TimeSeries::new), other: observer };
+    watchers.begin(&Beginning { config, scale, array: &built.chips.checked.array, user_pages });
+    let ssd = Ssd::new(config, built, &mut watchers);
+    let mut run = Run {
+        config,
+        workload,
+        lookahead: Lookahead::new(config.run.max_requests),
+        submitted: 0,
+        work: 0,
+        busy_before: ssd.controller.scheduler.busy_times(Time::ZERO),
+        ssd,
+        busy_after: None,
+        exhausted: false,
+        progress,
+    };
+    run.age()?;
+    match (config.run.timed, config.host.mode) {
+        (false, _) => run.untimed()?,
+        (true, HostMode::ClosedLoop) => run.closed_loop()?,
+        (true, HostMode::OpenLoop) => run.open_loop()?,
+    }
+    run.check_warmup()?;
+    if config.run.check == Check::Integrity {
+        run.ssd.read_back();
+    }
+    let warnings = run.warnings(scale);
+    let busy = run.busy();
+    let Run { ssd, workload, submitted, .. } = run;
+    let (host, controller) = (&ssd.host, &ssd.controller);
+    let life = |eraser: &Eraser| (eraser.lifetime(), eraser.mean_pec());
+    let life = controller.scheduler.chips.eraser.as_ref().map(life);
+    let finished =
+        Finished { config, scale, geometry, timing, host, controller, workload: &workload, busy, life, warnings };
+    let mut outcome = Outcome::of(&finished, submitted)?;
+    drop(ssd);
+    outcome.document["time_series"] = watchers.series.map_or(serde_json::Value::Null, |series| series.document());
+    Ok(outcome)
+}
+
+impl<O: Observer> Run<'_, O> {
+    /// Brings the device into a used state: random one-page writes, without a clock, not counted.
+    fn age(&mut self) -> Result<(), SimError> {
+        let age_writes = self.config.initial.age_writes;
+        if age_writes == 0.0 {
+            return Ok(());
+        }
+        let user_pages = f64::from(self.ssd.ftl().user_pages());
+        let page_bytes = self.config.chip.geometry.page_bytes;
+        let footprint = ((user_pages * self.config.workload.shared.footprint) as u64).max(1);
+        let mut random = RandomStream::new(self.config.seed, "ageing");
+        for _ in 0..(user_pages * age_writes) as u64 {
+            self.ssd.write_untimed(random.below(footprint) * u64::from(page_bytes), page_bytes)?;
+            self.tick(1)?;
+        }
+        self.ssd.flush_untimed()?;
+        self.ssd.restart_measuring(Time::ZERO);
+        Ok(())
+    }
+
+    /// The next request, `None` at the end of the workload or of `run.max_requests`.
+    fn next_request(&mut self) -> Result<Option<HostRequest>, SimError> {
+        let next = self.lookahead.next(&mut self.workload, &self.ssd)?;
+        self.exhausted = next.is_none();
+        Ok(next)
+    }
+
+    /// Bookkeeping before a request is submitted at `now`. Returns whether it is measured.
+    fn before(&mut self, request: &HostRequest, now: Time) -> Result<bool, SimError> {
+        let warmup = self.config.run.warmup_requests;
+        if self.submitted == warmup && warmup > 0 {
+            self.ssd.restart_measuring(now);
+            self.busy_before = self.ssd.controller.scheduler.busy_times(now);
+        }
+        self.submitted += 1;
+        self.ssd.now = now;
+        self.tick(1 + u64::from(request.bytes / self.config.chip.geometry.page_bytes))?;
+        Ok(self.submitted > warmup)
+    }
+
+    /// Counts work done and reports progress now and then, whatever the run spends its time on.
+    #[inline]
+    fn tick(&mut self, work: u64) -> Result<(), SimError> {
+        self.work += work;
+        if self.work < PROGRESS_EVERY {
+            return Ok(());
+        }
+        self.work = 0;
+        let report = Progress { requests: self.submitted, share: self.share(), simulated: self.ssd.now };
+        let goes_on = (self.progress)(&report) && !self.ssd.observer_has_failed();
+        if goes_on { Ok(()) } else { Err(SimError::Interrupted) }
+    }
+
+    fn share(&self) -> Option<f64> {
+        let by_limit = self.config.run.max_requests.map(|max| self.submitted as f64 / max as f64);
+        match (by_limit, self.workload.progress()) {
+            (Some(limit), Some(workload)) => Some(limit.max(workload)),
+            (limit, workload) => limit.or(workload),
+        }
+    }
+
+    fn untimed(&mut self) -> Result<(), SimError> {
+        while let Some(request) = self.next_request()? {
+            let measured = self.before(&request, Time::ZERO)?;
+            self.ssd.run_untimed(&request, measured)?;
+        }
+        self.ssd.flush_untimed()
+    }
+
+    fn open_loop(&mut self) -> Result<(), SimError> {
+        let speedup = self.config.host.speedup;
+        while let Some(request) = self.next_request()? {
+            let arrival = match speedup {
+                1.0 => request.arrival,
+                speedup => Time((request.arrival.0 as f64 / speedup).round() as u64),
+            };
+            if arrival > ARRIVAL_MAX {
+                let text =
+                    "requests arrive later than 146 years; lower workload.mean_interarrival_us or raise host.speedup";
+                return Err(SpecError(text.into()).into());
+            }
+            while self.ssd.next_event().is_some_and(|at| at <= arrival) {
+                self.step()?;
+            }
+            let measured = self.before(&request, arrival)?;
+            self.ssd.arrive(&request, measured, arrival)?;
+        }
+        self.drain()
+    }
+
+    fn closed_loop(&mut self) -> Result<(), SimError> {
+        let mut room = u64::from(self.config.host.queue_depth) * u64::from(self.config.host.queues);
+        loop {
+            while room > 0
+                && let Some(request) = self.next_request()?
+            {
+                let now = self.ssd.now;
+                let measured = self.before(&request, now)?;
+                self.ssd.arrive(&request, measured, now)?;
+                room = room + self.ssd.host.take_completed() - 1;
+            }
+            if self.ssd.next_event().is_none() {
+                return self.drain();
+            }
+            self.step()?;
+            room += self.ssd.host.take_completed();
+        }
+    }
+
+    /// One event.
+    fn step(&mut self) -> Result<(), SimError> {
+        // The end of the last request, which a buffer may have taken at once, ends what is measured.
+        if self.exhausted && self.busy_after.is_none() && self.ssd.host.metrics.is_quiet() {
+            self.busy_after = Some(self.ssd.controller.scheduler.busy_times(self.ssd.now));
+        }
+        self.ssd.step()?;
+        self.tick(1)
+    }
+
+    /// Lets everything under way end, and programs what is still buffered.
+    fn drain(&mut self) -> Result<(), SimError> {
+        for _ in 0..2 {
+            while self.ssd.next_event().is_some() {
+                self.step()?;
+            }
+            self.ssd.flush(true)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a run of which nothing was measured.
+    fn check_warmup(&self) -> Result<(), SimError> {
+        let (warmup, submitted) = (self.config.run.warmup_requests, self.submitted);
+        if warmup == 0 || submitted > warmup {
+            return Ok(());
+        }
+        let text =
+            format!("run.warmup_requests = {warmup} leaves nothing to measure: the run has {submitted} requests");
+        Err(SpecError(text).into())
+    }
+
+    fn warnings(&self, scale: f64) -> Vec<String> {
+        let mut warnings = self.workload.notes().warnings();
+        if scale < FAITHFUL_SCALE_MIN {
+            warnings.push(format!("scale {scale} is below 1/16: results are known to drift"));
+        }
+        let metrics = &self.ssd.host.metrics;
+        let drain = metrics.last_done.saturating_sub(metrics.last_arrival).as_s();
+        let open = self.config.run.timed && self.config.host.mode == HostMode::OpenLoop;
+        if open && drain > SATURATED_DRAIN_SHARE * metrics.simulated().as_s() && metrics.requests() > 1 {
+            warnings.push(format!(
+                "saturated: the device needed {drain:.3} s after the last arrival; latencies grow with the length of the run"
+            ));
+        }
+        warnings
+    }
+
+    /// Busy times of dies and of channels while measuring; empty without a clock.
+    fn busy(&self) -> BusyTimes {
+        if !self.config.run.timed {
+            return BusyTimes::default();
+        }
+        let scheduler = &self.ssd.controller.scheduler;
+        let until = self.busy_after.clone().unwrap_or_else(|| scheduler.busy_times(self.ssd.now));
+        let minus = |now: Vec<Time>, before: &[Time]| now.iter().zip(before).map(|(&a, &b)| a - b).collect();
+        (minus(until.0, &self.busy_before.0), minus(until.1, &self.busy_before.1))
+    }
+}

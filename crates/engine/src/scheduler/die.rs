@@ -1,0 +1,322 @@
+//! One die: what waits for it, what it does, and how it spent its time.
+
+use std::collections::VecDeque;
+
+use pumice_nand::DieClock;
+use pumice_types::suspension::{SuspensionRule, SuspensionState};
+use pumice_types::{EraseStep, FlashCommand, FlashOp, PageAddress, Time};
+
+use super::segment::{PhaseTimes, Resources, Segment, Usage};
+use crate::chip::Chips;
+use crate::error::SimError;
+use crate::observe::Observer;
+
+/// The lane of host reads that go before everything that has not started.
+pub const READS: usize = 0;
+
+/// The lane of everything else, in the order of submission.
+pub const WORK: usize = 1;
+
+/// What a die had spent its time on when a segment was queued.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Snapshot {
+    /// When that was.
+    pub at: Time,
+    /// Its time by phase until then.
+    pub spent: PhaseTimes,
+}
+
+/// A queue of segments and of their commands.
+#[derive(Debug, Default)]
+pub struct Lane {
+    /// Segments, first the one that runs or is next.
+    pub segments: VecDeque<Segment>,
+    /// Their commands.
+    pub commands: VecDeque<FlashCommand>,
+    /// Of each queued segment with a snapshot.
+    pub snapshots: VecDeque<Snapshot>,
+    /// Commands that have left the queue.
+    pub executed: u64,
+}
+
+impl Lane {
+    /// Empty queues with room for so many accesses, and for so many further commands.
+    pub fn with_capacity(accesses: usize, commands: usize) -> Lane {
+        Lane {
+            segments: VecDeque::with_capacity(accesses),
+            commands: VecDeque::with_capacity(accesses + commands),
+            snapshots: VecDeque::with_capacity(accesses),
+            executed: 0,
+        }
+    }
+}
+
+/// One die.
+#[derive(Debug)]
+pub struct Die {
+    /// [`READS`] and [`WORK`].
+    pub lanes: [Lane; 2],
+    /// What guards that it takes one command at a time.
+    pub clock: DieClock,
+    /// Lane whose first segments run; `None` if the die is idle.
+    pub active: Option<usize>,
+    /// Segments that run together as one multi-plane command.
+    pub group: usize,
+    /// The active segment has used its first die time and asked for the channel.
+    pub on_channel: bool,
+    /// What the active segment uses.
+    pub usage: Usage,
+    /// Retries of it that have begun.
+    pub round: u8,
+    /// When the active segment started.
+    pub started: Time,
+    /// Start of the first command of a die-only segment that is not executed yet.
+    pub cursor: Time,
+    /// What was done, by phase.
+    pub spent: PhaseTimes,
+    /// Time busy.
+    pub busy: Time,
+    /// The erase that runs, or is suspended.
+    pub erase: EraseRun,
+    /// Programs and copies queued and not executed.
+    pub pending: PendingPages,
+}
+
+/// An erase that runs in steps, of one block or of one block in each of several planes.
+///
+/// Each plane runs its own steps and is then inhibited; the die is busy until the last one is done. To let
+/// go of the die, each plane goes on to its own next boundary and waits there for the others.
+#[derive(Debug, Default)]
+pub struct EraseRun {
+    /// Its planes, those of this erase first; the others are kept for their memory.
+    pub planes: Vec<PlaneErase>,
+    /// Planes of this erase.
+    pub together: usize,
+    /// When it last went on.
+    pub since: Time,
+    /// It lets go of the die as soon as every plane has come to its stop: a read waits for that.
+    pub stops: bool,
+    /// It has let go of the die.
+    pub is_suspended: bool,
+    /// How often it did, and whether somebody waits for it.
+    pub state: SuspensionState,
+}
+
+/// One plane's share of an erase.
+#[derive(Debug, Default)]
+pub struct PlaneErase {
+    /// Its steps.
+    pub steps: Vec<EraseStep>,
+    /// Their time.
+    pub total: Time,
+    /// How much of that is over, up to where the erase last went on.
+    pub done: Time,
+    /// Where in its steps it stops, if the erase does: a boundary, or its end.
+    pub stop: Time,
+}
+
+impl EraseRun {
+    /// The planes of this erase.
+    pub fn running(&mut self) -> &mut [PlaneErase] {
+        &mut self.planes[..self.together]
+    }
+
+    /// Time from where the erase last went on until its slowest plane is done.
+    pub fn left(&mut self) -> Time {
+        self.running().iter().map(|plane| plane.total - plane.done).max().unwrap_or_default()
+    }
+
+    /// Sets where the planes stop for a read that waits at `now`. Returns the time, from where the erase
+    /// last went on, until the last of them has; `None` if the erase is over by then, or has no boundary left.
+    pub fn stop_planes(&mut self, rule: &SuspensionRule, now: Time) -> Option<Time> {
+        let (since, state, left) = (self.since, self.state, self.left());
+        let mut last = Time::ZERO;
+        for plane in self.running() {
+            // What was reached before the last suspension is no new boundary.
+            let elapsed = (plane.done + now.saturating_sub(since)).max(plane.done + Time(1));
+            plane.stop = rule.next_boundary(&plane.steps, elapsed, state).unwrap_or(plane.total);
+            last = last.max(plane.stop - plane.done);
+        }
+        self.stops = last < left;
+        self.stops.then_some(last)
+    }
+}
+
+/// Pages that queued commands will fill, counted by a hash of the page, so that most reads learn at once
+/// that none of them is theirs.
+#[derive(Debug)]
+pub struct PendingPages {
+    /// A power of two.
+    buckets: Vec<u32>,
+    copies: bool,
+}
+
+impl PendingPages {
+    /// Nothing queued, where some `accesses` are queued at most times. `copies`: they are looked for too,
+    /// which only reads with priority do.
+    pub fn new(accesses: usize, copies: bool) -> PendingPages {
+        PendingPages { buckets: vec![0; accesses.next_power_of_two()], copies }
+    }
+
+    #[inline]
+    fn bucket(&self, page: PageAddress) -> usize {
+        let key = page.block.0.wrapping_mul(0x9E37_79B1).wrapping_add(u32::from(page.page).wrapping_mul(0x85EB_CA77));
+        ((u64::from(key) * self.buckets.len() as u64) >> 32) as usize
+    }
+
+    /// Whether a command fills a page that a read may have to look for.
+    #[inline]
+    fn is_counted(&self, command: &FlashCommand) -> bool {
+        command.op == FlashOp::Program || (self.copies && command.op == FlashOp::Copy)
+    }
+
+    /// A command was queued.
+    #[inline]
+    pub fn add(&mut self, command: &FlashCommand) {
+        if self.is_counted(command) {
+            let bucket = self.bucket(command.target);
+            self.buckets[bucket] += 1;
+        }
+    }
+
+    /// A command took effect.
+    #[inline]
+    fn remove(&mut self, command: &FlashCommand) {
+        if self.is_counted(command) {
+            let bucket = self.bucket(command.target);
+            self.buckets[bucket] -= 1;
+        }
+    }
+
+    /// Whether a queued command may fill this page; `false` is certain.
+    #[inline]
+    fn may_hold(&self, page: PageAddress) -> bool {
+        self.buckets[self.bucket(page)] > 0
+    }
+}
+
+/// How the page that a read is after will come to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PendingWrite {
+    /// From the controller's buffer.
+    Program,
+    /// From this page, by the queued command with this number.
+    Copy(PageAddress, usize),
+}
+
+/// When a command ran.
+#[derive(Clone, Copy, Debug)]
+pub struct BusySpan {
+    /// From here.
+    pub start: Time,
+    /// To here.
+    pub end: Time,
+    /// It occupies the die; further pages of a multi-plane command do not.
+    pub occupies: bool,
+}
+
+impl Die {
+    /// An idle die with these lanes.
+    pub fn new(lanes: [Lane; 2], pending: PendingPages) -> Die {
+        Die {
+            lanes,
+            pending,
+            clock: DieClock::default(),
+            active: None,
+            group: 0,
+            on_channel: false,
+            usage: Usage::default(),
+            round: 0,
+            started: Time::ZERO,
+            cursor: Time::ZERO,
+            spent: PhaseTimes::default(),
+            busy: Time::ZERO,
+            erase: EraseRun::default(),
+        }
+    }
+
+    /// The active segment; `None` if the die is idle.
+    #[inline]
+    pub fn active_segment(&self) -> Option<&Segment> {
+        self.lanes[self.active?].segments.front()
+    }
+
+    /// Resources of the active segment.
+    #[inline]
+    pub fn active_shape(&self) -> Option<Resources> {
+        self.active_segment().map(|segment| segment.shape)
+    }
+
+    /// Channel time of all segments that run together; they use the same, and those that need no further
+    /// retry none.
+    #[inline]
+    pub fn transfers(&self) -> Time {
+        match self.usage.retries {
+            0 => self.usage.channel * self.group as u64,
+            _ => self.transfers_of_round(),
+        }
+    }
+
+    /// Ends the first command of a lane: it leaves the queue and takes effect. Returns it.
+    ///
+    /// # Errors
+    /// What executing it finds.
+    #[inline]
+    pub fn end_command(
+        &mut self,
+        lane: usize,
+        span: BusySpan,
+        chips: &mut Chips,
+        observer: &mut impl Observer,
+    ) -> Result<Option<FlashCommand>, SimError> {
+        let Some(command) = self.lanes[lane].commands.pop_front() else { return Ok(None) };
+        self.lanes[lane].executed += 1;
+        if span.occupies {
+            self.clock.occupy(span.start, span.end, &command)?;
+        }
+        chips.execute(&command)?;
+        observer.command(span.start, span.end, &command);
+        self.pending.remove(&command);
+        Ok(Some(command))
+    }
+
+    /// The number that the next command of the work lane will have.
+    pub fn next_number(&self) -> u64 {
+        let work = &self.lanes[WORK];
+        work.executed + work.commands.len() as u64
+    }
+
+    /// Follows the queued copies that will bring the page that `read` is after, back to where it is by
+    /// now; whether that is in the controller's buffer, because its program is still queued. The read
+    /// was decided before the work lane's command number `behind`.
+    ///
+    /// A page may be moved more than once, even out of its place and back: what moves it is looked for
+    /// among the commands before the one that was found last. What the page holds by now is not asked:
+    /// its version may have come round since it was last there. `behind` moves along, so that following
+    /// again goes on from there.
+    pub fn follow_copies(&self, read: &mut FlashCommand, behind: &mut u64) -> bool {
+        let executed = self.lanes[WORK].executed;
+        loop {
+            match self.pending_write(read.target, behind.saturating_sub(executed) as usize) {
+                Some(PendingWrite::Program) => return true,
+                Some(PendingWrite::Copy(source, at)) => (read.target, *behind) = (source, executed + at as u64),
+                None => return false,
+            }
+        }
+    }
+
+    /// The last of the first `before` queued commands that will write `page`, if one will.
+    pub fn pending_write(&self, page: PageAddress, before: usize) -> Option<PendingWrite> {
+        if !self.pending.may_hold(page) {
+            return None;
+        }
+        let commands = &self.lanes[WORK].commands;
+        let writes =
+            |command: &FlashCommand| command.target == page && matches!(command.op, FlashOp::Program | FlashOp::Copy);
+        let at = (0..before.min(commands.len())).rev().find(|&at| writes(&commands[at]))?;
+        Some(match commands[at].op {
+            FlashOp::Program => PendingWrite::Program,
+            _ => PendingWrite::Copy(commands[at].source, at),
+        })
+    }
+}

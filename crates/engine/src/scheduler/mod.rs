@@ -1,0 +1,289 @@
+//! Time: dies, channels, and the commands that wait for them.
+//!
+//! Each die does one thing at a time; a channel grants transfers in the order in which dies ask.
+//! Queued commands form *segments*: a run of commands that need only the die (copybacks, erases) is
+//! one segment with one event at its end, because nothing outside the die can see its middle. The
+//! middle is still executed command by command, lazily: whoever looks at the die at time t first
+//! calls `advance` for t. A die therefore has at most one event ([`Events`]).
+//!
+//! A die serves what waits for it first-in first-out. With read priority, host reads of one command
+//! wait in a lane of their own, which is served before anything else starts; a blocking merge holds
+//! the die from its first command to its last. An erase in steps lets go of the die at the next
+//! boundary that its rule allows when such a read comes, and goes on when no read waits.
+//!
+//! Hazards: a read of a page whose program is queued is answered from the controller's buffer. A
+//! read that starts before the queued relocation of its page reads the page's source. An erase never
+//! passes an earlier read. Commands of one plan keep their order.
+
+mod die;
+mod erase;
+mod events;
+mod retry;
+mod run;
+mod segment;
+
+use std::collections::VecDeque;
+
+use pumice_types::suspension::SuspensionRule;
+use pumice_types::{DieId, FlashCommand, FlashOp, FlashTiming, Geometry, Time};
+
+use crate::chip::Chips;
+use crate::error::SimError;
+use crate::observe::Observer;
+use die::{Die, Lane, PendingPages, PendingWrite, READS, Snapshot, WORK};
+use events::Events;
+pub use segment::{PHASES, Phase, PhaseTimes};
+use segment::{Resources, Segment, die_only_time};
+
+/// Marks commands that nobody waits for.
+pub const NOBODY: u32 = u32::MAX;
+
+/// Page accesses for which a die's queue has room from the start; deeper bursts make it grow.
+const QUEUED_ACCESSES: usize = 1024;
+
+/// The same for all dies together, so that a device of very many dies starts small.
+const QUEUED_ACCESSES_TOTAL: usize = 1 << 18;
+
+/// How the scheduler orders what waits.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    /// Host reads go before everything that has not started.
+    pub read_priority: bool,
+    /// The commands of a plan follow each other without anything between them.
+    pub holds_die: bool,
+    /// Erases run step by step, and when they may be suspended; `None`: each takes its time in one.
+    pub erase: Option<SuspensionRule>,
+    /// Neighbours in a queue that address one page number of several planes, or erase a block in each of
+    /// several planes, run as one command. Needs erases in steps.
+    pub multi_plane: bool,
+}
+
+/// Commands of one page access on one die.
+#[derive(Clone, Copy, Debug)]
+pub struct Submission<'a> {
+    /// In the order in which they run; not empty.
+    pub commands: &'a [FlashCommand],
+    /// Index of the command whose end `token` waits for.
+    pub completes: usize,
+    /// Who waits; [`NOBODY`] if nobody does.
+    pub token: u32,
+    /// Whether the parts of the wait are asked for.
+    pub parts: bool,
+    /// A host read, which read priority moves forward.
+    pub urgent: bool,
+}
+
+/// A page access that is done.
+#[derive(Clone, Copy, Debug)]
+pub struct PageDone {
+    /// Who waited.
+    pub token: u32,
+    /// When it was done.
+    pub at: Time,
+    /// Its own time on the channel.
+    pub transfer: Time,
+    /// Its own time on the die.
+    pub die: Time,
+    /// What it waited for, by phase; waiting for the channel counts as host work. Zero if not asked.
+    pub waited: PhaseTimes,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Channel {
+    free_at: Time,
+    busy: Time,
+}
+
+/// The scheduler of one device, and the chips that it gives time to.
+pub struct Scheduler {
+    /// The chips. Without a clock they execute commands at once, and the rest of the scheduler rests.
+    pub chips: Chips,
+    timing: FlashTiming,
+    geometry: Geometry,
+    policy: Policy,
+    blocks_per_die: u32,
+    dies: Vec<Die>,
+    channels: Vec<Channel>,
+    events: Events,
+    done: VecDeque<PageDone>,
+    idle: Option<DieId>,
+    multi_plane_commands: u64,
+    suspensions: u64,
+}
+
+impl Scheduler {
+    /// An idle device.
+    pub fn new(geometry: Geometry, chips: Chips, policy: Policy) -> Scheduler {
+        let timing = chips.timing.clone();
+        let room = QUEUED_ACCESSES.min(QUEUED_ACCESSES_TOTAL / geometry.dies() as usize).max(1);
+        let merge = if room == QUEUED_ACCESSES { 2 * usize::from(geometry.pages_per_block) } else { 0 };
+        let reads = if policy.read_priority { room } else { 0 };
+        let lanes = || [Lane::with_capacity(reads, 0), Lane::with_capacity(room, merge)];
+        let die = || Die::new(lanes(), PendingPages::new(room, policy.read_priority));
+        Scheduler {
+            chips,
+            timing,
+            policy,
+            blocks_per_die: geometry.planes_per_die * geometry.blocks_per_plane,
+            dies: (0..geometry.dies()).map(|_| die()).collect(),
+            channels: vec![Channel::default(); geometry.channels as usize],
+            events: Events::new(geometry.dies() as usize),
+            done: VecDeque::with_capacity(64),
+            idle: None,
+            multi_plane_commands: 0,
+            suspensions: 0,
+            geometry,
+        }
+    }
+
+    /// When something happens next.
+    #[inline]
+    pub fn next_event(&self) -> Option<Time> {
+        self.events.first().map(|(at, _)| at)
+    }
+
+    /// The next page access that the last event finished; their order is the one in which they were
+    /// queued.
+    #[inline]
+    pub fn take_done(&mut self) -> Option<PageDone> {
+        self.done.pop_front()
+    }
+
+    /// The die that the last event left with nothing to do, if that is still so.
+    #[inline]
+    pub fn take_idle(&mut self) -> Option<DieId> {
+        self.idle.take().filter(|die| self.dies[die.0 as usize].active.is_none())
+    }
+
+    /// Busy time of each die and of each channel up to `now`.
+    pub fn busy_times(&self, now: Time) -> (Vec<Time>, Vec<Time>) {
+        let die = |die: &Die| if die.active.is_some() { die.busy + (now - die.started) } else { die.busy };
+        // A channel's time is booked when it is granted.
+        let channel = |channel: &Channel| channel.busy.saturating_sub(channel.free_at.saturating_sub(now));
+        (self.dies.iter().map(die).collect(), self.channels.iter().map(channel).collect())
+    }
+
+    /// Multi-plane commands so far: those that used more than one plane.
+    pub fn multi_plane_commands(&self) -> u64 {
+        self.multi_plane_commands
+    }
+
+    /// Suspensions of erases so far.
+    pub fn suspensions(&self) -> u64 {
+        self.suspensions
+    }
+
+    /// The die of a command.
+    #[inline]
+    pub fn die_of(&self, command: &FlashCommand) -> DieId {
+        DieId(command.target.block.0 / self.blocks_per_die)
+    }
+
+    /// Queues the commands of one page access at `now`; all of them are on one die. Returns whether
+    /// the access was answered from the controller's buffer, without a command.
+    ///
+    /// # Errors
+    /// What executing overdue commands finds.
+    pub fn submit(&mut self, access: &Submission, now: Time, observer: &mut impl Observer) -> Result<bool, SimError> {
+        let Some(first) = access.commands.first() else { return Ok(true) };
+        let index = self.die_of(first).0 as usize;
+        debug_assert!(access.commands.iter().all(|command| self.die_of(command).0 as usize == index));
+        self.advance(index, now, observer)?;
+        if access.parts {
+            let snapshot = Snapshot { at: now, spent: self.spent_at(index, now) };
+            self.dies[index].lanes[WORK].snapshots.push_back(snapshot);
+        }
+        if access.commands.len() == 1 && first.op == FlashOp::Read {
+            return self.submit_read(index, access, now);
+        }
+        // A search and the read behind it: neither is needed if the page is still in the buffer.
+        if let Some((read, searches)) = access.commands.split_last().filter(|(last, _)| last.op == FlashOp::Read)
+            && searches.iter().all(|command| command.op == FlashOp::SpareSearch)
+            && self.is_in_buffer(index, read)
+        {
+            self.forget_snapshot(index, access);
+            return Ok(true);
+        }
+        for nth in 0..access.commands.len() {
+            self.queue(index, access, nth);
+        }
+        if self.dies[index].active.is_none() {
+            self.start(index, now);
+        }
+        Ok(false)
+    }
+
+    /// A read alone: from the buffer, or queued.
+    #[inline]
+    fn submit_read(&mut self, index: usize, access: &Submission, now: Time) -> Result<bool, SimError> {
+        let read = &access.commands[0];
+        let lane = if self.policy.read_priority && access.urgent { READS } else { WORK };
+        let die = &self.dies[index];
+        let is_buffered = match lane {
+            // It goes before the copies that will move its page, to wherever that is by then.
+            READS => die.follow_copies(&mut { *read }, &mut die.next_number()),
+            _ => self.is_in_buffer(index, read),
+        };
+        if is_buffered {
+            self.forget_snapshot(index, access);
+            return Ok(true);
+        }
+        self.chips.checked.array.expect(read.target);
+        let (shape, behind) = (Resources::DieThenChannel, die.next_number());
+        let die = &mut self.dies[index];
+        let (token, snapshot) = (access.token, access.parts);
+        die.lanes[lane].segments.push_back(Segment { token, snapshot, behind, ..Segment::of(shape) });
+        die.lanes[lane].commands.push_back(*read);
+        if die.active.is_none() {
+            self.start(index, now);
+        } else if lane == READS {
+            self.ask_to_suspend(index, now);
+        }
+        Ok(false)
+    }
+
+    /// Whether the page that a read is after is still to be programmed.
+    #[inline]
+    fn is_in_buffer(&self, index: usize, read: &FlashCommand) -> bool {
+        self.dies[index].pending_write(read.target, usize::MAX) == Some(PendingWrite::Program)
+    }
+
+    /// Takes back the snapshot of an access that needs no command after all.
+    fn forget_snapshot(&mut self, index: usize, access: &Submission) {
+        if access.parts {
+            self.dies[index].lanes[WORK].snapshots.pop_back();
+        }
+    }
+
+    /// Appends command `nth` of an access to its die's queue: to the last segment if that is of the same
+    /// access and both need the die alone.
+    #[inline(always)]
+    fn queue(&mut self, index: usize, access: &Submission, nth: usize) {
+        let command = &access.commands[nth];
+        let shape = Resources::of(command, self.timing.copyback, self.policy.erase.is_some());
+        let die_only = if shape == Resources::Die { die_only_time(&self.timing, command) } else { Time::ZERO };
+        let completes = nth == access.completes;
+        let token = if completes { access.token } else { NOBODY };
+        let chained = self.policy.holds_die && nth + 1 < access.commands.len();
+        let die = &mut self.dies[index];
+        die.pending.add(command);
+        let lane = &mut die.lanes[WORK];
+        lane.commands.push_back(*command);
+        if nth > 0
+            && self.policy.holds_die
+            && shape == Resources::Die
+            && let Some(last) = lane.segments.back_mut()
+            && last.shape == Resources::Die
+            && last.token == NOBODY
+        {
+            last.commands += 1;
+            last.die_only += die_only;
+            (last.token, last.chained) = (token, chained);
+            return;
+        }
+        let snapshot = completes && access.parts;
+        let urgent = access.token != NOBODY && nth < access.completes;
+        let segment = Segment { snapshot, chained, urgent, token, die_only, ..Segment::of(shape) };
+        lane.segments.push_back(segment);
+    }
+}

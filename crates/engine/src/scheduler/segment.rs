@@ -1,0 +1,181 @@
+//! Segments: what a die does without anybody else having to look, and what its time is charged to.
+
+use pumice_types::{Cause, FlashCommand, FlashOp, FlashTiming, Time};
+
+/// What a die spends its time on, as a waiting host access sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Phase {
+    /// Work for host requests.
+    Host,
+    /// Accesses of a map that is not all in RAM.
+    Map,
+    /// Spare searches of garbage collection.
+    GcSpareRead,
+    /// Reads of garbage collection.
+    GcRead,
+    /// Programs of garbage collection.
+    GcWrite,
+    /// Erases of garbage collection, and time reserved for them.
+    GcErase,
+}
+
+/// Number of phases.
+pub const PHASES: usize = 6;
+
+/// Time by phase.
+pub type PhaseTimes = [Time; PHASES];
+
+/// Which resources a segment uses, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resources {
+    /// Die only; any number of commands.
+    Die,
+    /// Die, then channel: page reads and spare searches.
+    DieThenChannel,
+    /// Channel, then die: programs.
+    ChannelThenDie,
+    /// Die, channel out and in, die: a copy through the controller.
+    DieChannelDie,
+    /// Die only, in steps between which reads may come.
+    Erase,
+}
+
+impl Resources {
+    /// The shape of a command; `in_steps`: erases are run step by step.
+    #[inline]
+    pub fn of(command: &FlashCommand, copyback: bool, in_steps: bool) -> Resources {
+        match command.op {
+            FlashOp::Read | FlashOp::SpareSearch => Resources::DieThenChannel,
+            FlashOp::Program => Resources::ChannelThenDie,
+            FlashOp::Copy if !copyback => Resources::DieChannelDie,
+            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase if in_steps => Resources::Erase,
+            FlashOp::Copy | FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause => {
+                Resources::Die
+            }
+        }
+    }
+}
+
+/// A run of queued commands with one event at its end. Queues are long where merges are, so it holds
+/// nothing that its commands say.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// Resources.
+    pub shape: Resources,
+    /// A snapshot of the die's time was taken when it was queued.
+    pub snapshot: bool,
+    /// The next segment of this lane follows without anything between them.
+    pub chained: bool,
+    /// Somebody waits for what comes after it in its plan.
+    pub urgent: bool,
+    /// How often its page is read again; known once it starts.
+    pub retries: u8,
+    /// Commands left.
+    pub commands: u32,
+    /// Who waits for its end.
+    pub token: u32,
+    /// Time of all its commands, if they need the die alone.
+    pub die_only: Time,
+    /// For a read with priority: the number that the next command of the work lane had then.
+    pub behind: u64,
+}
+
+impl Segment {
+    /// A segment of one command that nobody waits for.
+    #[inline]
+    pub fn of(shape: Resources) -> Segment {
+        Segment {
+            shape,
+            snapshot: false,
+            chained: false,
+            urgent: false,
+            retries: 0,
+            commands: 1,
+            token: super::NOBODY,
+            die_only: Time::ZERO,
+            behind: 0,
+        }
+    }
+}
+
+/// How long the segment that runs uses what.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Usage {
+    /// Die time before the channel (or all of it).
+    pub die_first: Time,
+    /// Channel time.
+    pub channel: Time,
+    /// Die time after the channel.
+    pub die_last: Time,
+    /// How often the first two come again before the last: read retries, the most of all that run together.
+    pub retries: u8,
+    /// Channel time of the page that a retry moves out.
+    pub page_out: Time,
+}
+
+impl Usage {
+    /// What a segment uses whose first command is `command`. An erase in steps says so itself.
+    #[inline]
+    pub fn of(segment: &Segment, command: &FlashCommand, t: &FlashTiming) -> Usage {
+        let page = t.page_transfer + t.command_overhead;
+        let (die_first, channel, die_last) = match segment.shape {
+            Resources::Die => (segment.die_only, Time::ZERO, Time::ZERO),
+            Resources::DieThenChannel if command.op == FlashOp::SpareSearch => {
+                let pages = u64::from(command.searched_pages());
+                (t.t_r * pages, t.spare_transfer * pages + t.command_overhead, Time::ZERO)
+            }
+            Resources::DieThenChannel => (t.t_r, page, Time::ZERO),
+            Resources::ChannelThenDie => (Time::ZERO, page, t.t_prog),
+            Resources::DieChannelDie => (t.t_r, t.copy_transfer(), t.t_prog),
+            Resources::Erase => (Time::ZERO, Time::ZERO, Time::ZERO),
+        };
+        Usage { die_first, channel, die_last, retries: 0, page_out: page }
+    }
+
+    /// Adds the first `elapsed` of `command`, which uses the channel, to the phases it consists of. A
+    /// copy through the controller reads until its page is out, and writes from then on.
+    pub fn charge(&self, spent: &mut PhaseTimes, command: &FlashCommand, elapsed: Time) {
+        let read = match command.op {
+            FlashOp::Copy => elapsed.min((self.die_first + self.page_out) * (u64::from(self.retries) + 1)),
+            _ => Time::ZERO,
+        };
+        spent[Phase::GcRead as usize] += read;
+        spent[phase(command) as usize] += elapsed - read;
+    }
+}
+
+fn phase(command: &FlashCommand) -> Phase {
+    match (command.cause, command.op) {
+        (Cause::Host | Cause::Rmw, _) => Phase::Host,
+        (Cause::Map, _) => Phase::Map,
+        (Cause::Gc, FlashOp::SpareSearch) => Phase::GcSpareRead,
+        (Cause::Gc, FlashOp::Read) => Phase::GcRead,
+        (Cause::Gc, FlashOp::Program | FlashOp::Copy) => Phase::GcWrite,
+        (Cause::Gc, FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause) => Phase::GcErase,
+    }
+}
+
+/// Duration of a command that needs only the die.
+#[inline]
+pub fn die_only_time(timing: &FlashTiming, command: &FlashCommand) -> Time {
+    match command.op {
+        FlashOp::Copy => timing.t_r + timing.t_prog,
+        FlashOp::Pause => command.duration(),
+        _ => timing.erase_time(command),
+    }
+}
+
+/// Adds the first `elapsed` of a die-only command to the phases it consists of.
+#[inline]
+pub fn charge(spent: &mut PhaseTimes, timing: &FlashTiming, command: &FlashCommand, elapsed: Time) {
+    match (command.cause, command.op) {
+        (Cause::Map, _) => spent[Phase::Map as usize] += elapsed,
+        (_, FlashOp::Copy) => {
+            let read = elapsed.min(timing.t_r);
+            spent[Phase::GcRead as usize] += read;
+            spent[Phase::GcWrite as usize] += elapsed - read;
+        }
+        _ => spent[Phase::GcErase as usize] += elapsed,
+    }
+}

@@ -1,0 +1,212 @@
+//! A device with its host: requests go in, and come back completed. One way: host, controller, translation layer,
+//! scheduler, chips.
+
+use pumice_config::Config;
+use pumice_ftl::{Ftl, TranslationLayer};
+use pumice_types::{HostRequest, RequestKind, Time};
+
+use crate::build::Built;
+use crate::chip::erase::suspension_rule;
+use crate::controller::{Controller, Moment, PageAccess, Waits};
+use crate::error::SimError;
+use crate::host::{Due, Host};
+use crate::observe::Observer;
+use crate::scheduler::{Policy, Scheduler};
+
+/// A device, its host, and who watches it.
+pub struct Ssd<'a, O: Observer> {
+    /// Requests in flight and what was measured of them.
+    pub host: Host,
+    /// Controller, translation layer, scheduler and chips.
+    pub controller: Controller,
+    /// The present.
+    pub now: Time,
+    observer: &'a mut O,
+}
+
+impl<'a, O: Observer> Ssd<'a, O> {
+    /// A device that was just built.
+    pub fn new(config: &Config, built: Built, observer: &'a mut O) -> Ssd<'a, O> {
+        let Built { geometry, ftl, chips, oracle, .. } = built;
+        let chip = config.assumed_chip();
+        let policy = Policy {
+            read_priority: config.host.read_priority,
+            holds_die: ftl.holds_die(),
+            erase: suspension_rule(&chip),
+            multi_plane: chip.timing.multi_plane,
+        };
+        let scheduler = Scheduler::new(geometry, chips, policy);
+        Ssd {
+            host: Host::new(&config.host, geometry.page_bytes, oracle),
+            controller: Controller::new(&config.host, geometry.page_bytes, ftl, scheduler),
+            now: Time::ZERO,
+            observer,
+        }
+    }
+
+    /// The translation layer.
+    pub fn ftl(&self) -> &Ftl {
+        &self.controller.ftl
+    }
+
+    /// Whether somebody who watches cannot go on.
+    pub fn observer_has_failed(&self) -> bool {
+        self.observer.has_failed()
+    }
+
+    /// A request comes soon: what its first page will need is brought near. Changes nothing.
+    #[inline]
+    pub fn expect(&self, request: &HostRequest) {
+        let lpn = self.host.pages.first_of(request);
+        self.host.oracle.expect(lpn);
+        self.controller.expect(lpn);
+    }
+
+    /// A request that was expected comes very soon.
+    #[inline]
+    pub fn expect_soon(&self, request: &HostRequest) {
+        self.controller.expect_soon(self.host.pages.first_of(request), request);
+    }
+
+    /// When something happens next.
+    #[inline]
+    pub fn next_event(&self) -> Option<Time> {
+        match (self.controller.scheduler.next_event(), self.host.next_event()) {
+            (Some(flash), Some(host)) => Some(flash.min(host)),
+            (flash, host) => flash.or(host),
+        }
+    }
+
+    /// Takes a request in at `now`, which is not before anything that happened.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn arrive(&mut self, request: &HostRequest, measured: bool, now: Time) -> Result<(), SimError> {
+        self.now = now;
+        match self.host.accept(request, measured, now) {
+            Some(id) => self.begin(id),
+            None => Ok(()),
+        }
+    }
+
+    /// Begins all page accesses of a request that has come in.
+    fn begin(&mut self, id: u32) -> Result<(), SimError> {
+        let now = self.now;
+        let request = self.host.begin_split(id, now);
+        for (lpn, mask) in self.host.pages.of(&request) {
+            self.host.page_begun(id);
+            let access = PageAccess::new(Waits::Request(id), lpn, request.kind, mask);
+            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
+            if self.controller.begin(&access, moment)? {
+                self.host.page_done_at_once(id);
+            }
+        }
+        if self.controller.is_buffered() {
+            self.flush(false)?;
+        }
+        self.host.page_ended(id, now, None, self.observer);
+        Ok(())
+    }
+
+    /// Begins to program buffered pages: those that are due, or all.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn flush(&mut self, everything: bool) -> Result<(), SimError> {
+        let moment = &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: self.observer };
+        self.controller.flush(everything, moment)
+    }
+
+    /// Handles the next event; the host's go first among those of one instant.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn step(&mut self) -> Result<(), SimError> {
+        let flash = self.controller.scheduler.next_event();
+        let host = self.host.next_event();
+        if let Some(at) = host.filter(|&at| flash.is_none_or(|flash| at <= flash)) {
+            self.now = at;
+            return self.step_host();
+        }
+        match flash {
+            Some(at) => {
+                self.now = at;
+                self.step_flash()
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Handles what is due on the link.
+    fn step_host(&mut self) -> Result<(), SimError> {
+        match self.host.take_due() {
+            Some((_, Due::Received(id))) => self.begin(id),
+            Some((at, Due::Sent(id))) => {
+                self.host.complete(id, at, None, self.observer);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Handles the scheduler's next event: what is done comes back to the host.
+    fn step_flash(&mut self) -> Result<(), SimError> {
+        let now = self.now;
+        self.controller.scheduler.step(self.observer)?;
+        while let Some(done) = self.controller.scheduler.take_done() {
+            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
+            let end = self.controller.note_done(&done, moment)?;
+            self.host.note_page_end(&end, now, self.observer);
+            while let Some(id) = self.controller.take_let_in() {
+                self.host.page_ended(id, now, None, self.observer);
+            }
+        }
+        if let Some(die) = self.controller.scheduler.take_idle() {
+            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
+            self.controller.work_when_idle(die, moment)?;
+        }
+        Ok(())
+    }
+
+    /// Runs a request without a clock.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn run_untimed(&mut self, request: &HostRequest, measured: bool) -> Result<(), SimError> {
+        for page in self.host.pages.of(request) {
+            self.controller.run_untimed(page, request.kind, &mut self.host.oracle, self.observer)?;
+        }
+        if measured {
+            self.host.note_untimed(request, self.observer);
+        }
+        Ok(())
+    }
+
+    /// Writes whole logical pages without a clock and without measuring.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn write_untimed(&mut self, offset_bytes: u64, bytes: u32) -> Result<(), SimError> {
+        let write = HostRequest { arrival: Time::ZERO, offset_bytes, bytes, kind: RequestKind::Write };
+        self.run_untimed(&write, false)
+    }
+
+    /// Programs what is still buffered, without a clock.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn flush_untimed(&mut self) -> Result<(), SimError> {
+        self.controller.flush_untimed(true, &mut self.host.oracle, self.observer)
+    }
+
+    /// Starts measuring at `now`: everything counted so far is warm-up.
+    pub fn restart_measuring(&mut self, now: Time) {
+        self.host.metrics.restart(now);
+        self.controller.restart_measuring();
+    }
+
+    /// Reads everything stored back, without commands.
+    pub fn read_back(&mut self) {
+        self.host.lost_pages = self.controller.read_back(&self.host.oracle);
+    }
+}

@@ -1,0 +1,42 @@
+//! From the spec's `[workload]` to a stream of requests.
+
+use std::io::Write;
+use std::str::FromStr;
+
+use pumice_config::{Config, SpecError};
+use pumice_workload::{Compression, OpenFor, Placement, TraceFormat, Workload, WriteReport, write_trace_as};
+
+use crate::build;
+use crate::error::SimError;
+
+/// Opens the spec's workload for a device of `capacity_bytes`.
+///
+/// # Errors
+/// A trace that cannot be read, or a workload that does not fit the device.
+pub fn open(config: &Config, scale: f64, capacity_bytes: u64) -> Result<Workload, SimError> {
+    let workload = &config.workload;
+    workload.kind().check_scale(scale).map_err(SpecError)?;
+    let page_bytes = config.chip.geometry.page_bytes;
+    let placement = Placement { capacity_bytes, page_bytes, policy: workload.shared.address };
+    Ok(workload.open(&OpenFor { placement, seed: config.seed, scale })?)
+}
+
+/// Writes the spec's workload as a trace, every address as the workload gives it: a trace keeps its
+/// own, others have those of the spec's device.
+///
+/// # Errors
+/// As [`open`], and a workload or stream that cannot be written.
+pub fn write(
+    config: &Config,
+    scale: f64,
+    (format, compression): (&str, Compression),
+    out: &mut dyn Write,
+) -> Result<WriteReport, SimError> {
+    let format = TraceFormat::from_str(format)?;
+    let capacity = if config.workload.kind().is_trace() {
+        u64::MAX
+    } else {
+        u64::from(build::user_pages(config, scale)?) * u64::from(config.chip.geometry.page_bytes)
+    };
+    Ok(write_trace_as(&mut open(config, scale, capacity)?, format, compression, out)?)
+}

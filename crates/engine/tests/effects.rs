@@ -1,0 +1,181 @@
+//! Keys that a run does not read: each warns where it is idle and is silent where it is read, and a run where
+//! it is idle really is the same whatever the key says.
+
+use pumice_config::effect::is_conditional;
+use pumice_config::{Config, SpecError, SpecSource};
+use pumice_config::{table, without_effect};
+use pumice_engine::run;
+use serde_json::Value;
+
+/// A key, two of its values, and settings under which it is idle and read.
+type Case =
+    (&'static str, [&'static str; 2], &'static [(&'static str, &'static str)], &'static [(&'static str, &'static str)]);
+
+const PAGE: &[(&str, &str)] = &[("ftl.kind", "page")];
+const NFTL: &[(&str, &str)] = &[("ftl.kind", "nftl")];
+const UNTIMED: &[(&str, &str)] = &[("run.timed", "false")];
+const TIMED: &[(&str, &str)] = &[("run.timed", "true")];
+const FULL_MERGES: &[(&str, &str)] = &[("ftl.merge", "block-erase")];
+const M_MERGES: &[(&str, &str)] = &[("ftl.merge", "m-merge")];
+const FIXED: &[(&str, &str)] = &[("erase.scheme", "fixed")];
+const ISPE: &[(&str, &str)] = &[("erase.scheme", "ispe")];
+const AERO: &[(&str, &str)] = &[("erase.scheme", "aero")];
+const UNIFORM: &[(&str, &str)] = &[("workload.kind", "uniform")];
+const TWIN: &[(&str, &str)] = &[("workload.kind", "twin:hm_0"), ("workload.address", "wrap")];
+const FAT: &[(&str, &str)] = &[("workload.kind", "pic"), ("workload.address", "wrap")];
+const TRACE: &[(&str, &str)] = &[("workload.kind", "trace"), ("workload.path", "none.csv")];
+const CLOSED: &[(&str, &str)] = &[("host.mode", "closed-loop")];
+const OPEN: &[(&str, &str)] = &[("host.mode", "open-loop")];
+const LEAVES: &[(&str, &str)] = &[("ftl.kind", "page"), ("ftl.erase_unit", "partial-block")];
+const SUB_BLOCKS: [(&str, &str); 4] = [
+    ("geometry.layers", "16"),
+    ("geometry.sub_blocks", "4"),
+    ("partial_erase.unit", "sub-block"),
+    ("ftl.kind", "page"),
+];
+
+#[rustfmt::skip]
+const CASES: &[Case] = &[
+    ("geometry.bits_per_cell", ["1", "2"], &[], &[("geometry.layers", "8"), ("geometry.sub_blocks", "4")]),
+    ("geometry.write_sequence", ["lfws", "sfws"], &SUB_BLOCKS, &[SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], SUB_BLOCKS[3], ("ftl.erase_unit", "sub-block")]),
+    ("geometry.write_sequence", ["lfws", "sfws"], &SUB_BLOCKS, &[SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], SUB_BLOCKS[3], ("erase.read_retry", "true")]),
+    ("timing.multi_plane", ["false", "true"], UNTIMED, TIMED),
+    ("erase.mode", ["table", "mechanism"], FIXED, ISPE),
+    ("erase.initial_pec", ["0", "4500"], FIXED, ISPE),
+    ("erase.ecc_bits_per_kib", ["72.0", "80.0"], FIXED, ISPE),
+    ("erase.rber_requirement", ["63", "40"], FIXED, ISPE),
+    ("erase.t_ep_us", ["3500.0", "7000.0"], FIXED, &[("erase.scheme", "ispe"), ("erase.t_se_us", "2000.0")]),
+    ("erase.t_vr_us", ["100.0", "50.0"], FIXED, ISPE),
+    ("erase.misprediction_rate", ["0.0", "0.9"], ISPE, AERO),
+    ("erase.t_se_us", ["1000.0", "1500.0"], ISPE, AERO),
+    ("erase.ecc_bits_per_kib", ["72.0", "80.0"], FIXED, ISPE),
+    ("erase.suspension", ["off", "pulse"], &[("run.timed", "false"), ("host.read_priority", "true")], &[("host.read_priority", "true")]),
+    ("erase.suspend_us", ["0.0", "500.0"], &[], &[("erase.suspension", "loop"), ("host.read_priority", "true")]),
+    ("erase.resume_us", ["0.0", "500.0"], &[], &[("erase.suspension", "loop"), ("host.read_priority", "true")]),
+    ("erase.max_suspensions", ["10", "0"], &[("erase.suspension", "pulse"), ("host.read_priority", "true")], &[("erase.suspension", "capped"), ("host.read_priority", "true")]),
+    ("partial_erase.max_splits", ["4", "2"], &[("partial_erase.unit", "none")], &[("partial_erase.unit", "partial-block")]),
+    ("partial_erase.t_us", ["[10000, 9000, 9000, 9000, 9000]", "[10000, 1, 1, 1, 1]"], FULL_MERGES, M_MERGES),
+    ("partial_erase.disturb_tolerance", ["1", "3"], FULL_MERGES, M_MERGES),
+    ("partial_erase.disturb_aware", ["true", "false"], FULL_MERGES, M_MERGES),
+    ("partial_erase.disturb_aware", ["true", "false"], PAGE, LEAVES),
+    ("partial_erase.wear_limit_w", ["16", "1"], FULL_MERGES, M_MERGES),
+    ("ftl.superblock.logical", ["4", "2"], NFTL, &[("ftl.kind", "superblock-pen")]),
+    ("ftl.superblock.physical", ["5", "8"], NFTL, &[("ftl.kind", "superblock-pen")]),
+    ("ftl.superblock.valid_blocks", ["copy", "keep"], &[("ftl.kind", "superblock-pen")], &[("ftl.kind", "superblock-2006")]),
+    ("ftl.write_buffer_share", ["0.16", "0.3"], NFTL, &[("ftl.kind", "gftl")]),
+    ("ftl.gc_free_threshold", ["0.08", "0.02"], &[("ftl.kind", "log-block")], NFTL),
+    ("ftl.gc_stop_threshold", ["0.08", "0.1"], NFTL, PAGE),
+    ("ftl.gc_policy", ["greedy", "random"], NFTL, PAGE),
+    ("ftl.allocation_order", ["CWDP", "PDWC"], NFTL, PAGE),
+    ("ftl.d_choices", ["8", "1"], PAGE, &[("ftl.kind", "page"), ("ftl.gc_policy", "d-choices")]),
+    ("ftl.hot_window", ["0.5", "0.1"], PAGE, &[("ftl.kind", "page"), ("ftl.hot_cold", "recency")]),
+    ("ftl.wear_threshold", ["50", "1"], PAGE, &[("ftl.kind", "page"), ("ftl.wear_leveling", "static")]),
+    ("ftl.map_ram_kib", ["1", "64"], NFTL, &[("ftl.kind", "page"), ("ftl.map_place", "cached")]),
+    ("ftl.map_cache_entries", ["16", "64"], NFTL, &[("ftl.kind", "page"), ("ftl.map_place", "cached")]),
+    ("ftl.u_index", ["spare", "ram"], &[("ftl.kind", "log-block")], NFTL),
+    ("ftl.u_blocks", ["2", "4"], NFTL, &[("ftl.kind", "log-block")]),
+    ("host.mode", ["open-loop", "closed-loop"], UNTIMED, TIMED),
+    ("host.link_mb_per_s", ["100.0", "1000.0"], UNTIMED, TIMED),
+    ("host.overhead_us", ["5.0", "1.0"], UNTIMED, TIMED),
+    ("host.read_priority", ["false", "true"], UNTIMED, TIMED),
+    ("host.queue_depth", ["1", "8"], OPEN, CLOSED),
+    ("host.queues", ["1", "8"], OPEN, CLOSED),
+    ("host.speedup", ["1.0", "10.0"], CLOSED, OPEN),
+    ("host.flush", ["eager", "lru"], &[], &[("host.write_buffer_kib", "64")]),
+    ("workload.address", ["exact", "wrap"], UNIFORM, &[("workload.kind", "twin:hm_0")]),
+    ("workload.volumes", ["overlay", "separate"], UNIFORM, TRACE),
+    ("workload.trims", ["keep", "drop"], UNIFORM, TRACE),
+    ("workload.requests", ["900", "800"], TWIN, &[("workload.kind", "w10")]),
+    ("workload.trim_fraction", ["0.0", "0.2"], TWIN, UNIFORM),
+    ("workload.footprint", ["1.0", "0.2"], TWIN, &[TWIN[0], TWIN[1], ("initial.age_writes", "0.1")]),
+    ("workload.request_sizes", ["[4096]", "[8192]"], &[("workload.kind", "w10")], UNIFORM),
+    ("workload.request_weights", ["[1, 2]", "[2, 1]"], &[("workload.kind", "w10"), ("workload.request_sizes", "[4096, 8192]")], &[("workload.request_sizes", "[4096, 8192]")]),
+    ("workload.read_fraction", ["0.1", "0.5"], TWIN, UNIFORM),
+    ("workload.request_bytes", ["4096", "8192"], &[("workload.request_sizes", "[4096]")], UNIFORM),
+    ("workload.zipf_theta", ["0.99", "0.5"], UNIFORM, &[("workload.kind", "zipf")]),
+    ("workload.hot_space", ["0.2", "0.5"], UNIFORM, &[("workload.kind", "hot-cold")]),
+    ("workload.hot_share", ["0.8", "0.5"], UNIFORM, &[("workload.kind", "hot-cold")]),
+    ("workload.arrival", ["poisson", "fixed"], CLOSED, FAT),
+    ("workload.mean_interarrival_us", ["1000.0", "50.0"], TWIN, FAT),
+    ("workload.interarrival_cv", ["7.0", "2.0"], UNIFORM, &[("workload.arrival", "bursty")]),
+    ("workload.mean_extent_kib", ["512.0", "64.0"], UNIFORM, TWIN),
+    ("workload.write_extent_read_share", ["0.05", "0.5"], FAT, TWIN),
+    ("workload.kind_persistence", ["0.0", "0.9"], UNIFORM, TWIN),
+    ("workload.fat_volume_mib", ["128", "256"], UNIFORM, FAT),
+    ("workload.fat_flush_kib", ["32", "64"], TWIN, FAT),
+    ("workload.fat_fragmentation", ["0.02", "0.2"], UNIFORM, FAT),
+    ("initial.fill_unit", ["block", "page"], PAGE, NFTL),
+];
+
+fn source(key: &str, value: &str, sets: &[(&str, &str)]) -> SpecSource {
+    let all =
+        sets.iter().copied().chain([("run.max_requests", "600"), ("ftl.over_provisioning", "0.25"), (key, value)]);
+    let sets = all.map(|(key, value)| (key.into(), value.into())).collect();
+    SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() }
+}
+
+/// The warnings about a key, and its spec.
+fn warned(key: &str, value: &str, sets: &[(&str, &str)]) -> Result<(Vec<String>, Config), String> {
+    let source = source(key, value, sets);
+    let told = |error: SpecError| format!("{key} = {value} with {sets:?}: {error}");
+    let spec = Config::resolve(&source).map_err(told)?;
+    let lines = without_effect(&source, &spec).map_err(told)?;
+    Ok((lines.into_iter().filter(|line| line.starts_with(&format!("{key} "))).collect(), spec))
+}
+
+/// What came of a run, without what was asked for (`workload` repeats some of it).
+fn outcome(spec: &Config) -> Result<Value, String> {
+    let mut document = run(spec, 1.0, &mut |_| true).map_err(|error| error.to_string())?.document;
+    let fields = document.as_object_mut().ok_or("no object")?;
+    fields.retain(|name, _| !["config", "config_sha256", "workload", "run"].contains(&name.as_str()));
+    Ok(document)
+}
+
+/// All that is wrong with the cases, one line each.
+fn wrong(check: impl Fn(&Case) -> Result<(), String>) -> String {
+    CASES.iter().filter_map(|case| check(case).err()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn t054_every_key_with_a_condition_warns_where_it_is_idle_and_only_there() {
+    let mut listed: Vec<&str> = table::rows().iter().filter(|key| is_conditional(key)).map(|key| key.path).collect();
+    let mut tested: Vec<&str> = CASES.iter().map(|case| case.0).collect();
+    listed.sort_unstable();
+    tested.sort_unstable();
+    tested.dedup();
+    assert_eq!(listed, tested);
+    let found = wrong(|(key, values, idle, read)| {
+        for value in values {
+            let (lines, _) = warned(key, value, idle)?;
+            if !matches!(&lines[..], [line] if line.starts_with(&format!("{key} has no effect with "))) {
+                return Err(format!("{key} = {value} under {idle:?}: {lines:?}"));
+            }
+        }
+        match warned(key, values[1], read)?.0.as_slice() {
+            [] => Ok(()),
+            lines => Err(format!("{key} under {read:?}: {lines:?}")),
+        }
+    });
+    assert!(found.is_empty(), "{found}");
+}
+
+#[test]
+fn t055_an_idle_key_changes_nothing_but_the_configuration() {
+    let found = wrong(|(key, [one, other], idle, _)| {
+        let (first, second) = (warned(key, one, idle)?.1, warned(key, other, idle)?.1);
+        let same = first != second && outcome(&first)? == outcome(&second)?;
+        if same { Ok(()) } else { Err(format!("{key} under {idle:?}: equal specs, or the result changes")) }
+    });
+    assert!(found.is_empty(), "{found}");
+}
+
+#[test]
+fn t056_only_what_the_user_set_is_warned_of() {
+    let preset = SpecSource { preset: Some("lfws-256gb".into()), ..SpecSource::default() };
+    let spec = Config::resolve(&preset).expect("a preset");
+    assert_eq!(without_effect(&preset, &spec).expect("resolved"), Vec::<String>::new());
+    let text = "preset = \"lfws-256gb\"\n[ftl]\ngc_policy = \"greedy\"\nu_blocks = 4\n";
+    let own = SpecSource { spec_text: Some(text.into()), ..SpecSource::default() };
+    let spec = Config::resolve(&own).expect("valid");
+    assert_eq!(without_effect(&own, &spec).expect("resolved"), ["ftl.u_blocks has no effect with ftl.kind = \"page\""]);
+}

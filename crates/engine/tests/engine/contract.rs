@@ -1,0 +1,573 @@
+//! 4xx: what every FTL owes its host, on random small devices and random requests, with the array's
+//! truth read back: read your writes, nothing lost, counts equal to a recount.
+
+use proptest::prelude::*;
+use pumice_commandlog::verify;
+use pumice_config::{Config, SpecSource};
+use pumice_engine::results::RequestBatch;
+use pumice_engine::run;
+use pumice_engine::{Sink, run_logged};
+use serde_json::Value;
+
+use crate::support::{TraceFile, document, number, source};
+
+fn settings() -> impl Strategy<Value = Vec<(String, String)>> {
+    let shape = (1u32..3, 1u32..3, 1u32..3, 10u32..40, prop_oneof![Just(8u32), Just(12), Just(64), Just(72)]);
+    let ftl = (prop::bool::ANY, prop::bool::ANY, prop::bool::ANY, 0.1f64..0.4, 0.0f64..0.3);
+    let chip = (0u8..4, 0u8..3, 0u32..2, prop::bool::ANY, 0u32..4);
+    let load = (1u64..1000, 0.0f64..0.9, prop_oneof![Just(0.25f64), Just(0.5), Just(1.0)], 1u32..4, 0.0f64..1.0);
+    (shape, ftl, chip, load).prop_map(|(shape, ftl, chip, load)| {
+        let splits = u8::try_from(shape.4.trailing_zeros()).unwrap_or(0).min(chip.0);
+        let pairs = [
+            ("geometry.channels", shape.0.to_string()),
+            ("geometry.dies_per_chip", shape.1.to_string()),
+            ("geometry.planes_per_die", shape.2.to_string()),
+            ("geometry.blocks_per_plane", shape.3.to_string()),
+            ("geometry.pages_per_block", shape.4.to_string()),
+            ("geometry.program_order", if ftl.0 { "any" } else { "in-order" }.into()),
+            ("geometry.bad_blocks_per_plane", chip.2.to_string()),
+            ("partial_erase.max_splits", splits.to_string()),
+            ("partial_erase.disturb_tolerance", chip.1.to_string()),
+            ("partial_erase.wear_limit_w", (chip.4 * 5).to_string()),
+            ("ftl.u_index", if ftl.1 { "spare" } else { "ram" }.into()),
+            ("ftl.over_provisioning", format!("{}", ftl.3 + 0.2)),
+            ("ftl.gc_free_threshold", format!("{}", ftl.4)),
+            ("timing.copyback", chip.3.to_string()),
+            ("initial.fill", format!("{}", load.4)),
+            ("initial.fill_unit", if ftl.2 { "block" } else { "page" }.into()),
+            ("seed", load.0.to_string()),
+            ("workload.read_fraction", format!("{}", load.1)),
+            ("workload.footprint", format!("{}", load.2)),
+            ("workload.request_bytes", (load.3 * 4096).to_string()),
+            ("workload.requests", "1500".into()),
+            ("run.check", "integrity".into()),
+        ];
+        pairs.map(|(key, value)| (key.to_string(), value)).to_vec()
+    })
+}
+
+/// The same for a page-level FTL: more blocks, and enough spare ones for its open blocks.
+pub fn page_settings() -> impl Strategy<Value = Vec<(String, String)>> {
+    let policy = prop_oneof![Just("greedy"), Just("cost-benefit"), Just("d-choices"), Just("fifo"), Just("random")];
+    let order = prop_oneof![Just("CWDP"), Just("PDWC"), Just("DPCW")];
+    (settings(), policy, order, 16u32..40, 0.45f64..0.7, 0.0f64..0.1, 0.0f64..2.0).prop_map(
+        |(mut settings, policy, order, blocks, over_provisioning, stop, age)| {
+            let changes = [
+                ("ftl.kind", "page".to_string()),
+                ("ftl.gc_policy", policy.into()),
+                ("ftl.allocation_order", order.into()),
+                ("geometry.blocks_per_plane", blocks.to_string()),
+                ("ftl.over_provisioning", format!("{over_provisioning}")),
+                ("ftl.gc_free_threshold", "0.1".into()),
+                ("ftl.gc_stop_threshold", format!("{}", 0.1 + stop)),
+                ("initial.age_writes", format!("{age}")),
+            ];
+            settings.extend(changes.map(|(key, value)| (key.to_string(), value)));
+            settings
+        },
+    )
+}
+
+/// Everything between the host and the FTL, in any mix.
+pub fn host_settings() -> impl Strategy<Value = Vec<(String, String)>> {
+    let buffer = (prop_oneof![Just(0u32), Just(4), Just(20), Just(64), Just(1024)], prop::bool::ANY);
+    let link = (prop_oneof![Just(None), (20.0f64..4000.0).prop_map(Some)], prop_oneof![Just(0.0f64), Just(3.25)]);
+    let order = (prop::bool::ANY, prop::bool::ANY, prop::bool::ANY);
+    let load = (prop::bool::ANY, 1u32..5, 1u32..9, 1u32..40, 20.0f64..3000.0);
+    (buffer, link, order, load).prop_map(|(buffer, link, order, load)| {
+        let mut pairs = vec![
+            ("host.write_buffer_kib", buffer.0.to_string()),
+            ("host.flush", if buffer.1 { "lru" } else { "eager" }.into()),
+            ("host.overhead_us", format!("{}", link.1)),
+            ("host.read_priority", order.0.to_string()),
+            ("timing.multi_plane", order.1.to_string()),
+            ("host.partial_page", if order.2 { "rmw" } else { "whole-page" }.into()),
+            ("host.mode", if load.0 { "closed-loop" } else { "open-loop" }.into()),
+            ("host.queues", load.1.to_string()),
+            ("host.queue_depth", load.2.to_string()),
+            ("workload.request_bytes", (load.3 * 512).to_string()),
+            ("workload.mean_interarrival_us", format!("{}", load.4)),
+        ];
+        pairs.extend(link.0.map(|rate| ("host.link_mb_per_s", format!("{rate}"))));
+        pairs.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
+    })
+}
+
+/// Runs with the clock and a log of all commands, which must replay; then without the clock.
+pub fn run_any_host(settings: &[(String, String)], host: &[(String, String)]) {
+    let sets = [settings, host].concat();
+    let source = SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() };
+    let mut spec = Config::resolve(&source).expect("a valid spec");
+    spec.output.command_log = true;
+    for timed in [true, false] {
+        spec.run.timed = timed;
+        let mut log = Bytes::default();
+        let outcome = run_logged(&spec, 1.0, &mut log, &mut |_| true).expect("no rule and no belief is broken");
+        assert_eq!(outcome.integrity_error, None);
+        check_counts(&outcome.document);
+        let verdict = verify(&mut std::io::Cursor::new(log.0), &mut |_| true).expect("a whole log");
+        assert_eq!(verdict.broken, None);
+    }
+}
+
+/// A command log in memory.
+#[derive(Default)]
+struct Bytes(Vec<u8>);
+
+impl Sink for Bytes {
+    fn requests(&mut self, _batch: &RequestBatch) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn commands(&mut self, bytes: &[u8]) -> Result<(), String> {
+        self.0.extend(bytes);
+        Ok(())
+    }
+}
+
+/// Settings of a page-level FTL that change what is moved where and when.
+fn page_options() -> impl Strategy<Value = Vec<(String, String)>> {
+    let mode = prop_oneof![Just("blocking"), Just("foreground"), Just("background"), Just("preemptible")];
+    let load = prop_oneof![Just(("open-loop", "20000.0")), Just(("open-loop", "500.0")), Just(("closed-loop", "1.0"))];
+    let entries = prop::option::of(1u32..3000);
+    let apart = prop_oneof![Just("mixed"), Just("gc"), Just("recency")];
+    let leveling = prop_oneof![Just("none"), Just("dynamic"), Just("static"), Just("both")];
+    let places = (entries, apart, leveling, 1u32..6, 0.01f64..2.0);
+    (page_settings(), mode, 24u32..40, places, load).prop_map(|(mut settings, mode, blocks, places, load)| {
+        let (entries, apart, leveling, threshold, window) = places;
+        let mut change = |key: &str, value: &str| settings.push((key.to_string(), value.to_string()));
+        change("host.mode", load.0);
+        change("host.queue_depth", "8");
+        change("workload.mean_interarrival_us", load.1);
+        change("ftl.gc_mode", mode);
+        change("geometry.blocks_per_plane", &blocks.to_string());
+        change("ftl.over_provisioning", "0.65");
+        change("ftl.hot_cold", apart);
+        change("ftl.hot_window", &window.to_string());
+        change("ftl.wear_leveling", leveling);
+        change("ftl.wear_threshold", &threshold.to_string());
+        if let Some(entries) = entries {
+            change("ftl.map_place", "cached");
+            change("ftl.map_cache_entries", &entries.to_string());
+        }
+        settings
+    })
+}
+
+/// The same with blocks whose physical sub-blocks are erased apart.
+fn sub_block_settings() -> impl Strategy<Value = Vec<(String, String)>> {
+    let shape = (1u16..9, 2u16..9, 1u16..4, prop_oneof![Just("lfws"), Just("sfws")]);
+    (page_settings(), shape, prop_oneof![Just("dynamic"), Just("static")]).prop_map(
+        |(mut settings, (layers, sub_blocks, bits, sequence), allocation)| {
+            let changes = [
+                ("partial_erase.unit", "sub-block".to_string()),
+                ("ftl.erase_unit", "sub-block".into()),
+                ("ftl.allocation", allocation.into()),
+                ("geometry.layers", layers.to_string()),
+                ("geometry.sub_blocks", sub_blocks.to_string()),
+                ("geometry.bits_per_cell", bits.to_string()),
+                ("geometry.pages_per_block", (layers * sub_blocks * bits).to_string()),
+                ("geometry.write_sequence", sequence.into()),
+                ("geometry.program_order", "in-order".into()),
+                ("workload.request_bytes", "4096".into()),
+                ("erase.read_retry", (layers % 2 == 0).to_string()),
+                ("erase.ecc_bits_per_kib", "1.5".into()),
+            ];
+            settings.extend(changes.map(|(key, value)| (key.to_string(), value)));
+            settings
+        },
+    )
+}
+
+/// The same for superblocks: M and N small enough for devices of a few blocks, spare blocks enough.
+fn superblock_settings() -> impl Strategy<Value = Vec<(String, String)>> {
+    let shape = (1u32..5, 1u32..5, 14u32..40, 0.3f64..0.5);
+    (settings(), shape, prop::bool::ANY).prop_map(|(mut settings, (logical, more, blocks, over), aware)| {
+        let changes = [
+            ("ftl.kind", "superblock-pen".to_string()),
+            ("ftl.superblock.logical", logical.to_string()),
+            ("ftl.superblock.physical", (logical + more).to_string()),
+            ("geometry.blocks_per_plane", blocks.to_string()),
+            ("ftl.over_provisioning", format!("{over}")),
+            ("partial_erase.disturb_aware", aware.to_string()),
+            ("workload.requests", "3000".into()),
+        ];
+        settings.extend(changes.map(|(key, value)| (key.to_string(), value)));
+        if !aware {
+            settings.push(("partial_erase.disturb_tolerance".into(), "99".into()));
+        }
+        settings
+    })
+}
+
+/// The same for FTLs with D-blocks and a limited number of U-blocks.
+fn hybrid_settings(kind: &'static str) -> impl Strategy<Value = Vec<(String, String)>> {
+    (settings(), 30u32..60, 1u32..9, 0.36f64..0.5, 0.0f64..2.0).prop_map(
+        move |(mut settings, blocks, u_blocks, over_provisioning, age)| {
+            let changes = [
+                ("ftl.kind", kind.to_string()),
+                ("geometry.blocks_per_plane", blocks.to_string()),
+                ("ftl.u_blocks", u_blocks.max(u32::from(kind == "fast") * 2).to_string()),
+                ("ftl.over_provisioning", format!("{over_provisioning}")),
+                ("initial.age_writes", format!("{age}")),
+            ];
+            settings.extend(changes.map(|(key, value)| (key.to_string(), value)));
+            if kind == "replacement-block" {
+                settings.push(("geometry.program_order".into(), "any".into()));
+            }
+            settings
+        },
+    )
+}
+
+/// The same for the superblock FTL of 2006, with its map in RAM or in spare areas.
+fn superblock_2006_settings() -> impl Strategy<Value = Vec<(String, String)>> {
+    let pages = prop_oneof![Just(8u32), Just(12), Just(40), Just(64)];
+    let shape = (1u32..6, 1u32..4, 1u32..20, prop::bool::ANY);
+    (hybrid_settings("superblock-2006"), shape, pages).prop_map(|(mut settings, shape, pages)| {
+        let (logical, beyond, entries, in_spare) = shape;
+        let changes = [
+            ("geometry.program_order", "in-order".to_string()),
+            ("geometry.pages_per_block", pages.to_string()),
+            ("partial_erase.max_splits", "0".into()),
+            ("ftl.superblock.logical", logical.to_string()),
+            ("ftl.superblock.physical", (logical + beyond).to_string()),
+            ("ftl.map_place", if in_spare { "spare" } else { "ram" }.into()),
+            ("ftl.superblock.valid_blocks", if entries % 2 == 0 { "copy" } else { "keep" }.into()),
+        ];
+        settings.extend(changes.map(|(key, value)| (key.to_string(), value)));
+        if in_spare {
+            settings.push(("ftl.map_cache_entries".into(), entries.to_string()));
+        }
+        settings
+    })
+}
+
+/// Runs with and without a clock; both must tell the same story, and their counts must agree.
+fn check_timed_and_untimed(settings: &[(String, String)]) {
+    let timed = run_with(settings, &[]);
+    check_counts(&timed);
+    check_clock_changes_no_count(&timed, &run_with(settings, &[("run.timed", "false")]));
+}
+
+pub fn run_with(settings: &[(String, String)], extra: &[(&str, &str)]) -> Value {
+    let mut sets = settings.to_vec();
+    sets.extend(extra.iter().map(|(key, value)| (key.to_string(), value.to_string())));
+    let spec = Config::resolve(&SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() });
+    let outcome = run(&spec.expect("a valid spec"), 1.0, &mut |_| true).expect("no rule and no belief is broken");
+    assert_eq!(outcome.integrity_error, None);
+    outcome.document
+}
+
+/// Counts of the FTL, of the array and of the scheduler must tell the same story.
+pub fn check_counts(document: &Value) {
+    let n = |path: &str| number(document, path);
+    let or_0 = |path: &str| document.pointer(path).and_then(Value::as_f64).unwrap_or(0.0);
+    let triggers =
+        ["full", "unpaired", "intra", "inter", "free_blocks"].map(|trigger| or_0(&format!("/gc/triggers/{trigger}")));
+    assert_eq!(n("gc.invocations"), triggers.iter().sum::<f64>());
+    let merges = or_0("/gc/merges/full") + or_0("/gc/merges/m_merge");
+    let ftl = &document["config"]["ftl"];
+    let merges_once = ["nftl", "pbe", "superblock-pen"].iter().any(|&kind| ftl["kind"] == kind);
+    if ftl["kind"] == "gftl" {
+        assert!(n("gc.invocations") >= merges, "what is queued may not be merged yet");
+    } else if merges_once {
+        assert_eq!(n("gc.invocations"), merges);
+    }
+    assert_eq!(n("gc.copied_pages"), n("flash.programs.gc"));
+    let by_merge = &document["gc"]["erases_by_merge"];
+    let sum = |kind: &str| {
+        ["full", "m_merge", "partial", "switch", "dead"]
+            .iter()
+            .map(|m| by_merge[m][kind].as_f64().unwrap_or(0.0))
+            .sum::<f64>()
+    };
+    let reclaimed = ["/gc/reclaimed_blocks", "/gc/map/erases", "/gc/wear_leveling/erases"].map(or_0);
+    assert_eq!(n("flash.erases.block"), sum("block") + reclaimed.iter().sum::<f64>());
+    assert_eq!(n("flash.erases.partial"), sum("partial") + or_0("/gc/reclaimed_partial_blocks"));
+    if let Some(shape) = document["config"]["geometry"]["sub_blocks"].as_f64() {
+        // Every erase of a sub-block hit its share of a block's pages, and no others.
+        let erased = n("flash.erases.block") + or_0("/gc/reclaimed_sub_blocks") / shape;
+        let counted = n("wear.aep") * n("device.blocks");
+        assert!((counted - erased).abs() <= 1e-9 * erased.max(1.0), "{counted} blocks' pages erased, {erased} decided");
+        assert!(or_0("/flash/erases/sub_block") <= or_0("/gc/reclaimed_sub_blocks"));
+    }
+    let parts = document["write_latency_breakdown_us"].as_object();
+    if let Some(parts) = parts {
+        let total: f64 = parts.values().filter_map(Value::as_f64).sum();
+        let mean = n("host.write.latency_us.mean");
+        assert!((total - mean).abs() <= 1e-9 * mean.max(1.0), "parts {total} and mean {mean}");
+    }
+    let shares =
+        ["/utilisation/die", "/utilisation/channel"].map(|path| document.pointer(path).and_then(Value::as_array));
+    for share in shares.into_iter().flatten().flatten().filter_map(Value::as_f64) {
+        assert!(share <= 1.0 + 1e-9, "a resource was busy for {share} of the time");
+    }
+    // Pages of all erases, counted at the chip and as the average over all pages.
+    let pages = n("device.pages");
+    let operations = n("flash.erases.block") + n("flash.erases.partial") + or_0("/flash/erases/sub_block");
+    assert!(n("wear.aep") * pages <= operations * pages);
+}
+
+/// With a clock a page may still be in the controller's buffer when it is read; nothing else differs.
+pub fn check_clock_changes_no_count(timed: &Value, untimed: &Value) {
+    // A search for a page that is still in the buffer is left out, and its time with it.
+    let counts = |document: &Value| {
+        let mut document = document.clone();
+        document["gc"]["time_us"]["map"] = Value::Null;
+        document
+    };
+    let (timed, untimed) = (&counts(timed), &counts(untimed));
+    for path in
+        ["/flash/programs", "/flash/erases", "/gc", "/wear", "/integrity/corrupt_pages", "/integrity/lost_pages"]
+    {
+        assert_eq!(timed.pointer(path), untimed.pointer(path), "{path}");
+    }
+    let reads = |document: &Value| number(document, "flash.reads.host") + number(document, "host.buffer_hits");
+    assert_eq!(reads(timed), reads(untimed));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn t400_nothing_is_lost_or_stale_with_full_merges(settings in settings()) {
+        check_counts(&run_with(&settings, &[("ftl.merge", "block-erase")]));
+    }
+
+    #[test]
+    fn t401_nothing_is_lost_stale_or_corrupt_with_m_merge(settings in settings()) {
+        check_counts(&run_with(&settings, &[("ftl.merge", "m-merge")]));
+    }
+
+    #[test]
+    fn t402_triggers_and_victims_never_depend_on_the_kind_of_merge(settings in settings()) {
+        let baseline = run_with(&settings, &[("ftl.merge", "block-erase")]);
+        let m_merge = run_with(&settings, &[("ftl.merge", "m-merge")]);
+        prop_assert_eq!(&baseline["gc"]["triggers"], &m_merge["gc"]["triggers"]);
+        prop_assert_eq!(&baseline["gc"]["victim_fill"], &m_merge["gc"]["victim_fill"]);
+        prop_assert_eq!(&baseline["flash"]["programs"]["host"], &m_merge["flash"]["programs"]["host"]);
+    }
+
+    #[test]
+    fn t404_a_page_level_ftl_loses_nothing_with_any_policy(settings in page_settings()) {
+        let timed = run_with(&settings, &[]);
+        check_counts(&timed);
+        let untimed = run_with(&settings, &[("run.timed", "false")]);
+        check_clock_changes_no_count(&timed, &untimed);
+    }
+
+    #[test]
+    fn t413_no_host_makes_an_nftl_lose_anything(settings in settings(), host in host_settings(), merge in prop::bool::ANY) {
+        let merge = ("ftl.merge".to_string(), if merge { "m-merge" } else { "block-erase" }.to_string());
+        run_any_host(&[&settings[..], &[merge]].concat(), &host);
+    }
+
+    #[test]
+    fn t414_no_host_makes_a_page_level_ftl_lose_anything(settings in page_settings(), host in host_settings()) {
+        run_any_host(&settings, &host);
+    }
+
+    #[test]
+    fn t405_a_page_level_ftl_loses_nothing_with_any_option(settings in page_options()) {
+        let timed = run_with(&settings, &[]);
+        check_counts(&timed);
+        let untimed = run_with(&settings, &[("run.timed", "false")]);
+        check_counts(&untimed);
+        // Idle time decides over steps, and a map entry that is read delays its access behind later ones.
+        let ftl = &timed["config"]["ftl"];
+        if matches!(ftl["gc_mode"].as_str(), Some("blocking" | "foreground")) && ftl["map_place"] == "ram" {
+            // Reads of pages that are still queued never reach the flash.
+            for section in ["/flash/programs", "/flash/erases", "/gc", "/wear"] {
+                prop_assert_eq!(timed.pointer(section), untimed.pointer(section), "{}", section);
+            }
+        }
+    }
+
+    #[test]
+    fn t415_a_page_level_ftl_loses_nothing_when_sub_blocks_are_erased_apart(settings in sub_block_settings()) {
+        let timed = run_with(&settings, &[]);
+        check_counts(&timed);
+        let untimed = run_with(&settings, &[("run.timed", "false")]);
+        check_clock_changes_no_count(&timed, &untimed);
+        for mode in ["foreground", "background", "preemptible"] {
+            check_counts(&run_with(&settings, &[("ftl.gc_mode", mode)]));
+        }
+    }
+
+    #[test]
+    fn t430_a_log_block_ftl_loses_nothing(settings in hybrid_settings("log-block")) {
+        check_timed_and_untimed(&settings);
+    }
+
+    #[test]
+    fn t431_fast_loses_nothing(settings in hybrid_settings("fast")) {
+        check_timed_and_untimed(&settings);
+    }
+
+    #[test]
+    fn t432_a_replacement_block_ftl_loses_nothing(settings in hybrid_settings("replacement-block")) {
+        check_timed_and_untimed(&settings);
+    }
+
+    #[test]
+    fn t433_the_superblock_ftl_of_2006_loses_nothing_with_its_map_in_ram_or_in_spare_areas(
+        settings in superblock_2006_settings()
+    ) {
+        check_timed_and_untimed(&settings);
+    }
+
+    #[test]
+    fn t420_a_superblock_ftl_loses_nothing_with_any_merge(settings in superblock_settings()) {
+        for merge in ["block-erase", "m-merge", "m-merge-budgeted"] {
+            let timed = run_with(&settings, &[("ftl.merge", merge)]);
+            check_counts(&timed);
+            prop_assert_eq!(number(&timed, "flash.reads.spare"), 0.0);
+            let untimed = run_with(&settings, &[("ftl.merge", merge), ("run.timed", "false")]);
+            check_clock_changes_no_count(&timed, &untimed);
+        }
+    }
+
+    #[test]
+    fn t421_gftl_loses_nothing_however_large_its_buffer(
+        settings in settings(), share in prop_oneof![Just(0.0), Just(0.16), Just(0.5)], requests in 1u32..6
+    ) {
+        let (share, requests) = (share.to_string(), (requests * 1000).to_string());
+        let gftl = [("ftl.kind", "gftl"), ("ftl.write_buffer_share", &share), ("workload.requests", &requests)];
+        let timed = run_with(&settings, &gftl);
+        check_counts(&timed);
+        let untimed = run_with(&settings, &[&gftl[..], &[("run.timed", "false")]].concat());
+        check_clock_changes_no_count(&timed, &untimed);
+    }
+
+    #[test]
+    fn t422_chips_that_isolate_partial_blocks_lose_nothing(settings in settings(), loss in 0.0f64..0.3) {
+        let loss = loss.to_string();
+        let pbe = [("ftl.kind", "pbe"), ("ftl.capacity_loss", &loss), ("geometry.blocks_per_plane", "40")];
+        let unaware = [("ftl.merge", "m-merge"), ("partial_erase.disturb_aware", "false")];
+        check_counts(&run_with(&settings, &[&pbe[..], &unaware].concat()));
+    }
+
+    #[test]
+    fn t403_the_clock_changes_no_count(settings in settings()) {
+        let timed = run_with(&settings, &[("ftl.merge", "m-merge")]);
+        let untimed = run_with(&settings, &[("ftl.merge", "m-merge"), ("run.timed", "false")]);
+        check_clock_changes_no_count(&timed, &untimed);
+    }
+}
+
+/// Updates of four pages in the middle of a block, merged again and again, then reads of the whole
+/// block: the leaves beside the restored ones are disturbed each time.
+fn boundary_trace(name: &str) -> TraceFile {
+    let updates = (0..1500).map(|n| (n * 1_000, 'W', (16 + n % 4) * 4096, 4096));
+    let reads = (0..64).map(|page| (200_000_000 + page * 1_000, 'R', page * 4096, 4096));
+    TraceFile::new(name, &updates.chain(reads).collect::<Vec<_>>())
+}
+
+#[test]
+fn t410_without_disturb_awareness_pages_are_corrupted_and_with_it_none() {
+    let trace = boundary_trace("boundary");
+    let unaware = trace.run(&[("ftl.merge", "m-merge"), ("partial_erase.disturb_aware", "false")]);
+    assert!(number(&unaware, "integrity.corrupt_pages") > 0.0);
+    let aware = trace.run(&[("ftl.merge", "m-merge"), ("run.check", "integrity")]);
+    assert_eq!(number(&aware, "integrity.corrupt_pages"), 0.0);
+    assert!(number(&aware, "gc.merges.m_merge") > 10.0, "M-Merges happen");
+    let tolerant =
+        [("ftl.merge", "m-merge"), ("partial_erase.disturb_aware", "false"), ("partial_erase.disturb_tolerance", "99")];
+    assert_eq!(number(&trace.run(&tolerant), "integrity.corrupt_pages"), 0.0);
+}
+
+#[test]
+fn t411_an_integrity_run_with_corrupt_pages_says_so() {
+    let trace = boundary_trace("corrupt");
+    let sets = [("ftl.merge", "m-merge"), ("partial_erase.disturb_aware", "false"), ("run.check", "integrity")];
+    let error = trace.integrity_error(&sets);
+    assert!(error.expect("an error").contains("corrupt"));
+}
+
+#[test]
+fn t412_same_spec_and_seed_same_document() {
+    let sets = [("ftl.merge", "m-merge"), ("seed", "7")];
+    assert_eq!(document(&sets), document(&sets));
+    assert_ne!(document(&sets)["host"], document(&[("ftl.merge", "m-merge"), ("seed", "8")])["host"]);
+}
+
+#[test]
+fn t423_superblocks_and_isolated_chips_have_corrupt_pages_only_where_they_should() {
+    let busy = [("workload.kind", "hot-cold"), ("workload.read_fraction", "0.2"), ("initial.fill", "1.0")];
+    let corrupt = |sets: &[(&str, &str)]| {
+        let document = document(&[&busy[..], sets].concat());
+        assert!(number(&document, "gc.merges.m_merge") > 10.0, "M-Merges happen: {sets:?}");
+        assert!(number(&document, "flash.erases.partial") > 10.0, "partial erases happen: {sets:?}");
+        number(&document, "integrity.corrupt_pages")
+    };
+    for merge in ["m-merge", "m-merge-budgeted"] {
+        let superblock = [("ftl.kind", "superblock-pen"), ("ftl.merge", merge)];
+        assert_eq!(corrupt(&superblock), 0.0, "{merge}");
+        let unaware = [&superblock[..], &[("partial_erase.disturb_aware", "false")]].concat();
+        assert!(corrupt(&unaware) > 0.0, "{merge}");
+    }
+    let unaware = [("ftl.merge", "m-merge"), ("partial_erase.disturb_aware", "false")];
+    assert!(corrupt(&unaware) > 0.0);
+    assert_eq!(corrupt(&[&unaware[..], &[("ftl.kind", "pbe")]].concat()), 0.0);
+}
+
+/// Blocks of one capacity with leaves of nine pages: pages, blocks a plane, halvings.
+const BLOCK_SIZES: &[(&str, &str, &str)] = &[
+    ("72", "15104", "3"),
+    ("144", "7552", "4"),
+    ("288", "3776", "5"),
+    ("576", "1888", "6"),
+    ("1152", "944", "7"),
+    ("2304", "472", "8"),
+];
+
+#[test]
+fn t424_every_block_size_of_the_study_runs_and_smaller_blocks_need_a_larger_block_map() {
+    let map_bytes = |preset: &str, (pages, blocks, splits): (&str, &str, &str)| {
+        let sets = [
+            ("geometry.pages_per_block", pages),
+            ("geometry.blocks_per_plane", blocks),
+            ("partial_erase.max_splits", splits),
+            ("ftl.merge", "m-merge"),
+            ("run.max_requests", "20000"),
+        ];
+        let sets = sets.map(|(key, value)| (key.to_string(), value.to_string())).to_vec();
+        let spec = Config::resolve(&SpecSource { preset: Some(preset.into()), sets, ..SpecSource::default() });
+        let outcome = run(&spec.expect("a valid spec"), 0.0625, &mut |_| true).expect("it runs");
+        assert_eq!(number(&outcome.document, "integrity.corrupt_pages"), 0.0);
+        number(&outcome.document, "gc.map.ram_bytes")
+    };
+    let bytes: Vec<f64> = BLOCK_SIZES.iter().map(|&size| map_bytes("pen-1tb", size)).collect();
+    println!("map of the NFTL at 1/16, bytes: {bytes:?}");
+    assert!(bytes.windows(2).all(|pair| pair[0] > pair[1]), "{bytes:?}");
+    for &size in BLOCK_SIZES {
+        map_bytes("pen-superblock-4-5", size);
+    }
+}
+
+#[test]
+fn t425_a_layer_that_cannot_work_is_refused() {
+    let refused = |sets: &[(&str, &str)], parts: &[&str]| {
+        let text = Config::resolve(&source(sets)).expect_err("refused").to_string();
+        parts.iter().for_each(|part| assert!(text.contains(part), "{text}"));
+    };
+    refused(
+        &[("ftl.kind", "gftl"), ("ftl.merge", "m-merge")],
+        &["ftl.merge = \"m-merge\" needs ftl.kind = \"nftl\" | \"pbe\"", "found \"gftl\""],
+    );
+    refused(&[("ftl.kind", "gftl"), ("timing.t_bers_us", "900")], &["smallest value that works is 970"]);
+    refused(&[("ftl.capacity_loss", "0.1")], &["needs ftl.kind = \"pbe\""]);
+    refused(&[("ftl.kind", "superblock-pen"), ("ftl.superblock.physical", "4")], &["must exceed", "= 4"]);
+    refused(&[("ftl.merge", "m-merge-budgeted")], &["needs ftl.kind = \"superblock-pen\""]);
+    let large =
+        [("ftl.kind", "superblock-pen"), ("ftl.superblock.logical", "1025"), ("ftl.superblock.physical", "1026")];
+    refused(&large, &["at most 65536", "logical = 1024"]);
+    let large =
+        [("ftl.kind", "superblock-pen"), ("geometry.pages_per_block", "16384"), ("ftl.superblock.logical", "5")];
+    refused(&[&large[..], &[("ftl.superblock.physical", "6")]].concat(), &["at most 65536", "logical = 4"]);
+    let many = [("ftl.kind", "superblock-pen"), ("ftl.superblock.physical", "65")];
+    refused(&many, &["exceeds the blocks of a plane", "= 64"]);
+    let few = [("ftl.kind", "superblock-pen"), ("geometry.blocks_per_plane", "4")];
+    refused(&few, &["less than one superblock"]);
+}

@@ -1,0 +1,183 @@
+//! 69x: several planes of a die erase at once: who keeps the die busy, where a read comes in between, and
+//! which erases the page-level FTL brings together.
+
+use pumice_engine::observe::Observer;
+use pumice_engine::run_observed;
+use pumice_engine::scheduler::{NOBODY, Policy, Scheduler, Submission};
+use pumice_engine::{Built, build};
+use pumice_ftl::{Plan, TranslationLayer};
+use pumice_types::erase::{StepKind, total_time};
+use pumice_types::suspension::{Suspension, SuspensionRule};
+use pumice_types::{BlockId, EraseStep, FlashCommand, FlashOp, Lpn, Time};
+
+use crate::support::{document, number, spec};
+
+const SUSPEND: Time = Time(7_000);
+const RESUME: Time = Time(11_000);
+
+/// Start and end of every command, with its block.
+#[derive(Default)]
+struct Log(Vec<(Time, Time, FlashCommand)>);
+
+impl Observer for Log {
+    fn command(&mut self, start: Time, end: Time, command: &FlashCommand) {
+        self.0.push((start, end, *command));
+    }
+}
+
+/// One die of two planes under aero at 2.5K PEC, whose blocks need different pulses.
+fn built() -> Built {
+    let sets = [
+        ("geometry.channels", "1"),
+        ("ftl.kind", "page"),
+        ("ftl.over_provisioning", "0.25"),
+        ("partial_erase.unit", "none"),
+        ("erase.scheme", "aero"),
+        ("erase.initial_pec", "2500"),
+    ];
+    build(&spec(&sets), 1.0).expect("a device")
+}
+
+fn scheduler(built: Built, multi_plane: bool) -> Scheduler {
+    let rule = SuspensionRule { mode: Suspension::Loop, suspend: SUSPEND, resume: RESUME, max_suspensions: 10 };
+    let policy = Policy { read_priority: true, holds_die: false, erase: Some(rule), multi_plane };
+    Scheduler::new(built.geometry, built.chips, policy)
+}
+
+fn submission(commands: &[FlashCommand]) -> Submission<'_> {
+    Submission { commands, completes: 0, token: NOBODY, parts: false, urgent: true }
+}
+
+/// What each block's next erase will do.
+fn steps(built: &Built, block: u32) -> Vec<EraseStep> {
+    let mut steps = Vec::new();
+    built.chips.eraser.clone().expect("a scheme").erase(block, &mut steps);
+    steps
+}
+
+/// Pairs of blocks, one a plane, from the emptiest end of each plane.
+fn pairs(built: &Built) -> Vec<[u32; 2]> {
+    let blocks = built.geometry.blocks_per_plane;
+    (0..12).map(|n| [blocks - 1 - n, 2 * blocks - 1 - (5 * n) % 12]).collect()
+}
+
+fn finish(scheduler: &mut Scheduler, log: &mut Log) {
+    while scheduler.next_event().is_some() {
+        scheduler.step(log).expect("no rule is broken");
+    }
+}
+
+#[test]
+fn t690_a_multi_plane_erase_takes_its_slowest_planes_time_and_each_block_its_own() {
+    for pair in pairs(&built()) {
+        let each = pair.map(|block| total_time(&steps(&built(), block)));
+        for (multi_plane, ends) in [(true, [each[0].max(each[1]); 2]), (false, [each[0], each[0] + each[1]])] {
+            let mut log = Log::default();
+            let mut scheduler = scheduler(built(), multi_plane);
+            let erases = pair.map(|block| FlashCommand::erase(BlockId(block)));
+            scheduler.submit(&submission(&erases), Time::ZERO, &mut log).expect("legal");
+            finish(&mut scheduler, &mut log);
+            assert_eq!(log.0.iter().map(|command| command.1).collect::<Vec<_>>(), ends);
+            assert_eq!(scheduler.multi_plane_commands(), u64::from(multi_plane));
+            assert_eq!(scheduler.busy_times(ends[1]).0, [ends[1]], "a die is busy once");
+            let totals = scheduler.chips.eraser.as_ref().expect("a scheme").totals();
+            assert_eq!((totals.erases, totals.time), (2, each[0] + each[1]));
+        }
+    }
+}
+
+/// Where a plane stops for a read that comes at `at`: after a verify read, or at its end.
+fn stop(steps: &[EraseStep], at: Time) -> Time {
+    let mut time = Time::ZERO;
+    for step in steps {
+        time += step.duration;
+        if step.kind == StepKind::Verify && time >= at {
+            return time;
+        }
+    }
+    time
+}
+
+#[test]
+fn t691_a_read_comes_in_when_the_last_plane_has_come_to_its_boundary() {
+    let mut suspended = 0;
+    for (nth, pair) in pairs(&built()).into_iter().enumerate() {
+        let at = Time(400_000 + 517_003 * nth as u64);
+        let (mut built, mut log, mut plan) = (built(), Log::default(), Plan::default());
+        let planes = pair.map(|block| steps(&built, block));
+        assert!(built.ftl.read(Lpn(0), 0, &mut plan));
+        let own = built.timing.t_r + built.timing.page_transfer;
+        let mut scheduler = scheduler(built, true);
+        let erases = pair.map(|block| FlashCommand::erase(BlockId(block)));
+        scheduler.submit(&submission(&erases), Time::ZERO, &mut log).expect("legal");
+        let read = Submission { token: 1, ..submission(&plan.commands) };
+        scheduler.submit(&read, at, &mut log).expect("legal");
+        finish(&mut scheduler, &mut log);
+
+        let stops = [0, 1].map(|plane| stop(&planes[plane], at));
+        let totals = [0, 1].map(|plane| total_time(&planes[plane]));
+        let (lets_go, end) = (stops[0].max(stops[1]), totals[0].max(totals[1]));
+        let done = |op| log.0.iter().filter(|c| c.2.op == op).map(|c| c.1).collect::<Vec<_>>();
+        if lets_go < end {
+            suspended += 1;
+            let read_done = lets_go + SUSPEND + own;
+            let left = (totals[0] - stops[0]).max(totals[1] - stops[1]);
+            assert_eq!(done(FlashOp::Read), [read_done], "{planes:?}");
+            assert_eq!(done(FlashOp::Erase), [read_done + RESUME + left; 2]);
+        } else {
+            assert_eq!((done(FlashOp::Erase), done(FlashOp::Read)), (vec![end; 2], vec![end.max(at) + own]));
+        }
+        assert_eq!(scheduler.suspensions(), u64::from(lets_go < end));
+        assert_eq!(scheduler.multi_plane_commands(), 1, "what goes on after a suspension is no new command");
+    }
+    assert!((3..12).contains(&suspended), "{suspended}");
+}
+
+/// A page-level device of two dies with four planes each, under a load that leaves it time to collect.
+fn load(multi_plane: &'static str, mode: &'static str, seed: &'static str) -> [(&'static str, &'static str); 15] {
+    [
+        ("geometry.planes_per_die", "4"),
+        ("timing.multi_plane", multi_plane),
+        ("erase.scheme", "aero"),
+        ("erase.initial_pec", "2500"),
+        ("erase.suspension", "loop"),
+        ("host.read_priority", "true"),
+        ("partial_erase.unit", "none"),
+        ("ftl.kind", "page"),
+        ("ftl.gc_mode", mode),
+        ("ftl.over_provisioning", "0.25"),
+        ("workload.read_fraction", "0.5"),
+        ("workload.footprint", "0.3"),
+        ("workload.mean_interarrival_us", "12000"),
+        ("run.max_requests", "60000"),
+        ("seed", seed),
+    ]
+}
+
+#[test]
+fn t692_planes_that_collect_together_erase_together_and_the_log_keeps_to_the_rules() {
+    for mode in ["preemptible", "background"] {
+        let mut log = Log::default();
+        let spec = spec(&load("true", mode, "3"));
+        run_observed(&spec, 1.0, &mut log, &mut |_| true).expect("the run ends well");
+        let erases: Vec<_> = log.0.iter().filter(|command| command.2.op == FlashOp::Erase).collect();
+        let together = erases.windows(2).filter(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1)).count();
+        println!("{mode}: {} erases, {together} behind another one at the same time", erases.len());
+        assert!(erases.len() > 100 && together > erases.len() / 4, "{} {together}", erases.len());
+    }
+}
+
+#[test]
+fn t693_erasing_together_keeps_a_die_busy_for_less_time() {
+    let share = |multi_plane| {
+        let found = document(&load(multi_plane, "preemptible", "3"));
+        let busy = found["utilisation"]["die"].as_array().expect("dies").iter();
+        let busy_s = busy.map(|share| share.as_f64().expect("a share")).sum::<f64>();
+        (busy_s, number(&found, "flash.erases.block"), number(&found, "wear.mean_erase_latency_us"))
+    };
+    let (single, multi) = (share("false"), share("true"));
+    println!("busy, erases, mean erase: {single:?} one by one, {multi:?} together");
+    assert!(multi.0 < single.0, "{multi:?} {single:?}");
+    assert!((multi.1 / single.1 - 1.0).abs() < 0.05, "the same work");
+    assert!((multi.2 / single.2 - 1.0).abs() < 0.05, "a plane's own time, not its die's");
+}

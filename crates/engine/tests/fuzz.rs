@@ -1,0 +1,109 @@
+//! Mutated and random specs: a valid spec or an error of one line that names the place or the key.
+
+#[path = "../../../fuzz/engine.rs"]
+mod engine;
+
+use std::path::Path;
+
+use engine::Random;
+use pumice_config::{Config, SpecError, SpecSource};
+use pumice_config::{preset, table};
+use pumice_types::key::{Key, Range, ValueKind};
+
+const NAME: &str = "fuzz.toml";
+
+/// Where failing inputs are kept.
+fn keep() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR"))
+}
+
+/// The presets, the broken specs of the corpus, and every key with its default.
+fn corpus() -> Vec<Vec<u8>> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/tests/corpus");
+    let entries = std::fs::read_dir(directory).expect("part of the repository").map(|entry| entry.expect("readable"));
+    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+    // The order of a directory differs from machine to machine.
+    paths.sort();
+    let mut files: Vec<Vec<u8>> = paths.iter().map(|path| std::fs::read(path).expect("readable")).collect();
+    files.extend(preset::names().filter_map(preset::text).map(|text| text.as_bytes().to_vec()));
+    let lines =
+        table::rows().iter().filter_map(|key| key.default_text().map(|default| format!("{} = {default}\n", key.path)));
+    files.push(lines.collect::<String>().into_bytes());
+    files
+}
+
+/// An error is one line that names the place in the text, a key, or the scale.
+fn judge(error: &SpecError) -> Result<(), String> {
+    let text = error.to_string();
+    let named = text.contains(&format!("{NAME}:"))
+        || table::rows().iter().any(|key| text.contains(key.path))
+        || ["--set", "--preset", "scale", "geometry", "ftl"].iter().any(|part| text.contains(part));
+    match () {
+        () if text.contains(['\n', '\r']) => Err(format!("several lines: {text:?}")),
+        () if !named => Err(format!("neither place nor key is named: {text}")),
+        () => Ok(()),
+    }
+}
+
+/// A spec that is valid has a digest and, at some scale, a device or a reason why not.
+fn survive(source: &SpecSource, random: &mut Random) -> Result<(), String> {
+    match Config::resolve(source) {
+        Err(error) => judge(&error),
+        Ok(spec) => {
+            assert_eq!(spec.digest(), spec.clone().digest());
+            let scale = *random.pick(&[1.0, 0.5, 0.0625, 0.3, 1e-9]);
+            spec.chip.geometry.scaled(scale).map(|_| ()).or_else(|error| judge(&SpecError(error)))
+        }
+    }
+}
+
+#[test]
+fn t060_spec_texts() {
+    engine::run("spec", &corpus(), keep(), |bytes, random| {
+        let spec_text = Some(String::from_utf8_lossy(bytes).into_owned());
+        survive(&SpecSource { spec_text, spec_name: Some(NAME.into()), ..SpecSource::default() }, random)
+    });
+}
+
+/// Values that each key allows or nearly does.
+fn values(key: &Key) -> Vec<String> {
+    let near = |low: f64, high: f64| vec![low, high, (low + high) / 2.0, low - 1.0, high * 2.0 + 1.0];
+    match (key.shape, key.range) {
+        (ValueKind::Bool, _) => vec!["true".into(), "false".into()],
+        (ValueKind::Text, _) => vec!["pic".into(), "twin:hm_0".into(), "\"trace\"".into(), "sequential".into()],
+        (ValueKind::Choice(names), _) => names.iter().map(|name| name.to_string()).collect(),
+        (ValueKind::Floats, Range::Float(low, high)) => {
+            vec![format!("{:?}", near(low, high)), "[]".into(), "[1.0]".into()]
+        }
+        (_, Range::Int(low, high)) => {
+            [low, high, low.saturating_sub(1), high.saturating_add(1), 1, 7].map(|n| n.to_string()).to_vec()
+        }
+        (_, Range::Float(low, high)) => near(low, high).iter().map(|x| format!("{x:?}")).collect(),
+        (_, Range::None) => vec!["1".into()],
+    }
+}
+
+#[test]
+fn t061_settings() {
+    let words = values_of_all();
+    engine::run("set", &words, keep(), |bytes, random| {
+        let pair = |random: &mut Random| {
+            let key = random.pick(table::rows());
+            (key.path.to_string(), random.pick(&values(key)).clone())
+        };
+        let mut sets: Vec<(String, String)> = (0..random.below(5)).map(|_| pair(random)).collect();
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let damaged = match text.split_once('=') {
+            Some((key, value)) if random.below(2) == 0 => (key.to_string(), value.to_string()),
+            _ => (random.pick(table::rows()).path.to_string(), text),
+        };
+        sets.insert(random.below(sets.len() + 1), damaged);
+        let preset = random.pick(&[None, Some("tiny"), Some("pen-1tb"), Some("tinny")]).map(String::from);
+        survive(&SpecSource { sets, preset, ..SpecSource::default() }, random)
+    });
+}
+
+fn values_of_all() -> Vec<Vec<u8>> {
+    let settings = |key: &&Key| values(key).iter().map(|value| format!("{}={value}", key.path).into_bytes()).collect();
+    table::rows().iter().flat_map(|key| -> Vec<Vec<u8>> { settings(key) }).collect()
+}

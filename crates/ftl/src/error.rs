@@ -1,0 +1,34 @@
+//! Why a translation layer cannot go on.
+
+use std::fmt;
+
+/// An FTL that cannot go on. Never the input's fault: specs that could lead here are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FtlError {
+    /// A plane has no free block where one is needed.
+    NoFreeBlock {
+        /// The plane.
+        plane: u32,
+    },
+    /// The same, in a plane whose blocks failed their erases.
+    WornOut {
+        /// The plane.
+        plane: u32,
+        /// Its retired blocks.
+        retired: u32,
+    },
+}
+
+impl fmt::Display for FtlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FtlError::NoFreeBlock { plane } => write!(f, "plane {plane} has no free block left"),
+            FtlError::WornOut { plane, retired } => write!(
+                f,
+                "plane {plane} has no free block left: {retired} of its blocks failed their erase and are retired"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for FtlError {}

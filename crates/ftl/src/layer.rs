@@ -1,0 +1,391 @@
+//! The seam of a translation layer: what it does in a run ([`TranslationLayer`]), and how a spec asks for it
+//! ([`Layer`]).
+//!
+//! A layer is one file or folder under `layers/` that implements both, and one line in the registry
+//! (`layers/mod.rs`). Everything else that must know the layer learns it from there.
+
+use pumice_types::key::{ANY, CHOSEN, Keys, PEN_TABLE_1, When, float, int};
+use pumice_types::{
+    BlockId, ChipKeys, DieId, FlashTiming, Geometry, Lpn, PageAddress, PbTree, RequestKind, Time, choice, keys,
+};
+
+use crate::counters::GcCounters;
+use crate::error::FtlError;
+use crate::fill::{FillTarget, InitialKeys};
+use crate::merge::restore::{MMergeSettings, MergeCosts};
+use crate::merge::superblock::RestoreScope;
+use crate::plan::Plan;
+use crate::victims::PolicyKeys;
+
+/// A translation layer at work: the controller's belief about where pages are. A call changes that belief at
+/// once and appends the flash commands to a plan; whoever executes them finds out whether the belief was true.
+pub trait TranslationLayer {
+    /// Logical pages that the host may address.
+    fn user_pages(&self) -> u32;
+
+    /// Appends the commands that store version `version` of `lpn`.
+    ///
+    /// # Errors
+    /// [`FtlError`] if garbage collection cannot make room.
+    fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError>;
+
+    /// Appends the commands that read `lpn`, which must return `version`. `false` if the page was
+    /// never written and the controller answers alone.
+    fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool;
+
+    /// Where the layer believes the current page of `lpn` is.
+    fn locate(&self, lpn: Lpn) -> Option<PageAddress>;
+
+    /// Gives `lpn` up: it reads as never written. A layer that does nothing here keeps the page, as the
+    /// standards allow.
+    fn trim(&mut self, _lpn: Lpn) {}
+
+    /// Whether a part of the map is read from flash by commands of its own before an access
+    /// ([`TranslationLayer::load_map`]).
+    fn loads_map(&self) -> bool {
+        false
+    }
+
+    /// Appends the map accesses that must be done before `lpn` is read, written or trimmed: none if its
+    /// entry is in RAM. `write`, `read` and `trim` then take the entry as loaded. Unlike theirs, these
+    /// commands may be on several dies.
+    ///
+    /// # Errors
+    /// [`FtlError`] if there is no room to write an entry back.
+    fn load_map(&mut self, _lpn: Lpn, _kind: RequestKind, _plan: &mut Plan) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    /// Whether a part of the map is in spare areas, behind a cache.
+    fn reads_map_in_spare(&self) -> bool {
+        false
+    }
+
+    /// Whether the commands of one access follow each other on their die without anything between them.
+    fn holds_die(&self) -> bool {
+        true
+    }
+
+    /// Whether collection takes steps of its own on idle dies ([`TranslationLayer::internal_step`]).
+    fn works_when_idle(&self) -> bool {
+        false
+    }
+
+    /// Appends the next step of reclaiming that `die` may take while no host command waits for it:
+    /// one page copied, or one block erased. Nothing if none is due.
+    ///
+    /// # Errors
+    /// [`FtlError`] if garbage collection cannot make room.
+    fn internal_step(&mut self, _die: DieId, _plan: &mut Plan) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    /// Whether [`TranslationLayer::internal_step`] would append a step.
+    fn wants_step(&self, _die: DieId) -> bool {
+        false
+    }
+
+    /// The chip reports that the next erase of `block` will fail: the block must not be used after it. The
+    /// report comes before that erase is decided, because nothing else touches the block before it ends.
+    fn note_failing(&mut self, _block: BlockId) {}
+
+    /// The host accesses `lpn` soon. Changes nothing; only what it costs.
+    fn expect(&self, _lpn: Lpn) {}
+
+    /// The host writes `lpn` soon, which was expected before. Changes nothing; only what it costs.
+    fn expect_overwrite(&self, _lpn: Lpn) {}
+
+    /// Appends the merges that leave no U-block in use. `false` if the layer cannot be asked for that.
+    ///
+    /// # Errors
+    /// As [`TranslationLayer::write`].
+    fn merge_all(&mut self, _plan: &mut Plan) -> Result<bool, FtlError> {
+        Ok(false)
+    }
+
+    /// What garbage collection did so far.
+    fn counters(&self) -> &GcCounters;
+
+    /// Starts counting anew.
+    fn reset_counters(&mut self);
+
+    /// Bytes of RAM that the controller's map needs.
+    fn map_ram_bytes(&self) -> u64;
+
+    /// Bytes of the simulator's own state of the layer, all of it counted as if touched.
+    fn state_bytes(&self) -> u64;
+}
+
+choice! {
+    /// How a layer merges blocks.
+    pub enum MergeMethod {
+        /// Always the full merge.
+        BlockErase = "block-erase",
+        /// M-Merge where it is cheaper and allowed.
+        MMerge = "m-merge",
+        /// M-Merge that restores only as many partial blocks as the pages to place need.
+        MMergeBudgeted = "m-merge-budgeted",
+    }
+}
+
+choice! {
+    /// Where the map is.
+    pub enum MapPlace {
+        /// All of it in RAM.
+        Ram = "ram",
+        /// In translation pages in flash, cached on demand.
+        Cached = "cached",
+        /// In spare areas, cached.
+        Spare = "spare",
+    }
+}
+
+choice! {
+    /// Where the controller finds out what a U-block holds.
+    pub enum UIndex {
+        /// In the spare areas, newest page first.
+        Spare = "spare",
+        /// In RAM, at no flash cost.
+        Ram = "ram",
+    }
+}
+
+keys! {
+    /// Keys of `[ftl]` that several layers read.
+    pub struct SharedKeys in "ftl" {
+        merge: MergeMethod = "\"block-erase\"", ANY, "", "PEN, FAST'18, section 5.2", When::Always,
+            "block-erase: always the full merge. m-merge: restore partial blocks where that is cheaper and allowed; needs partial_erase.unit = \"partial-block\". m-merge-budgeted: superblocks of PEN only; restore only as many as the pages to place need, at least cost.";
+        over_provisioning: f64 = "0.0909090909090909", float(0.0, 0.99), "spare / raw", "PEN, FAST'18, Table 1: 10 % read as spare / user", When::Always,
+            "Share of the raw capacity that the host cannot address. User capacity is rounded down to whole logical blocks a plane.";
+        gc_free_threshold: f64 = "0.08", float(0.0, 1.0), "share of a plane's blocks", PEN_TABLE_1, When::Always,
+            "At or under this many free blocks a plane collects garbage: nftl merges a victim before it takes a U-block, superblock-pen before it gives a superblock another block, page reclaims before it opens a block.";
+        map_place: MapPlace = "\"ram\"", ANY, "", CHOSEN, When::Always,
+            "Where the map is. ram: all of it in RAM. cached (page): in translation pages in flash, which take their blocks from the over-provisioning; entries are cached on demand, dirty ones written back in batches (DFTL). spare (superblock-2006): in spare areas, in three levels, with a cache; the other layers of 2006 keep the map of their U-blocks in RAM in either case.";
+        map_cache_entries: Option<u32> = "", int(1, pumice_types::key::COUNT_MAX), "entries", "cached: none, it needs this or map_ram_kib. spare: 16 (EMSOFT'06, section 5.2)", When::Any(&[When::Is("ftl.kind", &["page"]), When::Is("ftl.map_place", &["spare"])]),
+            "map_place = \"cached\": map entries that the cache holds. map_place = \"spare\": logical blocks of a plane whose tables are cached, least recently used out first.";
+        u_index: UIndex = "\"spare\"", ANY, "", "PEN, FAST'18, section 2.2.1", When::Always,
+            "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost.";
+        u_blocks: Option<u32> = "", int(1, 1 << 20), "blocks a plane", "all that over-provisioning leaves", When::Always,
+            "superblock-2006, replacement-block, log-block, fast: most U-blocks (log blocks) of a plane in use at once, beside the D-blocks and the block that merges copy into.";
+    }
+}
+
+keys! {
+    /// Keys of `[ftl.superblock]` that both layers with superblocks read.
+    pub struct SuperblockKeys in "ftl.superblock" {
+        logical: u32 = "4", int(1, 4096), "blocks", "PEN, FAST'18, Table 1; EMSOFT'06, section 5.2", When::Always,
+            "Adjacent logical blocks of a superblock: M of superblock-pen, N of superblock-2006.";
+        physical: Option<u32> = "", int(2, 1 << 20), "blocks", "superblock-pen: logical + 1. superblock-2006: 8 with the map in spare areas (EMSOFT'06, section 4.2), no limit with the map in RAM", When::Always,
+            "Blocks that a superblock may own, more than its logical ones.";
+    }
+}
+
+/// Which figures of garbage collection a layer has; the others are null in its results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reports {
+    /// Full merges.
+    pub full_merges: bool,
+    /// Partial merges, switch merges, and blocks erased without a merge.
+    pub partial_and_switch_merges: bool,
+    /// Merges because a pair was full, or because a block without a U-block needed one.
+    pub pair_triggers: bool,
+    /// Merges inside a superblock, and between superblocks.
+    pub superblock_triggers: bool,
+    /// Victims reclaimed because free blocks ran low.
+    pub reclaims_victims: bool,
+    /// U-blocks in use.
+    pub u_blocks: bool,
+}
+
+impl Reports {
+    /// A layer of which nothing more is known.
+    pub const NOTHING: Reports = Reports {
+        full_merges: false,
+        partial_and_switch_merges: false,
+        pair_triggers: false,
+        superblock_triggers: false,
+        reclaims_victims: false,
+        u_blocks: false,
+    };
+
+    /// Pairs of a D-block and a U-block that are merged whole.
+    pub const PAIRS: Reports = Reports { full_merges: true, pair_triggers: true, u_blocks: true, ..Reports::NOTHING };
+
+    /// Pairs that are merged in whole, in part, or by a switch of roles.
+    pub const HYBRID_PAIRS: Reports = Reports { partial_and_switch_merges: true, ..Reports::PAIRS };
+}
+
+/// The part of a spec that a layer may know.
+#[derive(Clone, Copy, Debug)]
+pub struct LayerSpec<'a> {
+    /// Name of the layer, as `ftl.kind` has it.
+    pub kind: &'static str,
+    /// The chips.
+    pub chip: &'a ChipKeys,
+    /// Keys that several layers read.
+    pub shared: &'a SharedKeys,
+    /// Superblocks.
+    pub superblock: &'a SuperblockKeys,
+    /// Victim policies.
+    pub policies: &'a PolicyKeys,
+    /// What is stored at the start.
+    pub initial: &'a InitialKeys,
+}
+
+/// What a layer is built from.
+pub struct LayerParts<'a> {
+    /// Its part of the spec.
+    pub spec: LayerSpec<'a>,
+    /// The device's shape at the run's scale.
+    pub geometry: Geometry,
+    /// Its timing.
+    pub timing: &'a FlashTiming,
+    /// Partial blocks of its blocks.
+    pub tree: PbTree,
+    /// Bad blocks from the factory.
+    pub bad_blocks: &'a [BlockId],
+    /// What an erase of a whole block is expected to take.
+    pub block_erase: Time,
+    /// Seed for choices that the layer draws.
+    pub seed: u64,
+}
+
+/// A translation layer that specs can ask for. No value of the type is needed: a layer of its own
+/// implements it for itself, a variant of another for an empty type.
+pub trait Layer {
+    /// Its own keys.
+    type Keys: Keys;
+
+    /// What runs.
+    type Running: TranslationLayer;
+
+    /// Names of the [`SharedKeys`] and [`SuperblockKeys`] that it reads, such as `u_blocks` or
+    /// `superblock.logical`.
+    const READS: &'static [&'static str];
+
+    /// The merges that it knows.
+    const MERGES: &'static [MergeMethod] = &[MergeMethod::BlockErase];
+
+    /// Whether it reclaims victims by a policy ([`PolicyKeys`]).
+    const CHOOSES_VICTIMS: bool = false;
+
+    /// Where its map may be.
+    const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram];
+
+    /// Its own keys that every other layer refuses, unless they have their default, instead of ignoring them.
+    const STRICT_KEYS: &'static [&'static str] = &[];
+
+    /// The figures of garbage collection that it has.
+    const REPORTS: Reports;
+
+    /// Changes the chips, where the layer assumes other ones than the spec describes.
+    fn adapt(_chip: &mut ChipKeys, _keys: &Self::Keys) {}
+
+    /// Refuses a spec that the layer cannot serve.
+    ///
+    /// # Errors
+    /// The first impossibility, with the nearest value that works.
+    fn check(spec: &LayerSpec, keys: &Self::Keys) -> Result<(), String>;
+
+    /// Refuses erases that can fail where the layer cannot retire blocks.
+    ///
+    /// # Errors
+    /// What the layer would need, as `key = value, found "value"`.
+    fn check_retirement(spec: &LayerSpec, _keys: &Self::Keys) -> Result<(), String> {
+        Err(format!("ftl.kind = \"page\", which retires blocks, found \"{}\"", spec.kind))
+    }
+
+    /// Blocks that each plane has beyond the geometry of the spec.
+    fn extra_blocks(_spec: &LayerSpec, _keys: &Self::Keys) -> u32 {
+        0
+    }
+
+    /// Logical pages that the host may address on a device of this shape.
+    fn user_pages(spec: &LayerSpec, keys: &Self::Keys, geometry: &Geometry) -> u32;
+
+    /// Pages that hold the map of so many logical pages; none if it is not in pages of its own.
+    fn translation_pages(_spec: &LayerSpec, _keys: &Self::Keys, _user_pages: u32) -> u32 {
+        0
+    }
+
+    /// Builds the layer and fills it; `target` hears of the fill.
+    ///
+    /// # Errors
+    /// A fill that does not fit, which [`Layer::check`] rules out.
+    fn build(parts: &LayerParts, keys: &Self::Keys, target: &mut dyn FillTarget) -> Result<Self::Running, FtlError>;
+}
+
+/// Whole units in a share of `units`. The allowance takes up what decimal shares lose in binary:
+/// 0.29 of 100 is 29.
+pub fn whole_share(units: u64, share: f64) -> u32 {
+    (units as f64 * share + 1e-6) as u32
+}
+
+/// A smallest share in the form in which it is shown: rounded up, so that it works when typed.
+pub(crate) fn typed_share(smallest: f64) -> f64 {
+    (smallest * 1e6).ceil() / 1e6
+}
+
+impl LayerSpec<'_> {
+    /// Blocks of each plane, bad ones included.
+    pub(crate) fn blocks_per_plane(&self) -> u32 {
+        self.chip.geometry.blocks_per_plane
+    }
+
+    /// Blocks of each plane that over-provisioning leaves to the host.
+    pub(crate) fn user_blocks_per_plane(&self) -> u32 {
+        whole_share(u64::from(self.blocks_per_plane()), 1.0 - self.shared.over_provisioning)
+    }
+
+    /// Free blocks a plane at or under which garbage collection starts; one is always kept to copy into.
+    pub(crate) fn gc_start_blocks(&self) -> u32 {
+        whole_share(u64::from(self.blocks_per_plane()), self.shared.gc_free_threshold).max(1)
+    }
+}
+
+/// How pairs are merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MergePolicy {
+    /// Always the full merge.
+    BlockErase,
+    /// M-Merge where it is cheaper and allowed.
+    MMerge {
+        /// Durations to weigh.
+        costs: MergeCosts,
+        /// Disturb and wear limits.
+        settings: MMergeSettings,
+        /// What is restored where pages have no place of their own (superblocks).
+        scope: RestoreScope,
+    },
+}
+
+impl LayerParts<'_> {
+    /// Durations that merges weigh: a partial erase is expected to take its share of a block erase.
+    pub(crate) fn merge_costs(&self) -> MergeCosts {
+        let expected = |time: &Time| match self.timing.t_bers {
+            Time::ZERO => Time::ZERO,
+            whole => time.scaled(self.block_erase, whole),
+        };
+        MergeCosts {
+            copy: self.timing.copy(),
+            block_erase: self.block_erase,
+            partial_erase: self.timing.partial_erase.iter().map(expected).collect(),
+        }
+    }
+
+    /// How the spec wants pairs to be merged.
+    pub(crate) fn merge_policy(&self) -> MergePolicy {
+        let scope = match self.spec.shared.merge {
+            MergeMethod::BlockErase => return MergePolicy::BlockErase,
+            MergeMethod::MMerge => RestoreScope::Superseded,
+            MergeMethod::MMergeBudgeted => RestoreScope::AsNeeded,
+        };
+        let keys = &self.spec.chip.partial_erase;
+        let settings = MMergeSettings {
+            disturb_tolerance: keys.disturb_tolerance,
+            disturb_aware: keys.disturb_aware,
+            wear_limit: keys.wear_limit_w,
+        };
+        MergePolicy::MMerge { costs: self.merge_costs(), settings, scope }
+    }
+}

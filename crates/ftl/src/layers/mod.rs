@@ -1,0 +1,370 @@
+//! The translation layers: one file or folder each, and the registry, in which each is one line.
+
+pub mod fast;
+pub mod gftl;
+pub mod log_block;
+pub mod nftl;
+pub mod page;
+pub mod pbe;
+pub mod plane_book;
+pub mod replacement_block;
+pub mod striped;
+pub mod striped_room;
+pub mod superblock_2006;
+pub mod superblock_pen;
+
+use pumice_types::key::{CHOSEN, Field, Key, Keys, Range, Values, When, read_field};
+use pumice_types::{
+    BlockId, ChipKeys, Choice, DieId, Geometry, Lpn, PageAddress, PartialEraseUnit, RequestKind, choice,
+};
+
+use crate::counters::GcCounters;
+use crate::error::FtlError;
+use crate::fill::{FillTarget, InitialKeys};
+use crate::layer::{
+    Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Reports, SharedKeys, SuperblockKeys, TranslationLayer,
+};
+use crate::plan::Plan;
+use crate::victims::PolicyKeys;
+
+/// Makes enum, keys and dispatch from the registry. A line is: variant, name in `ftl.kind`, field of its own keys,
+/// the type that implements [`Layer`], what it is.
+macro_rules! registry {
+    ($($variant:ident = $name:literal, $keys:ident: $layer:ty, $about:literal;)+) => {
+        choice! {
+            /// Every translation layer that a spec can ask for.
+            pub enum FtlKind { $(#[doc = $about] $variant = $name),+ }
+        }
+
+        /// The row of `ftl.kind`.
+        const KIND: Key = Key {
+            path: "ftl.kind",
+            shape: FtlKind::SHAPE,
+            range: Range::None,
+            unit: "",
+            default: "\"nftl\"",
+            source: CHOSEN,
+            when: When::Always,
+            text: concat!("Translation layer.", $(" ", $name, ": ", $about, "."),+),
+            check: |value| FtlKind::read(Some(value)).map(|_| ()),
+        };
+
+        /// `[ftl]`: which layer, and the keys of all of them.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct FtlKeys {
+            /// Which layer.
+            pub kind: FtlKind,
+            /// Keys that several layers read.
+            pub shared: SharedKeys,
+            /// Keys of layers with superblocks.
+            pub superblock: SuperblockKeys,
+            /// Victim policies and their keys.
+            pub policies: PolicyKeys,
+            $(#[doc = concat!("Keys of ", $name, " alone.")] pub $keys: <$layer as Layer>::Keys),+
+        }
+
+        impl Keys for FtlKeys {
+            fn rows() -> Vec<&'static Key> {
+                let mut rows = vec![&KIND];
+                rows.extend(SharedKeys::rows());
+                rows.extend(SuperblockKeys::rows());
+                rows.extend(PolicyKeys::rows());
+                $(rows.extend(<<$layer as Layer>::Keys as Keys>::rows());)+
+                rows
+            }
+
+            fn read(values: &Values) -> Result<FtlKeys, String> {
+                Ok(FtlKeys {
+                    kind: read_field("ftl.kind", values)?,
+                    shared: SharedKeys::read(values)?,
+                    superblock: SuperblockKeys::read(values)?,
+                    policies: PolicyKeys::read(values)?,
+                    $($keys: Keys::read(values)?),+
+                })
+            }
+
+            fn write(&self, values: &mut Values) {
+                values.extend(self.kind.write().map(|kind| ("ftl.kind", kind)));
+                self.shared.write(values);
+                self.superblock.write(values);
+                self.policies.write(values);
+                $(self.$keys.write(values);)+
+            }
+        }
+
+        impl FtlKind {
+            /// The layer's own keys.
+            pub fn own_keys(self) -> Vec<&'static Key> {
+                match self { $(FtlKind::$variant => <<$layer as Layer>::Keys as Keys>::rows()),+ }
+            }
+
+            /// The shared keys that it reads, without `ftl.`.
+            pub fn shared_keys(self) -> &'static [&'static str] {
+                match self { $(FtlKind::$variant => <$layer as Layer>::READS),+ }
+            }
+
+            /// Whether it reclaims victims by a policy.
+            fn chooses_victims(self) -> bool {
+                match self { $(FtlKind::$variant => <$layer as Layer>::CHOOSES_VICTIMS),+ }
+            }
+
+            /// The merges that it knows.
+            pub fn merges(self) -> &'static [MergeMethod] {
+                match self { $(FtlKind::$variant => <$layer as Layer>::MERGES),+ }
+            }
+
+            /// Where its map may be.
+            pub fn map_places(self) -> &'static [MapPlace] {
+                match self { $(FtlKind::$variant => <$layer as Layer>::MAP_PLACES),+ }
+            }
+
+            /// Its own keys that other layers refuse instead of ignoring them.
+            fn strict_keys(self) -> &'static [&'static str] {
+                match self { $(FtlKind::$variant => <$layer as Layer>::STRICT_KEYS),+ }
+            }
+
+            /// The figures of garbage collection that it has.
+            pub fn reports(self) -> Reports {
+                match self { $(FtlKind::$variant => <$layer as Layer>::REPORTS),+ }
+            }
+        }
+
+        impl FtlKeys {
+            /// The chips that the layer assumes.
+            pub fn adapted(&self, chip: &ChipKeys) -> ChipKeys {
+                let mut chip = chip.clone();
+                match self.kind { $(FtlKind::$variant => <$layer as Layer>::adapt(&mut chip, &self.$keys)),+ }
+                chip
+            }
+
+            fn check_layer(&self, spec: &LayerSpec) -> Result<(), String> {
+                match self.kind { $(FtlKind::$variant => <$layer as Layer>::check(spec, &self.$keys)),+ }
+            }
+
+            /// See [`Layer::check_retirement`]; `chip` are the chips that the layer assumes.
+            ///
+            /// # Errors
+            /// As there.
+            pub fn check_retirement(&self, chip: &ChipKeys, initial: &InitialKeys) -> Result<(), String> {
+                let spec = &self.spec(chip, initial);
+                match self.kind { $(FtlKind::$variant => <$layer as Layer>::check_retirement(spec, &self.$keys)),+ }
+            }
+
+            /// See [`Layer::extra_blocks`].
+            pub fn extra_blocks(&self, spec: &LayerSpec) -> u32 {
+                match self.kind { $(FtlKind::$variant => <$layer as Layer>::extra_blocks(spec, &self.$keys)),+ }
+            }
+
+            /// See [`Layer::user_pages`].
+            pub fn user_pages(&self, spec: &LayerSpec, geometry: &Geometry) -> u32 {
+                match self.kind { $(FtlKind::$variant => <$layer as Layer>::user_pages(spec, &self.$keys, geometry)),+ }
+            }
+
+            /// See [`Layer::translation_pages`].
+            pub fn translation_pages(&self, spec: &LayerSpec, user_pages: u32) -> u32 {
+                match self.kind {
+                    $(FtlKind::$variant => <$layer as Layer>::translation_pages(spec, &self.$keys, user_pages)),+
+                }
+            }
+
+            /// Builds the layer and fills it.
+            ///
+            /// # Errors
+            /// A fill that does not fit, which [`FtlKeys::check`] rules out.
+            pub fn build(&self, parts: &LayerParts, target: &mut dyn FillTarget) -> Result<Ftl, FtlError> {
+                Ok(match self.kind {
+                    $(FtlKind::$variant => Ftl::$variant(Box::new(<$layer as Layer>::build(parts, &self.$keys, target)?))),+
+                })
+            }
+        }
+
+        /// Every translation layer at work. An enum and not a trait object: the choice is made once for each
+        /// access, and what follows is compiled for the layer.
+        pub enum Ftl { $(#[doc = $about] $variant(Box<<$layer as Layer>::Running>)),+ }
+
+        /// One call on whichever layer there is.
+        macro_rules! each {
+            ($self:ident, $ftl:ident => $call:expr) => {
+                match $self { $(Ftl::$variant($ftl) => $call),+ }
+            };
+        }
+    };
+}
+
+registry! {
+    Nftl = "nftl", nftl: nftl::Nftl, "block-level mapping with one U-block a D-block";
+    Page = "page", page: page::PageFtl, "one map entry a page";
+    Gftl = "gftl", gftl: gftl::Gftl, "nftl that merges slot by slot, one slot of tBERS a page written, and buffers writes to blocks that wait (Choudhuri and Givargis, 2008)";
+    Pbe = "pbe", pbe: pbe::Pbe, "nftl on chips without disturb that lose ftl.capacity_loss of their blocks (US 9,286,989)";
+    SuperblockPen = "superblock-pen", superblock_pen: superblock_pen::SuperblockPen, "adjacent logical blocks share their blocks; map in RAM, intra and inter merges, M-Merge (PEN, FAST'18)";
+    Superblock2006 = "superblock-2006", superblock_2006: superblock_2006::Superblock2006, "adjacent logical blocks share their blocks; switch, partial and full merges (EMSOFT'06)";
+    ReplacementBlock = "replacement-block", replacement_block: replacement_block::ReplacementBlock, "chains of blocks programmed in place";
+    LogBlock = "log-block", log_block: log_block::LogBlock, "a limited number of U-blocks, at most one a D-block";
+    Fast = "fast", fast: fast::Fast, "log blocks that all logical blocks share";
+}
+
+impl TranslationLayer for Ftl {
+    fn user_pages(&self) -> u32 {
+        each!(self, ftl => ftl.user_pages())
+    }
+
+    #[inline]
+    fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        each!(self, ftl => ftl.write(lpn, version, plan))
+    }
+
+    #[inline]
+    fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
+        each!(self, ftl => ftl.read(lpn, version, plan))
+    }
+
+    fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
+        each!(self, ftl => ftl.locate(lpn))
+    }
+
+    #[inline]
+    fn trim(&mut self, lpn: Lpn) {
+        each!(self, ftl => ftl.trim(lpn))
+    }
+
+    fn loads_map(&self) -> bool {
+        each!(self, ftl => ftl.loads_map())
+    }
+
+    #[inline]
+    fn load_map(&mut self, lpn: Lpn, kind: RequestKind, plan: &mut Plan) -> Result<(), FtlError> {
+        each!(self, ftl => ftl.load_map(lpn, kind, plan))
+    }
+
+    fn reads_map_in_spare(&self) -> bool {
+        each!(self, ftl => ftl.reads_map_in_spare())
+    }
+
+    fn holds_die(&self) -> bool {
+        each!(self, ftl => ftl.holds_die())
+    }
+
+    fn works_when_idle(&self) -> bool {
+        each!(self, ftl => ftl.works_when_idle())
+    }
+
+    #[inline]
+    fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
+        each!(self, ftl => ftl.internal_step(die, plan))
+    }
+
+    #[inline]
+    fn wants_step(&self, die: DieId) -> bool {
+        each!(self, ftl => ftl.wants_step(die))
+    }
+
+    fn note_failing(&mut self, block: BlockId) {
+        each!(self, ftl => ftl.note_failing(block))
+    }
+
+    #[inline]
+    fn expect(&self, lpn: Lpn) {
+        each!(self, ftl => ftl.expect(lpn))
+    }
+
+    #[inline]
+    fn expect_overwrite(&self, lpn: Lpn) {
+        each!(self, ftl => ftl.expect_overwrite(lpn))
+    }
+
+    fn merge_all(&mut self, plan: &mut Plan) -> Result<bool, FtlError> {
+        each!(self, ftl => ftl.merge_all(plan))
+    }
+
+    fn counters(&self) -> &GcCounters {
+        each!(self, ftl => ftl.counters())
+    }
+
+    fn reset_counters(&mut self) {
+        each!(self, ftl => ftl.reset_counters())
+    }
+
+    fn map_ram_bytes(&self) -> u64 {
+        each!(self, ftl => ftl.map_ram_bytes())
+    }
+
+    fn state_bytes(&self) -> u64 {
+        each!(self, ftl => ftl.state_bytes())
+    }
+}
+
+impl FtlKind {
+    /// Whether a run with this layer reads a key of `[ftl]`.
+    pub fn reads(self, path: &str) -> bool {
+        let shared = path.strip_prefix("ftl.").unwrap_or(path);
+        ["kind", "merge", "map_place"].contains(&shared)
+            || self.shared_keys().contains(&shared)
+            || self.chooses_victims() && PolicyKeys::rows().iter().any(|key| key.path == path)
+            || self.own_keys().iter().any(|key| key.path == path)
+    }
+}
+
+/// Whether a key of one layer is refused by the others, unless it has its default, instead of being ignored.
+pub fn is_strict(path: &str) -> bool {
+    FtlKind::ALL.iter().any(|kind| kind.strict_keys().contains(&path))
+}
+
+/// Names of the layers that pass, as an error lists them.
+fn kinds_that(pass: impl Fn(FtlKind) -> bool) -> String {
+    let names: Vec<String> =
+        FtlKind::ALL.iter().filter(|&&kind| pass(kind)).map(|kind| format!("\"{kind}\"")).collect();
+    names.join(" | ")
+}
+
+impl FtlKeys {
+    /// The layer's part of a spec; `chip` are the chips that it assumes ([`FtlKeys::adapted`]).
+    pub fn spec<'a>(&'a self, chip: &'a ChipKeys, initial: &'a InitialKeys) -> LayerSpec<'a> {
+        let FtlKeys { kind, shared, superblock, policies, .. } = self;
+        LayerSpec { kind: kind.name(), chip, shared, superblock, policies, initial }
+    }
+
+    /// Refuses what the layer does not know, and then what it cannot do; `chip` are the spec's chips.
+    ///
+    /// # Errors
+    /// The first impossibility, with what would work.
+    pub fn check(&self, chip: &ChipKeys, initial: &InitialKeys) -> Result<(), String> {
+        let (kind, merge, place) = (self.kind, self.shared.merge, self.shared.map_place);
+        if merge != MergeMethod::BlockErase && chip.partial_erase.unit != PartialEraseUnit::PartialBlock {
+            return Err(format!(
+                "ftl.merge = \"{merge}\" needs partial_erase.unit = \"partial-block\", found \"{}\"",
+                chip.partial_erase.unit
+            ));
+        }
+        if !kind.merges().contains(&merge) {
+            let able = kinds_that(|kind| kind.merges().contains(&merge));
+            return Err(format!("ftl.merge = \"{merge}\" needs ftl.kind = {able}, found \"{kind}\""));
+        }
+        if !kind.map_places().contains(&place) {
+            let able = kinds_that(|kind| kind.map_places().contains(&place));
+            return Err(format!("ftl.map_place = \"{place}\" needs ftl.kind = {able}, found \"{kind}\""));
+        }
+        self.check_strict_keys()?;
+        let chip = self.adapted(chip);
+        self.check_layer(&self.spec(&chip, initial))
+    }
+
+    /// Refuses keys of other layers that would change what the device is.
+    fn check_strict_keys(&self) -> Result<(), String> {
+        let mut values = Values::new();
+        self.write(&mut values);
+        for other in FtlKind::ALL.iter().filter(|&&other| other != self.kind) {
+            for key in other.own_keys().iter().filter(|key| other.strict_keys().contains(&key.path)) {
+                let value = values.get(key.path).map(ToString::to_string);
+                if !self.kind.reads(key.path) && value.as_deref() != key.default_text() {
+                    return Err(format!(
+                        "{} = {} needs ftl.kind = \"{other}\", found \"{}\"",
+                        key.path,
+                        value.unwrap_or_default(),
+                        self.kind
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}

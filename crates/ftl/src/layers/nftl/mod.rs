@@ -1,0 +1,576 @@
+//! NFTL, the block-level translation layer with one log block a data block (Ban, US 5,404,485; as
+//! PEN, FAST'18 §2.2 and §6.1, uses it).
+//!
+//! Built: D-blocks programmed in place, at most one U-block a D-block filled in order, merges when
+//! the pair's U-block is full or when an unpaired D-block needs one and the plane runs low, victim
+//! = most invalid pages, ties to the oldest U-block. The controller keeps block pointers, a bitmap
+//! of written offsets and U's write pointer, but not what U holds: that is found in U's spare areas
+//! and paid for ([`UIndex::Spare`]), or kept in RAM ([`UIndex::Ram`]). The simulator keeps a shadow
+//! of U's contents either way, so that it knows what a search would find; the array confirms it.
+//!
+//! Invariant: every plane keeps a free block for a merge. A spec must leave two blocks a plane
+//! beyond the logical ones; where a write to a logical block without a D-block would take the last
+//! free block, the best pair is merged first (a case that the paper's device never meets).
+
+mod spec;
+
+use pumice_types::{
+    BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PbTree, PlaneId, ProgramOrder, SearchExpectation, bits,
+};
+
+use crate::block_pool::BlockPool;
+use crate::counters::GcCounters;
+use crate::error::FtlError;
+use crate::fill::{InitialBlock, InitialFill};
+use crate::layer::{MergePolicy, TranslationLayer, UIndex};
+use crate::merge::m_merge::{LeafState, MMergePlan, MMergePlanner, MergeChoice, PairState, ULeafState};
+use crate::merge::run::{self, NOT_IN_U, Pair};
+use crate::plan::Plan;
+use crate::victim::VictimTree;
+pub(super) use spec::{check_room, config};
+
+/// Settings of the NFTL.
+#[derive(Clone, Debug)]
+pub struct NftlConfig {
+    /// Shape of the device.
+    pub geometry: Geometry,
+    /// Partial blocks of a block; L = 0 if there are none.
+    pub tree: PbTree,
+    /// Programming order of D-blocks.
+    pub program_order: ProgramOrder,
+    /// Logical blocks a plane; at least two fewer than its good blocks.
+    pub logical_blocks_per_plane: u32,
+    /// Free blocks a plane at or under which an unpaired write merges a victim; at least 1, so that a
+    /// block is left to merge into.
+    pub gc_free_blocks: u32,
+    /// Where U's index is.
+    pub u_index: UIndex,
+    /// How to merge.
+    pub merge: MergePolicy,
+}
+
+/// Why a pair is merged.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trigger {
+    Full,
+    Unpaired,
+}
+
+/// "None" in the block and slot columns.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Pointers of one logical block.
+#[derive(Clone, Copy)]
+pub(super) struct LogicalBlock {
+    pub(super) d: u32,
+    pub(super) d_sequence: u32,
+    pub(super) u_slot: u32,
+    pub(super) m_merges: u32,
+}
+
+/// One U-block in use.
+#[derive(Clone, Copy, Default)]
+pub(super) struct UBlock {
+    pub(super) block: BlockId,
+    pub(super) sequence: u32,
+    pub(super) logical: u32,
+    pub(super) written: u16,
+    pub(super) invalid: u16,
+}
+
+/// M-Merge's planner with its inputs' scratch memory.
+struct MMergeScratch {
+    planner: MMergePlanner,
+    d_leaves: Vec<LeafState>,
+    u_leaves: Vec<ULeafState>,
+    slots: Vec<u16>,
+}
+
+/// The translation layer's state.
+pub struct Nftl {
+    pub(super) config: NftlConfig,
+    pub(super) pages: usize,
+    words: usize,
+    /// Plane of the nth logical block in stripe order.
+    stripe: Vec<PlaneId>,
+    pub(super) logical: Vec<LogicalBlock>,
+    pub(super) d_programmed: Vec<u64>,
+    pub(super) d_valid: Vec<u64>,
+    d_disturb: Vec<u8>,
+    pub(super) pool: BlockPool,
+    pub(super) slots_per_plane: usize,
+    pub(super) u_blocks: Vec<UBlock>,
+    /// Offset that each written page of a U-block holds.
+    u_offset: Vec<u16>,
+    /// Page of the U-block that holds each offset.
+    pub(super) in_u: Vec<u16>,
+    free_slots: Vec<Vec<u32>>,
+    pub(super) victims: Vec<VictimTree>,
+    scratch: Option<Box<MMergeScratch>>,
+    pub(super) counters: GcCounters,
+    u_blocks_used: u64,
+}
+
+impl Nftl {
+    /// An empty NFTL over the good blocks of the device.
+    pub fn new(config: NftlConfig, bad_blocks: &[BlockId]) -> Nftl {
+        let geometry = config.geometry;
+        let pages = geometry.pages_per_block as usize;
+        let words = bits::words_for(pages);
+        let planes = geometry.planes() as usize;
+        let logical_blocks = planes * config.logical_blocks_per_plane as usize;
+        // A U-block needs a D-block, so at most half of a plane's blocks are U-blocks.
+        let slots_per_plane = (geometry.blocks_per_plane as usize / 2).max(1);
+        let slots = slots_per_plane * planes;
+        let scratch = match &config.merge {
+            MergePolicy::BlockErase => None,
+            MergePolicy::MMerge { costs, settings, .. } => Some(Box::new(MMergeScratch {
+                planner: MMergePlanner::new(config.tree, costs.clone(), *settings),
+                d_leaves: vec![LeafState::default(); config.tree.leaves()],
+                u_leaves: vec![ULeafState::default(); config.tree.leaves()],
+                slots: vec![NOT_IN_U; pages],
+            })),
+        };
+        let free_slots = (0..planes).map(|plane| {
+            let first = (plane * slots_per_plane) as u32;
+            (first..first + slots_per_plane as u32).rev().collect()
+        });
+        Nftl {
+            pages,
+            words,
+            stripe: (0..geometry.planes()).map(|n| geometry.striped_plane(n)).collect(),
+            logical: vec![LogicalBlock { d: NONE, d_sequence: 0, u_slot: NONE, m_merges: 0 }; logical_blocks],
+            d_programmed: vec![0; logical_blocks * words],
+            d_valid: vec![0; logical_blocks * words],
+            d_disturb: vec![0; logical_blocks * config.tree.leaves()],
+            pool: BlockPool::new(&geometry, bad_blocks),
+            slots_per_plane,
+            u_blocks: vec![UBlock::default(); slots],
+            u_offset: vec![0; slots * pages],
+            in_u: vec![0; slots * pages],
+            free_slots: free_slots.collect(),
+            victims: (0..planes).map(|_| VictimTree::new(slots_per_plane)).collect(),
+            scratch,
+            counters: GcCounters::default(),
+            u_blocks_used: 0,
+            config,
+        }
+    }
+
+    /// Fills the device before the first request and reports each block programmed, so that the
+    /// array can be brought to the same state. Costs nothing per page.
+    pub fn fill(&mut self, fill: InitialFill, mut programmed: impl FnMut(InitialBlock)) -> Result<(), FtlError> {
+        for logical in 0..self.logical.len() {
+            let index = (logical / self.stripe.len()) as u64;
+            let pages = fill.pages_of(index, self.pages as u16);
+            if pages > 0 {
+                let (block, sequence) = self.take_block(self.plane_of(logical))?;
+                self.logical[logical].d = block.0;
+                self.logical[logical].d_sequence = sequence;
+                let words = self.words_of(logical);
+                bits::set_range(&mut self.d_programmed[words.clone()], 0, pages as usize);
+                bits::set_range(&mut self.d_valid[words], 0, pages as usize);
+                programmed(InitialBlock { block, first: self.first_lpn(logical), stride: 1, pages, sequence });
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn split(&self, lpn: Lpn) -> (usize, usize) {
+        (lpn.index() / self.pages, lpn.index() % self.pages)
+    }
+
+    pub(super) fn first_lpn(&self, logical: usize) -> Lpn {
+        Lpn((logical * self.pages) as u32)
+    }
+
+    #[inline]
+    pub(super) fn plane_of(&self, logical: usize) -> PlaneId {
+        self.stripe[logical % self.stripe.len()]
+    }
+
+    #[inline]
+    pub(super) fn words_of(&self, logical: usize) -> std::ops::Range<usize> {
+        logical * self.words..(logical + 1) * self.words
+    }
+
+    #[inline]
+    fn leaves_of(&self, logical: usize) -> std::ops::Range<usize> {
+        let leaves = self.config.tree.leaves();
+        logical * leaves..(logical + 1) * leaves
+    }
+
+    pub(super) fn take_block(&mut self, plane: PlaneId) -> Result<(BlockId, u32), FtlError> {
+        self.pool.take(plane).ok_or(FtlError::NoFreeBlock { plane: plane.0 })
+    }
+
+    /// Gives a D-block to a logical block that has none. Triggers nothing, unless it would take the
+    /// plane's last free block.
+    fn give_d_block(&mut self, logical: usize, plan: &mut Plan) -> Result<(), FtlError> {
+        let plane = self.plane_of(logical);
+        if self.pool.free_blocks(plane) <= 1 {
+            self.merge_victim(plane, plan)?;
+        }
+        self.take_d_block(logical)
+    }
+
+    /// Takes a free block as D.
+    pub(super) fn take_d_block(&mut self, logical: usize) -> Result<(), FtlError> {
+        let (block, sequence) = self.take_block(self.plane_of(logical))?;
+        self.logical[logical] = LogicalBlock { d: block.0, d_sequence: sequence, u_slot: NONE, m_merges: 0 };
+        Ok(())
+    }
+
+    /// Whether an offset can be programmed in D: its page is blank and the order allows it.
+    #[inline]
+    pub(super) fn fits_d(&self, logical: usize, offset: usize) -> bool {
+        let programmed = &self.d_programmed[self.words_of(logical)];
+        if bits::get(programmed, offset) {
+            return false;
+        }
+        // Under program order the whole block is held in order, also after an M-Merge, when the chip
+        // would only ask for it inside each leaf: where a write goes must not depend on the merge.
+        self.config.program_order == ProgramOrder::Any || bits::count_range(programmed, offset, self.pages) == 0
+    }
+
+    pub(super) fn program_d(&mut self, logical: usize, offset: usize, version: u8, plan: &mut Plan) {
+        let leaf = self.leaves_of(logical).start + self.config.tree.leaf_of_page(offset);
+        // In an NFTL every superseded page lies in a restored leaf, so M-Merge leaves no leaf
+        // above tolerance that could be programmed; see the planner's `protect_more`.
+        debug_assert!(!self.is_aware() || self.d_disturb[leaf] <= self.tolerance());
+        let words = self.words_of(logical);
+        bits::set(&mut self.d_programmed[words.clone()], offset);
+        bits::set(&mut self.d_valid[words], offset);
+        let LogicalBlock { d, d_sequence, .. } = self.logical[logical];
+        let lpn = Lpn(self.first_lpn(logical).0 + offset as u32);
+        let target = PageAddress::new(BlockId(d), offset as u16);
+        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, d_sequence));
+    }
+
+    fn is_aware(&self) -> bool {
+        matches!(&self.config.merge, MergePolicy::MMerge { settings, .. } if settings.disturb_aware)
+    }
+
+    fn tolerance(&self) -> u8 {
+        match &self.config.merge {
+            MergePolicy::MMerge { settings, .. } => settings.disturb_tolerance,
+            MergePolicy::BlockErase => u8::MAX,
+        }
+    }
+
+    #[inline]
+    fn has_room_in_u(&self, logical: usize) -> bool {
+        let slot = self.logical[logical].u_slot;
+        slot != NONE && (self.u_blocks[slot as usize].written as usize) < self.pages
+    }
+
+    /// Ends with an empty U-block for `logical`, merging this pair if its U-block is full, or the
+    /// plane's best victim if the plane runs low.
+    fn make_room_in_u(&mut self, logical: usize, plan: &mut Plan) -> Result<(), FtlError> {
+        let plane = self.plane_of(logical);
+        if self.logical[logical].u_slot != NONE {
+            self.merge(logical, Trigger::Full, plan)?;
+        } else if self.pool.free_blocks(plane) <= self.config.gc_free_blocks as usize {
+            self.merge_victim(plane, plan)?;
+        }
+        self.give_u_block(logical)
+    }
+
+    /// Pairs a logical block that has no U-block with an empty one.
+    pub(super) fn give_u_block(&mut self, logical: usize) -> Result<(), FtlError> {
+        let plane = self.plane_of(logical);
+        let (block, sequence) = self.take_block(plane)?;
+        let slot = self.free_slots[plane.index()].pop().ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
+        let index = slot as usize;
+        self.u_blocks[index] = UBlock { block, sequence, logical: logical as u32, ..UBlock::default() };
+        self.in_u[index * self.pages..(index + 1) * self.pages].fill(NOT_IN_U);
+        self.logical[logical].u_slot = slot;
+        self.note_invalid(slot);
+        self.u_blocks_used += 1;
+        self.counters.u_blocks_max = self.counters.u_blocks_max.max(self.u_blocks_used);
+        Ok(())
+    }
+
+    /// Merges the plane's pair with the most invalid pages, if the plane has a pair.
+    fn merge_victim(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
+        match self.best_victim(plane) {
+            Some(logical) => self.merge(logical, Trigger::Unpaired, plan),
+            None => Ok(()),
+        }
+    }
+
+    /// Logical block of the plane's pair with the most invalid pages, the oldest among equals.
+    pub(super) fn best_victim(&self, plane: PlaneId) -> Option<usize> {
+        let slot = self.victims[plane.index()].best()?;
+        Some(self.u_blocks[plane.index() * self.slots_per_plane + slot].logical as usize)
+    }
+
+    /// Tells the victim order how many invalid pages the pair of a U-block has. A U-block's
+    /// sequence number is its allocation order, and so its age.
+    #[inline]
+    fn note_invalid(&mut self, slot: u32) {
+        let UBlock { sequence, invalid, .. } = self.u_blocks[slot as usize];
+        let (plane, within) = (slot as usize / self.slots_per_plane, slot as usize % self.slots_per_plane);
+        self.victims[plane].set(within, u32::from(invalid), u64::from(sequence));
+    }
+
+    pub(super) fn append_to_u(&mut self, logical: usize, offset: usize, version: u8, plan: &mut Plan) {
+        let slot = self.logical[logical].u_slot;
+        let (index, words) = (slot as usize, self.words_of(logical));
+        let column = index * self.pages;
+        let superseded_in_d = bits::get(&self.d_valid[words.clone()], offset);
+        let superseded_in_u = self.in_u[column + offset] != NOT_IN_U;
+        if superseded_in_d {
+            bits::clear(&mut self.d_valid[words], offset);
+        }
+        let u = &mut self.u_blocks[index];
+        let target = PageAddress::new(u.block, u.written);
+        self.u_offset[column + u.written as usize] = offset as u16;
+        self.in_u[column + offset] = u.written;
+        u.written += 1;
+        u.invalid += u16::from(superseded_in_d || superseded_in_u);
+        let lpn = Lpn((logical * self.pages + offset) as u32);
+        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, u.sequence));
+        self.note_invalid(slot);
+    }
+
+    /// Merges one pair. Which pair and when never depends on the kind of merge.
+    fn merge(&mut self, logical: usize, trigger: Trigger, plan: &mut Plan) -> Result<(), FtlError> {
+        let slot = self.logical[logical].u_slot;
+        let u = self.u_blocks[slot as usize];
+        self.note_trigger(logical, trigger);
+        if self.config.u_index == UIndex::Spare {
+            let newest = PageAddress::new(u.block, u.written - 1);
+            let (first, scan) = (self.first_lpn(logical), SearchExpectation::Scan);
+            plan.push(FlashCommand::spare_search(Cause::Gc, newest, u.written, first, scan));
+        }
+        let mut scratch = self.scratch.take();
+        let m_merge = scratch.as_mut().is_some_and(|scratch| self.try_m_merge(logical, scratch, plan));
+        self.scratch = scratch;
+        if !m_merge {
+            self.full_merge(logical, plan)?;
+        }
+        self.pool.give_back(self.plane_of(logical), u.block);
+        self.drop_u_block(logical);
+        Ok(())
+    }
+
+    /// Forgets the U-block of a logical block, which holds no current page any more.
+    pub(super) fn drop_u_block(&mut self, logical: usize) {
+        let plane = self.plane_of(logical);
+        let slot = std::mem::replace(&mut self.logical[logical].u_slot, NONE);
+        self.free_slots[plane.index()].push(slot);
+        self.victims[plane.index()].remove(slot as usize % self.slots_per_plane);
+        self.u_blocks_used -= 1;
+    }
+
+    /// Counts why a pair is merged, and how full its U-block is.
+    pub(super) fn note_trigger(&mut self, logical: usize, trigger: Trigger) {
+        match trigger {
+            Trigger::Full => self.counters.trigger_full += 1,
+            Trigger::Unpaired => self.counters.trigger_unpaired += 1,
+        }
+        let slot = self.logical[logical].u_slot;
+        let written = if slot == NONE { 0 } else { self.u_blocks[slot as usize].written };
+        self.counters.note_victim(usize::from(written), self.pages);
+    }
+
+    fn pair(&self, logical: usize) -> Pair<'_> {
+        let LogicalBlock { d, d_sequence, u_slot, .. } = self.logical[logical];
+        let u = &self.u_blocks[u_slot as usize];
+        let column = u_slot as usize * self.pages;
+        Pair {
+            d: BlockId(d),
+            d_sequence,
+            u: u.block,
+            u_sequence: u.sequence,
+            first_lpn: self.first_lpn(logical),
+            d_valid: &self.d_valid[self.words_of(logical)],
+            in_u: &self.in_u[column..column + self.pages],
+            u_written: u.written,
+        }
+    }
+
+    fn full_merge(&mut self, logical: usize, plan: &mut Plan) -> Result<(), FtlError> {
+        let plane = self.plane_of(logical);
+        let (free, sequence) = self.take_block(plane)?;
+        let copies = run::full_merge(&self.pair(logical), free, sequence, plan);
+        self.counters.copied_pages += u64::from(copies);
+        self.counters.full.merges += 1;
+        self.counters.full.block_erases += 2;
+
+        self.pool.give_back(plane, BlockId(self.logical[logical].d));
+        self.logical[logical].d = free.0;
+        self.logical[logical].d_sequence = sequence;
+        self.logical[logical].m_merges = 0;
+        self.take_pages_into_d(logical, 0..self.pages);
+        let words = self.words_of(logical);
+        self.d_programmed[words.clone()].copy_from_slice(&self.d_valid[words]);
+        let leaves = self.leaves_of(logical);
+        self.d_disturb[leaves].fill(0);
+        Ok(())
+    }
+
+    /// Marks current pages of U in `offsets` as current in D.
+    fn take_pages_into_d(&mut self, logical: usize, offsets: std::ops::Range<usize>) {
+        let column = self.logical[logical].u_slot as usize * self.pages;
+        let valid = &mut self.d_valid[logical * self.words..(logical + 1) * self.words];
+        for offset in offsets {
+            if self.in_u[column + offset] != NOT_IN_U {
+                bits::set(valid, offset);
+            }
+        }
+    }
+
+    /// Plans the merge and runs it as M-Merge if that is the choice.
+    fn try_m_merge(&mut self, logical: usize, scratch: &mut MMergeScratch, plan: &mut Plan) -> bool {
+        self.describe_pair(logical, scratch);
+        let m_merges = self.logical[logical].m_merges;
+        let MMergeScratch { planner, d_leaves, u_leaves, slots } = scratch;
+        let chosen = planner.plan(&PairState { d_leaves, u_leaves, m_merges });
+        if chosen.choice != MergeChoice::MMerge {
+            return false;
+        }
+        run::m_merge(&self.pair(logical), self.config.tree, chosen, slots, plan);
+        self.adopt_m_merge(logical, chosen);
+        true
+    }
+
+    /// Belief after an M-Merge.
+    fn adopt_m_merge(&mut self, logical: usize, chosen: &MMergePlan) {
+        let words = self.words_of(logical);
+        for &pb in &chosen.restores {
+            let pages = self.config.tree.page_range(pb);
+            self.take_pages_into_d(logical, pages.clone());
+            bits::clear_range(&mut self.d_programmed[words.clone()], pages.start, pages.end);
+            let valid = &self.d_valid[words.clone()];
+            let programmed = &mut self.d_programmed[words.clone()];
+            pages.filter(|&offset| bits::get(valid, offset)).for_each(|offset| bits::set(programmed, offset));
+        }
+        let leaves = self.leaves_of(logical);
+        self.d_disturb[leaves].copy_from_slice(&chosen.disturb_after);
+        self.logical[logical].m_merges += 1;
+        self.counters.copied_pages += u64::from(chosen.copy_out + chosen.copy_back);
+        self.counters.m_merge.merges += 1;
+        self.counters.m_merge.block_erases += 1;
+        let pre_erase = u64::from(chosen.u_pre_erase.is_some());
+        self.counters.m_merge.partial_erases += chosen.restores.len() as u64 + pre_erase;
+    }
+
+    /// Sums up a pair leaf by leaf for the planner.
+    fn describe_pair(&self, logical: usize, scratch: &mut MMergeScratch) {
+        let (tree, words) = (self.config.tree, self.words_of(logical));
+        let (programmed, valid) = (&self.d_programmed[words.clone()], &self.d_valid[words]);
+        let width = tree.pages_per_leaf();
+        let disturb = &self.d_disturb[self.leaves_of(logical)];
+        let slot = self.logical[logical].u_slot as usize;
+        let written = self.u_blocks[slot].written as usize;
+        for (leaf, state) in scratch.d_leaves.iter_mut().enumerate() {
+            let (start, end) = (leaf * width, (leaf + 1) * width);
+            let valid = bits::count_range(valid, start, end) as u16;
+            let invalid = bits::count_range(programmed, start, end) as u16 - valid;
+            *state = LeafState { valid, invalid, in_u: 0, disturb: disturb[leaf] };
+        }
+        for (leaf, state) in scratch.u_leaves.iter_mut().enumerate() {
+            let free = ((leaf + 1) * width).saturating_sub(written.max(leaf * width)) as u16;
+            *state = ULeafState { free, valid: 0, disturb: 0 };
+        }
+        let column = slot * self.pages;
+        for page in 0..written {
+            let offset = self.u_offset[column + page] as usize;
+            if self.in_u[column + offset] as usize == page {
+                scratch.d_leaves[offset / width].in_u += 1;
+                scratch.u_leaves[page / width].valid += 1;
+            }
+        }
+    }
+}
+
+impl TranslationLayer for Nftl {
+    /// Logical pages that the host may address.
+    fn user_pages(&self) -> u32 {
+        (self.logical.len() * self.pages) as u32
+    }
+
+    /// What garbage collection did so far.
+    fn counters(&self) -> &GcCounters {
+        &self.counters
+    }
+
+    /// Starts counting anew.
+    fn reset_counters(&mut self) {
+        self.counters = GcCounters { u_blocks_max: self.u_blocks_used, ..GcCounters::default() };
+    }
+
+    /// RAM of the map: two block pointers, U's write pointer and the bitmap of written offsets for
+    /// each logical block; with M-Merge the disturb counters and the count of M-Merges; with the
+    /// index in RAM two bytes a page of each U-block that was in use at once.
+    fn map_ram_bytes(&self) -> u64 {
+        let partial_erase = if self.scratch.is_some() { self.config.tree.leaves() + 2 } else { 0 };
+        let each = 4 + 4 + 2 + self.pages.div_ceil(8) + partial_erase;
+        let index = match self.config.u_index {
+            UIndex::Spare => 0,
+            UIndex::Ram => self.counters.u_blocks_max * self.pages as u64 * 2,
+        };
+        self.logical.len() as u64 * each as u64 + index
+    }
+
+    /// Bytes of this struct's columns; U-block slots are counted as far as they were ever in use,
+    /// because the rest is never touched.
+    fn state_bytes(&self) -> u64 {
+        let columns = size_of_val(&self.logical[..])
+            + size_of_val(&self.d_programmed[..]) * 2
+            + self.d_disturb.len()
+            + size_of_val(&self.u_blocks[..]);
+        columns as u64 + self.counters.u_blocks_max * self.pages as u64 * 4
+    }
+
+    fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        let (logical, offset) = self.split(lpn);
+        if self.logical[logical].d == NONE {
+            self.give_d_block(logical, plan)?;
+        }
+        if self.fits_d(logical, offset) {
+            self.program_d(logical, offset, version, plan);
+        } else {
+            if !self.has_room_in_u(logical) {
+                self.make_room_in_u(logical, plan)?;
+            }
+            self.append_to_u(logical, offset, version, plan);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
+        let (logical, _) = self.split(lpn);
+        let Some(page) = self.locate(lpn) else { return false };
+        let slot = self.logical[logical].u_slot;
+        if slot != NONE && self.config.u_index == UIndex::Spare {
+            let u = &self.u_blocks[slot as usize];
+            let (depth, expect) = if page.block == u.block {
+                (u.written - page.page, SearchExpectation::Found)
+            } else {
+                (u.written, SearchExpectation::Absent)
+            };
+            let newest = PageAddress::new(u.block, u.written - 1);
+            plan.push(FlashCommand::spare_search(Cause::Host, newest, depth, lpn, expect));
+        }
+        plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
+        true
+    }
+
+    #[inline]
+    fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
+        let (logical, offset) = self.split(lpn);
+        let LogicalBlock { d, u_slot, .. } = self.logical[logical];
+        if u_slot != NONE {
+            let page = self.in_u[u_slot as usize * self.pages + offset];
+            if page != NOT_IN_U {
+                return Some(PageAddress::new(self.u_blocks[u_slot as usize].block, page));
+            }
+        }
+        let in_d = d != NONE && bits::get(&self.d_valid[self.words_of(logical)], offset);
+        in_d.then(|| PageAddress::new(BlockId(d), offset as u16))
+    }
+}

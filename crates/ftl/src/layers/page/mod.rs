@@ -1,0 +1,501 @@
+//! Page-level translation layer with greedy and other garbage collection.
+//!
+//! Built: one map entry a logical page, in RAM or in flash (`cached`); writes go to the planes in turn, in a static order;
+//! each plane has open blocks of its own and reclaims for itself when its free blocks run low
+//! (`collect`). Reclaiming stays inside the plane, so it can use copyback, and all commands of one
+//! write are on one die.
+//!
+//! A plane that holds nearly as much valid data as it can while keeping its free blocks is passed
+//! over by the writes, so that a victim with an invalid page always exists.
+//!
+//! Both maps hold differences from the initial fill (`maps`), so that a device of terabytes starts at
+//! the cost of its blocks, not of its pages.
+
+mod audit;
+mod cached;
+mod collect;
+mod fill;
+mod heat;
+mod leaves;
+mod map_cache;
+mod maps;
+mod plane;
+mod spec;
+mod units;
+
+use pumice_types::{
+    BlockId, Cause, DieId, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, RequestKind, UnitSet, bits, choice,
+};
+
+use crate::block_pool::{BlockPool, Wanted};
+use crate::counters::GcCounters;
+use crate::error::FtlError;
+use crate::layer::TranslationLayer;
+use crate::plan::Plan;
+use crate::reclaim_units::{UnitId, UnitVictims};
+use crate::victims::VictimPolicy;
+use crate::wear::{Wear, WearLeveling};
+pub use cached::CachedMap;
+use cached::Translation;
+use cached::{CACHED_ENTRY_BYTES, STORED_ENTRY_BYTES};
+use heat::RecentWrites;
+use maps::PageMaps;
+use plane::{Open, Plane, WriteStream};
+pub use spec::{EraseUnit, Leveling, PageKeys, Separation};
+pub use units::EraseUnits;
+use units::{FreeUnits, valid_in};
+
+/// Which pages share an open block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HotCold {
+    /// All of them: what the host writes and what collection copies.
+    Mixed,
+    /// Copies have a block of their own.
+    Copies,
+    /// So have hot pages, written and copied: those that the host wrote before, in this window or the
+    /// last one.
+    Recency {
+        /// Host writes of a window, at least 1.
+        window: u32,
+    },
+}
+
+choice! {
+    /// When a plane that runs low on free blocks reclaims, and who waits for it.
+    pub enum GcMode {
+        /// At the start threshold, before the write that met it, up to the stop threshold.
+        Blocking = "blocking",
+        /// The same, but behind that write's own program; before it if no block can be spared for it.
+        Foreground = "foreground",
+        /// In steps, at or under the stop threshold, whenever the scheduler asks for one.
+        Background = "background",
+        /// In steps, from the start threshold on, up to the stop threshold.
+        Preemptible = "preemptible",
+    }
+}
+
+impl GcMode {
+    /// Whether collection waits for the scheduler to ask for a step.
+    pub fn works_in_steps(self) -> bool {
+        match self {
+            GcMode::Blocking | GcMode::Foreground => false,
+            GcMode::Background | GcMode::Preemptible => true,
+        }
+    }
+}
+
+choice! {
+    /// Which plane a write goes to.
+    pub enum Allocation {
+        /// The next one in turn that has room.
+        Dynamic = "dynamic",
+        /// The one that the logical page names: pages are dealt to the planes in their order.
+        Static = "static",
+    }
+}
+
+/// Settings of the page-level FTL.
+#[derive(Clone, Debug)]
+pub struct PageConfig {
+    /// Shape of the device.
+    pub geometry: Geometry,
+    /// Logical pages; see [`PageConfig::plane_pages_max`].
+    pub user_pages: u32,
+    /// Planes in the order in which writes visit them.
+    pub order: Vec<PlaneId>,
+    /// Which of them a write goes to.
+    pub allocation: Allocation,
+    /// How victims are chosen.
+    pub policy: VictimPolicy,
+    /// What is erased apart. Static and dynamic wear levelling, a map in flash and [`HotCold::Mixed`] need
+    /// whole blocks.
+    pub units: EraseUnits,
+    /// When reclaiming happens.
+    pub gc_mode: GcMode,
+    /// Free blocks of a plane at or under which it starts to reclaim, at least 1.
+    pub gc_start_blocks: u32,
+    /// Free blocks of a plane up to which it reclaims, at least the start.
+    pub gc_stop_blocks: u32,
+    /// The map is in flash, a part of it in RAM; `None` if all of it is in RAM.
+    pub cached_map: Option<CachedMap>,
+    /// Which pages lie together.
+    pub hot_cold: HotCold,
+    /// What is done about uneven wear.
+    pub wear_leveling: WearLeveling,
+    /// The planes of a die collect together where collection works in steps, and victims that are empty
+    /// at the same time are erased one behind the other, so that the die can erase them at once.
+    pub erases_together: bool,
+    /// Seed of the random victim policies.
+    pub seed: u64,
+}
+
+impl PageConfig {
+    /// Good blocks of a plane that cannot be filled with valid data of the host: those kept free when
+    /// collection starts, the open ones with one to copy into, and those of translation pages.
+    pub fn reserved_blocks(&self) -> u32 {
+        let map = self.cached_map.map_or(0, |map| map.blocks_per_plane);
+        self.gc_start_blocks + PageConfig::open_blocks(self.hot_cold, self.wear_leveling) + map
+    }
+
+    /// Blocks of a plane that data keeps open, and one to copy into.
+    pub fn open_blocks(hot_cold: HotCold, wear_leveling: WearLeveling) -> u32 {
+        let open = match hot_cold {
+            HotCold::Mixed => 1,
+            HotCold::Copies => 2,
+            HotCold::Recency { .. } => 4,
+        };
+        open + u32::from(wear_leveling.static_threshold.is_some()) + 1
+    }
+
+    /// Pages of valid data that a plane of `good_blocks` can hold.
+    pub fn plane_pages_max(&self, good_blocks: u32) -> u64 {
+        let blocks = good_blocks.saturating_sub(self.reserved_blocks());
+        u64::from(blocks) * u64::from(self.geometry.pages_per_block)
+    }
+
+    /// Translation pages of the whole device; none if the map is in RAM.
+    pub fn translation_pages(&self) -> u32 {
+        self.cached_map.map_or(0, |map| self.user_pages.div_ceil(map.entries_per_page))
+    }
+}
+
+/// The translation layer's state.
+pub struct PageFtl {
+    config: PageConfig,
+    maps: PageMaps,
+    pool: BlockPool,
+    free: FreeUnits,
+    planes: Vec<Plane>,
+    plane_pages_max: u64,
+    next_plane: usize,
+    translation: Option<Translation>,
+    recent: Option<RecentWrites>,
+    wear: Option<Wear>,
+    counters: GcCounters,
+    /// Disturbs of every leaf, where the erase units are leaves.
+    disturbs: Vec<u8>,
+    /// A bit a block: the chip reported that its next erase fails. Empty until the first such report.
+    failing: Vec<u64>,
+}
+
+impl PageFtl {
+    /// An empty device. `config.user_pages` must fit its planes; the spec's validation sees to it.
+    pub fn new(config: PageConfig, bad_blocks: &[BlockId]) -> PageFtl {
+        let geometry = config.geometry;
+        let victims = |plane: u32| {
+            let seed = config.seed ^ u64::from(plane);
+            let units = &config.units.pages;
+            let shape = [units.units() as u16, units.pages_per_unit() as u16];
+            UnitVictims::new(config.policy, geometry.blocks_per_plane, shape, seed)
+        };
+        let mut pool = BlockPool::new(&geometry, bad_blocks);
+        if config.wear_leveling.dynamic {
+            pool = pool.by_wear();
+        }
+        let recent = match config.hot_cold {
+            HotCold::Recency { window } => Some(RecentWrites::new(config.user_pages, window)),
+            HotCold::Mixed | HotCold::Copies => None,
+        };
+        let units = config.units.pages.units();
+        let good = (0..geometry.planes()).map(|p| pool.free_blocks(PlaneId(p)) as u32).min().unwrap_or(0);
+        PageFtl {
+            maps: PageMaps::new(geometry, config.user_pages + config.translation_pages(), &config.order),
+            translation: config.cached_map.map(|map| Translation::new(&config, map)),
+            free: FreeUnits::new(geometry, units, &pool),
+            pool,
+            planes: (0..geometry.planes()).map(|plane| Plane::new(victims(plane))).collect(),
+            plane_pages_max: config.plane_pages_max(good),
+            next_plane: 0,
+            recent,
+            wear: Wear::new(&geometry, config.wear_leveling),
+            counters: GcCounters::default(),
+            failing: Vec::new(),
+            disturbs: vec![0; if config.units.leaves.is_some() { geometry.blocks() as usize * units } else { 0 }],
+            config,
+        }
+    }
+
+    /// Free erase units of a plane that data may be written to.
+    #[inline]
+    fn free_units(&self, plane: PlaneId) -> usize {
+        let others = self.translation.as_ref().map_or(0, |translation| translation.free_blocks(plane));
+        self.free.in_plane(plane) - others
+    }
+
+    /// Notes that the map entry of `lpn` changed.
+    #[inline]
+    fn note_change(&mut self, lpn: Lpn) {
+        if let Some(translation) = &mut self.translation {
+            translation.change(lpn);
+        }
+    }
+
+    /// Notes that the host gave up the content of `page`.
+    #[inline]
+    fn invalidate(&mut self, page: PageAddress) {
+        self.maps.invalidate(page);
+        let geometry = &self.config.geometry;
+        let plane = &mut self.planes[geometry.plane_of(page.block).index()];
+        let unit = self.config.units.pages.unit_of(page.page);
+        plane.victims.invalidate(UnitId { block: geometry.index_in_plane(page.block), unit }, plane.now);
+        plane.valid_pages -= 1;
+    }
+
+    /// Maps `lpn` to a page that is about to be programmed.
+    #[inline]
+    fn place(&mut self, lpn: Lpn, page: PageAddress, plane: PlaneId) {
+        self.maps.place(lpn, page);
+        self.planes[plane.index()].now += 1;
+    }
+
+    /// The plane of a write: the page's own, or the next in turn that can take another valid page.
+    #[inline]
+    fn choose_plane(&mut self, lpn: Lpn) -> Result<PlaneId, FtlError> {
+        if self.config.allocation == Allocation::Static {
+            return Ok(self.config.order[lpn.index() % self.config.order.len()]);
+        }
+        for _ in 0..self.config.order.len() {
+            let plane = self.config.order[self.next_plane];
+            self.next_plane += 1;
+            if self.next_plane == self.config.order.len() {
+                self.next_plane = 0;
+            }
+            let state = &self.planes[plane.index()];
+            if state.valid_pages < self.plane_pages_max.saturating_sub(state.retired_pages(&self.config.geometry)) {
+                return Ok(plane);
+            }
+        }
+        Err(self.no_free_block(self.config.order[self.next_plane]))
+    }
+
+    /// A plane that cannot go on, and why.
+    fn no_free_block(&self, plane: PlaneId) -> FtlError {
+        match self.planes[plane.index()].retired {
+            0 => FtlError::NoFreeBlock { plane: plane.0 },
+            retired => FtlError::WornOut { plane: plane.0, retired },
+        }
+    }
+
+    /// The next page of a stream's open block and the block's sequence number; a block is opened if
+    /// none is. The page counts as written.
+    #[inline]
+    fn next_page(&mut self, plane: PlaneId, stream: WriteStream) -> Result<(PageAddress, u32), FtlError> {
+        let mut open = match self.planes[plane.index()].open[stream as usize] {
+            Some(open) => open,
+            None => self.open_block(plane, stream)?,
+        };
+        let page = open.page(&self.config.units.pages).ok_or_else(|| self.no_free_block(plane))?;
+        open.next = page.page + 1;
+        self.planes[plane.index()].open[stream as usize] = Some(open);
+        Ok((page, open.sequence))
+    }
+
+    /// Takes a free block for a stream, with all of its free units.
+    fn open_block(&mut self, plane: PlaneId, stream: WriteStream) -> Result<Open, FtlError> {
+        let none = self.no_free_block(plane);
+        let may_take = match &mut self.translation {
+            Some(translation) if stream == WriteStream::Map => translation.note_opened(plane),
+            _ => self.free_units(plane) > 0,
+        };
+        if !may_take {
+            return Err(none);
+        }
+        // Data that stays lies well on a block that is worn.
+        let wanted = if stream == WriteStream::Moved { Wanted::MostWorn } else { Wanted::LeastWorn };
+        if self.config.units.leaves.is_some() {
+            return self.open_apart(plane).ok_or(none);
+        }
+        self.free.take(plane, wanted, &mut self.pool).ok_or(none)
+    }
+
+    /// Makes the unit of a stream's last page a candidate for reclaiming if that page was the unit's
+    /// last, and closes the open block once it has no more.
+    #[inline]
+    fn close_if_full(&mut self, plane: PlaneId, stream: WriteStream) {
+        let units = &self.config.units.pages;
+        let Some(open) = self.planes[plane.index()].open[stream as usize] else { return };
+        let unit = units.unit_of(open.next - 1);
+        if units.last_page(unit) + 1 != open.next {
+            return;
+        }
+        let is_full = open.page(units).is_none();
+        if is_full {
+            self.planes[plane.index()].open[stream as usize] = None;
+        }
+        match self.config.units.leaves.is_some() {
+            true if is_full => {
+                (0..self.config.units.pages.units()).for_each(|unit| self.close(stream, open.block, unit))
+            }
+            true => {}
+            false => self.close(stream, open.block, unit),
+        }
+    }
+
+    /// Makes a full unit a candidate for reclaiming.
+    fn close(&mut self, stream: WriteStream, block: BlockId, unit: usize) {
+        let plane = self.config.geometry.plane_of(block);
+        let state = &mut self.planes[plane.index()];
+        let valid = valid_in(self.maps.valid_bits(block), &self.config.units.pages, unit);
+        let index = self.config.geometry.index_in_plane(block);
+        match &mut self.translation {
+            Some(translation) if stream == WriteStream::Map => translation.close(plane, index, valid, state.now),
+            _ => {
+                state.victims.close(UnitId { block: index, unit }, valid, state.now);
+                if let Some(wear) = &mut self.wear {
+                    wear.close(block);
+                }
+            }
+        }
+    }
+
+    /// Appends the erase of units that hold nothing any more, and gives them back; a block whose erase fails
+    /// is never used again.
+    fn erase(&mut self, block: BlockId, units: UnitSet, plan: &mut Plan) {
+        match &self.config.units.leaves {
+            _ if self.free.is_whole(units) => plan.push(FlashCommand::erase(block)),
+            Some(rule) => {
+                units.partial_blocks(rule.tree).for_each(|pb| plan.push(FlashCommand::partial_erase(block, pb)))
+            }
+            None => plan.push(FlashCommand::sub_block_erase(block, units)),
+        }
+        let blank = self.free.of(block);
+        self.note_disturb(block, units, blank);
+        let erases = self.wear.as_mut().map_or(0, |wear| wear.note_erase(block));
+        if !self.failing.is_empty() && bits::get(&self.failing, block.index()) {
+            self.planes[self.config.geometry.plane_of(block).index()].retired += 1;
+            return;
+        }
+        self.free.give_back(block, units.without(blank), erases, &mut self.pool);
+    }
+}
+
+impl TranslationLayer for PageFtl {
+    /// Logical pages that the host may address.
+    fn user_pages(&self) -> u32 {
+        self.config.user_pages
+    }
+
+    /// What garbage collection did so far.
+    fn counters(&self) -> &GcCounters {
+        &self.counters
+    }
+
+    /// Starts counting anew.
+    fn reset_counters(&mut self) {
+        self.counters = GcCounters::default();
+    }
+
+    /// RAM of the map: four bytes a logical page, or what the cache and its directory take.
+    fn map_ram_bytes(&self) -> u64 {
+        match &self.translation {
+            Some(translation) => translation.ram_bytes(),
+            None => u64::from(self.config.user_pages) * u64::from(STORED_ENTRY_BYTES),
+        }
+    }
+
+    /// Bytes of this struct's columns.
+    fn state_bytes(&self) -> u64 {
+        self.maps.state_bytes()
+            + self.free.state_bytes()
+            + self.disturbs.len() as u64
+            + self.translation.as_ref().map_or(0, Translation::state_bytes)
+            + self.recent.as_ref().map_or(0, RecentWrites::state_bytes)
+            + self.wear.as_ref().map_or(0, Wear::state_bytes)
+    }
+
+    /// Appends the commands that store version `version` of `lpn`.
+    fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        let plane = self.choose_plane(lpn)?;
+        let hot = self.recent.as_mut().is_some_and(|recent| recent.note(lpn));
+        let stream = if hot { WriteStream::Hot } else { WriteStream::Host };
+        let collect_behind = self.make_room(plane, stream, plan)?;
+        let free_before = collect_behind.then(|| self.free_units(plane));
+        let (target, sequence) = self.next_page(plane, stream)?;
+        // Reclaiming may have moved the old copy, so it is looked up only now.
+        if let Some(old) = self.locate(lpn) {
+            self.invalidate(old);
+        }
+        self.place(lpn, target, plane);
+        self.planes[plane.index()].valid_pages += 1;
+        self.note_change(lpn);
+        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence));
+        self.close_if_full(plane, stream);
+        if let Some(free) = free_before {
+            plan.complete_here();
+            let taken = free - self.free_units(plane);
+            self.collect(plane, taken, plan)?;
+        }
+        Ok(())
+    }
+
+    /// Appends the read of `lpn`; `false` if it was never written, or trimmed since.
+    fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
+        let Some(page) = self.locate(lpn) else { return false };
+        plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
+        true
+    }
+
+    /// Gives `lpn` up: its page is invalid, and it reads as never written.
+    fn trim(&mut self, lpn: Lpn) {
+        if let Some(page) = self.locate(lpn) {
+            self.invalidate(page);
+            self.maps.forget(lpn);
+            self.note_change(lpn);
+        }
+    }
+
+    /// Where the current page of `lpn` is.
+    #[inline]
+    fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
+        self.maps.locate(lpn, &self.pool)
+    }
+
+    /// The host accesses `lpn` soon: its map entry will be looked up. Changes nothing.
+    #[inline]
+    fn expect(&self, lpn: Lpn) {
+        self.maps.expect(lpn);
+    }
+
+    /// The host writes `lpn` soon, and its map entry was expected before: its page will be invalidated.
+    /// Changes nothing.
+    #[inline]
+    fn expect_overwrite(&self, lpn: Lpn) {
+        if let Some(block) = self.maps.expect_overwrite(lpn) {
+            let geometry = &self.config.geometry;
+            let plane = &self.planes[geometry.plane_of(block).index()];
+            plane.victims.expect(UnitId { block: geometry.index_in_plane(block), unit: 0 });
+        }
+    }
+
+    fn loads_map(&self) -> bool {
+        self.translation.is_some()
+    }
+
+    #[inline]
+    fn load_map(&mut self, lpn: Lpn, _kind: RequestKind, plan: &mut Plan) -> Result<(), FtlError> {
+        self.load_entry(lpn, plan)
+    }
+
+    fn holds_die(&self) -> bool {
+        self.config.gc_mode == GcMode::Blocking
+    }
+
+    fn works_when_idle(&self) -> bool {
+        self.config.gc_mode.works_in_steps()
+    }
+
+    fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
+        self.collect_step(die, plan)
+    }
+
+    fn wants_step(&self, die: DieId) -> bool {
+        self.has_step(die)
+    }
+
+    fn note_failing(&mut self, block: BlockId) {
+        if self.failing.is_empty() {
+            self.failing = vec![0; bits::words_for(self.config.geometry.blocks() as usize)];
+        }
+        bits::set(&mut self.failing, block.index());
+    }
+}

@@ -1,0 +1,81 @@
+//! One plane's blocks: open ones, victims, and the victim that is being emptied.
+
+use pumice_types::{BlockId, Geometry, UnitSet};
+
+use crate::reclaim_units::UnitVictims;
+
+/// A block being filled.
+#[derive(Clone, Copy)]
+pub(super) struct Open {
+    pub(super) block: BlockId,
+    pub(super) sequence: u32,
+    /// Units that were erased when it was opened: its pages to be written.
+    pub(super) units: UnitSet,
+    /// Pages before this one are written, or belong to other units.
+    pub(super) next: u16,
+}
+
+/// What an open block takes: pages of one stream lie together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub(super) enum WriteStream {
+    /// Pages that the host writes; the cold ones if hot ones lie apart.
+    Host,
+    /// Hot pages that the host writes.
+    Hot,
+    /// Pages that collection copies; the cold ones if hot ones lie apart.
+    Copies,
+    /// Hot pages that collection copies.
+    HotCopies,
+    /// Pages that static wear levelling moves.
+    Moved,
+    /// Translation pages.
+    Map,
+}
+
+/// Number of streams.
+pub(super) const STREAMS: usize = 6;
+
+/// A victim whose valid pages are moved one by one, and which is then erased. It is in no list, so
+/// the host may invalidate its pages meanwhile without further ado.
+#[derive(Clone, Copy)]
+pub(super) struct Job {
+    pub(super) victim: BlockId,
+    /// Units of it that are reclaimed.
+    pub(super) units: UnitSet,
+    /// Pages before this one are done with.
+    pub(super) next: u16,
+    pub(super) copied: u32,
+    /// Why: to win a block, or to level wear.
+    pub(super) levels_wear: bool,
+}
+
+/// One plane's blocks.
+pub(super) struct Plane {
+    /// Open block of each [`WriteStream`].
+    pub(super) open: [Option<Open>; STREAMS],
+    /// Closed erase units by what reclaiming them costs.
+    pub(super) victims: UnitVictims,
+    /// The victim that is being emptied.
+    pub(super) job: Option<Job>,
+    /// Between the start threshold and the stop threshold (modes that work in steps).
+    pub(super) collecting: bool,
+    /// Valid pages of the host.
+    pub(super) valid_pages: u64,
+    /// Pages written to this plane: its clock.
+    pub(super) now: u64,
+    /// Blocks that failed an erase and are not used any more.
+    pub(super) retired: u32,
+}
+
+impl Plane {
+    pub(super) fn new(victims: UnitVictims) -> Plane {
+        Plane { open: [None; STREAMS], victims, job: None, collecting: false, valid_pages: 0, now: 0, retired: 0 }
+    }
+
+    /// Pages of the retired blocks.
+    #[inline]
+    pub(super) fn retired_pages(&self, geometry: &Geometry) -> u64 {
+        u64::from(self.retired) * u64::from(geometry.pages_per_block)
+    }
+}

@@ -1,0 +1,341 @@
+//! The page-level FTL as a spec asks for it.
+
+use pumice_types::erase_unit::UNITS_MAX;
+use pumice_types::key::{ANY, CHOSEN, COUNT_MAX, When, float, int};
+use pumice_types::{Choice, Geometry, Lpn, PartialEraseUnit, PlaneOrder, UnitPages, WriteSequence, choice, keys};
+
+use super::{
+    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, GcMode, HotCold, PageConfig, PageFtl, STORED_ENTRY_BYTES,
+};
+use crate::error::FtlError;
+use crate::fill::FillTarget;
+use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports, typed_share, whole_share};
+use crate::reclaim_leaves::LeafRule;
+use crate::wear::WearLeveling;
+
+choice! {
+    /// What collection erases at once.
+    pub enum EraseUnit {
+        /// A block.
+        Block = "block",
+        /// Partial blocks of a block.
+        PartialBlock = "partial-block",
+        /// Physical sub-blocks of a block.
+        SubBlock = "sub-block",
+    }
+}
+
+choice! {
+    /// Which pages share an open block.
+    pub enum Separation {
+        /// All of them.
+        Mixed = "mixed",
+        /// Copies of collection are apart.
+        Gc = "gc",
+        /// So are hot pages.
+        Recency = "recency",
+    }
+}
+
+choice! {
+    /// What is done about uneven wear.
+    pub enum Leveling {
+        /// Nothing.
+        None = "none",
+        /// Little worn free blocks are taken first.
+        Dynamic = "dynamic",
+        /// Data is moved off little worn blocks.
+        Static = "static",
+        /// Both.
+        Both = "both",
+    }
+}
+
+impl Leveling {
+    /// Whether free blocks are taken by their wear.
+    fn is_dynamic(self) -> bool {
+        match self {
+            Leveling::None | Leveling::Static => false,
+            Leveling::Dynamic | Leveling::Both => true,
+        }
+    }
+
+    /// Whether data is moved off little worn blocks.
+    pub fn moves_data(self) -> bool {
+        match self {
+            Leveling::None | Leveling::Dynamic => false,
+            Leveling::Static | Leveling::Both => true,
+        }
+    }
+}
+
+keys! {
+    /// Keys of the page-level FTL alone.
+    pub struct PageKeys in "ftl" {
+        gc_stop_threshold: Option<f64> = "", float(0.0, 1.0), "share of a plane's blocks", "the start threshold", When::Always,
+            "page: a plane that reclaims goes on until it has more free blocks than this.";
+        erase_unit: EraseUnit = "\"block\"", ANY, "", CHOSEN, When::Always,
+            "page: what collection reclaims and erases; a part needs the partial_erase.unit of its name. block: whole blocks. partial-block: the partial blocks of a block that win the most pages in a given time of the die, with the leaves that their erases would disturb beyond tolerance. sub-block: any set of physical sub-blocks of a block in one operation of tBERS.";
+        allocation: Allocation = "\"dynamic\"", ANY, "", CHOSEN, When::Always,
+            "page: which plane a write goes to. dynamic: the next one in turn that has room, so all planes fill alike and collect at the same time. static: the one of its logical page (pages are dealt to the planes in allocation_order), as MQSim does; writes then wait for the plane that collects.";
+        allocation_order: PlaneOrder = "\"CWDP\"", ANY, "", CHOSEN, When::Always,
+            "page: order in which writes visit (or pages are dealt to) channels (C), chips (W), dies (D) and planes (P), first letter fastest.";
+        gc_mode: GcMode = "\"blocking\"", ANY, "", "PEN, FAST'18, section 2.2.2", When::Always,
+            "blocking: a merge holds its die, and the write that triggered it waits for it. page knows more: foreground reclaims behind that write's own program; background reclaims in steps of one page while a die is idle, at or under the stop threshold; preemptible in such steps from the start to the stop threshold. Without a block to spare, a write waits in every mode.";
+        hot_cold: Separation = "\"gc\"", ANY, "", CHOSEN, When::Always,
+            "page: which pages share an open block of a plane. mixed: all of them. gc: copies of collection have one of their own. recency: so have hot pages, one for those written and one for those copied; hot are those that the host wrote before in this window or the last one.";
+        hot_window: f64 = "0.5", float(1e-9, 1000.0), "user capacities", "chosen: see docs/models/page-level.md", When::Is("ftl.hot_cold", &["recency"]),
+            "Host writes of a window of hot_cold = \"recency\".";
+        wear_leveling: Leveling = "\"none\"", ANY, "", CHOSEN, When::Always,
+            "page: dynamic takes the free block with the fewest erases, not the one free longest. static moves the data of the least erased closed block of a plane when the most erased one is more than wear_threshold ahead.";
+        wear_threshold: u32 = "50", int(1, COUNT_MAX), "erases", CHOSEN, When::Is("ftl.wear_leveling", &["static", "both"]),
+            "Erases between a plane's most erased block and its least erased closed one beyond which static levelling moves data.";
+        map_ram_kib: Option<u32> = "", int(1, COUNT_MAX), "KiB", "none: map_place = \"cached\" needs this or map_cache_entries", When::Always,
+            "RAM for cached map entries, 8 bytes each; the directory of translation pages comes on top.";
+    }
+}
+
+impl Layer for PageFtl {
+    type Keys = PageKeys;
+    type Running = PageFtl;
+
+    const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold", "map_cache_entries"];
+    const CHOOSES_VICTIMS: bool = true;
+    const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
+    const STRICT_KEYS: &'static [&'static str] =
+        &["ftl.gc_mode", "ftl.allocation", "ftl.erase_unit", "ftl.hot_cold", "ftl.wear_leveling"];
+    const REPORTS: Reports = Reports { reclaims_victims: true, ..Reports::NOTHING };
+
+    fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+        if keys.gc_stop_threshold.is_some_and(|stop| stop < spec.shared.gc_free_threshold) {
+            return Err("ftl.gc_stop_threshold is below ftl.gc_free_threshold; allowed: at least that".into());
+        }
+        check_erase_unit(spec, keys)?;
+        check_map(spec, keys)?;
+        check_room(spec, keys)
+    }
+
+    fn check_retirement(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+        match (keys.erase_unit, spec.shared.map_place) {
+            (EraseUnit::Block, MapPlace::Ram) => Ok(()),
+            (EraseUnit::Block, place) => Err(format!("ftl.map_place = \"ram\", found \"{place}\"")),
+            (unit, _) => Err(format!("ftl.erase_unit = \"block\", found \"{unit}\"")),
+        }
+    }
+
+    fn user_pages(spec: &LayerSpec, _: &PageKeys, geometry: &Geometry) -> u32 {
+        whole_share(geometry.pages(), 1.0 - spec.shared.over_provisioning)
+    }
+
+    fn translation_pages(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> u32 {
+        cached_map(spec, keys).map_or(0, |map| user_pages.div_ceil(map.entries_per_page))
+    }
+
+    fn build(parts: &LayerParts, keys: &PageKeys, target: &mut dyn FillTarget) -> Result<PageFtl, FtlError> {
+        let mut ftl = PageFtl::new(config(parts, keys), parts.bad_blocks);
+        let filled = ftl.fill(parts.spec.initial.fill, |filled| target.program(&filled))?;
+        target.note_stored(Lpn(0), filled);
+        Ok(ftl)
+    }
+}
+
+/// Its settings.
+fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
+    let (spec, geometry) = (&parts.spec, &parts.geometry);
+    let user_pages = PageFtl::user_pages(spec, keys, geometry);
+    let stop = keys.gc_stop_threshold.unwrap_or(spec.shared.gc_free_threshold);
+    PageConfig {
+        geometry: *geometry,
+        user_pages,
+        order: (0..geometry.planes()).map(|turn| geometry.plane_in_order(keys.allocation_order, turn)).collect(),
+        allocation: keys.allocation,
+        policy: spec.policies.policy(),
+        units: erase_units(parts, keys),
+        gc_mode: keys.gc_mode,
+        gc_start_blocks: spec.gc_start_blocks(),
+        gc_stop_blocks: whole_share(u64::from(geometry.blocks_per_plane), stop).max(spec.gc_start_blocks()),
+        cached_map: cached_map(spec, keys),
+        hot_cold: hot_cold(keys, user_pages),
+        wear_leveling: wear_leveling(keys),
+        erases_together: spec.chip.timing.multi_plane,
+        seed: parts.seed,
+    }
+}
+
+fn hot_cold(keys: &PageKeys, user_pages: u32) -> HotCold {
+    match keys.hot_cold {
+        Separation::Mixed => HotCold::Mixed,
+        Separation::Gc => HotCold::Copies,
+        Separation::Recency => HotCold::Recency { window: whole_share(u64::from(user_pages), keys.hot_window).max(1) },
+    }
+}
+
+fn wear_leveling(keys: &PageKeys) -> WearLeveling {
+    let (dynamic, moves_data) = (keys.wear_leveling.is_dynamic(), keys.wear_leveling.moves_data());
+    WearLeveling { dynamic, static_threshold: moves_data.then_some(keys.wear_threshold) }
+}
+
+/// The map that a spec wants in flash.
+fn cached_map(spec: &LayerSpec, keys: &PageKeys) -> Option<CachedMap> {
+    if spec.shared.map_place != MapPlace::Cached {
+        return None;
+    }
+    let geometry = &spec.chip.geometry;
+    let plane_pages = u64::from(geometry.blocks_per_plane) * u64::from(geometry.pages_per_block);
+    let by_ram = keys.map_ram_kib.map(|kib| (u64::from(kib) * 1024 / CACHED_ENTRY_BYTES) as usize);
+    let entries = spec.shared.map_cache_entries.map(|entries| entries as usize).or(by_ram)?;
+    let user_pages = whole_share(plane_pages, 1.0 - spec.shared.over_provisioning);
+    Some(CachedMap {
+        entries,
+        entries_per_page: entries_per_page(spec),
+        blocks_per_plane: map_blocks(spec, user_pages),
+    })
+}
+
+fn entries_per_page(spec: &LayerSpec) -> u32 {
+    spec.chip.geometry.page_bytes / STORED_ENTRY_BYTES
+}
+
+/// Blocks that a plane of `user_pages` pages of the host sets aside for a map in flash. One page more
+/// than the plane's own share, because rounding over the planes depends on the scale.
+fn map_blocks(spec: &LayerSpec, user_pages: u32) -> u32 {
+    let pages = (user_pages + 1).div_ceil(entries_per_page(spec)) + 1;
+    CachedMap::blocks_for(pages, spec.chip.geometry.pages_per_block)
+}
+
+/// What is erased apart: blocks, or the physical sub-blocks or leaves of each.
+fn erase_units(parts: &LayerParts, keys: &PageKeys) -> EraseUnits {
+    let (copy, erase) = (parts.timing.copy(), parts.block_erase);
+    let chip = parts.spec.chip;
+    let whole = || EraseUnits::whole_blocks(parts.geometry.pages_per_block);
+    match keys.erase_unit {
+        EraseUnit::Block => whole(),
+        EraseUnit::SubBlock => chip.geometry.block_shape().map_or_else(whole, |shape| EraseUnits {
+            pages: UnitPages::sub_blocks(shape),
+            copy,
+            erase,
+            leaves: None,
+        }),
+        EraseUnit::PartialBlock => UnitPages::leaves(parts.tree).map_or_else(whole, |pages| {
+            let rule = LeafRule {
+                tree: parts.tree,
+                copy,
+                erase: parts.timing.partial_erase.clone(),
+                tolerance: chip.partial_erase.disturb_tolerance,
+                protects: chip.partial_erase.disturb_aware,
+            };
+            EraseUnits { pages, copy, erase, leaves: Some(rule) }
+        }),
+    }
+}
+
+/// Refuses an erase unit that the chip does not have.
+fn check_erase_unit(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    let (unit, chip) = (keys.erase_unit, spec.chip);
+    let wanted = match unit {
+        EraseUnit::Block => return Ok(()),
+        EraseUnit::PartialBlock => PartialEraseUnit::PartialBlock,
+        EraseUnit::SubBlock => PartialEraseUnit::SubBlock,
+    };
+    if chip.partial_erase.unit != wanted {
+        return Err(format!(
+            "ftl.erase_unit = \"{unit}\" needs partial_erase.unit = \"{wanted}\", found \"{}\"",
+            chip.partial_erase.unit
+        ));
+    }
+    if unit == EraseUnit::PartialBlock {
+        check_leaves(spec)?;
+    }
+    let whole_blocks_only = [
+        ("map_place", spec.shared.map_place.name(), spec.shared.map_place == MapPlace::Cached),
+        ("hot_cold", keys.hot_cold.name(), keys.hot_cold == Separation::Mixed),
+        ("wear_leveling", keys.wear_leveling.name(), keys.wear_leveling != Leveling::None),
+    ];
+    match whole_blocks_only.iter().find(|(.., used)| *used) {
+        Some((key, value, _)) => {
+            Err(format!("ftl.{key} = \"{value}\" needs ftl.erase_unit = \"block\", found \"{unit}\""))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses leaves that collection cannot reclaim.
+fn check_leaves(spec: &LayerSpec) -> Result<(), String> {
+    let (splits, splits_max) = (spec.chip.partial_erase.max_splits, UNITS_MAX.trailing_zeros());
+    if u32::from(splits) > splits_max {
+        return Err(format!(
+            "ftl.erase_unit = \"partial-block\" with partial_erase.max_splits = {splits}; allowed: at most {splits_max}"
+        ));
+    }
+    match spec.chip.geometry.write_sequence {
+        WriteSequence::Lfws => Ok(()),
+        WriteSequence::Sfws => Err(
+            "ftl.erase_unit = \"partial-block\" needs geometry.write_sequence = \"lfws\", found \"sfws\": a partial block is \
+             a range of layers, and sub-block first neighbouring pages do not lie in neighbouring layers"
+                .into(),
+        ),
+    }
+}
+
+/// Refuses a map in flash without a budget, with two, or a budget without such a map.
+fn check_map(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    let budgets = usize::from(keys.map_ram_kib.is_some()) + usize::from(spec.shared.map_cache_entries.is_some());
+    match (spec.shared.map_place, budgets) {
+        (MapPlace::Cached, 1) | (MapPlace::Ram | MapPlace::Spare, 0) => Ok(()),
+        (MapPlace::Cached, 0) => {
+            Err("ftl.map_place = \"cached\" needs ftl.map_ram_kib or ftl.map_cache_entries, found neither".into())
+        }
+        (MapPlace::Cached, _) => {
+            Err("ftl.map_ram_kib and ftl.map_cache_entries are both given; allowed: one of them".into())
+        }
+        (place @ (MapPlace::Ram | MapPlace::Spare), _) => Err(format!(
+            "ftl.map_ram_kib and ftl.map_cache_entries belong to ftl.map_place = \"cached\", found \"{place}\""
+        )),
+    }
+}
+
+/// Blocks of each plane that a page-level FTL cannot fill with valid data: those it keeps free, the
+/// open ones and the bad ones, and one more, so that some plane always has room for a write.
+fn reserve(spec: &LayerSpec, keys: &PageKeys) -> u32 {
+    // The window plays no part in how many blocks are open.
+    let open = PageConfig::open_blocks(hot_cold(keys, 1), wear_leveling(keys));
+    spec.gc_start_blocks() + open + spec.chip.geometry.bad_blocks_per_plane + 1
+}
+
+/// The most blocks of a plane that the host can fill beside that reserve and the translation pages
+/// that so many blocks need.
+fn data_blocks_max(spec: &LayerSpec, keys: &PageKeys) -> u32 {
+    let most = spec.blocks_per_plane().saturating_sub(reserve(spec, keys));
+    (0..=most).rev().find(|&data| data + map_reserve(spec, data) <= most).unwrap_or(0)
+}
+
+/// Blocks that a plane sets aside for the map of `data` blocks of the host; none if it is in RAM.
+fn map_reserve(spec: &LayerSpec, data: u32) -> u32 {
+    match spec.shared.map_place {
+        MapPlace::Cached => map_blocks(spec, data * u32::from(spec.chip.geometry.pages_per_block)),
+        MapPlace::Ram | MapPlace::Spare => 0,
+    }
+}
+
+/// Refuses an over-provisioning that leaves too few blocks beside the data.
+fn check_room(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    let (raw, data) = (spec.blocks_per_plane(), data_blocks_max(spec, keys));
+    if data == 0 {
+        return Err(format!(
+            "geometry.blocks_per_plane = {raw}; a page-level FTL needs {} with these thresholds",
+            reserve(spec, keys) + 1 + map_reserve(spec, 1)
+        ));
+    }
+    let kept = raw - data;
+    let smallest = f64::from(kept) / f64::from(raw);
+    if spec.shared.over_provisioning < smallest {
+        let map = if spec.shared.map_place == MapPlace::Cached { ", for translation pages" } else { "" };
+        return Err(format!(
+            "ftl.over_provisioning = {}: garbage collection cannot make progress, because {kept} of {raw} blocks a plane are kept \
+             free, open{map} or bad; the smallest value that works is {}",
+            spec.shared.over_provisioning,
+            typed_share(smallest)
+        ));
+    }
+    Ok(())
+}

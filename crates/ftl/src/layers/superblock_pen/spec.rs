@@ -1,0 +1,85 @@
+//! PEN's superblock FTL as a spec asks for it.
+
+use pumice_types::Geometry;
+
+use super::{SuperblockPen, SuperblockPenConfig};
+use crate::error::FtlError;
+use crate::fill::{FillTarget, program_and_note};
+use crate::layer::{Layer, LayerParts, LayerSpec, MergeMethod, Reports};
+use crate::layers::nftl::check_room;
+
+/// Most logical pages of a superblock: its pages are numbered in 16 bits.
+const SUPERBLOCK_PAGES_MAX: u32 = 1 << 16;
+
+/// Superblocks of a plane: its logical blocks in whole groups of M.
+fn superblocks_per_plane(spec: &LayerSpec) -> u32 {
+    spec.user_blocks_per_plane() / spec.superblock.logical
+}
+
+/// N: blocks that a superblock may own.
+fn physical(spec: &LayerSpec) -> u32 {
+    spec.superblock.physical.unwrap_or(spec.superblock.logical + 1)
+}
+
+impl Layer for SuperblockPen {
+    type Keys = ();
+    type Running = SuperblockPen;
+
+    const READS: &'static [&'static str] =
+        &["over_provisioning", "gc_free_threshold", "superblock.logical", "superblock.physical"];
+    const MERGES: &'static [MergeMethod] = &[MergeMethod::BlockErase, MergeMethod::MMerge, MergeMethod::MMergeBudgeted];
+    const REPORTS: Reports = Reports { full_merges: true, superblock_triggers: true, ..Reports::NOTHING };
+
+    fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
+        let (logical, physical) = (spec.superblock.logical, physical(spec));
+        if physical <= logical {
+            return Err(format!("ftl.superblock.physical = {physical} must exceed ftl.superblock.logical = {logical}"));
+        }
+        let pages = u32::from(spec.chip.geometry.pages_per_block);
+        if logical * pages > SUPERBLOCK_PAGES_MAX {
+            return Err(format!(
+                "ftl.superblock.logical = {logical} gives superblocks of {} pages; allowed: at most {SUPERBLOCK_PAGES_MAX}, so \
+                 ftl.superblock.logical = {} with geometry.pages_per_block = {pages}",
+                logical * pages,
+                SUPERBLOCK_PAGES_MAX / pages
+            ));
+        }
+        let blocks = spec.user_blocks_per_plane();
+        if blocks < logical {
+            return Err(format!(
+                "ftl.over_provisioning = {} leaves {blocks} blocks a plane for the host, less than one superblock of \
+                 ftl.superblock.logical = {logical}",
+                spec.shared.over_provisioning
+            ));
+        }
+        let raw = spec.blocks_per_plane();
+        if physical > raw {
+            return Err(format!(
+                "ftl.superblock.physical = {physical} exceeds the blocks of a plane, geometry.blocks_per_plane = {raw}"
+            ));
+        }
+        check_room(spec, superblocks_per_plane(spec) * logical)
+    }
+
+    fn user_pages(spec: &LayerSpec, _: &(), geometry: &Geometry) -> u32 {
+        let blocks = geometry.planes() * superblocks_per_plane(spec) * spec.superblock.logical;
+        blocks * u32::from(geometry.pages_per_block)
+    }
+
+    fn build(parts: &LayerParts, _: &(), target: &mut dyn FillTarget) -> Result<SuperblockPen, FtlError> {
+        let spec = &parts.spec;
+        let config = SuperblockPenConfig {
+            geometry: parts.geometry,
+            tree: parts.tree,
+            logical: spec.superblock.logical,
+            physical: physical(spec),
+            superblocks_per_plane: superblocks_per_plane(spec),
+            gc_free_blocks: spec.gc_start_blocks(),
+            merge: parts.merge_policy(),
+            costs: parts.merge_costs(),
+        };
+        let mut ftl = SuperblockPen::new(config, parts.bad_blocks);
+        ftl.fill(spec.initial.of_blocks(), |filled| program_and_note(target, &filled))?;
+        Ok(ftl)
+    }
+}

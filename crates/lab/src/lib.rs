@@ -1,0 +1,9 @@
+//! Questions without a run: one block, one merge, one distribution of erase times, one lifetime.
+//!
+//! Each is the engine's own model, asked directly.
+#![forbid(unsafe_code)]
+
+pub mod block;
+pub mod erase;
+pub mod merge;
+pub mod updates;

@@ -1,0 +1,113 @@
+//! The array with the check of what it returns: every page read must be the page that the controller was after.
+
+use std::fmt;
+
+use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, bits};
+
+use crate::array::{NandArray, PageContent, Returned};
+use crate::rules::Violation;
+
+/// A command that the chip refuses, or that did not return what the controller believed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChipError {
+    /// A rule of the chip.
+    Rule(Violation),
+    /// A page that is not the one the controller was after, in one line.
+    Integrity(String),
+}
+
+impl fmt::Display for ChipError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChipError::Rule(violation) => violation.fmt(f),
+            ChipError::Integrity(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for ChipError {}
+
+impl From<Violation> for ChipError {
+    fn from(violation: Violation) -> ChipError {
+        ChipError::Rule(violation)
+    }
+}
+
+/// An array that executes commands and compares every tag that comes back with the command's belief.
+pub struct CheckedArray {
+    /// The array.
+    pub array: NandArray,
+    /// Logical pages of the host; those beyond are the controller's own.
+    host_pages: u32,
+    /// Logical pages that returned corrupt data, one bit each; empty until the first.
+    corrupt: Vec<u64>,
+    /// Pages whose tag was checked.
+    pub pages_checked: u64,
+    /// Distinct logical pages of the host that returned corrupt data.
+    pub corrupt_pages: u64,
+}
+
+impl CheckedArray {
+    /// This array under a host of so many logical pages.
+    pub fn new(array: NandArray, host_pages: u32) -> CheckedArray {
+        CheckedArray { array, host_pages, corrupt: Vec::new(), pages_checked: 0, corrupt_pages: 0 }
+    }
+
+    /// Executes one command: rules and tags.
+    ///
+    /// # Errors
+    /// A broken rule, or a page that is not what the controller believes.
+    #[inline]
+    pub fn execute(&mut self, command: &FlashCommand) -> Result<(), ChipError> {
+        match self.array.execute(command)? {
+            Returned::Done | Returned::Searched { as_expected: true } => Ok(()),
+            Returned::Page(content) => self.check(command, content),
+            Returned::Searched { as_expected: false } => Err(ChipError::Integrity(format!(
+                "integrity: spare search of {} pages in block {} for logical page {} did not end where the FTL believes",
+                command.searched_pages(),
+                command.target.block.0,
+                command.lpn.0
+            ))),
+        }
+    }
+
+    /// Checks what a page read or a copy returned against the belief in its command.
+    #[inline]
+    fn check(&mut self, command: &FlashCommand, content: PageContent) -> Result<(), ChipError> {
+        self.pages_checked += 1;
+        if content.corrupt && content.lpn.0 < self.host_pages {
+            self.note_corrupt(content.lpn);
+        }
+        let stale = command.op == FlashOp::Read && content.version != command.version;
+        if content.lpn != command.lpn || stale {
+            return Err(mismatch(command, content));
+        }
+        Ok(())
+    }
+
+    /// Notes that `lpn` returned corrupt data.
+    pub fn note_corrupt(&mut self, lpn: Lpn) {
+        if self.corrupt.is_empty() {
+            self.corrupt = vec![0; bits::words_for(self.host_pages as usize)];
+        }
+        if !bits::get(&self.corrupt, lpn.index()) {
+            bits::set(&mut self.corrupt, lpn.index());
+            self.corrupt_pages += 1;
+        }
+    }
+
+    /// Marks a block bad whose erase has failed: whoever still uses it breaks a rule.
+    #[cold]
+    pub fn retire(&mut self, block: BlockId) {
+        self.array.mark_bad(block);
+    }
+}
+
+#[cold]
+fn mismatch(command: &FlashCommand, content: PageContent) -> ChipError {
+    let source = if command.op == FlashOp::Copy { command.source } else { command.target };
+    ChipError::Integrity(format!(
+        "integrity: {:?} of logical page {} version {} at block {} page {} returned logical page {} version {}",
+        command.op, command.lpn.0, command.version, source.block.0, source.page, content.lpn.0, content.version
+    ))
+}

@@ -1,0 +1,59 @@
+//! `[erase]`: the scheme of whole-block erases, its pulses, and when an erase may be suspended.
+
+use crate::key::{ANY, ANY_US, CHOSEN, COUNT_MAX, When, float, int};
+use crate::{EraseMode, EraseScheme, RberRequirement, Suspension, keys};
+
+const AERO_TABLE_2: &str = "AERO, ASPLOS'24, Table 2";
+
+/// Erases run as a process.
+const LOOPS: When = When::IsNot("erase.scheme", &["fixed"]);
+
+/// Pulses are predicted from fail bits.
+const PREDICTS: When = When::Is("erase.scheme", &["aero-cons", "aero", "aero-fit"]);
+
+/// Wear or place decide over bit errors.
+const LOOPS_OR_ERRORS: When = When::Any(&[LOOPS, When::On("erase.read_retry")]);
+
+const TIMED: When = When::On("run.timed");
+
+const SUSPENDED: When = When::All(&[TIMED, When::IsNot("erase.suspension", &["off"])]);
+
+keys! {
+    /// `[erase]`
+    pub struct EraseKeys in "erase" {
+        scheme: EraseScheme = "\"fixed\"", ANY, "", CHOSEN, When::Always,
+            "fixed: every erase takes tBERS, or its level's time in the partial-erase table. ispe: full pulses at rising voltage until a verify passes. i-ispe: begins in the loop that ended the block's last erase. dpes: ispe at lower voltage, with slower programs, up to 3K PEC. aero-cons: pulses predicted from fail bits, to a complete erase. aero: leaves to the ECC what the requirement allows. aero-fit: aero at a fitted wear.";
+        mode: EraseMode = "\"table\"", ANY, "", "chosen: table reproduces", LOOPS,
+            "table: each scheme meets the pulse times measured under it. mechanism: one measured need for all; what a scheme does with it follows from its rules.";
+        initial_pec: u16 = "0", int(0, 65_535), "P/E cycles", CHOSEN, LOOPS_OR_ERRORS,
+            "Program/erase cycles of every block before the run. Pulse times change up to 5000.";
+        rber_requirement: RberRequirement = "63", int(40, 63), "bits/KiB", "AERO, ASPLOS'24, section 5.4", LOOPS,
+            "Raw bit errors after a year beyond which a block is unusable: 40, 50 or 63.";
+        ecc_bits_per_kib: f64 = "72.0", float(1.0, 8192.0), "bits/KiB", "AERO, ASPLOS'24, section 5.4", LOOPS_OR_ERRORS,
+            "Raw bit errors that the controller's code corrects in one KiB. Under an erase scheme that wears blocks, rber_requirement may not be above it.";
+        read_retry: bool = "false", ANY, "", CHOSEN, When::Always,
+            "Pages with more bit errors than erase.ecc_bits_per_kib are read again, each time tR and a transfer, until the code can correct what is left. Errors follow from the wear of the block and, with geometry.layers and geometry.sub_blocks, from the page's place and the write sequence. Off: every read succeeds at once.";
+        misprediction_rate: f64 = "0.0", float(0.0, 1.0), "", "AERO, ASPLOS'24, section 7.4: none was seen", PREDICTS,
+            "Chance that a pulse predicted from fail bits is one unit pulse (a seventh of t_ep_us) short.";
+        max_loops: u8 = "5", int(1, 5), "loops", "AERO, ASPLOS'24, section 3.2", When::Always,
+            "Erase loops, and voltage levels, after which an erase has failed and its block is retired. Five erase every measured block; fewer need ftl.kind = \"page\".";
+        t_ep_us: f64 = "3500.0", float(0.007, 1e9), "us", AERO_TABLE_2, LOOPS,
+            "Erase pulse of one loop. Its seventh is the unit pulse, 0.5 ms, in which pulse times are measured.";
+        t_vr_us: f64 = "100.0", ANY_US, "us", "AERO, ASPLOS'24, section 3.2", LOOPS,
+            "Verify read after each pulse.";
+        t_se_us: f64 = "1000.0", float(0.001, 1e9), "us", AERO_TABLE_2, PREDICTS,
+            "Shallow erase that begins an erase under aero-cons, aero and aero-fit; one to six sevenths of t_ep_us.";
+        gamma: u32 = "500", int(1, COUNT_MAX), "fail bits", "chosen: a tenth of delta; AERO, ASPLOS'24, section 5.2 prints gamma << delta", When::Always,
+            "Most fail bits with one unit pulse to go. Controller and chip share gamma and delta, so no erase time depends on their values; they scale the counts that figures show.";
+        delta: u32 = "5000", int(2, 100_000_000), "fail bits", "AERO, ASPLOS'24, section 5.2", When::Always,
+            "Fail bits that one unit pulse takes away.";
+        suspension: Suspension = "\"off\"", ANY, "", CHOSEN, TIMED,
+            "Where host reads interrupt an erase (needs host.read_priority = true). loop: after each verify read. pulse: after each unit pulse and verify read. capped: as pulse, until the erase was suspended max_suspensions times or its block is needed.";
+        suspend_us: f64 = "0.0", ANY_US, "us", "chosen: between pulses no voltage is to be taken down", SUSPENDED,
+            "Time from the boundary until the die takes a read.";
+        resume_us: f64 = "0.0", ANY_US, "us", "chosen, as suspend_us", SUSPENDED,
+            "Time until a suspended erase goes on.";
+        max_suspensions: u32 = "10", int(0, COUNT_MAX), "", CHOSEN, When::All(&[TIMED, When::Is("erase.suspension", &["capped"])]),
+            "Suspensions of one erase under suspension = \"capped\".";
+    }
+}

@@ -1,0 +1,145 @@
+//! `[geometry]`: channels, chips, dies, planes, blocks, pages, and where the pages of a block lie.
+
+use crate::key::{ANY, CHOSEN, PEN_TABLE_1, When, int};
+use crate::write_sequence::SUB_BLOCKS_MAX;
+use crate::{BlockShape, Geometry, ProgramOrder, WriteSequence, keys};
+
+const SFWS: &str = "Buddhanoy et al., GLSVLSI'24, section 2.1";
+
+/// Most pages of a device: beyond, the tags of pages would have too few bits for a version.
+const PAGES_MAX: u128 = 1 << 30;
+
+/// How far a scale may be from a power of two, for decimal fractions.
+const SCALE_TOLERANCE: f64 = 1e-9;
+
+keys! {
+    /// `[geometry]`
+    pub struct GeometryKeys in "geometry" {
+        channels: u32 = "8", int(1, 1024), "", PEN_TABLE_1, When::Always,
+            "Channels of the device.";
+        chips_per_channel: u32 = "2", int(1, 1024), "", PEN_TABLE_1, When::Always,
+            "Chips on one channel.";
+        dies_per_chip: u32 = "2", int(1, 64), "", PEN_TABLE_1, When::Always,
+            "Dies of one chip. A die runs one command at a time.";
+        planes_per_die: u32 = "2", int(1, 64), "", PEN_TABLE_1, When::Always,
+            "Planes of one die.";
+        blocks_per_plane: u32 = "1888", int(1, 1 << 20), "", PEN_TABLE_1, When::Always,
+            "Blocks of one plane, bad ones included.";
+        pages_per_block: u16 = "576", int(1, 16384), "pages", PEN_TABLE_1, When::Always,
+            "Pages of one block.";
+        page_bytes: u32 = "16384", int(512, 1 << 20), "bytes", PEN_TABLE_1, When::Always,
+            "User bytes of one page; a multiple of 512.";
+        spare_bytes: u32 = "1280", int(0, 1 << 16), "bytes", PEN_TABLE_1, When::Always,
+            "Spare bytes of one page. A page transfer moves them too, a spare search moves only them.";
+        layers: Option<u16> = "", int(1, 16384), "", SFWS, When::Always,
+            "Layers (word lines) of a block. With sub_blocks and bits_per_cell it gives the pages of a block: layers x sub_blocks x bits_per_cell = pages_per_block. Absent: where pages lie in the block is not modelled.";
+        sub_blocks: Option<u16> = "", int(1, SUB_BLOCKS_MAX as i64), "", SFWS, When::Always,
+            "Physical sub-blocks of a block: rows of pillars with select gates of their own. Given together with layers.";
+        bits_per_cell: u8 = "1", int(1, 5), "pages of a cell", "chosen: the paper's example is SLC, its chip MLC", When::Given("geometry.layers"),
+            "Bits, and so pages, of one cell. Counts with layers and sub_blocks.";
+        write_sequence: WriteSequence = "\"lfws\"", ANY, "", "Buddhanoy et al., GLSVLSI'24, section 4", When::Any(&[When::Is("ftl.erase_unit", &["sub-block"]), When::On("erase.read_retry")]),
+            "Order of a block's pages. lfws: layer first, all sub-blocks of a layer in turn. sfws: sub-block first, all layers of a sub-block in turn; needs layers and sub_blocks.";
+        program_order: ProgramOrder = "\"any\"", ANY, "", "chosen: NFTL places by offset", When::Always,
+            "in-order: pages of an erase unit are programmed in ascending order, gaps allowed. any: every erased page may be programmed (a deviation from real 3D NAND that block-level FTLs need).";
+        bad_blocks_per_plane: u32 = "0", int(0, 1 << 20), "", CHOSEN, When::Always,
+            "Blocks of each plane that are bad from the factory, drawn by the seed.";
+    }
+}
+
+impl GeometryKeys {
+    /// The device's shape, shrunk by `scale`: dies, then chips, then channels are halved.
+    ///
+    /// # Errors
+    /// A scale that halving cannot reach, with the nearest one that it can.
+    pub fn scaled(&self, scale: f64) -> Result<Geometry, String> {
+        let mut geometry = Geometry {
+            channels: self.channels,
+            chips_per_channel: self.chips_per_channel,
+            dies_per_chip: self.dies_per_chip,
+            planes_per_die: self.planes_per_die,
+            blocks_per_plane: self.blocks_per_plane,
+            pages_per_block: self.pages_per_block,
+            page_bytes: self.page_bytes,
+            spare_bytes: self.spare_bytes,
+        };
+        let mut legal = vec![1.0];
+        let mut reached = 1.0;
+        while (reached - scale).abs() > SCALE_TOLERANCE {
+            let next = [&mut geometry.dies_per_chip, &mut geometry.chips_per_channel, &mut geometry.channels];
+            let Some(factor) = next.into_iter().find(|factor| **factor % 2 == 0) else {
+                let distance = |x: &f64| (x - scale).abs();
+                let nearest = legal.into_iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(1.0);
+                return Err(format!(
+                    "scale {scale} does not give a whole device by halving dies, then chips, then channels; nearest legal scale: {nearest}"
+                ));
+            };
+            *factor /= 2;
+            reached /= 2.0;
+            legal.push(reached);
+        }
+        Ok(geometry)
+    }
+
+    /// Blocks of each plane that are not bad from the factory.
+    pub fn good_blocks_per_plane(&self) -> u32 {
+        self.blocks_per_plane - self.bad_blocks_per_plane
+    }
+
+    /// Where the pages of a block lie; `None` if the spec does not say.
+    pub fn block_shape(&self) -> Option<BlockShape> {
+        BlockShape::new(self.layers?, self.sub_blocks?, self.bits_per_cell, self.write_sequence)
+    }
+
+    /// Refuses a device that cannot be.
+    ///
+    /// # Errors
+    /// The first impossibility, with what would be possible.
+    pub fn check(&self) -> Result<(), String> {
+        if !self.page_bytes.is_multiple_of(512) {
+            return Err(format!("geometry.page_bytes = {} is not a multiple of 512", self.page_bytes));
+        }
+        let factors =
+            [self.channels, self.chips_per_channel, self.dies_per_chip, self.planes_per_die, self.blocks_per_plane];
+        let pages = factors.iter().fold(u128::from(self.pages_per_block), |n, &factor| n * u128::from(factor));
+        if pages > PAGES_MAX {
+            return Err(format!(
+                "geometry gives {pages} pages; at most {PAGES_MAX} can be addressed: use fewer or larger pages"
+            ));
+        }
+        if self.bad_blocks_per_plane >= self.blocks_per_plane {
+            return Err(format!(
+                "geometry.bad_blocks_per_plane = {} leaves no good block of {} in a plane",
+                self.bad_blocks_per_plane, self.blocks_per_plane
+            ));
+        }
+        self.check_block_shape()
+    }
+
+    fn check_block_shape(&self) -> Result<(), String> {
+        let (layers, sub_blocks) = match (self.layers, self.sub_blocks) {
+            (Some(layers), Some(sub_blocks)) => (u32::from(layers), u32::from(sub_blocks)),
+            (None, None) if self.write_sequence == WriteSequence::Lfws => return Ok(()),
+            (None, None) => {
+                return Err(format!(
+                    "geometry.write_sequence = \"{}\" needs geometry.layers and geometry.sub_blocks",
+                    self.write_sequence
+                ));
+            }
+            (Some(_), None) => return Err(given_alone("layers", "sub_blocks")),
+            (None, Some(_)) => return Err(given_alone("sub_blocks", "layers")),
+        };
+        let pages = layers * sub_blocks * u32::from(self.bits_per_cell);
+        if pages != u32::from(self.pages_per_block) {
+            return Err(format!(
+                "geometry.pages_per_block = {}, but layers {layers} x sub_blocks {sub_blocks} x bits_per_cell {} = {pages}; \
+                 every page is one bit of the cells of one layer in one sub-block",
+                self.pages_per_block, self.bits_per_cell
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn given_alone(given: &str, missing: &str) -> String {
+    format!("geometry.{given} is given without geometry.{missing}; allowed: both or none")
+}

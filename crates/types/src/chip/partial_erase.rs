@@ -1,0 +1,105 @@
+//! `[partial_erase]`: what the chips can erase besides a whole block, and how often.
+
+use crate::key::{ANY, COUNT_MAX, PEN_TABLE_1, When, float, int};
+use crate::partial_block::MAX_SPLITS;
+use crate::{PbTree, choice, keys};
+
+use super::ChipKeys;
+
+choice! {
+    /// What a chip can erase besides a whole block.
+    pub enum PartialEraseUnit {
+        /// Nothing.
+        None = "none",
+        /// The halves, quarters, … of a block.
+        PartialBlock = "partial-block",
+        /// Any set of the physical sub-blocks of a block.
+        SubBlock = "sub-block",
+    }
+}
+
+/// The keys of partial blocks are read where there are any.
+const SPLITS: When = When::Is("partial_erase.unit", &["partial-block"]);
+
+/// Merges that restore partial blocks.
+const M_MERGES: When = When::IsNot("ftl.merge", &["block-erase"]);
+
+/// Partial erases take place.
+const PARTIAL_ERASES: When =
+    When::All(&[SPLITS, When::Any(&[M_MERGES, When::Is("ftl.erase_unit", &["partial-block"])])]);
+
+keys! {
+    /// `[partial_erase]`
+    pub struct PartialEraseKeys in "partial_erase" {
+        unit: PartialEraseUnit = "\"partial-block\"", ANY, "", "PEN, FAST'18, section 4", When::Always,
+            "What the chip can erase besides a whole block. partial-block: the halves, quarters, ... of a block. sub-block: any set of the physical sub-blocks of a block in one operation of tBERS, without disturb; needs geometry.layers and geometry.sub_blocks.";
+        max_splits: u8 = "6", int(0, MAX_SPLITS as i64), "", PEN_TABLE_1, SPLITS,
+            "L: how often a block is halved. 2^L must divide the pages of a block.";
+        t_us: Option<Vec<f64>> = "", float(0.0, 1e9), "us", "PEN, FAST'18, Table 1, by partial-block pages", PARTIAL_ERASES,
+            "Partial-erase times, level 0 (the block, so tBERS) first, L + 1 entries. Absent: Table 1, linear in log2(pages) between its entries; level 0 is tBERS.";
+        disturb_tolerance: u8 = "1", int(0, 255), "", PEN_TABLE_1, PARTIAL_ERASES,
+            "Disturbs that a leaf survives. Beyond it, its pages read corrupt.";
+        disturb_aware: bool = "true", ANY, "", "PEN, FAST'18, section 5.2.2", PARTIAL_ERASES,
+            "Merges restore leaves before they are disturbed beyond tolerance.";
+        wear_limit_w: u32 = "16", int(0, COUNT_MAX), "", PEN_TABLE_1, When::All(&[SPLITS, M_MERGES]),
+            "W: M-Merges that a D-block (or a superblock) may take between two full merges.";
+    }
+}
+
+impl ChipKeys {
+    /// The partial blocks of a block; the whole block alone if there are none.
+    ///
+    /// # Errors
+    /// More halvings than the pages of a block allow.
+    pub fn tree(&self) -> Result<PbTree, String> {
+        let splits = match self.partial_erase.unit {
+            PartialEraseUnit::PartialBlock => self.partial_erase.max_splits,
+            PartialEraseUnit::None | PartialEraseUnit::SubBlock => 0,
+        };
+        let pages = self.geometry.pages_per_block;
+        PbTree::new(pages, splits).ok_or_else(|| {
+            let largest = PbTree::largest_legal_splits(pages);
+            format!(
+                "partial_erase.max_splits = {splits}: 2^{splits} does not divide geometry.pages_per_block = {pages}; the largest legal value is {largest}"
+            )
+        })
+    }
+
+    /// Refuses partial erases that the chips cannot do.
+    pub(super) fn check_partial_erase(&self) -> Result<(), String> {
+        let keys = &self.partial_erase;
+        match keys.unit {
+            PartialEraseUnit::None => Ok(()),
+            PartialEraseUnit::SubBlock if self.geometry.sub_blocks.is_none() => {
+                Err("partial_erase.unit = \"sub-block\" needs geometry.layers and geometry.sub_blocks".into())
+            }
+            PartialEraseUnit::SubBlock => Ok(()),
+            PartialEraseUnit::PartialBlock => {
+                let tree = self.tree()?;
+                let names = ["partial_erase.t_us", "timing.t_bers_us"];
+                let levels = usize::from(tree.max_splits()) + 1;
+                keys.t_us
+                    .as_ref()
+                    .map_or(Ok(()), |times| check_erase_table(names, times, levels, self.timing.t_bers_us))
+            }
+        }
+    }
+}
+
+/// Checks a table of erase times in microseconds against its number of levels and the block erase. `names`
+/// are those of the table and of the block erase where the user wrote them.
+///
+/// # Errors
+/// What does not fit, with what would.
+pub fn check_erase_table([table, block]: [&str; 2], times: &[f64], levels: usize, block_us: f64) -> Result<(), String> {
+    if times.len() != levels {
+        return Err(format!(
+            "{table} has {} entries; allowed: max_splits + 1 = {levels}, level 0 (the block) first",
+            times.len()
+        ));
+    }
+    if times[0] != block_us {
+        return Err(format!("{table}[0] = {} differs from {block} = {block_us}; level 0 is the block erase", times[0]));
+    }
+    Ok(())
+}

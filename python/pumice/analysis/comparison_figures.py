@@ -1,0 +1,84 @@
+"""Figures of a comparison: ratios to the first variant, and the parts of the write latency."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pumice.analysis import plots
+from pumice.analysis.statistics import summary
+from pumice.results.comparison import Variant
+from pumice.results.document import lookup, number
+
+#: Parts of the mean write latency in the order in which they are stacked, and their names.
+BREAKDOWN: dict[str, str] = {
+    "program": "program",
+    "transfer": "transfer",
+    "link": "link and overhead",
+    "queue": "queue",
+    "map": "map",
+    "rmw_read": "read-modify-write",
+    "gc_spare_read": "GC spare read",
+    "gc_read": "GC read",
+    "gc_write": "GC write",
+    "gc_erase": "GC erase",
+}
+
+#: A part's colour in every figure: cold for what a write needs itself, warm for what GC adds.
+PART_COLOURS: dict[str, str] = {
+    **dict(zip(("program", "gc_write", "queue", "gc_spare_read"), plots.COLOURS[:4], strict=True)),
+    **dict(zip(("transfer", "gc_erase", "gc_read", "rmw_read"), plots.COLOURS[4:], strict=True)),
+    "link": plots.GREY,
+    "map": plots.PALE,
+}
+
+#: Rows of the ratio figure.
+RATIOS: dict[str, str] = {
+    "write latency": "host.write.latency_us.mean",
+    "read latency": "host.read.latency_us.mean",
+    "pages copied": "gc.copied_pages",
+    "write amplification": "write_amplification",
+    "erases per page": "wear.aep",
+}
+
+
+def draw(variants: Sequence[Variant], directory: Path) -> list[Path]:
+    """Draws ratios to the first variant and the parts of the write latency, where there are any."""
+    complete = [variant for variant in variants if variant.documents]
+    drawn: list[Path] = []
+    if len(complete) > 1:
+        drawn += _draw_ratios(complete, directory / "ratios")
+    timed = [variant for variant in complete if lookup(variant.documents[0], "write_latency_breakdown_us")]
+    if timed:
+        drawn += _draw_breakdown(timed, directory / "write-latency-breakdown")
+    return drawn
+
+
+def _mean(variant: Variant, path: str) -> float | None:
+    values = [value for document in variant.documents if (value := number(document, path)) is not None]
+    return summary(values).mean if values else None
+
+
+def _draw_ratios(variants: Sequence[Variant], path: Path) -> list[Path]:
+    base = variants[0]
+    series: dict[str, list[float | None]] = {}
+    for variant in variants[1:]:
+        pairs = [(_mean(base, field), _mean(variant, field)) for field in RATIOS.values()]
+        series[variant.label] = [own / first if first and own is not None else None for first, own in pairs]
+    title = f"{_subject(base)}: {' and '.join(series)} / {base.label}"
+    frame = plots.Frame(title, f"ratio to {base.label}", reference=(1.0, base.label))
+    return plots.grouped_bars(frame, plots.Bars(list(RATIOS), series), path)
+
+
+def _draw_breakdown(variants: Sequence[Variant], path: Path) -> list[Path]:
+    parts = {part: [_mean(v, f"write_latency_breakdown_us.{part}") for v in variants] for part in BREAKDOWN}
+    shown = [part for part, values in parts.items() if any(values)]
+    series = {BREAKDOWN[part]: parts[part] for part in shown}
+    bars = plots.Bars([variant.label for variant in variants], series, [PART_COLOURS[part] for part in shown])
+    frame = plots.Frame(f"{_subject(variants[0])}: where a write waits", "mean write latency, µs", digits=1)
+    return plots.stacked_bars(frame, bars, path)
+
+
+def _subject(variant: Variant) -> str:
+    document = variant.documents[0]
+    return f"{lookup(document, 'workload.kind') or 'workload'}, scale {document.get('scale')}"

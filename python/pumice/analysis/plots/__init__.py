@@ -1,0 +1,27 @@
+"""Every figure is drawn here, in one style (`style`), as bars (`bars`), lines (`lines`), `panels` or
+fields of ratios (`heat`)."""
+
+from pumice.analysis.plots.bars import Bars, grouped_bars, stacked_bars, stacked_panels
+from pumice.analysis.plots.heat import Field, Grid, fields
+from pumice.analysis.plots.lines import Curve, Scale, lines
+from pumice.analysis.plots.panels import panels, wear_png
+from pumice.analysis.plots.style import COLOURS, GREY, PALE, Frame
+
+__all__ = [
+    "COLOURS",
+    "GREY",
+    "PALE",
+    "Bars",
+    "Curve",
+    "Field",
+    "Frame",
+    "Grid",
+    "Scale",
+    "fields",
+    "grouped_bars",
+    "lines",
+    "panels",
+    "stacked_bars",
+    "stacked_panels",
+    "wear_png",
+]

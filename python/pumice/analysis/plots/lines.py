@@ -1,0 +1,148 @@
+"""Lines and points over numbers, named at their right end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pumice.analysis.plots.style import (
+    COLOURS,
+    GREY,
+    PALE,
+    Frame,
+    blank_figure,
+    house_style,
+    reference_line,
+    save,
+    thousands,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Least distance between two names, in points.
+_NAME_GAP_PT = 9.5
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line or row of points.
+
+    Attributes:
+        name: written at its right end; an empty one is left out.
+        x, y: its points; where y is None there is none.
+        kind: "line" with a dot on each point, "plain" line without, "points" alone, or "pale" for a
+            line in the background.
+        colour: place in the palette; None takes the next one.
+    """
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float | None]
+    kind: Literal["line", "plain", "points", "pale"] = "line"
+    colour: int | None = None
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How the axes count: logarithms, ticks at given values of x, and whether y begins at 0."""
+
+    log_x: bool = False
+    log_y: bool = False
+    ticks: Sequence[float] | None = None
+    from_zero: bool = True
+
+
+@dataclass(frozen=True)
+class _End:
+    """Where a curve ends, and how its name is written there."""
+
+    name: str
+    x: float
+    y: float
+    colour: str
+    bold: bool
+
+
+def lines(frame: Frame, curves: Sequence[Curve], path: Path, scale: Scale | None = None) -> list[Path]:
+    """Draws the curves, pale ones first. Writes `path`.png and `path`.svg."""
+    scale = scale or Scale()
+    with house_style():
+        figure = blank_figure(max(5.6, 1.2 + 0.085 * len(frame.title)), 3.6)
+        axes = figure.add_subplot()
+        axes.set_title(frame.title, pad=10)
+        axes.set_ylabel(frame.y_label)
+        axes.set_xlabel(frame.x_label or "")
+        named = [_draw(axes, curve, colour) for curve, colour in _coloured(curves)]
+        reference_line(axes, frame, inside=True)
+        _set_scale(axes, scale)
+        figure.draw_without_rendering()  # fixes the limits, by which names are kept apart
+        _name_ends(axes, [entry for entry in named if entry is not None])
+        return save(figure, path)
+
+
+def _coloured(curves: Sequence[Curve]) -> list[tuple[Curve, str]]:
+    """Curves with their colours, those in the background first."""
+    found: list[tuple[Curve, str]] = []
+    free = 0
+    for curve in curves:
+        if curve.kind == "pale":
+            found.append((curve, PALE))
+            continue
+        place = free if curve.colour is None else curve.colour
+        free = max(free, place + 1)
+        found.append((curve, COLOURS[place % len(COLOURS)]))
+    return sorted(found, key=lambda pair: pair[0].kind != "pale")
+
+
+def _draw(axes: Axes, curve: Curve, colour: str) -> _End | None:
+    """Draws a curve; its name, last point and colour if it has a name to write."""
+    shown = [(x, y) for x, y in zip(curve.x, curve.y, strict=True) if y is not None and math.isfinite(y)]
+    if not shown:
+        return None
+    looks: dict[str, dict[str, Any]] = {
+        "line": {"linewidth": 1.8, "marker": "o", "markersize": 4},
+        "plain": {"linewidth": 1.4},
+        "points": {"linestyle": "none", "marker": "o", "markersize": 5, "markeredgecolor": "white"},
+        "pale": {"linewidth": 1.0},
+    }
+    axes.plot([x for x, _ in shown], [y for _, y in shown], color=colour, **looks[curve.kind])
+    ink = GREY if curve.kind == "pale" else colour
+    return _End(curve.name, *shown[-1], ink, bold=curve.kind != "pale") if curve.name else None
+
+
+def _set_scale(axes: Axes, scale: Scale) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+
+    axes.margins(x=0.02)
+    if scale.log_x:
+        axes.set_xscale("log", base=2)
+    if scale.log_y:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    elif scale.from_zero:
+        axes.set_ylim(bottom=0)
+    if scale.ticks is not None:
+        axes.set_xticks(list(scale.ticks))
+        axes.xaxis.set_minor_locator(NullLocator())
+        thousands(axes.xaxis)
+    thousands(axes.yaxis)
+
+
+def _name_ends(axes: Axes, ends: Sequence[_End]) -> None:
+    """Writes each name beside its curve's last point, pushed up where it would lie on another."""
+    figure = axes.get_figure()
+    dots_a_point = (figure.dpi if figure is not None else 72.0) / 72.0
+    lowest: dict[float, float] = {}
+    for end in sorted(ends, key=lambda end: end.y):
+        height = float(axes.transData.transform((end.x, end.y))[1]) / dots_a_point
+        place = max(height, lowest.get(end.x, -math.inf) + _NAME_GAP_PT)
+        lowest[end.x] = place
+        axes.annotate(
+            end.name, (end.x, end.y), xytext=(6, place - height), textcoords="offset points", color=end.colour,
+            va="center", fontweight="bold" if end.bold else "normal", fontsize=8, annotation_clip=False,
+        )  # fmt: skip

@@ -1,0 +1,51 @@
+"""Figures of several axes, and pictures of a device."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pumice.analysis.plots.style import blank_figure, house_style, save
+
+if TYPE_CHECKING:
+    import numpy as np
+
+#: Columns of the image of a wear map.
+WEAR_COLUMNS_MAX = 1000
+
+
+def panels(draw: Callable[[Any], None], path: Path) -> list[Path]:
+    """Two rows of three axes, drawn by `draw` (an array of axes). Writes `path`.png and `path`.svg."""
+    with house_style():
+        figure = blank_figure(10.5, 6.2)
+        draw(figure.subplots(2, 3))
+        return save(figure, path)
+
+
+def wear_png(erases: np.ndarray[Any, Any]) -> bytes:
+    """A wear map as an image: blocks from left to right, leaves from top to bottom, erases as colour.
+
+    Args:
+        erases: counts, a row for each block. More blocks than the image has columns are averaged.
+    """
+    import numpy as np
+
+    group = -(-len(erases) // WEAR_COLUMNS_MAX)
+    edges = np.arange(0, len(erases), group)
+    sizes = np.diff([*edges, len(erases)])
+    means = np.add.reduceat(erases.astype(float), edges) / sizes[:, None]
+    with house_style():
+        figure = blank_figure(7.0, 3.6)
+        axes = figure.add_subplot()
+        axes.set_title("Erases of each leaf")
+        axes.set_ylabel("leaf")
+        axes.grid(visible=False)
+        extent = (-0.5, len(erases) - 0.5, erases.shape[1] - 0.5, -0.5)
+        image = axes.imshow(means.T, aspect="auto", interpolation="nearest", cmap="viridis", extent=extent)
+        axes.set_xlabel("block" if group == 1 else f"block (means of {group})")
+        figure.colorbar(image, label="erases")
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="png")
+        return buffer.getvalue()

@@ -1,0 +1,115 @@
+"""`pumice compare`: variants side by side."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pumice import files
+from pumice.analysis import comparison_figures
+from pumice.cli import options as opt
+from pumice.cli.terminal import emit, note, plain_table, show, tell_failures, warn_all
+from pumice.errors import SpecError
+from pumice.results import comparison
+from pumice.results.comparison import Cell, Metric, Variant, compare
+from pumice.runs.batch import Job, Outcome, Settings, run_jobs
+from pumice.runs.grid import Grid, parse_vary
+from pumice.runs.sweep import raise_if_refused
+
+
+@opt.takes_options
+def compare_command(
+    specs: Annotated[
+        list[Path] | None, typer.Argument(metavar="[SPEC.toml]...", help="Spec files.", show_default=False)
+    ] = None,
+    *,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option("--vary", metavar="KEY=A,B", help="Values of a key to compare; repeatable: every combination."),
+    ] = None,
+    options: opt.SpecOptions,
+    repeat: opt.RepeatOption = 1,
+    out: opt.OutOption = None,
+    as_json: opt.JsonOption = False,
+    place: opt.PlaceOptions,
+) -> None:
+    """Run variants and show them side by side, with ratios to the first."""
+    groups = _groups(specs or [], options, vary or [], repeat)
+    files.prepare(out)
+    store = out / "runs" if out is not None else None
+    settings = Settings("compare", place.workers, store, place.resume, dask=place.dask)
+    outcomes = run_jobs([job for _, jobs in groups for job in jobs], settings)
+    raise_if_refused(outcomes)
+    warn_all(outcome.document for outcome in outcomes)
+    variants = _variants(groups, outcomes)
+    if any(variant.documents for variant in variants):
+        _tell(variants, repeat, out, as_json=as_json)
+    tell_failures(outcomes)
+
+
+def _tell(variants: list[Variant], repeat: int, out: Path | None, *, as_json: bool) -> None:
+    if as_json:
+        emit(json.dumps(comparison.index(variants)))
+    else:
+        _show(variants, repeat)
+    if out is not None:
+        comparison.write(variants, out)
+        comparison_figures.draw(variants, out / "figures")
+        (note if as_json else emit)(f"results and figures written to {out}")
+
+
+def _groups(paths: list[Path], shared: opt.SpecOptions, vary: list[str], repeat: int) -> list[tuple[str, list[Job]]]:
+    """Label and runs of each variant."""
+    varied = dict(parse_vary(text) for text in vary)
+    if len(varied) < len(vary):
+        raise SpecError("--vary: a key is given twice; write all its values behind one --vary")
+    bases = [(path.stem, shared.build(path)) for path in paths] or [("", shared.build(None))]
+    groups = [group for name, spec in bases for group in Grid(spec, varied, repeat, name).groups()]
+    if len(groups) < 2:
+        raise SpecError("compare needs at least two variants: several SPEC files, or --vary key=a,b")
+    return groups
+
+
+def _variants(groups: list[tuple[str, list[Job]]], outcomes: list[Outcome]) -> list[Variant]:
+    rest = iter(outcomes)
+    taken = [(label, [outcome.document for outcome in itertools.islice(rest, len(jobs))]) for label, jobs in groups]
+    return [Variant(label, [document for document in documents if document is not None]) for label, documents in taken]
+
+
+def _show(variants: list[Variant], repeat: int) -> None:
+    columns = ["", "unit", variants[0].label]
+    for variant in variants[1:]:
+        columns += [variant.label, "ratio"]
+    table = plain_table(columns, left=2)
+    noisy = False
+    for metric, cells in compare(variants):
+        row = [metric.label, metric.unit, _value(metric, cells[0])]
+        for cell in cells[1:]:
+            row += [_value(metric, cell), _ratio(cell)]
+            noisy = noisy or bool(cell.noise)
+        table.add_row(*row)
+    show(f"ratio: to {variants[0].label}", table)
+    if repeat > 1:
+        emit(
+            f"± is the 95 % interval of the mean over {repeat} seeds"
+            + ("; ~ marks differences within noise" if noisy else "")
+        )
+
+
+def _value(metric: Metric, cell: Cell) -> str:
+    if cell.value is None:
+        return "–"
+    text = f"{cell.value.mean:,.{metric.digits}f}"
+    if cell.value.half_width is not None:
+        text += f" ± {cell.value.half_width:,.{metric.digits}f}"
+    return text
+
+
+def _ratio(cell: Cell) -> str:
+    if cell.ratio is None:
+        return "–"
+    return f"{'~' if cell.noise else ''}{cell.ratio:.3f}"

@@ -1,0 +1,31 @@
+"""`pumice report`: results as one HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pumice import files
+from pumice.cli.terminal import emit
+from pumice.report.page import write_report
+
+
+def report_command(
+    results: Annotated[
+        list[Path],
+        typer.Argument(metavar="RESULT...", help="Result files, or directories that run, compare or reproduce wrote."),
+    ],
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="HTML file; report.html beside the first result if absent."),
+    ] = None,
+) -> None:
+    """Write a self-contained HTML report."""
+    first = results[0]
+    path = out if out is not None else (first if first.is_dir() else first.parent) / "report.html"
+    files.prepare_file(path)
+    write_report(results, path)
+    emit(f"report written to {path}")

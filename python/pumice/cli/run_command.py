@@ -1,0 +1,96 @@
+"""`pumice run`: one simulation, or one spec over several seeds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from pumice import files
+from pumice.cli import options as opt
+from pumice.cli.terminal import emit, note, plain_table, show, tell_failures, warn_all
+from pumice.errors import Interrupted
+from pumice.results.comparison import Variant, compare
+from pumice.results.document import lookup
+from pumice.runs.batch import Settings, run_jobs
+from pumice.runs.grid import repeated
+from pumice.runs.output_files import run_to_text
+from pumice.runs.progress import RunProgress
+from pumice.runs.spec import Spec
+from pumice.runs.sweep import outcome_table, raise_if_refused
+
+
+@opt.takes_options
+def run_command(
+    spec: Annotated[Path | None, typer.Argument(metavar="[SPEC.toml]", help="Spec file.", show_default=False)] = None,
+    *,
+    options: opt.SpecOptions,
+    repeat: opt.RepeatOption = 1,
+    out: opt.OutOption = None,
+    as_json: opt.JsonOption = False,
+    workers: opt.WorkersOption = None,
+    resume: opt.ResumeOption = False,
+) -> None:
+    """Run one simulation and show its result."""
+    chosen = options.build(spec)
+    files.prepare(out)
+    if repeat > 1:
+        store = out / "runs" if out is not None else None
+        _run_repeated(chosen, repeat, Settings("run", workers, store, resume), out, as_json=as_json)
+    else:
+        _run_once(chosen, out, as_json=as_json)
+
+
+def _run_once(spec: Spec, out: Path | None, *, as_json: bool) -> None:
+    with RunProgress("run") as bar:
+        try:
+            text = run_to_text(spec, bar.update, out)
+        except KeyboardInterrupt:
+            raise Interrupted(f"interrupted after {bar.requests:,} requests; nothing is kept of this run") from None
+    document = json.loads(text)
+    warn_all([document])
+    if as_json:
+        emit(text)
+        return
+    show(*_result_parts([document]))
+    if out is not None:
+        emit(f"result written to {out / 'result.json'}")
+
+
+def _run_repeated(spec: Spec, repeat: int, settings: Settings, out: Path | None, *, as_json: bool) -> None:
+    outcomes = run_jobs(repeated(spec, repeat, "run"), settings)
+    raise_if_refused(outcomes)
+    documents = [outcome.document for outcome in outcomes if outcome.document is not None]
+    warn_all(documents)
+    if out is not None:
+        files.write_parquet(outcome_table(outcomes), out / "runs.parquet")
+        note(f"results written to {out / 'runs'} and {out / 'runs.parquet'}")
+    if as_json:
+        emit(json.dumps(documents))
+    elif documents:
+        show(*_result_parts(documents))
+    tell_failures(outcomes)
+
+
+def _result_parts(documents: list[dict[str, Any]]) -> tuple[str, Table]:
+    """A title and a table of one run, or of one spec's runs."""
+    first = documents[0]
+    workload = lookup(first, "workload.kind") or "workload"
+    config = str(first.get("config_sha256", ""))[:12]
+    title = f"{workload}, scale {first.get('scale')}, configuration {config}"
+    many = len(documents) > 1
+    columns = ["", "mean", "std. dev.", "± 95 %", "unit"] if many else ["", "value", "unit"]
+    table = plain_table(columns)
+    table.columns[-1].justify = "left"
+    for metric, (cell,) in compare([Variant("run", documents)]):
+        if cell.value is None:
+            continue
+        shown = [cell.value.mean, cell.value.deviation, cell.value.half_width] if many else [cell.value.mean]
+        digits = max(metric.digits, 1) if many else metric.digits
+        table.add_row(
+            metric.label, *(f"{value:,.{digits}f}" if value is not None else "" for value in shown), metric.unit
+        )
+    return title + (f", {len(documents)} runs" if many else ""), table

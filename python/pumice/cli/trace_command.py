@@ -1,0 +1,124 @@
+"""`pumice trace`: how a trace file is understood, and traces written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pumice import _engine, files
+from pumice.cli import options as opt
+from pumice.cli.terminal import emit, note
+from pumice.traces.read_write import write_trace
+from pumice.traces.trace_figure import trace_figure
+
+app = typer.Typer(help="Look into trace files and write them.", add_completion=False)
+
+
+@dataclass(frozen=True)
+class TraceOptions:
+    """Which trace, and how it is to be understood."""
+
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="Trace, plain or compressed.")]
+    trace_format: opt.FormatOption = None
+    volumes: Annotated[
+        str | None,
+        typer.Option("--volumes", metavar="V", help="overlay, separate, or the number or name of one volume."),
+    ] = None
+
+
+@app.callback(invoke_without_command=True)
+def trace(context: typer.Context) -> None:
+    """Look into trace files and write them."""
+    if context.invoked_subcommand is None:
+        emit(context.get_help())
+
+
+ToOption = Annotated[str, typer.Option("--to", metavar="F", help="Format to write.")]
+OutArgument = Annotated[Path, typer.Argument(metavar="OUT", help="File to write.")]
+
+
+@app.command("check")
+@opt.takes_options
+def check_command(source: TraceOptions, *, as_json: opt.JsonOption = False) -> None:
+    """Show how the first lines are understood; fail if anything is not."""
+    _show(_engine.trace_check(str(source.path), source.trace_format, source.volumes), as_json=as_json)
+
+
+@app.command("info")
+@opt.takes_options
+def info_command(source: TraceOptions, *, out: opt.OutOption = None, as_json: opt.JsonOption = False) -> None:
+    """Show the statistics of a whole trace; with --out also as a figure."""
+    files.prepare(out)
+    text = _engine.trace_info(str(source.path), source.trace_format, source.volumes)
+    report = json.loads(text)
+    if out is not None:
+        written = trace_figure(report, source.path.name, out / f"{source.path.name}.info")
+        note(f"figure written to {' and '.join(str(file) for file in written)}")
+    # Curves are for the figure and for programs, not for reading.
+    readable = {key: part for key, part in report.items() if key != "shape"}
+    _show(text if as_json else json.dumps(readable), as_json=as_json)
+
+
+@app.command("convert")
+@opt.takes_options
+def convert_command(source: TraceOptions, out: OutArgument, *, to: ToOption = "msr") -> None:
+    """Write a trace in another format; addresses stay as they are. .gz, .zst and .xz are compressed."""
+    sets = [f"workload.volumes={source.volumes}"] if source.volumes is not None else []
+    spec = opt.SpecOptions(trace=source.path, trace_format=source.trace_format, sets=sets).build()
+    files.prepare_file(out)
+    _written(write_trace(spec, out, to))
+
+
+@app.command("generate")
+@opt.takes_options
+def generate_command(out: OutArgument, *, options: opt.DeviceOptions, to: ToOption = "msr") -> None:
+    """Write a workload as a trace for the device of a preset; .gz, .zst and .xz are compressed."""
+    spec = options.build()
+    files.prepare_file(out)
+    _written(write_trace(spec, out, to))
+
+
+def _written(report: dict[str, Any]) -> None:
+    if report["trims_left_out"]:
+        note(f"warning: {report['trims_left_out']:,} trims were left out: format {report['format']} has none; fio has")
+    _show(json.dumps(report), as_json=False)
+
+
+def _show(text: str, *, as_json: bool) -> None:
+    emit(text if as_json else "\n".join(_lines(json.loads(text))))
+
+
+def _lines(value: Any, lead: str = "") -> list[str]:
+    """A nested JSON value as indented lines."""
+    if isinstance(value, dict):
+        width = max((len(key) for key in value), default=0)
+        lines: list[str] = []
+        for key, item in value.items():
+            if isinstance(item, dict | list) and item:
+                lines += [f"{lead}{key}", *_lines(item, lead + "  ")]
+            else:
+                lines.append(f"{lead}{key:<{width}}  {_plain(item)}")
+        return lines
+    if isinstance(value, list):
+        return [
+            line for item in value for line in (_lines(item, lead) if isinstance(item, list) else [lead + _flat(item)])
+        ]
+    return [lead + _plain(value)]
+
+
+def _flat(item: Any) -> str:
+    return "  ".join(f"{key}={_plain(part)}" for key, part in item.items()) if isinstance(item, dict) else _plain(item)
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return json.dumps(value) if isinstance(value, dict | list | bool) else str(value)

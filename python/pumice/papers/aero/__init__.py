@@ -1,0 +1,1 @@
+"""AERO (ASPLOS'24): erase schemes that adapt."""

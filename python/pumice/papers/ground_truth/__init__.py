@@ -1,0 +1,1 @@
+"""The simulator beside closed forms, and its speed by device size."""

@@ -1,0 +1,1 @@
+"""The matrix: PEN, SFWS and AERO alone and together."""

@@ -1,0 +1,1 @@
+"""PEN (FAST'18): partial erase by M-Merge."""

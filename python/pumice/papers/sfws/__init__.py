@@ -1,0 +1,1 @@
+"""SFWS (GLSVLSI'24): sub-block first writing."""

@@ -1,0 +1,1 @@
+"""The superblock FTL of 2006 (EMSOFT'06)."""

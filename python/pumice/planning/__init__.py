@@ -1,0 +1,1 @@
+"""One M-Merge at a time: the states of two blocks, the plan, and the plan as text."""

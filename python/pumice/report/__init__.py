@@ -1,0 +1,1 @@
+"""Reports: one self-contained HTML file over results, comparisons and reproductions."""

@@ -1,0 +1,1 @@
+"""Result documents: their fields, tables of many results, and comparisons."""

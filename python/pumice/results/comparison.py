@@ -1,0 +1,193 @@
+"""Comparisons: variants of a device side by side, with ratios to the first, and their files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pumice import files
+from pumice.analysis.statistics import Summary, summary, within_noise
+from pumice.errors import SpecError
+from pumice.results.document import number
+from pumice.results.fields import field
+from pumice.results.result import check_document, read_json
+
+#: Name of the file that makes a directory a comparison, and its format.
+INDEX = "comparison.json"
+FORMAT = "pumice.comparison/1"
+
+
+#: Units as a comparison shows them; other units stand in the labels.
+_SHOWN_UNITS = {"us": "µs", "requests/s": "1/s", "s": "s"}
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A field of the result document that has a row in comparisons.
+
+    Attributes:
+        label: name of the row.
+        path: dotted path of the field (see `results.fields`).
+        digits: digits after the point.
+    """
+
+    label: str
+    path: str
+    digits: int = 0
+
+    @property
+    def unit(self) -> str:
+        """Unit as it is shown; empty for counts and ratios."""
+        return _SHOWN_UNITS.get(field(self.path).unit, "")
+
+
+#: Rows of the comparison, in order. A row without a value in any variant is left out.
+METRICS: tuple[Metric, ...] = (
+    Metric("write latency, mean", "host.write.latency_us.mean", 1),
+    Metric("write latency, p50", "host.write.latency_us.p50", 1),
+    Metric("write latency, p99", "host.write.latency_us.p99", 1),
+    Metric("write latency, p99.9", "host.write.latency_us.p99_9", 1),
+    Metric("write latency, max", "host.write.latency_us.max", 1),
+    Metric("read latency, mean", "host.read.latency_us.mean", 1),
+    Metric("read latency, p99", "host.read.latency_us.p99", 1),
+    Metric("service IOPS", "host.service_iops", 1),
+    Metric("write amplification", "write_amplification", 3),
+    Metric("pages copied", "gc.copied_pages"),
+    Metric("merges, full", "gc.merges.full"),
+    Metric("merges, M-Merge", "gc.merges.m_merge"),
+    Metric("block erases", "flash.erases.block"),
+    Metric("partial erases", "flash.erases.partial"),
+    Metric("spare reads", "flash.reads.spare"),
+    Metric("AEP (erases per page)", "wear.aep", 4),
+    Metric("VEP (their variance)", "wear.vep", 4),
+    Metric("corrupt pages", "integrity.corrupt_pages"),
+    Metric("wall time", "run.wall_s", 1),
+)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A label and the documents of its runs, one a seed."""
+
+    label: str
+    documents: Sequence[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A metric of one variant: its summary, its ratio to the first variant, and whether the
+    difference may be chance (None where runs are not repeated)."""
+
+    value: Summary | None
+    ratio: float | None
+    noise: bool | None
+
+
+def compare(variants: Sequence[Variant]) -> list[tuple[Metric, list[Cell]]]:
+    """One row a metric, one cell a variant. Ratios are variant / first variant."""
+    rows: list[tuple[Metric, list[Cell]]] = []
+    for metric in METRICS:
+        values = [_values(variant, metric.path) for variant in variants]
+        if any(values):
+            rows.append((metric, [_cell(values[0], own, first=place == 0) for place, own in enumerate(values)]))
+    return rows
+
+
+def _values(variant: Variant, path: str) -> list[float]:
+    found = [number(document, path) for document in variant.documents]
+    return [value for value in found if value is not None]
+
+
+def _cell(base: list[float], own: list[float], *, first: bool) -> Cell:
+    if not own:
+        return Cell(None, None, None)
+    value = summary(own)
+    if first or not base:
+        return Cell(value, None, None)
+    base_mean = summary(base).mean
+    ratio = value.mean / base_mean if base_mean else None
+    return Cell(value, ratio, within_noise(base, own) if len(base) == len(own) else None)
+
+
+def index(variants: Sequence[Variant]) -> dict[str, Any]:
+    """A comparison as JSON can hold it: every variant with its documents, and every row of the table
+    with each variant's mean, half-width of its 95 % interval, ratio to the first, and whether the
+    difference may be chance."""
+    rows = [
+        {
+            "metric": metric.label,
+            "field": metric.path,
+            "unit": metric.unit,
+            "values": [
+                {
+                    "mean": cell.value.mean if cell.value else None,
+                    "half_width": cell.value.half_width if cell.value else None,
+                    "ratio": cell.ratio,
+                    "within_noise": cell.noise,
+                }
+                for cell in cells
+            ],
+        }
+        for metric, cells in compare(variants)
+    ]
+    shown = [{"label": variant.label, "documents": list(variant.documents)} for variant in variants]
+    return {"format": FORMAT, "variants": shown, "rows": rows}
+
+
+def write(variants: Sequence[Variant], directory: Path) -> None:
+    """Writes index and CSV of a comparison, each file all of it or nothing.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    files.write_text(directory / INDEX, json.dumps(index(variants)) + "\n")
+    files.write_text(directory / "comparison.csv", _csv(variants))
+
+
+def read(directory: Path) -> list[Variant]:
+    """The variants of a comparison written by `write`.
+
+    Raises:
+        SpecError: the index cannot be read or is of another version.
+    """
+    path = directory / INDEX
+    found = read_json(path)
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise SpecError(f"{path}: not a comparison; expected format {FORMAT!r}")
+    entries = found.get("variants")
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise SpecError(f"{path}: holds no list of variants")
+    return [_variant(path, entry) for entry in entries]
+
+
+def _variant(path: Path, entry: dict[str, Any]) -> Variant:
+    label, documents = entry.get("label"), entry.get("documents")
+    if not isinstance(label, str) or not isinstance(documents, list):
+        raise SpecError(f"{path}: a variant lacks its label or its documents")
+    return Variant(label, [check_document(f"{path}: {label}", document) for document in documents])
+
+
+def _csv(variants: Sequence[Variant]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    columns: list[Any] = ["metric", "field", "unit"]
+    for variant in variants:
+        columns += [
+            f"{variant.label} mean",
+            f"{variant.label} ± 95 %",
+            f"{variant.label} ratio",
+            f"{variant.label} within noise",
+        ]
+    writer.writerow(columns)
+    for metric, cells in compare(variants):
+        row: list[Any] = [metric.label, metric.path, metric.unit]
+        for cell in cells:
+            value = (cell.value.mean, cell.value.half_width) if cell.value else (None, None)
+            row += [*value, cell.ratio, cell.noise]
+        writer.writerow(row)
+    return text.getvalue()

@@ -1,0 +1,54 @@
+"""Access to nested result documents: fields by dotted path, and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+#: Stands in a warning between a key and the reason why its run does not read the key.
+WITHOUT_EFFECT = " has no effect with "
+
+
+def lookup(document: dict[str, Any] | None, path: str) -> Any:
+    """The field at a dotted path such as `host.write.latency_us.mean`, or None if it is absent."""
+    node: Any = document
+    for part in path.split("."):
+        if not isinstance(node, dict) or part not in node:
+            return None
+        node = node[part]
+    return node
+
+
+def number(document: dict[str, Any] | None, path: str) -> float | None:
+    """The number at a dotted path; None if it is absent or no number."""
+    value = lookup(document, path)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def leaves(document: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """All `(dotted path, value)` pairs of a document, lists counting as values."""
+    for key, value in document.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, dict):
+            yield from leaves(value, f"{path}.")
+        else:
+            yield path, value
+
+
+def warnings_of(documents: Iterable[Mapping[str, Any] | None]) -> list[str]:
+    """Each distinct warning of some result documents, in order. None stands for a run that failed.
+
+    The warning that a key has no effect is kept only if every run has it: a sweep may well set keys
+    that some of its runs do not read.
+    """
+    given = [list(document.get("warnings") or []) for document in documents if document is not None]
+    silent = [{warning.partition(WITHOUT_EFFECT)[0] for warning in own if WITHOUT_EFFECT in warning} for own in given]
+    everywhere = set.intersection(*silent) if silent else set()
+    found: dict[str, str] = {}
+    for warning in (warning for own in given for warning in own):
+        key, between, _ = warning.partition(WITHOUT_EFFECT)
+        if not between:
+            found.setdefault(warning, warning)
+        elif key in everywhere:
+            found.setdefault(key, warning)
+    return list(found.values())

@@ -1,0 +1,112 @@
+"""One finished simulation."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pumice import files
+from pumice.errors import SpecError, nearest
+from pumice.results.document import lookup
+from pumice.results.fields import names_below
+
+#: Value of `format` in a result document that this version reads.
+FORMAT = "pumice.result/1"
+
+#: Sections that every result has.
+SECTIONS = ("config", "workload", "host", "flash", "gc", "wear", "integrity", "run")
+
+#: Kinds of request.
+KINDS = ("read", "write", "trim")
+
+
+@dataclass(frozen=True)
+class Result:
+    """A result document (`pumice.result/1`). Times are microseconds unless the name says otherwise.
+
+    Attributes:
+        document: the parsed document; `null` became None where a model does not apply.
+    """
+
+    document: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole document as nested dictionaries (the result's own; copy before changing it)."""
+        return self.document
+
+    def to_json(self) -> str:
+        """The document as JSON text."""
+        return json.dumps(self.document, indent=2) + "\n"
+
+    def latency(self, kind: str) -> dict[str, float | None]:
+        """Latency in µs of `"read"`, `"write"` or `"trim"` requests: mean, percentiles and max.
+
+        Percentiles with too few samples behind them are None, and all fields are None if there
+        was no such request or the run was untimed.
+
+        Raises:
+            SpecError: no such kind of request.
+        """
+        if kind not in KINDS:
+            raise SpecError(f"latency kind {kind!r} is unknown{nearest(kind, KINDS)}; allowed: {', '.join(KINDS)}")
+        found = lookup(self.document, f"host.{kind}.latency_us")
+        return dict(found or dict.fromkeys(names_below(f"host.{kind}.latency_us")))
+
+    def value(self, path: str) -> Any:
+        """The field at a dotted path such as `host.write.latency_us.mean`; None if it is absent."""
+        return lookup(self.document, path)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the engine wants known about this run, one line each."""
+        return list(self.document.get("warnings") or [])
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes the result as one Parquet row (columns as in a sweep), all of it or nothing.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        from pumice.results import run_table  # loaded here: it needs Arrow, which starts slowly
+
+        files.write_parquet(run_table.one_row(self.document), Path(path))
+
+
+def read_result(path: Path) -> Result:
+    """Reads a stored result document.
+
+    Raises:
+        SpecError: the file cannot be read or is no result of this version.
+    """
+    return Result(check_document(str(path), read_json(path)))
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file.
+
+    Raises:
+        SpecError: it cannot be read or is not JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SpecError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
+    except ValueError as error:
+        raise SpecError(f"{path}: not JSON: {error}") from None
+
+
+def check_document(name: str, document: Any) -> dict[str, Any]:
+    """`document`, if it is a whole result; `name` begins the message if it is not.
+
+    Raises:
+        SpecError: it is of another format, or lacks a section that every result has.
+    """
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise SpecError(f"{name}: not a result document; expected format {FORMAT!r}")
+    hollow = [section for section in SECTIONS if not isinstance(document.get(section), dict)]
+    if hollow:
+        raise SpecError(f"{name}: a result without {', '.join(hollow)}; expected every section of docs/RESULTS.md")
+    return document

@@ -1,0 +1,1 @@
+"""Simulations: what to run (specs, grids, sweeps), how it is run, and where results are kept."""

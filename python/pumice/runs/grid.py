@@ -1,0 +1,159 @@
+"""Grids: every combination of the values of some keys, each repeated over seeds."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pumice import _engine
+from pumice.errors import SpecError
+from pumice.runs.batch import Job
+from pumice.runs.spec import SPECIAL_KEYS, Spec, Value, toml_text
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A base spec, the keys to vary over it, and how often each point is run.
+
+    Attributes:
+        base: spec of every run.
+        vary: values of each varied key; every combination is run. Keys that change together share
+            an entry: `"a.b, c.d": [[1, 2], [3, 4]]` gives a.b = 1 with c.d = 2, then 3 with 4.
+        repeat: runs of each combination, with the seeds seed, seed + 1, …
+        name: begins the label of every run.
+    """
+
+    base: Spec
+    vary: Mapping[str, Sequence[Value]]
+    repeat: int = 1
+    name: str = ""
+
+    def points(self) -> list[dict[str, Value]]:
+        """Every combination; the last key varies fastest."""
+        choices = [[_together(entry, value) for value in values] for entry, values in self.vary.items()]
+        return [
+            {key: value for chosen in combination for key, value in chosen.items()}
+            for combination in itertools.product(*choices)
+        ]
+
+    def groups(self) -> list[tuple[str, list[Job]]]:
+        """Label and runs of each combination, one run a seed.
+
+        Raises:
+            SpecError: an unknown key, a key without values, or seeds both varied and repeated.
+        """
+        check_vary(self.vary)
+        if self.repeat < 1:
+            raise SpecError(f"repeat: {self.repeat} is too few; allowed: 1 and more")
+        if self.repeat > 1 and any("seed" in _keys(entry) for entry in self.vary):
+            raise SpecError("repeat varies the seed, so `seed` cannot be varied as well")
+        return [self._group(point) for point in self.points()]
+
+    def jobs(self) -> list[Job]:
+        """All runs in order, those of a combination beside each other; raises as `groups` does."""
+        return [job for _, group in self.groups() for job in group]
+
+    def _group(self, point: Mapping[str, Value]) -> tuple[str, list[Job]]:
+        spec = self.base.with_sets([(key, toml_text(value)) for key, value in point.items()])
+        label = ", ".join([*filter(None, [self.name]), *(str(value) for value in point.values())]) or "run"
+        return label, repeated(spec, self.repeat, label, point)
+
+
+def repeated(spec: Spec, repeat: int, label: str, varied: Mapping[str, Value] | None = None) -> list[Job]:
+    """`repeat` jobs of one spec with the seeds seed, seed + 1, …"""
+    varied = varied or {}
+    if repeat == 1:
+        return [Job(label, spec, varied)]
+    try:
+        first = int(spec.resolve()["config"].get("seed", 1))
+    except SpecError:
+        return [Job(label, spec, varied)]  # the runner reports the refusal, once
+    seeds = range(first, first + repeat)
+    return [Job(f"{label}, seed {seed}", spec.with_(seed=seed), varied, seed) for seed in seeds]
+
+
+def check_vary(vary: Mapping[str, Sequence[Value]]) -> None:
+    """Refuses keys that do not exist, keys without values, and values that do not fit their keys.
+
+    Raises:
+        SpecError: one line that names the key.
+    """
+    for entry, values in vary.items():
+        keys = _keys(entry)
+        for key in keys:
+            if key not in SPECIAL_KEYS:
+                _engine.explain(key)
+        if not isinstance(values, Sequence) or isinstance(values, str):
+            raise SpecError(f"vary: {entry} has {values!r}; allowed: a list of values")
+        if not values:
+            raise SpecError(f"vary: {entry} has no values; allowed: one and more")
+        for value in values if len(keys) > 1 else []:
+            if not isinstance(value, list | tuple) or len(value) != len(keys):
+                raise SpecError(f"vary: {entry} has {value!r}; allowed: a list of {len(keys)} values, one a key")
+    every = [key for entry in vary for key in _keys(entry)]
+    for key in every:
+        if every.count(key) > 1:
+            raise SpecError(f"vary: {key} is given twice")
+
+
+def _keys(entry: str) -> list[str]:
+    """The keys of an entry of `vary`."""
+    return [key.strip() for key in entry.split(",")]
+
+
+def _together(entry: str, value: Value) -> dict[str, Value]:
+    """What one value of an entry sets."""
+    keys = _keys(entry)
+    return dict(zip(keys, value, strict=True)) if len(keys) > 1 and isinstance(value, list | tuple) else {entry: value}
+
+
+def parse_vary(text: str) -> tuple[str, list[Value]]:
+    """`key=a,b,c` as a key and its values. Commas inside brackets and quotes do not part values.
+
+    Raises:
+        SpecError: no `=`, or no value.
+    """
+    key, equals, rest = text.partition("=")
+    if not equals or not key.strip() or not rest.strip():
+        raise SpecError(f"--vary {text!r}: expected key=value,value,… such as ftl.merge=block-erase,m-merge")
+    return key.strip(), [parse_value(part) for part in _split(rest)]
+
+
+def parse_value(text: str) -> Value:
+    """A value written as TOML, or as a bare word."""
+    try:
+        value: Value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        # TOML knows no .6 and no 6., the shell's users do.
+        return float(text) if re.fullmatch(r"\s*[+-]?(\.\d+|\d+\.)\s*", text) else text.strip()
+    return value
+
+
+def _split(text: str) -> list[str]:
+    parts, depth, quote = [""], 0, ""
+    for sign in text:
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "\"'":
+            quote = sign
+        depth += {"[": 1, "]": -1}.get(sign, 0) if not quote else 0
+        if sign == "," and depth == 0 and not quote:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return parts
+
+
+def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A nested table as `section.key` pairs."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat

@@ -1,0 +1,65 @@
+"""The seam between a batch of runs and what simulates them.
+
+A batch hands its `Pending` runs to worker processes of this machine (`processes`) or to a Dask
+cluster (`cluster`). Both simulate a run by `attempt`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Literal
+
+from pumice.errors import SpecError, TraceError, one_line
+
+#: How a run ended: with a result document, with a spec or trace that cannot be used, or with another error.
+Ending = Literal["done", "usage", "failed"]
+
+#: The engine's progress callback: requests done, share done (None if unknown), simulated seconds.
+#: It returns False to stop the run.
+EngineProgress = Callable[[int, float | None, float], bool]
+
+#: Seconds between two calls of `Pending.look`.
+POLL_S = 0.2
+
+
+@dataclass(frozen=True)
+class Pending:
+    """The runs of a batch that are still to be simulated, and the functions to call as they go on.
+
+    Attributes:
+        waiting: key and request of every run that has not begun, in order. A run is taken out when
+            it begins.
+        engine: name of the module that simulates.
+        finish: called once for each run that ended, with its key, how it ended, and the text of its
+            document or of its error.
+        look: called every `POLL_S` seconds with the shares done (0 … 1) of the runs under way. It
+            raises `Interrupted` after Ctrl-C; the runs under way are then dropped.
+    """
+
+    waiting: deque[tuple[str, str]]
+    engine: str
+    finish: Callable[[str, Ending, str], None]
+    look: Callable[[Sequence[float]], None]
+
+
+def attempt(engine: ModuleType, request: str, progress: EngineProgress) -> tuple[Ending, str]:
+    """Simulates one request.
+
+    Returns:
+        How the run ended, and its document or its error in one line.
+
+    Raises:
+        EOFError, BrokenPipeError: `progress` found its reader gone.
+        KeyboardInterrupt: `progress` returned False.
+    """
+    try:
+        return "done", engine.run(request, progress)
+    except (SpecError, TraceError) as error:
+        return "usage", one_line(error)
+    except (EOFError, BrokenPipeError):
+        raise
+    except Exception as error:  # one failed run must not end the batch
+        return "failed", one_line(error)

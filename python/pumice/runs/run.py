@@ -1,0 +1,91 @@
+"""One simulation in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from pumice.errors import Interrupted, SpecError
+from pumice.results.result import Result
+from pumice.runs.output_files import run_to_text
+from pumice.runs.spec import Spec, Value, check_spec, toml_text
+
+#: Called about every 65,536 requests with requests done, share done (0 … 1, None if unknown) and
+#: simulated seconds. Returning False stops the run; None goes on.
+ProgressCallback = Callable[[int, float | None, float], bool | None]
+
+
+def with_options(
+    spec: Spec,
+    *,
+    workload: str | None = None,
+    trace: str | os.PathLike[str] | None = None,
+    trace_format: str | None = None,
+    scale: float | None = None,
+    seed: int | None = None,
+) -> Spec:
+    """`spec` with the options that have a short form laid over it.
+
+    Raises:
+        SpecError: `spec` is none, both a workload and a trace are given, or a format without a trace.
+    """
+    spec = check_spec(spec)
+    if workload is not None and trace is not None:
+        raise SpecError("a run has a workload or a trace, not both")
+    if trace_format is not None and trace is None:
+        raise SpecError("a trace format needs a trace")
+    pairs: list[tuple[str, Value | None]] = [("workload.kind", workload)]
+    if trace is not None:
+        pairs += [("workload.kind", "trace"), ("workload.path", os.fspath(trace))]
+    pairs += [("workload.format", trace_format), ("seed", seed), ("scale", scale)]
+    return spec.with_sets([(key, toml_text(value)) for key, value in pairs if value is not None])
+
+
+def run(
+    spec: Spec,
+    workload: str | None = None,
+    trace: str | os.PathLike[str] | None = None,
+    *,
+    trace_format: str | None = None,
+    scale: float | None = None,
+    seed: int | None = None,
+    progress: ProgressCallback | None = None,
+    out: str | os.PathLike[str] | None = None,
+) -> Result:
+    """Simulates `spec` and returns its result. Other Python threads run meanwhile.
+
+    Args:
+        spec: what to run; `preset()`, `Spec.from_file()`.
+        workload: name of a workload (see `workloads()`) in place of the spec's.
+        trace: path of a trace file in place of the spec's workload.
+        trace_format: its format, if it should not be recognised by content.
+        scale: share of the study to run; planes, requests and bytes are multiplied by it.
+        seed: seed of every random stream.
+        progress: see `ProgressCallback`.
+        out: directory for `result.json` and for the files that the spec's `[output]` asks for; they are
+            there when the run has ended well, and only then.
+
+    Raises:
+        SpecError: the spec or an option cannot be used; files are asked for and there is no `out`.
+        TraceError: the trace cannot be read.
+        SimulationError: the run ended in an error.
+        Interrupted: `progress` returned False.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    spec = with_options(spec, workload=workload, trace=trace, trace_format=trace_format, scale=scale, seed=seed)
+    stopped = False
+
+    def tick(requests: int, share: float | None, simulated_s: float) -> bool:
+        nonlocal stopped
+        stopped = progress is not None and progress(requests, share, simulated_s) is False
+        return not stopped
+
+    try:
+        # A Python function is passed even without `progress`: it is where Ctrl-C is noticed.
+        return Result(json.loads(run_to_text(spec, tick, Path(out) if out is not None else None)))
+    except KeyboardInterrupt:
+        if stopped:
+            raise Interrupted("the run was stopped; it leaves no result") from None
+        raise

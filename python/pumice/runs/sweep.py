@@ -1,0 +1,133 @@
+"""Sweeps: every combination of some keys' values, one Parquet row a run.
+
+A sweep file is a spec with three additions: `scale`, `repeat` and a table `[vary]` of
+`"section.key" = [value, …]`.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pumice.errors import SpecError
+from pumice.runs.batch import Outcome, Settings, run_jobs
+from pumice.runs.grid import Grid, flatten
+from pumice.runs.spec import Spec, Value, check_spec, read_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: What a sweep file holds besides a spec.
+SWEEP_KEYS = ("scale", "repeat", "vary")
+
+
+def sweep(
+    base: Spec,
+    vary: Mapping[str, Sequence[Value]],
+    *,
+    workers: int | None = None,
+    repeat: int = 1,
+    store: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    dask: str | None = None,
+) -> pa.Table:
+    """Runs every combination of `vary` over `base` and returns one row a run.
+
+    Args:
+        base: spec of every run; give it a `scale` by `base.with_(scale=0.0625)`.
+        vary: values by `section.key`; `preset`, `scale` and `seed` may be varied too.
+        workers: processes; None takes one a CPU. The rows do not depend on it.
+        repeat: runs of each combination, over consecutive seeds.
+        store: directory in which finished runs are kept, or None.
+        resume: take runs that `store` already holds from there.
+        dask: address of a Dask scheduler such as "tcp://host:8786", whose workers simulate in place
+            of processes of this machine. They need the same pumice, and traces under the same paths.
+
+    Returns:
+        The varied keys, `run_seed`, `status` ("done" or "failed") and `error`, then the result's
+        fields (`results.fields`).
+
+    Raises:
+        SpecError: an unknown key, nothing that can be run, or no scheduler at `dask`. A combination that is
+            refused or a run that fails is a row with its error instead.
+        Interrupted: Ctrl-C.
+    """
+    directory = Path(store) if store is not None else None
+    settings = Settings("sweep", workers, directory, resume, dask=dask)
+    return outcome_table(run_grid(Grid(check_spec(base), vary, repeat), settings))
+
+
+def run_grid(grid: Grid, settings: Settings) -> list[Outcome]:
+    """Runs every point of a grid.
+
+    Raises:
+        SpecError: not a single run could be started; with the first refusal.
+        Interrupted: Ctrl-C.
+    """
+    outcomes = run_jobs(grid.jobs(), settings)
+    raise_if_refused(outcomes)
+    return outcomes
+
+
+def raise_if_refused(outcomes: Sequence[Outcome]) -> None:
+    """Raises the first refusal if spec or trace kept every single run from starting.
+
+    Raises:
+        SpecError: with that run's one line.
+    """
+    if all(outcome.error_kind == "usage" for outcome in outcomes):
+        raise SpecError(outcomes[0].error)
+
+
+def outcome_table(outcomes: Sequence[Outcome]) -> pa.Table:
+    """Outcomes as a table, one row each, in their order."""
+    from pumice.results import run_table  # loaded here: it needs Arrow, which starts slowly
+
+    rows = [run_table.Row(o.job.varied, o.job.seed, o.document, o.error) for o in outcomes]
+    return run_table.build(rows)
+
+
+def read_sweep(path: Path) -> Grid:
+    """Reads a sweep file.
+
+    Raises:
+        SpecError: it is not TOML, or its additions are not as described; keys of the spec are
+            checked when it is run.
+    """
+    text = read_text(path)
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"{path}: not TOML: {error}") from None
+    spec = Spec(text=_without_additions(text), name=str(path))
+    if "scale" in content:
+        spec = spec.with_(scale=_number(path, "scale", content["scale"]))
+    vary = content.get("vary", {})
+    if not isinstance(vary, dict):
+        raise SpecError(f'{path}: vary is {vary!r}; allowed: a table [vary] of "section.key" = [value, …]')
+    return Grid(spec, flatten(vary), int(_number(path, "repeat", content.get("repeat", 1))))
+
+
+def _number(path: Path, key: str, value: Any) -> float:
+    whole = key == "repeat"
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        raise SpecError(f"{path}: {key} is {value!r}; allowed: a {'whole ' if whole else ''}number")
+    return value
+
+
+def _without_additions(text: str) -> str:
+    """The spec in the text of a sweep file. The additions become empty lines, so that line numbers in
+    messages stay true."""
+    import tomlkit  # loaded here: it starts slowly
+
+    document = tomlkit.parse(text)
+    for place, (key, _) in enumerate(document.body):
+        if key is not None and key.key in SWEEP_KEYS:
+            lines = document.as_string().count("\n")
+            document.body[place] = (None, tomlkit.ws(""))
+            removed = lines - document.as_string().count("\n")
+            document.body[place] = (None, tomlkit.ws("\n" * removed))
+    return document.as_string()

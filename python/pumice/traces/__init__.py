@@ -1,0 +1,1 @@
+"""Traces: read as columns, written from workloads, repeated, and drawn."""

@@ -1,0 +1,60 @@
+"""Traces as arrays and as files."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pumice import _engine, files
+from pumice.runs.spec import Spec
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_TYPES = {"arrival_ns": "<u8", "offset_bytes": "<u8", "bytes": "<u4", "is_write": "u1", "is_trim": "u1"}
+
+
+def read_trace(
+    path: str | os.PathLike[str], *, trace_format: str | None = None, volumes: str | None = None
+) -> dict[str, NDArray[Any]]:
+    """The requests of a trace as columns of equal length, in order of arrival.
+
+    Args:
+        path: trace file, plain or compressed with gzip, zstd or xz.
+        trace_format: its format, if it should not be recognised by content.
+        volumes: "overlay" (default), "separate", or the number or name of one volume.
+
+    Returns:
+        `arrival_ns` (uint64, from the first request), `offset_bytes` (uint64), `bytes` (uint32),
+        `is_write` and `is_trim` (bool); what is neither is a read.
+
+    Raises:
+        TraceError: the trace cannot be read; the text names file and line.
+    """
+    import numpy as np  # loaded here: commands that read no trace start sooner without it
+
+    columns = _engine.trace_read(os.fspath(path), trace_format, volumes)
+    arrays = {name: np.frombuffer(columns[name], dtype=kind) for name, kind in _TYPES.items()}
+    return arrays | {name: arrays[name].astype(bool) for name in ("is_write", "is_trim")}
+
+
+def write_trace(spec: Spec, path: Path, trace_format: str) -> dict[str, Any]:
+    """Writes the workload of `spec` as a trace to `path`, all of it or nothing.
+
+    A trace keeps its own addresses; other workloads have those of the spec's device. A path that
+    ends in .gz, .zst or .xz is compressed.
+
+    Returns:
+        What was written: `format`, `lines`, `requests`, `bytes`, the format's grain of time and
+        address, how many requests had to be rounded to it, and how many trims were left out because
+        the format has none (fio alone has).
+
+    Raises:
+        SpecError, TraceError: the workload cannot be read or written.
+        OSError: the file cannot be written.
+    """
+    with files.replacing(path) as partial:
+        report: dict[str, Any] = json.loads(_engine.trace_write(spec.request(), str(partial), trace_format, str(path)))
+    return report
