@@ -224,7 +224,7 @@ impl TranslationLayer for Ftl {
 
     #[inline]
     fn trim(&mut self, lpn: Lpn) {
-        each!(self, ftl => ftl.trim(lpn))
+        each!(self, ftl => ftl.trim(lpn));
     }
 
     fn loads_map(&self) -> bool {
@@ -259,17 +259,17 @@ impl TranslationLayer for Ftl {
     }
 
     fn note_failing(&mut self, block: BlockId) {
-        each!(self, ftl => ftl.note_failing(block))
+        each!(self, ftl => ftl.note_failing(block));
     }
 
     #[inline]
     fn expect(&self, lpn: Lpn) {
-        each!(self, ftl => ftl.expect(lpn))
+        each!(self, ftl => ftl.expect(lpn));
     }
 
     #[inline]
     fn expect_overwrite(&self, lpn: Lpn) {
-        each!(self, ftl => ftl.expect_overwrite(lpn))
+        each!(self, ftl => ftl.expect_overwrite(lpn));
     }
 
     fn merge_all(&mut self, plan: &mut Plan) -> Result<bool, FtlError> {
@@ -281,7 +281,7 @@ impl TranslationLayer for Ftl {
     }
 
     fn reset_counters(&mut self) {
-        each!(self, ftl => ftl.reset_counters())
+        each!(self, ftl => ftl.reset_counters());
     }
 
     fn map_ram_bytes(&self) -> u64 {

@@ -324,7 +324,7 @@ impl PageFtl {
         }
         match self.config.units.leaves.is_some() {
             true if is_full => {
-                (0..self.config.units.pages.units()).for_each(|unit| self.close(stream, open.block, unit))
+                (0..self.config.units.pages.units()).for_each(|unit| self.close(stream, open.block, unit));
             }
             true => {}
             false => self.close(stream, open.block, unit),
@@ -354,7 +354,7 @@ impl PageFtl {
         match &self.config.units.leaves {
             _ if self.free.is_whole(units) => plan.push(FlashCommand::erase(block)),
             Some(rule) => {
-                units.partial_blocks(rule.tree).for_each(|pb| plan.push(FlashCommand::partial_erase(block, pb)))
+                units.partial_blocks(rule.tree).for_each(|pb| plan.push(FlashCommand::partial_erase(block, pb)));
             }
             None => plan.push(FlashCommand::sub_block_erase(block, units)),
         }
