@@ -144,7 +144,7 @@ impl<'a> TraceWriter<'a> {
         }
         let (offset, bytes) = self.widen(request)?;
         let time = self.start + request.arrival.0 / self.scale.tick_ns;
-        self.report.rounded += u64::from(request.arrival.0 % self.scale.tick_ns != 0);
+        self.report.rounded += u64::from(!request.arrival.0.is_multiple_of(self.scale.tick_ns));
         self.last = time;
         let written = WrittenRequest { time, scale: &self.scale, offset, bytes, kind: request.kind };
         (self.writing.line)(&mut self.out, &written).map_err(TraceError::output)?;

@@ -93,7 +93,7 @@ impl Growth {
     #[inline]
     pub fn add(&mut self, at: Time, read: &SectorSet, written: &SectorSet) {
         self.seen += 1;
-        if self.seen % self.stride == 0 {
+        if self.seen.is_multiple_of(self.stride) {
             self.take(at, read, written);
         }
     }
@@ -113,7 +113,7 @@ impl Growth {
     /// The samples and, behind them, where the stream ended.
     pub fn samples(&self, end: Time, read: &SectorSet, written: &SectorSet) -> Vec<FootprintSample> {
         let mut samples = self.samples.clone();
-        if self.seen > 0 && self.seen % self.stride != 0 {
+        if self.seen > 0 && !self.seen.is_multiple_of(self.stride) {
             samples.push(sample(end, read, written));
         }
         samples

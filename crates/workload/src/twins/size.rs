@@ -47,7 +47,7 @@ impl SizeBudget {
     /// The next size, at least 1.
     #[inline]
     pub fn draw(&mut self) -> u64 {
-        if self.requests_left % STEER_EVERY == 0 {
+        if self.requests_left.is_multiple_of(STEER_EVERY) {
             self.steer();
         }
         1 + (self.stream.exponential() * self.scale) as u64
