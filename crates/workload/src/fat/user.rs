@@ -5,7 +5,7 @@ use std::io;
 use crate::fat::catalogue::{FULL, FatFacts, FileKind, Habit, ROOM, UPDATE};
 use crate::fat::disk::SECTOR;
 use crate::fat::volume::Volume;
-use crate::random::Stream;
+use crate::random::RandomStream as Stream;
 
 /// Bytes of a static file.
 const STILL_BYTES: u64 = 4 << 20;

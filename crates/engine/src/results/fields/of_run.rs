@@ -32,7 +32,7 @@ fields! {
         |run| json!(run.warnings);
     "workload.kind", Text, "", "",
         "The spec's `workload.kind`",
-        |run| json!(run.config.workload.kind);
+        |run| json!(run.config.workload.kind());
     "workload.logical_blocks_written", Integer, "blocks", "",
         "Distinct logical blocks that the host wrote to, over the whole run, warm-up included",
         |run| json!(run.host.oracle.logical_blocks_written());

@@ -1,11 +1,71 @@
-//! Zipf-distributed ranks over any number of items, in constant time and memory.
+//! Slots whose popularity follows Zipf's law; ranks are drawn in constant time and memory.
 //!
 //! W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone discrete
 //! distributions", ACM TOMACS 6(3), 1996. The hat is the density x^-theta itself, integrated over
 //! one unit around each rank; a rank is drawn by inverting that integral and kept unless it fell
 //! into the sliver by which the unit's integral exceeds the rank's weight.
 
-use crate::random::Stream;
+use pumice_types::key::{When, float};
+
+use crate::error::TraceError;
+use crate::fact::Fact;
+use crate::generator::pattern::{Pattern, SlotLaw, places};
+use crate::generator::scatter::Scatter;
+use crate::random::RandomStream;
+
+/// The k-th most popular slot is as likely as 1 / k^theta. Which slot has which rank is random,
+/// so popular slots lie spread over the footprint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ZipfAccess {
+    /// Exponent, a number from 0 (uniform) to 10.
+    pub theta: f64,
+}
+
+pumice_types::keys! {
+    /// What Zipf's law reads of `[workload]`.
+    pub struct ZipfKeys in "workload" {
+        zipf_theta: f64 = "0.99", float(0.0, 10.0), "", "chosen: YCSB's default", When::Is("workload.kind", &[ZipfAccess::NAME]), "Exponent of Zipf's law (kind = \"zipf\"); 0 is uniform.";
+    }
+}
+
+impl Pattern for ZipfAccess {
+    const NAME: &'static str = "zipf";
+    const ABOUT: &'static str =
+        "requests whose addresses follow Zipf's law with exponent zipf_theta, spread over the footprint";
+    type Keys = ZipfKeys;
+    type Law = ZipfLaw;
+
+    fn of_keys(keys: &ZipfKeys) -> ZipfAccess {
+        ZipfAccess { theta: keys.zipf_theta }
+    }
+
+    fn law(self, slots: u64, seed: u64) -> Result<ZipfLaw, TraceError> {
+        let theta = self.theta;
+        if !(0.0..=10.0).contains(&theta) {
+            let message = format!("zipf_theta = {theta} found; allowed are numbers from 0 to 10");
+            return Err(TraceError::option(message));
+        }
+        Ok(ZipfLaw { ranks: ZipfRanks::new(slots, theta), scatter: Scatter::new(slots, &mut places(seed)) })
+    }
+
+    fn parameters(self) -> Vec<(&'static str, Fact)> {
+        vec![("zipf_theta", Fact::Real(self.theta))]
+    }
+}
+
+/// Draws ranks, and knows which slot has which rank.
+#[derive(Debug)]
+pub struct ZipfLaw {
+    ranks: ZipfRanks,
+    scatter: Scatter,
+}
+
+impl SlotLaw for ZipfLaw {
+    #[inline]
+    fn draw(&mut self, stream: &mut RandomStream) -> Option<u64> {
+        Some(self.scatter.place(self.ranks.rank(stream)))
+    }
+}
 
 /// Below this the functions of a small exponent are taken from their series, which is then exact
 /// to the last bit.
@@ -13,7 +73,7 @@ const SMALL: f64 = 1e-8;
 
 /// Ranks 0 to n - 1 of which rank k has a weight of 1 / (k + 1)^theta.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Zipf {
+struct ZipfRanks {
     items: f64,
     theta: f64,
     /// The hat's integral up to the upper end of the first and of the last rank.
@@ -23,10 +83,10 @@ pub(super) struct Zipf {
     squeeze: f64,
 }
 
-impl Zipf {
+impl ZipfRanks {
     /// `items` is at least 1, `theta` at least 0.
-    pub fn new(items: u64, theta: f64) -> Zipf {
-        let mut zipf = Zipf { items: items as f64, theta, first: 0.0, last: 0.0, squeeze: 0.0 };
+    fn new(items: u64, theta: f64) -> ZipfRanks {
+        let mut zipf = ZipfRanks { items: items as f64, theta, first: 0.0, last: 0.0, squeeze: 0.0 };
         zipf.first = zipf.integral(1.5) - 1.0;
         zipf.last = zipf.integral(zipf.items + 0.5);
         zipf.squeeze = 2.0 - zipf.inverse(zipf.integral(2.5) - zipf.weight(2.0));
@@ -35,7 +95,7 @@ impl Zipf {
 
     /// The next rank.
     #[inline]
-    pub fn rank(&self, stream: &mut Stream) -> u64 {
+    fn rank(&self, stream: &mut RandomStream) -> u64 {
         loop {
             let area = self.last + stream.unit() * (self.first - self.last);
             let x = self.inverse(area);
@@ -77,7 +137,7 @@ mod tests {
 
     /// Largest deviation of the first ranks' counts from the weights, in standard errors.
     fn deviation(items: u64, theta: f64, draws: u32) -> f64 {
-        let (zipf, mut stream) = (Zipf::new(items, theta), Stream::new(1, "zipf"));
+        let (zipf, mut stream) = (ZipfRanks::new(items, theta), RandomStream::new(1, "zipf"));
         let mut counts = vec![0u32; items.min(100) as usize];
         for _ in 0..draws {
             let rank = zipf.rank(&mut stream);
@@ -107,7 +167,7 @@ mod tests {
 
     #[test]
     fn w034_a_thousand_million_items_cost_nothing_to_set_up() {
-        let (zipf, mut stream) = (Zipf::new(1_000_000_000, 0.99), Stream::new(1, "zipf"));
+        let (zipf, mut stream) = (ZipfRanks::new(1_000_000_000, 0.99), RandomStream::new(1, "zipf"));
         let tail = (0..100_000).filter(|_| zipf.rank(&mut stream) >= 1_000_000).count() as f64 / 1e5;
         // H(n) by Euler-Maclaurin: ((n + 1/2)^0.01 - 1) / 0.01 + 0.5777, for n = 10^9 and 10^6.
         let sum = |n: f64| (libm::pow(n + 0.5, 0.01) - 1.0) / 0.01 + 0.5777;
