@@ -129,7 +129,7 @@ impl User {
 fn mean_bytes(kind: &FileKind) -> f64 {
     match kind.habit {
         Habit::Updated(_) => (UPDATE.0 + UPDATE.1) as f64 / 2.0,
-        _ => (kind.bytes.0 + kind.bytes.1) as f64 / 2.0,
+        Habit::Collected | Habit::Replaced(_) => (kind.bytes.0 + kind.bytes.1) as f64 / 2.0,
     }
 }
 
