@@ -285,7 +285,10 @@ pub fn check_counts(document: &Value) {
     let reclaimed = ["/gc/reclaimed_blocks", "/gc/map/erases", "/gc/wear_leveling/erases"].map(or_0);
     assert_eq!(n("flash.erases.block"), sum("block") + reclaimed.iter().sum::<f64>());
     assert_eq!(n("flash.erases.partial"), sum("partial") + or_0("/gc/reclaimed_partial_blocks"));
-    if let Some(shape) = document["config"]["geometry"]["sub_blocks"].as_f64() {
+    let config = &document["config"];
+    if let Some(shape) =
+        config["geometry"]["sub_blocks"].as_f64().filter(|_| config["partial_erase"]["unit"] == "sub-block")
+    {
         // Every erase of a sub-block hit its share of a block's pages, and no others.
         let erased = n("flash.erases.block") + or_0("/gc/reclaimed_sub_blocks") / shape;
         let counted = n("wear.aep") * n("device.blocks");

@@ -17,6 +17,7 @@ mod peers;
 mod read_retries;
 mod retirement;
 mod scheduling;
+mod smallest_reserve;
 mod sub_blocks;
 mod superblock;
 mod support;

@@ -410,7 +410,9 @@ impl TranslationLayer for PageFtl {
         let stream = if hot { WriteStream::Hot } else { WriteStream::Host };
         let collect_behind = self.make_room(plane, stream, plan)?;
         let free_before = collect_behind.then(|| self.free_units(plane));
+        let was_open = self.planes[plane.index()].open[stream as usize].is_some();
         let (target, sequence) = self.next_page(plane, stream)?;
+        debug_assert!(was_open || self.keeps_room(plane), "a block opened for the host leaves copies their room");
         // Reclaiming may have moved the old copy, so it is looked up only now.
         if let Some(old) = self.locate(lpn) {
             self.invalidate(old);
