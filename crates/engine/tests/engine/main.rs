@@ -12,6 +12,7 @@ mod multi_plane_erase;
 mod outputs;
 mod page_level;
 mod partial_blocks;
+mod partial_writes;
 mod past_bugs;
 mod peers;
 mod read_retries;

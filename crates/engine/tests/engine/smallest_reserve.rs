@@ -126,7 +126,7 @@ fn run_everywhere(mut options: Sets) -> bool {
 }
 
 #[test]
-fn t441_every_combination_of_options_runs_at_its_least_over_provisioning() {
+fn t447_every_combination_of_options_runs_at_its_least_over_provisioning() {
     let all: Vec<Sets> = options().collect();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let ran: usize = std::thread::scope(|scope| {
@@ -142,7 +142,7 @@ fn t441_every_combination_of_options_runs_at_its_least_over_provisioning() {
 /// Copies of cold pages had no block of their own, the only blank leaves of the plane were those of the victim
 /// itself, and the block of the hot copies had room: collection gave up.
 #[test]
-fn t442_room_in_the_other_block_of_copies_is_found_where_only_the_victim_has_blank_leaves() {
+fn t448_room_in_the_other_block_of_copies_is_found_where_only_the_victim_has_blank_leaves() {
     for (pages, splits, least) in [("24", "3", "0.4375"), ("24", "3", "0.5"), ("64", "6", "0.4375")] {
         for policy in GcPolicy::ALL {
             crate::support::document(&[
