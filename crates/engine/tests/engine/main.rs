@@ -15,6 +15,7 @@ mod partial_blocks;
 mod partial_writes;
 mod past_bugs;
 mod peers;
+mod percentiles;
 mod read_retries;
 mod retirement;
 mod scheduling;
