@@ -177,6 +177,7 @@ pub fn run(target: &str, corpus: &[Vec<u8>], keep: &Path, check: impl Fn(&[u8], 
         }
         number += 1;
     }
+    #[allow(clippy::print_stderr, reason = "a long run says what it did")]
     if deadline.is_some() {
         eprintln!("{target}: {number} inputs from seed {seed}");
     }

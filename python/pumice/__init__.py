@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # true to type checkers, which know the name; importing it would cost time
+TYPE_CHECKING = False  # type checkers take this for true; importing the name from `typing` would cost time
 if TYPE_CHECKING:
     from typing import Any
 

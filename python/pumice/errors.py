@@ -1,4 +1,4 @@
-"""What can go wrong. The text of every one of these is a single line fit to show to a person."""
+"""The errors of the package. The text of each is one line that can be shown to a user."""
 
 from __future__ import annotations
 

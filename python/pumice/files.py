@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from pumice.errors import SpecError
 
@@ -17,9 +19,9 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Name of a file to write that takes the place of `path` when the block ends without an error.
+    """Yields the name of a file to write, which replaces `path` when the block ends without an error.
 
-    It lies beside `path`, is flushed to the medium and renamed; on any error it is removed and
+    The file lies beside `path`, is flushed to the medium and renamed; on any error it is removed and
     `path` stays as it was.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -39,13 +41,13 @@ def replacing(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def atomic(path: Path) -> Iterator[BinaryIO]:
-    """An open file that takes the place of `path` as in `replacing`."""
+    """Yields an open file that replaces `path` as in `replacing`."""
     with replacing(path) as partial, open(partial, "wb") as file:
         yield file
 
 
 def prepare(directory: Path | None) -> None:
-    """Creates an output directory and tries it out, so that a long run does not end at a closed door.
+    """Creates an output directory and tries to write to it, so that a long run does not fail at its end.
 
     Raises:
         SpecError: it is a file, or cannot be created or written to.
@@ -78,6 +80,15 @@ def write_text(path: Path, text: str) -> None:
     """Writes UTF-8 text to `path`, all of it or nothing."""
     with atomic(path) as file:
         file.write(text.encode())
+
+
+def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Writes a CSV file with a head line, all of it or nothing; None becomes an empty cell."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    write_text(path, text.getvalue())
 
 
 def write_parquet(rows: pa.Table, path: Path) -> None:

@@ -10,6 +10,12 @@ from pathlib import Path
 
 import pytest
 
+#: Where the tests lie, and the engines that they use in place of the real one.
+TESTS = Path(__file__).parent
+
+#: Top of the repository.
+REPOSITORY = Path(__file__).parents[2]
+
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 

@@ -1,26 +1,52 @@
-"""Runs of a paper's experiment that nobody simulated, and a look at the figures drawn from them."""
+"""Runs that nobody simulated, figures drawn from them, and a look at the files."""
 
 from __future__ import annotations
 
 import csv
+import dataclasses
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from pumice.papers.experiment import Experiment
+from pumice.papers.experiment import read_experiment
+from pumice.papers.figures import Drawing, Findings, figures_of
+from pumice.papers.finished_runs import FinishedRuns
 from pumice.runs.batch import Job, Outcome
 
 #: A study and what a run varies → its document; None for a run that fails.
 Make = Callable[[str, dict[str, Any]], dict[str, Any] | None]
 
+#: Outcomes, each with its study.
+Named = list[tuple[str, Outcome]]
 
-def outcomes(experiment: Experiment, figures: Iterable[str], make: Make) -> list[tuple[str, Outcome]]:
-    """All runs that an experiment plans for some figures, made up."""
-    named: list[tuple[str, Outcome]] = []
-    for study, job in experiment.jobs(list(figures)):
-        found = make(study, dict(job.varied))
-        named.append((study, Outcome(Job(job.label, job.spec, job.varied), found, None if found else "refused")))
-    return named
+
+def outcome(study: str, job: Job, document: dict[str, Any] | None) -> tuple[str, Outcome]:
+    """A run of a study that ended with a document, or failed."""
+    return study, Outcome(job, document, None if document else "the chip refused")
+
+
+def outcomes(paper: str, mode: str, figures: Iterable[str], make: Make) -> Named:
+    """All runs that some figures read in a mode, made up."""
+    known = figures_of(paper)
+    studies = dict.fromkeys(study for id in figures for study in known[id].sweeps)
+    jobs = read_experiment(paper, mode).jobs(list(studies))
+    return [outcome(study, job, make(study, dict(job.varied))) for study, job in jobs]
+
+
+def drawer(paper: str, mode: str, named: Named, directory: Path, **content: Any) -> Callable[[str], Findings]:
+    """A function that draws a figure, by its id, from some outcomes into a directory; `content` takes the
+    place of entries of `experiment.toml`."""
+    experiment = read_experiment(paper, mode)
+    experiment = dataclasses.replace(experiment, content={**experiment.content, **content})
+
+    def draw(id: str) -> Findings:
+        one = figures_of(paper)[id]
+        found = one.draw(Drawing(one, experiment, FinishedRuns(named), directory, {}))
+        assert isinstance(found, dict)
+        assert found.keys() <= set(one.rows)
+        return found
+
+    return draw
 
 
 def drawn(directory: Path, name: str, *pictures: str) -> list[list[str]]:

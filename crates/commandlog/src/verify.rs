@@ -135,7 +135,9 @@ pub fn verify(log: &mut impl Read, go_on: &mut dyn FnMut(u64) -> bool) -> Result
                     break Some(Broken { record: number, start, text });
                 }
             }
-            initial => replay.initial(&initial).map_err(|text| damaged(&text))?,
+            initial @ (LogRecord::BadBlock(_) | LogRecord::Fill { .. }) => {
+                replay.initial(&initial).map_err(|text| damaged(&text))?;
+            }
         }
         number += 1;
     };

@@ -138,14 +138,17 @@ fn apply_preset(values: &mut Values, at: &str, name: &Value, depth: usize) -> Re
 /// Applies one `--set key=value`; a value that is no TOML is taken as a bare word. A section inside a
 /// section takes an inline table, each of its keys for itself.
 fn apply_set(values: &mut Values, path: &str, text: &str) -> Result<(), SpecError> {
-    match parse_value(text) {
-        Value::Table(entries) if path.contains('.') && table::is_section(path) => {
-            entries.into_iter().try_for_each(|(entry, value)| set(values, "--set", &format!("{path}.{entry}"), value))
-        }
-        // A choice or text may look like a number: a variant called 2006, a volume called 3.
-        value => set(values, "--set", path, value)
-            .or_else(|refusal| set(values, "--set", path, Value::String(text.to_string())).map_err(|_| refusal)),
+    let value = parse_value(text);
+    if let Value::Table(entries) = &value
+        && path.contains('.')
+        && table::is_section(path)
+    {
+        let each = |(entry, value): (&String, &Value)| set(values, "--set", &format!("{path}.{entry}"), value.clone());
+        return entries.iter().try_for_each(each);
     }
+    // A choice or text may look like a number: a volume called 3.
+    set(values, "--set", path, value)
+        .or_else(|refusal| set(values, "--set", path, Value::String(text.to_string())).map_err(|_| refusal))
 }
 
 fn parse_value(text: &str) -> Value {

@@ -50,7 +50,7 @@ fn t041_every_preset_is_valid_and_layers_override_in_order() {
     source.sets = vec![("seed".into(), "9".into()), ("workload.kind".into(), "sequential".into())];
     let spec = Config::resolve(&source).expect("valid");
     assert_eq!((spec.seed, spec.ftl.shared.merge), (9, MergeMethod::MMerge));
-    assert_eq!((spec.chip.geometry.blocks_per_plane, spec.workload.kind.as_str()), (64, "sequential"));
+    assert_eq!((spec.chip.geometry.blocks_per_plane, spec.workload.kind().name()), (64, "sequential".to_owned()));
     assert_eq!(spec.chip.timing.t_r_us, 70.0, "tiny starts from pen-1tb");
 }
 
@@ -205,13 +205,13 @@ fn t060_the_shape_of_a_block_must_account_for_its_pages() {
 fn t053_a_fraction_may_stand_without_its_zero() {
     for (text, value) in [(".6", 0.6), ("0.6", 0.6), ("1.", 1.0), ("+.25", 0.25)] {
         let spec = Config::resolve(&with_set("workload.read_fraction", text)).expect(text);
-        assert_eq!(spec.workload.read_fraction, value, "{text}");
+        assert_eq!(spec.workload.drawn.mix.read_fraction, value, "{text}");
     }
     for text in [".", "-.6", "--.6", ".6.", ".6x"] {
         error(&with_set("workload.read_fraction", text), &["workload.read_fraction", "a number from 0 to 1"]);
     }
     let named = Config::resolve(&with_set("workload.volumes", ".6")).expect("a text may look like a number");
-    assert_eq!(named.workload.volumes, ".6");
+    assert_eq!(named.workload.trace.volumes.name(), ".6");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use pumice_config::{Config, SpecError};
 use pumice_ftl::{FillTarget, Ftl, InitialBlock, LayerParts, erase::flash_timing};
 use pumice_nand::{ArrayConfig, CheckedArray, NandArray};
 use pumice_types::{BlockId, FlashTiming, Geometry, Lpn, PartialEraseUnit, PlaneId, TagFormat};
-use pumice_workload::Stream;
+use pumice_workload::RandomStream;
 
 use crate::chip::Chips;
 use crate::chip::erase::{eraser, expected_time};
@@ -91,7 +91,7 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
         tree,
         bad_blocks: &bad_blocks,
         block_erase: expected_time(chip, seed, &timing),
-        seed: Stream::new(seed, "gc-victims").bits(),
+        seed: RandomStream::new(seed, "gc-victims").bits(),
     };
     let ftl = config.ftl.build(&parts, &mut InitialState { array: &mut array, oracle: &mut oracle })?;
     let eraser = eraser(chip, seed, &geometry, tree);
@@ -102,7 +102,7 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
 
 /// Draws the factory's bad blocks, the same for the same seed.
 fn bad_blocks(seed: u64, per_plane: u32, geometry: &Geometry) -> Vec<BlockId> {
-    let mut random = Stream::new(seed, "bad-blocks");
+    let mut random = RandomStream::new(seed, "bad-blocks");
     let mut bad = Vec::new();
     for plane in (0..geometry.planes()).map(PlaneId) {
         let mut indices: Vec<u32> = (0..geometry.blocks_per_plane).collect();

@@ -1,6 +1,7 @@
 //! A job in fio's words as settings of a spec, so that a result says what was run in the spec's own.
 
-use pumice_workload::{Access, FioJob};
+use pumice_types::Choice;
+use pumice_workload::{Fact, FioJob};
 
 use crate::error::SimError;
 
@@ -13,35 +14,40 @@ use crate::error::SimError;
 pub fn fio_job_settings(job: &str) -> Result<Vec<(String, String)>, SimError> {
     let job = FioJob::parse(job)?;
     let text = |text: &str| format!("\"{text}\"");
-    let (kind, theta) = match job.access {
-        Access::Sequential => ("sequential", None),
-        Access::Zipf { theta } => ("zipf", Some(theta)),
-        Access::Uniform | Access::HotCold { .. } => ("uniform", None),
-    };
     let list =
         |value: fn(&(u32, f64)) -> f64| format!("{:?}", job.sizes.list().iter().map(value).collect::<Vec<f64>>());
     let mut settings = vec![
-        ("workload.kind", text(kind)),
+        ("workload.kind", text(job.access.kind().name())),
         ("workload.read_fraction", format!("{:?}", job.read_fraction)),
         ("workload.trim_fraction", format!("{:?}", job.trim_fraction)),
         ("workload.request_sizes", list(|size| f64::from(size.0))),
         ("workload.request_weights", list(|size| size.1)),
     ];
-    settings.extend(theta.map(|theta| ("workload.zipf_theta", format!("{theta:?}"))));
     settings.extend(job.footprint.map(|share| ("workload.footprint", format!("{share:?}"))));
     settings.extend(job.requests.map(|requests| ("workload.requests", requests.to_string())));
     settings.extend(job.seed.map(|seed| ("seed", seed.to_string())));
     match job.rate {
-        Some((iops, poisson)) => settings.extend([
+        Some((iops, arrival)) => settings.extend([
             ("host.mode", text("open-loop")),
-            ("workload.arrival", text(if poisson { "poisson" } else { "fixed" })),
+            ("workload.arrival", text(arrival.name())),
             ("workload.mean_interarrival_us", format!("{:?}", 1e6 / iops)),
         ]),
         None => {
             settings.extend([("host.mode", text("closed-loop")), ("host.queue_depth", job.iodepth.to_string())]);
         }
     }
-    Ok(settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    let settings = settings.into_iter().map(|(key, value)| (key.to_owned(), value));
+    let pattern = job.access.parameters().into_iter().map(|(name, value)| (format!("workload.{name}"), toml(&value)));
+    Ok(settings.chain(pattern).collect())
+}
+
+/// A fact as TOML text.
+fn toml(fact: &Fact) -> String {
+    match fact {
+        Fact::Text(text) => format!("\"{text}\""),
+        Fact::Count(count) => count.to_string(),
+        Fact::Real(real) => format!("{real:?}"),
+    }
 }
 
 #[cfg(test)]
@@ -59,15 +65,18 @@ mod tests {
     fn t050_a_job_in_fios_words_is_a_valid_spec() {
         let spec = resolved("rw=randrw bs=16k iodepth=32 rwmixread=30 number_ios=500 size=25%");
         let (workload, host) = (&spec.workload, &spec.host);
-        assert_eq!((workload.kind.as_str(), workload.read_fraction, workload.requests), ("uniform", 0.3, 500));
-        assert_eq!((workload.request_sizes.as_deref(), workload.footprint), (Some(&[16_384.0][..]), 0.25));
+        let (drawn, shared) = (&workload.drawn.mix, &workload.shared);
+        assert_eq!((workload.kind().name().as_str(), drawn.read_fraction, shared.requests), ("uniform", 0.3, 500));
+        assert_eq!((drawn.request_sizes.as_deref(), shared.footprint), (Some(&[16_384.0][..]), 0.25));
         assert_eq!((host.mode, host.queue_depth), (HostMode::ClosedLoop, 32));
         let spec = resolved("rw=randtrim\nrandom_distribution=zipf:1.1\nbssplit=4k/60:64k/40\nrate_iops=2000");
         let (workload, host) = (&spec.workload, &spec.host);
-        assert_eq!((workload.kind.as_str(), workload.zipf_theta, workload.trim_fraction), ("zipf", 1.1, 1.0));
-        assert_eq!(workload.request_weights.as_deref(), Some(&[60.0, 40.0][..]));
-        assert_eq!((host.mode, workload.mean_interarrival_us), (HostMode::OpenLoop, 500.0));
-        assert_eq!(workload.arrival, ArrivalKind::Fixed);
+        let (drawn, shared) = (&workload.drawn, &workload.shared);
+        assert_eq!((workload.kind().name(), shared.trim_fraction), ("zipf".to_owned(), 1.0));
+        assert_eq!(drawn.patterns.zipf.zipf_theta, 1.1);
+        assert_eq!(drawn.mix.request_weights.as_deref(), Some(&[60.0, 40.0][..]));
+        assert_eq!((host.mode, shared.mean_interarrival_us), (HostMode::OpenLoop, 500.0));
+        assert_eq!(shared.arrival, ArrivalKind::Fixed);
         assert!(fio_job_settings("rw=sideways").is_err());
     }
 }

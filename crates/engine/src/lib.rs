@@ -28,4 +28,4 @@ pub use logged::{Sink, run_logged};
 pub use results::{FORMAT, Outcome};
 pub use run::{Progress, run, run_observed};
 pub use ssd::Ssd;
-pub use workload::{catalogue, write as write_workload};
+pub use workload::write as write_workload;

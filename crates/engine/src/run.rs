@@ -3,7 +3,7 @@
 use pumice_config::{Check, Config, HostMode, SpecError};
 use pumice_ftl::TranslationLayer;
 use pumice_types::{FlashCommand, HostRequest, Time};
-use pumice_workload::{Stream, Workload};
+use pumice_workload::{RandomStream, Workload};
 
 use crate::build::build;
 use crate::chip::erase::Eraser;
@@ -154,8 +154,8 @@ impl<O: Observer> Run<'_, O> {
         }
         let user_pages = f64::from(self.ssd.ftl().user_pages());
         let page_bytes = self.config.chip.geometry.page_bytes;
-        let footprint = ((user_pages * self.config.workload.footprint) as u64).max(1);
-        let mut random = Stream::new(self.config.seed, "ageing");
+        let footprint = ((user_pages * self.config.workload.shared.footprint) as u64).max(1);
+        let mut random = RandomStream::new(self.config.seed, "ageing");
         for _ in 0..(user_pages * age_writes) as u64 {
             self.ssd.write_untimed(random.below(footprint) * u64::from(page_bytes), page_bytes)?;
             self.tick(1)?;
@@ -287,7 +287,7 @@ impl<O: Observer> Run<'_, O> {
     }
 
     fn warnings(&self, scale: f64) -> Vec<String> {
-        let mut warnings = workload::warnings(&self.workload);
+        let mut warnings = self.workload.notes().warnings();
         if scale < FAITHFUL_SCALE_MIN {
             warnings.push(format!("scale {scale} is below 1/16: results are known to drift"));
         }

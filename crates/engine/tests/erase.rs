@@ -13,7 +13,7 @@ use pumice_engine::run;
 use pumice_nand::erase::Measurements;
 use pumice_nand::reliability::{AERO_CONS_PEC_AT_63, DPES_PEC_AT_63, ISPE_PEC_AT_63};
 use pumice_types::{EraseMode, EraseScheme, EraseStep, RberRequirement, Time};
-use pumice_workload::Stream;
+use pumice_workload::RandomStream;
 
 const SCHEMES: [EraseScheme; 5] =
     [EraseScheme::Ispe, EraseScheme::IIspe, EraseScheme::Dpes, EraseScheme::AeroCons, EraseScheme::Aero];
@@ -236,7 +236,7 @@ fn erase_times(scheme: EraseScheme, pec: u16, blocks: u32) -> Vec<Time> {
 /// queue is empty, wait long, so each erase is simulated on its own; erases are too rare to overlap.
 fn read_tail_us(erases: &[Time], erases_per_s: f64) -> f64 {
     let (read_us, reads_per_us) = (40.0, 2_000.0 / 1e6);
-    let mut random = Stream::new(1, "one-die-reads");
+    let mut random = RandomStream::new(1, "one-die-reads");
     let mut waits = Vec::new();
     for erase in erases {
         let (mut now, mut free) = (random.exponential() / reads_per_us, erase.as_us());

@@ -18,7 +18,7 @@ const PREFIX: &str = "pumice-";
 const SOURCE_FOLDERS: [&str; 4] = ["src", "tests", "examples", "benches"];
 
 fn crates_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("crates/sim lies in crates").to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("crates/engine lies in crates").to_path_buf()
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {

@@ -15,6 +15,7 @@ use crate::fill::{FillTarget, InitialKeys};
 use crate::merge::restore::{MMergeSettings, MergeCosts};
 use crate::merge::superblock::RestoreScope;
 use crate::plan::Plan;
+use crate::victims::PolicyKeys;
 
 /// A translation layer at work: the controller's belief about where pages are. A call changes that belief at
 /// once and appends the flash commands to a plan; whoever executes them finds out whether the belief was true.
@@ -225,6 +226,8 @@ pub struct LayerSpec<'a> {
     pub shared: &'a SharedKeys,
     /// Superblocks.
     pub superblock: &'a SuperblockKeys,
+    /// Victim policies.
+    pub policies: &'a PolicyKeys,
     /// What is stored at the start.
     pub initial: &'a InitialKeys,
 }
@@ -262,6 +265,9 @@ pub trait Layer {
 
     /// The merges that it knows.
     const MERGES: &'static [MergeMethod] = &[MergeMethod::BlockErase];
+
+    /// Whether it reclaims victims by a policy ([`PolicyKeys`]).
+    const CHOOSES_VICTIMS: bool = false;
 
     /// Where its map may be.
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram];

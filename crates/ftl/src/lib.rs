@@ -15,10 +15,10 @@ mod lists;
 pub mod merge;
 mod plan;
 mod recency;
-mod reclaim;
 mod reclaim_leaves;
 mod reclaim_units;
 mod victim;
+pub mod victims;
 mod wear;
 
 pub use counters::{GcCounters, MergeCount, VICTIM_FILL_BINS};
@@ -33,8 +33,7 @@ pub use layers::gftl::{Gftl, GftlConfig};
 pub use layers::log_block::LogBlock;
 pub use layers::nftl::{Nftl, NftlConfig};
 pub use layers::page::{
-    Allocation, CachedMap, EraseUnit, EraseUnits, GcMode, GcPolicy, HotCold, Leveling, PageConfig, PageFtl, PageKeys,
-    Separation,
+    Allocation, CachedMap, EraseUnit, EraseUnits, GcMode, HotCold, Leveling, PageConfig, PageFtl, PageKeys, Separation,
 };
 pub use layers::replacement_block::ReplacementBlock;
 pub use layers::striped::{PlaneFtl, Striped, StripedConfig};
@@ -44,7 +43,7 @@ pub use layers::superblock_2006::{SpareTables, Superblock2006, SuperblockConfig}
 pub use layers::superblock_pen::{SuperblockPen, SuperblockPenConfig};
 pub use layers::{Ftl, FtlKeys, FtlKind, is_strict};
 pub use plan::Plan;
-pub use reclaim::VictimPolicy;
 pub use reclaim_leaves::{LeafRule, choose_leaves};
 pub use reclaim_units::{JoinRule, UnitChoice, UnitId, UnitVictims, join_units};
+pub use victims::{GcPolicy, PolicyKeys, VictimPolicy};
 pub use wear::WearLeveling;

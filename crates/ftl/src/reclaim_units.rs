@@ -13,7 +13,8 @@
 use pumice_types::erase_unit::UNITS_MAX;
 use pumice_types::{Time, UnitSet};
 
-use crate::reclaim::{VictimLists, VictimPolicy};
+use crate::victims::greedy::Greedy;
+use crate::victims::{ClosedBlocks, VictimPolicy};
 
 /// A unit of a plane: its block's index in the plane, and its place in the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,9 +81,9 @@ pub fn join_units(seed: usize, valid: &[Option<u16>], rule: &JoinRule) -> UnitCh
 
 /// Victim order of one plane, over the units of its blocks.
 pub struct UnitVictims {
-    lists: VictimLists,
+    lists: ClosedBlocks,
     /// Blocks with units without a valid page, by how many; where a block has several units.
-    empty: Option<VictimLists>,
+    empty: Option<ClosedBlocks>,
     units_per_block: usize,
     greedy: bool,
 }
@@ -90,11 +91,11 @@ pub struct UnitVictims {
 impl UnitVictims {
     /// No closed unit yet, in a plane of `blocks` blocks of `units_per_block` units.
     pub fn new(policy: VictimPolicy, blocks: u32, [units_per_block, pages_per_unit]: [u16; 2], seed: u64) -> Self {
-        let greedy = policy == VictimPolicy::Greedy;
+        let greedy = policy == Greedy.into();
         let counted = greedy && units_per_block > 1;
         UnitVictims {
-            lists: VictimLists::new(policy, blocks * u32::from(units_per_block), pages_per_unit, seed),
-            empty: counted.then(|| VictimLists::new(VictimPolicy::Greedy, blocks, units_per_block, seed)),
+            lists: ClosedBlocks::new(policy, blocks * u32::from(units_per_block), pages_per_unit, seed),
+            empty: counted.then(|| ClosedBlocks::new(Greedy.into(), blocks, units_per_block, seed)),
             units_per_block: usize::from(units_per_block),
             greedy,
         }
@@ -268,7 +269,7 @@ mod tests {
     }
 
     fn victims() -> UnitVictims {
-        UnitVictims::new(VictimPolicy::Greedy, 4, [16, 32], 1)
+        UnitVictims::new(Greedy.into(), 4, [16, 32], 1)
     }
 
     fn id(block: u32, unit: usize) -> UnitId {

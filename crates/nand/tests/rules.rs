@@ -1,5 +1,6 @@
 //! 1xx: each rule refuses by name. 3xx: disturb against PEN's worked figure.
 
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at the variants that it is about")]
 use pumice_nand::{ArrayConfig, NandArray, Returned, Rule};
 use pumice_types::{
     BlockId, Cause, FILL_VERSION, FlashCommand, Geometry, Lpn, PageAddress, Pb, PbTree, ProgramOrder,

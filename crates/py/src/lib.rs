@@ -177,7 +177,7 @@ fn preset_toml(name: &str) -> PyResult<&'static str> {
 #[pyfunction]
 fn workloads() -> String {
     let list: Vec<Value> =
-        pumice_engine::catalogue().into_iter().map(|(name, about)| json!({ "name": name, "about": about })).collect();
+        pumice_workload::catalogue().into_iter().map(|(name, about)| json!({ "name": name, "about": about })).collect();
     Value::from(list).to_string()
 }
 

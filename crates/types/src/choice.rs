@@ -42,6 +42,7 @@ macro_rules! choice {
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[allow(clippy::enum_variant_names, reason = "variants are called what users call them")]
         $vis enum $name { $($(#[$variant_meta])* $variant),+ }
 
         impl $crate::Choice for $name {

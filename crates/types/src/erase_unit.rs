@@ -238,7 +238,7 @@ mod tests {
             let found: Vec<Pb> = set.partial_blocks(tree).collect();
             let leaves: Vec<usize> = found.iter().flat_map(|&pb| tree.leaf_range(pb)).collect();
             assert_eq!(leaves, set.iter().collect::<Vec<_>>());
-            let siblings = |pair: &[Pb]| pair[0].0 % 2 == 0 && pair[0].0 + 1 == pair[1].0;
+            let siblings = |pair: &[Pb]| pair[0].0.is_multiple_of(2) && pair[0].0 + 1 == pair[1].0;
             assert!(!found.windows(2).any(siblings), "{set:?}: {found:?}");
         }
         let all = PbTree::new(576, 6).expect("legal");

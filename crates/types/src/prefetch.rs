@@ -1,14 +1,14 @@
 //! Asks the processor for memory that will be needed soon.
 //!
 //! The columns of a large device lie far beyond the caches, and most look-ups in them are of random pages:
-//! each would wait some hundred cycles for memory. Who knows beforehand which entry comes asks for it
+//! each would wait some hundred cycles for memory. Code that knows beforehand which entry it will need asks for it
 //! here. Nothing is read or changed, so no result depends on it. What it gains is written down in
-//! docs/VALIDATION.md, under Speed.
+//! docs/validation/speed.md.
 
 /// Begins to bring an entry of a column into the cache; nothing if there is no such entry, or no such
 /// instruction.
 #[inline(always)]
-#[cfg_attr(target_arch = "x86_64", allow(unsafe_code))]
+#[cfg_attr(target_arch = "x86_64", allow(unsafe_code, reason = "a hint that cannot fault"))]
 pub fn prefetch<T>(entry: Option<&T>) {
     #[cfg(target_arch = "x86_64")]
     if let Some(entry) = entry {

@@ -80,7 +80,13 @@ impl FlashTiming {
     pub fn erase_time(&self, command: &FlashCommand) -> Time {
         match command.op {
             FlashOp::PartialErase => self.partial_erase[command.pb().level() as usize],
-            _ => self.t_bers,
+            FlashOp::Erase
+            | FlashOp::SubBlockErase
+            | FlashOp::Read
+            | FlashOp::SpareSearch
+            | FlashOp::Program
+            | FlashOp::Copy
+            | FlashOp::Pause => self.t_bers,
         }
     }
 

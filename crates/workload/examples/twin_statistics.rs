@@ -4,7 +4,7 @@
 //!
 //! Requests, bytes and coverage are recounted from the requests by the survey, which knows nothing
 //! of the generator. The last columns are a second pass that only generates, for its speed.
-#![allow(clippy::print_stdout, clippy::print_stderr)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "what it measures goes to the terminal")]
 
 use std::time::Instant;
 

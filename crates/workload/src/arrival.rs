@@ -1,9 +1,21 @@
 //! When requests arrive.
 
-use pumice_types::Time;
+use pumice_types::{Time, choice};
 
-use crate::TraceError;
-use crate::random::Stream;
+use crate::error::TraceError;
+use crate::random::RandomStream;
+
+choice! {
+    /// Laws of inter-arrival times by name.
+    pub enum ArrivalKind {
+        /// Exponential.
+        Poisson = "poisson",
+        /// All equal.
+        Fixed = "fixed",
+        /// Two-phase hyper-exponential with a coefficient of variation.
+        Bursty = "bursty",
+    }
+}
 
 /// Arrivals of a generator.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,9 +39,36 @@ pub enum Arrival {
     },
 }
 
+impl Arrival {
+    /// Arrivals with this mean inter-arrival time in microseconds; `cv` is the coefficient of variation of bursts.
+    pub fn new(kind: ArrivalKind, mean_us: f64, cv: f64) -> Arrival {
+        match kind {
+            ArrivalKind::Poisson => Arrival::Poisson { mean_us },
+            ArrivalKind::Fixed => Arrival::Fixed { mean_us },
+            ArrivalKind::Bursty => Arrival::Bursty { mean_us, cv },
+        }
+    }
+
+    /// The law's name.
+    pub fn kind(self) -> ArrivalKind {
+        match self {
+            Arrival::Poisson { .. } => ArrivalKind::Poisson,
+            Arrival::Fixed { .. } => ArrivalKind::Fixed,
+            Arrival::Bursty { .. } => ArrivalKind::Bursty,
+        }
+    }
+
+    /// Mean inter-arrival time in microseconds.
+    pub fn mean_us(self) -> f64 {
+        match self {
+            Arrival::Poisson { mean_us } | Arrival::Fixed { mean_us } | Arrival::Bursty { mean_us, .. } => mean_us,
+        }
+    }
+}
+
 /// Law of the inter-arrival times, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-enum Law {
+enum GapLaw {
     Fixed {
         gap: f64,
     },
@@ -46,33 +85,33 @@ enum Law {
 
 /// The instants of a workload's arrivals; the first is 0.
 #[derive(Clone, Debug)]
-pub(crate) struct Clock {
-    law: Law,
-    stream: Stream,
+pub(crate) struct ArrivalClock {
+    law: GapLaw,
+    stream: RandomStream,
     /// Nanoseconds. Whole nanoseconds are exact in an f64 up to 104 days.
     now: f64,
 }
 
-impl Clock {
+impl ArrivalClock {
     /// Arrivals of a generator.
-    pub fn new(arrival: Arrival, seed: u64) -> Result<Clock, TraceError> {
-        let (Arrival::Poisson { mean_us } | Arrival::Fixed { mean_us } | Arrival::Bursty { mean_us, .. }) = arrival;
+    pub fn new(arrival: Arrival, seed: u64) -> Result<ArrivalClock, TraceError> {
+        let mean_us = arrival.mean_us();
         if !(mean_us.is_finite() && mean_us >= 0.0) {
             return Err(TraceError::option(format!(
                 "mean inter-arrival time of {mean_us} us found; allowed are finite numbers from 0"
             )));
         }
         let law = match arrival {
-            Arrival::Poisson { .. } => Law::Exponential { mean: mean_us * 1e3 },
-            Arrival::Fixed { .. } => Law::Fixed { gap: mean_us * 1e3 },
-            Arrival::Bursty { cv, .. } => return Clock::two_phase(mean_us * 1e3, cv, seed),
+            Arrival::Poisson { .. } => GapLaw::Exponential { mean: mean_us * 1e3 },
+            Arrival::Fixed { .. } => GapLaw::Fixed { gap: mean_us * 1e3 },
+            Arrival::Bursty { cv, .. } => return ArrivalClock::two_phase(mean_us * 1e3, cv, seed),
         };
-        Ok(Clock { law, stream: Stream::new(seed, "arrivals"), now: 0.0 })
+        Ok(ArrivalClock { law, stream: RandomStream::new(seed, "arrivals"), now: 0.0 })
     }
 
     /// Two-phase hyper-exponential arrivals with balanced means (p₁/λ₁ = p₂/λ₂) and this
     /// coefficient of variation, which is at least 1 (1 is Poisson).
-    pub fn two_phase(mean_ns: f64, cv: f64, seed: u64) -> Result<Clock, TraceError> {
+    pub fn two_phase(mean_ns: f64, cv: f64, seed: u64) -> Result<ArrivalClock, TraceError> {
         if !(cv.is_finite() && cv >= 1.0) {
             return Err(TraceError::option(format!(
                 "coefficient of variation {cv} of the inter-arrival times found; allowed are finite numbers from 1"
@@ -80,8 +119,9 @@ impl Clock {
         }
         let square = cv * cv;
         let p_short = 0.5 * (1.0 + libm::sqrt((square - 1.0) / (square + 1.0)));
-        let law = Law::TwoPhase { p_short, short: mean_ns / (2.0 * p_short), long: mean_ns / (2.0 * (1.0 - p_short)) };
-        Ok(Clock { law, stream: Stream::new(seed, "arrivals"), now: 0.0 })
+        let law =
+            GapLaw::TwoPhase { p_short, short: mean_ns / (2.0 * p_short), long: mean_ns / (2.0 * (1.0 - p_short)) };
+        Ok(ArrivalClock { law, stream: RandomStream::new(seed, "arrivals"), now: 0.0 })
     }
 
     /// The next arrival.
@@ -89,9 +129,9 @@ impl Clock {
     pub fn tick(&mut self) -> Time {
         let arrival = Time(self.now as u64);
         self.now += match self.law {
-            Law::Fixed { gap } => gap,
-            Law::Exponential { mean } => mean * self.stream.exponential(),
-            Law::TwoPhase { p_short, short, long } => {
+            GapLaw::Fixed { gap } => gap,
+            GapLaw::Exponential { mean } => mean * self.stream.exponential(),
+            GapLaw::TwoPhase { p_short, short, long } => {
                 let mean = if self.stream.unit() < p_short { short } else { long };
                 mean * self.stream.exponential()
             }
@@ -106,7 +146,7 @@ mod tests {
 
     #[test]
     fn w030_the_first_arrival_is_zero_and_time_never_runs_back() {
-        let mut clock = Clock::two_phase(1e6, 7.0, 1).expect("legal");
+        let mut clock = ArrivalClock::two_phase(1e6, 7.0, 1).expect("legal");
         let times: Vec<Time> = (0..1000).map(|_| clock.tick()).collect();
         assert_eq!(times[0], Time::ZERO);
         assert!(times.is_sorted());
@@ -114,7 +154,7 @@ mod tests {
 
     #[test]
     fn w031_fixed_arrivals_do_not_drift() {
-        let mut clock = Clock::new(Arrival::Fixed { mean_us: 0.3 }, 1).expect("legal");
+        let mut clock = ArrivalClock::new(Arrival::Fixed { mean_us: 0.3 }, 1).expect("legal");
         let last = (0..1_000_001).map(|_| clock.tick()).last().expect("some");
         assert!(last.0.abs_diff(300_000_000) <= 1, "{last:?}");
     }
@@ -122,11 +162,11 @@ mod tests {
     #[test]
     fn w032_impossible_arrivals_are_refused() {
         for mean_us in [-1.0, f64::NAN, f64::INFINITY] {
-            assert!(Clock::new(Arrival::Poisson { mean_us }, 1).is_err());
+            assert!(ArrivalClock::new(Arrival::Poisson { mean_us }, 1).is_err());
         }
-        assert!(Clock::new(Arrival::Bursty { mean_us: f64::NAN, cv: 2.0 }, 1).is_err());
-        assert!(Clock::new(Arrival::Bursty { mean_us: 1.0, cv: f64::INFINITY }, 1).is_err());
-        assert!(Clock::two_phase(1.0, 0.99, 1).is_err());
-        assert!(Clock::two_phase(1.0, 1.0, 1).is_ok());
+        assert!(ArrivalClock::new(Arrival::Bursty { mean_us: f64::NAN, cv: 2.0 }, 1).is_err());
+        assert!(ArrivalClock::new(Arrival::Bursty { mean_us: 1.0, cv: f64::INFINITY }, 1).is_err());
+        assert!(ArrivalClock::two_phase(1.0, 0.99, 1).is_err());
+        assert!(ArrivalClock::two_phase(1.0, 1.0, 1).is_ok());
     }
 }

@@ -1,43 +1,74 @@
 //! What the host asks for: traces, synthetic twins of traces, file systems in use, and generators.
 //!
-//! [`open_trace`], [`twin`], [`fat`], [`synthetic`], [`uniform`] and [`sequential`] each give a [`Workload`], which yields
-//! [`HostRequest`](pumice_types::HostRequest)s until it is exhausted. [`check`] and [`info`] look
-//! at a trace without a device; [`write_trace`] makes a trace of any workload.
+//! [`WorkloadKeys`] hold what a spec says; [`WorkloadKeys::open`] gives the [`Workload`], which yields
+//! [`HostRequest`](pumice_types::HostRequest)s until it is exhausted. [`open_trace`], [`twin`], [`fat`] and
+//! [`synthetic`] do the same from options. [`check`] and [`info`] look at a trace without a device; [`write_trace`]
+//! makes a trace of any workload.
+//!
+//! Inside the crate, a file imports from the files that define what it needs, never from this one.
 #![forbid(unsafe_code)]
 
 mod arrival;
+mod compression;
 mod error;
+mod fact;
+mod family;
 mod fat;
+mod file_system;
 mod generator;
-mod keys;
+mod key_group;
+mod notes;
+mod open;
 mod placement;
 mod random;
+mod registry;
+mod request_source;
+mod shared_keys;
 mod survey;
 mod trace;
 mod twins;
-mod workload;
 mod write;
 
-pub use arrival::Arrival;
+pub use arrival::{Arrival, ArrivalKind};
+pub use compression::Compression;
 pub use error::{TraceError, TraceErrorKind};
-pub use fat::{FatFacts, FatOptions, FatWorkload, fat, fat_catalogue};
-pub use generator::{
-    Access, FioJob, Generator, GeneratorOptions, RequestSizes, SyntheticOptions, W_PERCENT, sequential, synthetic,
-    uniform,
+pub use fact::Fact;
+pub use family::OpenFor;
+pub use fat::{FatFacts, FatOptions, FatWorkload, fat_catalogue};
+pub use file_system::{FileSystemKeys, FileSystemName};
+pub use generator::drawn::{DrawnKeys, MixKeys};
+pub use generator::fio_job::FioJob;
+pub use generator::hot_writes::HotWrites;
+pub use generator::options::SyntheticOptions;
+pub use generator::patterns::{
+    AccessPattern, HotColdAccess, PatternKeys, PatternKind, SequentialAccess, UniformAccess, ZipfAccess,
 };
-pub use keys::{ArrivalKind, Trims, WorkloadKeys};
+pub use generator::requests::Generator;
+pub use generator::sizes::RequestSizes;
+pub use notes::Notes;
+pub use open::{fat, open_trace, open_trace_with, synthetic, twin};
 pub use placement::{AddressPolicy, COMPACT_REGION_BYTES, Placement};
 /// What a request does, as every workload yields it.
 pub use pumice_types::RequestKind;
-pub use random::Stream;
-pub use survey::{
-    Bin, CheckReport, DecodedLine, Footprint, FootprintSample, Heat, InfoReport, KindSummary, Shape, Survey,
-    TrimSummary, check, check_with, info, info_with,
-};
-pub use trace::{REORDER_WINDOW, Trace, TraceFormat, TraceOptions, Volumes, file_digest, open_trace, open_trace_with};
-pub use twins::{Twin, TwinFacts, TwinOptions, WEEK_SECONDS, twin, twin_catalogue};
-pub use workload::{Fact, Notes, Workload};
-pub use write::{Compression, WriteReport, write_trace, write_trace_as};
+pub use random::RandomStream;
+pub use registry::{KindKeys, Workload, WorkloadKeys, WorkloadKind, catalogue};
+pub use shared_keys::SharedWorkloadKeys;
+pub use survey::check::{CheckReport, DecodedLine, check, check_with};
+pub use survey::footprint::Footprint;
+pub use survey::info::{Heat, InfoReport, KindSummary, Survey, TrimSummary, info, info_with};
+pub use survey::shape::{Bin, FootprintSample, WorkloadShape};
+pub use trace::formats::TraceFormat;
+pub use trace::kind::RecordedTrace;
+pub use trace::options::{TraceKeys, TraceOptions, Trims};
+pub use trace::reorder::REORDER_WINDOW;
+pub use trace::requests::Trace;
+pub use trace::source::file_digest;
+pub use trace::volumes::Volumes;
+pub use twins::catalogue::{TwinFacts, WEEK_SECONDS, twin_catalogue};
+pub use twins::names::TwinName;
+pub use twins::options::{TwinKeys, TwinOptions};
+pub use twins::requests::Twin;
+pub use write::{WriteReport, write_trace, write_trace_as};
 
 #[cfg(test)]
 mod tests {

@@ -10,16 +10,16 @@ use sha2::{Digest, Sha256};
 
 /// A stream of random numbers for one purpose.
 #[derive(Clone, Debug)]
-pub struct Stream(Xoshiro256PlusPlus);
+pub struct RandomStream(Xoshiro256PlusPlus);
 
 /// 2^-53, the spacing of the uniform numbers drawn.
 const ULP: f64 = 1.0 / (1u64 << 53) as f64;
 
-impl Stream {
+impl RandomStream {
     /// The stream of `purpose` in the run of `seed`.
-    pub fn new(seed: u64, purpose: &str) -> Stream {
+    pub fn new(seed: u64, purpose: &str) -> RandomStream {
         let digest = Sha256::new().chain_update(seed.to_le_bytes()).chain_update(purpose.as_bytes()).finalize();
-        Stream(Xoshiro256PlusPlus::from_seed(digest.into()))
+        RandomStream(Xoshiro256PlusPlus::from_seed(digest.into()))
     }
 
     /// 64 random bits.
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn w020_streams_differ_by_seed_and_by_purpose() {
-        let first = |seed, purpose| Stream::new(seed, purpose).bits();
+        let first = |seed, purpose| RandomStream::new(seed, purpose).bits();
         assert_eq!(first(1, "sizes"), first(1, "sizes"));
         assert_ne!(first(1, "sizes"), first(2, "sizes"));
         assert_ne!(first(1, "sizes"), first(1, "arrivals"));
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn w021_moments() {
-        let mut stream = Stream::new(1, "moments");
+        let mut stream = RandomStream::new(1, "moments");
         let n = 200_000;
         let (mut normal, mut square, mut exponential, mut below) = (0.0, 0.0, 0.0, 0);
         for _ in 0..n {
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn w022_a_shuffle_is_a_permutation() {
         let mut items: Vec<u32> = (0..1000).collect();
-        Stream::new(3, "shuffle").shuffle(&mut items);
+        RandomStream::new(3, "shuffle").shuffle(&mut items);
         assert_ne!(items[..10], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
         items.sort_unstable();
         assert!(items.iter().copied().eq(0..1000));

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use pumice_types::{HostRequest, RequestKind};
+use pumice_types::{Choice, HostRequest, RequestKind};
 use pumice_workload::{
-    AddressPolicy, Notes, Placement, TraceError, TraceErrorKind, TraceFormat, TraceOptions, check, info, open_trace,
-    open_trace_with,
+    AddressPolicy, Notes, Placement, TraceError, TraceErrorKind, TraceFormat, TraceOptions, Trims, check, info,
+    open_trace, open_trace_with,
 };
 
 const ANYWHERE: Placement = Placement { capacity_bytes: u64::MAX, page_bytes: 4_096, policy: AddressPolicy::Exact };
@@ -24,7 +24,7 @@ fn run(name: &str, format: Option<TraceFormat>) -> Result<(Vec<HostRequest>, Not
 }
 
 /// File, line of the error, and a part of its text.
-const BROKEN: [(&str, u64, &str); 48] = [
+const BROKEN: &[(&str, u64, &str)] = &[
     ("msr-truncated", 3, "4 fields in \"128166372016421111,hm,0,Wri\"; allowed are 7: Timestamp,Hostname"),
     ("msr-junk", 3, "1 fields in \"\\u{7}\\u{13} not a trace at all\""),
     ("msr-negative", 3, "Offset \"-512\" found; allowed are whole numbers"),
@@ -85,7 +85,7 @@ const BROKEN: [(&str, u64, &str); 48] = [
 
 #[test]
 fn w220_every_broken_file_gives_one_clear_line() {
-    for (name, line, part) in BROKEN {
+    for &(name, line, part) in BROKEN {
         let format: TraceFormat = name.split('-').next().expect("a format").parse().expect("a format");
         let error = check(&path(name), Some(format)).expect_err(name);
         let message = error.to_string();
@@ -110,25 +110,68 @@ fn w221_every_broken_file_of_the_corpus_is_tested() {
     assert_eq!(untested, ["blkparse-no-requests", "ssdsim-or-disksim"], "these have tests of their own");
 }
 
+/// Format, reads and writes of its good file.
+const GOOD: &[(&str, u64, u64)] = &[
+    ("msr", 1, 1),
+    ("alibaba", 1, 1),
+    ("tencent", 1, 1),
+    ("spc", 0, 2),
+    ("ssdsim", 1, 1),
+    ("disksim", 1, 1),
+    ("systor", 1, 0),
+    ("blkparse", 1, 0),
+    ("fio", 0, 1),
+];
+
 #[test]
-fn w222_good_files_are_recognised_and_read_alike_by_name() {
-    for (format, reads, writes) in [
-        ("msr", 1, 1),
-        ("alibaba", 1, 1),
-        ("tencent", 1, 1),
-        ("spc", 0, 2),
-        ("ssdsim", 1, 1),
-        ("disksim", 1, 1),
-        ("systor", 1, 0),
-        ("blkparse", 1, 0),
-        ("fio", 0, 1),
-    ] {
+fn w222_the_good_file_of_every_format_is_recognised_and_read_alike_by_name() {
+    for &format in TraceFormat::ALL {
+        let row = GOOD.iter().find(|(name, ..)| *name == format.name());
+        let &(_, reads, writes) = row.unwrap_or_else(|| panic!("{format} has no row in GOOD"));
         let name = format!("{format}-good");
-        let report = check(&path(&name), None).expect(format);
-        assert_eq!((report.format, report.reads, report.writes), (format, reads, writes));
-        let named = run(&name, Some(format.parse().expect("a format"))).expect(format);
-        assert_eq!(named, run(&name, None).expect(format), "{format}");
-        assert_eq!(info(&path(&name), None).expect(format).requests, reads + writes);
+        let report = check(&path(&name), None).expect(&name);
+        assert_eq!((report.format, report.reads, report.writes), (format.name(), reads, writes));
+        let named = run(&name, Some(format)).expect(&name);
+        assert_eq!(named, run(&name, None).expect(&name), "{format}");
+        assert_eq!(info(&path(&name), None).expect(&name).requests, reads + writes);
+    }
+}
+
+/// What every format must be tried with.
+const FAULTS: [&str; 5] = ["truncated", "junk", "negative", "columns", "unit"];
+
+#[test]
+fn w228_every_format_has_a_file_with_every_fault() {
+    for format in TraceFormat::ALL {
+        for fault in FAULTS {
+            let name = format!("{format}-{fault}");
+            assert!(path(&name).is_file(), "tests/corpus/{name}.txt is missing");
+            assert!(BROKEN.iter().any(|(known, ..)| *known == name), "{name} has no row in BROKEN");
+        }
+    }
+}
+
+#[test]
+fn w229_formats_have_the_trims_and_flushes_that_they_say() {
+    let files = std::fs::read_dir(path("x").parent().expect("a directory")).expect("readable");
+    let names = files.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned());
+    let good: Vec<String> = names.filter_map(|name| name.strip_suffix("good.txt").map(str::to_owned)).collect();
+    for format in TraceFormat::ALL {
+        let own = good.iter().filter(|name| name.starts_with(&format!("{format}-")));
+        let reports: Vec<_> = own.map(|name| check(&path(&format!("{name}good")), None).expect(name)).collect();
+        assert_eq!(reports.iter().any(|report| report.trims > 0), format.has_trims(), "trims of {format}");
+        assert_eq!(reports.iter().any(|report| report.no_data > 0), format.has_flushes(), "flushes of {format}");
+    }
+}
+
+/// The page of the formats is for people; each format must be on it, with its columns.
+#[test]
+fn w219_every_format_is_documented() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/WORKLOADS.md");
+    let text = std::fs::read_to_string(&page).expect("part of the repository");
+    for format in TraceFormat::ALL {
+        assert!(text.lines().any(|line| line.starts_with(&format!("| `{format}` | "))), "{format} has no row");
+        assert!(!format.about().is_empty() && format.units().contains("time: "), "{format}");
     }
 }
 
@@ -178,7 +221,7 @@ fn w224_events_without_data_are_counted_and_left_out() {
 #[test]
 fn w226_trims_are_dropped_if_the_options_say_so_and_counted_either_way() {
     for (name, trims, others) in [("blkparse-events-good", 1, 3), ("fio-v2-good", 1, 3)] {
-        let options = TraceOptions { drop_trims: true, ..TraceOptions::default() };
+        let options = TraceOptions { trims: Trims::Drop, ..TraceOptions::default() };
         let mut workload = open_trace_with(&path(name), &options, &ANYWHERE).expect(name);
         let kept: Vec<HostRequest> = std::iter::from_fn(|| workload.next_request().expect(name)).collect();
         assert!(kept.len() == others && kept.iter().all(|request| request.kind != RequestKind::Trim), "{name}");

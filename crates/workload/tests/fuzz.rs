@@ -6,9 +6,10 @@ mod engine;
 use std::path::Path;
 
 use engine::Random;
+use pumice_types::Choice;
 use pumice_workload::{
-    AddressPolicy, FioJob, Placement, TraceError, TraceErrorKind, TraceFormat, TraceOptions, Volumes, check, info,
-    open_trace_with,
+    AddressPolicy, FioJob, Placement, TraceError, TraceErrorKind, TraceFormat, TraceOptions, Trims, Volumes, check,
+    info, open_trace_with,
 };
 
 const CAPACITY: u64 = 1 << 40;
@@ -51,8 +52,9 @@ fn judge(error: &TraceError, path: &Path) -> Result<(), String> {
 /// Reads the file as a run, a check and a survey would.
 fn survive(path: &Path, format: Option<TraceFormat>, random: &mut Random) -> Result<(), String> {
     let volumes = [Volumes::Overlay, Volumes::Separate, Volumes::One("0".to_owned())];
-    let options = TraceOptions { format, volumes: random.pick(&volumes).clone(), drop_trims: random.below(4) == 0 };
-    let policy = *random.pick(&[AddressPolicy::Exact, AddressPolicy::Wrap, AddressPolicy::Compact]);
+    let trims = if random.below(4) == 0 { Trims::Drop } else { Trims::Keep };
+    let options = TraceOptions { format, volumes: random.pick(&volumes).clone(), trims };
+    let policy = *random.pick(AddressPolicy::ALL);
     let placement = Placement { capacity_bytes: CAPACITY, page_bytes: 4_096, policy };
     let mut last = 0;
     let end = open_trace_with(path, &options, &placement).and_then(|mut workload| {
@@ -68,30 +70,17 @@ fn survive(path: &Path, format: Option<TraceFormat>, random: &mut Random) -> Res
     info(path, format).map(|_| ()).or_else(|error| judge(&error, path))
 }
 
-/// One reader: half of the inputs are read by name, half by content.
-fn reader(format: TraceFormat) {
+/// Every reader: half of the inputs are read by name, half by content.
+#[test]
+fn w230_every_format() {
     let directory = tempfile::TempDir::new().expect("a temporary directory");
     let path = directory.path().join("trace");
-    engine::run(format.name(), &corpus(&format!("{}-", format.name())), keep(), |bytes, random| {
-        std::fs::write(&path, bytes).expect("a writable temporary directory");
-        survive(&path, (random.below(2) == 0).then_some(format), random)
-    });
-}
-
-macro_rules! readers {
-    ($($name:ident $format:ident)*) => { $(#[test] fn $name() { reader(TraceFormat::$format); })* };
-}
-
-readers! {
-    w230_msr MsrCsv
-    w231_alibaba Alibaba
-    w232_tencent Tencent
-    w233_spc Spc
-    w234_ssdsim SsdSim
-    w235_disksim DiskSim
-    w236_systor Systor
-    w237_blkparse BlkParse
-    w238_fio Fio
+    for &format in TraceFormat::ALL {
+        engine::run(format.name(), &corpus(&format!("{format}-")), keep(), |bytes, random| {
+            std::fs::write(&path, bytes).expect("a writable temporary directory");
+            survive(&path, (random.below(2) == 0).then_some(format), random)
+        });
+    }
 }
 
 /// Damage to the compressed bytes themselves.

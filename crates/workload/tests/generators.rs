@@ -1,16 +1,23 @@
 //! Uniform and sequential requests.
 
 use pumice_types::{HostRequest, RequestKind};
-use pumice_workload::{AddressPolicy, Arrival, GeneratorOptions, Placement, TraceError, Workload, sequential, uniform};
-
-const OPTIONS: GeneratorOptions = GeneratorOptions {
-    requests: 100_000,
-    request_bytes: 16_384,
-    read_fraction: 0.3,
-    footprint: 0.5,
-    arrival: Arrival::Poisson { mean_us: 100.0 },
-    seed: 1,
+use pumice_workload::{
+    AddressPolicy, Arrival, Placement, RequestSizes, SequentialAccess, SyntheticOptions, TraceError, UniformAccess,
+    Workload, synthetic,
 };
+
+fn options() -> SyntheticOptions {
+    SyntheticOptions {
+        requests: 100_000,
+        sizes: RequestSizes::one(16_384),
+        access: UniformAccess.into(),
+        read_fraction: 0.3,
+        trim_fraction: 0.0,
+        footprint: 0.5,
+        arrival: Arrival::Poisson { mean_us: 100.0 },
+        seed: 1,
+    }
+}
 
 fn device() -> Placement {
     Placement { capacity_bytes: 1000 * 16_384, page_bytes: 16_384, policy: AddressPolicy::Exact }
@@ -23,7 +30,7 @@ fn all(workload: Result<Workload, TraceError>) -> Vec<HostRequest> {
 
 #[test]
 fn w170_uniform_requests_cover_their_footprint_evenly() {
-    let requests = all(uniform(&OPTIONS, &device()));
+    let requests = all(synthetic(&options(), &device()));
     assert_eq!(requests.len(), 100_000);
     let mut hits = vec![0u32; 1000];
     for request in &requests {
@@ -42,8 +49,9 @@ fn w170_uniform_requests_cover_their_footprint_evenly() {
 #[test]
 fn w171_sequential_requests_start_again_at_the_first_byte() {
     let arrival = Arrival::Fixed { mean_us: 2.0 };
-    let options = GeneratorOptions { requests: 600, request_bytes: 20_000, arrival, read_fraction: 0.0, ..OPTIONS };
-    let requests = all(sequential(&options, &device()));
+    let (sizes, access) = (RequestSizes::one(20_000), SequentialAccess.into());
+    let options = SyntheticOptions { requests: 600, sizes, access, arrival, read_fraction: 0.0, ..options() };
+    let requests = all(synthetic(&options, &device()));
     for (n, request) in requests.iter().enumerate() {
         // 20,000 bytes take two pages: 250 slots in 500 pages.
         assert_eq!(request.offset_bytes, (n as u64 % 250) * 32_768);
@@ -55,24 +63,25 @@ fn w171_sequential_requests_start_again_at_the_first_byte() {
 #[test]
 fn w172_impossible_options_are_refused() {
     for options in [
-        GeneratorOptions { requests: 0, ..OPTIONS },
-        GeneratorOptions { request_bytes: 0, ..OPTIONS },
-        GeneratorOptions { read_fraction: -0.1, ..OPTIONS },
-        GeneratorOptions { read_fraction: f64::NAN, ..OPTIONS },
-        GeneratorOptions { footprint: 0.0, ..OPTIONS },
-        GeneratorOptions { footprint: 1.1, ..OPTIONS },
-        GeneratorOptions { request_bytes: 1 << 30, ..OPTIONS },
-        GeneratorOptions { arrival: Arrival::Fixed { mean_us: -1.0 }, ..OPTIONS },
+        SyntheticOptions { requests: 0, ..options() },
+        SyntheticOptions { sizes: RequestSizes::one(0), ..options() },
+        SyntheticOptions { read_fraction: -0.1, ..options() },
+        SyntheticOptions { read_fraction: f64::NAN, ..options() },
+        SyntheticOptions { footprint: 0.0, ..options() },
+        SyntheticOptions { footprint: 1.1, ..options() },
+        SyntheticOptions { sizes: RequestSizes::one(1 << 30), ..options() },
+        SyntheticOptions { arrival: Arrival::Fixed { mean_us: -1.0 }, ..options() },
     ] {
-        let message = uniform(&options, &device()).expect_err("impossible").to_string();
+        let message = synthetic(&options, &device()).expect_err("impossible").to_string();
         assert!(message.contains("found") && !message.contains('\n'), "{message}");
-        assert!(sequential(&options, &device()).is_err());
+        let sequential = SyntheticOptions { access: SequentialAccess.into(), ..options };
+        assert!(synthetic(&sequential, &device()).is_err());
     }
 }
 
 #[test]
 fn w173_facts_and_progress() {
-    let mut workload = uniform(&GeneratorOptions { requests: 4, ..OPTIONS }, &device()).expect("legal");
+    let mut workload = synthetic(&SyntheticOptions { requests: 4, ..options() }, &device()).expect("legal");
     assert_eq!((workload.requests_expected(), workload.progress()), (Some(4), Some(0.0)));
     workload.next_request().expect("never fails");
     assert_eq!(workload.progress(), Some(0.25));

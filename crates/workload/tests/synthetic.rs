@@ -1,9 +1,9 @@
 //! Zipf, hot and cold, mixed sizes, bursts, and jobs in fio's words.
 
-use pumice_types::{HostRequest, RequestKind};
+use pumice_types::{Choice, HostRequest, RequestKind};
 use pumice_workload::{
-    Access, AddressPolicy, Arrival, FioJob, GeneratorOptions, Placement, RequestSizes, SyntheticOptions, TraceError,
-    Workload, sequential, synthetic, uniform,
+    AccessPattern, AddressPolicy, Arrival, ArrivalKind, FioJob, HotColdAccess, HotWrites, Placement, RequestSizes,
+    SequentialAccess, SyntheticOptions, TraceError, UniformAccess, Workload, ZipfAccess, synthetic,
 };
 use sha2::{Digest, Sha256};
 
@@ -17,7 +17,7 @@ fn options() -> SyntheticOptions {
     SyntheticOptions {
         requests: 200_000,
         sizes: RequestSizes::one(4_096),
-        access: Access::Uniform,
+        access: UniformAccess.into(),
         read_fraction: 0.3,
         trim_fraction: 0.0,
         footprint: 1.0,
@@ -38,20 +38,9 @@ fn hits(requests: &[HostRequest], slots: u64) -> Vec<u32> {
 }
 
 #[test]
-fn w250_uniform_and_sequential_are_the_same_generators() {
-    let SyntheticOptions { requests, read_fraction, footprint, seed, .. } = options();
-    let arrival = Arrival::Poisson { mean_us: 5.0 };
-    let plain = GeneratorOptions { requests, request_bytes: 5_000, read_fraction, footprint, arrival, seed };
-    let general = |access| SyntheticOptions { sizes: RequestSizes::one(5_000), access, arrival, ..options() };
-    let device = device(1_001);
-    assert_eq!(all(uniform(&plain, &device)), all(synthetic(&general(Access::Uniform), &device)));
-    assert_eq!(all(sequential(&plain, &device)), all(synthetic(&general(Access::Sequential), &device)));
-}
-
-#[test]
 fn w251_zipf_has_its_heat_and_spreads_it() {
     let requests =
-        all(synthetic(&SyntheticOptions { access: Access::Zipf { theta: 1.0 }, ..options() }, &device(10_000)));
+        all(synthetic(&SyntheticOptions { access: ZipfAccess { theta: 1.0 }.into(), ..options() }, &device(10_000)));
     let hits = hits(&requests, 10_000);
     let mut sorted: Vec<(u32, usize)> = hits.iter().enumerate().map(|(slot, &count)| (count, slot)).collect();
     sorted.sort_unstable_by(|a, b| b.cmp(a));
@@ -70,7 +59,7 @@ fn w251_zipf_has_its_heat_and_spreads_it() {
 
 #[test]
 fn w252_hot_and_cold_have_their_shares() {
-    let access = Access::HotCold { hot_space: 0.1, hot_share: 0.9 };
+    let access = AccessPattern::from(HotColdAccess { hot_space: 0.1, hot_share: 0.9 });
     let hits = hits(&all(synthetic(&SyntheticOptions { access, ..options() }, &device(1_000))), 1_000);
     // 1,800 a hot slot (standard deviation 42), 22 a cold one (4.7).
     let hot: Vec<usize> = (0..1_000).filter(|&slot| hits[slot] > 500).collect();
@@ -85,7 +74,7 @@ fn w252_hot_and_cold_have_their_shares() {
 #[test]
 fn w253_mixed_sizes_keep_their_weights_and_stay_inside() {
     let sizes = RequestSizes::mixed(&[(4_096, 3.0), (16_384, 1.0), (100_000, 1.0)]).expect("legal");
-    for access in [Access::Uniform, Access::Sequential, Access::Zipf { theta: 0.8 }] {
+    for access in [AccessPattern::from(UniformAccess), SequentialAccess.into(), ZipfAccess { theta: 0.8 }.into()] {
         let requests = all(synthetic(&SyntheticOptions { sizes: sizes.clone(), access, ..options() }, &device(64)));
         assert!(requests.iter().all(|r| r.offset_bytes % PAGE == 0));
         assert!(requests.iter().all(|r| r.offset_bytes + u64::from(r.bytes) <= 64 * PAGE), "{access:?}");
@@ -93,7 +82,7 @@ fn w253_mixed_sizes_keep_their_weights_and_stay_inside() {
             let found = requests.iter().filter(|r| r.bytes == bytes).count() as f64 / 2e5;
             assert!((found - share).abs() < 0.006, "{access:?}, {bytes}: {found}");
         }
-        if access == Access::Sequential {
+        if access == SequentialAccess.into() {
             let next = |r: &HostRequest| r.offset_bytes + u64::from(r.bytes).next_multiple_of(PAGE);
             let goes_on = |pair: &[HostRequest]| pair[1].offset_bytes == next(&pair[0]) || pair[1].offset_bytes == 0;
             assert!(requests.windows(2).all(goes_on));
@@ -121,11 +110,14 @@ fn w255_impossible_options_are_refused() {
     for (options, part) in [
         (SyntheticOptions { trim_fraction: 0.8, ..options() }, "trim_fraction = 0.8 beside read_fraction = 0.3"),
         (SyntheticOptions { trim_fraction: -0.1, ..options() }, "trim_fraction = -0.1"),
-        (SyntheticOptions { access: Access::Zipf { theta: -0.1 }, ..options() }, "zipf_theta = -0.1 found"),
-        (SyntheticOptions { access: Access::Zipf { theta: f64::NAN }, ..options() }, "zipf_theta = NaN"),
-        (SyntheticOptions { access: Access::HotCold { hot_space: 1.0, hot_share: 0.5 }, ..options() }, "hot_space = 1"),
+        (SyntheticOptions { access: ZipfAccess { theta: -0.1 }.into(), ..options() }, "zipf_theta = -0.1 found"),
+        (SyntheticOptions { access: ZipfAccess { theta: f64::NAN }.into(), ..options() }, "zipf_theta = NaN"),
         (
-            SyntheticOptions { access: Access::HotCold { hot_space: 0.1, hot_share: 1.5 }, ..options() },
+            SyntheticOptions { access: HotColdAccess { hot_space: 1.0, hot_share: 0.5 }.into(), ..options() },
+            "hot_space = 1",
+        ),
+        (
+            SyntheticOptions { access: HotColdAccess { hot_space: 0.1, hot_share: 1.5 }.into(), ..options() },
             "hot_share = 1.5",
         ),
         (SyntheticOptions { arrival: Arrival::Bursty { mean_us: 1.0, cv: 0.5 }, ..options() }, "variation 0.5"),
@@ -140,15 +132,15 @@ fn w255_impossible_options_are_refused() {
 #[test]
 fn w256_jobs_in_fios_words() {
     for (job, access, [reads, trims], bytes) in [
-        ("", Access::Sequential, [1.0, 0.0], 4_096),
-        ("rw=randwrite\nbs=16k", Access::Uniform, [0.0, 0.0], 16_384),
-        ("rw=randtrim bs=16k", Access::Uniform, [0.0, 1.0], 16_384),
-        ("--rw=randrw --bs=8k --rwmixread=30 --direct=1", Access::Uniform, [0.3, 0.0], 8_192),
-        ("[global]\n[job]\n# mixed\nreadwrite=randrw\nrwmixread=70\nbs=1M", Access::Uniform, [0.7, 0.0], 1 << 20),
-        ("rw=rw\nblocksize=512", Access::Sequential, [0.5, 0.0], 512),
-        ("rw=randrw\nrwmixwrite=90", Access::Uniform, [0.1, 0.0], 4_096),
-        ("rw = randread\nrandom_distribution = zipf:1.2", Access::Zipf { theta: 1.2 }, [1.0, 0.0], 4_096),
-        ("rw=write\nrwmixread=70\nrandom_distribution=zipf:1.2", Access::Sequential, [0.0, 0.0], 4_096),
+        ("", AccessPattern::from(SequentialAccess), [1.0, 0.0], 4_096),
+        ("rw=randwrite\nbs=16k", UniformAccess.into(), [0.0, 0.0], 16_384),
+        ("rw=randtrim bs=16k", UniformAccess.into(), [0.0, 1.0], 16_384),
+        ("--rw=randrw --bs=8k --rwmixread=30 --direct=1", UniformAccess.into(), [0.3, 0.0], 8_192),
+        ("[global]\n[job]\n# mixed\nreadwrite=randrw\nrwmixread=70\nbs=1M", UniformAccess.into(), [0.7, 0.0], 1 << 20),
+        ("rw=rw\nblocksize=512", SequentialAccess.into(), [0.5, 0.0], 512),
+        ("rw=randrw\nrwmixwrite=90", UniformAccess.into(), [0.1, 0.0], 4_096),
+        ("rw = randread\nrandom_distribution = zipf:1.2", ZipfAccess { theta: 1.2 }.into(), [1.0, 0.0], 4_096),
+        ("rw=write\nrwmixread=70\nrandom_distribution=zipf:1.2", SequentialAccess.into(), [0.0, 0.0], 4_096),
     ] {
         let found = FioJob::parse(job).expect(job);
         assert_eq!((found.access, [found.read_fraction, found.trim_fraction]), (access, [reads, trims]), "{job}");
@@ -159,7 +151,7 @@ fn w256_jobs_in_fios_words() {
     assert_eq!((split.sizes.list(), split.requests), (&[(4_096, 60.0), (65_536, 40.0)][..], Some(7)));
     assert_eq!((split.seed, split.iodepth, split.footprint), (Some(9), 8, Some(0.5)));
     let rate = FioJob::parse("rate_iops=500 rate_process=poisson").expect("legal");
-    assert_eq!(rate.rate, Some((500.0, true)));
+    assert_eq!(rate.rate, Some((500.0, ArrivalKind::Poisson)));
     for (job, part) in [
         ("rw=trimwrite", "rw = \"trimwrite\" found; allowed are read, write, trim, rw, readwrite"),
         ("rw=randreadwrite", "rw = \"randreadwrite\" found"),
@@ -196,7 +188,7 @@ fn w259_trims_are_a_share_of_the_requests_and_move_nothing_else() {
 
 #[test]
 fn w257_a_thousand_million_slots() {
-    let access = Access::Zipf { theta: 0.99 };
+    let access = AccessPattern::from(ZipfAccess { theta: 0.99 });
     let requests = all(synthetic(&SyntheticOptions { access, ..options() }, &device(1_000_000_000)));
     let half = requests.iter().filter(|r| r.offset_bytes < 500_000_000 * PAGE).count() as f64 / 2e5;
     assert!((half - 0.5).abs() < 0.1, "{half}");
@@ -206,7 +198,9 @@ fn w257_a_thousand_million_slots() {
 #[test]
 fn w258_golden_digest() {
     let mut hash = Sha256::new();
-    for access in [Access::Zipf { theta: 0.99 }, Access::HotCold { hot_space: 0.2, hot_share: 0.8 }] {
+    for access in
+        [AccessPattern::from(ZipfAccess { theta: 0.99 }), HotColdAccess { hot_space: 0.2, hot_share: 0.8 }.into()]
+    {
         let sizes = RequestSizes::mixed(&[(4_096, 1.0), (8_192, 2.0)]).expect("legal");
         let arrival = Arrival::Bursty { mean_us: 50.0, cv: 5.0 };
         for request in
@@ -224,8 +218,8 @@ fn w258_golden_digest() {
 
 #[test]
 fn w260_w10_to_w40_send_the_stated_shares_to_the_stated_spaces() {
-    for percent in pumice_workload::W_PERCENT {
-        let access = Access::of_w(&format!("w{percent}")).expect("one of the four");
+    for &hot_writes in HotWrites::ALL {
+        let (percent, access) = (hot_writes.percent(), hot_writes.pattern().into());
         let hot_slots = 100 * percent as usize;
         let mut hits = hits(&all(synthetic(&SyntheticOptions { access, ..options() }, &device(10_000))), 10_000);
         hits.sort_unstable_by(|a, b| b.cmp(a));
@@ -233,8 +227,6 @@ fn w260_w10_to_w40_send_the_stated_shares_to_the_stated_spaces() {
         let share = f64::from(hot) / 2e5;
         let stated = f64::from(100 - percent) / 100.0;
         // Under w40 the busiest cold slots stand above the least busy hot ones; that moves the share up.
-        assert!(share > stated - 0.005 && share < stated + 0.06, "w{percent}: {share} of the requests");
+        assert!(share > stated - 0.005 && share < stated + 0.06, "{hot_writes}: {share} of the requests");
     }
-    assert_eq!(Access::of_w("w50"), None);
-    assert_eq!(Access::of_w("10"), None);
 }

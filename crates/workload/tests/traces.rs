@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use pumice_types::{HostRequest, RequestKind, Time};
+use pumice_types::{Choice, HostRequest, RequestKind, Time};
 use pumice_workload::{
     AddressPolicy, Placement, REORDER_WINDOW, TraceError, TraceErrorKind, TraceFormat, Workload, check, file_digest,
     info, open_trace,
@@ -89,7 +89,7 @@ fn w180_every_compression_gives_the_same_requests() {
         let half = text.match_indices('\n').nth(20_000).expect("long enough").0 + 1;
         let bytes = [compress(&text.as_bytes()[..half]), compress(&text.as_bytes()[half..])].concat();
         let path = file(&directory, name, &bytes);
-        let mut workload = open_trace(&path, Some(TraceFormat::MsrCsv), &large()).expect("legal");
+        let mut workload = open_trace(&path, Some(TraceFormat::Msr), &large()).expect("legal");
         assert_eq!(drain(&mut workload).expect("legal"), plain, "{name}");
         assert_eq!(workload.progress(), Some(1.0));
         let facts = workload.facts();

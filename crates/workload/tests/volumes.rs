@@ -102,7 +102,7 @@ fn w244_volume_policies_by_name() {
 fn w245_reports_with_volumes() {
     let directory = TempDir::new().expect("a temporary directory");
     let path = file(&directory, &mixed());
-    let options = |volumes| TraceOptions { format: Some(TraceFormat::MsrCsv), volumes, drop_trims: false };
+    let options = |volumes| TraceOptions { format: Some(TraceFormat::Msr), volumes, ..TraceOptions::default() };
     let report = check_with(&path, &options(Volumes::One("b_0".into()))).expect("legal");
     assert_eq!((report.records, report.volumes, report.left_out, report.other_volumes), (2, 3, 4, 0));
     assert_eq!(report.volume, "b,0");

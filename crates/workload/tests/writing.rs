@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use pumice_types::{HostRequest, RequestKind, Time};
+use pumice_types::{Choice, HostRequest, RequestKind, Time};
 use pumice_workload::{
-    Access, AddressPolicy, Arrival, Compression, Placement, RequestSizes, SyntheticOptions, TraceError, TraceFormat,
-    TraceOptions, Workload, WriteReport, check, open_trace, open_trace_with, synthetic, write_trace, write_trace_as,
+    AddressPolicy, Arrival, Compression, Placement, RequestSizes, SyntheticOptions, TraceError, TraceFormat,
+    TraceOptions, Workload, WriteReport, ZipfAccess, check, open_trace, open_trace_with, synthetic, write_trace,
+    write_trace_as,
 };
 
 fn device() -> Placement {
@@ -21,7 +22,7 @@ fn options(seed: u64) -> SyntheticOptions {
     SyntheticOptions {
         requests: 500,
         sizes: RequestSizes::mixed(&[(512, 1.0), (4_096, 2.0), (65_536, 1.0)]).expect("legal"),
-        access: Access::Zipf { theta: 0.9 },
+        access: ZipfAccess { theta: 0.9 }.into(),
         read_fraction: 0.4,
         trim_fraction: 0.0,
         footprint: 0.01,
@@ -39,8 +40,9 @@ fn written(workload: &mut Workload, format: TraceFormat, path: &Path) -> Result<
     write_trace(workload, format, &mut file)
 }
 
+/// The formats that can be written.
 fn formats() -> impl Iterator<Item = TraceFormat> {
-    TraceFormat::ALL.into_iter().filter(|&format| format != TraceFormat::BlkParse)
+    TraceFormat::ALL.iter().copied().filter(|format| format.is_writable())
 }
 
 /// Arrivals on a format's grain, from the first one.
@@ -72,13 +74,13 @@ proptest! {
 fn w211_a_trace_converted_to_every_format_and_back() {
     let directory = tempfile::TempDir::new().expect("a temporary directory");
     let (first, second) = (directory.path().join("first"), directory.path().join("second"));
-    written(&mut generated(3), TraceFormat::MsrCsv, &first).expect("legal");
+    written(&mut generated(3), TraceFormat::Msr, &first).expect("legal");
     let original = drain(&mut open_trace(&first, None, &device()).expect("legal"));
     for format in formats() {
         let report = written(&mut open_trace(&first, None, &device()).expect("legal"), format, &second).expect("legal");
         let third = directory.path().join("third");
         let mut named = open_trace(&second, Some(format), &device()).expect("legal");
-        written(&mut named, TraceFormat::MsrCsv, &third).expect("legal");
+        written(&mut named, TraceFormat::Msr, &third).expect("legal");
         let back = drain(&mut open_trace(&third, None, &device()).expect("legal"));
         assert_eq!(back, on_grain(&original, report.time_grain_ns.max(100)), "{}", format.name());
         assert_eq!(report.rounded > 0, report.time_grain_ns > 100, "{}", format.name());
@@ -97,7 +99,7 @@ fn w215_trims_are_written_where_the_format_has_them_and_else_counted() {
         let report = written(&mut workload, format, &path).expect("legal");
         let again = drain(&mut open_trace(&path, Some(format), &device()).expect("legal"));
         let kept = again.iter().filter(|request| request.kind == RequestKind::Trim).count() as u64;
-        let (has, has_not) = if format == TraceFormat::Fio { (trims, 0) } else { (0, trims) };
+        let (has, has_not) = if format.has_trims() { (trims, 0) } else { (0, trims) };
         assert_eq!((kept, report.trims_left_out, report.requests), (has, has_not, 500 - has_not), "{}", format.name());
         if has > 0 {
             assert_eq!(again, requests);
@@ -153,7 +155,7 @@ fn w213_an_output_that_refuses() {
             Ok(())
         }
     }
-    let message = write_trace(&mut generated(1), TraceFormat::MsrCsv, &mut Full).expect_err("full").to_string();
+    let message = write_trace(&mut generated(1), TraceFormat::Msr, &mut Full).expect_err("full").to_string();
     assert!(message.contains("the output cannot be written"), "{message}");
 }
 

@@ -24,7 +24,7 @@ BREAKDOWN: dict[str, str] = {
     "gc_erase": "GC erase",
 }
 
-#: A part's colour in every figure: cold for what a write needs itself, warm for what GC adds.
+#: Colour of each part in every figure: cold for what a write itself needs, warm for what GC adds.
 PART_COLOURS: dict[str, str] = {
     **dict(zip(("program", "gc_write", "queue", "gc_spare_read"), plots.COLOURS[:4], strict=True)),
     **dict(zip(("transfer", "gc_erase", "gc_read", "rmw_read"), plots.COLOURS[4:], strict=True)),
@@ -43,7 +43,7 @@ RATIOS: dict[str, str] = {
 
 
 def draw(variants: Sequence[Variant], directory: Path) -> list[Path]:
-    """Draws ratios to the first variant and the parts of the write latency, where there are any."""
+    """Draws the ratios to the first variant, and the parts of the write latency of timed runs."""
     complete = [variant for variant in variants if variant.documents]
     drawn: list[Path] = []
     if len(complete) > 1:

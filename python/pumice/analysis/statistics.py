@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 from collections.abc import Sequence
@@ -74,6 +75,16 @@ def ratio_means(base: Sequence[float], other: Sequence[float]) -> Means:
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:
-    """The mean of values that are all there; None if one is missing or there are none."""
+    """The mean of some values; None if one of them is missing or there are none."""
     known = [value for value in values if value is not None]
     return statistics.fmean(known) if known and len(known) == len(values) else None
+
+
+def falling(values: Sequence[float]) -> bool:
+    """Whether each value is below the one before."""
+    return all(later < earlier for earlier, later in itertools.pairwise(values))
+
+
+def not_rising(values: Sequence[float]) -> bool:
+    """Whether no value is above the one before."""
+    return all(later <= earlier for earlier, later in itertools.pairwise(values))

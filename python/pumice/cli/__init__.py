@@ -32,8 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs the command line and returns its exit status; errors are told in one line on stderr."""
-    # Imported here so that Ctrl-C during these slow imports is told in one line as well.
+    """Runs the command line and returns its exit status; an error is one line on stderr."""
+    # Imported here, so that Ctrl-C during these slow imports gives one line as well.
     import typer
 
     from pumice.cli.app import app, usage_text
@@ -72,7 +72,7 @@ def _complain(text: str, status: int) -> int:
         sys.stderr.write(f"pumice: {text}\n")
         sys.stderr.flush()
     except OSError:
-        pass  # nobody is left to tell
+        pass  # stderr is closed
     return status
 
 

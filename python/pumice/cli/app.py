@@ -1,4 +1,4 @@
-"""The commands, put together."""
+"""All commands as one application."""
 
 from __future__ import annotations
 

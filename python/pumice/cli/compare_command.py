@@ -15,7 +15,7 @@ from pumice.cli import options as opt
 from pumice.cli.terminal import emit, note, plain_table, show, tell_failures, warn_all
 from pumice.errors import SpecError
 from pumice.results import comparison
-from pumice.results.comparison import Cell, Metric, Variant, compare
+from pumice.results.comparison import Variant
 from pumice.runs.batch import Job, Outcome, Settings, run_jobs
 from pumice.runs.grid import Grid, parse_vary
 from pumice.runs.sweep import raise_if_refused
@@ -81,35 +81,14 @@ def _variants(groups: list[tuple[str, list[Job]]], outcomes: list[Outcome]) -> l
 
 
 def _show(variants: list[Variant], repeat: int) -> None:
-    columns = ["", "unit", variants[0].label]
-    for variant in variants[1:]:
-        columns += [variant.label, "ratio"]
-    table = plain_table(columns, left=2)
-    noisy = False
-    for metric, cells in compare(variants):
-        row = [metric.label, metric.unit, _value(metric, cells[0])]
-        for cell in cells[1:]:
-            row += [_value(metric, cell), _ratio(cell)]
-            noisy = noisy or bool(cell.noise)
+    head, rows = comparison.as_text(variants)
+    table = plain_table(head, left=2)
+    for row in rows:
         table.add_row(*row)
     show(f"ratio: to {variants[0].label}", table)
     if repeat > 1:
+        noisy = any(cell.startswith("~") for row in rows for cell in row)
         emit(
             f"± is the 95 % interval of the mean over {repeat} seeds"
             + ("; ~ marks differences within noise" if noisy else "")
         )
-
-
-def _value(metric: Metric, cell: Cell) -> str:
-    if cell.value is None:
-        return "–"
-    text = f"{cell.value.mean:,.{metric.digits}f}"
-    if cell.value.half_width is not None:
-        text += f" ± {cell.value.half_width:,.{metric.digits}f}"
-    return text
-
-
-def _ratio(cell: Cell) -> str:
-    if cell.ratio is None:
-        return "–"
-    return f"{'~' if cell.noise else ''}{cell.ratio:.3f}"

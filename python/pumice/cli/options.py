@@ -36,7 +36,7 @@ ResumeOption = Annotated[bool, typer.Option("--resume", help="Reuse finished run
 
 @dataclass(frozen=True)
 class DeviceOptions:
-    """What the command line says about a device and a workload made for it."""
+    """Options for a device and a workload made for it."""
 
     preset: Annotated[
         str | None, typer.Option("--preset", metavar="NAME", help="Preset to start from (see `pumice presets`).")
@@ -87,7 +87,7 @@ class DeviceOptions:
 
 @dataclass(frozen=True)
 class SpecOptions(DeviceOptions):
-    """What the command line says about one spec: a workload, or a trace in its place."""
+    """Options for one spec: a workload, or a trace in its place."""
 
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="Trace to replay instead of a workload.")
@@ -95,7 +95,7 @@ class SpecOptions(DeviceOptions):
     trace_format: FormatOption = None
 
     def build(self, path: Path | None = None) -> Spec:
-        """As of `DeviceOptions`; a workload, an fio job and a trace exclude each other."""
+        """As `DeviceOptions.build`; a workload, an fio job and a trace exclude each other."""
         if self.fio_job is not None and self.trace is not None:
             raise SpecError("a run has an fio job or a workload or trace, not both")
         return with_options(
@@ -110,7 +110,7 @@ class SpecOptions(DeviceOptions):
 
 @dataclass(frozen=True)
 class PlaceOptions:
-    """Where the runs of a study are simulated."""
+    """Options for where several runs are simulated."""
 
     workers: WorkersOption = None
     dask: DaskOption = None
@@ -118,8 +118,8 @@ class PlaceOptions:
 
 
 def takes_options(command: Callable[..., None]) -> Callable[..., None]:
-    """`command` with each parameter that is one of the classes above spread out into its fields, so
-    that an option shared by several commands is written once."""
+    """`command` with each parameter that is a dataclass of options replaced by its fields, so that an option
+    of several commands is written once."""
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     parameters: list[inspect.Parameter] = []

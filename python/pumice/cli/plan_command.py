@@ -1,8 +1,9 @@
-"""`pumice plan`: one M-Merge plan, told and drawn."""
+"""`pumice plan`: one M-Merge plan, in words and as a drawing."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,11 +16,27 @@ from pumice.errors import SpecError
 # every other command start later.
 if TYPE_CHECKING:
     from pumice.planning.m_merge import Plan
-    from pumice.planning.worked_examples import Example
 
 _STATE = "run-length `144v72i360v` (valid, invalid, free) or .npy"
 
 
+@dataclass(frozen=True)
+class PlannerOptions:
+    """Options of the planner; see `pumice.plan_m_merge`."""
+
+    max_splits: Annotated[int, typer.Option(help="How often a block can be halved, L.")] = 6
+    page_copy_us: Annotated[float, typer.Option(help="Time of a page copy, µs.")] = 970.0
+    block_erase_us: Annotated[float, typer.Option(help="Time of a block erase, µs.")] = 10_000.0
+    t_us: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Erase time of a PB by level, µs, level 0 first.")
+    ] = None
+    disturb_tolerance: Annotated[int, typer.Option(help="Disturbs that a leaf may bear.")] = 1
+    disturb_aware: Annotated[bool, typer.Option(help="Restore leaves before they are disturbed too often.")] = True
+    m_merge_count: Annotated[int, typer.Option(help="M-Merges since the last full merge.")] = 0
+    wear_limit_w: Annotated[int, typer.Option(help="M-Merges after which a full merge is due, W.")] = 16
+
+
+@opt.takes_options
 def plan_command(
     *,
     d: Annotated[str | None, typer.Option("--d", metavar="STATE", help=f"D-block: {_STATE}.")] = None,
@@ -33,51 +50,38 @@ def plan_command(
     name: Annotated[
         str | None, typer.Option("--example", metavar="NAME", help="A worked example instead: fig6, fig10 or fig11.")
     ] = None,
-    max_splits: Annotated[int, typer.Option(help="How often a block can be halved, L.")] = 6,
-    page_copy_us: Annotated[float, typer.Option(help="Time of a page copy, µs.")] = 970.0,
-    block_erase_us: Annotated[float, typer.Option(help="Time of a block erase, µs.")] = 10_000.0,
-    t_us: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Erase time of a PB by level, µs, level 0 first.")
-    ] = None,
-    disturb_tolerance: Annotated[int, typer.Option(help="Disturbs that a leaf may bear.")] = 1,
-    disturb_aware: Annotated[bool, typer.Option(help="Restore leaves before they are disturbed too often.")] = True,
-    m_merge_count: Annotated[int, typer.Option(help="M-Merges since the last full merge.")] = 0,
-    wear_limit_w: Annotated[int, typer.Option(help="M-Merges after which a full merge is due, W.")] = 16,
+    options: PlannerOptions,
     as_json: opt.JsonOption = False,
 ) -> None:
     """Plan one merge and show what is copied, erased and restored."""
-    from pumice.planning.block_state import parse_state
-    from pumice.planning.m_merge import plan_m_merge
-    from pumice.planning.plan_text import Situation, describe
-    from pumice.planning.worked_examples import example
-
     if name is not None:
         if d is not None or u is not None or disturb is not None:
             raise SpecError("--example brings its own blocks; it takes no --d, --u or --disturb")
-        _show_example(example(name), as_json=as_json)
+        _show_example(name, as_json=as_json)
         return
     if d is None or u is None:
         raise SpecError("plan needs --d STATE and --u STATE, or --example fig6|fig10|fig11")
-    situation = Situation(parse_state(d, "--d"), parse_state(u, "--u"), max_splits)
-    plan = plan_m_merge(
-        situation.d,
-        situation.u,
-        None if disturb is None else _counters(disturb),
-        max_splits=max_splits,
-        page_copy_us=page_copy_us,
-        block_erase_us=block_erase_us,
-        t_us=None if t_us is None else _numbers(t_us, "--t-us", float),
-        disturb_tolerance=disturb_tolerance,
-        m_merge_count=m_merge_count,
-        wear_limit_w=wear_limit_w,
-        disturb_aware=disturb_aware,
-    )
+    _show_plan((d, u), disturb, options, as_json=as_json)
+
+
+def _show_plan(blocks: tuple[str, str], disturb: str | None, options: PlannerOptions, *, as_json: bool) -> None:
+    from pumice.planning.block_state import parse_state
+    from pumice.planning.m_merge import plan_m_merge
+    from pumice.planning.plan_text import Situation, describe
+
+    d, u = blocks
+    situation = Situation(parse_state(d, "--d"), parse_state(u, "--u"), options.max_splits)
+    counters = None if disturb is None else _counters(disturb)
+    times = None if options.t_us is None else _numbers(options.t_us, "--t-us", float)
+    plan = plan_m_merge(situation.d, situation.u, counters, **{**asdict(options), "t_us": times})
     emit(json.dumps(_plain(plan)) if as_json else describe(situation, plan))
 
 
-def _show_example(shown: Example, *, as_json: bool) -> None:
+def _show_example(name: str, *, as_json: bool) -> None:
     from pumice.planning.plan_text import describe
+    from pumice.planning.worked_examples import example
 
+    shown = example(name)
     plans = shown.plans()
     if as_json:
         emit(json.dumps([_plain(plan) for plan in plans]))

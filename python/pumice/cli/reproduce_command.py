@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,29 +11,12 @@ from pumice import files
 from pumice.cli import options as opt
 from pumice.cli.terminal import emit, note, plain_table, show, tell_failures, warn_all
 from pumice.errors import SpecError, nearest
-from pumice.papers.aero.driver import reproduce_aero
-from pumice.papers.listing import Table, text
-from pumice.papers.matrix.ratio_fields import MATRIX, reproduce_matrix
-from pumice.papers.pen.driver import reproduce_pen
-from pumice.papers.pen.recorded_traces import TRACES
-from pumice.papers.reproduction import Reproduction, Request
-from pumice.papers.scoreboard import Board
-from pumice.papers.sfws.driver import reproduce_sfws
-from pumice.papers.superblock.driver import reproduce_superblock
-from pumice.papers.together import Reproduce, reproduce_all
-from pumice.report.page import accepted, write_report
+from pumice.papers.figures import EXPERIMENTS
+from pumice.papers.listing import Listing, cell_text
+from pumice.papers.reproduction import Reproduction, Request, reproduce, reproduce_all
+from pumice.papers.scoreboard import Board, accepted, values_text
+from pumice.report.page import write_report
 from pumice.runs.batch import Outcome
-
-#: What reproduces each paper; `all` is every one in turn.
-PAPERS: dict[str, Reproduce] = {
-    "pen": reproduce_pen,
-    "superblock": reproduce_superblock,
-    "sfws": reproduce_sfws,
-    "aero": reproduce_aero,
-}
-
-#: All that can be reproduced; the matrix stands beside the papers and compares nothing with one.
-EXPERIMENTS: dict[str, Reproduce] = {**PAPERS, MATRIX: reproduce_matrix}
 
 
 @opt.takes_options
@@ -71,13 +54,13 @@ def reproduce_command(
     directory = out if out is not None else Path("out") / f"{paper}-{mode}"
     files.prepare(directory)
     request = Request(figure or [], mode, directory, place.workers, place.resume, place.dask, traces, note)
-    outcomes = _reproduce_all(request) if paper == "all" else _reproduce(paper, request)
+    outcomes = _reproduce_all(request) if paper == "all" else _reproduce_one(paper, request)
     emit(f"figures, scoreboard.json and report.html written to {directory}")
     tell_failures(outcomes)
 
 
-def _reproduce(paper: str, request: Request) -> list[Outcome]:
-    done = EXPERIMENTS[paper](request)
+def _reproduce_one(paper: str, request: Request) -> list[Outcome]:
+    done = reproduce(paper, request)
     _tell(paper, request, done)
     write_report([request.directory], request.directory / "report.html")
     return done.outcomes
@@ -92,7 +75,7 @@ def _reproduce_all(request: Request) -> list[Outcome]:
         outcomes.extend(done.outcomes)
 
     try:
-        joined = reproduce_all(request, PAPERS, tell)
+        joined = reproduce_all(request, tell)
     finally:  # after Ctrl-C, a report on the papers that are finished
         write_report([request.directory], request.directory / "report.html")
     emit(f"all: {_counts(joined)}")
@@ -100,16 +83,16 @@ def _reproduce_all(request: Request) -> list[Outcome]:
 
 
 def _tell(paper: str, request: Request, done: Reproduction) -> None:
-    """Shows what came of a paper."""
+    """Shows the warnings, failures, scoreboard and listing of a paper."""
     warn_all(outcome.document for outcome in done.outcomes)
     for outcome in done.outcomes:
         if outcome.error is not None:
             note(f"{outcome.job.label}: {outcome.error}")
     if done.board.rows:
         _show(done.board)
-    if done.table is not None:
-        _show_table(done.table)
-    elif paper == "pen" and request.traces is None and (not request.figures or TRACES in request.figures):
+    if done.listing is not None:
+        _show_listing(done.listing)
+    elif paper == "pen" and request.traces is None and (not request.figures or "traces" in request.figures):
         note("the table of recorded traces is left out; --traces DIR names a folder of them")
 
 
@@ -117,7 +100,12 @@ def _show(board: Board) -> None:
     table = plain_table(["row", "published", "simulated", "accepted", "verdict", "what"], left=6)
     for row in board.rows:
         table.add_row(
-            row["id"], _values(row["published"]), _values(row["simulated"]), accepted(row), row["verdict"], row["what"]
+            row["id"],
+            values_text(row["published"]),
+            values_text(row["simulated"]),
+            accepted(row),
+            row["verdict"],
+            row["what"],
         )
     show(table)
     for row in board.rows:
@@ -130,19 +118,11 @@ def _counts(board: Board) -> str:
     return ", ".join(f"{count} {verdict}" for verdict, count in board.counts().items())
 
 
-def _show_table(made: Table) -> None:
+def _show_listing(made: Listing) -> None:
     emit(made.title)
     table = plain_table(made.columns, left=made.left)
     for row in made.rows:
-        table.add_row(*(text(value) for value in row))
+        table.add_row(*(cell_text(value) for value in row))
     show(table)
     for line in made.notes:
         emit(line)
-
-
-def _values(values: list[Any] | None) -> str:
-    return (
-        "–"
-        if values is None
-        else ", ".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in values)
-    )

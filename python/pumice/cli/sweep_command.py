@@ -24,10 +24,10 @@ def sweep_command(
     place: opt.PlaceOptions,
 ) -> None:
     """Run every combination of a sweep file; one Parquet row a run."""
-    study = read_sweep(sweep)
+    grid = read_sweep(sweep)
     directory = out if out is not None else Path("out") / sweep.stem
     files.prepare(directory)
-    outcomes = run_grid(study, Settings("sweep", place.workers, directory / "runs", place.resume, dask=place.dask))
+    outcomes = run_grid(grid, Settings("sweep", place.workers, directory / "runs", place.resume, dask=place.dask))
     warn_all(outcome.document for outcome in outcomes)
     for outcome in outcomes:
         if outcome.error is not None:

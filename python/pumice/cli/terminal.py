@@ -18,7 +18,7 @@ UNLIMITED = 10_000
 
 
 class ReaderGone(Exception):
-    """The other end of stdout was closed, as `head` does. No error; typer would make it one."""
+    """The other end of stdout was closed, as `head` does. This is no error, but typer would make it one."""
 
 
 class RunsFailed(Exception):
@@ -29,7 +29,7 @@ def emit(text: str) -> None:
     """Writes text and a line end to stdout.
 
     Raises:
-        ReaderGone: whoever read it has seen enough.
+        ReaderGone: the other end of stdout was closed.
         OSError: it cannot be written; `filename` says where.
     """
     try:
@@ -65,13 +65,13 @@ def plain_table(columns: Sequence[str], left: int = 1) -> Table:
 
 
 def warn_all(documents: Iterable[Mapping[str, Any] | None]) -> None:
-    """Tells what some result documents want known, each warning once; None stands for a run that failed."""
+    """Writes the warnings of some result documents to stderr, each once; None stands for a run that failed."""
     for warning in warnings_of(documents):
         note(f"warning: {warning}")
 
 
 def tell_failures(outcomes: Sequence[Outcome]) -> None:
-    """Raises if any run failed, after the caller has shown what there is.
+    """Raises if any run failed; called when the results of the others have been shown.
 
     Raises:
         RunsFailed: with the number of failures and the first one's cause.

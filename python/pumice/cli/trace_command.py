@@ -20,7 +20,7 @@ app = typer.Typer(help="Look into trace files and write them.", add_completion=F
 
 @dataclass(frozen=True)
 class TraceOptions:
-    """Which trace, and how it is to be understood."""
+    """Options for a trace and how it is read."""
 
     path: Annotated[Path, typer.Argument(metavar="FILE", help="Trace, plain or compressed.")]
     trace_format: opt.FormatOption = None

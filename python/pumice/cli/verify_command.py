@@ -11,7 +11,6 @@ import typer
 from pumice.cli import options as opt
 from pumice.cli.terminal import emit
 from pumice.errors import SimulationError
-from pumice.results.command_log import verify_log
 
 
 def verify_command(
@@ -20,6 +19,8 @@ def verify_command(
     as_json: opt.JsonOption = False,
 ) -> None:
     """Replay a command log into the chip's rules; status 1 if one is broken."""
+    from pumice.results.command_log import verify_log  # loaded here: it needs numpy and Arrow, which start slowly
+
     verdict = verify_log(log)
     broken = verdict["broken"]
     if as_json:

@@ -1,4 +1,4 @@
-"""A table beside the figures of a reproduction: shown on the terminal, stored for the report."""
+"""A table of numbers that a reproduction makes: shown on the terminal, stored for the report."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 
 from pumice import files
 
-#: Name of the file that holds a reproduction's table.
+#: Name of the file that holds a reproduction's listing.
 FILE = "table.json"
 
-#: One line of a table, a cell a column; None is a value that there is not.
+#: One line of a listing, a cell for each column; None where there is no value.
 Row = list[Any]
 
 
 @dataclass(frozen=True)
-class Table:
+class Listing:
     """Rows under their columns.
 
     Attributes:
         title: what is shown.
         columns: names, with units.
-        rows: a cell a column each.
+        rows: a cell for each column.
         left: how many of the first columns hold names rather than numbers.
         notes: lines below the table.
     """
@@ -41,7 +41,7 @@ class Table:
         files.write_text(directory / FILE, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
-def text(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """A cell as it is shown."""
     if value is None:
         return "–"

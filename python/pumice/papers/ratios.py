@@ -1,10 +1,9 @@
-"""A ratio over workloads: its numbers, its CSV, its bars and its means."""
+"""Ratios of two variants over workloads: their means, their figures and their CSV files."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,8 @@ from typing import Any
 from pumice import files
 from pumice.analysis import plots
 from pumice.analysis.statistics import Means, ratio_means
+from pumice.papers.figures import Drawing
+from pumice.papers.scoreboard import Finding, trend
 
 #: Rows of a CSV below the workloads: label, field of `Means`.
 _MEANS = (("arithmetic mean", "arithmetic"), ("geometric mean", "geometric"), ("ratio of means", "of_means"))
@@ -22,9 +23,9 @@ class Ratios:
     """A quantity of two variants over workloads.
 
     Attributes:
-        over: value by workload above the line, `under`: below it.
+        over, under: value by workload of the first and of the second variant.
         left_out: workloads where both are 0, so that there is no ratio.
-        unbounded: workloads where only the value below the line is 0.
+        unbounded: workloads where only the second value is 0.
         failed: workloads without a value because a run failed.
     """
 
@@ -80,20 +81,21 @@ def _shown(value: float | None) -> str:
 
 
 def draw_ratios(
-    frame: plots.Frame,
+    drawing: Drawing,
     series: Mapping[str, Ratios],
     workloads: Sequence[str],
-    path: Path,
     beside: Mapping[str, Ratios] | None = None,
 ) -> None:
-    """Draws one bar a workload and series, the arithmetic mean set apart, and writes the CSV, which
-    also holds the series `beside`."""
+    """Draws one bar for each workload and series, with the arithmetic means set apart.
+
+    The CSV also holds the series `beside`.
+    """
+    frame = dataclasses.replace(drawing.frame, reference=(1.0, "no change"), mark=len(workloads))
     bars = {
         name: [*(found.ratio(workload) for workload in workloads), found.means().arithmetic]
         for name, found in series.items()
     }
-    marked = plots.Frame(frame.title, frame.y_label, (1.0, "no change"), mark=len(workloads), digits=frame.digits)
-    plots.grouped_bars(marked, plots.Bars([*workloads, "mean"], bars), path)
+    plots.grouped_bars(frame, plots.Bars([*workloads, "mean"], bars), drawing.file())
     written = {**series, **(beside or {})}
     columns = ["workload"]
     for name in written:
@@ -103,7 +105,7 @@ def draw_ratios(
         rows.append(
             [label, *(cell for found in written.values() for cell in (None, None, getattr(found.means(), field)))]
         )
-    write_csv(path.with_name(f"{path.name}.csv"), columns, rows)
+    drawing.write_csv(columns, rows)
 
 
 def _csv_row(workload: str, series: Mapping[str, Ratios]) -> list[Any]:
@@ -131,7 +133,7 @@ class Sweep:
 
 
 def draw_sweep(frame: plots.Frame, sweep: Sweep, path: Path) -> None:
-    """Draws a line a workload and one of their arithmetic mean, and writes the CSV."""
+    """Draws a line for each workload and one for their arithmetic mean. Writes `path`.png, .svg and .csv."""
     values = list(sweep.by_value)
     workloads = list(dict.fromkeys(name for found in sweep.by_value.values() for name in found.over))
     by_workload = {name: [found.ratio(name) for found in sweep.by_value.values()] for name in workloads}
@@ -143,13 +145,20 @@ def draw_sweep(frame: plots.Frame, sweep: Sweep, path: Path) -> None:
     rows: list[list[Any]] = [[name, *ratios_] for name, ratios_ in by_workload.items()]
     for label, field in _MEANS:
         rows.append([label, *(getattr(mean, field) for mean in means)])
-    write_csv(path.with_name(f"{path.name}.csv"), ["workload", *(f"{value:g}" for value in values)], rows)
+    files.write_csv(path.with_name(f"{path.name}.csv"), ["workload", *(f"{value:g}" for value in values)], rows)
 
 
-def write_csv(path: Path, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Writes a CSV file, all of it or nothing; None becomes an empty cell."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    files.write_text(path, text.getvalue())
+def mean_finding(drawing: Drawing, found: Ratios, *, of_means: bool = False) -> Finding:
+    """The arithmetic mean of the ratios, or the ratio of the means. It has no value if a run failed,
+    since a mean over fewer workloads is another."""
+    means = found.means()
+    value = None if found.failed else (means.of_means if of_means else means.arithmetic)
+    return Finding(None if value is None else [value], note=describe(found, drawing.high_write))
+
+
+def mean_trend(drawing: Drawing, by_value: Mapping[float, Ratios], holds: Callable[[Sequence[float]], bool]) -> Finding:
+    """The mean over workloads at each swept value, and whether the rule holds for these means."""
+    findings = [mean_finding(drawing, found) for found in by_value.values()]
+    means = [finding.values[0] if finding.values else None for finding in findings]
+    shown = ", ".join(f"{value:g}" for value in by_value)
+    return trend(means, holds, f"means at {shown}; at the last: {findings[-1].note}")

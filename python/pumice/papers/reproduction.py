@@ -1,31 +1,18 @@
-"""Running an experiment: its runs, its figures, its scoreboard. What the drivers of all papers share."""
+"""Reproducing an experiment: its runs, its figures, its scoreboard."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pumice.papers.experiment import Experiment, choose_figures
-from pumice.papers.listing import Table
+from pumice.papers.experiment import Experiment, read_experiment
+from pumice.papers.figures import PAPERS, Drawing, Figure, Findings, RunPlan, choose, figures_of
+from pumice.papers.finished_runs import FinishedRuns
+from pumice.papers.listing import Listing
 from pumice.papers.scoreboard import Board, Expected, Finding, board
 from pumice.runs.batch import Job, Outcome, Settings, run_jobs
-
-#: Outcomes of an experiment, each with the study that it belongs to.
-Named = list[tuple[str, Outcome]]
-
-#: Draws a figure by name and returns what the scoreboard compares.
-Draw = Callable[[str], dict[str, Finding]]
-
-
-@dataclass(frozen=True)
-class Reproduction:
-    """What came of it: the scoreboard, the outcomes of all runs, and the table beside the figures, if
-    there is one."""
-
-    board: Board
-    outcomes: list[Outcome]
-    table: Table | None = None
 
 
 @dataclass(frozen=True)
@@ -36,11 +23,11 @@ class Request:
         figures: figures to make, empty for all.
         mode: "quick" (a fraction of device and workloads) or "full".
         directory: where figures, scoreboard and runs go.
-        workers: processes; None takes one a CPU.
+        workers: processes; None starts one for each CPU.
         resume: reuse the runs that the directory holds.
         dask: address of a Dask scheduler whose workers simulate instead, or None.
-        traces: folder of recorded traces, for PEN's table `traces` and the matrix; None leaves them out.
-        announce: told how long a long study will take before it begins.
+        traces: folder of recorded traces, for PEN's listing `traces` and the matrix; None leaves them out.
+        announce: called with a line of text before a study that is expected to take long.
     """
 
     figures: Sequence[str]
@@ -52,55 +39,138 @@ class Request:
     traces: Path | None = None
     announce: Callable[[str], None] | None = None
 
-    @property
-    def drawings(self) -> Path:
-        """Where figures and their CSV files go."""
-        return self.directory / "figures"
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The scoreboard, the outcomes of all runs, and the listing, if a figure made one."""
+
+    board: Board
+    outcomes: list[Outcome]
+    listing: Listing | None = None
 
 
-def reproduce(
-    request: Request, experiment: Experiment, made: Sequence[str], drawing: Callable[[Named], Draw]
-) -> Reproduction:
-    """Reproduces an evaluation; writes figures (PNG, SVG, CSV) and `scoreboard.json`.
+def figures_made(experiment: Experiment) -> dict[str, Figure]:
+    """The figures of an experiment that its mode makes: those whose studies it runs."""
+    return {id: one for id, one in figures_of(experiment.name).items() if all(map(experiment.has, one.sweeps))}
 
-    Args:
-        request: what is wanted of it.
-        experiment: its studies and what is expected of them.
-        made: every figure that can be made, in order.
-        drawing: given the outcomes, what draws a figure.
+
+def reproduce(paper: str, request: Request) -> Reproduction:
+    """Reproduces one of `EXPERIMENTS`. Writes figures (PNG, SVG, CSV) and `scoreboard.json`.
 
     Raises:
-        SpecError: a figure that is not made.
+        SpecError: a figure that is not made, or a file of the experiment that cannot be used.
         Interrupted: Ctrl-C; finished runs are kept.
         OSError: a file cannot be written.
     """
-    chosen = choose_figures(request.figures, made)
-    named = run_studies(request, experiment.name, experiment.jobs(chosen))
-    rows = [row for row in experiment.expected if row.figure in chosen]
-    found = judge(request, experiment.name, rows, draw_all(chosen, drawing(named)))
-    return Reproduction(found, [outcome for _, outcome in named])
+    experiment = read_experiment(paper, request.mode)
+    chosen = choose(request.figures, figures_made(experiment))
+    plans = _plans(request, experiment, chosen)
+    named = _run(request, experiment, chosen, plans)
+    runs, drawings = FinishedRuns(named), request.directory / "figures"
+    findings: Findings = {}
+    listing: Listing | None = None
+    for one in chosen:
+        drawing = Drawing(one, experiment, runs, drawings, plans)
+        findings |= _without_values(drawing)
+        found = _draw(drawing)
+        if isinstance(found, Listing):
+            listing = found
+            listing.write(request.directory)
+        else:
+            findings |= found
+    found_board = board(paper, _rows(request, experiment, chosen), findings)
+    found_board.write(request.directory / "scoreboard.json")
+    return Reproduction(found_board, [outcome for _, outcome in named], listing)
 
 
-def run_studies(request: Request, paper: str, jobs: Sequence[tuple[str, Job]]) -> Named:
-    """Runs jobs, each given with its study; raises as `run_jobs` does."""
-    store = request.directory / "runs"
+def reproduce_all(request: Request, tell: Callable[[str, Reproduction], None]) -> Board:
+    """Reproduces the papers in turn, each in a directory of its name, and joins their scoreboards.
+
+    The joined `scoreboard.json` is written whatever happens: rows of papers that an interruption or an
+    error left out are "not-run" in it.
+
+    Args:
+        request: what holds for every paper; figures cannot be chosen.
+        tell: called with the name and the reproduction of a paper as soon as it is finished.
+
+    Returns:
+        The joined scoreboard.
+
+    Raises:
+        Interrupted: Ctrl-C; finished papers and finished runs of the one under way are kept.
+        SpecError, OSError: as `reproduce`.
+    """
+    finished: dict[str, Board] = {}
+    try:
+        for name in PAPERS:
+            done = reproduce(name, dataclasses.replace(request, directory=request.directory / name))
+            finished[name] = done.board
+            tell(name, done)
+    finally:
+        joined = _joined(request.mode, finished)
+        joined.write(request.directory / "scoreboard.json")
+    return joined
+
+
+def _plans(request: Request, experiment: Experiment, chosen: Sequence[Figure]) -> dict[str, RunPlan]:
+    """The plans of studies that functions plan; those that need a folder of traces are left out without one."""
+    made = {
+        study.name: study.plan(experiment, request.traces, request.directory) for one in chosen for study in one.planned
+    }
+    return {name: plan for name, plan in made.items() if plan is not None}
+
+
+def _run(
+    request: Request, experiment: Experiment, chosen: Sequence[Figure], plans: Mapping[str, RunPlan]
+) -> list[tuple[str, Outcome]]:
+    """Runs what the figures read; every outcome with its study."""
+    studies = list(dict.fromkeys(study for one in chosen for study in one.sweeps))
+    jobs: list[tuple[str, Job]] = experiment.jobs(studies)
+    jobs += [(name, job) for name, plan in plans.items() for job in plan.jobs]
     settings = Settings(
-        f"reproduce {paper}", request.workers, store, request.resume, dask=request.dask, announce=request.announce
+        f"reproduce {experiment.name}",
+        request.workers,
+        request.directory / "runs",
+        request.resume,
+        dask=request.dask,
+        announce=request.announce,
     )
     outcomes = run_jobs([job for _, job in jobs], settings)
     return [(study, outcome) for (study, _), outcome in zip(jobs, outcomes, strict=True)]
 
 
-def draw_all(chosen: Sequence[str], draw: Draw) -> dict[str, Finding]:
-    """Draws figures one after another; returns all that the scoreboard compares."""
-    findings: dict[str, Finding] = {}
-    for name in chosen:
-        findings |= draw(name)
-    return findings
-
-
-def judge(request: Request, paper: str, rows: Sequence[Expected], findings: dict[str, Finding]) -> Board:
-    """The scoreboard of some rows, also written as `scoreboard.json`."""
-    found = board(paper, rows, findings)
-    found.write(request.directory / "scoreboard.json")
+def _draw(drawing: Drawing) -> Findings | Listing:
+    """Draws a figure. It is left out if a study of its has no run to draw, or could not be planned."""
+    one = drawing.figure
+    if any(study.name not in drawing.plans for study in one.planned):
+        return {}
+    if not all(drawing.runs.any_done(study) for study in one.sweeps):
+        return {}
+    found = one.draw(drawing)
+    if not isinstance(found, Listing):
+        undeclared = found.keys() - set(one.rows)
+        assert not undeclared, f"{one.paper}, figure {one.id}: rows that it does not declare: {sorted(undeclared)}"
     return found
+
+
+def _without_values(drawing: Drawing) -> Findings:
+    """If a run of the figure failed: its rows without a value, and why. Rows that only the full mode has are
+    left as they are."""
+    error = drawing.runs.error(drawing.figure.sweeps)
+    if error is None:
+        return {}
+    needs_full = {row.id for row in drawing.experiment.expected if row.needs == "full"}
+    rows = [row for row in drawing.figure.rows if row not in needs_full]
+    return {row: Finding(None, note=f"runs failed; {error}") for row in rows}
+
+
+def _rows(request: Request, experiment: Experiment, chosen: Sequence[Figure]) -> list[Expected]:
+    """The published rows to judge: all of them, or those of the figures that were asked for."""
+    served = {row for one in chosen for row in one.rows}
+    return [row for row in experiment.expected if not request.figures or row.id in served]
+
+
+def _joined(mode: str, finished: Mapping[str, Board]) -> Board:
+    """The rows of all papers; of one that is not finished, every row without a value."""
+    boards = [finished.get(name) or board(name, read_experiment(name, mode).expected, {}) for name in PAPERS]
+    return Board("all", [row for found in boards for row in found.rows])

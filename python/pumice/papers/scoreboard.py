@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -30,7 +30,6 @@ class Expected:
 
     Attributes:
         id: name of the row inside its paper.
-        figure: figure whose runs give it.
         what: what is compared.
         source: where it is printed.
         kind: "exact" (equal), "number" (every value in its range) or "trend" (the rule holds).
@@ -41,7 +40,6 @@ class Expected:
     """
 
     id: str
-    figure: str
     what: str
     source: str
     kind: Literal["exact", "number", "trend"]
@@ -65,6 +63,14 @@ class Finding:
     values: list[float] | None
     holds: bool | None = None
     note: str = ""
+
+
+def trend(values: Sequence[float | None], holds: Callable[[list[float]], bool], note: str = "") -> Finding:
+    """A finding whose rule is a function of the values. It has no values if one of them is missing."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return Finding(None, note=note)
+    return Finding(known, holds(known), note)
 
 
 @dataclass(frozen=True)
@@ -145,3 +151,18 @@ def _row(paper: str, row: Expected, found: Finding | None) -> dict[str, Any]:
         "note": missing if found is None else found.note,
         "source": row.source,
     }
+
+
+def accepted(row: dict[str, Any]) -> str:
+    """What a row of a scoreboard accepts, in words."""
+    if row["kind"] == "number":
+        ranges = [f"{lo:g} … {hi:g}" for lo, hi in zip(row["lo"], row["hi"], strict=True)]
+        return "; ".join([*ranges, *filter(None, [row["rule"]])])
+    return "equal" if row["kind"] == "exact" else str(row["rule"])
+
+
+def values_text(values: Sequence[Any] | None) -> str:
+    """Published or simulated values of a row, in words."""
+    if values is None:
+        return "–"
+    return ", ".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in values)

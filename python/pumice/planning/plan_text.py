@@ -51,7 +51,7 @@ def restores(situation: Situation, plan: Plan) -> list[Restore]:
 
 
 def describe(situation: Situation, plan: Plan) -> str:
-    """The whole plan, several lines."""
+    """The whole plan in several lines of text."""
     merge_pages = int(np.count_nonzero(situation.d == VALID) + np.count_nonzero(situation.u == VALID))
     chosen = "M-Merge" if plan["choice"] == "m-merge" else "full merge"
     ratio = plan["merge_us"] / plan["m_merge_us"] if plan["m_merge_us"] else float("inf")
@@ -102,7 +102,7 @@ def _span(pages: range) -> str:
 
 
 def _block_map(situation: Situation, plan: Plan) -> list[str]:
-    """D as one sign a leaf: what it holds, and below it what happens to it."""
+    """D as a row of signs, one for each leaf, and below it a row that marks the leaves that are restored."""
     leaves = 1 << situation.max_splits
     width = min(leaves, MAP_WIDTH)
     pages = len(situation.d) // width

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pumice.errors import SpecError, nearest
-from pumice.planning.block_state import States, parse_state
+from pumice.planning.block_state import VALID, States, parse_state
 from pumice.planning.m_merge import Plan, plan_m_merge
 from pumice.planning.plan_text import Situation
 
@@ -39,6 +39,11 @@ class Example:
     def situation(self) -> Situation:
         """The blocks of every round."""
         return Situation(self.d, self.u, MAX_SPLITS)
+
+    @property
+    def valid_pages(self) -> int:
+        """Valid pages of both blocks: what a full merge copies."""
+        return int(np.count_nonzero(self.d == VALID) + np.count_nonzero(self.u == VALID))
 
     def plans(self) -> list[Plan]:
         """The plan of every round."""

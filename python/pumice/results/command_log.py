@@ -25,8 +25,8 @@ _MAGIC = b"PUMICLOG"
 
 
 def verify_log(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Replays a command log into an array of its own and checks every rule of the chip, every tag that
-    a command was after, and that no die took a command while it was busy.
+    """Replays a command log into an array of its own. Checks every rule of the chip, the tag of every page that
+    was read, and that no die took a command while it was busy.
 
     Args:
         path: what `output.command_log` wrote, compressed or not.

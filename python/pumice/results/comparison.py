@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -114,6 +112,34 @@ def _cell(base: list[float], own: list[float], *, first: bool) -> Cell:
     return Cell(value, ratio, within_noise(base, own) if len(base) == len(own) else None)
 
 
+def as_text(variants: Sequence[Variant]) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of the comparison as they are shown: label, unit, then each variant's value, and from the
+    second variant on its ratio. `~` marks ratios that may be chance."""
+    head = ["", "unit", variants[0].label]
+    for variant in variants[1:]:
+        head += [variant.label, "ratio"]
+    rows: list[list[str]] = []
+    for metric, cells in compare(variants):
+        row = [metric.label, metric.unit, _value_text(metric, cells[0])]
+        for cell in cells[1:]:
+            row += [_value_text(metric, cell), _ratio_text(cell)]
+        rows.append(row)
+    return head, rows
+
+
+def _value_text(metric: Metric, cell: Cell) -> str:
+    if cell.value is None:
+        return "–"
+    text = f"{cell.value.mean:,.{metric.digits}f}"
+    if cell.value.half_width is not None:
+        text += f" ± {cell.value.half_width:,.{metric.digits}f}"
+    return text
+
+
+def _ratio_text(cell: Cell) -> str:
+    return "–" if cell.ratio is None else f"{'~' if cell.noise else ''}{cell.ratio:.3f}"
+
+
 def index(variants: Sequence[Variant]) -> dict[str, Any]:
     """A comparison as JSON can hold it: every variant with its documents, and every row of the table
     with each variant's mean, half-width of its 95 % interval, ratio to the first, and whether the
@@ -146,7 +172,7 @@ def write(variants: Sequence[Variant], directory: Path) -> None:
         OSError: a file cannot be written.
     """
     files.write_text(directory / INDEX, json.dumps(index(variants)) + "\n")
-    files.write_text(directory / "comparison.csv", _csv(variants))
+    _write_csv(variants, directory / "comparison.csv")
 
 
 def read(directory: Path) -> list[Variant]:
@@ -172,22 +198,15 @@ def _variant(path: Path, entry: dict[str, Any]) -> Variant:
     return Variant(label, [check_document(f"{path}: {label}", document) for document in documents])
 
 
-def _csv(variants: Sequence[Variant]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    columns: list[Any] = ["metric", "field", "unit"]
+def _write_csv(variants: Sequence[Variant], path: Path) -> None:
+    columns = ["metric", "field", "unit"]
     for variant in variants:
-        columns += [
-            f"{variant.label} mean",
-            f"{variant.label} ± 95 %",
-            f"{variant.label} ratio",
-            f"{variant.label} within noise",
-        ]
-    writer.writerow(columns)
+        columns += [f"{variant.label} {what}" for what in ("mean", "± 95 %", "ratio", "within noise")]
+    rows: list[list[Any]] = []
     for metric, cells in compare(variants):
         row: list[Any] = [metric.label, metric.path, metric.unit]
         for cell in cells:
             value = (cell.value.mean, cell.value.half_width) if cell.value else (None, None)
             row += [*value, cell.ratio, cell.noise]
-        writer.writerow(row)
-    return text.getvalue()
+        rows.append(row)
+    files.write_csv(path, columns, rows)

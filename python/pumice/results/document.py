@@ -9,27 +9,27 @@ from typing import Any
 WITHOUT_EFFECT = " has no effect with "
 
 
-def lookup(document: dict[str, Any] | None, path: str) -> Any:
+def lookup(document: Mapping[str, Any] | None, path: str) -> Any:
     """The field at a dotted path such as `host.write.latency_us.mean`, or None if it is absent."""
     node: Any = document
     for part in path.split("."):
-        if not isinstance(node, dict) or part not in node:
+        if not isinstance(node, Mapping) or part not in node:
             return None
         node = node[part]
     return node
 
 
-def number(document: dict[str, Any] | None, path: str) -> float | None:
+def number(document: Mapping[str, Any] | None, path: str) -> float | None:
     """The number at a dotted path; None if it is absent or no number."""
     value = lookup(document, path)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def leaves(document: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def leaves(document: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """All `(dotted path, value)` pairs of a document, lists counting as values."""
     for key, value in document.items():
         path = f"{prefix}{key}"
-        if isinstance(value, dict):
+        if isinstance(value, Mapping):
             yield from leaves(value, f"{path}.")
         else:
             yield path, value

@@ -61,7 +61,7 @@ class Result:
 
     @property
     def warnings(self) -> list[str]:
-        """What the engine wants known about this run, one line each."""
+        """Warnings of the engine about this run, one line each."""
         return list(self.document.get("warnings") or [])
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:

@@ -41,10 +41,10 @@ JSON_FIELDS: tuple[str, ...] = tuple(dict.fromkeys(part for field in fields() if
 
 @dataclass(frozen=True)
 class Row:
-    """One run of a study: what was varied, and either a result document or an error.
+    """One run of a batch: what was varied, and either a result document or an error.
 
     Attributes:
-        varied: value of each varied key, in the order of the study.
+        varied: value of each varied key, in the order of the columns.
         seed: seed of the run.
         document: the result, or None if the run failed.
         error: one line that says why it failed, or None.

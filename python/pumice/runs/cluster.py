@@ -37,7 +37,7 @@ def simulate(pending: Pending, address: str) -> None:
 
     Raises:
         SpecError: dask is not installed, or there is no scheduler at `address`.
-        Interrupted: from `pending.look`; runs under way are told to stop.
+        Interrupted: from `pending.look`; the runs under way are stopped.
         OSError: from `pending.finish`.
     """
     distributed = _distributed()
@@ -85,7 +85,7 @@ def _client(distributed: ModuleType, address: str) -> Iterator[Any]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What Dask would log about lost workers and connections becomes outcomes and errors here."""
+    """Silences what Dask logs about lost workers and connections; they become outcomes and errors here."""
     logger = logging.getLogger("distributed")
     level = logger.level
     logger.setLevel(logging.CRITICAL)

@@ -54,7 +54,7 @@ class Grid:
         return [self._group(point) for point in self.points()]
 
     def jobs(self) -> list[Job]:
-        """All runs in order, those of a combination beside each other; raises as `groups` does."""
+        """All runs in order, the repetitions of a combination one after the other; raises as `groups` does."""
         return [job for _, group in self.groups() for job in group]
 
     def _group(self, point: Mapping[str, Value]) -> tuple[str, list[Job]]:
@@ -71,7 +71,7 @@ def repeated(spec: Spec, repeat: int, label: str, varied: Mapping[str, Value] | 
     try:
         first = int(spec.resolve()["config"].get("seed", 1))
     except SpecError:
-        return [Job(label, spec, varied)]  # the runner reports the refusal, once
+        return [Job(label, spec, varied)]  # the batch reports the refusal, once
     seeds = range(first, first + repeat)
     return [Job(f"{label}, seed {seed}", spec.with_(seed=seed), varied, seed) for seed in seeds]
 
@@ -106,7 +106,7 @@ def _keys(entry: str) -> list[str]:
 
 
 def _together(entry: str, value: Value) -> dict[str, Value]:
-    """What one value of an entry sets."""
+    """The keys and values that one value of an entry sets."""
     keys = _keys(entry)
     return dict(zip(keys, value, strict=True)) if len(keys) > 1 and isinstance(value, list | tuple) else {entry: value}
 
@@ -128,7 +128,7 @@ def parse_value(text: str) -> Value:
     try:
         value: Value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
-        # TOML knows no .6 and no 6., the shell's users do.
+        # TOML has no .6 and no 6., but users write them.
         return float(text) if re.fullmatch(r"\s*[+-]?(\.\d+|\d+\.)\s*", text) else text.strip()
     return value
 

@@ -5,7 +5,7 @@ between them: the parent, which gives out requests and collects results, and the
 
 The processes are handled here and not by a library, for two reasons: a worker that dies must cost
 its own run and no other, told in one line, and a worker reports how far its run has come. See
-docs/DESIGN.md, "Runs in processes".
+docs/DESIGN.md, "Why are worker processes handled here".
 """
 
 from __future__ import annotations

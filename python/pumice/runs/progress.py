@@ -10,7 +10,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-#: The bar is repainted at most this often; the engine reports far more often than anyone can read.
+#: Least seconds between two repaints of the bar; the engine reports far more often.
 REPAINT_S = 0.1
 
 
@@ -56,7 +56,7 @@ class RunProgress(_Bar):
         self.requests = 0
 
     def update(self, requests: int, share: float | None, simulated_s: float) -> bool:
-        """Takes the engine's report; always asks it to go on."""
+        """Shows the engine's report; always returns True, so that the run goes on."""
         self.requests = requests
         now = time.monotonic()
         if now - self._painted >= REPAINT_S:

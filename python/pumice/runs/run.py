@@ -26,7 +26,7 @@ def with_options(
     scale: float | None = None,
     seed: int | None = None,
 ) -> Spec:
-    """`spec` with the options that have a short form laid over it.
+    """`spec` with a workload, trace, scale and seed laid over it.
 
     Raises:
         SpecError: `spec` is none, both a workload and a trace are given, or a format without a trace.

@@ -12,10 +12,10 @@ from typing import Any, Self
 from pumice import _engine
 from pumice.errors import SpecError
 
-#: Keys of `with_` and of sweeps that no section holds.
+#: Keys of `with_` and of sweeps that the engine's spec does not have.
 SPECIAL_KEYS = ("preset", "scale")
 
-#: A value of a spec key: what TOML can hold inside an array or beside a key.
+#: A value of a spec key.
 Value = bool | int | float | str | list[Any] | tuple[Any, ...]
 
 
@@ -23,7 +23,7 @@ def toml_text(value: Value) -> str:
     """`value` as TOML text.
 
     Raises:
-        SpecError: the type has no place in a spec.
+        SpecError: a spec has no values of this type.
     """
     import tomlkit  # loaded here: most commands write no TOML, and start sooner without it
 
@@ -145,7 +145,7 @@ def check_spec(spec: Any) -> Spec:
     """`spec`, if it is one.
 
     Raises:
-        SpecError: it is something else; the text says how to come by a spec.
+        SpecError: it is something else; the text says how to make a spec.
     """
     if isinstance(spec, Spec):
         return spec

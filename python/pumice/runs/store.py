@@ -61,7 +61,7 @@ class Store:
         self.directory = directory
 
     def path(self, key: str) -> Path:
-        """Where the result of `key` lies or would lie."""
+        """Path of the result of `key`, whether it exists or not."""
         return self.directory / f"{key}.json"
 
     def get(self, key: str) -> dict[str, Any] | None:
@@ -70,7 +70,7 @@ class Store:
             document = json.loads(self.path(key).read_bytes())
         except (OSError, ValueError):
             document = None
-        # Absent, or not ours: it is simulated again and replaced.
+        # An absent or foreign file: the run is simulated again and the file replaced.
         return document if isinstance(document, dict) and document else None
 
     def put(self, key: str, document: dict[str, Any]) -> None:

@@ -39,7 +39,7 @@ def sweep(
     Args:
         base: spec of every run; give it a `scale` by `base.with_(scale=0.0625)`.
         vary: values by `section.key`; `preset`, `scale` and `seed` may be varied too.
-        workers: processes; None takes one a CPU. The rows do not depend on it.
+        workers: processes; None starts one for each CPU. The rows do not depend on it.
         repeat: runs of each combination, over consecutive seeds.
         store: directory in which finished runs are kept, or None.
         resume: take runs that `store` already holds from there.
@@ -76,7 +76,7 @@ def raise_if_refused(outcomes: Sequence[Outcome]) -> None:
     """Raises the first refusal if spec or trace kept every single run from starting.
 
     Raises:
-        SpecError: with that run's one line.
+        SpecError: the first refusal.
     """
     if all(outcome.error_kind == "usage" for outcome in outcomes):
         raise SpecError(outcomes[0].error)

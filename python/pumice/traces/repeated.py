@@ -2,7 +2,7 @@
 
 A slice of a few minutes neither fills a device nor holds the reads that a tail needs. Repeated, it has the
 trace's addresses, sizes, kinds and bursts, but every repetition overwrites what the one before it wrote: its
-heat is that of one slice, its footprint does not grow. The number of repetitions is told wherever a result is.
+heat is that of one slice, its footprint does not grow. Every result says how often its trace was repeated.
 """
 
 from __future__ import annotations

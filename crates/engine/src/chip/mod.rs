@@ -73,7 +73,12 @@ impl Chips {
                         steps,
                     ),
                     FlashOp::SubBlockErase => eraser.erase_part(block.0, command.sub_blocks().iter(), times, steps),
-                    _ => eraser.erase(block.0, steps),
+                    FlashOp::Erase
+                    | FlashOp::Read
+                    | FlashOp::SpareSearch
+                    | FlashOp::Program
+                    | FlashOp::Copy
+                    | FlashOp::Pause => eraser.erase(block.0, steps),
                 };
                 if outcome.retired {
                     self.failing.push(block);
@@ -94,7 +99,13 @@ impl Chips {
         let page = match command.op {
             FlashOp::Read => command.target,
             FlashOp::Copy if !self.timing.copyback => command.source,
-            _ => return 0,
+            FlashOp::Copy
+            | FlashOp::SpareSearch
+            | FlashOp::Program
+            | FlashOp::Erase
+            | FlashOp::PartialErase
+            | FlashOp::SubBlockErase
+            | FlashOp::Pause => return 0,
         };
         let leaf = self.checked.array.leaf_of(page.page);
         let pec = self.eraser.as_ref().map_or(0, |eraser| eraser.leaf_pec(page.block.0, leaf));

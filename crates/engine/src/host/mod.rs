@@ -49,7 +49,7 @@ impl Host {
     pub fn new(keys: &HostKeys, page_bytes: u32, oracle: Oracle) -> Host {
         Host {
             oracle,
-            metrics: Metrics::new(),
+            metrics: Metrics::default(),
             pages: Pages::new(page_bytes),
             lost_pages: 0,
             slots: Vec::new(),

@@ -101,7 +101,7 @@ pub struct Metrics {
     pub write: KindMetrics,
     /// Trims.
     pub trim: KindMetrics,
-    /// LatencyParts of write latency.
+    /// Parts of write latency.
     pub write_parts: WriteParts,
     /// Time with at least one request outstanding.
     pub serving: Time,
@@ -115,9 +115,9 @@ pub struct Metrics {
     serving_since: Time,
 }
 
-impl Metrics {
-    /// Nothing measured yet.
-    pub fn new() -> Metrics {
+/// Nothing measured yet.
+impl Default for Metrics {
+    fn default() -> Metrics {
         Metrics {
             read: KindMetrics::new(),
             write: KindMetrics::new(),
@@ -131,11 +131,13 @@ impl Metrics {
             serving_since: Time::ZERO,
         }
     }
+}
 
+impl Metrics {
     /// Forgets what was measured; measuring starts at `now`.
     pub fn restart(&mut self, now: Time) {
         let outstanding = self.outstanding;
-        *self = Metrics { since: now, last_done: now, outstanding, serving_since: now, ..Metrics::new() };
+        *self = Metrics { since: now, last_done: now, outstanding, serving_since: now, ..Metrics::default() };
     }
 
     /// A request arrives.

@@ -314,9 +314,7 @@ impl Die {
         let writes =
             |command: &FlashCommand| command.target == page && matches!(command.op, FlashOp::Program | FlashOp::Copy);
         let at = (0..before.min(commands.len())).rev().find(|&at| writes(&commands[at]))?;
-        Some(match commands[at].op {
-            FlashOp::Program => PendingWrite::Program,
-            _ => PendingWrite::Copy(commands[at].source, at),
-        })
+        let is_copy = commands[at].op == FlashOp::Copy;
+        Some(if is_copy { PendingWrite::Copy(commands[at].source, at) } else { PendingWrite::Program })
     }
 }

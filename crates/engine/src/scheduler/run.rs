@@ -187,9 +187,10 @@ impl Scheduler {
             let Some(segment) = die.lanes[active].segments.pop_front() else { break };
             chained = segment.chained;
             let span = BusySpan { start: die.started, end: now, occupies: nth == 0 };
-            let ended = match segment.shape {
-                Resources::Die => None,
-                _ => die.end_command(active, span, &mut self.chips, observer)?,
+            let ended = if segment.shape == Resources::Die {
+                None
+            } else {
+                die.end_command(active, span, &mut self.chips, observer)?
             };
             if segment.token != NOBODY {
                 let done = page_done(&segment, die, now);
@@ -219,9 +220,10 @@ impl Scheduler {
 fn page_done(segment: &Segment, die: &mut Die, now: Time) -> PageDone {
     let mut waited = PhaseTimes::default();
     // Work on the die alone is in `spent`, so it is in what was waited for.
-    let (own_die, channel) = match segment.shape {
-        Resources::Die => (Time::ZERO, Time::ZERO),
-        _ => die.usage.with_retries(segment.retries),
+    let (own_die, channel) = if segment.shape == Resources::Die {
+        (Time::ZERO, Time::ZERO)
+    } else {
+        die.usage.with_retries(segment.retries)
     };
     if segment.snapshot {
         let snapshot = die.lanes[WORK].snapshots.pop_front().unwrap_or_default();

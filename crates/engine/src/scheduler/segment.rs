@@ -136,9 +136,10 @@ impl Usage {
     /// Adds the first `elapsed` of `command`, which uses the channel, to the phases it consists of. A
     /// copy through the controller reads until its page is out, and writes from then on.
     pub fn charge(&self, spent: &mut PhaseTimes, command: &FlashCommand, elapsed: Time) {
-        let read = match command.op {
-            FlashOp::Copy => elapsed.min((self.die_first + self.page_out) * (u64::from(self.retries) + 1)),
-            _ => Time::ZERO,
+        let read = if command.op == FlashOp::Copy {
+            elapsed.min((self.die_first + self.page_out) * (u64::from(self.retries) + 1))
+        } else {
+            Time::ZERO
         };
         spent[Phase::GcRead as usize] += read;
         spent[phase(command) as usize] += elapsed - read;
@@ -162,7 +163,8 @@ pub fn die_only_time(timing: &FlashTiming, command: &FlashCommand) -> Time {
     match command.op {
         FlashOp::Copy => timing.t_r + timing.t_prog,
         FlashOp::Pause => command.duration(),
-        _ => timing.erase_time(command),
+        FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => timing.erase_time(command),
+        FlashOp::Read | FlashOp::SpareSearch | FlashOp::Program => unreachable!("{command:?} needs the channel"),
     }
 }
 

@@ -43,7 +43,7 @@ fn flatten(path: &str, value: &Value, text: &mut String) {
     match value {
         Value::Null => {}
         Value::Object(fields) => {
-            fields.iter().for_each(|(name, value)| flatten(&format!("{path}.{name}"), value, text))
+            fields.iter().for_each(|(name, value)| flatten(&format!("{path}.{name}"), value, text));
         }
         value if value.as_f64() == Some(0.0) => {}
         value => *text += &format!("{path}={value}\n"),

@@ -1,6 +1,7 @@
 //! The whole engine, end to end: contract of every FTL (4xx), scheduling (6xx), closed forms (7xx),
 //! golden digests and past bugs (9xx).
 
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at the variants that it is about")]
 #![allow(clippy::print_stdout, reason = "measured figures, shown with --nocapture")]
 
 mod closed_forms;
@@ -17,6 +18,7 @@ mod past_bugs;
 mod peers;
 mod percentiles;
 mod read_retries;
+mod registry;
 mod retirement;
 mod scheduling;
 mod smallest_reserve;

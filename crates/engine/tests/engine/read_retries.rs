@@ -56,7 +56,7 @@ fn errors(sequence: &str, page: u32) -> f64 {
 
 /// Retries until 0.8 of the errors, again and again, is at most what the code corrects.
 fn retries(errors: f64, ecc: f64) -> u64 {
-    if errors <= ecc { 0 } else { (f64::ln(errors / ecc) / f64::ln(1.25)).ceil() as u64 }
+    if errors <= ecc { 0 } else { (libm::log(errors / ecc) / libm::log(1.25)).ceil() as u64 }
 }
 
 #[test]

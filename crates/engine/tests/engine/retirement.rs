@@ -78,7 +78,7 @@ fn t472_the_chip_refuses_a_block_that_failed() {
     let eraser = chips.eraser.as_ref().expect("a scheme");
     let failing: Vec<u32> = eraser.failing().collect();
     assert!((4..40).contains(&failing.len()), "{failing:?}");
-    let last = geometry.blocks() as u32 - 1;
+    let last = geometry.blocks() - 1;
     for block in [failing[failing.len() - 1], last] {
         let fails = failing.contains(&block);
         let block = BlockId(block);

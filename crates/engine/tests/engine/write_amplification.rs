@@ -6,7 +6,7 @@ use crate::support::{document, number};
 fn lambert_w(x: f64) -> f64 {
     let mut w = 0.0f64;
     for _ in 0..200 {
-        let e = w.exp();
+        let e = libm::exp(w);
         w -= (w * e - x) / (e * (w + 1.0));
     }
     w
@@ -14,13 +14,13 @@ fn lambert_w(x: f64) -> f64 {
 
 /// LRU and FIFO cleaning: α / (α + W(−α e^−α)), α = physical / user pages of the blocks with data.
 fn fifo(alpha: f64) -> f64 {
-    alpha / (alpha + lambert_w(-alpha * (-alpha).exp()))
+    alpha / (alpha + lambert_w(-alpha * libm::exp(-alpha)))
 }
 
 /// Greedy cleaning with n pages a block.
 fn greedy(alpha: f64, n: f64) -> f64 {
     let a = (1.0 + 1.0 / (2.0 * n)) * alpha;
-    let x0 = 0.5 - n / alpha * lambert_w(-a * (-a).exp());
+    let x0 = 0.5 - n / alpha * lambert_w(-a * libm::exp(-a));
     n / (n - (x0 - 1.0))
 }
 
@@ -31,7 +31,7 @@ fn greedy(alpha: f64, n: f64) -> f64 {
 /// amplification, and one round through all blocks is stay · sum = α.
 fn fifo_of_kinds(alpha: f64, kinds: &[(f64, f64)]) -> f64 {
     let amplification = |stay: f64| -> f64 {
-        kinds.iter().map(|(writes, space)| writes / (1.0 - (-stay * writes / space).exp())).sum()
+        kinds.iter().map(|(writes, space)| writes / (1.0 - libm::exp(-stay * writes / space))).sum()
     };
     let (mut low, mut high) = (1e-9, alpha);
     for _ in 0..100 {

@@ -180,7 +180,7 @@ mod tests {
                         steps.push((step.level, step.pulses));
                     }
                 }
-                end => return (steps, end, job.report()),
+                end @ (EraseAction::Done | EraseAction::Retire) => return (steps, end, job.report()),
             }
         }
     }

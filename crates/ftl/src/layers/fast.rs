@@ -28,7 +28,7 @@ use crate::error::FtlError;
 use crate::fill::FillTarget;
 use crate::fill::InitialBlock;
 use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports};
-use crate::merge::gather::{self, InPlaceMerge};
+use crate::merge::in_place::{self, InPlaceMerge};
 use crate::merge::plan::{InPlaceState, MergeKind, in_place_merge};
 use pumice_types::Geometry;
 
@@ -115,7 +115,7 @@ impl Fast {
         let elsewhere = self.current_pages(logical) - u32::from(self.book.valid_pages(block));
         let kind = in_place_merge(InPlaceState { u_in_place: true, elsewhere });
         let old = [self.d[logical as usize]];
-        let d = gather::run(&mut self.book, &InPlaceMerge { kind, logical, into: block, old: &old }, step)?;
+        let d = in_place::run(&mut self.book, &InPlaceMerge { kind, logical, into: block, old: &old }, step)?;
         self.d[logical as usize] = d;
         step.shared.note_u_gone();
         Ok(())
@@ -153,7 +153,7 @@ impl Fast {
         let both = [d, sequence.map_or(NO_BLOCK, |log| log.block)];
         let old = if sequence.is_some() { &both[..] } else { &both[..1] };
         let merge = InPlaceMerge { kind: MergeKind::Full, logical, into: NO_BLOCK, old };
-        self.d[logical as usize] = gather::run(&mut self.book, &merge, step)?;
+        self.d[logical as usize] = in_place::run(&mut self.book, &merge, step)?;
         if sequence.is_some() {
             step.shared.note_u_gone();
         }

@@ -19,7 +19,7 @@ use crate::error::FtlError;
 use crate::fill::FillTarget;
 use crate::fill::InitialBlock;
 use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports};
-use crate::merge::gather::{self, InPlaceMerge};
+use crate::merge::in_place::{self, InPlaceMerge};
 use crate::merge::plan::{InPlaceState, MergeKind, in_place_merge};
 use crate::recency::Recency;
 use pumice_types::Geometry;
@@ -101,7 +101,7 @@ impl LogBlock {
         step.shared.counters.note_victim(usize::from(written), usize::from(pages));
         let kind = in_place_merge(InPlaceState { u_in_place, elsewhere: u32::from(self.book.valid_pages(d)) });
         let old = if kind == MergeKind::Full { &[d, u][..] } else { &[d][..] };
-        let d = gather::run(&mut self.book, &InPlaceMerge { kind, logical, into: u, old }, step)?;
+        let d = in_place::run(&mut self.book, &InPlaceMerge { kind, logical, into: u, old }, step)?;
         self.pairs[logical as usize] = LogPair { d, u: NO_BLOCK, u_in_place: true };
         self.recency.remove(logical);
         self.u_blocks -= 1;

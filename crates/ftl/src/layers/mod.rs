@@ -25,6 +25,7 @@ use crate::layer::{
     Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Reports, SharedKeys, SuperblockKeys, TranslationLayer,
 };
 use crate::plan::Plan;
+use crate::victims::PolicyKeys;
 
 /// Makes enum, keys and dispatch from the registry. A line is: variant, name in `ftl.kind`, field of its own keys,
 /// the type that implements [`Layer`], what it is.
@@ -57,6 +58,8 @@ macro_rules! registry {
             pub shared: SharedKeys,
             /// Keys of layers with superblocks.
             pub superblock: SuperblockKeys,
+            /// Victim policies and their keys.
+            pub policies: PolicyKeys,
             $(#[doc = concat!("Keys of ", $name, " alone.")] pub $keys: <$layer as Layer>::Keys),+
         }
 
@@ -65,6 +68,7 @@ macro_rules! registry {
                 let mut rows = vec![&KIND];
                 rows.extend(SharedKeys::rows());
                 rows.extend(SuperblockKeys::rows());
+                rows.extend(PolicyKeys::rows());
                 $(rows.extend(<<$layer as Layer>::Keys as Keys>::rows());)+
                 rows
             }
@@ -74,6 +78,7 @@ macro_rules! registry {
                     kind: read_field("ftl.kind", values)?,
                     shared: SharedKeys::read(values)?,
                     superblock: SuperblockKeys::read(values)?,
+                    policies: PolicyKeys::read(values)?,
                     $($keys: Keys::read(values)?),+
                 })
             }
@@ -82,6 +87,7 @@ macro_rules! registry {
                 values.extend(self.kind.write().map(|kind| ("ftl.kind", kind)));
                 self.shared.write(values);
                 self.superblock.write(values);
+                self.policies.write(values);
                 $(self.$keys.write(values);)+
             }
         }
@@ -95,6 +101,11 @@ macro_rules! registry {
             /// The shared keys that it reads, without `ftl.`.
             pub fn shared_keys(self) -> &'static [&'static str] {
                 match self { $(FtlKind::$variant => <$layer as Layer>::READS),+ }
+            }
+
+            /// Whether it reclaims victims by a policy.
+            fn chooses_victims(self) -> bool {
+                match self { $(FtlKind::$variant => <$layer as Layer>::CHOOSES_VICTIMS),+ }
             }
 
             /// The merges that it knows.
@@ -213,7 +224,7 @@ impl TranslationLayer for Ftl {
 
     #[inline]
     fn trim(&mut self, lpn: Lpn) {
-        each!(self, ftl => ftl.trim(lpn))
+        each!(self, ftl => ftl.trim(lpn));
     }
 
     fn loads_map(&self) -> bool {
@@ -248,17 +259,17 @@ impl TranslationLayer for Ftl {
     }
 
     fn note_failing(&mut self, block: BlockId) {
-        each!(self, ftl => ftl.note_failing(block))
+        each!(self, ftl => ftl.note_failing(block));
     }
 
     #[inline]
     fn expect(&self, lpn: Lpn) {
-        each!(self, ftl => ftl.expect(lpn))
+        each!(self, ftl => ftl.expect(lpn));
     }
 
     #[inline]
     fn expect_overwrite(&self, lpn: Lpn) {
-        each!(self, ftl => ftl.expect_overwrite(lpn))
+        each!(self, ftl => ftl.expect_overwrite(lpn));
     }
 
     fn merge_all(&mut self, plan: &mut Plan) -> Result<bool, FtlError> {
@@ -270,7 +281,7 @@ impl TranslationLayer for Ftl {
     }
 
     fn reset_counters(&mut self) {
-        each!(self, ftl => ftl.reset_counters())
+        each!(self, ftl => ftl.reset_counters());
     }
 
     fn map_ram_bytes(&self) -> u64 {
@@ -288,6 +299,7 @@ impl FtlKind {
         let shared = path.strip_prefix("ftl.").unwrap_or(path);
         ["kind", "merge", "map_place"].contains(&shared)
             || self.shared_keys().contains(&shared)
+            || self.chooses_victims() && PolicyKeys::rows().iter().any(|key| key.path == path)
             || self.own_keys().iter().any(|key| key.path == path)
     }
 }
@@ -307,8 +319,8 @@ fn kinds_that(pass: impl Fn(FtlKind) -> bool) -> String {
 impl FtlKeys {
     /// The layer's part of a spec; `chip` are the chips that it assumes ([`FtlKeys::adapted`]).
     pub fn spec<'a>(&'a self, chip: &'a ChipKeys, initial: &'a InitialKeys) -> LayerSpec<'a> {
-        let FtlKeys { kind, shared, superblock, .. } = self;
-        LayerSpec { kind: kind.name(), chip, shared, superblock, initial }
+        let FtlKeys { kind, shared, superblock, policies, .. } = self;
+        LayerSpec { kind: kind.name(), chip, shared, superblock, policies, initial }
     }
 
     /// Refuses what the layer does not know, and then what it cannot do; `chip` are the spec's chips.

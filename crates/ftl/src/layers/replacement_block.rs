@@ -20,7 +20,7 @@ use crate::error::FtlError;
 use crate::fill::FillTarget;
 use crate::fill::InitialBlock;
 use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports};
-use crate::merge::gather::{self, InPlaceMerge};
+use crate::merge::in_place::{self, InPlaceMerge};
 use crate::merge::plan::{InPlaceState, in_place_merge};
 use crate::victim::VictimTree;
 use pumice_types::{Geometry, ProgramOrder};
@@ -115,7 +115,7 @@ impl ReplacementBlock {
         self.u_blocks -= self.old.len() as u32;
         let kind = in_place_merge(InPlaceState { u_in_place: true, elsewhere });
         let merge = InPlaceMerge { kind, logical: logical as u32, into: last, old: &self.old };
-        let d = gather::run(&mut self.book, &merge, step)?;
+        let d = in_place::run(&mut self.book, &merge, step)?;
         self.chains[logical] = Chain { d, last: d, u_blocks: 0 };
         self.victims.remove(logical);
         Ok(())

@@ -1,5 +1,5 @@
 //! Pure planners of the classic merges: from the state of blocks to a choice, which
-//! [`crate::merge::gather`] and the superblock FTL carry out.
+//! [`crate::merge::in_place`] and the superblock FTL carry out.
 //!
 //! Source of the three kinds: Kang, Jo, Kim and Lee, *A Superblock-based Flash Translation Layer for NAND
 //! Flash Memory*, EMSOFT'06, figure 3; of the superblock's choice: section 4.3 there.

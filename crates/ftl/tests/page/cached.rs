@@ -1,5 +1,7 @@
 //! 5xx, 6xx: a map in flash that is cached on demand.
 
+use pumice_ftl::victims::greedy::Greedy;
+use pumice_ftl::victims::random::Random;
 use pumice_ftl::{CachedMap, PageConfig, TranslationLayer, VictimPolicy};
 use pumice_types::{Cause, FlashOp};
 
@@ -7,7 +9,7 @@ use crate::rig::{Rig, config};
 
 /// A device of two planes with 672 pages for the host, a full one, and a cache of `entries`.
 fn cached(entries: usize) -> Rig {
-    cached_with(entries, VictimPolicy::Greedy)
+    cached_with(entries, VictimPolicy::from(Greedy))
 }
 
 fn cached_with(entries: usize, policy: VictimPolicy) -> Rig {
@@ -48,7 +50,7 @@ fn t651_a_small_cache_pays_for_misses_and_write_backs() {
 
 #[test]
 fn t652_a_skewed_load_hits_a_cache_of_its_hot_pages() {
-    let mut rig = cached_with(64, VictimPolicy::Random);
+    let mut rig = cached_with(64, VictimPolicy::from(Random));
     (0..2000).for_each(|n| rig.write(n * 37 % 48 * 14));
     let counters = rig.ftl.counters();
     assert!(counters.copied_pages > 0);

@@ -1,5 +1,8 @@
 //! 7xx: what it gains to keep hot and cold pages apart.
 
+use pumice_ftl::victims::cost_benefit::CostBenefit;
+use pumice_ftl::victims::fifo::Fifo;
+use pumice_ftl::victims::greedy::Greedy;
 use pumice_ftl::{HotCold, PageConfig, VictimPolicy};
 
 use crate::rig::{Rig, config};
@@ -40,15 +43,17 @@ fn measured(policy: VictimPolicy, hot_cold: HotCold, [share, space]: [u32; 2]) -
 #[test]
 fn t760_what_is_kept_apart_is_copied_less_if_the_policy_lets_hot_blocks_age() {
     let kinds = [HotCold::Mixed, HotCold::Copies, HotCold::Recency { window: 3_276 }];
-    for (policy, skew) in
-        [(VictimPolicy::CostBenefit, [80, 20]), (VictimPolicy::CostBenefit, [95, 5]), (VictimPolicy::Greedy, [95, 5])]
-    {
+    for (policy, skew) in [
+        (VictimPolicy::from(CostBenefit), [80, 20]),
+        (VictimPolicy::from(CostBenefit), [95, 5]),
+        (VictimPolicy::from(Greedy), [95, 5]),
+    ] {
         let [mixed, copies, recency] = kinds.map(|kind| measured(policy, kind, skew));
         println!("{policy:?} {skew:?}: mixed {mixed:.3}, copies apart {copies:.3}, by recency {recency:.3}");
         assert!(recency < copies, "{policy:?} {skew:?}");
         assert!(recency < 0.98 * mixed, "{policy:?} {skew:?}");
         // Greedy reclaims hot and cold blocks at the same share of valid pages, whatever it costs.
-        assert!(copies < mixed || policy == VictimPolicy::Greedy, "{policy:?} {skew:?}");
+        assert!(copies < mixed || policy == VictimPolicy::from(Greedy), "{policy:?} {skew:?}");
     }
 }
 
@@ -56,7 +61,7 @@ fn t760_what_is_kept_apart_is_copied_less_if_the_policy_lets_hot_blocks_age() {
 #[test]
 fn t762_in_the_order_of_a_log_it_is_all_the_same_what_lies_together() {
     let [mixed, copies, recency] = [HotCold::Mixed, HotCold::Copies, HotCold::Recency { window: 3_276 }]
-        .map(|kind| measured(VictimPolicy::Fifo, kind, [95, 5]));
+        .map(|kind| measured(VictimPolicy::from(Fifo), kind, [95, 5]));
     println!("FIFO: mixed {mixed:.3}, copies apart {copies:.3}, by recency {recency:.3}");
     assert!((copies / mixed - 1.0).abs() < 0.03 && (recency / mixed - 1.0).abs() < 0.03);
 }
@@ -64,7 +69,7 @@ fn t762_in_the_order_of_a_log_it_is_all_the_same_what_lies_together() {
 #[test]
 fn t761_without_skew_there_is_little_to_keep_apart() {
     let [mixed, copies, recency] = [HotCold::Mixed, HotCold::Copies, HotCold::Recency { window: 1_638 }]
-        .map(|kind| measured(VictimPolicy::Greedy, kind, [20, 20]));
+        .map(|kind| measured(VictimPolicy::from(Greedy), kind, [20, 20]));
     println!("uniform: mixed {mixed:.3}, copies apart {copies:.3}, by recency {recency:.3}");
     assert!((copies / mixed - 1.0).abs() < 0.05 && (recency / copies - 1.0).abs() < 0.1);
 }

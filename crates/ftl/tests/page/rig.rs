@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use pumice_ftl::victims::greedy::Greedy;
 use pumice_ftl::{
     Allocation, EraseUnits, GcMode, HotCold, InitialBlock, PageConfig, PageFtl, Plan, TranslationLayer, VictimPolicy,
     WearLeveling,
@@ -25,7 +26,7 @@ pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) 
         user_pages: (geometry.pages() / 2) as u32,
         order: (0..geometry.planes()).map(PlaneId).collect(),
         allocation: Allocation::Dynamic,
-        policy: VictimPolicy::Greedy,
+        policy: VictimPolicy::from(Greedy),
         units: EraseUnits::whole_blocks(pages_per_block),
         gc_mode: GcMode::Blocking,
         gc_start_blocks: 1,

@@ -1,6 +1,9 @@
 //! 4xx, 6xx: trims, and collection in every mode, whoever takes its steps and when.
 
 use proptest::prelude::*;
+use pumice_ftl::victims::cost_benefit::CostBenefit;
+use pumice_ftl::victims::d_choices::DChoices;
+use pumice_ftl::victims::greedy::Greedy;
 use pumice_ftl::{CachedMap, GcMode, HotCold, PageConfig, TranslationLayer, VictimPolicy, WearLeveling};
 use pumice_types::FlashOp;
 
@@ -49,8 +52,11 @@ pub fn configs() -> impl Strategy<Value = PageConfig> {
         Just(GcMode::Background),
         Just(GcMode::Preemptible)
     ];
-    let policy =
-        prop_oneof![Just(VictimPolicy::Greedy), Just(VictimPolicy::CostBenefit), Just(VictimPolicy::DChoices(3))];
+    let policy = prop_oneof![
+        Just(VictimPolicy::from(Greedy)),
+        Just(VictimPolicy::from(CostBenefit)),
+        Just(VictimPolicy::from(DChoices { choices: 3 }))
+    ];
     let shape = (1u32..3, 14u32..24, prop_oneof![Just(4u16), Just(8), Just(70)]);
     (shape, mode, policy, 1u32..4, 0u32..4, (places(), prop::bool::ANY))
         .prop_map(|(shape, gc_mode, policy, start, more, places)| {

@@ -147,7 +147,12 @@ impl Measurements {
         let base = match scheme {
             EraseScheme::Aero if requirement != 63 => Some(EraseScheme::AeroCons),
             EraseScheme::Dpes => Some(EraseScheme::Ispe),
-            _ => None,
+            EraseScheme::Fixed
+            | EraseScheme::Ispe
+            | EraseScheme::IIspe
+            | EraseScheme::AeroCons
+            | EraseScheme::Aero
+            | EraseScheme::AeroFit => None,
         };
         let grains = match base {
             Some(base) => rows.over(self.of(base, 63), quantile, pec),

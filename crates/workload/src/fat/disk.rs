@@ -187,7 +187,7 @@ impl Write for Disk {
             written += count;
         }
         let bytes = written as u64;
-        let whole = start % SECTOR == 0 && bytes % SECTOR == 0;
+        let whole = start.is_multiple_of(SECTOR) && bytes.is_multiple_of(SECTOR);
         match bytes {
             0 => {}
             _ if zeros && whole && start >= self.front.len() as u64 => self.log.data(start, bytes),

@@ -16,11 +16,10 @@ use std::fmt::Display;
 
 use pumice_types::{HostRequest, RequestKind};
 
-use crate::arrival::{Arrival, Clock};
-use crate::error::excerpt;
-use crate::placement::Placer;
-use crate::workload::Fact;
-use crate::{Placement, TraceError, Workload};
+use crate::arrival::{Arrival, ArrivalClock as Clock};
+use crate::error::{TraceError, excerpt};
+use crate::fact::Fact;
+use crate::placement::{Placement, Placer};
 pub use catalogue::FatFacts;
 use catalogue::{PAGE, TABLE_1};
 use disk::Extent;
@@ -62,19 +61,9 @@ pub struct FatWorkload {
     pages_wanted: u64,
 }
 
-/// The workloads that [`fat`] knows.
+/// The workloads that [`fat`](crate::fat) knows.
 pub fn fat_catalogue() -> &'static [FatFacts] {
     TABLE_1
-}
-
-/// The workload `name` of the 2006 paper's Table 1. Ends with the request that reaches its number
-/// of written pages of 2 KiB, whatever the device's pages are.
-///
-/// # Errors
-/// An unknown name, an option outside its range, or under
-/// [`Exact`](crate::AddressPolicy::Exact) a volume larger than the device.
-pub fn fat(name: &str, options: &FatOptions, placement: &Placement) -> Result<Workload, TraceError> {
-    FatWorkload::new(name, options, placement).map(|fat| Workload::Fat(Box::new(fat)))
 }
 
 fn find(name: &str) -> Result<&'static FatFacts, TraceError> {
@@ -85,7 +74,7 @@ fn find(name: &str) -> Result<&'static FatFacts, TraceError> {
 }
 
 impl FatWorkload {
-    fn new(name: &str, options: &FatOptions, placement: &Placement) -> Result<FatWorkload, TraceError> {
+    pub(crate) fn new(name: &str, options: &FatOptions, placement: &Placement) -> Result<FatWorkload, TraceError> {
         let facts = find(name)?;
         let FatOptions { scale, seed, flush_kib, fragmentation, arrival, .. } = *options;
         let refuse = |what: String| Err(TraceError::option(what));
@@ -109,7 +98,7 @@ impl FatWorkload {
         let volume_bytes = (volume_mib * f64::from(1 << 20)) as u64 / PAGE * PAGE;
         let mut placer = Placer::new(placement);
         let (last, capacity) = (volume_bytes - PAGE, placement.capacity_bytes);
-        if placement.policy == crate::AddressPolicy::Exact && placer.place(last, PAGE as u32).is_err() {
+        if placement.policy == crate::placement::AddressPolicy::Exact && placer.place(last, PAGE as u32).is_err() {
             return Err(TraceError::capacity(format!(
                 "workload {name}: a volume of {volume_bytes} bytes does not fit the device's user capacity of {capacity} \
                  bytes; lower workload.fat_volume_mib, set workload.address = \"wrap\", or use a larger device"

@@ -5,7 +5,7 @@ use std::io;
 use crate::fat::catalogue::{FULL, FatFacts, FileKind, Habit, ROOM, UPDATE};
 use crate::fat::disk::SECTOR;
 use crate::fat::volume::Volume;
-use crate::random::Stream;
+use crate::random::RandomStream as Stream;
 
 /// Bytes of a static file.
 const STILL_BYTES: u64 = 4 << 20;
@@ -129,7 +129,7 @@ impl User {
 fn mean_bytes(kind: &FileKind) -> f64 {
     match kind.habit {
         Habit::Updated(_) => (UPDATE.0 + UPDATE.1) as f64 / 2.0,
-        _ => (kind.bytes.0 + kind.bytes.1) as f64 / 2.0,
+        Habit::Collected | Habit::Replaced(_) => (kind.bytes.0 + kind.bytes.1) as f64 / 2.0,
     }
 }
 

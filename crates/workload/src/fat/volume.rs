@@ -107,7 +107,7 @@ impl Volume {
         }
         self.mounted(|fs, chunk| {
             let root = fs.root_dir();
-            if fresh && number % FAN_OUT == 0 {
+            if fresh && number.is_multiple_of(FAN_OUT) {
                 make_directories(&root, number)?;
             }
             let mut file = root.create_file(&path(number))?;

@@ -1,8 +1,9 @@
 //! Jobs in the words of fio, as far as they describe requests.
 
-use crate::TraceError;
-use crate::error::excerpt;
-use crate::generator::{Access, RequestSizes};
+use crate::arrival::ArrivalKind;
+use crate::error::{TraceError, excerpt};
+use crate::generator::patterns::{AccessPattern, SequentialAccess, UniformAccess, ZipfAccess};
+use crate::generator::sizes::RequestSizes;
 
 /// Keys that are understood.
 const KEYS: &str = "rw (readwrite), bs (blocksize), bssplit, rwmixread, rwmixwrite, random_distribution, iodepth, \
@@ -16,7 +17,7 @@ const WITHOUT_MEANING: [&str; 7] =
 #[derive(Clone, Debug, PartialEq)]
 pub struct FioJob {
     /// Where requests go.
-    pub access: Access,
+    pub access: AccessPattern,
     /// Share of reads, 0 to 1.
     pub read_fraction: f64,
     /// Share of trims, 0 to 1.
@@ -25,8 +26,8 @@ pub struct FioJob {
     pub sizes: RequestSizes,
     /// Requests outstanding; fio's default is 1.
     pub iodepth: u32,
-    /// Requests a second, if a rate is asked for, and whether they arrive as a Poisson process.
-    pub rate: Option<(f64, bool)>,
+    /// Requests a second and how they arrive, if a rate is asked for.
+    pub rate: Option<(f64, ArrivalKind)>,
     /// Share of the device that is addressed, above 0, at most 1.
     pub footprint: Option<f64>,
     /// Number of requests.
@@ -38,13 +39,13 @@ pub struct FioJob {
 /// What the job's keys said so far.
 #[derive(Default)]
 struct Found {
-    pattern: Option<Pattern>,
+    rw: Option<RwSetting>,
     mix_read: Option<f64>,
     sizes: Option<RequestSizes>,
-    zipf: Option<Access>,
+    distribution: Option<AccessPattern>,
     iodepth: Option<u32>,
     rate_iops: Option<u64>,
-    poisson: bool,
+    rate_process: Option<ArrivalKind>,
     footprint: Option<f64>,
     requests: Option<u64>,
     seed: Option<u64>,
@@ -52,7 +53,7 @@ struct Found {
 
 /// What `rw` says.
 #[derive(Clone, Copy)]
-struct Pattern {
+struct RwSetting {
     random: bool,
     /// Shares of reads and of trims, if `rw` fixes them.
     shares: Option<(f64, f64)>,
@@ -104,16 +105,15 @@ impl FioJob {
 impl Found {
     fn take(&mut self, key: &str, value: &str) -> Result<(), TraceError> {
         match key {
-            "rw" | "readwrite" => self.pattern = Some(pattern(key, value)?),
+            "rw" | "readwrite" => self.rw = Some(rw_setting(key, value)?),
             "bs" | "blocksize" => self.sizes = Some(RequestSizes::one(bytes(key, value)?)),
             "bssplit" => self.sizes = Some(split(value)?),
             "rwmixread" => self.mix_read = Some(number(key, value, 0..=100)? as f64 / 100.0),
             "rwmixwrite" => self.mix_read = Some((100 - number(key, value, 0..=100)?) as f64 / 100.0),
-            "random_distribution" => self.zipf = Some(distribution(value)?),
+            "random_distribution" => self.distribution = Some(distribution(value)?),
             "iodepth" => self.iodepth = Some(number(key, value, 1..=65_536)? as u32),
             "rate_iops" => self.rate_iops = Some(number(key, value, 1..=1_000_000_000)?),
-            "rate_process" if matches!(value, "linear" | "poisson") => self.poisson = value == "poisson",
-            "rate_process" => return refuse(key, value, "linear and poisson"),
+            "rate_process" => self.rate_process = Some(rate_process(key, value)?),
             "size" => {
                 let Some(percent) = value.strip_suffix('%') else {
                     return refuse(key, value, "percentages of the device like 50%");
@@ -141,15 +141,15 @@ impl Found {
                  outstanding, a rate issues them by the clock"
             )));
         }
-        let pattern = self.pattern.unwrap_or(Pattern { random: false, shares: Some((1.0, 0.0)) });
-        let (read_fraction, trim_fraction) = pattern.shares.unwrap_or((self.mix_read.unwrap_or(0.5), 0.0));
+        let rw = self.rw.unwrap_or(RwSetting { random: false, shares: Some((1.0, 0.0)) });
+        let (read_fraction, trim_fraction) = rw.shares.unwrap_or((self.mix_read.unwrap_or(0.5), 0.0));
         Ok(FioJob {
-            access: if pattern.random { self.zipf.unwrap_or(Access::Uniform) } else { Access::Sequential },
+            access: if rw.random { self.distribution.unwrap_or(UniformAccess.into()) } else { SequentialAccess.into() },
             read_fraction,
             trim_fraction,
             sizes: self.sizes.unwrap_or(RequestSizes::one(4096)),
             iodepth: self.iodepth.unwrap_or(1),
-            rate: self.rate_iops.map(|iops| (iops as f64, self.poisson)),
+            rate: self.rate_iops.map(|iops| (iops as f64, self.rate_process.unwrap_or(ArrivalKind::Fixed))),
             footprint: self.footprint,
             requests: self.requests,
             seed: self.seed,
@@ -161,7 +161,7 @@ fn refuse<T>(key: &str, value: &str, allowed: &str) -> Result<T, TraceError> {
     Err(TraceError::option(format!("{key} = {} found; allowed are {allowed}", excerpt(value.as_bytes()))))
 }
 
-fn pattern(key: &str, value: &str) -> Result<Pattern, TraceError> {
+fn rw_setting(key: &str, value: &str) -> Result<RwSetting, TraceError> {
     let shares = match value.strip_prefix("rand").unwrap_or(value) {
         "read" => Some((1.0, 0.0)),
         "write" => Some((0.0, 0.0)),
@@ -170,7 +170,15 @@ fn pattern(key: &str, value: &str) -> Result<Pattern, TraceError> {
         "readwrite" if value == "readwrite" => None,
         _ => return refuse(key, value, "read, write, trim, rw, readwrite, randread, randwrite, randtrim and randrw"),
     };
-    Ok(Pattern { random: value.starts_with("rand"), shares })
+    Ok(RwSetting { random: value.starts_with("rand"), shares })
+}
+
+fn rate_process(key: &str, value: &str) -> Result<ArrivalKind, TraceError> {
+    match value {
+        "linear" => Ok(ArrivalKind::Fixed),
+        "poisson" => Ok(ArrivalKind::Poisson),
+        _ => refuse(key, value, "linear and poisson"),
+    }
 }
 
 fn number(key: &str, value: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, TraceError> {
@@ -209,11 +217,11 @@ fn split(value: &str) -> Result<RequestSizes, TraceError> {
     RequestSizes::mixed(&sizes)
 }
 
-fn distribution(value: &str) -> Result<Access, TraceError> {
+fn distribution(value: &str) -> Result<AccessPattern, TraceError> {
     let theta = value.strip_prefix("zipf:").map(str::parse::<f64>);
     match theta {
-        None if value == "random" => Ok(Access::Uniform),
-        Some(Ok(theta)) if (0.0..=10.0).contains(&theta) => Ok(Access::Zipf { theta }),
+        None if value == "random" => Ok(UniformAccess.into()),
+        Some(Ok(theta)) if (0.0..=10.0).contains(&theta) => Ok(ZipfAccess { theta }.into()),
         _ => refuse("random_distribution", value, "random and zipf:theta with theta from 0 to 10"),
     }
 }

@@ -1,6 +1,6 @@
 //! A random order of any number of items without a table of it.
 
-use crate::random::Stream;
+use crate::random::RandomStream;
 
 /// Rounds of the cipher: four make an order that no simple statistic tells from a random one.
 const ROUNDS: usize = 4;
@@ -16,7 +16,7 @@ pub(super) struct Scatter {
 
 impl Scatter {
     /// `items` is at least 1 and at most 2^62.
-    pub fn new(items: u64, stream: &mut Stream) -> Scatter {
+    pub fn new(items: u64, stream: &mut RandomStream) -> Scatter {
         let bits = u64::BITS - (items - 1).leading_zeros();
         Scatter { items, half_bits: bits.div_ceil(2).max(1), keys: std::array::from_fn(|_| stream.bits()) }
     }
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn w035_every_item_has_one_place() {
         for items in [1, 2, 3, 4, 5, 17, 1000, 4096, 65_537] {
-            let scatter = Scatter::new(items, &mut Stream::new(7, "places"));
+            let scatter = Scatter::new(items, &mut RandomStream::new(7, "places"));
             let mut seen = vec![false; items as usize];
             for item in 0..items {
                 assert!(!std::mem::replace(&mut seen[scatter.place(item) as usize], true), "{items}: {item}");
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn w036_neighbours_part() {
         let items = 1 << 30;
-        let scatter = Scatter::new(items, &mut Stream::new(1, "places"));
+        let scatter = Scatter::new(items, &mut RandomStream::new(1, "places"));
         let places: Vec<u64> = (0..10_000).map(|item| scatter.place(item)).collect();
         let mean = places.iter().map(|&place| place as f64).sum::<f64>() / 1e4 / items as f64;
         assert!((mean - 0.5).abs() < 5.0 * 0.289 / 100.0, "{mean}");

@@ -1,8 +1,8 @@
 //! How long requests are.
 
-use crate::TraceError;
-use crate::random::Stream;
-use crate::workload::Fact;
+use crate::error::TraceError;
+use crate::fact::Fact;
+use crate::random::RandomStream;
 
 /// Most sizes in a list.
 const SIZES_MAX: usize = 64;
@@ -62,7 +62,7 @@ impl RequestSizes {
 
     /// The next request's size. A single one draws nothing.
     #[inline]
-    pub(super) fn draw(&self, stream: &mut Stream) -> u32 {
+    pub(super) fn draw(&self, stream: &mut RandomStream) -> u32 {
         let (&(last, _), others) = match self.sizes.split_last() {
             Some(split) => split,
             None => return 0,

@@ -2,13 +2,17 @@
 
 use std::path::Path;
 
-use pumice_types::RequestKind;
+use pumice_types::{Choice, RequestKind};
 use serde::Serialize;
 
-use crate::TraceError;
-use crate::survey::footprint::{Footprint, SectorSet};
-use crate::survey::info::refuse_too_wide;
-use crate::trace::{Record, RecordReader, TimeScale, TraceFormat, TraceOptions, Window};
+use crate::error::TraceError;
+use crate::survey::footprint::{Footprint, SectorSet, refuse_too_wide};
+use crate::trace::formats::TraceFormat;
+use crate::trace::options::TraceOptions;
+use crate::trace::record::TraceRecord;
+use crate::trace::records::RecordReader;
+use crate::trace::reorder::ReorderWindow;
+use crate::trace::time_scale::TimeScale;
 
 /// Records that are shown decoded.
 const SHOWN: usize = 3;
@@ -96,7 +100,7 @@ pub struct CheckReport {
 }
 
 /// What is gathered record by record.
-struct Tally {
+struct CheckTally {
     first_lines: Vec<DecodedLine>,
     reads: u64,
     writes: u64,
@@ -109,9 +113,9 @@ struct Tally {
     largest_step: u64,
 }
 
-impl Tally {
-    fn new() -> Tally {
-        Tally {
+impl CheckTally {
+    fn new() -> CheckTally {
+        CheckTally {
             first_lines: Vec::with_capacity(SHOWN),
             reads: 0,
             writes: 0,
@@ -125,8 +129,8 @@ impl Tally {
         }
     }
 
-    fn add(&mut self, record: &Record, scale: &TimeScale) {
-        let Record { time, offset, bytes, kind, .. } = *record;
+    fn add(&mut self, record: &TraceRecord, scale: &TimeScale) {
+        let TraceRecord { time, offset, bytes, kind, .. } = *record;
         if self.first_lines.len() < SHOWN {
             self.first_lines.push(decoded(record, scale));
         }
@@ -160,7 +164,7 @@ pub fn check(path: &Path, format: Option<TraceFormat>) -> Result<CheckReport, Tr
 pub fn check_with(path: &Path, options: &TraceOptions) -> Result<CheckReport, TraceError> {
     let mut records = RecordReader::open(path, options, true)?;
     let scale = *records.scale();
-    let (mut tally, mut window) = (Tally::new(), Window::default());
+    let (mut tally, mut window) = (CheckTally::new(), ReorderWindow::default());
     while let Some(record) = records.next()? {
         tally.add(&record, &scale);
         refuse_too_wide(tally.sectors.chunks())?;
@@ -173,14 +177,14 @@ pub fn check_with(path: &Path, options: &TraceOptions) -> Result<CheckReport, Tr
     Ok(report(&records, tally, &window))
 }
 
-fn report(records: &RecordReader, tally: Tally, window: &Window) -> CheckReport {
+fn report(records: &RecordReader, tally: CheckTally, window: &ReorderWindow) -> CheckReport {
     let (scale, counts) = (records.scale(), records.counts);
     let (first_time, last_time) = tally.times;
     let seconds = |ticks: u64| ticks as f64 * scale.tick_ns as f64 / 1e9;
     CheckReport {
         path: records.path().display().to_string(),
         format: records.format().name(),
-        compression: records.compression(),
+        compression: records.compression().name(),
         sha256: records.sha256.clone().unwrap_or_default(),
         units: records.format().units(),
         volume: records.volume(),
@@ -212,7 +216,7 @@ fn report(records: &RecordReader, tally: Tally, window: &Window) -> CheckReport 
     }
 }
 
-fn decoded(record: &Record, scale: &TimeScale) -> DecodedLine {
+fn decoded(record: &TraceRecord, scale: &TimeScale) -> DecodedLine {
     DecodedLine {
         line: record.line,
         time_utc: instant(record.time, scale),
@@ -225,7 +229,7 @@ fn decoded(record: &Record, scale: &TimeScale) -> DecodedLine {
 /// A time as `2007-02-22 17:00:00.0000000`, or as `26.214000000 s` of a clock of its own; with as
 /// many decimals as the tick has.
 fn instant(ticks: u64, scale: &TimeScale) -> String {
-    let a_second = 1_000_000_000 / scale.tick_ns;
+    let a_second = scale.ticks_a_second();
     let decimals = a_second.ilog10() as usize;
     let (second, part) = match scale.epoch {
         Some(epoch) => {
@@ -257,11 +261,13 @@ fn utc(seconds: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::FILETIME_EPOCH_S;
+
+    /// Seconds from 1601 to 1970.
+    const FILETIME_EPOCH_S: u64 = 11_644_473_600;
 
     #[test]
     fn w150_filetimes_as_dates() {
-        let utc = |ticks| instant(ticks, &TraceFormat::MsrCsv.time_scale());
+        let utc = |ticks| instant(ticks, &TraceFormat::Msr.facts().time);
         assert_eq!(utc(128_166_372_000_000_000), "2007-02-22 17:00:00.0000000");
         assert_eq!(utc(119_600_064_000_000_000), "1980-01-01 00:00:00.0000000");
         assert_eq!(utc(157_469_183_999_999_999), "2099-12-31 23:59:59.9999999");
@@ -270,7 +276,7 @@ mod tests {
 
     #[test]
     fn w151_other_clocks() {
-        let shown = |format: TraceFormat, ticks| instant(ticks, &format.time_scale());
+        let shown = |format: TraceFormat, ticks| instant(ticks, &format.facts().time);
         assert_eq!(shown(TraceFormat::Tencent, 1_538_323_200), "2018-09-30 16:00:00");
         assert_eq!(shown(TraceFormat::Alibaba, 1_577_808_144_360_767), "2019-12-31 16:02:24.360767");
         assert_eq!(shown(TraceFormat::Spc, 26_214_000), "0.026214000 s");

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use crate::error::TraceError;
+
 /// Grain of a footprint in bytes: a sector.
 const SECTOR_BYTES: u64 = 512;
 /// Sectors of a page of 16 KiB.
@@ -17,7 +19,17 @@ pub(crate) const PAGE_BYTES: u64 = SECTOR_BYTES * PAGE_SECTORS;
 
 /// Most chunks kept: 2 TiB of touched space, which takes 0.5 GiB of memory if it is read and 1 GiB
 /// if it is written.
-pub(super) const CHUNKS_MAX: usize = 2 << 20;
+const CHUNKS_MAX: usize = 2 << 20;
+
+/// Refuses a footprint whose bookkeeping would take too much memory.
+pub(super) fn refuse_too_wide(chunks: usize) -> Result<(), TraceError> {
+    if chunks <= CHUNKS_MAX {
+        return Ok(());
+    }
+    Err(TraceError::capacity(format!(
+        "the requests touch more than {CHUNKS_MAX} regions of 1 MiB; footprints up to 2 TiB are allowed"
+    )))
+}
 
 /// Distinct bytes touched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -5,11 +5,16 @@ use std::path::Path;
 use pumice_types::{HostRequest, RequestKind, Time};
 use serde::Serialize;
 
-use crate::survey::footprint::{CHUNKS_MAX, Footprint, PageWrites, SectorSet};
-use crate::survey::shape::{Growth, Histogram, Shape};
-use crate::trace::{Trace, TraceFormat, TraceOptions};
-use crate::workload::{Fact, Notes};
-use crate::{AddressPolicy, Placement, TraceError};
+use crate::error::TraceError;
+use crate::fact::Fact;
+use crate::notes::Notes;
+use crate::placement::{AddressPolicy, Placement};
+use crate::request_source::RequestSource;
+use crate::survey::footprint::{Footprint, PageWrites, SectorSet, refuse_too_wide};
+use crate::survey::shape::{Growth, Histogram, WorkloadShape};
+use crate::trace::formats::TraceFormat;
+use crate::trace::options::TraceOptions;
+use crate::trace::requests::Trace;
 
 /// The reads or the writes of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -75,7 +80,7 @@ pub struct InfoReport {
     /// Standard deviation of the inter-arrival times over their mean; `None` if the mean is 0.
     pub interarrival_cv: Option<f64>,
     /// What a figure shows.
-    pub shape: Shape,
+    pub shape: WorkloadShape,
 }
 
 /// Facts by name, in their order.
@@ -85,7 +90,7 @@ fn as_map<S: serde::Serializer>(facts: &[(&'static str, Fact)], serializer: S) -
 
 /// Counts of one kind.
 #[derive(Debug)]
-struct Tally {
+struct KindTally {
     requests: u64,
     bytes: u64,
     sequential: u64,
@@ -97,9 +102,9 @@ struct Tally {
     runs: Histogram,
 }
 
-impl Tally {
-    fn new() -> Tally {
-        Tally {
+impl KindTally {
+    fn new() -> KindTally {
+        KindTally {
             requests: 0,
             bytes: 0,
             sequential: 0,
@@ -146,8 +151,8 @@ impl Tally {
 /// Looks at requests one by one; knows nothing of where they come from.
 #[derive(Debug)]
 pub struct Survey {
-    read: Tally,
-    write: Tally,
+    read: KindTally,
+    write: KindTally,
     trim: TrimSummary,
     growth: Growth,
     page_writes: PageWrites,
@@ -196,8 +201,8 @@ impl Survey {
     /// A survey of nothing so far.
     pub fn new() -> Survey {
         Survey {
-            read: Tally::new(),
-            write: Tally::new(),
+            read: KindTally::new(),
+            write: KindTally::new(),
             trim: TrimSummary::default(),
             growth: Growth::new(),
             page_writes: PageWrites::new(),
@@ -256,10 +261,10 @@ impl Survey {
     }
 
     /// Curves and histograms; `counts` are the writes of each page, hottest first.
-    fn shape(&self, counts: &[u32]) -> Shape {
+    fn shape(&self, counts: &[u32]) -> WorkloadShape {
         let (read, write) = (&self.read, &self.write);
         let percent = if counts.is_empty() { 0..0 } else { 0..101 };
-        Shape {
+        WorkloadShape {
             hottest_percent_share: percent.map(|percent| share_of_hottest(counts, percent)).collect(),
             interarrival_ns: self.gaps.histogram.bins(),
             read_bytes: read.sizes.bins(),
@@ -269,16 +274,6 @@ impl Survey {
             footprint: self.growth.samples(Time(self.gaps.total), &read.sectors, &write.sectors),
         }
     }
-}
-
-/// Refuses a footprint whose bookkeeping would take too much memory.
-pub(super) fn refuse_too_wide(chunks: usize) -> Result<(), TraceError> {
-    if chunks <= CHUNKS_MAX {
-        return Ok(());
-    }
-    Err(TraceError::capacity(format!(
-        "the requests touch more than {CHUNKS_MAX} regions of 1 MiB; footprints up to 2 TiB are allowed"
-    )))
 }
 
 /// Shares of the hottest pages, from the writes of each page in descending order.

@@ -31,7 +31,7 @@ pub struct FootprintSample {
 
 /// Curves and histograms of a workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Shape {
+pub struct WorkloadShape {
     /// Share of the page writes that go to the hottest 0, 1, … 100 % of the written pages of 16 KiB;
     /// empty without writes.
     pub hottest_percent_share: Vec<f64>,
@@ -93,7 +93,7 @@ impl Growth {
     #[inline]
     pub fn add(&mut self, at: Time, read: &SectorSet, written: &SectorSet) {
         self.seen += 1;
-        if self.seen % self.stride == 0 {
+        if self.seen.is_multiple_of(self.stride) {
             self.take(at, read, written);
         }
     }
@@ -113,7 +113,7 @@ impl Growth {
     /// The samples and, behind them, where the stream ended.
     pub fn samples(&self, end: Time, read: &SectorSet, written: &SectorSet) -> Vec<FootprintSample> {
         let mut samples = self.samples.clone();
-        if self.seen > 0 && self.seen % self.stride != 0 {
+        if self.seen > 0 && !self.seen.is_multiple_of(self.stride) {
             samples.push(sample(end, read, written));
         }
         samples

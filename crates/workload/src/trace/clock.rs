@@ -28,7 +28,7 @@ impl Grain {
         }
         self.moved = true;
         let ns = distance.saturating_mul(tick_ns);
-        while ns % self.ns != 0 {
+        while !ns.is_multiple_of(self.ns) {
             self.ns /= 10;
         }
     }

@@ -1,12 +1,11 @@
 //! What the columns of a format allow, in words: how a refused line is explained.
 
 use crate::error::excerpt;
-use crate::trace::blkparse;
-use crate::trace::fields::Cursor;
+use crate::trace::fields::{Cursor, device_numbers};
 
 /// What a column allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(super) enum ColumnRule {
     /// 0 to 2^64 - 1.
     Whole,
     /// A number of 0 or more with digits behind the point, at most so many of which count.
@@ -40,20 +39,21 @@ pub(super) enum Separator {
 
 /// The columns of a format.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Table {
+pub(super) struct ColumnTable {
     /// The format with its article: `an MSR`.
     pub what: &'static str,
     pub separator: Separator,
-    pub columns: &'static [(&'static str, Rule)],
+    pub columns: &'static [(&'static str, ColumnRule)],
 }
 
-impl Table {
+impl ColumnTable {
     /// Names of the columns as a line would have them.
     pub fn names(&self) -> String {
         let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
         names.join(if self.separator == Separator::Blanks { " " } else { "," })
     }
 
+    /// Fields of a line.
     fn split<'a>(&self, text: &'a str) -> Vec<&'a str> {
         match self.separator {
             Separator::Comma => text.split(',').collect(),
@@ -71,7 +71,7 @@ impl Table {
             let field = field.trim();
             field.chars().filter(|c| c.is_alphabetic()).count() > 1 && field.parse::<f64>().is_err()
         };
-        let numbers = |&(index, _): &(usize, &&str)| !matches!(self.columns[index].1, Rule::Text);
+        let numbers = |&(index, _): &(usize, &&str)| !matches!(self.columns[index].1, ColumnRule::Text);
         fields.len() == self.columns.len()
             && self.separator != Separator::Blanks
             && fields.iter().enumerate().filter(numbers).all(|(_, field)| named(field))
@@ -99,9 +99,14 @@ impl Table {
     }
 }
 
-impl Rule {
+impl ColumnRule {
     /// What is wrong with a field, if anything is.
     fn fault(self, name: &str, field: &str) -> Option<String> {
+        (!self.allows(field))
+            .then(|| format!("{name} {} found; allowed are {}", excerpt(field.as_bytes()), self.allowed()))
+    }
+
+    fn allows(self, field: &str) -> bool {
         let whole = || {
             let mut cursor = Cursor::new(field.as_bytes());
             cursor.whole().filter(|_| cursor.end().is_some())
@@ -110,69 +115,33 @@ impl Rule {
             let mut cursor = Cursor::new(field.as_bytes());
             cursor.decimal(decimals).is_some() && cursor.end().is_some()
         };
-        let (legal, allowed) = match self {
-            Rule::Whole => (whole().is_some(), "whole numbers from 0 to 2^64 - 1".to_owned()),
-            Rule::Real(decimals) => {
-                let most = u64::MAX / 10u64.pow(decimals as u32);
-                (real(decimals), format!("plain digits like 12.345, from 0 to {most}"))
-            }
-            Rule::RealOrNothing => {
-                (field.is_empty() || real(9), "plain digits like 12.345, or an empty field".to_owned())
-            }
-            Rule::Bytes => {
-                (whole().is_some_and(|n| (1..=u64::from(u32::MAX)).contains(&n)), "1 to 4294967295 bytes".to_owned())
-            }
-            Rule::Sectors => {
-                (whole().is_some_and(|n| (1..1 << 23).contains(&n)), "1 to 8388607 sectors of 512 bytes".to_owned())
-            }
-            Rule::SectorAddress => {
-                (whole().is_some_and(|n| n < 1 << 55), "sectors of 512 bytes from 0 to 2^55 - 1".to_owned())
-            }
-            Rule::Either(one, other) => {
-                (field.eq_ignore_ascii_case(one) || field.eq_ignore_ascii_case(other), format!("{one} and {other}"))
-            }
-            Rule::Device => {
-                let device = blkparse::device_numbers(field.as_bytes());
-                (device.is_some(), "a device's numbers like 8,16".to_owned())
-            }
-            Rule::Text => (!field.chars().any(char::is_control), "text without control characters".to_owned()),
-        };
-        (!legal).then(|| format!("{name} {} found; allowed are {allowed}", excerpt(field.as_bytes())))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::trace::TraceFormat;
-    use crate::trace::parser::{Parser, table};
-    use proptest::prelude::*;
-
-    fn field() -> impl Strategy<Value = String> {
-        prop_oneof![
-            8 => "[0-9]{1,10}",
-            2 => "[0-9]{16,21}",
-            2 => "[0-9]{1,11}\\.[0-9]{0,12}",
-            4 => "(R|W|r|w|0|1|Read|write)",
-            1 => "[ \\ta-z,.+-]{0,3}",
-            1 => "\\PC{0,2}",
-        ]
+        match self {
+            ColumnRule::Whole => whole().is_some(),
+            ColumnRule::Real(decimals) => real(decimals),
+            ColumnRule::RealOrNothing => field.is_empty() || real(9),
+            ColumnRule::Bytes => whole().is_some_and(|n| (1..=u64::from(u32::MAX)).contains(&n)),
+            ColumnRule::Sectors => whole().is_some_and(|n| (1..1 << 23).contains(&n)),
+            ColumnRule::SectorAddress => whole().is_some_and(|n| n < 1 << 55),
+            ColumnRule::Either(one, other) => field.eq_ignore_ascii_case(one) || field.eq_ignore_ascii_case(other),
+            ColumnRule::Device => device_numbers(field.as_bytes()).is_some(),
+            ColumnRule::Text => !field.chars().any(char::is_control),
+        }
     }
 
-    proptest! {
-        /// Whatever a parser refuses, its table has a reason for, and the reason is the true one.
-        #[test]
-        fn w115_every_refusal_has_a_reason(fields in prop::collection::vec(field(), 4..8), blanks in any::<bool>()) {
-            let line = fields.join(if blanks { " " } else { "," });
-            for format in TraceFormat::ALL {
-                let (Some(table), mut parser) = (table(format), Parser::new(format)) else { continue };
-                let refused = parser.parse(line.as_bytes()).is_none();
-                let message = table.explain(line.as_bytes());
-                let by_end = message.starts_with("the request's last byte");
-                prop_assert!(refused || by_end, "{}: {line}: {message}", format.name());
-                // Only an address within 2^32 of the largest can have a last byte beyond it.
-                let large = fields.iter().any(|f| f.trim().parse::<u64>().is_ok_and(|n| n > (1 << 55) - (1 << 23) - 2));
-                prop_assert!(!refused || !by_end || large, "{}: {line}: {message}", format.name());
+    /// What is allowed, in words.
+    fn allowed(self) -> String {
+        match self {
+            ColumnRule::Whole => "whole numbers from 0 to 2^64 - 1".to_owned(),
+            ColumnRule::Real(decimals) => {
+                format!("plain digits like 12.345, from 0 to {}", u64::MAX / 10u64.pow(decimals as u32))
             }
+            ColumnRule::RealOrNothing => "plain digits like 12.345, or an empty field".to_owned(),
+            ColumnRule::Bytes => "1 to 4294967295 bytes".to_owned(),
+            ColumnRule::Sectors => "1 to 8388607 sectors of 512 bytes".to_owned(),
+            ColumnRule::SectorAddress => "sectors of 512 bytes from 0 to 2^55 - 1".to_owned(),
+            ColumnRule::Either(one, other) => format!("{one} and {other}"),
+            ColumnRule::Device => "a device's numbers like 8,16".to_owned(),
+            ColumnRule::Text => "text without control characters".to_owned(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Fields of a line as bytes, without allocation: what every format's parser is made of.
 
+use pumice_types::RequestKind;
+
 /// A place in a line. Each step takes one field or separator, or is `None` and ends the parsing.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
@@ -117,6 +119,26 @@ pub(super) fn number(line: &[u8], start: usize) -> Option<(u64, usize)> {
         at += 1;
     }
     (at > start).then_some((value, at))
+}
+
+/// `R` or `W`, in either case.
+#[inline]
+pub(super) fn letter(letter: u8) -> Option<RequestKind> {
+    match letter {
+        b'R' | b'r' => Some(RequestKind::Read),
+        b'W' | b'w' => Some(RequestKind::Write),
+        _ => None,
+    }
+}
+
+/// `major,minor` numbers of a block device.
+#[inline]
+pub(super) fn device_numbers(device: &[u8]) -> Option<()> {
+    let mut at = Cursor::new(device);
+    at.whole()?;
+    at.byte(b',')?;
+    at.whole()?;
+    at.end()
 }
 
 /// A size in bytes as requests have it: 1 to 2^32 - 1.

@@ -4,24 +4,26 @@ use std::io;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use pumice_types::RequestKind;
+use pumice_types::{Choice, RequestKind};
 
+use crate::compression::Compression;
 use crate::error::{TraceError, TraceErrorKind, excerpt};
 use crate::trace::clock::Grain;
-use crate::trace::format::TimeScale;
+use crate::trace::formats::{LineParser, TraceFormat};
 use crate::trace::lines::{LineFault, LineReader, MAX_LINE};
-use crate::trace::parser::{Line, Other, Parser};
+use crate::trace::options::{TraceOptions, Trims};
+use crate::trace::record::{OtherLine, ParsedLine, TraceRecord};
 use crate::trace::sniff::{HEAD_BYTES, recognise};
-use crate::trace::source::Source;
-use crate::trace::volumes::{VOLUMES_MAX, VolumeNames, Volumes, is_called};
-use crate::trace::{Record, TraceFormat, TraceOptions};
+use crate::trace::source::TraceFile;
+use crate::trace::time_scale::TimeScale;
+use crate::trace::volumes::{VOLUMES_MAX, VolumeFilter};
 
 /// Longest distance between two records' times: 100 years. In nanoseconds it still fits 64 bits.
 const SPAN_NS_MAX: u64 = 100 * 366 * 86_400 * 1_000_000_000;
 
 /// What was counted on the way.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct LineCounts {
     /// Whether line 1 names the columns.
     pub header: bool,
     /// Legal lines that are no request.
@@ -41,19 +43,17 @@ pub(crate) struct Counts {
 /// Reads records one after the other.
 pub(crate) struct RecordReader {
     path: PathBuf,
-    lines: LineReader<Source>,
-    parser: Parser,
+    lines: LineReader<TraceFile>,
+    parser: LineParser,
     scale: TimeScale,
     likely: RangeInclusive<u64>,
     /// Whether a time that is none is an error.
     strict_time: bool,
     /// Lines read.
     pub line: u64,
-    pub counts: Counts,
-    names: VolumeNames,
-    drop_trims: bool,
-    /// The one volume asked for by name, and its number once it was seen.
-    wanted: Option<(String, Option<u16>)>,
+    pub counts: LineCounts,
+    volumes: VolumeFilter,
+    trims: Trims,
     /// Time and volume of the first record.
     first: Option<(u64, u16)>,
     grain: Grain,
@@ -62,29 +62,24 @@ pub(crate) struct RecordReader {
 
 impl RecordReader {
     pub fn open(path: &Path, options: &TraceOptions, strict_time: bool) -> Result<RecordReader, TraceError> {
-        let mut lines = LineReader::new(Source::open(path)?);
+        let mut lines = LineReader::new(TraceFile::open(path)?);
         let format = match options.format {
             Some(format) => format,
             None => recognise(lines.peek(HEAD_BYTES))
-                .map_err(|(line, message)| TraceError::at_line(TraceErrorKind::Content, path, line, message))?,
+                .map_err(|message| TraceError::at_line(TraceErrorKind::Content, path, 1, message))?,
         };
-        let scale = format.time_scale();
-        let wanted = match &options.volumes {
-            Volumes::One(name) => Some((name.clone(), None)),
-            Volumes::Overlay | Volumes::Separate => None,
-        };
+        let scale = format.facts().time;
         Ok(RecordReader {
             path: path.to_owned(),
             lines,
-            parser: Parser::new(format),
+            parser: LineParser::new(format),
             scale,
             likely: scale.likely(),
             strict_time,
             line: 0,
-            counts: Counts::default(),
-            names: VolumeNames::default(),
-            drop_trims: options.drop_trims,
-            wanted,
+            counts: LineCounts::default(),
+            volumes: VolumeFilter::new(&options.volumes, format.facts().also_called),
+            trims: options.trims,
             first: None,
             grain: Grain::new(),
             sha256: None,
@@ -103,7 +98,7 @@ impl RecordReader {
         &self.scale
     }
 
-    pub fn compression(&self) -> &'static str {
+    pub fn compression(&self) -> Compression {
         self.lines.source().compression()
     }
 
@@ -118,12 +113,12 @@ impl RecordReader {
 
     /// Name of the first record's volume.
     pub fn volume(&self) -> String {
-        self.first.map(|(_, volume)| self.names.name(usize::from(volume))).unwrap_or_default()
+        self.first.map(|(_, volume)| self.volumes.name(usize::from(volume))).unwrap_or_default()
     }
 
     /// Volumes named so far.
     pub fn volumes(&self) -> u64 {
-        self.names.len() as u64
+        self.volumes.len() as u64
     }
 
     /// The clock's grain in nanoseconds if it is a millisecond or coarser, otherwise 0.
@@ -138,7 +133,7 @@ impl RecordReader {
 
     /// The next record, `None` after the last. A file without any is an error.
     #[inline]
-    pub fn next(&mut self) -> Result<Option<Record>, TraceError> {
+    pub fn next(&mut self) -> Result<Option<TraceRecord>, TraceError> {
         loop {
             let line = match self.lines.next_line() {
                 Ok(Some(line)) => line,
@@ -147,39 +142,30 @@ impl RecordReader {
             };
             self.line += 1;
             let (mut record, volume) = match self.parser.parse(line) {
-                Some(Line::Record(record, _)) if self.drop_trims && record.kind == RequestKind::Trim => {
-                    self.counts.discards += 1;
-                    continue;
-                }
-                Some(Line::Record(record, volume)) => (record, volume),
-                Some(Line::Other(other)) => {
+                Some(ParsedLine::Request(record, volume)) => (record, volume),
+                Some(ParsedLine::Other(other)) => {
                     self.counts.add(other);
                     continue;
                 }
-                None if self.line == 1 && self.parser.is_header(line) => {
+                None if self.line == 1 && self.parser.format().is_header(line) => {
                     self.counts.header = true;
                     continue;
                 }
-                None => {
-                    let explanation = self.parser.explain(line);
-                    return Err(TraceError::at_line(TraceErrorKind::Content, &self.path, self.line, explanation));
-                }
+                None => return Err(refused(&self.path, self.line, self.parser.explain(line))),
             };
-            record.line = self.line;
-            let Some((number, is_new)) = self.names.number(volume) else {
-                let message = format!("more than {VOLUMES_MAX} volumes found; up to {VOLUMES_MAX} are allowed");
-                return Err(TraceError::at_line(TraceErrorKind::Content, &self.path, self.line, message));
-            };
-            record.volume = number;
-            if let Some((wanted, found)) = &mut self.wanted {
-                if is_new && found.is_none() && is_called(self.parser.format(), volume, wanted) {
-                    *found = Some(number);
-                }
-                if *found != Some(number) {
-                    self.counts.left_out += 1;
-                    continue;
-                }
+            if record.kind == RequestKind::Trim && self.trims == Trims::Drop {
+                self.counts.discards += 1;
+                continue;
             }
+            let Some((number, is_wanted)) = self.volumes.admit(volume) else {
+                let message = format!("more than {VOLUMES_MAX} volumes found; up to {VOLUMES_MAX} are allowed");
+                return Err(refused(&self.path, self.line, message));
+            };
+            if !is_wanted {
+                self.counts.left_out += 1;
+                continue;
+            }
+            (record.line, record.volume) = (self.line, number);
             self.check(&record)?;
             return Ok(Some(record));
         }
@@ -187,7 +173,7 @@ impl RecordReader {
 
     /// Looks at a record's time and volume beside the first one's.
     #[inline]
-    fn check(&mut self, record: &Record) -> Result<(), TraceError> {
+    fn check(&mut self, record: &TraceRecord) -> Result<(), TraceError> {
         let (first_time, first_volume) = *self.first.get_or_insert((record.time, record.volume));
         self.counts.other_volumes += u64::from(record.volume != first_volume);
         let likely = self.likely.contains(&record.time);
@@ -211,7 +197,7 @@ impl RecordReader {
         TraceError::at_line(TraceErrorKind::Content, &self.path, self.line, message)
     }
 
-    fn finish(&mut self) -> Result<Option<Record>, TraceError> {
+    fn finish(&mut self) -> Result<Option<TraceRecord>, TraceError> {
         if self.first.is_none() {
             return Err(TraceError::in_file(TraceErrorKind::Content, &self.path, self.nothing()));
         }
@@ -224,16 +210,8 @@ impl RecordReader {
 
     /// Why there is no record at all.
     fn nothing(&self) -> String {
-        if let (Some((wanted, _)), 1..) = (&self.wanted, self.names.len()) {
-            let known: Vec<String> =
-                (0..self.names.len().min(8)).map(|n| excerpt(self.names.name(n).as_bytes())).collect();
-            let more = if self.names.len() > known.len() { ", …" } else { "" };
-            return format!(
-                "no record of volume {} among those of {} volumes; allowed are {}{more}",
-                excerpt(wanted.as_bytes()),
-                self.names.len(),
-                known.join(", ")
-            );
+        if let Some(none) = self.volumes.none_wanted() {
+            return none;
         }
         let what = match (self.line, self.counts.header) {
             (0, _) => "is empty".to_owned(),
@@ -255,7 +233,7 @@ impl RecordReader {
                 );
                 return TraceError::at_line(TraceErrorKind::Content, &self.path, lines + 1, message);
             }
-            LineFault::Io(e) if compression == "none" => {
+            LineFault::Io(e) if compression == Compression::None => {
                 (TraceErrorKind::File, format!("cannot be read after {lines} lines: {e}"))
             }
             LineFault::Io(e) if e.kind() == io::ErrorKind::UnexpectedEof => (
@@ -270,11 +248,17 @@ impl RecordReader {
     }
 }
 
-impl Counts {
-    fn add(&mut self, other: Other) {
+impl LineCounts {
+    fn add(&mut self, other: OtherLine) {
         match other {
-            Other::Ignored => self.other_lines += 1,
-            Other::NoData => self.no_data += 1,
+            OtherLine::Ignored => self.other_lines += 1,
+            OtherLine::NoData => self.no_data += 1,
         }
     }
+}
+
+/// A line that cannot be read.
+#[cold]
+fn refused(path: &Path, line: u64, message: String) -> TraceError {
+    TraceError::at_line(TraceErrorKind::Content, path, line, message)
 }

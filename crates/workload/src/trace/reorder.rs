@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::trace::Record;
+use crate::trace::record::TraceRecord;
 
 /// Records among which the earliest is chosen: a record displaced by up to so many is put back.
 pub const REORDER_WINDOW: usize = 65_536;
@@ -11,9 +11,9 @@ pub const REORDER_WINDOW: usize = 65_536;
 /// A priority queue by (time, line) that costs next to nothing while records come in order: those
 /// wait in a queue that is sorted by itself, and only records that run backwards enter a heap.
 #[derive(Debug, Default)]
-pub(crate) struct Window {
+pub(crate) struct ReorderWindow {
     /// Sorted by time: each record is no earlier than the one before it.
-    ordered: VecDeque<Record>,
+    ordered: VecDeque<TraceRecord>,
     /// Records earlier than one that came before them.
     late: BinaryHeap<Reverse<Late>>,
     last_time: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Window {
 
 /// A record that came late, with whether it is one: ordered by time, then line.
 #[derive(Debug, PartialEq, Eq)]
-struct Late(Record);
+struct Late(TraceRecord);
 
 impl Ord for Late {
     fn cmp(&self, other: &Late) -> std::cmp::Ordering {
@@ -39,7 +39,7 @@ impl PartialOrd for Late {
     }
 }
 
-impl Window {
+impl ReorderWindow {
     /// Whether another record may enter before one must leave.
     #[inline]
     pub fn has_room(&self) -> bool {
@@ -47,7 +47,7 @@ impl Window {
     }
 
     #[inline]
-    pub fn push(&mut self, record: Record) {
+    pub fn push(&mut self, record: TraceRecord) {
         match self.ordered.back() {
             Some(back) if record.time < back.time => self.late.push(Reverse(Late(record))),
             _ => self.ordered.push_back(record),
@@ -56,7 +56,7 @@ impl Window {
 
     /// The earliest record. One that is earlier than what has already left gets that one's time.
     #[inline]
-    pub fn pop(&mut self) -> Option<Record> {
+    pub fn pop(&mut self) -> Option<TraceRecord> {
         if !self.late.is_empty() {
             return self.pop_either();
         }
@@ -67,7 +67,7 @@ impl Window {
     }
 
     #[cold]
-    fn pop_either(&mut self) -> Option<Record> {
+    fn pop_either(&mut self) -> Option<TraceRecord> {
         let from_heap = match (self.late.peek(), self.ordered.front()) {
             (Some(Reverse(Late(late))), Some(front)) => late.order() < front.order(),
             (late, _) => late.is_some(),
@@ -79,7 +79,7 @@ impl Window {
     }
 
     #[inline]
-    fn clamp(&mut self, record: &mut Record, was_late: bool) {
+    fn clamp(&mut self, record: &mut TraceRecord, was_late: bool) {
         if record.time < self.last_time {
             record.time = self.last_time;
             self.clamped += 1;
@@ -96,13 +96,13 @@ mod tests {
     use proptest::prelude::*;
     use pumice_types::RequestKind;
 
-    fn record(time: u64, line: u64) -> Record {
-        Record { time, offset: line, line, bytes: 512, volume: 0, kind: RequestKind::Read }
+    fn record(time: u64, line: u64) -> TraceRecord {
+        TraceRecord { time, offset: line, line, bytes: 512, volume: 0, kind: RequestKind::Read }
     }
 
     /// Everything that leaves the window, as the reader drives it.
-    fn run(times: &[u64]) -> (Vec<(u64, u64)>, Window) {
-        let mut window = Window::default();
+    fn run(times: &[u64]) -> (Vec<(u64, u64)>, ReorderWindow) {
+        let mut window = ReorderWindow::default();
         let mut out = Vec::new();
         for (line, &time) in times.iter().enumerate() {
             window.push(record(time, line as u64));

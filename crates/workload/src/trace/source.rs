@@ -8,6 +8,7 @@ use flate2::read::MultiGzDecoder;
 use lzma_rust2::XzReader;
 use sha2::{Digest, Sha256};
 
+use crate::compression::Compression;
 use crate::error::{TraceError, TraceErrorKind};
 
 /// Bytes asked of the file at a time by the decompressors.
@@ -49,14 +50,14 @@ enum Decoder {
 }
 
 /// A trace file's content.
-pub(super) struct Source {
+pub(super) struct TraceFile {
     decoder: Decoder,
     file_bytes: Option<u64>,
 }
 
-impl Source {
+impl TraceFile {
     /// Opens the file and recognises its compression.
-    pub fn open(path: &Path) -> Result<Source, TraceError> {
+    pub fn open(path: &Path) -> Result<TraceFile, TraceError> {
         let refuse = |what: &dyn std::fmt::Display| TraceError::in_file(TraceErrorKind::File, path, what);
         let file = File::open(path).map_err(|e| refuse(&format!("cannot be opened: {e}")))?;
         let metadata = file.metadata().map_err(|e| refuse(&format!("cannot be read: {e}")))?;
@@ -80,7 +81,7 @@ impl Source {
             _ => Decoder::Plain(raw),
         };
         let file_bytes = metadata.is_file().then_some(metadata.len());
-        Ok(Source { decoder, file_bytes })
+        Ok(TraceFile { decoder, file_bytes })
     }
 
     fn raw(&self) -> &RawFile {
@@ -101,13 +102,12 @@ impl Source {
         }
     }
 
-    /// `none`, `gzip`, `zstd` or `xz`.
-    pub fn compression(&self) -> &'static str {
+    pub fn compression(&self) -> Compression {
         match &self.decoder {
-            Decoder::Plain(_) => "none",
-            Decoder::Gzip(_) => "gzip",
-            Decoder::Zstd(_) => "zstd",
-            Decoder::Xz(_) => "xz",
+            Decoder::Plain(_) => Compression::None,
+            Decoder::Gzip(_) => Compression::Gzip,
+            Decoder::Zstd(_) => Compression::Zstd,
+            Decoder::Xz(_) => Compression::Xz,
         }
     }
 
@@ -126,7 +126,7 @@ impl Source {
     }
 }
 
-impl Read for Source {
+impl Read for TraceFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.decoder {
             Decoder::Plain(raw) => raw.read(buffer),

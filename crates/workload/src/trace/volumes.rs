@@ -1,10 +1,12 @@
 //! The volumes of a trace: their names, and what becomes of them.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::str::FromStr;
 
-use crate::TraceError;
-use crate::trace::TraceFormat;
+use pumice_types::key::{Field, Value, ValueKind};
+
+use crate::error::{TraceError, excerpt};
 
 /// What becomes of the volumes (disks, devices, units, files) that a trace's records name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,19 +20,56 @@ pub enum Volumes {
     One(String),
 }
 
+impl Volumes {
+    /// The names that do not stand for one volume.
+    pub const NAMES: [&'static str; 2] = ["overlay", "separate"];
+
+    /// What a name asks for.
+    ///
+    /// # Errors
+    /// An empty name; the text ends a sentence that begins with the key and the name.
+    pub fn parse(name: &str) -> Result<Volumes, String> {
+        match name {
+            "overlay" => Ok(Volumes::Overlay),
+            "separate" => Ok(Volumes::Separate),
+            "" => Err("found; allowed are \"separate\", \"overlay\" and the number or name of one volume".to_owned()),
+            one => Ok(Volumes::One(one.to_owned())),
+        }
+    }
+
+    /// The name that [`Volumes::parse`] reads.
+    pub fn name(&self) -> &str {
+        match self {
+            Volumes::Overlay => "overlay",
+            Volumes::Separate => "separate",
+            Volumes::One(name) => name,
+        }
+    }
+}
+
+impl fmt::Display for Volumes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 impl FromStr for Volumes {
     type Err = TraceError;
 
     fn from_str(name: &str) -> Result<Volumes, TraceError> {
-        match name {
-            "overlay" => Ok(Volumes::Overlay),
-            "separate" => Ok(Volumes::Separate),
-            "" => Err(TraceError::option(
-                "volumes \"\" found; allowed are \"separate\", \"overlay\" and the number or name of one volume"
-                    .to_owned(),
-            )),
-            one => Ok(Volumes::One(one.to_owned())),
-        }
+        Volumes::parse(name).map_err(|why| TraceError::option(format!("volumes \"{name}\" {why}")))
+    }
+}
+
+impl Field for Volumes {
+    const SHAPE: ValueKind = ValueKind::Text;
+
+    fn read(value: Option<&Value>) -> Result<Volumes, String> {
+        Volumes::parse(value.and_then(Value::as_text).unwrap_or_default())
+    }
+
+    fn write(&self) -> Option<Value> {
+        Some(Value::Text(self.name().to_owned()))
     }
 }
 
@@ -39,7 +78,7 @@ pub(super) const VOLUMES_MAX: usize = 1 << 16;
 
 /// Names of volumes in the order of their first appearance.
 #[derive(Debug, Default)]
-pub(super) struct VolumeNames {
+struct VolumeNames {
     names: Vec<Box<[u8]>>,
     /// Only looked up, never iterated.
     index: HashMap<Box<[u8]>, u16>,
@@ -50,7 +89,7 @@ pub(super) struct VolumeNames {
 impl VolumeNames {
     /// The number of a volume, and whether it is new; `None` if there are too many.
     #[inline]
-    pub fn number(&mut self, name: &[u8]) -> Option<(u16, bool)> {
+    fn number(&mut self, name: &[u8]) -> Option<(u16, bool)> {
         match self.names.get(self.last) {
             Some(last) if **last == *name => Some((self.last as u16, false)),
             _ => self.look_up(name),
@@ -72,28 +111,69 @@ impl VolumeNames {
         Some((number, known.is_none()))
     }
 
+    fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Name of a volume in the order of first appearance; empty if there is none.
+    fn name(&self, number: usize) -> String {
+        self.names.get(number).map(|name| String::from_utf8_lossy(name).into_owned()).unwrap_or_default()
+    }
+}
+
+/// The volumes of a trace, and which of them are wanted.
+#[derive(Debug)]
+pub(super) struct VolumeFilter {
+    names: VolumeNames,
+    /// The one volume asked for by name, and its number once it was seen.
+    wanted: Option<(String, Option<u16>)>,
+    /// Whether a volume that the records call by the first name may also be called by the second.
+    also_called: fn(&[u8], &str) -> bool,
+}
+
+impl VolumeFilter {
+    pub fn new(volumes: &Volumes, also_called: fn(&[u8], &str) -> bool) -> VolumeFilter {
+        let wanted = match volumes {
+            Volumes::One(name) => Some((name.clone(), None)),
+            Volumes::Overlay | Volumes::Separate => None,
+        };
+        VolumeFilter { names: VolumeNames::default(), wanted, also_called }
+    }
+
+    /// The number of a record's volume, and whether the record is wanted; `None` if there are too many volumes.
+    #[inline]
+    pub fn admit(&mut self, name: &[u8]) -> Option<(u16, bool)> {
+        let (number, is_new) = self.names.number(name)?;
+        let Some((wanted, found)) = &mut self.wanted else { return Some((number, true)) };
+        let is_called = || name == wanted.as_bytes() || (self.also_called)(name, wanted);
+        if is_new && found.is_none() && is_called() {
+            *found = Some(number);
+        }
+        Some((number, *found == Some(number)))
+    }
+
+    /// Volumes named so far.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
     /// Name of a volume in the order of first appearance; empty if there is none.
     pub fn name(&self, number: usize) -> String {
-        self.names.get(number).map(|name| String::from_utf8_lossy(name).into_owned()).unwrap_or_default()
+        self.names.name(number)
     }
-}
 
-/// Whether a volume's name in a trace is the one that was asked for. In MSR files a volume is
-/// `host,disk`; `host_disk`, as the collection's files are called, and the disk alone name it too.
-pub(super) fn is_called(format: TraceFormat, name: &[u8], wanted: &str) -> bool {
-    if name == wanted.as_bytes() {
-        return true;
+    /// What to say if records named volumes and none was the one asked for.
+    pub fn none_wanted(&self) -> Option<String> {
+        let (wanted, _) = self.wanted.as_ref().filter(|_| self.len() > 0)?;
+        let known: Vec<String> = (0..self.len().min(8)).map(|n| excerpt(self.name(n).as_bytes())).collect();
+        let more = if self.len() > known.len() { ", …" } else { "" };
+        Some(format!(
+            "no record of volume {} among those of {} volumes; allowed are {}{more}",
+            excerpt(wanted.as_bytes()),
+            self.len(),
+            known.join(", ")
+        ))
     }
-    let comma = memchr::memrchr(b',', name).filter(|_| format == TraceFormat::MsrCsv);
-    comma.is_some_and(|at| {
-        let (host, disk) = (&name[..at], &name[at + 1..]);
-        let whole = [host, b"_", disk].concat();
-        disk == wanted.as_bytes() || whole == wanted.as_bytes()
-    })
 }
 
 #[cfg(test)]
@@ -111,14 +191,5 @@ mod tests {
         }
         assert_eq!(names.number(b"one too many"), None);
         assert_eq!(names.number(b"b"), Some((0, false)));
-    }
-
-    #[test]
-    fn w117_a_volume_by_its_names() {
-        for (wanted, called) in [("hm,1", true), ("hm_1", true), ("1", true), ("hm", false), ("0", false)] {
-            assert_eq!(is_called(TraceFormat::MsrCsv, b"hm,1", wanted), called, "{wanted}");
-        }
-        assert!(!is_called(TraceFormat::BlkParse, b"8,16", "16"));
-        assert!(is_called(TraceFormat::BlkParse, b"8,16", "8,16"));
     }
 }

@@ -1,9 +1,9 @@
 //! The two halves of a twin: what it writes and what it reads. Addresses are in granules.
 
-use crate::random::Stream;
+use crate::random::RandomStream;
 use crate::twins::coverage::Coverage;
-use crate::twins::layout::{Layout, Stretch};
-use crate::twins::runs::{Runs, Span};
+use crate::twins::layout::{Stretch, TwinLayout};
+use crate::twins::runs::{RequestSpan, Runs};
 use crate::twins::size::SizeBudget;
 
 /// Visits a list of places one after the other, each from its start to its end.
@@ -20,10 +20,10 @@ struct FirstPass {
 impl FirstPass {
     /// The next `want` granules, cut where the place ends; `None` when all places are done.
     #[inline]
-    fn next(&mut self, places: &[Stretch], want: u64) -> Option<Span> {
+    fn next(&mut self, places: &[Stretch], want: u64) -> Option<RequestSpan> {
         let place = places.get(self.completed)?;
         let len = want.min(place.len - self.within);
-        let span = Span { index: self.completed, start: place.start + self.within, len };
+        let span = RequestSpan { index: self.completed, start: place.start + self.within, len };
         self.within += len;
         self.covered += len;
         if self.within == place.len {
@@ -36,7 +36,7 @@ impl FirstPass {
 
 /// What a twin must move and cover of one kind, in granules.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Target {
+pub(crate) struct TwinTarget {
     /// Requests, at least 1.
     pub requests: u64,
     /// Granules moved.
@@ -49,18 +49,18 @@ pub(crate) struct Target {
 #[derive(Debug)]
 pub(crate) struct Writer {
     sizes: SizeBudget,
-    choice: Stream,
+    choice: RandomStream,
     rewrites: Runs,
     first: FirstPass,
-    target: Target,
+    target: TwinTarget,
 }
 
 impl Writer {
-    pub fn new(target: Target, seed: u64) -> Writer {
+    pub fn new(target: TwinTarget, seed: u64) -> Writer {
         Writer {
-            sizes: SizeBudget::new(target.moved, target.requests, Stream::new(seed, "write sizes")),
-            choice: Stream::new(seed, "write choice"),
-            rewrites: Runs::new(Stream::new(seed, "rewrites")),
+            sizes: SizeBudget::new(target.moved, target.requests, RandomStream::new(seed, "write sizes")),
+            choice: RandomStream::new(seed, "write choice"),
+            rewrites: Runs::new(RandomStream::new(seed, "rewrites")),
             first: FirstPass::default(),
             target,
         }
@@ -74,7 +74,7 @@ impl Writer {
     /// The next write. The chance of a first write is what is left to cover over what is left to
     /// move: new extents come at a constant rate, and both run out together.
     #[inline]
-    pub fn next(&mut self, layout: &Layout) -> Span {
+    pub fn next(&mut self, layout: &TwinLayout) -> RequestSpan {
         let want = self.sizes.draw();
         let uncovered = self.target.covered.saturating_sub(self.first.covered);
         let create = self.completed() == 0 || self.choice.below(self.sizes.granules_left()) < uncovered;
@@ -92,11 +92,11 @@ impl Writer {
 #[derive(Debug)]
 pub(crate) struct Reader {
     sizes: SizeBudget,
-    choice: Stream,
+    choice: RandomStream,
     extent_reads: Runs,
     rereads: Runs,
     first: FirstPass,
-    target: Target,
+    target: TwinTarget,
     /// Granules read in write extents, and still to be read there.
     extent_read: u64,
     extent_left: u64,
@@ -107,7 +107,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// `extent_share` of what is read lies in write extents.
-    pub fn new(target: Target, extent_share: f64, layout: &Layout, seed: u64) -> Reader {
+    pub fn new(target: TwinTarget, extent_share: f64, layout: &TwinLayout, seed: u64) -> Reader {
         let mut bits = 0;
         let first_bit = |extent: &Stretch| {
             bits += extent.len;
@@ -115,10 +115,10 @@ impl Reader {
         };
         let extent_bits = layout.extents.iter().map(first_bit).collect();
         Reader {
-            sizes: SizeBudget::new(target.moved, target.requests, Stream::new(seed, "read sizes")),
-            choice: Stream::new(seed, "read choice"),
-            extent_reads: Runs::new(Stream::new(seed, "extent reads")),
-            rereads: Runs::new(Stream::new(seed, "rereads")),
+            sizes: SizeBudget::new(target.moved, target.requests, RandomStream::new(seed, "read sizes")),
+            choice: RandomStream::new(seed, "read choice"),
+            extent_reads: Runs::new(RandomStream::new(seed, "extent reads")),
+            rereads: Runs::new(RandomStream::new(seed, "rereads")),
             first: FirstPass::default(),
             target,
             extent_read: 0,
@@ -130,7 +130,7 @@ impl Reader {
 
     /// The next read; `written` is the number of write extents that are complete.
     #[inline]
-    pub fn next(&mut self, layout: &Layout, written: usize) -> Span {
+    pub fn next(&mut self, layout: &TwinLayout, written: usize) -> RequestSpan {
         let want = self.sizes.draw();
         let left = self.sizes.granules_left();
         let in_extent = written > 0 && self.choice.below(left) < self.extent_left;
@@ -143,7 +143,7 @@ impl Reader {
         span
     }
 
-    fn in_extent(&mut self, layout: &Layout, written: usize, want: u64) -> Span {
+    fn in_extent(&mut self, layout: &TwinLayout, written: usize, want: u64) -> RequestSpan {
         // None is complete only if the volume has no space but extents: then the first must do.
         let places = &layout.extents[..written.max(1)];
         let span = self.extent_reads.next(places, want);
@@ -154,7 +154,7 @@ impl Reader {
         span
     }
 
-    fn in_segment(&mut self, layout: &Layout, want: u64) -> Span {
+    fn in_segment(&mut self, layout: &TwinLayout, want: u64) -> RequestSpan {
         let covered = self.first.covered + self.extent_coverage.covered() + self.extent_coverage_to_come();
         let uncovered = self.target.covered.saturating_sub(covered);
         let left = self.sizes.granules_left().saturating_sub(self.extent_left);

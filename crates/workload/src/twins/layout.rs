@@ -1,7 +1,7 @@
 //! Where a twin's write extents lie on its volume, and what is left between them for reads.
 //! All lengths and addresses are in granules.
 
-use crate::random::Stream;
+use crate::random::RandomStream;
 use crate::twins::catalogue::EXTENT_SIGMA;
 
 /// A stretch of the volume.
@@ -15,7 +15,7 @@ pub(crate) struct Stretch {
 
 /// The volume, divided.
 #[derive(Debug)]
-pub(crate) struct Layout {
+pub(crate) struct TwinLayout {
     /// Write extents in the order of their creation; their lengths add up to the write coverage.
     pub extents: Vec<Stretch>,
     /// Everything else, cut into segments, in the order of first reading.
@@ -35,20 +35,20 @@ pub(crate) struct LayoutPlan {
     pub segment: u64,
 }
 
-impl Layout {
+impl TwinLayout {
     /// Extents of log-normal length, uniform over the volume without overlap.
-    pub fn draw(plan: &LayoutPlan, seed: u64) -> Layout {
-        let lengths = extent_lengths(plan, &mut Stream::new(seed, "extent lengths"));
-        let mut extents = spread(plan, &lengths, &mut Stream::new(seed, "extent places"));
+    pub fn draw(plan: &LayoutPlan, seed: u64) -> TwinLayout {
+        let lengths = extent_lengths(plan, &mut RandomStream::new(seed, "extent lengths"));
+        let mut extents = spread(plan, &lengths, &mut RandomStream::new(seed, "extent places"));
         let mut segments = gaps(plan, &extents);
-        Stream::new(seed, "extent order").shuffle(&mut extents);
-        Stream::new(seed, "segment order").shuffle(&mut segments);
-        Layout { extents, segments }
+        RandomStream::new(seed, "extent order").shuffle(&mut extents);
+        RandomStream::new(seed, "segment order").shuffle(&mut segments);
+        TwinLayout { extents, segments }
     }
 }
 
 /// Lengths that add up to the coverage exactly: the last one is cut.
-fn extent_lengths(plan: &LayoutPlan, stream: &mut Stream) -> Vec<u64> {
+fn extent_lengths(plan: &LayoutPlan, stream: &mut RandomStream) -> Vec<u64> {
     let mu = libm::log(plan.mean_extent) - EXTENT_SIGMA * EXTENT_SIGMA / 2.0;
     let mut lengths = Vec::new();
     let mut left = plan.written;
@@ -63,7 +63,7 @@ fn extent_lengths(plan: &LayoutPlan, stream: &mut Stream) -> Vec<u64> {
 
 /// Uniform without overlap: sorted uniform points cut the free space, and each extent opens the
 /// volume at its point by its own length.
-fn spread(plan: &LayoutPlan, lengths: &[u64], stream: &mut Stream) -> Vec<Stretch> {
+fn spread(plan: &LayoutPlan, lengths: &[u64], stream: &mut RandomStream) -> Vec<Stretch> {
     let free = plan.volume - plan.written;
     let mut points: Vec<u64> = lengths.iter().map(|_| stream.below(free + 1)).collect();
     points.sort_unstable();
@@ -100,7 +100,7 @@ mod tests {
     fn w040_extents_and_segments_partition_the_volume() {
         let plan = LayoutPlan { volume: 100_000, written: 30_000, mean_extent: 64.0, segment: 256 };
         for seed in 0..20 {
-            let layout = Layout::draw(&plan, seed);
+            let layout = TwinLayout::draw(&plan, seed);
             assert_eq!(layout.extents.iter().map(|e| e.len).sum::<u64>(), plan.written);
             let mut all: Vec<Stretch> = layout.extents.iter().chain(&layout.segments).copied().collect();
             all.sort_unstable_by_key(|s| s.start);
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn w041_the_mean_extent_is_the_one_asked_for() {
         let plan = LayoutPlan { volume: 1 << 34, written: 1 << 30, mean_extent: 1000.0, segment: 1 << 20 };
-        let extents = Layout::draw(&plan, 1).extents.len() as f64;
+        let extents = TwinLayout::draw(&plan, 1).extents.len() as f64;
         let mean = plan.written as f64 / extents;
         // Standard deviation of a length is sqrt(e^2.25 - 1) = 2.91 means; five standard errors.
         let tolerance = 5.0 * 2.91 / extents.sqrt();
@@ -126,6 +126,6 @@ mod tests {
     #[test]
     fn w042_a_full_volume_has_no_segments() {
         let plan = LayoutPlan { volume: 5_000, written: 5_000, mean_extent: 3.0, segment: 7 };
-        assert!(Layout::draw(&plan, 9).segments.is_empty());
+        assert!(TwinLayout::draw(&plan, 9).segments.is_empty());
     }
 }

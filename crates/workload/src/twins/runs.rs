@@ -1,7 +1,7 @@
 //! Repeated access: short sequential runs on a few streams, at places of skewed popularity.
 //! Addresses are in granules.
 
-use crate::random::Stream;
+use crate::random::RandomStream;
 use crate::twins::layout::Stretch;
 
 /// Streams that run side by side.
@@ -9,7 +9,7 @@ const STREAMS: usize = 4;
 
 /// A request's place and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct RequestSpan {
     /// Index of the extent or segment it lies in.
     pub index: usize,
     /// First granule.
@@ -19,7 +19,7 @@ pub(crate) struct Span {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Run {
+struct SequentialRun {
     index: usize,
     at: u64,
     /// Where its extent ends; the run is over when `at` reaches it.
@@ -29,13 +29,13 @@ struct Run {
 /// Runs of four requests on average, over the first of a list of places.
 #[derive(Debug)]
 pub(crate) struct Runs {
-    stream: Stream,
-    runs: [Run; STREAMS],
+    stream: RandomStream,
+    runs: [SequentialRun; STREAMS],
 }
 
 impl Runs {
-    pub fn new(stream: Stream) -> Runs {
-        Runs { stream, runs: [Run::default(); STREAMS] }
+    pub fn new(stream: RandomStream) -> Runs {
+        Runs { stream, runs: [SequentialRun::default(); STREAMS] }
     }
 
     /// The next request of `want` granules, cut where its place ends. `places` are those completed
@@ -44,16 +44,16 @@ impl Runs {
     /// One draw decides the stream (2 bits) and whether the run ends with this request (2 bits: a
     /// chance of 1/4, so a mean of 4 requests).
     #[inline]
-    pub fn next(&mut self, places: &[Stretch], want: u64) -> Span {
+    pub fn next(&mut self, places: &[Stretch], want: u64) -> RequestSpan {
         let bits = self.stream.bits();
         let run = &mut self.runs[(bits & 3) as usize];
         if run.at == run.end {
             let index = skewed(self.stream.unit(), places.len());
             let Stretch { start, len } = places[index];
-            *run = Run { index, at: start + self.stream.below(len), end: start + len };
+            *run = SequentialRun { index, at: start + self.stream.below(len), end: start + len };
         }
         let len = want.min(run.end - run.at);
-        let span = Span { index: run.index, start: run.at, len };
+        let span = RequestSpan { index: run.index, start: run.at, len };
         run.at = if bits >> 2 & 3 == 0 { run.end } else { run.at + len };
         span
     }
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn w060_a_tenth_of_the_places_takes_two_thirds_of_the_runs() {
-        let mut stream = Stream::new(1, "skew");
+        let mut stream = RandomStream::new(1, "skew");
         let n = 100_000;
         let hot = (0..n).filter(|_| skewed(stream.unit(), 1000) < 100).count() as f64 / f64::from(n);
         // P(u^6 < 0.1) = 0.1^(1/6) = 0.681.
@@ -82,11 +82,11 @@ mod tests {
     #[test]
     fn w061_runs_stay_inside_their_place_and_have_four_requests_on_average() {
         let places: Vec<Stretch> = (0..50).map(|i| Stretch { start: i * 2_000_000, len: 1_000_000 }).collect();
-        let mut runs = Runs::new(Stream::new(1, "runs"));
+        let mut runs = Runs::new(RandomStream::new(1, "runs"));
         let (mut follows, mut ends) = (0, std::collections::BTreeSet::new());
         let n = 100_000;
         for _ in 0..n {
-            let Span { index, start, len } = runs.next(&places, 3);
+            let RequestSpan { index, start, len } = runs.next(&places, 3);
             assert!(start >= places[index].start && start + len <= places[index].start + places[index].len);
             follows += u32::from(ends.remove(&start));
             ends.insert(start + len);

@@ -1,6 +1,6 @@
 //! Request sizes that meet a total: geometric, their mean steered by what is left to move.
 
-use crate::random::Stream;
+use crate::random::RandomStream;
 
 /// Requests between two looks at what is left. Sizes need a logarithm each; their parameter needs
 /// another one, which this spreads over many requests.
@@ -19,7 +19,7 @@ const MAX_MAKEUP: f64 = 8.0;
 /// The sizes of one kind of request, in granules.
 #[derive(Debug)]
 pub(crate) struct SizeBudget {
-    stream: Stream,
+    stream: RandomStream,
     granules_left: u64,
     requests_left: u64,
     /// Granules drawn and granules that remained after cuts at the end of an extent or segment.
@@ -31,7 +31,7 @@ pub(crate) struct SizeBudget {
 
 impl SizeBudget {
     /// `granules` in all over `requests` requests, which are at least 1.
-    pub fn new(granules: u64, requests: u64, stream: Stream) -> SizeBudget {
+    pub fn new(granules: u64, requests: u64, stream: RandomStream) -> SizeBudget {
         let prior = PRIOR_REQUESTS * granules as f64 / requests as f64;
         let (granules_left, requests_left) = (granules, requests);
         let mut budget = SizeBudget { stream, granules_left, requests_left, drawn: prior, issued: prior, scale: 0.0 };
@@ -47,7 +47,7 @@ impl SizeBudget {
     /// The next size, at least 1.
     #[inline]
     pub fn draw(&mut self) -> u64 {
-        if self.requests_left % STEER_EVERY == 0 {
+        if self.requests_left.is_multiple_of(STEER_EVERY) {
             self.steer();
         }
         1 + (self.stream.exponential() * self.scale) as u64
@@ -77,7 +77,7 @@ mod tests {
 
     /// Total issued if every request is cut at `cut` granules.
     fn total(granules: u64, requests: u64, cut: u64) -> u64 {
-        let mut budget = SizeBudget::new(granules, requests, Stream::new(1, "sizes"));
+        let mut budget = SizeBudget::new(granules, requests, RandomStream::new(1, "sizes"));
         let mut sum = 0;
         for _ in 0..requests {
             let drawn = budget.draw();
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn w051_sizes_are_geometric() {
-        let mut budget = SizeBudget::new(u64::MAX / 2, u64::MAX / 8, Stream::new(1, "sizes"));
+        let mut budget = SizeBudget::new(u64::MAX / 2, u64::MAX / 8, RandomStream::new(1, "sizes"));
         let n = 100_000;
         let ones = (0..n).filter(|_| budget.draw() == 1).count() as f64 / f64::from(n);
         assert!((ones - 0.25).abs() < 5.0 * 0.433 / f64::from(n).sqrt(), "{ones}");

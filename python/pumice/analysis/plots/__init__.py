@@ -1,5 +1,5 @@
-"""Every figure is drawn here, in one style (`style`), as bars (`bars`), lines (`lines`), `panels` or
-fields of ratios (`heat`)."""
+"""All drawing, in one style (`style`): bars (`bars`), lines (`lines`), figures of several axes (`panels`)
+and fields of ratios (`heat`)."""
 
 from pumice.analysis.plots.bars import Bars, grouped_bars, stacked_bars, stacked_panels
 from pumice.analysis.plots.heat import Field, Grid, fields

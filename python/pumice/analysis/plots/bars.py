@@ -41,7 +41,7 @@ class Bars:
 
 
 def grouped_bars(frame: Frame, bars: Bars, path: Path) -> list[Path]:
-    """Bars beside each other, one group a workload. Writes `path`.png and `path`.svg."""
+    """Bars beside each other, in groups. Writes `path`.png and `path`.svg."""
     with house_style():
         figure, axes = _canvas(frame, len(bars.groups), len(bars.series))
         width = 0.8 / max(len(bars.series), 1)
@@ -66,7 +66,7 @@ def stacked_bars(frame: Frame, bars: Bars, path: Path) -> list[Path]:
 
 
 def stacked_panels(frame: Frame, panels: Mapping[str, Bars], path: Path) -> list[Path]:
-    """Stacked bars in one panel a name, each with a scale of its own; all have the same groups and
+    """Stacked bars in a panel for each name, each with a scale of its own; all have the same groups and
     series. Only totals are written on the bars. Writes `path`.png and `path`.svg."""
     columns = min(4, len(panels))
     rows = -(-len(panels) // columns)
@@ -94,9 +94,7 @@ def _stack(axes: Axes, bars: Bars, digits: int, *, parts: bool = True) -> None:
     for place, values in enumerate(bars.series.values()):
         heights = [value or 0.0 for value in values]
         look: dict[str, Any] = {"color": bars.colours[place], "edgecolor": "white", "linewidth": 0.6 if parts else 0.0}
-        shown = [
-            group for group, height in enumerate(heights) if height
-        ]  # an empty part would end the axis at its place
+        shown = [group for group, height in enumerate(heights) if height]  # an empty part would make the axis end at it
         axes.bar(
             shown, [heights[group] for group in shown], 0.6 if parts else 0.75,
             bottom=[bottom[group] for group in shown], **look,

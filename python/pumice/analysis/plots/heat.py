@@ -26,8 +26,8 @@ class Field:
 
     Attributes:
         title: the quantity.
-        cells: ratio, least and greatest of what it is a mean of, a row each; None draws an empty field.
-        more_is_better: which way is blue.
+        cells: mean ratio, least and greatest ratio of each cell, by row; None draws an empty cell.
+        more_is_better: whether ratios above 1 are blue, rather than those below.
     """
 
     title: str

@@ -25,7 +25,7 @@ def panels(draw: Callable[[Any], None], path: Path) -> list[Path]:
 
 
 def wear_png(erases: np.ndarray[Any, Any]) -> bytes:
-    """A wear map as an image: blocks from left to right, leaves from top to bottom, erases as colour.
+    """A wear map as a PNG image: blocks from left to right, leaves from top to bottom, erases as colour.
 
     Args:
         erases: counts, a row for each block. More blocks than the image has columns are averaged.

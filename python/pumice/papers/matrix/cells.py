@@ -1,19 +1,18 @@
-"""The matrix's plan: units of erase and write orders × erase schemes × suspension × workloads.
+"""The matrix's cells: units of erase and write orders × erase schemes × suspension × workloads.
 
-What cannot be combined is a cell with its reason, never a cell that is missing.
+A combination that is impossible is a cell with the reason; no cell is missing.
 """
 
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pumice.errors import SpecError
-from pumice.papers.experiment import ROOT
+from pumice.papers.experiment import Experiment
 from pumice.runs.batch import Job
 from pumice.runs.spec import Spec, toml_text
 from pumice.traces.repeated import Need, Source, most_written, names, repetitions, write_repeated
@@ -45,7 +44,7 @@ class Erase:
 
 @dataclass(frozen=True)
 class Load:
-    """A workload: its name, what it sets, and what is to be known about it. `why_not` says why it cannot run."""
+    """A workload: its name, the keys that it sets, and a note for readers. `why_not` says why it cannot run."""
 
     name: str
     recorded: bool
@@ -74,6 +73,11 @@ class Plan:
     erases: list[Erase]
     cells: list[Cell]
 
+    @property
+    def jobs(self) -> list[Job]:
+        """The runs of all cells that can run, in the cells' order."""
+        return [cell.job for cell in self.cells if cell.job is not None]
+
 
 @dataclass(frozen=True)
 class Place:
@@ -83,28 +87,20 @@ class Place:
     copies: Path
 
 
-def read_plan(mode: str, place: Place) -> Plan:
-    """The plan of `experiments/matrix` in a mode.
+def read_plan(experiment: Experiment, place: Place) -> Plan:
+    """The plan of the experiment in its mode.
 
     Raises:
         SpecError: a file is missing or not as described, or the folder of traces does not exist.
         OSError: the repeated traces cannot be written.
     """
-    path = ROOT / "matrix" / "experiment.toml"
-    content = _content(path)
+    content = experiment.content
     try:
-        base = Spec.from_file(path.parent / content["base"])
-        loads = [*_twins(content, mode), *_recorded(content, mode, base, place)]
+        base = Spec.from_file(experiment.directory / content["base"])
+        loads = [*_twins(content, experiment.mode), *_recorded(content, experiment.mode, base, place)]
         return _plan(base, content, loads)
     except KeyError as error:
-        raise SpecError(f"{path}: {error} is missing") from None
-
-
-def _content(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise SpecError(f"{path}: {error}") from None
+        raise SpecError(f"{experiment.directory / 'experiment.toml'}: {error} is missing") from None
 
 
 def _plan(base: Spec, content: Mapping[str, Any], loads: list[Load]) -> Plan:

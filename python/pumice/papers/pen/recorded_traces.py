@@ -1,8 +1,8 @@
 """Every configuration of PEN on recorded traces: a table, no comparison with the paper.
 
-The paper's traces cannot be shipped, so this takes whatever traces a folder holds. They are
-replayed unscaled on the whole device. A trace whose addresses lie beyond it is packed onto pages
-one after the other (`compact`), or folded (`wrap`) if even its footprint is larger than the device.
+The paper's traces cannot be shipped, so this takes the traces that a folder holds. They are replayed
+unscaled on the whole device. A trace whose addresses lie beyond the device is packed onto pages one
+after the other (`compact`), or folded (`wrap`) if even its footprint is larger than the device.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from pumice import _engine
+from pumice.analysis.plots import Frame
 from pumice.errors import SpecError, TraceError, one_line
-from pumice.papers.context import WAF, WRITE_LATENCY
-from pumice.papers.listing import Row, Table
-from pumice.papers.ratios import write_csv
+from pumice.papers.experiment import Experiment
+from pumice.papers.figures import Drawing, PlannedStudy, figure
+from pumice.papers.listing import Listing, Row
+from pumice.papers.quantities import WAF, WRITE_LATENCY
 from pumice.results.document import lookup, number
 from pumice.runs.batch import Job, Outcome
 from pumice.runs.spec import preset
 
-#: Name of the table among the figures.
+#: Name of the table among the figures, and of its study.
 TRACES = "traces"
 
 #: FTL in the table → presets of its baseline and of its M-Merge.
@@ -42,8 +44,8 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Recorded:
-    """A trace file: its format and number of requests, how its addresses are placed, or why it
-    cannot be read."""
+    """A trace file: its format, its number of requests and how its addresses are placed; or the error with
+    which it cannot be read."""
 
     path: Path
     trace_format: str = ""
@@ -53,7 +55,7 @@ class Recorded:
 
 
 def recorded_traces(directory: Path) -> list[Recorded]:
-    """Every file of a directory but those that are hidden or texts about it, in order of names.
+    """Every file of a directory by name, without hidden files and texts (.md, .txt).
 
     Raises:
         SpecError: no such directory, or nothing in it can be read as a trace.
@@ -70,34 +72,57 @@ def recorded_traces(directory: Path) -> list[Recorded]:
     return found
 
 
-def trace_jobs(traces: Sequence[Recorded]) -> list[Job]:
-    """The runs of the table: each trace on each device."""
-    return [
-        Job(
-            f"{trace.path.name}, {name}",
-            preset(name).with_(workload={"kind": "trace", "path": str(trace.path), "address": trace.address}),
-            {"trace": trace.path.name, "preset": name},
-        )
-        for trace in traces
-        if trace.error is None
-        for pair in DEVICES.values()
-        for name in pair
-    ]
+@dataclass(frozen=True)
+class TracePlan:
+    """The traces of a folder, and their runs: each trace on each device."""
+
+    traces: Sequence[Recorded]
+
+    @property
+    def jobs(self) -> list[Job]:
+        """The runs; a trace that cannot be read has none."""
+        return [
+            Job(
+                f"{trace.path.name}, {name}",
+                preset(name).with_(workload={"kind": "trace", "path": str(trace.path), "address": trace.address}),
+                {"trace": trace.path.name, "preset": name},
+            )
+            for trace in self.traces
+            if trace.error is None
+            for pair in DEVICES.values()
+            for name in pair
+        ]
 
 
-def trace_table(traces: Sequence[Recorded], outcomes: Sequence[Outcome], directory: Path) -> Table:
-    """The table, also written as CSV; a trace that cannot be read has one row that says why."""
-    by_run = {(outcome.job.varied["trace"], outcome.job.varied["preset"]): outcome for outcome in outcomes}
+def plan_traces(_experiment: Experiment, traces: Path | None, _directory: Path) -> TracePlan | None:
+    """Plans the runs over a folder of traces; None without a folder.
+
+    Raises:
+        SpecError: as `recorded_traces`.
+    """
+    return None if traces is None else TracePlan(recorded_traces(traces))
+
+
+@figure(
+    paper="pen",
+    id=TRACES,
+    frame=Frame("Recorded traces", ""),
+    studies=(PlannedStudy(TRACES, plan_traces),),
+)
+def trace_table(drawing: Drawing) -> Listing:
+    """A line for each trace and FTL; a trace that cannot be read has one line that says why."""
+    plan: TracePlan = drawing.plans[TRACES]
+    by_run = {(o.job.varied["trace"], o.job.varied["preset"]): o for o in drawing.runs.outcomes(TRACES)}
     rows: list[Row] = []
-    for trace in traces:
+    for trace in plan.traces:
         if trace.error is not None:
             rows.append([trace.path.name, *[None] * (len(COLUMNS) - 2), trace.error])
             continue
         for ftl, (base, ours) in DEVICES.items():
             pair = [by_run[trace.path.name, name] for name in (base, ours)]
             rows.append([trace.path.name, trace.trace_format, trace.requests, trace.address, ftl, *_cells(pair)])
-    write_csv(directory / f"{TRACES}.csv", COLUMNS, rows)
-    return Table("Recorded traces", COLUMNS, rows, left=5)
+    drawing.write_csv(COLUMNS, rows)
+    return Listing(drawing.frame.title, COLUMNS, rows, left=5)
 
 
 def _recorded(path: Path, user_bytes: float) -> Recorded:

@@ -1,25 +1,31 @@
-"""What sub-block first writing costs reads as a device ages, beside what it saves. Beyond the paper,
-which shows that its chip's errors can be corrected but not what that costs once blocks are worn."""
+"""What sub-block first writing costs reads as a device ages, beside what it saves.
+
+Beyond the paper, which shows that its chip's errors can be corrected but not what that costs once
+blocks are worn. No row of the scoreboard.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+import dataclasses
+from collections.abc import Mapping
 
 from pumice.analysis import plots
-from pumice.papers.ratios import write_csv
+from pumice.analysis.plots import Frame
+from pumice.papers.figures import Drawing, Findings, figure
+from pumice.papers.finished_runs import FinishedRuns
+from pumice.papers.quantities import Document
+from pumice.papers.sfws.devices import LAYER_FIRST, ORDER, SUB_BLOCK_FIRST
 from pumice.results.document import number
 from pumice.runs.batch import Outcome
 
-PEC, ORDER = "erase.initial_pec", "geometry.write_sequence"
+PEC = "erase.initial_pec"
 BLOCKS, SUB_BLOCKS = "price-blocks", "price-sub-blocks"
 
 #: Devices compared: words → study and write sequence; the first is the conventional one.
 DEVICES: dict[str, tuple[str, str]] = {
-    "LFWS, blocks": (BLOCKS, "lfws"),
-    "LFWS, sub-blocks": (SUB_BLOCKS, "lfws"),
-    "SFWS, sub-blocks": (SUB_BLOCKS, "sfws"),
+    "LFWS, blocks": (BLOCKS, LAYER_FIRST),
+    "LFWS, sub-blocks": (SUB_BLOCKS, LAYER_FIRST),
+    "SFWS, sub-blocks": (SUB_BLOCKS, SUB_BLOCK_FIRST),
 }
 
 #: What is shown of a run: words → path in its document; `retries a read` is counted from several fields.
@@ -43,7 +49,7 @@ DRAWN = {
 }
 
 
-def retries_a_read(document: dict[str, Any] | None) -> float | None:
+def retries_a_read(document: Document) -> float | None:
     """Retries for each page that was read and passed the controller, copies included."""
     retries = number(document, "flash.read_retries")
     found = [number(document, f"flash.reads.{cause}") for cause in ("host", "gc", "rmw", "map")]
@@ -51,17 +57,17 @@ def retries_a_read(document: dict[str, Any] | None) -> float | None:
     return retries / pages if retries is not None and pages else None
 
 
-def values(document: dict[str, Any] | None) -> dict[str, float | None]:
+def values(document: Document) -> dict[str, float | None]:
     """All quantities of a run."""
     return {RETRIES: retries_a_read(document), **{what: number(document, path) for what, path in SHOWN.items()}}
 
 
-def by_device(runs: Sequence[tuple[str, Outcome]]) -> dict[str, dict[int, dict[str, float | None]]]:
+def by_device(runs: FinishedRuns) -> dict[str, dict[int, dict[str, float | None]]]:
     """Quantities by device and P/E cycles at the start."""
     found: dict[str, dict[int, dict[str, float | None]]] = {}
     for name, (study, order) in DEVICES.items():
-        mine = [o for of, o in runs if of == study and o.job.varied.get(ORDER, order) == order]
-        found[name] = {int(o.job.varied[PEC]): values(o.document) for o in sorted(mine, key=_pec)}
+        own = [outcome for outcome in runs.outcomes(study) if outcome.job.varied.get(ORDER, order) == order]
+        found[name] = {_pec(outcome): values(outcome.document) for outcome in sorted(own, key=_pec)}
     return found
 
 
@@ -69,19 +75,25 @@ def _pec(outcome: Outcome) -> int:
     return int(outcome.job.varied[PEC])
 
 
-def draw_price(runs: Sequence[tuple[str, Outcome]], directory: Path) -> None:
-    """Draws the quantities over P/E cycles, a line a device, and writes one table of all of them."""
-    found = by_device(runs)
+@figure(
+    paper="sfws",
+    id="price",
+    frame=Frame("Over age", "", x_label="P/E cycles at the start"),
+    studies=(BLOCKS, SUB_BLOCKS),
+)
+def figure_price(drawing: Drawing) -> Findings:
+    """The quantities over P/E cycles, a line for each device, and one table of all of them."""
+    found = by_device(drawing.runs)
     rows = [
         [name, pec, *(quantities[what] for what in (RETRIES, *SHOWN))]
         for name, by_pec in found.items()
         for pec, quantities in by_pec.items()
     ]
-    write_csv(directory / "price.csv", ["device", "P/E cycles", RETRIES, *SHOWN], rows)
+    drawing.write_csv(["device", "P/E cycles", RETRIES, *SHOWN], rows)
     for what, (end, title) in DRAWN.items():
-        frame = plots.Frame(title, what, x_label="P/E cycles at the start")
-        scale = plots.Scale(from_zero=what == RETRIES)
-        plots.lines(frame, _curves(found, what), directory / f"price-{end}", scale)
+        frame = dataclasses.replace(drawing.frame, title=title, y_label=what)
+        plots.lines(frame, _curves(found, what), drawing.file(f"-{end}"), plots.Scale(from_zero=what == RETRIES))
+    return {}
 
 
 def _curves(found: Mapping[str, Mapping[int, Mapping[str, float | None]]], what: str) -> list[plots.Curve]:

@@ -1,40 +1,58 @@
-"""How the free choices of the FAT32 workloads move figure 9 of the superblock FTL; no row of the scoreboard."""
+"""How two free choices of the FAT32 workloads move figure 9. Full mode only; no row of the scoreboard."""
 
 from __future__ import annotations
 
-from functools import partial
+import dataclasses
 
-from pumice.analysis import plots
-from pumice.papers.context import Context, FigureOf
+from pumice.analysis.plots import Frame
+from pumice.papers.figures import Drawing, Findings, figure
 from pumice.papers.ratios import Ratios, Sweep, draw_sweep, ratios
-from pumice.papers.scoreboard import Finding
-from pumice.papers.superblock.figures_9_14 import COPY, FAST, FTLS, KEEP, overhead
-
-#: Choices: figure and study → key, and what it is called.
-CHOICES = {
-    "fragmentation": ("workload.fat_fragmentation", "share of clusters under small static files"),
-    "flush": ("workload.fat_flush_kib", "KiB of file data between writes of the tables"),
-}
+from pumice.papers.superblock.ftls import COPY, FAST, FTLS, KEEP, overhead
 
 
-def _to_fast(context: Context, study: str, name: str, point: dict[str, float]) -> Ratios:
-    over, under = (
-        {load: overhead(document) for load, document in context.runs.find(study, {**FTLS[ftl], **point}).items()}
-        for ftl in (name, FAST)
-    )
-    return ratios(over, under)
-
-
-def figure_choice(study: str, context: Context) -> dict[str, Finding]:
-    """Overhead of the superblock FTL over FAST's, by one choice, for both readings of its full merge."""
-    key, what = CHOICES[study]
-    for name, ending in ((COPY, ""), (KEEP, "-keep")):
-        by_value = {value: _to_fast(context, study, name, {key: value}) for value in context.runs.values(study, key)}
-        frame = plots.Frame(f"Figure 9 by {study}: {name}", "overhead, superblock / FAST", x_label=what)
-        named = context.runs.workloads(study)
-        draw_sweep(frame, Sweep(by_value, named, log_x=study == "flush"), context.directory / f"{study}{ending}")
+@figure(
+    paper="superblock",
+    id="fragmentation",
+    frame=Frame(
+        "Figure 9 by fragmentation",
+        "overhead, superblock / FAST",
+        x_label="share of clusters under small static files",
+    ),
+    studies=("fragmentation",),
+)
+def figure_fragmentation(drawing: Drawing) -> Findings:
+    """Overhead over FAST's by the share of clusters that small static files hold."""
+    _draw_choice(drawing, "workload.fat_fragmentation", log_x=False)
     return {}
 
 
-#: Figures over runs of the full mode.
-FIGURES: dict[str, FigureOf] = {study: partial(figure_choice, study) for study in CHOICES}
+@figure(
+    paper="superblock",
+    id="flush",
+    frame=Frame(
+        "Figure 9 by flush", "overhead, superblock / FAST", x_label="KiB of file data between writes of the tables"
+    ),
+    studies=("flush",),
+)
+def figure_flush(drawing: Drawing) -> Findings:
+    """Overhead over FAST's by how often the allocation tables are written."""
+    _draw_choice(drawing, "workload.fat_flush_kib", log_x=True)
+    return {}
+
+
+def _draw_choice(drawing: Drawing, key: str, *, log_x: bool) -> None:
+    """Draws the overhead by one choice, for both readings of the full merge."""
+    study = drawing.figure.id
+    named = drawing.runs.workloads(study)
+    for name, ending in ((COPY, ""), (KEEP, "-keep")):
+        by_value = {value: _to_fast(drawing, study, name, {key: value}) for value in drawing.runs.values(study, key)}
+        frame = dataclasses.replace(drawing.frame, title=f"{drawing.frame.title}: {name}")
+        draw_sweep(frame, Sweep(by_value, named, log_x=log_x), drawing.file(ending))
+
+
+def _to_fast(drawing: Drawing, study: str, name: str, point: dict[str, float]) -> Ratios:
+    over, under = (
+        {load: overhead(document) for load, document in drawing.runs.find(study, {**FTLS[ftl], **point}).items()}
+        for ftl in (name, FAST)
+    )
+    return ratios(over, under)

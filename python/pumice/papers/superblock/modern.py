@@ -1,4 +1,4 @@
-"""The FTLs of 2006 beside later ones on present-day chips: a figure of its own, no row of the scoreboard."""
+"""The FTLs of 2006 beside later ones on present-day chips: beyond the paper, no row of the scoreboard."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from pumice.analysis import plots
-from pumice.papers.context import AEP, VEP, WAF, Context
-from pumice.papers.ratios import write_csv
-from pumice.papers.scoreboard import Finding
-from pumice.papers.superblock.figures_9_14 import COPY, FAST, FTLS, KEEP, KIND, LOG, Quantity, overhead
-from pumice.results.document import number
+from pumice.analysis.plots import Frame
+from pumice.papers.figures import Drawing, Findings, figure
+from pumice.papers.quantities import AEP, VEP, WAF, Quantity, quantity
+from pumice.papers.superblock.ftls import COPY, FAST, FTLS, KEEP, KIND, LOG, overhead
 
 WORKLOAD = "hot-cold"
 
@@ -29,38 +28,36 @@ AGES: dict[str, Mapping[str, Any]] = {
 }
 
 
-def _field(path: str, divisor: float = 1.0) -> Quantity:
-    def of(document: dict[str, Any] | None) -> float | None:
-        found = number(document, path)
-        return None if found is None else found / divisor
-
-    return of
-
-
 #: Panels: title → quantity.
 QUANTITIES: dict[str, Quantity] = {
     "garbage collection, s": overhead,
-    "write amplification": _field(WAF),
-    "RAM of the map, KiB": _field("gc.map.ram_bytes", 1024),
-    "pages copied, millions": _field("gc.copied_pages", 1e6),
-    "AEP: erases a page, mean": _field(AEP),
-    "VEP: their variance": _field(VEP),
+    "write amplification": quantity(WAF),
+    "RAM of the map, KiB": quantity("gc.map.ram_bytes", 1024),
+    "pages copied, millions": quantity("gc.copied_pages", 1e6),
+    "AEP: erases a page, mean": quantity(AEP),
+    "VEP: their variance": quantity(VEP),
 }
 
 
-def figure_modern(context: Context) -> dict[str, Finding]:
+@figure(
+    paper="superblock",
+    id="modern",
+    frame=Frame("The FTLs of 2006 beside later ones", ""),
+    studies=("modern",),
+)
+def figure_modern(drawing: Drawing) -> Findings:
     """Overhead, write amplification, map and wear of each FTL under one workload."""
-    documents = {name: context.runs.find("modern", varied).get(WORKLOAD) for name, varied in AGES.items()}
+    documents = {name: drawing.runs.find("modern", varied).get(WORKLOAD) for name, varied in AGES.items()}
     values = {title: [of(document) for document in documents.values()] for title, of in QUANTITIES.items()}
     rows = [[name, *(column[place] for column in values.values())] for place, name in enumerate(documents)]
-    write_csv(context.directory / "modern.csv", ["FTL", *values], rows)
+    drawing.write_csv(["FTL", *values], rows)
     names = list(documents)
 
     def draw(axes: Any) -> None:
         for place, (title, column) in enumerate(values.items()):
             _bars(axes[place // 3][place % 3], title, names if place % 3 == 0 else [""] * len(names), column)
 
-    plots.panels(draw, context.directory / "modern")
+    plots.panels(draw, drawing.file())
     return {}
 
 

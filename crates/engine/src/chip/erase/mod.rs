@@ -97,7 +97,7 @@ pub struct RunningErase {
 
 impl RunningErase {
     /// The next action. A step's effect on the block is applied when the step is handed out.
-    pub fn next(&mut self) -> EraseAction {
+    pub fn next_action(&mut self) -> EraseAction {
         let bits = self.is_verified.then(|| self.truth.verify());
         let action = self.job.next(bits);
         if let EraseAction::Step(step) = action {
@@ -293,7 +293,7 @@ impl Eraser {
 fn run_to_end(erase: &mut RunningErase, steps: &mut Vec<EraseStep>) -> bool {
     steps.clear();
     loop {
-        match erase.next() {
+        match erase.next_action() {
             EraseAction::Step(step) => steps.push(step),
             EraseAction::Done => return false,
             EraseAction::Retire => return true,

@@ -53,7 +53,7 @@ impl Eraser {
 /// Takes an erase to its end; whether it fails.
 fn fails(erase: &mut RunningErase) -> bool {
     loop {
-        match erase.next() {
+        match erase.next_action() {
             EraseAction::Step(_) => {}
             EraseAction::Done => return false,
             EraseAction::Retire => return true,

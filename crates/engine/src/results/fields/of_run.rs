@@ -32,7 +32,7 @@ fields! {
         |run| json!(run.warnings);
     "workload.kind", Text, "", "",
         "The spec's `workload.kind`",
-        |run| json!(run.config.workload.kind);
+        |run| json!(run.config.workload.kind());
     "workload.logical_blocks_written", Integer, "blocks", "",
         "Distinct logical blocks that the host wrote to, over the whole run, warm-up included",
         |run| json!(run.host.oracle.logical_blocks_written());
@@ -88,7 +88,7 @@ fields! {
         "Page reads, programs and erases, block and partial; a copy is two, a spare search one",
         |run| json!(run.counts().flash_commands());
     "run.bytes_per_page", Number, "bytes", "",
-        "Memory of array, FTL and ledger divided by the pages of the device, counted as if every page had been touched; tables of U-blocks as far as they were in use",
+        "Memory of array, FTL and oracle divided by the pages of the device, counted as if every page had been touched; tables of U-blocks as far as they were in use",
         |run| json!(run.state_bytes_per_page());
     "run.wall_s", Number, "s", "",
         "Wall-clock time of the simulation, start-up included",

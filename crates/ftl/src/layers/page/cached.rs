@@ -21,7 +21,8 @@ use crate::error::FtlError;
 use crate::fill::InitialBlock;
 use crate::layer::TranslationLayer;
 use crate::plan::Plan;
-use crate::reclaim::{VictimLists, VictimPolicy};
+use crate::victims::ClosedBlocks;
+use crate::victims::greedy::Greedy;
 
 /// Bytes of an entry in the cache: logical and physical page.
 pub const CACHED_ENTRY_BYTES: u64 = 8;
@@ -55,7 +56,7 @@ impl CachedMap {
 
 /// What a plane keeps of its translation pages.
 struct PlaneShare {
-    victims: VictimLists,
+    victims: ClosedBlocks,
     /// Free blocks that belong to translation pages, whichever they are.
     free: u32,
 }
@@ -75,7 +76,7 @@ impl Translation {
         let geometry = &config.geometry;
         let pages = config.translation_pages();
         let share = || PlaneShare {
-            victims: VictimLists::new(VictimPolicy::Greedy, geometry.blocks_per_plane, geometry.pages_per_block, 0),
+            victims: ClosedBlocks::new(Greedy.into(), geometry.blocks_per_plane, geometry.pages_per_block, 0),
             free: map.blocks_per_plane,
         };
         Translation {

@@ -64,7 +64,7 @@ impl PageFtl {
             GcMode::Foreground if low && free > self.floor() => return Ok(true),
             GcMode::Blocking | GcMode::Foreground if low => self.collect(plane, 0, plan)?,
             GcMode::Background | GcMode::Preemptible if free <= self.floor() => self.collect_urgently(plane, plan)?,
-            _ => {}
+            GcMode::Blocking | GcMode::Foreground | GcMode::Background | GcMode::Preemptible => {}
         }
         Ok(false)
     }

@@ -32,8 +32,8 @@ use crate::counters::GcCounters;
 use crate::error::FtlError;
 use crate::layer::TranslationLayer;
 use crate::plan::Plan;
-use crate::reclaim::VictimPolicy;
 use crate::reclaim_units::{UnitId, UnitVictims};
+use crate::victims::VictimPolicy;
 use crate::wear::{Wear, WearLeveling};
 pub use cached::CachedMap;
 use cached::Translation;
@@ -41,7 +41,7 @@ use cached::{CACHED_ENTRY_BYTES, STORED_ENTRY_BYTES};
 use heat::RecentWrites;
 use maps::PageMaps;
 use plane::{Open, Plane, WriteStream};
-pub use spec::{EraseUnit, GcPolicy, Leveling, PageKeys, Separation};
+pub use spec::{EraseUnit, Leveling, PageKeys, Separation};
 pub use units::EraseUnits;
 use units::{FreeUnits, valid_in};
 
@@ -324,7 +324,7 @@ impl PageFtl {
         }
         match self.config.units.leaves.is_some() {
             true if is_full => {
-                (0..self.config.units.pages.units()).for_each(|unit| self.close(stream, open.block, unit))
+                (0..self.config.units.pages.units()).for_each(|unit| self.close(stream, open.block, unit));
             }
             true => {}
             false => self.close(stream, open.block, unit),
@@ -354,7 +354,7 @@ impl PageFtl {
         match &self.config.units.leaves {
             _ if self.free.is_whole(units) => plan.push(FlashCommand::erase(block)),
             Some(rule) => {
-                units.partial_blocks(rule.tree).for_each(|pb| plan.push(FlashCommand::partial_erase(block, pb)))
+                units.partial_blocks(rule.tree).for_each(|pb| plan.push(FlashCommand::partial_erase(block, pb)));
             }
             None => plan.push(FlashCommand::sub_block_erase(block, units)),
         }

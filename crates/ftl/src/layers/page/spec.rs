@@ -10,25 +10,8 @@ use super::{
 use crate::error::FtlError;
 use crate::fill::FillTarget;
 use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports, typed_share, whole_share};
-use crate::reclaim::VictimPolicy;
 use crate::reclaim_leaves::LeafRule;
 use crate::wear::WearLeveling;
-
-choice! {
-    /// Which block is reclaimed.
-    pub enum GcPolicy {
-        /// The one with the fewest valid pages.
-        Greedy = "greedy",
-        /// The one with the largest age × (1 − u) / 2u.
-        CostBenefit = "cost-benefit",
-        /// The one with the fewest valid pages of some random ones.
-        DChoices = "d-choices",
-        /// The one closed first.
-        Fifo = "fifo",
-        /// Any.
-        Random = "random",
-    }
-}
 
 choice! {
     /// What collection erases at once.
@@ -91,10 +74,6 @@ keys! {
     pub struct PageKeys in "ftl" {
         gc_stop_threshold: Option<f64> = "", float(0.0, 1.0), "share of a plane's blocks", "the start threshold", When::Always,
             "page: a plane that reclaims goes on until it has more free blocks than this.";
-        gc_policy: GcPolicy = "\"greedy\"", ANY, "", CHOSEN, When::Always,
-            "page: which block is reclaimed. greedy: fewest valid pages. cost-benefit: largest age (1 - u) / 2u. d-choices: fewest valid pages of d_choices random blocks. fifo: closed first. random: any.";
-        d_choices: u32 = "8", int(1, 1024), "blocks", CHOSEN, When::Is("ftl.gc_policy", &["d-choices"]),
-            "Random blocks that gc_policy = \"d-choices\" looks at.";
         erase_unit: EraseUnit = "\"block\"", ANY, "", CHOSEN, When::Always,
             "page: what collection reclaims and erases; a part needs the partial_erase.unit of its name. block: whole blocks. partial-block: the partial blocks of a block that win the most pages in a given time of the die, with the leaves that their erases would disturb beyond tolerance. sub-block: any set of physical sub-blocks of a block in one operation of tBERS.";
         allocation: Allocation = "\"dynamic\"", ANY, "", CHOSEN, When::Always,
@@ -121,6 +100,7 @@ impl Layer for PageFtl {
     type Running = PageFtl;
 
     const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold", "map_cache_entries"];
+    const CHOOSES_VICTIMS: bool = true;
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
     const STRICT_KEYS: &'static [&'static str] =
         &["ftl.gc_mode", "ftl.allocation", "ftl.erase_unit", "ftl.hot_cold", "ftl.wear_leveling"];
@@ -169,7 +149,7 @@ fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
         user_pages,
         order: (0..geometry.planes()).map(|turn| geometry.plane_in_order(keys.allocation_order, turn)).collect(),
         allocation: keys.allocation,
-        policy: victim_policy(keys),
+        policy: spec.policies.policy(),
         units: erase_units(parts, keys),
         gc_mode: keys.gc_mode,
         gc_start_blocks: spec.gc_start_blocks(),
@@ -179,16 +159,6 @@ fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
         wear_leveling: wear_leveling(keys),
         erases_together: spec.chip.timing.multi_plane,
         seed: parts.seed,
-    }
-}
-
-fn victim_policy(keys: &PageKeys) -> VictimPolicy {
-    match keys.gc_policy {
-        GcPolicy::Greedy => VictimPolicy::Greedy,
-        GcPolicy::CostBenefit => VictimPolicy::CostBenefit,
-        GcPolicy::DChoices => VictimPolicy::DChoices(keys.d_choices),
-        GcPolicy::Fifo => VictimPolicy::Fifo,
-        GcPolicy::Random => VictimPolicy::Random,
     }
 }
 

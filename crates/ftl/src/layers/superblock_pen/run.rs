@@ -135,7 +135,7 @@ impl SuperblockPen {
             let restores = || chosen.restores.iter().filter(|(of, _)| *of == member).map(|(_, pb)| *pb);
             copied_out.clear();
             for pb in restores() {
-                self.copy_out(superblock, block, pb, Buffers { buffers, copied_out }, plan)?;
+                self.copy_out(superblock, (block, pb), Buffers { buffers, copied_out }, plan)?;
             }
             for pb in restores() {
                 self.blocks.partial_erase(block, pb);
@@ -161,8 +161,7 @@ impl SuperblockPen {
     fn copy_out(
         &mut self,
         superblock: usize,
-        block: BlockId,
-        pb: Pb,
+        (block, pb): (BlockId, Pb),
         into: Buffers,
         plan: &mut Plan,
     ) -> Result<(), FtlError> {

@@ -1,0 +1,137 @@
+//! Suites that iterate the registries, so that no translation layer, victim policy or erase scheme can be left out:
+//! golden digests of results and of command orders, and what every layer owes its host.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use pumice_commandlog::LogRecord;
+use pumice_config::{Config, SpecSource};
+use pumice_engine::observe::Observer;
+use pumice_engine::run_observed;
+use pumice_ftl::{FtlKind, GcPolicy, MergeMethod};
+use pumice_types::{Choice, EraseMode, EraseScheme, FlashCommand, Time};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::contract::{check_clock_changes_no_count, check_counts, run_with};
+use crate::golden::digest;
+
+/// Set to write the accepted digests anew instead of comparing with them.
+const ACCEPT: &str = "PUMICE_ACCEPT_GOLDEN";
+
+/// Settings of one run, under a name.
+type Case = (String, Vec<(String, String)>);
+
+fn case(name: String, sets: &[(&str, &str)]) -> Case {
+    (name, sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect())
+}
+
+/// A load that makes every layer collect: random writes and a few reads over most of a small device.
+const LOAD: &[(&str, &str)] = &[
+    ("workload.kind", "hot-cold"),
+    ("workload.requests", "6000"),
+    ("workload.request_bytes", "4096"),
+    ("workload.read_fraction", "0.2"),
+    ("workload.footprint", "0.9"),
+    ("ftl.over_provisioning", "0.3"),
+    ("initial.fill", "0.8"),
+    ("initial.age_writes", "1.0"),
+];
+
+/// Every translation layer with each merge that it knows.
+fn layers() -> Vec<Case> {
+    let merges = |kind: &FtlKind| kind.merges().iter().map(move |merge| (*kind, *merge)).collect::<Vec<_>>();
+    let sets = |(kind, merge): (FtlKind, MergeMethod)| {
+        let own = [("ftl.kind", kind.name()), ("ftl.merge", merge.name())];
+        case(format!("layer {kind} {merge}"), &[LOAD, &own].concat())
+    };
+    FtlKind::ALL.iter().flat_map(merges).map(sets).collect()
+}
+
+/// Every victim policy.
+fn policies() -> Vec<Case> {
+    let sets = |policy: &GcPolicy| {
+        let own = [("ftl.kind", "page"), ("ftl.gc_policy", policy.name())];
+        case(format!("policy {policy}"), &[LOAD, &own].concat())
+    };
+    GcPolicy::ALL.iter().map(sets).collect()
+}
+
+/// Every erase scheme, from measured times and from one need for all.
+fn schemes() -> Vec<Case> {
+    let modes = |scheme: &EraseScheme| EraseMode::ALL.iter().map(|mode| (*scheme, *mode)).collect::<Vec<_>>();
+    let sets = |(scheme, mode): (EraseScheme, EraseMode)| {
+        let own = [
+            ("ftl.kind", "page"),
+            ("erase.scheme", scheme.name()),
+            ("erase.mode", mode.name()),
+            ("erase.initial_pec", "1500"),
+        ];
+        case(format!("scheme {scheme} {mode}"), &[LOAD, &own].concat())
+    };
+    EraseScheme::ALL.iter().flat_map(modes).map(sets).collect()
+}
+
+fn cases() -> Vec<Case> {
+    [layers(), policies(), schemes()].concat()
+}
+
+/// The order and the times of all commands, as one digest.
+#[derive(Default)]
+struct Order(Sha256);
+
+impl Observer for Order {
+    fn command(&mut self, start: Time, end: Time, command: &FlashCommand) {
+        self.0.update(LogRecord::Command { start, end, command: *command }.encode());
+    }
+}
+
+/// Digests of a case's result and of its commands.
+fn digests((name, sets): &Case) -> String {
+    let source = SpecSource { preset: Some("tiny".into()), sets: sets.clone(), ..SpecSource::default() };
+    let config = Config::resolve(&source).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let mut order = Order::default();
+    let outcome = run_observed(&config, 1.0, &mut order, &mut |_| true);
+    let outcome = outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert!(number_of_erases(&outcome.document) > 10, "{name}: collects too little to be worth a digest");
+    let commands: String = order.0.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("{} {commands}", digest(&outcome.document))
+}
+
+fn number_of_erases(document: &Value) -> u64 {
+    ["block", "partial"].iter().filter_map(|kind| document["flash"]["erases"][kind].as_u64()).sum()
+}
+
+/// The accepted digests: a line each, the name, then the digests of result and commands.
+fn accepted_file() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engine/golden.txt")
+}
+
+#[test]
+fn t901_every_layer_policy_and_scheme_has_a_digest_that_does_not_change() {
+    let found: BTreeMap<String, String> = cases().iter().map(|case| (case.0.clone(), digests(case))).collect();
+    let text: String = found.iter().map(|(name, digests)| format!("{name}: {digests}\n")).collect();
+    if std::env::var_os(ACCEPT).is_some() {
+        std::fs::write(accepted_file(), &text).expect("part of the repository");
+    }
+    let accepted = std::fs::read_to_string(accepted_file()).expect("part of the repository");
+    let lines = |text: &str| text.lines().map(str::to_string).collect::<Vec<_>>();
+    assert_eq!(
+        lines(&text),
+        lines(&accepted),
+        "results or command orders changed, or an entry is new; if intended, run the test with {ACCEPT}=1 and say so in CHANGELOG.md"
+    );
+}
+
+#[test]
+fn t903_every_layer_policy_and_scheme_tells_the_same_with_a_clock_and_without() {
+    for (name, sets) in cases() {
+        let checked = [("run.check", "integrity")];
+        let timed = run_with(&sets, &checked);
+        check_counts(&timed);
+        let untimed = run_with(&sets, &[checked[0], ("run.timed", "false")]);
+        check_counts(&untimed);
+        check_clock_changes_no_count(&timed, &untimed);
+        assert_eq!(timed["integrity"]["lost_pages"], 0, "{name}");
+    }
+}

@@ -1,0 +1,280 @@
+//! The closed blocks of a plane, ready for any victim policy: valid counts that are kept incrementally.
+//!
+//! Closed blocks of a plane stand in one list per valid count, in the order in which they came to
+//! that count. An invalidated page moves its block one list down, so a block at the head of a list
+//! is the one that has been unchanged longest among its equals. A decision costs at most one look at
+//! each list, never one at each block.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+
+use pumice_types::prefetch;
+
+use super::VictimPolicy;
+use crate::lists::Lists;
+
+/// What is kept of a block.
+#[derive(Clone, Copy, Debug, Default)]
+struct ClosedBlock {
+    /// The plane's clock when the block came to its valid count.
+    changed: u64,
+    /// Place in the plane's unordered list of closed blocks.
+    place: u32,
+    valid: u16,
+}
+
+/// The list of [`ClosedBlocks::by_age`].
+const BY_AGE: usize = 0;
+
+/// Victim order of one plane. Blocks are named by their index in the plane.
+pub struct ClosedBlocks {
+    policy: VictimPolicy,
+    entries: Vec<ClosedBlock>,
+    /// Closed blocks, one list for each valid count.
+    lists: Lists,
+    /// No list below this one holds a block.
+    lowest: usize,
+    closed: Vec<u32>,
+    /// Closed blocks with an invalid page.
+    with_invalid: u32,
+    /// Closed blocks in the order in which they were closed; kept for policies that ask for it.
+    by_age: Option<Lists>,
+    random: Xoshiro256PlusPlus,
+    /// Lists and blocks that decisions looked at so far: their cost, counted.
+    looks: u64,
+}
+
+impl ClosedBlocks {
+    /// Empty lists for a plane.
+    pub fn new(policy: VictimPolicy, blocks: u32, pages_per_block: u16, seed: u64) -> ClosedBlocks {
+        let (blocks, lists) = (blocks as usize, usize::from(pages_per_block) + 1);
+        ClosedBlocks {
+            policy,
+            entries: vec![ClosedBlock::default(); blocks],
+            lists: Lists::new(blocks, lists),
+            lowest: lists,
+            closed: Vec::with_capacity(blocks),
+            with_invalid: 0,
+            by_age: policy.orders_by_closing().then(|| Lists::new(blocks, 1)),
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            looks: 0,
+        }
+    }
+
+    /// Adds a block that was just closed, at the plane's time `now`.
+    pub fn close(&mut self, block: u32, valid: u16, now: u64) {
+        let place = self.closed.len() as u32;
+        self.closed.push(block);
+        self.entries[block as usize] = ClosedBlock { valid, place, changed: now };
+        self.with_invalid += u32::from(usize::from(valid) < self.pages());
+        self.append(block, valid);
+        if let Some(by_age) = &mut self.by_age {
+            by_age.append(BY_AGE, block);
+        }
+    }
+
+    /// Takes a block out: it is being reclaimed.
+    pub fn remove(&mut self, block: u32) {
+        self.lists.remove(block);
+        if let Some(by_age) = &mut self.by_age {
+            by_age.remove(block);
+        }
+        let ClosedBlock { place, valid, .. } = self.entries[block as usize];
+        self.with_invalid -= u32::from(usize::from(valid) < self.pages());
+        self.closed.swap_remove(place as usize);
+        if let Some(&moved) = self.closed.get(place as usize) {
+            self.entries[moved as usize].place = place;
+        }
+    }
+
+    /// Notes that a page of `block` was invalidated; nothing to do if the block is not closed.
+    #[inline]
+    pub fn invalidate(&mut self, block: u32, now: u64) {
+        if self.lists.is_listed(block) {
+            let full = self.pages();
+            let entry = &mut self.entries[block as usize];
+            self.with_invalid += u32::from(usize::from(entry.valid) == full);
+            entry.valid -= 1;
+            entry.changed = now;
+            let valid = entry.valid;
+            self.lists.remove(block);
+            self.append(block, valid);
+        }
+    }
+
+    /// A page of `block` is invalidated soon.
+    #[inline]
+    pub fn expect(&self, block: u32) {
+        prefetch(self.entries.get(block as usize));
+        self.lists.expect(block);
+    }
+
+    /// Valid pages of a closed block; `None` if it is not closed.
+    #[inline]
+    pub fn valid_of(&self, block: u32) -> Option<u16> {
+        self.lists.is_listed(block).then(|| self.entries[block as usize].valid)
+    }
+
+    /// Pages of a block: the last list.
+    #[inline]
+    fn pages(&self) -> usize {
+        self.lists.count() - 1
+    }
+
+    /// Whether [`ClosedBlocks::choose`] would find a victim.
+    #[inline]
+    pub fn has_invalid(&self) -> bool {
+        self.with_invalid > 0
+    }
+
+    /// The next victim; `None` if no closed block has an invalid page.
+    pub fn choose(&mut self, now: u64) -> Option<u32> {
+        let greedy = self.fewest_valid().filter(|&block| !self.is_full(block))?;
+        let policy = self.policy;
+        let chosen = policy.choose(self, now);
+        // A policy that looks at few blocks may meet only full ones; reclaiming such a block gains
+        // nothing, so greedy's choice stands in.
+        chosen.filter(|&block| policy.takes_full_blocks() || !self.is_full(block)).or(Some(greedy))
+    }
+
+    /// Whether every page of a closed block is valid.
+    fn is_full(&self, block: u32) -> bool {
+        usize::from(self.entries[block as usize].valid) == self.pages()
+    }
+
+    /// The closed block with the fewest valid pages, unchanged longest among equals.
+    pub fn fewest_valid(&mut self) -> Option<u32> {
+        while self.lowest < self.lists.count() {
+            self.looks += 1;
+            if let Some(first) = self.lists.first(self.lowest) {
+                return Some(first);
+            }
+            self.lowest += 1;
+        }
+        None
+    }
+
+    /// Of each count of valid pages the block that has been unchanged longest, with the share of its valid
+    /// pages and the plane's time when it came to that count.
+    pub fn oldest_by_count(&mut self) -> impl Iterator<Item = (u32, f64, u64)> {
+        let lists = self.lowest..self.lists.count();
+        self.looks += lists.len() as u64;
+        let pages = self.pages() as f64;
+        let blocks = &*self;
+        lists.filter_map(|list| blocks.lists.first(list)).map(move |block| {
+            let entry = &blocks.entries[block as usize];
+            (block, f64::from(entry.valid) / pages, entry.changed)
+        })
+    }
+
+    /// The block that was closed first; `None` unless the policy asks for that order.
+    pub fn first_closed(&mut self) -> Option<u32> {
+        self.looks += 1;
+        self.by_age.as_ref()?.first(BY_AGE)
+    }
+
+    /// The block with the fewest valid pages among so many closed ones drawn at random.
+    pub fn best_of_random(&mut self, choices: u32) -> Option<u32> {
+        self.looks += u64::from(choices);
+        let closed = self.closed.len() as u64;
+        let draws = (0..choices).map(|_| {
+            let pick = (u128::from(self.random.next_u64()) * u128::from(closed)) >> 64;
+            self.closed[pick as usize]
+        });
+        draws.min_by_key(|&block| self.entries[block as usize].valid)
+    }
+
+    #[inline]
+    fn append(&mut self, block: u32, valid: u16) {
+        let list = usize::from(valid);
+        self.lists.append(list, block);
+        self.lowest = self.lowest.min(list);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pumice_types::Choice;
+
+    use super::super::{GcPolicy, PolicyKeys};
+    use super::*;
+
+    const PAGES: u16 = 64;
+
+    /// Looks of the dearest decision among 3,000 on a plane of so many blocks under random writes.
+    fn dearest_decision(policy: VictimPolicy, blocks: u32) -> u64 {
+        let mut lists = ClosedBlocks::new(policy, blocks, PAGES, 1);
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
+        let mut valid = vec![PAGES; blocks as usize];
+        (0..blocks).for_each(|block| lists.close(block, PAGES, 0));
+        let mut dearest = 0;
+        for now in 1..3_000u64 {
+            for _ in 0..PAGES / 2 {
+                let block = (random.next_u64() % u64::from(blocks)) as u32;
+                if valid[block as usize] > 0 {
+                    valid[block as usize] -= 1;
+                    lists.invalidate(block, now);
+                }
+            }
+            let before = lists.looks;
+            let victim = lists.choose(now).expect("there are invalid pages");
+            dearest = dearest.max(lists.looks - before);
+            lists.remove(victim);
+            valid[victim as usize] = PAGES;
+            lists.close(victim, PAGES, now);
+        }
+        dearest
+    }
+
+    /// Closed blocks of ten pages, each with its valid pages and the time when it last changed.
+    fn closed(policy: VictimPolicy, blocks: &[(u16, u64)]) -> VictimLists {
+        let mut lists = VictimLists::new(policy, blocks.len() as u32, 10, 1);
+        (0..).zip(blocks).for_each(|(block, &(valid, changed))| lists.close(block, valid, changed));
+        lists
+    }
+
+    #[test]
+    fn t514_cost_benefit_takes_the_largest_age_times_free_share_over_twice_the_valid_share() {
+        let chosen = |blocks: &[(u16, u64)]| closed(VictimPolicy::CostBenefit, blocks).choose(100);
+        // Ages are 100 - changed + 1. Scores: 11 × 0.8 / 0.4 = 22 and 51 × 0.5 / 1.0 = 25.5. Greedy, and
+        // (1 - u) / (1 + u) in place of (1 - u) / 2u, would differ: 7.3 and 17 there, 44 and 51 for 1 / u.
+        assert_eq!(chosen(&[(2, 90), (5, 50)]), Some(1));
+        // 13 × 2 = 26 and 51 × 0.5 = 25.5: a little older, and the emptier block wins.
+        assert_eq!(chosen(&[(2, 88), (5, 50)]), Some(0));
+        // 4 × 9 / 2 = 18 and 76 × 0.25 / 1.5 = 12.7. With (1 - u) / (1 + u) it would be 3.3 and 10.9.
+        assert_eq!(chosen(&[(1, 97), (8, 25)]), Some(0));
+        // The age counts from one: a block that changed just now is no worse than nothing to win.
+        assert_eq!(chosen(&[(5, 100), (10, 0)]), Some(0));
+        // Without a valid page there is nothing to copy, whatever the age.
+        assert_eq!(chosen(&[(1, 0), (0, 100)]), Some(1));
+        // Ages 2 and 1 at equal shares; among equal valid pages the longest unchanged one.
+        assert_eq!(chosen(&[(5, 100), (5, 99)]), Some(0), "closed first is first of its list");
+        assert_eq!(chosen(&[(4, 100), (5, 99)]), Some(1), "1 × 0.75 is less than 2 × 0.5");
+    }
+
+    #[test]
+    fn t515_random_choices_pass_over_full_blocks_and_see_every_other_one() {
+        for policy in [VictimPolicy::Random, VictimPolicy::DChoices(2)] {
+            let mut lists = closed(policy, &[(10, 0), (3, 0), (10, 0), (4, 0), (5, 0)]);
+            let mut seen = [0u32; 5];
+            (0..400).for_each(|_| seen[lists.choose(1).expect("there are invalid pages") as usize] += 1);
+            assert_eq!((seen[0], seen[2]), (0, 0), "nothing is won there: {policy:?}");
+            assert!(seen[1] > seen[3] && seen[3] > 0, "{policy:?}: {seen:?}");
+            // With one draw each block comes a fifth of the time, and the emptiest also for two full ones.
+            let expected = if policy == VictimPolicy::Random { 0.6 } else { 0.52 };
+            assert!((f64::from(seen[1]) / 400.0 - expected).abs() < 0.08, "{policy:?}: {seen:?}");
+        }
+    }
+
+    #[test]
+    fn t510_what_a_decision_costs_does_not_depend_on_the_number_of_blocks() {
+        let keys = PolicyKeys::of_defaults();
+        for policy in GcPolicy::ALL.iter().map(|&policy| PolicyKeys { policy, ..keys.clone() }.policy()) {
+            for blocks in [50, 500, 50_000] {
+                let looks = dearest_decision(policy, blocks);
+                // One look at each valid count, twice for a policy that falls back on greedy's choice.
+                assert!(looks <= 2 * (u64::from(PAGES) + 1) + 8, "{policy:?}, {blocks} blocks: {looks} looks");
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! FIFO: the block that was closed first, even if it has no invalid page. Its data goes round once more, as in a log.
+
+use super::{ClosedBlocks, VictimRule};
+
+/// The policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fifo;
+
+impl VictimRule for Fifo {
+    type Keys = ();
+
+    const ORDERS_BY_CLOSING: bool = true;
+    const TAKES_FULL_BLOCKS: bool = true;
+
+    fn of(_: &()) -> Fifo {
+        Fifo
+    }
+
+    fn choose(self, blocks: &mut ClosedBlocks, _: u64) -> Option<u32> {
+        blocks.first_closed()
+    }
+}

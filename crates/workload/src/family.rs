@@ -1,0 +1,64 @@
+//! What a kind of workload is made of. Each kind is one file, and one line in the registry.
+
+use pumice_types::key::Keys;
+
+use crate::error::TraceError;
+use crate::placement::Placement;
+use crate::request_source::RequestSource;
+use crate::shared_keys::SharedWorkloadKeys;
+
+/// The run that a workload is opened for.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenFor {
+    /// The device.
+    pub placement: Placement,
+    /// Seed of every stream.
+    pub seed: u64,
+    /// Factor on the workload's length and size, above 0, at most 1.
+    pub scale: f64,
+}
+
+/// A kind of workload with all its members, such as the twins. A value is one member.
+pub trait Family: Copy + 'static {
+    /// What yields the requests.
+    type Source: RequestSource;
+    /// The keys that this kind alone reads; `()` if there are none.
+    type Keys: Keys;
+
+    /// Whether a member can be run without a file.
+    const NEEDS_FILE: bool;
+
+    /// Every member, in the order of the catalogue.
+    fn members() -> Vec<Self>;
+
+    /// The member's name, as `workload.kind` has it.
+    fn name(self) -> String;
+
+    /// What users may write when they mean the member, though it is not its name; by default nothing.
+    fn slip(self) -> Option<String> {
+        None
+    }
+
+    /// What the member is, in words.
+    fn about(self) -> String;
+
+    /// Refuses keys that contradict each other.
+    ///
+    /// # Errors
+    /// Key, what was found and what is allowed.
+    fn check(keys: &Self::Keys) -> Result<(), String>;
+
+    /// Refuses a scale that the kind cannot have; by default none is refused here.
+    ///
+    /// # Errors
+    /// The scale, and what is allowed.
+    fn check_scale(_: f64) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Opens the member.
+    ///
+    /// # Errors
+    /// A file that cannot be read, options outside their ranges, or a workload that does not fit the device.
+    fn open(self, keys: &Self::Keys, shared: &SharedWorkloadKeys, run: &OpenFor) -> Result<Self::Source, TraceError>;
+}

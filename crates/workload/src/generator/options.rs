@@ -1,0 +1,52 @@
+//! What a generator generates.
+
+use crate::arrival::Arrival;
+use crate::error::TraceError;
+use crate::generator::patterns::AccessPattern;
+use crate::generator::sizes::RequestSizes;
+
+/// What a generator generates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SyntheticOptions {
+    /// Number of requests, at least 1.
+    pub requests: u64,
+    /// How long requests are.
+    pub sizes: RequestSizes,
+    /// Where requests go.
+    pub access: AccessPattern,
+    /// Chance that a request is a read, 0 to 1.
+    pub read_fraction: f64,
+    /// Chance that a request is a trim, 0 to 1; what is neither read nor trim is a write.
+    pub trim_fraction: f64,
+    /// Share of the user capacity that is addressed, from its start, above 0 up to 1.
+    pub footprint: f64,
+    /// When requests arrive.
+    pub arrival: Arrival,
+    /// Seed of every stream.
+    pub seed: u64,
+}
+
+impl SyntheticOptions {
+    /// Refuses options outside the ranges that their fields state.
+    pub(super) fn validate(&self, page_bytes: u32) -> Result<(), TraceError> {
+        let SyntheticOptions { requests, read_fraction, trim_fraction, footprint, .. } = *self;
+        let refuse = |what: String| Err(TraceError::option(what));
+        self.sizes.validate()?;
+        if requests == 0 || page_bytes == 0 {
+            return refuse(format!("requests = {requests}, page_bytes = {page_bytes} found; each must be at least 1"));
+        }
+        if !(0.0..=1.0).contains(&read_fraction) {
+            return refuse(format!("read_fraction = {read_fraction} found; allowed are numbers from 0 to 1"));
+        }
+        if !(trim_fraction >= 0.0 && read_fraction + trim_fraction <= 1.0) {
+            return refuse(format!(
+                "trim_fraction = {trim_fraction} beside read_fraction = {read_fraction} found; allowed are numbers from 0 \
+                 that leave their sum at 1 or below"
+            ));
+        }
+        if !(footprint > 0.0 && footprint <= 1.0) {
+            return refuse(format!("footprint = {footprint} found; allowed are numbers above 0 up to 1"));
+        }
+        Ok(())
+    }
+}

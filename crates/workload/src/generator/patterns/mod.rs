@@ -1,0 +1,114 @@
+//! The access patterns of generators: one file each, and one line each in the registry below.
+//!
+//! A pattern's file implements [`Pattern`] for a type that holds the pattern's parameters. Kinds of workloads, their
+//! catalogue, the keys of the spec and the contract tests go through the registry.
+
+mod hot_cold;
+mod sequential;
+mod uniform;
+mod zipf;
+
+use pumice_types::Choice;
+
+use crate::error::TraceError;
+use crate::fact::Fact;
+use crate::generator::pattern::{Pattern, SlotLaw};
+use crate::key_group::key_group;
+use crate::random::RandomStream;
+
+pub use hot_cold::HotColdAccess;
+pub use sequential::SequentialAccess;
+pub use uniform::UniformAccess;
+pub use zipf::ZipfAccess;
+
+/// Makes [`AccessPattern`], [`PatternKind`], [`PatternKeys`] and [`PatternLaw`] of a list of `Name = file::Type`.
+macro_rules! patterns {
+    ($($pattern:ident = $file:ident :: $access:ident),+ $(,)?) => {
+        /// Where the requests of a generator begin, with the parameters.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum AccessPattern {
+            $(#[doc = concat!("The pattern that `generator/patterns/", stringify!($file), ".rs` describes.")]
+            $pattern($file::$access)),+
+        }
+
+        $(impl From<$file::$access> for AccessPattern {
+            fn from(pattern: $file::$access) -> AccessPattern {
+                AccessPattern::$pattern(pattern)
+            }
+        })+
+
+        /// An access pattern by name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum PatternKind {
+            $(#[doc = concat!("The pattern that `generator/patterns/", stringify!($file), ".rs` describes.")]
+            $pattern),+
+        }
+
+        impl Choice for PatternKind {
+            const ALL: &'static [PatternKind] = &[$(PatternKind::$pattern),+];
+            const NAMES: &'static [&'static str] = &[$(<$file::$access as Pattern>::NAME),+];
+
+            fn name(self) -> &'static str {
+                match self { $(PatternKind::$pattern => <$file::$access as Pattern>::NAME),+ }
+            }
+        }
+
+        key_group! {
+            /// Keys that single patterns read.
+            pub struct PatternKeys {
+                $(#[doc = concat!("Those of `generator/patterns/", stringify!($file), ".rs`.")]
+                pub $file: <$file::$access as Pattern>::Keys,)+
+            }
+        }
+
+        impl PatternKind {
+            /// What the pattern is, in words.
+            pub fn about(self) -> &'static str {
+                match self { $(PatternKind::$pattern => <$file::$access as Pattern>::ABOUT),+ }
+            }
+
+            /// The pattern with the parameters that the keys give.
+            pub fn with(self, keys: &PatternKeys) -> AccessPattern {
+                match self { $(PatternKind::$pattern => $file::$access::of_keys(&keys.$file).into()),+ }
+            }
+        }
+
+        impl AccessPattern {
+            /// The pattern without its parameters.
+            pub fn kind(self) -> PatternKind {
+                match self { $(AccessPattern::$pattern(_) => PatternKind::$pattern),+ }
+            }
+
+            /// The parameters by the names of their keys in `[workload]`.
+            pub fn parameters(self) -> Vec<(&'static str, Fact)> {
+                match self { $(AccessPattern::$pattern(pattern) => pattern.parameters()),+ }
+            }
+
+            /// The law over so many slots, at least one.
+            pub(in crate::generator) fn law(self, slots: u64, seed: u64) -> Result<PatternLaw, TraceError> {
+                match self {
+                    $(AccessPattern::$pattern(pattern) => pattern.law(slots, seed).map(PatternLaw::$pattern)),+
+                }
+            }
+        }
+
+        /// Draws slots as one of the patterns does.
+        #[derive(Debug)]
+        pub(in crate::generator) enum PatternLaw { $($pattern(<$file::$access as Pattern>::Law)),+ }
+
+        impl SlotLaw for PatternLaw {
+            #[inline]
+            fn draw(&mut self, stream: &mut RandomStream) -> Option<u64> {
+                match self { $(PatternLaw::$pattern(law) => law.draw(stream)),+ }
+            }
+        }
+    };
+}
+
+// The catalogue lists them in this order.
+patterns! {
+    Uniform = uniform::UniformAccess,
+    Sequential = sequential::SequentialAccess,
+    Zipf = zipf::ZipfAccess,
+    HotCold = hot_cold::HotColdAccess,
+}

@@ -1,0 +1,42 @@
+//! Every slot equally likely.
+
+use crate::error::TraceError;
+use crate::fact::Fact;
+use crate::generator::pattern::{Pattern, SlotLaw};
+use crate::random::RandomStream;
+
+/// Every slot is equally likely.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UniformAccess;
+
+impl Pattern for UniformAccess {
+    const NAME: &'static str = "uniform";
+    const ABOUT: &'static str = "requests at uniformly random addresses of the footprint";
+    type Keys = ();
+    type Law = UniformLaw;
+
+    fn of_keys((): &()) -> UniformAccess {
+        UniformAccess
+    }
+
+    fn law(self, slots: u64, _: u64) -> Result<UniformLaw, TraceError> {
+        Ok(UniformLaw { slots })
+    }
+
+    fn parameters(self) -> Vec<(&'static str, Fact)> {
+        Vec::new()
+    }
+}
+
+/// So many slots.
+#[derive(Debug)]
+pub struct UniformLaw {
+    slots: u64,
+}
+
+impl SlotLaw for UniformLaw {
+    #[inline]
+    fn draw(&mut self, stream: &mut RandomStream) -> Option<u64> {
+        Some(stream.below(self.slots))
+    }
+}

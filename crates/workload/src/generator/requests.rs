@@ -1,0 +1,141 @@
+//! Requests drawn from stated distributions over a share of the device.
+
+use pumice_types::{Choice, HostRequest, RequestKind};
+
+use crate::arrival::{Arrival, ArrivalClock};
+use crate::error::TraceError;
+use crate::fact::Fact;
+use crate::generator::options::SyntheticOptions;
+use crate::generator::pattern::SlotLaw;
+use crate::generator::patterns::PatternLaw;
+use crate::notes::Notes;
+use crate::placement::Placement;
+use crate::random::RandomStream;
+use crate::request_source::{RequestSource, share_of_requests};
+
+/// Requests over a share of the device.
+///
+/// The footprint is divided into slots as long as the smallest size, rounded up to whole pages, and
+/// every request begins at a slot. One that would cross the footprint's end is moved back to the
+/// last slot from which it does not; a sequential one starts again at the first.
+#[derive(Debug)]
+pub struct Generator {
+    options: SyntheticOptions,
+    clock: ArrivalClock,
+    kinds: RandomStream,
+    lengths: RandomStream,
+    addresses: RandomStream,
+    law: PatternLaw,
+    /// Bytes addressed, in whole slots.
+    footprint_bytes: u64,
+    /// Bytes of a slot.
+    stride: u64,
+    /// Where the request behind the last one begins.
+    next_offset: u64,
+    issued: u64,
+}
+
+impl Generator {
+    /// A generator for a device.
+    ///
+    /// # Errors
+    /// Options outside the ranges that their fields state.
+    pub(crate) fn new(options: &SyntheticOptions, placement: &Placement) -> Result<Generator, TraceError> {
+        options.validate(placement.page_bytes)?;
+        let in_pages = |bytes: u32| u64::from(bytes).next_multiple_of(u64::from(placement.page_bytes));
+        let stride = in_pages(options.sizes.smallest());
+        let wanted = ((placement.capacity_bytes as f64 * options.footprint) as u64).min(placement.capacity_bytes);
+        let footprint_bytes = wanted / stride * stride;
+        let longest = options.sizes.largest();
+        if footprint_bytes < in_pages(longest) {
+            return Err(TraceError::option(format!(
+                "a footprint of {wanted} bytes found; a request of {longest} bytes, in whole pages, needs {}: allowed \
+                 are smaller requests or a larger footprint",
+                in_pages(longest)
+            )));
+        }
+        let seed = options.seed;
+        Ok(Generator {
+            clock: ArrivalClock::new(options.arrival, seed)?,
+            kinds: RandomStream::new(seed, "kinds"),
+            lengths: RandomStream::new(seed, "sizes"),
+            addresses: RandomStream::new(seed, "addresses"),
+            law: options.access.law(footprint_bytes / stride, seed)?,
+            options: options.clone(),
+            footprint_bytes,
+            stride,
+            next_offset: 0,
+            issued: 0,
+        })
+    }
+
+    #[inline]
+    fn place(&mut self, bytes: u32) -> u64 {
+        let stride = self.stride;
+        let latest = (self.footprint_bytes - u64::from(bytes)) / stride * stride;
+        let Some(slot) = self.law.draw(&mut self.addresses) else {
+            let start = if self.next_offset > latest { 0 } else { self.next_offset };
+            self.next_offset = start + u64::from(bytes).next_multiple_of(stride);
+            return start;
+        };
+        (slot * stride).min(latest)
+    }
+}
+
+impl RequestSource for Generator {
+    #[inline]
+    fn next_request(&mut self) -> Result<Option<HostRequest>, TraceError> {
+        if self.issued == self.options.requests {
+            return Ok(None);
+        }
+        let bytes = self.options.sizes.draw(&mut self.lengths);
+        let offset_bytes = self.place(bytes);
+        self.issued += 1;
+        let SyntheticOptions { read_fraction, trim_fraction, .. } = self.options;
+        let drawn = self.kinds.unit();
+        let kind = if drawn < read_fraction {
+            RequestKind::Read
+        } else if drawn < read_fraction + trim_fraction {
+            RequestKind::Trim
+        } else {
+            RequestKind::Write
+        };
+        Ok(Some(HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind }))
+    }
+
+    fn requests_expected(&self) -> Option<u64> {
+        Some(self.options.requests)
+    }
+
+    fn progress(&self) -> Option<f64> {
+        share_of_requests(self.issued, self.options.requests)
+    }
+
+    fn notes(&self) -> Notes {
+        Notes::default()
+    }
+
+    /// The generator's options.
+    fn facts(&self) -> Vec<(&'static str, Fact)> {
+        let SyntheticOptions { requests, read_fraction, trim_fraction, footprint, arrival, seed, access, .. } =
+            self.options;
+        let cv = match arrival {
+            Arrival::Poisson { .. } | Arrival::Fixed { .. } => None,
+            Arrival::Bursty { cv, .. } => Some(cv),
+        };
+        let mut facts = vec![("requests", Fact::Count(requests)), self.options.sizes.fact()];
+        facts.push(("access", Fact::text(access.kind().name())));
+        facts.extend(access.parameters());
+        facts.extend([
+            ("read_fraction", Fact::Real(read_fraction)),
+            ("trim_fraction", Fact::Real(trim_fraction)),
+            ("footprint", Fact::Real(footprint)),
+            ("footprint_bytes", Fact::Count(self.footprint_bytes)),
+            ("arrival", Fact::text(arrival.kind().name())),
+            ("mean_interarrival_us", Fact::Real(arrival.mean_us())),
+        ]);
+        facts.extend(cv.map(|cv| ("interarrival_cv", Fact::Real(cv))));
+        facts.push(("seed", Fact::Count(seed)));
+        facts
+    }
+}

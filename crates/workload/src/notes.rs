@@ -1,0 +1,90 @@
+//! What a workload had to change or overlook.
+
+use serde::Serialize;
+
+use crate::placement::Placer;
+
+/// What a workload had to change or overlook so far. Anything but 0 deserves a warning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Notes {
+    /// Lines read from the file, header included.
+    pub lines: u64,
+    /// Whether line 1 was taken for a header.
+    pub header: bool,
+    /// Records whose time lies before that of an earlier line, put back into order.
+    pub reordered: u64,
+    /// Records too late to be put back into order: they arrive with the record before them.
+    pub clamped: u64,
+    /// Requests whose address was taken modulo the device's capacity.
+    pub wrapped: u64,
+    /// Requests moved back so as not to cross the device's end or a compacted region's end.
+    pub moved: u64,
+    /// Records of another volume (host and disk, device, unit, file) than the first record's, where
+    /// all share one address space.
+    pub other_volumes: u64,
+    /// Records whose time is no date between 1980 and 2100 though the format's clock is the
+    /// calendar's; taken as they are.
+    pub unlikely_times: u64,
+    /// Records left out because they are not of the one volume asked for.
+    pub left_out: u64,
+    /// Trims left out: all if the options say so, and where addresses are compacted those of bytes
+    /// that nothing had touched.
+    pub discards: u64,
+    /// Flushes and other requests without data, left out.
+    pub no_data: u64,
+    /// Lines that are legal and no request: events before and after the issue, actions on files,
+    /// summaries.
+    pub other_lines: u64,
+    /// Grain of the trace's clock in nanoseconds if it is a millisecond or coarser, otherwise 0:
+    /// requests within a grain arrive at once.
+    pub coarse_clock_ns: u64,
+    /// Steps of more than a day from one request to the next, kept as they are.
+    pub clock_jumps: u64,
+    /// Whether there are several records and all have the same time, so that all arrive at 0.
+    pub untimed: bool,
+}
+
+impl Notes {
+    /// Notes of a workload in which nothing but the placing of addresses can change anything.
+    pub(crate) fn of_placer(placer: &Placer) -> Notes {
+        Notes { wrapped: placer.wrapped, moved: placer.moved, ..Notes::default() }
+    }
+
+    /// Every note that deserves a warning, in words.
+    pub fn warnings(&self) -> Vec<String> {
+        [
+            (self.reordered, "requests ran backwards in time and were reordered"),
+            (self.clamped, "requests ran backwards beyond the reordering window and were set to the time before"),
+            (self.wrapped, "requests lay beyond the device and were wrapped into it"),
+            (self.moved, "requests were moved back so as not to cross the end of the device or of a compacted region"),
+            (
+                self.other_volumes,
+                "records are of another volume than the first; all share one address space (workload.volumes)",
+            ),
+            (self.left_out, "records are of another volume than the one asked for and were left out"),
+            (self.discards, "trims were left out"),
+            (self.no_data, "records move no data and were left out"),
+            (self.clock_jumps, "steps of more than a day lie between one request and the next"),
+            (self.unlikely_times, "records have a time that the format's calendar does not expect; taken as it stands"),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .chain(self.clock_warning())
+        .collect()
+    }
+
+    /// What a trace without a fine clock means for latencies.
+    fn clock_warning(&self) -> Option<String> {
+        match self.coarse_clock_ns {
+            _ if self.untimed => {
+                Some("the trace has no times: all requests arrive at once; use host.mode = \"closed-loop\"".to_owned())
+            }
+            0 => None,
+            grain => Some(format!(
+                "the trace's clock has a grain of {} ms: requests of one grain arrive at once",
+                grain as f64 / 1e6
+            )),
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The kinds of workloads: one line each in the registry below.
+//!
+//! A kind implements [`Family`] for the type of its members. What can run, under which name, which keys it reads,
+//! the catalogue and the contract tests go through the registry.
+
+use std::fmt;
+
+use pumice_types::HostRequest;
+use pumice_types::key::{ANY, CHOSEN, Field, Key, Keys, Value, ValueKind, Values, When};
+use serde::{Serialize, Serializer};
+use strsim::damerau_levenshtein;
+
+use crate::error::TraceError;
+use crate::fact::Fact;
+use crate::family::{Family, OpenFor};
+use crate::file_system::FileSystemName;
+use crate::generator::hot_writes::HotWrites;
+use crate::generator::patterns::PatternKind;
+use crate::key_group::key_group;
+use crate::notes::Notes;
+use crate::request_source::RequestSource;
+use crate::shared_keys::{KIND, SharedWorkloadKeys};
+use crate::trace::kind::RecordedTrace;
+use crate::twins::names::TwinName;
+
+/// Makes [`WorkloadKind`], [`Workload`] and [`WorkloadKeys`] of lines of kind, type of its members, field of its
+/// keys, and predicate.
+macro_rules! families {
+    ($($(#[$doc:meta])* $kind:ident($members:ident), $field:ident, $is:ident;)+) => {
+        /// A kind of workload, as `workload.kind` names it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum WorkloadKind { $($(#[$doc])* $kind($members)),+ }
+
+        /// A source of host requests in the order of their arrival; the first arrives at 0.
+        #[derive(Debug)]
+        pub enum Workload { $($(#[$doc])* $kind(Box<<$members as Family>::Source>)),+ }
+
+        key_group! {
+            /// Everything that workloads read of `[workload]`.
+            pub struct WorkloadKeys {
+                /// Which workload it is.
+                pub choice: KindKeys,
+                /// What several kinds read.
+                pub shared: SharedWorkloadKeys,
+                $($(#[$doc])* pub $field: <$members as Family>::Keys,)+
+            }
+        }
+
+        impl WorkloadKind {
+            /// Every workload by name, in the order of the catalogue.
+            pub fn all() -> Vec<WorkloadKind> {
+                let mut all = Vec::new();
+                $(all.extend(<$members as Family>::members().into_iter().map(WorkloadKind::$kind));)+
+                all
+            }
+
+            /// The name, as `workload.kind` has it.
+            pub fn name(self) -> String {
+                match self { $(WorkloadKind::$kind(member) => Family::name(member)),+ }
+            }
+
+            /// What the workload is, in words.
+            pub fn about(self) -> String {
+                match self { $(WorkloadKind::$kind(member) => Family::about(member)),+ }
+            }
+
+            /// Whether the workload needs a file to run.
+            pub fn needs_file(self) -> bool {
+                match self { $(WorkloadKind::$kind(_) => <$members as Family>::NEEDS_FILE),+ }
+            }
+
+            /// What users may write when they mean it, though it is not its name.
+            fn slip(self) -> Option<String> {
+                match self { $(WorkloadKind::$kind(member) => Family::slip(member)),+ }
+            }
+
+            $(
+                #[doc = concat!("Whether it is one of `WorkloadKind::", stringify!($kind), "`.")]
+                pub fn $is(self) -> bool {
+                    matches!(self, WorkloadKind::$kind(_))
+                }
+            )+
+
+            /// Refuses a scale that the workload cannot have.
+            ///
+            /// # Errors
+            /// The scale, and what is allowed.
+            pub fn check_scale(self, scale: f64) -> Result<(), String> {
+                match self { $(WorkloadKind::$kind(_) => <$members as Family>::check_scale(scale)),+ }
+            }
+        }
+
+        impl WorkloadKeys {
+            /// Refuses keys of the chosen kind that contradict each other.
+            fn check_own(&self) -> Result<(), String> {
+                match self.kind() { $(WorkloadKind::$kind(_) => <$members as Family>::check(&self.$field)),+ }
+            }
+
+            /// Opens the workload that the keys ask for.
+            ///
+            /// # Errors
+            /// Keys that contradict each other, a scale that the workload cannot have, a file that cannot be read,
+            /// options outside their ranges, or a workload that does not fit the device.
+            pub fn open(&self, run: &OpenFor) -> Result<Workload, TraceError> {
+                let kind = self.kind();
+                kind.check_scale(run.scale).and_then(|()| self.check()).map_err(TraceError::option)?;
+                match kind {
+                    $(WorkloadKind::$kind(member) => {
+                        let source = Family::open(member, &self.$field, &self.shared, run)?;
+                        Ok(Workload::$kind(Box::new(source)))
+                    })+
+                }
+            }
+        }
+
+        impl Workload {
+            /// The next request, `None` after the last. Arrivals never decrease.
+            ///
+            /// # Errors
+            /// A bad line of a trace, or a request that does not fit the device.
+            #[inline]
+            pub fn next_request(&mut self) -> Result<Option<HostRequest>, TraceError> {
+                match self { $(Workload::$kind(source) => RequestSource::next_request(source.as_mut())),+ }
+            }
+
+            /// Number of requests in all, if it is known beforehand: never for a trace or a file system.
+            pub fn requests_expected(&self) -> Option<u64> {
+                match self { $(Workload::$kind(source) => RequestSource::requests_expected(source.as_ref())),+ }
+            }
+
+            /// Share of the work done, 0 to 1: bytes of the file read, pages written by a file system, or requests
+            /// issued. `None` if the file's length is unknown (a pipe).
+            pub fn progress(&self) -> Option<f64> {
+                match self { $(Workload::$kind(source) => RequestSource::progress(source.as_ref())),+ }
+            }
+
+            /// What was changed or overlooked so far.
+            pub fn notes(&self) -> Notes {
+                match self { $(Workload::$kind(source) => RequestSource::notes(source.as_ref())),+ }
+            }
+
+            /// What is known about the workload, by name: a twin's parameters and published figures, a generator's
+            /// options, a trace's path, format, compression and (once it was read to its end) the SHA-256 of the
+            /// file's bytes.
+            pub fn facts(&self) -> Vec<(&'static str, Fact)> {
+                match self { $(Workload::$kind(source) => RequestSource::facts(source.as_ref())),+ }
+            }
+        }
+    };
+}
+
+// The catalogue lists them in this order.
+families! {
+    /// Synthetic stand-ins for traces.
+    Twin(TwinName), twin, is_twin;
+    /// File systems in use.
+    FileSystem(FileSystemName), file_system, is_file_system;
+    /// Generators whose requests the spec describes.
+    Drawn(PatternKind), drawn, is_drawn;
+    /// Generators of one-page writes, which say themselves what their requests are: w10 to w40.
+    HotWrites(HotWrites), hot_writes, is_hot_writes;
+    /// Recorded traces.
+    Trace(RecordedTrace), trace, is_trace;
+}
+
+pumice_types::keys! {
+    /// Which workload runs.
+    pub struct KindKeys in "workload" {
+        kind: WorkloadKind = "\"twin:prn_1\"", ANY, "", CHOSEN, When::Always, "twin:NAME (a stand-in for a trace), trace, the name of a file system in use, or of a generator; `pumice workloads` lists all.";
+    }
+}
+
+impl WorkloadKeys {
+    /// Which workload runs.
+    pub fn kind(&self) -> WorkloadKind {
+        self.choice.kind
+    }
+
+    /// Refuses keys that contradict each other.
+    ///
+    /// # Errors
+    /// Key, what was found and what is allowed.
+    pub fn check(&self) -> Result<(), String> {
+        let kind = self.kind();
+        let given = [("path", self.trace.path.is_some()), ("format", self.trace.format.is_some())];
+        match given.into_iter().find(|&(_, is_given)| is_given && !kind.is_trace()) {
+            Some((key, _)) => {
+                Err(format!("workload.{key} belongs to workload.kind = \"trace\", found kind = \"{kind}\""))
+            }
+            None => self.check_own(),
+        }
+    }
+}
+
+impl WorkloadKind {
+    /// The workload of a name.
+    ///
+    /// # Errors
+    /// An unknown name. The text ends a sentence that begins with the key and the name, and gives the nearest name.
+    pub fn parse(name: &str) -> Result<WorkloadKind, String> {
+        let all = WorkloadKind::all();
+        if let Some(&kind) = all.iter().find(|kind| kind.name() == name) {
+            return Ok(kind);
+        }
+        let distance = |kind: &WorkloadKind| {
+            let slip = kind.slip().map(|slip| damerau_levenshtein(&slip, name) + 1);
+            damerau_levenshtein(&kind.name(), name).min(slip.unwrap_or(usize::MAX))
+        };
+        let nearest = all.into_iter().min_by_key(distance).map(WorkloadKind::name).unwrap_or_default();
+        Err(format!("does not exist; nearest: \"{nearest}\"; `pumice workloads` lists all"))
+    }
+
+    /// The keys of `[workload]` that a run of the workload may read; whether it does can depend on other keys.
+    pub fn keys(self) -> Vec<&'static Key> {
+        let values = Values::from([(KIND, Value::Text(self.name()))]);
+        WorkloadKeys::rows().into_iter().filter(|key| may_hold(&key.when, &values)).collect()
+    }
+}
+
+/// The workloads that need no file: name and description.
+pub fn catalogue() -> Vec<(String, String)> {
+    let without_file = WorkloadKind::all().into_iter().filter(|kind| !kind.needs_file());
+    without_file.map(|kind| (kind.name(), kind.about())).collect()
+}
+
+/// Whether a condition can hold for the kind that `values` give, which hold no other key.
+fn may_hold(when: &When, values: &Values) -> bool {
+    match *when {
+        When::Is(KIND, _) | When::IsNot(KIND, _) => when.idle(values).is_none(),
+        When::All(conditions) => conditions.iter().all(|condition| may_hold(condition, values)),
+        When::Any(conditions) => conditions.iter().any(|condition| may_hold(condition, values)),
+        When::Always
+        | When::Is(..)
+        | When::IsNot(..)
+        | When::On(_)
+        | When::Given(_)
+        | When::NotGiven(_)
+        | When::Positive(_) => true,
+    }
+}
+
+impl fmt::Display for WorkloadKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+/// As its name.
+impl Serialize for WorkloadKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A kind of workload can be the value of a key.
+impl Field for WorkloadKind {
+    const SHAPE: ValueKind = ValueKind::Text;
+
+    fn read(value: Option<&Value>) -> Result<WorkloadKind, String> {
+        WorkloadKind::parse(value.and_then(Value::as_text).unwrap_or_default())
+    }
+
+    fn write(&self) -> Option<Value> {
+        Some(Value::Text(self.name()))
+    }
+}

@@ -1,0 +1,33 @@
+//! What everything that yields requests can do.
+
+use pumice_types::HostRequest;
+
+use crate::error::TraceError;
+use crate::fact::Fact;
+use crate::notes::Notes;
+
+/// A source of host requests in the order of their arrival; the first arrives at 0.
+pub trait RequestSource {
+    /// The next request, `None` after the last. Arrivals never decrease.
+    ///
+    /// # Errors
+    /// A bad line of a trace, or a request that does not fit the device.
+    fn next_request(&mut self) -> Result<Option<HostRequest>, TraceError>;
+
+    /// Number of requests in all, if it is known beforehand.
+    fn requests_expected(&self) -> Option<u64>;
+
+    /// Share of the work done, 0 to 1; `None` if it is not known.
+    fn progress(&self) -> Option<f64>;
+
+    /// What was changed or overlooked so far.
+    fn notes(&self) -> Notes;
+
+    /// What is known about the workload, by name.
+    fn facts(&self) -> Vec<(&'static str, Fact)>;
+}
+
+/// Share of the requests that were issued; all if there are none.
+pub(crate) fn share_of_requests(issued: u64, of: u64) -> Option<f64> {
+    Some(if of == 0 { 1.0 } else { issued as f64 / of as f64 })
+}

@@ -1,0 +1,59 @@
+//! Keys of `[workload]` that several kinds of workloads read.
+
+use pumice_types::Choice;
+use pumice_types::key::{ANY, CHOSEN, When, float, int};
+
+use crate::arrival::{Arrival, ArrivalKind};
+use crate::generator::patterns::PatternKind;
+use crate::placement::AddressPolicy;
+
+/// The key that says which kind of workload runs.
+pub(crate) const KIND: &str = "workload.kind";
+
+/// How the names of twins begin.
+const TWINS: &str = "twin:*";
+
+/// Names of the generators of one-page writes, which say themselves what their requests are.
+const HOT_WRITES: &[&str] = &["w10", "w20", "w30", "w40"];
+
+/// The workload is a generator whose requests the spec describes.
+pub(crate) const IS_DRAWN: When = When::Is(KIND, PatternKind::NAMES);
+
+/// The workload is a twin.
+pub(crate) const IS_TWIN: When = When::Is(KIND, &[TWINS]);
+
+/// The workload is a recorded trace.
+pub(crate) const IS_TRACE: When = When::Is(KIND, &["trace"]);
+
+/// The workload is a file system in use.
+pub(crate) const IS_FILE_SYSTEM: When = When::All(&[
+    When::IsNot(KIND, PatternKind::NAMES),
+    When::IsNot(KIND, HOT_WRITES),
+    When::IsNot(KIND, &[TWINS, "trace"]),
+]);
+
+/// The workload is any generator.
+const IS_GENERATED: When = When::Any(&[IS_DRAWN, When::Is(KIND, HOT_WRITES)]);
+
+/// The workload's clock decides when requests arrive.
+const BY_THE_CLOCK: When = When::All(&[When::On("run.timed"), When::Is("host.mode", &["open-loop"])]);
+
+pumice_types::keys! {
+    /// What several kinds of workloads read of `[workload]`.
+    pub struct SharedWorkloadKeys in "workload" {
+        address: AddressPolicy = "\"exact\"", ANY, "", CHOSEN, When::All(&[When::IsNot(KIND, PatternKind::NAMES), When::IsNot(KIND, HOT_WRITES)]), "Requests beyond the device. exact: an error. wrap: address modulo capacity. compact: touched regions packed in order of first touch.";
+        requests: u64 = "1000000", int(1, i64::MAX), "requests", CHOSEN, IS_GENERATED, "Length of a generated workload.";
+        trim_fraction: f64 = "0.0", float(0.0, 1.0), "share of requests", CHOSEN, IS_GENERATED, "Trims among generated requests; with read_fraction at most 1, the rest are writes.";
+        footprint: f64 = "1.0", float(1e-9, 1.0), "share of user capacity", CHOSEN, When::Any(&[IS_GENERATED, When::Positive("initial.age_writes")]), "Addresses that a generated workload touches.";
+        arrival: ArrivalKind = "\"poisson\"", ANY, "", CHOSEN, When::All(&[When::IsNot(KIND, &[TWINS, "trace"]), BY_THE_CLOCK]), "Arrivals of a generated workload (open loop). bursty: two-phase hyper-exponential with interarrival_cv.";
+        mean_interarrival_us: f64 = "1000.0", float(0.001, 1e12), "us", CHOSEN, When::All(&[When::IsNot(KIND, &[TWINS, "trace"]), BY_THE_CLOCK]), "Mean time between generated requests (open loop).";
+        interarrival_cv: f64 = "7.0", float(1.0, 1000.0), "", "chosen: short slices of real traces show 3.4 to 7.2, a week more", When::All(&[When::IsNot(KIND, &["trace"]), When::Any(&[When::Is("workload.arrival", &["bursty"]), IS_TWIN]), BY_THE_CLOCK]), "Coefficient of variation of inter-arrival times: of twins, and of arrival = \"bursty\" (two-phase hyper-exponential).";
+    }
+}
+
+impl SharedWorkloadKeys {
+    /// When the requests of a generator or a file system arrive; a smaller scale spreads them over the same time.
+    pub(crate) fn arrival_at(&self, scale: f64) -> Arrival {
+        Arrival::new(self.arrival, self.mean_interarrival_us / scale, self.interarrival_cv)
+    }
+}

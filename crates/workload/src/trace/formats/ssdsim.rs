@@ -1,0 +1,72 @@
+//! The ASCII format that SSDSim and MQSim share: `time device LBA sectors type`, separated by
+//! blanks, with the time in whole nanoseconds, sectors of 512 bytes, 1 for a read and 0 for a write.
+
+use pumice_types::RequestKind;
+
+use crate::trace::columns::{ColumnRule, ColumnTable, Separator};
+use crate::trace::fields::{Cursor, device_and_extent};
+use crate::trace::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing, no_other_name, no_tail};
+use crate::trace::record::ParsedLine;
+use crate::trace::sample::{Likeness, SimulatorTimes};
+use crate::trace::time_scale::TimeScale;
+
+const COLUMNS: ColumnTable = ColumnTable {
+    what: "an SSDSim",
+    separator: Separator::Blanks,
+    columns: &[
+        ("time", ColumnRule::Whole),
+        ("device", ColumnRule::Whole),
+        ("LBA", ColumnRule::SectorAddress),
+        ("sectors", ColumnRule::Sectors),
+        ("type", ColumnRule::Either("0", "1")),
+    ],
+};
+
+/// The parser.
+#[derive(Default)]
+pub(crate) struct SsdSim;
+
+impl LineFormat for SsdSim {
+    const FACTS: FormatFacts = FormatFacts {
+        name: "ssdsim",
+        about: "ASCII format that SSDSim and MQSim share",
+        units: "time: nanoseconds; LBA and size: sectors of 512 bytes; 1 is a read",
+        time: TimeScale { tick_ns: 1, decimals: 0, epoch: None, column: "time", allowed: "nanoseconds" },
+        columns: Some(&COLUMNS),
+        trims: false,
+        flushes: false,
+        examples: &["26214000 1 240840 6 0\n", "0 0 303567 7 1\n0 0 303567 7 1\n"],
+        likeness: |sample| match sample.simulator_times() {
+            Some(SimulatorTimes::Nanoseconds) => Likeness::Likely,
+            Some(SimulatorTimes::Either(why)) => Likeness::Possible { why, sign: "whole nanoseconds" },
+            Some(SimulatorTimes::Milliseconds) | None => Likeness::No,
+        },
+        also_called: no_other_name,
+        writing: Some(Writing {
+            address_grain: SECTOR_BYTES,
+            size_grain: SECTOR_BYTES,
+            head: "",
+            line: |out, r| {
+                let (first, count) = r.sectors();
+                writeln!(out, "{} 0 {first} {count} {}", r.time, u8::from(r.is_read()))
+            },
+            tail: no_tail,
+        }),
+    };
+
+    #[inline]
+    fn parse<'a>(&mut self, line: &'a [u8]) -> Option<ParsedLine<'a>> {
+        let mut at = Cursor::new(line);
+        at.skip_blanks();
+        let time = at.whole()?;
+        let (device, extent) = device_and_extent(&mut at)?;
+        let kind = match at.any()? {
+            b'1' => RequestKind::Read,
+            b'0' => RequestKind::Write,
+            _ => return None,
+        };
+        at.skip_blanks();
+        at.end()?;
+        Some(ParsedLine::request(time, extent, kind, device))
+    }
+}

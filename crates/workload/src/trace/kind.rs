@@ -1,0 +1,50 @@
+//! Recorded traces, as a kind of workload.
+
+use std::path::Path;
+
+use crate::error::TraceError;
+use crate::family::{Family, OpenFor};
+use crate::shared_keys::SharedWorkloadKeys;
+use crate::trace::options::TraceKeys;
+use crate::trace::requests::Trace;
+
+/// A recorded trace: there is one such kind, which file it is say the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordedTrace;
+
+impl Family for RecordedTrace {
+    type Source = Trace;
+    type Keys = TraceKeys;
+    const NEEDS_FILE: bool = true;
+
+    fn members() -> Vec<RecordedTrace> {
+        vec![RecordedTrace]
+    }
+
+    fn name(self) -> String {
+        "trace".to_owned()
+    }
+
+    fn about(self) -> String {
+        "a recorded trace, read from workload.path".to_owned()
+    }
+
+    fn check(keys: &TraceKeys) -> Result<(), String> {
+        match keys.path {
+            Some(_) => Ok(()),
+            None => Err("workload.kind = \"trace\" needs workload.path".to_owned()),
+        }
+    }
+
+    fn check_scale(scale: f64) -> Result<(), String> {
+        if scale == 1.0 {
+            return Ok(());
+        }
+        Err(format!("scale {scale}: a real trace is never scaled; leave the scale at 1"))
+    }
+
+    fn open(self, keys: &TraceKeys, _: &SharedWorkloadKeys, run: &OpenFor) -> Result<Trace, TraceError> {
+        let path = keys.path.as_deref().unwrap_or_default();
+        Trace::open(Path::new(path), &keys.options(), &run.placement)
+    }
+}

@@ -1,0 +1,52 @@
+//! How a trace is read: the options, and the keys that they come from.
+
+use pumice_types::choice;
+use pumice_types::key::{ANY, CHOSEN, When};
+
+use crate::shared_keys::IS_TRACE;
+use crate::trace::formats::TraceFormat;
+use crate::trace::volumes::Volumes;
+
+choice! {
+    /// What becomes of trims (discards).
+    pub enum Trims {
+        /// They are requests like others.
+        Keep = "keep",
+        /// They are left out and counted.
+        Drop = "drop",
+    }
+}
+
+/// How a trace file is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceOptions {
+    /// Its format; `None` recognises it by content.
+    pub format: Option<TraceFormat>,
+    /// What becomes of its volumes.
+    pub volumes: Volumes,
+    /// What becomes of its trims.
+    pub trims: Trims,
+}
+
+impl Default for TraceOptions {
+    fn default() -> TraceOptions {
+        TraceOptions { format: None, volumes: Volumes::Overlay, trims: Trims::Keep }
+    }
+}
+
+pumice_types::keys! {
+    /// What traces read of `[workload]`. Other workloads refuse a path and a format, so these two are always read.
+    pub struct TraceKeys in "workload" {
+        path: Option<String> = "", ANY, "", "none", When::Always, "Trace file, plain or compressed with gzip, zstd or xz (kind = \"trace\").";
+        format: Option<TraceFormat> = "", ANY, "", "found by content", When::Always, "Trace format.";
+        volumes: Volumes = "\"overlay\"", ANY, "", CHOSEN, IS_TRACE, "Traces of several volumes. overlay: all share one address space. separate: each has a region of its own, in order of first appearance. Else the number or name of the one volume to replay.";
+        trims: Trims = "\"keep\"", ANY, "", CHOSEN, IS_TRACE, "Trims (discards) of a trace. keep: requests like others. drop: left out and counted.";
+    }
+}
+
+impl TraceKeys {
+    /// The options that the keys ask for.
+    pub fn options(&self) -> TraceOptions {
+        TraceOptions { format: self.format, volumes: self.volumes.clone(), trims: self.trims }
+    }
+}

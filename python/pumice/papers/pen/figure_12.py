@@ -1,0 +1,81 @@
+"""Figure 12 of PEN: latency and IOPS of twelve workloads under a block-level FTL."""
+
+from __future__ import annotations
+
+from pumice.analysis.plots import Frame
+from pumice.papers.figures import Drawing, Findings, figure
+from pumice.papers.pen.baseline import BASE, OPEN_LOOP, OURS, m_merge_to_baseline, nftl
+from pumice.papers.quantities import WRITE_LATENCY
+from pumice.papers.ratios import Ratios, describe, draw_ratios, mean_finding, ratios
+from pumice.papers.scoreboard import Finding, trend
+from pumice.results.document import number
+
+#: Workloads that the paper names as gaining most.
+GAIN_MOST = ("proj_1", "usr_1", "prn_1")
+
+
+@figure(
+    paper="pen",
+    id="12a",
+    frame=Frame("Figure 12a: mean write latency, M-Merge / baseline", "ratio of mean write latencies"),
+    studies=(OPEN_LOOP,),
+    rows=("prn_1_merges", "fig12a_latency_nftl", "fig12a_order"),
+)
+def figure_12a(drawing: Drawing) -> Findings:
+    """Mean write latency, M-Merge / baseline."""
+    found = m_merge_to_baseline(drawing, WRITE_LATENCY)
+    draw_ratios(drawing, {"M-Merge / baseline": found}, drawing.runs.workloads(OPEN_LOOP))
+    findings = {"fig12a_latency_nftl": mean_finding(drawing, found), "fig12a_order": _order(found)}
+    if drawing.full_scale:
+        findings["prn_1_merges"] = _merges(drawing, "prn_1")
+    return findings
+
+
+def _order(found: Ratios) -> Finding:
+    """Whether the workloads that the paper names are among the four that gain most here."""
+    if found.failed:
+        return Finding(None, note=f"failed: {', '.join(found.failed)}")
+    by_gain = sorted(found.over, key=lambda name: found.ratio(name) or 0.0)
+    places = [by_gain.index(name) + 1 for name in GAIN_MOST if name in by_gain]
+    holds = len(places) == len(GAIN_MOST) and all(place <= 4 for place in places)
+    lowest = ", ".join(f"{name} {found.ratio(name):.3f}" for name in by_gain[:5])
+    return Finding([*places], holds, f"places of {', '.join(GAIN_MOST)}; lowest: {lowest}")
+
+
+def _merges(drawing: Drawing, workload: str) -> Finding:
+    merges = number(drawing.runs.find(OPEN_LOOP, {"ftl.merge": BASE})[workload], "gc.invocations")
+    return Finding(None if merges is None else [int(merges)])
+
+
+@figure(
+    paper="pen",
+    id="12b",
+    frame=Frame("Figure 12b: IOPS at queue depth 1, M-Merge / baseline", "ratio of IOPS"),
+    studies=("closed-loop",),
+    rows=("fig12b_iops_nftl",),
+)
+def figure_12b(drawing: Drawing) -> Findings:
+    """IOPS with one request outstanding, M-Merge / baseline."""
+    found = m_merge_to_baseline(drawing, "host.service_iops", "closed-loop")
+    draw_ratios(drawing, {"M-Merge / baseline": found}, drawing.runs.workloads("closed-loop"))
+    return {"fig12b_iops_nftl": mean_finding(drawing, found)}
+
+
+@figure(
+    paper="pen",
+    id="12c",
+    frame=Frame("Figure 12c: mean write latency in relation to M-Merge", "ratio of mean write latencies", digits=1),
+    studies=(OPEN_LOOP, "gftl"),
+    rows=("fig12c_gftl",),
+)
+def figure_12c(drawing: Drawing) -> Findings:
+    """Mean write latency of the baseline and of GFTL, in relation to M-Merge."""
+    ours = nftl(drawing, OURS, WRITE_LATENCY)
+    gftl = ratios(drawing.values("gftl", {"ftl.kind": "gftl"}, WRITE_LATENCY), ours)
+    base = ratios(nftl(drawing, BASE, WRITE_LATENCY), ours)
+    draw_ratios(drawing, {"baseline / M-Merge": base, "GFTL / M-Merge": gftl}, drawing.runs.workloads(OPEN_LOOP))
+    means = [gftl.means().arithmetic, base.means().arithmetic]
+    note = f"GFTL: {describe(gftl, drawing.high_write)}; baseline: {describe(base, drawing.high_write)}"
+    if gftl.failed or base.failed:
+        return {"fig12c_gftl": Finding(None, note=note)}
+    return {"fig12c_gftl": trend(means, lambda values: values[0] > values[1] > 1, note)}

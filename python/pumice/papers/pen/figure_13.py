@@ -1,0 +1,60 @@
+"""Figure 13 of PEN: write amplification and wear of twelve workloads under a block-level FTL."""
+
+from __future__ import annotations
+
+from pumice.analysis.plots import Frame
+from pumice.papers.figures import Drawing, Findings, figure
+from pumice.papers.pen.baseline import BASE, OPEN_LOOP, OURS, m_merge_to_baseline, nftl, to_baseline
+from pumice.papers.quantities import AEP, VEP, WAF
+from pumice.papers.ratios import describe, draw_ratios, mean_finding, ratios
+from pumice.papers.scoreboard import Finding, trend
+
+
+@figure(
+    paper="pen",
+    id="13a",
+    frame=Frame("Figure 13a: write amplification, baseline / M-Merge", "ratio of write amplification"),
+    studies=(OPEN_LOOP,),
+    rows=("fig13a_waf_nftl",),
+)
+def figure_13a(drawing: Drawing) -> Findings:
+    """Write amplification, baseline / M-Merge; the paper compares the means over workloads."""
+    found = ratios(nftl(drawing, BASE, WAF), nftl(drawing, OURS, WAF))
+    draw_ratios(drawing, {"baseline / M-Merge": found}, drawing.runs.workloads(OPEN_LOOP))
+    return {"fig13a_waf_nftl": mean_finding(drawing, found, of_means=True)}
+
+
+@figure(
+    paper="pen",
+    id="13b",
+    frame=Frame("Figure 13b: erases per page (AEP), M-Merge / baseline", "ratio of AEP"),
+    studies=(OPEN_LOOP,),
+    rows=("fig13b_aep",),
+)
+def figure_13b(drawing: Drawing) -> Findings:
+    """Erases per page, M-Merge / baseline."""
+    found = m_merge_to_baseline(drawing, AEP)
+    draw_ratios(drawing, {"M-Merge / baseline": found}, drawing.runs.workloads(OPEN_LOOP))
+    finding = mean_finding(drawing, found)
+    holds = finding.values is not None and finding.values[0] < 1
+    return {"fig13b_aep": Finding(finding.values, holds, finding.note)}
+
+
+@figure(
+    paper="pen",
+    id="13c",
+    frame=Frame("Figure 13c: variance of erases per page (VEP), M-Merge / baseline", "ratio of VEP", digits=1),
+    studies=(OPEN_LOOP, "wear-limit"),
+    rows=("fig13c_vep",),
+)
+def figure_13c(drawing: Drawing) -> Findings:
+    """Variance of erases per page, M-Merge / baseline, at two wear limits."""
+    tight, loose = (
+        to_baseline(drawing, "wear-limit", {"partial_erase.wear_limit_w": limit}, VEP) for limit in (16, 64)
+    )
+    draw_ratios(drawing, {"W = 16": tight, "W = 64": loose}, drawing.runs.workloads(OPEN_LOOP))
+    note = f"W = 16: {describe(tight, drawing.high_write)}; W = 64: {describe(loose, drawing.high_write)}"
+    if tight.failed or loose.failed:
+        return {"fig13c_vep": Finding(None, note=note)}
+    means = [tight.means().arithmetic, loose.means().arithmetic]
+    return {"fig13c_vep": trend(means, lambda values: values[0] < values[1], note)}

@@ -1,0 +1,83 @@
+"""Figure 14 of PEN: how many splits, and which wear limit."""
+
+from __future__ import annotations
+
+from pumice.analysis.plots import Frame
+from pumice.analysis.statistics import falling, not_rising
+from pumice.papers.figures import Drawing, Findings, figure
+from pumice.papers.pen.baseline import OPEN_LOOP, to_baseline
+from pumice.papers.quantities import VEP, WRITE_LATENCY
+from pumice.papers.ratios import Ratios, Sweep, draw_sweep, mean_trend
+
+SPLITS = (0, 2, 4, 6)
+LIMITS = (1, 4, 16, 64)
+
+#: Workloads whose writes the paper calls severely skewed.
+SKEWED = ("prn_1", "proj_0", "prxy_0")
+
+
+@figure(
+    paper="pen",
+    id="14a",
+    frame=Frame(
+        "Figure 14a: mean write latency by splits L, M-Merge / baseline",
+        "ratio of mean write latencies",
+        (1.0, "baseline"),
+        x_label="splits L",
+    ),
+    studies=(OPEN_LOOP, "splits"),
+    rows=("fig14a_splits",),
+)
+def figure_14a(drawing: Drawing) -> Findings:
+    """Write latency by the number of splits, in relation to the baseline."""
+    by_split = {
+        float(splits): to_baseline(drawing, "splits", {"partial_erase.max_splits": splits}, WRITE_LATENCY)
+        for splits in SPLITS
+    }
+    draw_sweep(drawing.frame, Sweep(by_split, name=("prn_1",)), drawing.file())
+    return {"fig14a_splits": mean_trend(drawing, by_split, falling)}
+
+
+@figure(
+    paper="pen",
+    id="14b",
+    frame=Frame(
+        "Figure 14b: mean write latency by wear limit W, M-Merge / baseline",
+        "ratio of mean write latencies",
+        (1.0, "baseline"),
+        x_label="wear limit W",
+    ),
+    studies=(OPEN_LOOP, "wear-limit"),
+    rows=("fig14b_w_latency",),
+)
+def figure_14b(drawing: Drawing) -> Findings:
+    """Write latency by the wear limit, in relation to the baseline."""
+    by_limit = _by_limit(drawing, WRITE_LATENCY)
+    draw_sweep(drawing.frame, Sweep(by_limit, name=("prn_1",), log_x=True), drawing.file())
+    return {"fig14b_w_latency": mean_trend(drawing, by_limit, not_rising)}
+
+
+@figure(
+    paper="pen",
+    id="14c",
+    frame=Frame(
+        "Figure 14c: variance of erases per page (VEP) by wear limit W, M-Merge / baseline",
+        "ratio of VEP",
+        (1.0, "baseline"),
+        x_label="wear limit W",
+    ),
+    studies=(OPEN_LOOP, "wear-limit"),
+    rows=("fig14c_w_vep",),
+)
+def figure_14c(drawing: Drawing) -> Findings:
+    """Variance of erases per page by the wear limit, in relation to the baseline."""
+    by_limit = _by_limit(drawing, VEP)
+    draw_sweep(drawing.frame, Sweep(by_limit, name=SKEWED, log_x=True), drawing.file())
+    return {"fig14c_w_vep": mean_trend(drawing, by_limit, lambda means: not_rising(means[::-1]))}
+
+
+def _by_limit(drawing: Drawing, path: str) -> dict[float, Ratios]:
+    return {
+        float(limit): to_baseline(drawing, "wear-limit", {"partial_erase.wear_limit_w": limit}, path)
+        for limit in LIMITS
+    }

@@ -1,0 +1,55 @@
+"""Figure 17 of PEN: write amplification and wear under the superblock FTL."""
+
+from __future__ import annotations
+
+from pumice.analysis.plots import Frame
+from pumice.papers.figures import Drawing, Findings, figure
+from pumice.papers.pen.baseline import OURS
+from pumice.papers.pen.superblock_shapes import SHAPES, STUDY, draw_shapes, shape_ratios
+from pumice.papers.quantities import AEP, VEP, WAF
+from pumice.papers.ratios import describe, mean_finding
+from pumice.papers.scoreboard import trend
+
+
+@figure(
+    paper="pen",
+    id="17a",
+    frame=Frame("Figure 17a: Superblock FTL, write amplification, M-Merge / baseline", "ratio to the baseline"),
+    studies=(STUDY,),
+    rows=("fig17_waf_aep",),
+)
+def figure_17a(drawing: Drawing) -> Findings:
+    """Write amplification, M-Merge / baseline, with the row over both WAF and AEP."""
+    found = draw_shapes(drawing, WAF)
+    rows = {f"WAF {shape}": found[shape] for shape in SHAPES}
+    rows |= {f"AEP {shape}": shape_ratios(drawing, shape, OURS, AEP) for shape in SHAPES}
+    findings = [mean_finding(drawing, ratio) for ratio in rows.values()]
+    means = [finding.values[0] if finding.values else None for finding in findings]
+    note = "; ".join(f"{name}: {describe(ratio, drawing.high_write)}" for name, ratio in rows.items())
+    return {"fig17_waf_aep": trend(means, lambda values: all(value < 1 for value in values), note)}
+
+
+@figure(
+    paper="pen",
+    id="17b",
+    frame=Frame("Figure 17b: Superblock FTL, erases per page (AEP), M-Merge / baseline", "ratio to the baseline"),
+    studies=(STUDY,),
+)
+def figure_17b(drawing: Drawing) -> Findings:
+    """Erases per page, M-Merge / baseline; its row is figure 17a's."""
+    draw_shapes(drawing, AEP)
+    return {}
+
+
+@figure(
+    paper="pen",
+    id="17c",
+    frame=Frame(
+        "Figure 17c: Superblock FTL, variance of erases per page (VEP), M-Merge / baseline", "ratio to the baseline"
+    ),
+    studies=(STUDY,),
+)
+def figure_17c(drawing: Drawing) -> Findings:
+    """Variance of erases per page, M-Merge / baseline; the paper prints no mean, so there is no row."""
+    draw_shapes(drawing, VEP)
+    return {}

@@ -1,0 +1,355 @@
+"""The command line: what it prints, how it fails, how it is stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import pumice
+from conftest import Command
+from pumice import cli
+from pumice.results.document import warnings_of
+
+TINY = ("--preset", "tiny", "--set", "run.max_requests=1000")
+
+BAD_USAGE = [
+    (["rnu"], "nearest: run"),
+    (["run", "--sclae", "1"], "nearest: --scale"),
+    (["run", "--scale", "x"], "--scale 'x'"),
+    (["run", "--scale", "7"], "allowed"),
+    (["run", "--scale", "nan"], "above 0 and at most 1"),
+    (["explain", "ftl"], "is a section; its keys are ftl.kind"),
+    (["run", "--repeat", "0"], "--repeat '0'"),
+    (["run", "a.toml", "b.toml"], "unexpected extra argument"),
+    (["run", "nosuch.toml"], "nosuch.toml: no such file"),
+    (["run", "tiny"], "--preset tiny"),
+    (["run", "bad.toml"], "bad.toml:3: unknown key 'ftl.mrege'; nearest valid key: 'ftl.merge'"),
+    (["run", "broken.toml"], "broken.toml:2"),
+    (["run", "binary.toml"], "not UTF-8"),
+    (["run", "--preset", "tini"], "nearest: tiny"),
+    (["run", *TINY, "--set", "foo"], "expected key=value"),
+    (["run", *TINY, "--set", "ftl.merg=1"], "ftl.merge"),
+    (["run", *TINY, "--set", "ftl.merge=never"], "allowed"),
+    (["run", *TINY, "--workload", "twin:prn_9"], "twin:prn_"),
+    (["run", *TINY, "--workload", "uniform", "--trace", "t.csv"], "not both"),
+    (["run", *TINY, "--format", "msr"], "needs a trace"),
+    (["run", *TINY, "--trace", "nosuch.csv"], "nosuch.csv"),
+    (["run", *TINY, "--trace", "t.csv"], "t.csv:1"),
+    (["run", *TINY, "--repeat", "2", "--trace", "t.csv"], "t.csv:1"),
+    (["run", *TINY, "--repeat", "2", "--trace", "nosuch.csv"], "nosuch.csv"),
+    (["compare", *TINY], "at least two"),
+    (["compare", *TINY, "--vary", "ftl.merge"], "expected key=value"),
+    (["compare", *TINY, "--vary", "ftl.mrge=a,b"], "ftl.merge"),
+    (["compare", *TINY, "--vary", "seed=1,2", "--repeat", "2"], "seed"),
+    (["compare", *TINY, "--vary", "seed=1,2", "--vary", "seed=3,4"], "given twice"),
+    (["sweep", "nosuch.toml"], "nosuch.toml: no such file"),
+    (["plan"], "--example"),
+    (["plan", "--example", "fig7"], "fig6"),
+    (["plan", "--example", "fig6", "--d", "1v"], "no --d"),
+    (["plan", "--d", "12x", "--u", "3f"], "--d: '12x'"),
+    (["plan", "--d", "576v", "--u", "576f", "--disturb", "0,x"], "--disturb: 'x'"),
+    (["plan", "--d", "576v", "--u", "576f", "--disturb", "no.npy"], "no.npy"),
+    (["explain", "ftl.mrege"], "ftl.merge"),
+    (["presets", "tini"], "nearest: tiny"),
+    (["run", *TINY, "--fio-job", "numjobs=2"], 'key "numjobs" of an fio job found'),
+    (["run", *TINY, "--fio-job", "no.fio"], "no.fio: no such file"),
+    (["run", *TINY, "--fio-job", "rw=read", "--workload", "uniform"], "not both"),
+    (["trace", "chekc", "t.csv"], "nearest: check"),
+    (["trace", "check", "t.csv"], "t.csv:1"),
+    (["trace", "info", "nosuch.csv"], "nosuch.csv"),
+    (["report"], "Missing argument"),
+    (["report", "nosuch.json"], "nosuch.json: no such file"),
+    (["report", "bad.toml"], "not JSON"),
+    (["report", "other.json"], "not a result document"),
+    (["report", "."], "not a result document"),
+    (["run", *TINY, "--out", "t.csv/x"], "t.csv/x: cannot be written to (not a directory)"),
+    (["compare", *TINY, "--vary", "seed=1,2", "--out", "t.csv/x"], "t.csv/x: cannot be written to"),
+    (["trace", "generate", "t.csv/x.csv", *TINY], "t.csv: is a file; a directory is needed"),
+    (["trace", "generate", "t.csv/x/y.csv", *TINY], "t.csv/x: cannot be written to (not a directory)"),
+    (["trace", "generate", ".", *TINY], "is a directory; a file is needed"),
+    (["trace", "convert", "t.csv", "t.csv/x.csv"], "t.csv: is a file"),
+    (["report", "other.json", "--out", "t.csv/r.html"], "t.csv: is a file"),
+    (["reproduce", "pne"], "nearest: pen"),
+    (["reproduce", "pen", "--figure", "99"], "allowed: 3a, 3b"),
+]
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text('preset = "tiny"\n[ftl]\nmrege = "x"\n')
+    (tmp_path / "broken.toml").write_text('preset = "tiny"\n[ftl\n')
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
+    (tmp_path / "t.csv").write_text("a,b\n")
+    (tmp_path / "other.json").write_text("{}")
+
+
+@pytest.mark.usefixtures("inputs")
+@pytest.mark.parametrize(
+    ("arguments", "text"), BAD_USAGE, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
+)
+def test_bad_usage_is_one_line_and_status_2(
+    arguments: list[str], text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.run(arguments) == 2
+    said, complained = capsys.readouterr()
+    assert said == ""
+    assert len(complained.splitlines()) == 1, complained
+    assert complained.startswith("pumice: ")
+    assert text in complained
+
+
+def test_the_process_has_the_status(command: Command) -> None:
+    for arguments, status in ((["presets"], 0), (["rnu"], 2), (["run", "--scale", "7"], 2)):
+        assert command(*arguments).returncode == status
+
+
+def test_what_nobody_foresaw_is_one_line_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_example: object) -> None:
+        raise ZeroDivisionError("division\nby zero")
+
+    monkeypatch.setattr("pumice.planning.worked_examples.example", broken)
+    assert cli.run(["plan", "--example", "fig6"]) == 1
+    assert capsys.readouterr().err == (
+        "pumice: internal error: ZeroDivisionError: division by zero (PUMICE_TRACEBACK=1 shows where)\n"
+    )
+
+
+def test_a_run_shows_a_table_and_writes_its_document(command: Command, tmp_path: Path) -> None:
+    done = command("run", *TINY, "--out", "out")
+    assert done.returncode == 0
+    assert "write amplification" in done.stdout
+    document = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert document["format"] == "pumice.result/1"
+    assert document["host"]["read"]["requests"] + document["host"]["write"]["requests"] == 1000
+
+
+def test_json_is_the_document_and_nothing_else(command: Command) -> None:
+    done = command("run", *TINY, "--json", "--seed", "7")
+    assert json.loads(done.stdout)["seed"] == 7
+    many = command("run", *TINY, "--json", "--seed", "7", "--repeat", "3")
+    assert [document["seed"] for document in json.loads(many.stdout)] == [7, 8, 9]
+
+
+def test_repeated_runs_show_their_spread(command: Command, tmp_path: Path) -> None:
+    done = command("run", *TINY, "--repeat", "3", "--out", "out")
+    assert done.returncode == 0
+    assert "± 95 %" in done.stdout
+    assert len(list((tmp_path / "out" / "runs").glob("*.json"))) == 3
+    assert (tmp_path / "out" / "runs.parquet").exists()
+
+
+def test_a_comparison_has_ratios_figures_and_a_report(command: Command, tmp_path: Path) -> None:
+    vary = "ftl.merge=block-erase,m-merge"
+    done = command("compare", *TINY, "--vary", vary, "--repeat", "2", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "ratio: to block-erase" in done.stdout
+    figures = {path.name for path in (tmp_path / "out" / "figures").iterdir()}
+    assert figures == {f"{name}.{kind}" for name in ("ratios", "write-latency-breakdown") for kind in ("png", "svg")}
+    assert "pages copied" in (tmp_path / "out" / "comparison.csv").read_text()
+    assert command("report", "out").returncode == 0
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_comparison_as_json_is_nothing_else(command: Command, tmp_path: Path) -> None:
+    done = command("compare", *TINY, "--vary", "ftl.merge=block-erase,m-merge", "--json", "--out", "out")
+    found = json.loads(done.stdout)
+    assert [variant["label"] for variant in found["variants"]] == ["block-erase", "m-merge"]
+    rows = {row["field"]: row["values"] for row in found["rows"]}
+    erases = [variant["documents"][0]["flash"]["erases"]["block"] for variant in found["variants"]]
+    assert [value["mean"] for value in rows["flash.erases.block"]] == erases
+    assert rows["flash.erases.block"][1]["ratio"] == erases[1] / erases[0]
+    assert found == json.loads((tmp_path / "out" / "comparison.json").read_text())
+
+
+def test_a_comparison_whose_runs_all_fail_shows_no_table(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n1,2,3\n")
+    done = command("compare", *TINY, "--trace", "bad.csv", "--vary", "ftl.merge=block-erase,m-merge", "--out", "out")
+    assert done.returncode in (1, 2)
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "out" / "comparison.json").exists()
+
+
+def test_seeds_have_an_upper_bound_that_is_named(command: Command) -> None:
+    assert command("run", *TINY, "--seed", str(2**63 - 1)).returncode == 0
+    done = command("run", *TINY, "--seed", str(2**63))
+    assert done.returncode == 2
+    assert "allowed: a whole number from 0 to 2^63 - 1" in done.stderr
+    assert json.loads(command("schema").stdout)["properties"]["seed"]["maximum"] == 2**63 - 1
+
+
+def test_catalogues(command: Command) -> None:
+    assert "tiny" in command("presets").stdout.splitlines()
+    assert "[geometry]" in command("presets", "tiny").stdout
+    assert "twin:prn_1" in command("workloads").stdout
+    assert json.loads(command("schema").stdout)["type"] == "object"
+    assert "source" in command("explain", "ftl.merge").stdout
+    assert command().stdout.count("reproduce") == 1
+
+
+def test_a_trace_is_checked_and_described(command: Command, tmp_path: Path) -> None:
+    lines = [f"{128166372000000000 + step * 10**6},hm,0,Write,{step * 4096},4096,100" for step in range(20)]
+    (tmp_path / "good.csv").write_text("\n".join(lines) + "\n")
+    assert command("trace", "check", "good.csv").returncode == 0
+    assert command("trace", "info", "good.csv", "--json").stdout.startswith("{")
+    done = command("run", *TINY, "--trace", "good.csv", "--json")
+    assert json.loads(done.stdout)["host"]["write"]["requests"] == 20
+
+
+def test_a_trace_is_converted_and_generated(command: Command, tmp_path: Path) -> None:
+    command("trace", "generate", "tiny.trace", *TINY, "--set", "workload.requests=50", "--to", "ssdsim")
+    assert len((tmp_path / "tiny.trace").read_text().splitlines()) == 50
+    command("trace", "convert", "tiny.trace", "tiny.csv", "--to", "msr")
+    there, back = (pumice.read_trace(tmp_path / name) for name in ("tiny.trace", "tiny.csv"))
+    assert (there["offset_bytes"] == back["offset_bytes"]).all()
+    assert (there["is_write"] == back["is_write"]).all()
+    # MSR counts in 100 ns; both sides start at their own first request.
+    assert abs(there["arrival_ns"].astype(int) - back["arrival_ns"].astype(int)).max() <= 100
+
+
+def test_a_trace_is_drawn_and_its_curves_stay_out_of_the_text(command: Command, tmp_path: Path) -> None:
+    command("trace", "generate", "tiny.csv", *TINY, "--set", "workload.requests=200")
+    done = command("trace", "info", "tiny.csv", "--out", "figures")
+    assert done.returncode == 0
+    assert "shape" not in done.stdout
+    assert "tiny.csv.info.png" in done.stderr
+    for ending in ("png", "svg"):
+        assert (tmp_path / f"figures/tiny.csv.info.{ending}").stat().st_size > 10_000
+    shape = json.loads(command("trace", "info", "tiny.csv", "--json").stdout)["shape"]
+    assert len(shape["hottest_percent_share"]) == 101
+    assert shape["hottest_percent_share"][100] == 1.0
+    assert sum(step["count"] for step in shape["interarrival_ns"]) == 199
+
+
+@pytest.mark.parametrize(("ending", "magic"), [("gz", b"\x1f\x8b"), ("zst", b"\x28\xb5\x2f\xfd"), ("xz", b"\xfd7zXZ")])
+def test_a_trace_is_compressed_as_its_name_says(command: Command, tmp_path: Path, ending: str, magic: bytes) -> None:
+    command("trace", "generate", f"tiny.csv.{ending}", *TINY, "--set", "workload.requests=50")
+    assert (tmp_path / f"tiny.csv.{ending}").read_bytes().startswith(magic)
+    assert len(pumice.read_trace(tmp_path / f"tiny.csv.{ending}")["bytes"]) == 50
+
+
+def test_trims_are_kept_where_the_format_has_them(command: Command, tmp_path: Path) -> None:
+    trims = ("--set", "workload.trim_fraction=0.5", "--set", "workload.requests=100")
+    assert command("trace", "generate", "t.log", *TINY, *trims, "--to", "fio").stderr == ""
+    columns = pumice.read_trace(tmp_path / "t.log")
+    assert 20 < columns["is_trim"].sum() < 80
+    assert not (columns["is_trim"] & columns["is_write"]).any()
+    done = command("trace", "convert", "t.log", "t.csv")
+    assert f"{columns['is_trim'].sum()} trims were left out" in done.stderr
+    assert len(pumice.read_trace(tmp_path / "t.csv")["bytes"]) == 100 - columns["is_trim"].sum()
+    found = json.loads(command("trace", "check", "t.log", "--json").stdout)
+    assert (found["records"], found["trims"]) == (100, columns["is_trim"].sum())
+
+
+def test_a_job_in_fios_words(command: Command, tmp_path: Path) -> None:
+    job = "rw=randrw bs=8k iodepth=4 rwmixread=30 number_ios=400"
+    done = command("run", "--preset", "tiny", "--fio-job", job, "--json")
+    config = json.loads(done.stdout)["config"]
+    assert (config["workload"]["kind"], config["workload"]["request_sizes"]) == ("uniform", [8192.0])
+    assert (config["host"]["mode"], config["host"]["queue_depth"]) == ("closed-loop", 4)
+    (tmp_path / "job.fio").write_text("[global]\nbs=8k\n[mixed]\n" + job.replace(" ", "\n"))
+    again = command("run", "--preset", "tiny", "--fio-job", "job.fio", "--set", "seed=1", "--json")
+    assert json.loads(again.stdout)["host"] == json.loads(done.stdout)["host"]
+
+
+def test_a_trace_that_cannot_be_written_leaves_nothing(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n1,2,3\n")
+    for arguments, status in ((["bad.csv", "out.csv"], 2), (["bad.csv", "out.csv", "--to", "nonsense"], 2)):
+        done = command("trace", "convert", *arguments)
+        assert done.returncode == status
+        assert len(done.stderr.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.csv"]
+
+
+def test_a_directory_that_cannot_be_written_is_told_before_the_run(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for arguments in (["run", *TINY], ["compare", *TINY, "--vary", "seed=1,2"], ["reproduce", "pen", "--figure", "6"]):
+        done = command(*arguments, "--out", "file/out")
+        assert done.returncode == 2
+        assert len(done.stderr.splitlines()) == 1
+        assert "file/out: cannot be written to (not a directory)" in done.stderr
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pumice", "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    process.stdout.close()
+    assert process.wait(timeout=60) == 0
+    assert process.stderr.read() == ""
+    process.stderr.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
+def test_a_full_disk_behind_stdout_is_one_line_and_status_1(command: Command) -> None:
+    with open("/dev/full", "w") as full:
+        done = command("schema", capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1
+    assert done.stderr == "pumice: standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.2, 1.5])
+def test_ctrl_c_is_one_line_and_status_130(tmp_path: Path, delay_s: float) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pumice", "run", "--preset", "pen-1tb", "--workload", "twin:usr_1", "--out", "out"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    while not (tmp_path / "out").exists() and process.poll() is None:
+        time.sleep(0.01)
+    time.sleep(delay_s)
+    os.kill(process.pid, signal.SIGINT)
+    said, complained = process.communicate(timeout=60)
+    assert process.returncode == 130, complained
+    assert said == ""
+    assert len(complained.splitlines()) == 1
+    assert "kept" in complained
+    assert not list(tmp_path.glob("out/*"))
+
+
+def test_a_key_that_is_not_read_gets_a_word(command: Command) -> None:
+    done = command("run", *TINY, "--set", "ftl.u_blocks=4", "--set", "workload.read_fraction=.5", "--json")
+    assert done.returncode == 0
+    assert done.stderr == 'pumice: warning: ftl.u_blocks has no effect with ftl.kind = "nftl"\n'
+    assert json.loads(done.stdout)["warnings"] == [done.stderr.removeprefix("pumice: warning: ").rstrip()]
+    assert command("run", *TINY).stderr == ""
+
+
+def test_a_key_that_one_run_reads_gets_none(command: Command) -> None:
+    """A study may set what some of its runs do not know."""
+    some = command("compare", *TINY, "--set", "partial_erase.wear_limit_w=4", "--vary", "ftl.merge=block-erase,m-merge")
+    assert (some.returncode, some.stderr) == (0, "")
+    none = command("compare", *TINY, "--set", "ftl.u_blocks=4", "--vary", "ftl.merge=block-erase,m-merge")
+    assert none.returncode == 0
+    assert none.stderr == 'pumice: warning: ftl.u_blocks has no effect with ftl.kind = "nftl"\n'
+
+
+def test_warnings_of_a_study() -> None:
+    idle = 'ftl.u_blocks has no effect with ftl.kind = "page"'
+    other = 'ftl.u_blocks has no effect with ftl.kind = "nftl"'
+    assert warnings_of([]) == []
+    assert warnings_of([{"warnings": [idle, "saturated"]}, {"warnings": ["saturated"]}]) == ["saturated"]
+    assert warnings_of([{"warnings": [idle]}, None, {"warnings": [other]}]) == [idle]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["presets"], ["explain", "ftl.merge"], ["schema"]])
+def test_simple_commands_load_no_library_that_starts_slowly(arguments: list[str]) -> None:
+    script = f"""
+import sys
+from pumice import cli
+cli.run({arguments!r})
+slow = ("numpy", "pyarrow", "matplotlib", "jinja2", "tomlkit", "distributed")
+print([name for name in slow if name in sys.modules], file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"

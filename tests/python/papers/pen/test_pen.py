@@ -1,0 +1,186 @@
+"""PEN's figures from made-up runs: what the scoreboard reads, and files a person can read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from made_up import Named, drawer, drawn, outcome
+from pumice.papers.figures import Findings
+from pumice.papers.pen.block_size import SIZES
+from pumice.papers.pen.figure_14 import LIMITS, SPLITS
+from pumice.papers.pen.figure_15 import LOSSES
+from pumice.papers.pen.superblock_shapes import SHAPES
+from pumice.runs.batch import Job
+from pumice.runs.spec import Spec
+
+WORKLOADS = ("prn_1", "proj_1", "hm_0")
+
+
+def document(**fields: float) -> dict[str, Any]:
+    """A result document with some fields, given as `path__with__underscores`."""
+    found: dict[str, Any] = {}
+    for path, value in fields.items():
+        node = found
+        *above, last = path.split("__")
+        for part in above:
+            node = node.setdefault(part, {})
+        node[last] = value
+    return found
+
+
+def runs(
+    study: str, points: list[dict[str, Any]], make: Callable[[str, dict[str, Any]], dict[str, Any] | None]
+) -> Named:
+    named: Named = []
+    for workload in WORKLOADS:
+        for point in points:
+            found = make(workload, point)
+            job = Job(f"{study} {workload}", Spec(), {"workload.kind": f"twin:{workload}", **point})
+            named.append(outcome(study, job, found))
+    return named
+
+
+def drawing(named: Named, directory: Path) -> Callable[[str], Findings]:
+    return drawer("pen", "quick", named, directory, high_write=["prn_1", "proj_1"])
+
+
+MERGES = [{"ftl.merge": merge} for merge in ("block-erase", "m-merge")]
+
+
+def timed(factor: float) -> dict[str, Any]:
+    return document(
+        host__write__latency_us__mean=100.0 * factor, host__read__latency_us__mean=10.0 * factor,
+        write_amplification=1 + factor, wear__aep=factor, wear__vep=factor,
+    )  # fmt: skip
+
+
+def open_loop() -> Named:
+    return runs("open-loop", MERGES, lambda _w, point: timed(1.0 if point["ftl.merge"] == "block-erase" else 0.5))
+
+
+def block_size(workload: str, point: dict[str, Any]) -> dict[str, Any]:
+    size = point["geometry.pages_per_block"]
+    grows = workload in ("prn_1", "proj_1")
+    parts = {f"write_latency_breakdown_us__{part}": 100.0 for part in ("program", "queue", "gc_erase", "gc_read")}
+    return document(
+        gc__invocations=size if grows else 10_000 / size, write_amplification=size / 100,
+        write_latency_breakdown_us__gc_write=float(size * 10), write_latency_breakdown_us__gc_spare_read=size / 10,
+        **parts,
+    )  # fmt: skip
+
+
+def test_block_sizes(tmp_path: Path) -> None:
+    points = [{"geometry.pages_per_block": size} for size in SIZES]
+    draw = drawing(runs("block-size", points, block_size), tmp_path)
+    copies = draw("3a")["fig3a_copy_share"]
+    assert copies.values == [pytest.approx((5760 + 100) / (5760 + 57.6 + 400))]
+    assert copies.holds
+    spare = draw("3b")["fig3b_spare_share"]
+    assert spare.values == [pytest.approx(7.2 / (7.2 + 720 + 400)), pytest.approx(57.6 / (57.6 + 5760 + 400))]
+    assert spare.holds
+    assert len(drawn(tmp_path, "fig3a")) == 1 + 3 * len(SIZES)
+    assert [row[0] for row in drawn(tmp_path, "fig3b")[1::6]] == ["hm_0", "mean"]
+    fourth = draw("4")
+    assert fourth["fig4_gc_halves"].holds
+    assert fourth["fig4_gc_rises"].values == [72, 576, 72, 576]
+    assert fourth["fig4_gc_rises"].holds
+    fifth = draw("5")["fig5_waf_by_block"]
+    assert fifth.values == [5.76]
+    assert fifth.holds
+    drawn(tmp_path, "fig4")
+    drawn(tmp_path, "fig5")
+
+
+def test_block_sizes_with_a_failed_run_have_no_value(tmp_path: Path) -> None:
+    def make(workload: str, point: dict[str, Any]) -> dict[str, Any] | None:
+        gone = workload == "proj_1" and point["geometry.pages_per_block"] == 576
+        return None if gone else block_size(workload, point)
+
+    draw = drawing(runs("block-size", [{"geometry.pages_per_block": size} for size in SIZES], make), tmp_path)
+    assert draw("3a")["fig3a_copy_share"].values is None
+    assert draw("4")["fig4_gc_halves"].values is not None
+    assert draw("4")["fig4_gc_rises"].values is None
+    assert draw("5")["fig5_waf_by_block"].values is None
+
+
+@pytest.mark.parametrize("rising", [True, False])
+def test_sweeps_of_splits_limits_and_losses(tmp_path: Path, rising: bool) -> None:
+    def by(key: str) -> Callable[[str, dict[str, Any]], dict[str, Any]]:
+        return lambda _w, point: timed(1 + point[key] / 100 if rising else 1 - point[key] / 1000)
+
+    named = open_loop()
+    for study, key, values in (
+        ("splits", "partial_erase.max_splits", SPLITS),
+        ("wear-limit", "partial_erase.wear_limit_w", LIMITS),
+        ("pbe", "ftl.capacity_loss", LOSSES),
+    ):
+        named += runs(study, [{key: value} for value in values], by(key))
+    draw = drawing(named, tmp_path)
+    for figure, row, holds in (
+        ("14a", "fig14a_splits", not rising),
+        ("14b", "fig14b_w_latency", not rising),
+        ("14c", "fig14c_w_vep", rising),
+        ("15c", "fig15c_pbe", rising),
+    ):
+        found = draw(figure)[row]
+        assert found.holds is holds, row
+        assert [line[0] for line in drawn(tmp_path, f"fig{figure}")[-3:]] == [
+            "arithmetic mean", "geometric mean", "ratio of means",
+        ]  # fmt: skip
+    assert draw("13c")["fig13c_vep"].holds is rising
+
+
+def test_disturb(tmp_path: Path) -> None:
+    def make(_workload: str, point: dict[str, Any]) -> dict[str, Any]:
+        aware = point["partial_erase.disturb_aware"]
+        return timed(0.55 if aware else 0.5) | {"integrity": {"corrupt_pages": 0 if aware else 7}}
+
+    points = [{"partial_erase.disturb_aware": aware} for aware in (True, False)]
+    found = drawing(open_loop() + runs("disturb", points, make), tmp_path)("15a")
+    assert found["fig15a_disturb"].values == [pytest.approx(1.1)]
+    assert found["fig15a_disturb"].holds
+    assert found["fig15a_corrupt"].values == [0, 21]
+    assert found["fig15a_corrupt"].holds
+    drawn(tmp_path, "fig15a")
+
+
+def test_latency_over_time_compares_windows_with_writes(tmp_path: Path) -> None:
+    def make(_workload: str, point: dict[str, Any]) -> dict[str, Any]:
+        ours = point["ftl.merge"] == "m-merge"
+        means = [10.0, None, 40.0, 9.0] if ours else [20.0, 30.0, 30.0, 9.0]
+        return {"time_series": [{"start_s": 3600.0 * n, "write_mean_us": mean} for n, mean in enumerate(means)]}
+
+    found = drawing(runs("over-time", MERGES, make), tmp_path)("15b")["fig15b_over_time"]
+    assert found.values == [pytest.approx(2 / 3)]
+    assert found.holds is False
+    assert len(drawn(tmp_path, "fig15b")) == 1 + 3
+
+
+def test_comparators_and_superblocks(tmp_path: Path) -> None:
+    def superblock(_workload: str, point: dict[str, Any]) -> dict[str, Any]:
+        gains = {"m-merge": 0.5, "m-merge-budgeted": 0.4}
+        return timed(gains.get(point["ftl.merge"], 1.0) * (1.6 if point["preset"].endswith("4-8") else 1.0))
+
+    merges = ("block-erase", "m-merge", "m-merge-budgeted")
+    points = [{"preset": preset, "ftl.merge": merge} for preset in SHAPES.values() for merge in merges]
+    named = open_loop() + runs("superblock", points, superblock)
+    named += runs("gftl", [{"ftl.kind": "gftl"}], lambda _w, _p: timed(3.0))
+    draw = drawing(named, tmp_path)
+    gftl = draw("12c")["fig12c_gftl"]
+    assert gftl.values == [6.0, 2.0]
+    assert gftl.holds
+    sixteen = draw("16a")
+    assert sixteen["fig16_latency_4_5"].values == [0.5]
+    assert sixteen["fig16_latency_4_8"].values == [0.5, 0.5]
+    assert not sixteen["fig16_latency_4_8"].holds
+    assert "budgeted planner: 4:5 0.400, 4:8 0.400" in sixteen["fig16_latency_4_8"].note
+    assert draw("16b")["fig16_read"].holds
+    assert draw("17a")["fig17_waf_aep"].values == pytest.approx([0.75, 1.8 / 2.6, 0.5, 0.5])
+    for figure in ("17b", "17c"):
+        assert draw(figure) == {}
+    for figure in ("12c", "16a", "16b", "17a", "17b", "17c"):
+        drawn(tmp_path, f"fig{figure}")

@@ -1,0 +1,107 @@
+"""The experiment of the 2006 superblock FTL: worked examples, and figures from made-up runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from made_up import Make, drawer, drawn, outcomes
+from pumice.papers.experiment import read_experiment
+from pumice.papers.figures import Findings
+from pumice.papers.scoreboard import verdict
+from pumice.papers.superblock.figure_13 import size_rule
+from pumice.papers.superblock.ftls import FTLS, KEEP
+
+#: Figures over runs.
+OVER_RUNS = ("9", "10", "11", "12", "13", "14")
+
+#: Made-up overheads in units of FAST's.
+WEIGHT = {"log-block": 2.0, "fast": 1.0, "copy": 0.6, "keep": 0.4}
+
+
+def made_up(_study: str, varied: dict[str, Any]) -> dict[str, Any]:
+    """A document with the fields that the figures read."""
+    name = varied["ftl.kind"]
+    name = varied["ftl.superblock.valid_blocks"] if name == "superblock-2006" else name
+    weight = WEIGHT[name] * 1024 / varied.get("ftl.u_blocks", 1024)
+    weight *= {1: 2.0, 2: 1.2, 4: 1.0}.get(varied.get("ftl.superblock.logical"), 0.95)
+    misses = 700 - 100 * [16, 32, 64, 128, 256, 512, 1024].index(varied.get("ftl.map_cache_entries", 16))
+    full = {"log-block": 60, "fast": 70, "copy": 80, "keep": 90}[name]
+    erases = {merge: {"block": 100 * weight} for merge in ("full", "partial", "dead")}
+    gc = {
+        "time_us": {"map": 2e6 * weight, "copy": 7e7 * weight, "erase": 2.8e7 * weight},
+        "copied_pages": round(1e6 * weight),
+        "victim_fill": [100 - full, *[0] * 9, full],
+        "erases_by_merge": {**erases, "switch": {"block": 100 / weight}},
+        "map": {"hits": 10_000 - misses, "misses": misses},
+    }
+    return {"gc": gc}
+
+
+def drawing(directory: Path, make: Make) -> Callable[[str], Findings]:
+    """Draws figures from all runs that the experiment plans, made up."""
+    return drawer("superblock", "quick", outcomes("superblock", "quick", OVER_RUNS, make), directory)
+
+
+def test_worked_examples_are_the_papers(tmp_path: Path) -> None:
+    expected = {row.id: row for row in read_experiment("superblock", "quick").expected}
+    draw = drawer("superblock", "quick", [], tmp_path)
+    for figure in ("4", "6"):
+        for row, found in draw(figure).items():
+            assert verdict(expected[row], found) == "reproduced", row
+        drawn(tmp_path, f"fig{figure}")
+
+
+def test_every_row_is_found_in_planned_runs(tmp_path: Path) -> None:
+    draw = drawing(tmp_path, made_up)
+    findings = {row: found for figure in OVER_RUNS for row, found in draw(figure).items()}
+    assert all(found.values is not None for found in findings.values())
+    assert findings["fig9_overhead"].values == [pytest.approx(0.6), pytest.approx(0.6)]
+    assert "with keep: pic 0.400" in findings["fig9_overhead"].note
+    assert findings["fig9_map_share"].values == [pytest.approx(0.02), pytest.approx(0.02)]
+    assert findings["fig10_full_victims"].values == [pytest.approx(0.6), pytest.approx(0.7), pytest.approx(0.8)]
+    assert findings["fig10_full_victims"].holds
+    assert findings["fig11_switch_erases"].values == [pytest.approx(1 / 0.6)]
+    assert findings["fig12_u_blocks"].values == [pytest.approx(0.6)] * 8
+    assert findings["fig12_u_blocks"].holds
+    assert findings["fig14_hit_ratio"].values == [pytest.approx(0.93), pytest.approx(0.06)]
+    assert len(drawn(tmp_path, "fig9")) == 1 + 6 * len(FTLS)
+    assert drawn(tmp_path, "fig9-copies")[-1][0] == KEEP
+    for name, rows in (("fig10", 11), ("fig11", 4), ("fig12", 8), ("fig13", 8), ("fig14", 7)):
+        assert len(drawn(tmp_path, name)) == 1 + rows, name
+
+
+def test_failed_runs_leave_rows_without_values(tmp_path: Path) -> None:
+    def make(study: str, varied: dict[str, Any]) -> dict[str, Any] | None:
+        return None if varied["ftl.kind"] == "superblock-2006" else made_up(study, varied)
+
+    draw = drawing(tmp_path, make)
+    for figure in OVER_RUNS:
+        assert all(found.values is None for found in draw(figure).values())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "holds"),
+    [
+        ([10.0, 8.0, 6.0, 5.0, 5.5], True),
+        ([10.0, 8.0, 8.0, 5.0, 5.5], False),  # does not fall throughout
+        ([5.0, 8.0, 9.0, 9.0, 9.0], False),  # least at size 1
+        ([10.0, 9.0, 8.0, 6.0, 5.0], False),  # gains more beyond size 4 than before
+        ([10.0, 6.0, 7.0, 8.0, 9.0], True),
+    ],
+)
+def test_the_rule_of_figure_13(seconds: list[float], holds: bool) -> None:
+    assert size_rule(dict(zip([1, 2, 4, 8, 16], seconds, strict=True))) is holds
+
+
+def test_rising_overhead_breaks_the_rule_of_figure_12(tmp_path: Path) -> None:
+    def make(study: str, varied: dict[str, Any]) -> dict[str, Any]:
+        document = made_up(study, varied)
+        if study == "u-blocks" and varied["ftl.kind"] == "superblock-2006" and varied["ftl.u_blocks"] == 2048:
+            document["gc"]["time_us"]["copy"] *= 10
+        return document
+
+    assert not drawing(tmp_path, make)("12")["fig12_u_blocks"].holds

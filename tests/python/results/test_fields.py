@@ -1,0 +1,146 @@
+"""The table of result fields against real documents, and docs/RESULTS.md against the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pumice
+from conftest import REPOSITORY
+from pumice import _engine
+from pumice.results.comparison import METRICS
+from pumice.results.document import leaves
+from pumice.results.fields import Field, fields, names_below, with_tables
+from pumice.results.result import SECTIONS
+
+PAGE = REPOSITORY / "docs" / "RESULTS.md"
+
+#: Kinds of workload in the table, and the workload whose runs here have their fields.
+WORKLOADS = {"": None, "generators": "uniform", "file systems": "pic", "twins": "twin", "traces": "trace"}
+
+#: Any request of a trace: time, host, disk, kind, offset, bytes, response time.
+RECORDS = "128166372000000000,test,0,{},{},4096,0\n"
+
+
+#: A generated workload with every part that only some have.
+MIXED = {
+    "kind": "zipf",
+    "arrival": "bursty",
+    "request_sizes": [4096, 8192],
+    "trim_fraction": 0.2,
+    "requests": 100,
+}
+
+
+def rows() -> Iterator[tuple[str | None, str]]:
+    """Kind of workload and path of every field."""
+    return ((WORKLOADS[field.workloads], field.path) for field in fields())
+
+
+@cache
+def documents() -> dict[str, list[dict[str, Any]]]:
+    """Result documents by kind of workload; both merges, because fields of M-Merge are null without it."""
+    tiny = pumice.preset("tiny")
+    superblock = pumice.preset("superblock-2006-2g").with_(workload={"kind": "hot-cold", "requests": 1000})
+    large = pumice.preset("pen-1tb").with_(run={"max_requests": 1000})
+    return {
+        "uniform": [
+            pumice.run(tiny).to_dict(),
+            pumice.run(tiny.with_(ftl={"merge": "m-merge"})).to_dict(),
+            pumice.run(tiny.with_(workload=MIXED)).to_dict(),
+            pumice.run(tiny.with_(workload={"kind": "hot-cold", "requests": 100})).to_dict(),
+            pumice.run(superblock).to_dict(),
+        ],
+        "pic": [pumice.run(large, workload="pic", scale=0.0625).to_dict()],
+        "twin": [pumice.run(large, workload="twin:prn_1", scale=0.0625).to_dict()],
+    }
+
+
+@pytest.fixture
+def traced(tmp_path: Path) -> dict[str, Any]:
+    path = tmp_path / "two.csv"
+    path.write_text(RECORDS.format("Write", 0) + RECORDS.format("Read", 0))
+    return pumice.run(pumice.preset("tiny").with_(ftl={"merge": "m-merge"}), trace=path).to_dict()
+
+
+def is_named(path: str, value: Any, named: set[str]) -> bool:
+    """A table that is null as a whole is described by the paths inside it."""
+    if path in named or any(entry.endswith(".*") and path.startswith(entry[:-1]) for entry in named):
+        return True
+    return value is None and any(entry.startswith(f"{path}.") for entry in named)
+
+
+def check(document: dict[str, Any], kind: str) -> None:
+    named = {path for of_kind, path in rows() if of_kind in (None, kind)}
+    missing = [path for path, value in leaves(document) if not is_named(path, value, named)]
+    assert not missing, f"fields of a {kind} run that the table of fields does not describe: {missing}"
+
+
+def test_every_field_is_described() -> None:
+    for kind, of_kind in documents().items():
+        for document in of_kind:
+            check(document, kind)
+
+
+def test_every_field_of_a_trace_is_described(traced: dict[str, Any]) -> None:
+    check(traced, "trace")
+
+
+def test_every_path_exists(traced: dict[str, Any]) -> None:
+    by_kind = documents() | {"trace": [traced]}
+    everywhere = [document for of_kind in by_kind.values() for document in of_kind]
+    for kind, path in rows():
+        found = {leaf for document in by_kind.get(kind or "", everywhere) for leaf, _ in leaves(document)}
+        there = any(leaf.startswith(path[:-1]) for leaf in found) if path.endswith(".*") else path in found
+        assert there, f"the table of fields describes `{path}`, which no {kind or ''} run has"
+
+
+def test_no_path_is_described_twice() -> None:
+    described = list(rows())
+    assert len(described) == len(set(described)) > 100
+
+
+def test_the_tables_of_the_page_are_those_of_the_table() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert with_tables(page) == page, "run: python -m pumice.results.fields docs/RESULTS.md"
+    torn = page.replace("| `host.iops` |", "| `host.ipos` |", 1)
+    assert with_tables(torn) == page
+
+
+def test_a_page_without_a_section_is_refused() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    without = "\n".join(line for line in page.splitlines() if not line.startswith("| `integrity."))
+    with pytest.raises(ValueError, match=r"without a table in docs/RESULTS\.md: integrity\.pages_checked, "):
+        with_tables(without)
+
+
+#: Type in the table → types of a value in Python.
+TYPES: dict[str, tuple[type, ...]] = {
+    "text": (str,), "integer": (int,), "number": (int, float), "truth value": (bool,), "list": (list,),
+}  # fmt: skip
+
+
+def test_every_value_has_the_type_of_its_field(traced: dict[str, Any]) -> None:
+    known: dict[str, Field] = {field.path: field for field in fields() if field.type != "table"}
+    every = [document for of_kind in documents().values() for document in of_kind]
+    for document in [*every, traced]:
+        for path, value in leaves(document):
+            if path in known and value is not None:
+                assert isinstance(value, TYPES[known[path].type]), (path, value)
+
+
+def test_what_is_listed_elsewhere_is_in_the_table() -> None:
+    assert [metric.unit for metric in METRICS][:1] == ["µs"]  # looks its path up, as every metric does
+    assert {metric.path for metric in METRICS} <= {field.path for field in fields()}
+    assert {*SECTIONS} <= {field.path.partition(".")[0] for field in fields()}
+    for kind in ("read", "write", "trim"):
+        assert names_below(f"host.{kind}.latency_us") == names_below("host.write.latency_us")
+
+
+def test_the_configuration_holds_exactly_the_keys_that_can_be_explained() -> None:
+    for path, _ in leaves(documents()["uniform"][0]["config"]):
+        _engine.explain(path)

@@ -1,0 +1,207 @@
+"""Sweeps: files, grids, tables."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pumice
+from conftest import Command
+from pumice.results.document import leaves
+from pumice.results.run_table import JSON_FIELDS, RESULT_FIELDS
+from pumice.runs.grid import Grid, parse_value, parse_vary
+from pumice.runs.spec import toml_text
+from pumice.runs.sweep import read_sweep
+
+SWEEP = """\
+preset = "tiny"   # small
+scale = 1.0
+repeat = 2
+
+[run]
+max_requests = 500
+
+[vary]
+"ftl.merge" = ["block-erase", "m-merge"]
+partial_erase.max_splits = [
+    2,
+    4,
+]
+"""
+
+
+def test_a_sweep_file_is_a_spec_with_three_additions(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.toml"
+    path.write_text(SWEEP)
+    grid = read_sweep(path)
+    assert grid.repeat == 2
+    assert grid.base.scale == 1.0
+    assert dict(grid.vary) == {"ftl.merge": ["block-erase", "m-merge"], "partial_erase.max_splits": [2, 4]}
+    assert [job.seed for job in grid.jobs()] == [1, 2] * 4
+    assert grid.base.text.splitlines()[5] == "max_requests = 500"  # lines keep their numbers
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'preset = "tiny"\n[vary]\nseed = [1]\n[run]\nmax_requests = 500\n',
+        'vary = { seed = [1] }\npreset = "tiny"\n[run]\nmax_requests = 500\n',
+        'vary.seed = [\n1,\n]\npreset = "tiny"\nscale = 1.0\nrun.max_requests = 500\n',
+        'preset = "tiny"\n[run]\nmax_requests = 500\n[vary.partial_erase]\nmax_splits = [2]\n[vary]\nseed = [1]\n',
+        'preset = "tiny" # [vary]\n[run] # scale = 3\nmax_requests = 500\n\n["vary"]\n# scale\nseed = [1]\n',
+    ],
+)
+def test_the_additions_may_stand_anywhere_and_lines_keep_their_numbers(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "sweep.toml"
+    path.write_text(text)
+    grid = read_sweep(path)
+    assert grid.vary["seed"] == [1]
+    spec = grid.base.text
+    assert spec is not None
+    assert tomllib.loads(spec) == {"preset": "tiny", "run": {"max_requests": 500}}
+    lines, kept = text.splitlines(), spec.splitlines()
+    assert all(line in ("", lines[place]) for place, line in enumerate(kept))
+    assert [job.spec.resolve()["config"]["run"]["max_requests"] for job in grid.jobs()] == [500]
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (("[run]", "[rnu]"), "rnu"),
+        (("max_requests", "max_request"), "max_requests"),
+        (("repeat = 2", "repeats = 2"), "repeats"),
+        (("repeat = 2", "repeat = 2.5"), "whole number"),
+        (("repeat = 2", "repeat = 0"), "repeat"),
+        (("scale = 1.0", 'scale = "x"'), "scale"),
+        (("scale = 1.0", "scale = 3"), "scale"),
+        (('"ftl.merge"', '"ftl.mrege"'), "ftl.merge"),
+        (('["block-erase", "m-merge"]', "[]"), "no values"),
+        (('["block-erase", "m-merge"]', '"m-merge"'), "a list of values"),
+        (("[vary]", "[vary"), "not TOML"),
+    ],
+)
+def test_sweep_files_that_cannot_be(command: Command, tmp_path: Path, change: tuple[str, str], text: str) -> None:
+    (tmp_path / "sweep.toml").write_text(SWEEP.replace(*change))
+    done = command("sweep", "sweep.toml")
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert text in done.stderr
+
+
+def test_one_row_a_run_and_the_same_rows_for_any_workers(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "sweep.toml").write_text(SWEEP)
+    tables = []
+    for workers in ("1", "3"):
+        done = command("sweep", "sweep.toml", "--workers", workers, "--out", f"out{workers}")
+        assert done.returncode == 0, done.stderr
+        tables.append(pq.read_table(tmp_path / f"out{workers}" / "sweep.parquet"))
+    assert tables[0].schema == tables[1].schema
+    assert tables[0].num_rows == 8
+    assert tables[0].column("ftl.merge").to_pylist() == ["block-erase"] * 4 + ["m-merge"] * 4
+    assert set(tables[0].column("status").to_pylist()) == {"done"}
+    for name in tables[0].column_names:
+        if not name.startswith("run."):  # the wall clock's part
+            assert tables[0].column(name) == tables[1].column(name), name
+    done = command("sweep", "sweep.toml", "--out", "out1", "--resume")
+    assert "8 runs (8 reused)" in done.stdout
+
+
+def test_a_combination_that_is_refused_is_a_row_with_its_error(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "sweep.toml").write_text(SWEEP.replace("    4,", "    12,"))
+    done = command("sweep", "sweep.toml")
+    assert done.returncode == 1
+    assert "2 of 6 runs failed" in done.stderr.splitlines()[-1]
+    rows = pq.read_table(tmp_path / "out" / "sweep" / "sweep.parquet").to_pylist()
+    assert [row["status"] for row in rows] == ["done", "done", "failed"] * 2
+    assert "max_splits" in rows[2]["error"]
+    assert rows[2]["host.write.requests"] is None
+
+
+def test_the_schema_does_not_depend_on_the_results() -> None:
+    base = pumice.preset("tiny").with_(run={"max_requests": 100})
+    one = pumice.sweep(base, {"run.timed": [True, False]}, workers=1)
+    assert one.schema.field("run.timed").type == "bool"
+    names = ["run.timed", "run_seed", "status", "error"]
+    assert one.column_names == [*names, *(path for path, _ in RESULT_FIELDS), *JSON_FIELDS]
+
+
+def test_every_field_of_a_document_has_a_column() -> None:
+    result = pumice.run(pumice.preset("tiny").with_(ftl={"merge": "m-merge"}, run={"max_requests": 2000}))
+    known = {path for path, _ in RESULT_FIELDS}
+    missing = [
+        path
+        for path, _ in leaves(result.to_dict())
+        if not any(path in (name, f"{name}") or name.startswith(f"{path}.") for name in known)
+        and not any(path == name or path.startswith(f"{name}.") for name in JSON_FIELDS)
+    ]
+    assert missing == []
+
+
+def test_grids_vary_the_last_key_fastest_and_refuse_two_sources_of_seeds() -> None:
+    grid = Grid(pumice.preset("tiny"), {"ftl.merge": ["block-erase", "m-merge"], "seed": [1, 2]})
+    assert [job.label for job in grid.jobs()] == ["block-erase, 1", "block-erase, 2", "m-merge, 1", "m-merge, 2"]
+    with pytest.raises(pumice.SpecError, match="seed"):
+        Grid(grid.base, grid.vary, repeat=2).jobs()
+
+
+def test_keys_that_share_an_entry_change_together() -> None:
+    vary = {"geometry.pages_per_block, geometry.blocks_per_plane": [[32, 128], [64, 64]], "seed": [1, 2]}
+    points = Grid(pumice.preset("tiny"), vary).points()
+    assert len(points) == 4
+    assert points[1] == {"geometry.pages_per_block": 32, "geometry.blocks_per_plane": 128, "seed": 2}
+    for entry, text in (
+        ({"geometry.pages_per_block, geometry.blocks": [[1, 2]]}, "geometry.blocks"),
+        ({"seed, run.timed": [[1]]}, "a list of 2 values"),
+        ({"seed, run.timed": [1]}, "a list of 2 values"),
+        ({"seed, run.timed": [[1, True]], "seed": [1]}, "seed is given twice"),
+    ):
+        with pytest.raises(pumice.SpecError, match=text):
+            Grid(pumice.preset("tiny"), entry).jobs()
+    with pytest.raises(pumice.SpecError, match="repeat varies the seed"):
+        Grid(pumice.preset("tiny"), {"seed, run.timed": [[1, True]]}, repeat=2).jobs()
+
+
+VALUES = st.recursive(
+    st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(max_codepoint=0x7E)),
+    lambda inner: st.lists(inner, max_size=4),
+    max_leaves=6,
+)
+
+
+@given(VALUES)
+def test_values_survive_being_written_as_toml(value: object) -> None:
+    assert parse_value(toml_text(value)) == value
+
+
+def test_vary_options() -> None:
+    assert parse_vary("ftl.merge=block-erase,m-merge") == ("ftl.merge", ["block-erase", "m-merge"])
+    assert parse_vary("a.b=[1,2],[3]") == ("a.b", [[1, 2], [3]])
+    assert parse_vary('a.b="x,y",true,1.5') == ("a.b", ["x,y", True, 1.5])
+    assert parse_vary("a.b=.6,1.,-.5,.") == ("a.b", [0.6, 1.0, -0.5, "."])
+    for text in ("a.b", "=1", "a.b="):
+        with pytest.raises(pumice.SpecError, match="expected key=value"):
+            parse_vary(text)
+
+
+def test_a_script_without_a_main_guard_runs_once(tmp_path: Path) -> None:
+    """Workers once ran the caller's script again, from its first line."""
+    script = tmp_path / "study.py"
+    script.write_text(
+        "import pumice\n"
+        "print('once')\n"
+        "tiny = pumice.preset('tiny').with_(run={'max_requests': 100})\n"
+        "print(pumice.sweep(tiny, {'seed': [1, 2]}, workers=2).column('status').to_pylist())\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["once", "['done', 'done']"]
+    assert done.stderr == ""
