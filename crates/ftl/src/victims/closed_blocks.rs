@@ -226,46 +226,6 @@ mod tests {
         dearest
     }
 
-    /// Closed blocks of ten pages, each with its valid pages and the time when it last changed.
-    fn closed(policy: VictimPolicy, blocks: &[(u16, u64)]) -> VictimLists {
-        let mut lists = VictimLists::new(policy, blocks.len() as u32, 10, 1);
-        (0..).zip(blocks).for_each(|(block, &(valid, changed))| lists.close(block, valid, changed));
-        lists
-    }
-
-    #[test]
-    fn t514_cost_benefit_takes_the_largest_age_times_free_share_over_twice_the_valid_share() {
-        let chosen = |blocks: &[(u16, u64)]| closed(VictimPolicy::CostBenefit, blocks).choose(100);
-        // Ages are 100 - changed + 1. Scores: 11 × 0.8 / 0.4 = 22 and 51 × 0.5 / 1.0 = 25.5. Greedy, and
-        // (1 - u) / (1 + u) in place of (1 - u) / 2u, would differ: 7.3 and 17 there, 44 and 51 for 1 / u.
-        assert_eq!(chosen(&[(2, 90), (5, 50)]), Some(1));
-        // 13 × 2 = 26 and 51 × 0.5 = 25.5: a little older, and the emptier block wins.
-        assert_eq!(chosen(&[(2, 88), (5, 50)]), Some(0));
-        // 4 × 9 / 2 = 18 and 76 × 0.25 / 1.5 = 12.7. With (1 - u) / (1 + u) it would be 3.3 and 10.9.
-        assert_eq!(chosen(&[(1, 97), (8, 25)]), Some(0));
-        // The age counts from one: a block that changed just now is no worse than nothing to win.
-        assert_eq!(chosen(&[(5, 100), (10, 0)]), Some(0));
-        // Without a valid page there is nothing to copy, whatever the age.
-        assert_eq!(chosen(&[(1, 0), (0, 100)]), Some(1));
-        // Ages 2 and 1 at equal shares; among equal valid pages the longest unchanged one.
-        assert_eq!(chosen(&[(5, 100), (5, 99)]), Some(0), "closed first is first of its list");
-        assert_eq!(chosen(&[(4, 100), (5, 99)]), Some(1), "1 × 0.75 is less than 2 × 0.5");
-    }
-
-    #[test]
-    fn t515_random_choices_pass_over_full_blocks_and_see_every_other_one() {
-        for policy in [VictimPolicy::Random, VictimPolicy::DChoices(2)] {
-            let mut lists = closed(policy, &[(10, 0), (3, 0), (10, 0), (4, 0), (5, 0)]);
-            let mut seen = [0u32; 5];
-            (0..400).for_each(|_| seen[lists.choose(1).expect("there are invalid pages") as usize] += 1);
-            assert_eq!((seen[0], seen[2]), (0, 0), "nothing is won there: {policy:?}");
-            assert!(seen[1] > seen[3] && seen[3] > 0, "{policy:?}: {seen:?}");
-            // With one draw each block comes a fifth of the time, and the emptiest also for two full ones.
-            let expected = if policy == VictimPolicy::Random { 0.6 } else { 0.52 };
-            assert!((f64::from(seen[1]) / 400.0 - expected).abs() < 0.08, "{policy:?}: {seen:?}");
-        }
-    }
-
     #[test]
     fn t510_what_a_decision_costs_does_not_depend_on_the_number_of_blocks() {
         let keys = PolicyKeys::of_defaults();
