@@ -155,7 +155,7 @@ fn page_options() -> impl Strategy<Value = Vec<(String, String)>> {
 }
 
 /// The same with blocks whose physical sub-blocks are erased apart.
-fn sub_block_settings() -> impl Strategy<Value = Vec<(String, String)>> {
+pub fn sub_block_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let shape = (1u16..9, 2u16..9, 1u16..4, prop_oneof![Just("lfws"), Just("sfws")]);
     (page_settings(), shape, prop_oneof![Just("dynamic"), Just("static")]).prop_map(
         |(mut settings, (layers, sub_blocks, bits, sequence), allocation)| {

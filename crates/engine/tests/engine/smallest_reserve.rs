@@ -47,6 +47,7 @@ const CONDITIONS: &[&[(&str, &str)]] = &[
     &[("ftl.gc_free_threshold", "0.2"), ("ftl.gc_stop_threshold", "0.4"), ("geometry.blocks_per_plane", "20")],
     &[("workload.trim_fraction", "0.3"), ("geometry.channels", "2")],
     &[("geometry.write_sequence", "sfws"), ("run.timed", "false"), ("workload.requests", "900")],
+    &[("partial_erase.sub_block_disturb", "3")],
     &[("geometry.pages_per_block", "64"), ("geometry.layers", "2"), ("geometry.sub_blocks", "32"), SIX_SPLITS],
 ];
 

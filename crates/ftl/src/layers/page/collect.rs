@@ -10,9 +10,9 @@
 //!
 //! 1. *Emptying a victim needs no more room than there is.* The room is at least P whenever a victim is begun:
 //!    a host block is opened only above the floor of 2U − 1 free units ([`PageFtl::floor`]), so at least U
-//!    units stay free. A victim has at most P valid pages. Blank leaves of the victim are no room, because its
-//!    block is not handed out while leaves of it are reclaimed; but with k of them blank, the others hold at
-//!    most P − k · P / U valid pages, and that is what is left of the room. Copies of hot and of cold pages
+//!    units stay free. A victim has at most P valid pages. Where units disturb each other, blank ones of the
+//!    victim are no room, because its block is not handed out while it is reclaimed; but with k of them blank,
+//!    the others hold at most P − k · P / U valid pages, and that is what is left of the room. Copies of hot and of cold pages
 //!    have blocks of their own, so either kind takes the other one's block when it has no own one left.
 //! 2. *A victim gives back at least what it takes.* Its copies are at most the pages of its erased units that
 //!    were written, so the room after it is no less than before. With an invalid page among them it is more.
@@ -35,10 +35,10 @@ use pumice_types::{BlockId, DieId, FlashCommand, Lpn, PageAddress, PlaneId, Unit
 
 use super::plane::{Job, Open, WriteStream};
 use super::units::valid_in;
-use super::{EraseUnits, GcMode, HotCold, PageFtl};
+use super::{GcMode, HotCold, Neighbours, PageFtl};
 use crate::error::FtlError;
 use crate::plan::Plan;
-use crate::reclaim_units::{JoinRule, UnitChoice};
+use crate::reclaim_units::UnitChoice;
 
 /// How many pages before it is moved the map entry of a page is asked for: some 100 ns pass for each,
 /// and memory answers within a microsecond even when it is busy.
@@ -211,19 +211,6 @@ impl PageFtl {
         true
     }
 
-    /// Chooses what is reclaimed next.
-    fn take_victim(&mut self, plane: PlaneId) -> Option<(u32, UnitChoice)> {
-        if self.config.units.leaves.is_some() {
-            return self.take_leaves(plane);
-        }
-        let EraseUnits { pages, copy, erase, .. } = &self.config.units;
-        let pages_per_unit = pages.pages_per_unit() as u16;
-        let room = (self.free_units(plane) * pages.pages_per_unit()) as u32;
-        let rule = JoinRule { pages_per_unit, copy: *copy, erase: *erase, room };
-        let state = &mut self.planes[plane.index()];
-        state.victims.take(state.now, &rule)
-    }
-
     /// Takes the block that static wear levelling moves out of the lists; `false` if there is none.
     fn begin_move(&mut self, plane: PlaneId) -> bool {
         let Some(victim) = self.overdue(plane) else { return false };
@@ -295,11 +282,12 @@ impl PageFtl {
         if has_room { own } else { other }
     }
 
-    /// Free units of a plane that copies of the victim in work may go to. A block of which leaves are
-    /// reclaimed is not handed out, so its own blank leaves are not among them.
+    /// Free units of a plane that copies of the victim in work may go to. Where units disturb each other, a block
+    /// of which some are reclaimed is not handed out, so its own blank ones are not among them.
     #[inline]
     fn units_for_copies(&self, plane: PlaneId, job: &Job) -> usize {
-        let withheld = if self.config.units.leaves.is_some() { self.free.of(job.victim).len() as usize } else { 0 };
+        let is_withheld = self.config.units.neighbours.are_disturbed();
+        let withheld = if is_withheld { self.free.of(job.victim).len() as usize } else { 0 };
         self.free_units(plane) - withheld
     }
 
@@ -364,10 +352,12 @@ impl PageFtl {
     fn erase_victim(&mut self, plane: PlaneId, job: Job, plan: &mut Plan) {
         let counted = if job.levels_wear { &mut self.counters.moved } else { &mut self.counters.reclaimed };
         counted.merges += 1;
-        match &self.config.units.leaves {
+        match &self.config.units.neighbours {
             _ if self.free.is_whole(job.units) => counted.block_erases += 1,
-            Some(rule) => counted.partial_erases += job.units.partial_blocks(rule.tree).count() as u64,
-            None => self.counters.reclaimed_sub_blocks += u64::from(job.units.len()),
+            Neighbours::Leaves(rule) => counted.partial_erases += job.units.partial_blocks(rule.tree).count() as u64,
+            Neighbours::Isolated | Neighbours::SharedLines(_) => {
+                self.counters.reclaimed_sub_blocks += u64::from(job.units.len());
+            }
         }
         if job.levels_wear {
             self.counters.moved_pages += u64::from(job.copied);
