@@ -34,6 +34,17 @@ const SUB_BLOCKS: [(&str, &str); 4] = [
     ("ftl.kind", "page"),
 ];
 
+const SUB_BLOCKS_APART: &[(&str, &str)] =
+    &[SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], SUB_BLOCKS[3], ("ftl.erase_unit", "sub-block")];
+const SUB_BLOCKS_DISTURBED: &[(&str, &str)] = &[
+    SUB_BLOCKS[0],
+    SUB_BLOCKS[1],
+    SUB_BLOCKS[2],
+    SUB_BLOCKS[3],
+    ("ftl.erase_unit", "sub-block"),
+    ("partial_erase.sub_block_disturb", "3"),
+];
+
 #[rustfmt::skip]
 const CASES: &[Case] = &[
     ("geometry.bits_per_cell", ["1", "2"], &[], &[("geometry.layers", "8"), ("geometry.sub_blocks", "4")]),
@@ -58,6 +69,8 @@ const CASES: &[Case] = &[
     ("partial_erase.disturb_tolerance", ["1", "3"], FULL_MERGES, M_MERGES),
     ("partial_erase.disturb_aware", ["true", "false"], FULL_MERGES, M_MERGES),
     ("partial_erase.disturb_aware", ["true", "false"], PAGE, LEAVES),
+    ("partial_erase.disturb_aware", ["true", "false"], SUB_BLOCKS_APART, SUB_BLOCKS_DISTURBED),
+    ("partial_erase.sub_block_disturb", ["3", "8"], &SUB_BLOCKS, SUB_BLOCKS_APART),
     ("partial_erase.wear_limit_w", ["16", "1"], FULL_MERGES, M_MERGES),
     ("ftl.superblock.logical", ["4", "2"], NFTL, &[("ftl.kind", "superblock-pen")]),
     ("ftl.superblock.physical", ["5", "8"], NFTL, &[("ftl.kind", "superblock-pen")]),

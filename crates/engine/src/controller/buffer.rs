@@ -128,3 +128,61 @@ impl WriteBuffer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOW: u64 = 0x0000_0000_FFFF_FFFF;
+    const HIGH: u64 = !LOW;
+
+    #[test]
+    fn t627_parts_of_a_page_add_up_while_it_waits_and_only_they_are_held() {
+        let mut buffer = WriteBuffer::new(4, FlushPolicy::Lru);
+        assert!(buffer.write(Lpn(7), 0b0110));
+        assert!(buffer.holds(Lpn(7), 0b0110) && buffer.holds(Lpn(7), 0b0100));
+        assert!(!buffer.holds(Lpn(7), 0b1110), "a part is missing");
+        assert!(!buffer.holds(Lpn(8), 0b0110), "another page");
+        assert!(buffer.write(Lpn(7), 0b1000));
+        assert!(buffer.holds(Lpn(7), 0b1110) && !buffer.holds(Lpn(7), 0b1111));
+        assert_eq!(buffer.next_flush(true), Some((0, Lpn(7), 0b1110)), "both writes in one program");
+        assert_eq!(buffer.next_flush(true), None);
+    }
+
+    #[test]
+    fn t628_a_page_on_its_way_still_counts_and_what_is_written_meanwhile_goes_with_it() {
+        let mut buffer = WriteBuffer::new(4, FlushPolicy::Eager);
+        assert!(buffer.write(Lpn(7), LOW));
+        let (first, _, mask) = buffer.next_flush(false).expect("eager");
+        assert_eq!(mask, LOW);
+        assert!(buffer.holds(Lpn(7), LOW), "until its program is done");
+        // A new entry, with the parts that are still here: no read of the old copy is needed.
+        assert!(buffer.write(Lpn(7), HIGH));
+        let (second, lpn, mask) = buffer.next_flush(false).expect("eager");
+        assert!(second != first);
+        assert_eq!((lpn, mask), (Lpn(7), u64::MAX));
+        // The older program ends: the newer entry stays.
+        buffer.release(first);
+        assert!(buffer.holds(Lpn(7), u64::MAX));
+        buffer.release(second);
+        assert!(!buffer.holds(Lpn(7), 1));
+        // Nothing is left of it: a write of a part is a part again.
+        assert!(buffer.write(Lpn(7), HIGH));
+        assert_eq!(buffer.next_flush(false).map(|(_, _, mask)| mask), Some(HIGH));
+    }
+
+    #[test]
+    fn t629_the_buffer_has_so_many_places_and_a_quarter_of_them_free_before_it_waits() {
+        let mut buffer = WriteBuffer::new(4, FlushPolicy::Lru);
+        assert!((0..3).all(|lpn| buffer.write(Lpn(lpn), u64::MAX)));
+        assert_eq!(buffer.next_flush(false), None, "three quarters are not more than three quarters");
+        assert!(buffer.write(Lpn(3), u64::MAX) && !buffer.write(Lpn(4), u64::MAX), "four places");
+        assert_eq!(buffer.next_flush(false).map(|(_, lpn, _)| lpn), Some(Lpn(0)), "written longest ago");
+        assert_eq!(buffer.next_flush(false), None);
+        assert!(!buffer.write(Lpn(4), u64::MAX), "its place is taken until its program is done");
+        buffer.release(0);
+        assert!(buffer.write(Lpn(4), u64::MAX));
+        buffer.trim(Lpn(1));
+        assert!(!buffer.holds(Lpn(1), 1) && buffer.write(Lpn(5), u64::MAX), "given up, and its place is free");
+    }
+}

@@ -2,15 +2,19 @@
 
 use pumice_types::erase_unit::UNITS_MAX;
 use pumice_types::key::{ANY, CHOSEN, COUNT_MAX, When, float, int};
-use pumice_types::{Choice, Geometry, Lpn, PartialEraseUnit, PlaneOrder, UnitPages, WriteSequence, choice, keys};
+use pumice_types::{
+    ChipKeys, Choice, Geometry, Lpn, PartialEraseUnit, PlaneOrder, UnitPages, WriteSequence, choice, keys,
+};
 
 use super::{
-    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, GcMode, HotCold, PageConfig, PageFtl, STORED_ENTRY_BYTES,
+    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, GcMode, HotCold, Neighbours, PageConfig, PageFtl,
+    STORED_ENTRY_BYTES,
 };
 use crate::error::FtlError;
 use crate::fill::FillTarget;
 use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports, typed_share, whole_share};
 use crate::reclaim_leaves::LeafRule;
+use crate::reclaim_lines::LineRule;
 use crate::wear::WearLeveling;
 
 choice! {
@@ -214,7 +218,7 @@ fn erase_units(parts: &LayerParts, keys: &PageKeys) -> EraseUnits {
             pages: UnitPages::sub_blocks(shape),
             copy,
             erase,
-            leaves: None,
+            neighbours: neighbours(chip),
         }),
         EraseUnit::PartialBlock => UnitPages::leaves(parts.tree).map_or_else(whole, |pages| {
             let rule = LeafRule {
@@ -224,9 +228,18 @@ fn erase_units(parts: &LayerParts, keys: &PageKeys) -> EraseUnits {
                 tolerance: chip.partial_erase.disturb_tolerance,
                 protects: chip.partial_erase.disturb_aware,
             };
-            EraseUnits { pages, copy, erase, leaves: Some(rule) }
+            EraseUnits { pages, copy, erase, neighbours: Neighbours::Leaves(rule) }
         }),
     }
+}
+
+/// What sub-blocks do to each other. Each fill programs every word line as often as a cell has bits.
+fn neighbours(chip: &ChipKeys) -> Neighbours {
+    let fills = |bound: u32| bound / u32::from(chip.geometry.bits_per_cell);
+    chip.partial_erase.sub_block_disturb.map_or(Neighbours::Isolated, |bound| {
+        let fills_max = u16::try_from(fills(bound)).unwrap_or(u16::MAX);
+        Neighbours::SharedLines(LineRule { fills_max, protects: chip.partial_erase.disturb_aware })
+    })
 }
 
 /// Refuses an erase unit that the chip does not have.
