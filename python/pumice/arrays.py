@@ -36,7 +36,9 @@ def read_array(path: Path, name: str = "") -> np.ndarray[Any, Any]:
         if not isinstance(array, np.ndarray):
             raise SpecError(f"{what}: an archive of arrays; expected one array")
         return np.array(array)
+    except SpecError:
+        raise
     except OSError as error:
         raise SpecError(f"{what}: {reason(error)}") from None
-    except (ValueError, EOFError, TypeError, OverflowError, SyntaxError, RecursionError, MemoryError):
+    except Exception:  # NumPy's reader of heads raises whatever its tokenizer does
         raise SpecError(f"{what}: not an .npy array of numbers") from None

@@ -217,12 +217,12 @@ def withdraw(path: Path) -> None:
 def new_directories(directory: Path) -> Iterator[None]:
     """Creates a directory and those above it; after an error, those that were created and are empty are removed."""
     made = [place for place in (directory, *directory.parents) if not place.exists()]
-    directory.mkdir(parents=True, exist_ok=True)
     try:
+        directory.mkdir(parents=True, exist_ok=True)
         yield
     except BaseException:
-        with contextlib.suppress(OSError):
-            for place in made:
+        for place in made:
+            with contextlib.suppress(OSError):
                 place.rmdir()
         raise
 
@@ -247,8 +247,11 @@ def output_directory(directory: Path | None) -> Iterator[None]:
             stack.enter_context(new_directories(directory))
             with tempfile.TemporaryFile(dir=directory):
                 pass
-        except OSError as error:
-            raise SpecError(f"{directory}: cannot be written to ({reason(error)}); name a directory that can") from None
+        except SpecError:
+            raise
+        except (OSError, ValueError) as error:  # a ValueError: no name
+            why = reason(error) if isinstance(error, OSError) else str(error)
+            raise SpecError(f"{directory}: cannot be written to ({why}); name a directory that can") from None
         remove_abandoned(directory)
         yield
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pumice import files
+from pumice.errors import SpecError
 
 #: Indexes: a run's document, a comparison, a reproduction's scoreboard, the runs of a sweep or of repeated runs.
 RESULT, COMPARISON, SCOREBOARD, RUNS = "result.json", "comparison.json", "scoreboard.json", "runs.json"
@@ -52,8 +53,12 @@ def one_set(directory: Path, index: str) -> Iterator[Path]:
         index: name of the set's index, one of `INDEXES`.
 
     Raises:
+        SpecError: a directory is where a file of the set would be.
         OSError: a file cannot be put in its place.
     """
+    for name in NAMES:
+        if (directory / name).is_dir():
+            raise SpecError(f"{directory / name}: is a directory where this tool writes a file; name another directory")
     with files.staging(directory) as staged:
         yield staged
         drawn = sorted(path.name for path in (staged / FIGURES).glob("*"))

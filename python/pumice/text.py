@@ -13,6 +13,9 @@ _HANDLER = "pumice.plain"
 #: What stands for a character that an encoding lacks; others are shown as their number.
 _PLAIN = {"µ": "u", "–": "-", "—": "-", "…": "...", "±": "+-", "×": "x", "→": "->", "≤": "<=", "≥": ">=", "─": "-"}
 
+#: A word that is longer than any path that a system takes by default, and how much of it is shown.
+_LONG_WORD, _WORD_SHOWN = re.compile(r"\S{1001,}"), 80
+
 _NOT_ASCII = re.compile(r"[^\x20-\x7e\n\t]")
 
 
@@ -20,6 +23,11 @@ def printable(text: str) -> str:
     """`text` with every character that a terminal could obey, or that has no shape, shown as its number. Line breaks
     and tabs stay. Bytes of a file name that are not UTF-8 are shown as bytes."""
     return _NOT_ASCII.sub(lambda found: found[0] if found[0].isprintable() else _escaped(found[0]), text)
+
+
+def message(text: str) -> str:
+    """`text` as a line that is read: printable, and without words that fill the screen."""
+    return printable(_LONG_WORD.sub(lambda found: f"{found[0][:_WORD_SHOWN]}…", text))
 
 
 def count(number: int, noun: str) -> str:

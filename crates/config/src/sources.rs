@@ -17,7 +17,7 @@ const PRESET_DEPTH_MAX: usize = 8;
 pub fn values(source: &SpecSource) -> Result<Values, SpecError> {
     let mut values = defaults()?;
     if let Some(name) = &source.preset {
-        apply_preset(&mut values, "--preset", &Value::from(name.as_str()), 0)?;
+        apply_preset(&mut values, "", &Value::from(name.as_str()), 0)?;
     }
     let depth = if source.preset.is_none() { Some(0) } else { None };
     apply_own(&mut values, source, depth)?;
@@ -124,14 +124,11 @@ fn apply_preset(values: &mut Values, at: &str, name: &Value, depth: usize) -> Re
     let names = || preset::names().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(" | ");
     let Some(text) = name.as_str().and_then(preset::text) else {
         let hint = name.as_str().and_then(preset::nearest).map_or(String::new(), |n| format!("; nearest: \"{n}\""));
-        return Err(SpecError(format!(
-            "{at}: preset = {} does not exist; allowed: {}{hint}",
-            shown(&name.to_string()),
-            names()
-        )));
+        let name = shown(&name.to_string());
+        return Err(at_place(at, &format!("preset = {name} does not exist; allowed: {}{hint}", names())));
     };
     if depth >= PRESET_DEPTH_MAX {
-        return Err(SpecError(format!("{at}: presets start from each other in a loop")));
+        return Err(at_place(at, "presets start from each other in a loop"));
     }
     apply_text(values, &format!("preset {}", name.as_str().unwrap_or_default()), text, Some(depth + 1))
 }

@@ -65,6 +65,8 @@ fn t933_an_error_names_where_its_value_came_from() {
     assert_eq!(place(&["", ""]), what);
     let unknown = SpecSource { origins: vec![String::new()], ..with(&[("ftl.mrege", "1")]) };
     assert!(refusal(&unknown).starts_with("unknown key 'ftl.mrege'"));
+    let preset = SpecSource { preset: Some("tini".into()), ..SpecSource::default() };
+    assert!(refusal(&preset).starts_with("preset = \"tini\" does not exist"));
     // A number beyond TOML's integers was shown as a text in quotes.
     let large = with(&[("seed", "9223372036854775808")]);
     assert!(refusal(&large).contains("seed = 9223372036854775808 is not allowed"));

@@ -100,10 +100,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _complain(text: str, status: int) -> int:
-    from pumice.text import printable
+    from pumice.text import message
 
     try:
-        sys.stderr.write(f"pumice: {printable(text)}\n")
+        sys.stderr.write(f"pumice: {message(text)}\n")
         sys.stderr.flush()
     except OSError:
         pass  # stderr is closed

@@ -29,7 +29,7 @@ def presets_command(
         return
     known = _engine.presets()
     if name not in known:
-        raise SpecError(f"preset {printable(name)!r} is unknown{nearest(name, known)}; allowed: {', '.join(known)}")
+        raise SpecError(f"preset '{printable(name)}' is unknown{nearest(name, known)}; allowed: {', '.join(known)}")
     emit(_engine.preset_toml(name))
 
 

@@ -168,5 +168,5 @@ def parse_set(text: str) -> tuple[str, str]:
     """
     key, equals, value = text.partition("=")
     if not equals or not key.strip() or not value.strip():
-        raise SpecError(f"--set {printable(text)!r}: expected key=value such as ftl.merge=m-merge")
+        raise SpecError(f"--set '{printable(text)}': expected key=value such as ftl.merge=m-merge")
     return key.strip(), value.strip()

@@ -123,6 +123,6 @@ def _numbers(text: str, name: str, kind: type[int] | type[float]) -> list[Any]:
         except ValueError:
             what = "a whole number" if kind is int else "a number"
             raise SpecError(
-                f"{name}: {printable(part.strip())!r} is not {what}; expected {what} for each, with commas between"
+                f"{name}: '{printable(part.strip())}' is not {what}; expected {what} for each, with commas between"
             ) from None
     return numbers

@@ -13,7 +13,7 @@ from rich.table import Table
 from pumice.errors import ReaderGone
 from pumice.results.document import warnings_of
 from pumice.runs.batch import Outcome
-from pumice.text import count, json_text, printable
+from pumice.text import count, json_text, message, printable
 
 #: Width of tables that go to a file or a pipe, where nothing may be cut off.
 UNLIMITED = 10_000
@@ -54,7 +54,7 @@ def _write(text: str) -> None:
 
 def note(text: str) -> None:
     """Writes one line to stderr."""
-    sys.stderr.write(f"pumice: {printable(text)}\n")
+    sys.stderr.write(f"pumice: {message(text)}\n")
 
 
 def show(*parts: RenderableType) -> None:

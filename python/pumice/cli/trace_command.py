@@ -12,9 +12,9 @@ import typer
 from pumice import _engine, files
 from pumice.cli import options as opt
 from pumice.cli.terminal import emit, emit_json, note
-from pumice.runs.spec import Spec, check_text
+from pumice.runs.spec import Spec
 from pumice.text import count, printable
-from pumice.traces.read_write import write_trace
+from pumice.traces.read_write import check_reading, write_trace
 from pumice.traces.trace_figure import trace_figure
 
 app = typer.Typer(help="Look into trace files and write them.", add_completion=False)
@@ -37,9 +37,7 @@ class TraceOptions:
         Raises:
             SpecError: one of them is no text.
         """
-        for option, text in (("--format", self.trace_format), ("--volumes", self.volumes)):
-            if text is not None:
-                check_text(option, text)
+        check_reading(self.trace_format, self.volumes)
         return self.trace_format, self.volumes
 
 

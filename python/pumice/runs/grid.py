@@ -160,7 +160,7 @@ def parse_vary(text: str) -> tuple[str, list[Value]]:
     """
     key, equals, rest = text.partition("=")
     if not equals or not key.strip() or not rest.strip():
-        raise SpecError(f"--vary {printable(text)!r}: expected key=value,value,… such as ftl.merge=block-erase,m-merge")
+        raise SpecError(f"--vary '{printable(text)}': expected key=value,value,… such as ftl.merge=block-erase,m-merge")
     return key.strip(), [parse_value(part) for part in _split(rest)]
 
 

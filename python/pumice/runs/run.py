@@ -63,7 +63,7 @@ def _path_text(path: Any) -> str:
         raise SpecError(f"trace: {type(path).__name__} is no path; allowed: text or pathlib.Path") from None
     except UnicodeEncodeError:
         raise SpecError(
-            f"trace: the name {printable(text)!r} is not UTF-8, and a spec holds text; rename the file or link to it"
+            f"trace: the name '{printable(text)}' is not UTF-8, and a spec holds text; rename the file or link to it"
         ) from None
     return text
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from pumice import _engine, files
-from pumice.errors import SpecError, one_line
-from pumice.text import printable
+from pumice.errors import SpecError, nearest, one_line
+from pumice.text import message, printable
 
 #: Keys of `with_` and of sweeps that the engine's spec does not have.
 SPECIAL_KEYS = ("preset", "scale")
@@ -56,7 +56,7 @@ def _plain(key: str, value: Any, depth: int = 0) -> bool | int | float | str | l
         value = value.item()
     if isinstance(value, str) and not _is_unicode(value):
         raise SpecError(
-            f"{shown} = {printable(value)!r} is no text: it holds a byte or half a character; allowed: Unicode"
+            f"{shown} = '{printable(value)}' is no text: it holds a byte or half a character; allowed: Unicode"
         )
     if isinstance(value, int) and value.bit_length() > _BITS_MAX:
         raise SpecError(
@@ -85,7 +85,7 @@ def check_text(name: str, text: str) -> None:
         SpecError: it holds a byte that is not UTF-8; `name` begins the message.
     """
     if not _is_unicode(text):
-        raise SpecError(f"{name} {printable(text)!r} is no text: it holds a byte that is not UTF-8")
+        raise SpecError(f"{name} '{printable(text)}' is no text: it holds a byte that is not UTF-8")
 
 
 def check_key(key: str) -> None:
@@ -176,15 +176,18 @@ class Spec:
         Raises:
             SpecError: a key or value holds what is no text.
         """
-        for key, text in self.sets:
-            if not _is_unicode(key + text):
-                raise SpecError(f"{printable(key)} = {printable(text)} is no text: it holds a byte that is not UTF-8")
+        check_text("preset", self.preset or "")
+        origins = [*self.origins, *[""] * (len(self.sets) - len(self.origins))]
+        for (key, text), origin in zip(self.sets, origins, strict=True):
+            place = f"{origin}: " if origin else ""
+            check_text(f"{place}key", key)
+            check_text(f"{place}{key} =", text)
         fields = {
             "spec_text": self.text,
             "spec_name": self.name,
             "preset": self.preset,
             "sets": [list(pair) for pair in self.sets],
-            "origins": list(self.origins),
+            "origins": origins,
             "scale": self.scale,
         }
         return json.dumps(fields)
@@ -231,10 +234,11 @@ def preset(name: str) -> Spec:
     Raises:
         SpecError: there is none of that name.
     """
-    if not isinstance(name, str) or not _is_unicode(name):
-        shown = printable(name) if isinstance(name, str) else repr(name)
-        raise SpecError(f"preset {shown} is unknown; allowed: {', '.join(_engine.presets())}")
-    _engine.preset_toml(name)
+    known = presets()
+    if name not in known:
+        shown = message(name) if isinstance(name, str) else repr(name)
+        hint = nearest(name, known) if isinstance(name, str) else ""
+        raise SpecError(f"preset {shown} is unknown{hint}; allowed: {', '.join(known)}")
     return Spec(preset=name)
 
 

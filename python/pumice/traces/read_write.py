@@ -32,12 +32,24 @@ def read_trace(
 
     Raises:
         TraceError: the trace cannot be read; the text names file and line.
+        SpecError: format or volumes are no text.
     """
     import numpy as np  # loaded here: commands that read no trace start sooner without it
 
+    check_reading(trace_format, volumes)
     columns = _engine.trace_read(os.fsdecode(path), trace_format, volumes)
     arrays = {name: np.frombuffer(columns[name], dtype=kind) for name, kind in _TYPES.items()}
     return arrays | {name: arrays[name].astype(bool) for name in ("is_write", "is_trim")}
+
+
+def check_reading(trace_format: str | None, volumes: str | None) -> None:
+    """Refuses options of reading that are no text.
+
+    Raises:
+        SpecError: one of them holds a byte that is not UTF-8.
+    """
+    check_text("format", trace_format or "")
+    check_text("volumes", volumes or "")
 
 
 def write_trace(spec: Spec, path: Path, trace_format: str) -> dict[str, Any]:
