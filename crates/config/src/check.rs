@@ -8,6 +8,9 @@ use crate::{Config, SpecError};
 /// How far a shallow erase may be from a whole number of unit pulses, in unit pulses.
 const SHALLOW_TOLERANCE: f64 = 1e-6;
 
+/// Most pages that a write buffer holds: a page takes about 200 bytes once it is buffered.
+const BUFFER_PAGES_MAX: u64 = 1 << 24;
+
 /// Checks a spec whose single values are all allowed.
 ///
 /// # Errors
@@ -15,10 +18,23 @@ const SHALLOW_TOLERANCE: f64 = 1e-6;
 pub fn check(config: &Config) -> Result<(), SpecError> {
     config.chip.check()?;
     config.ftl.check(&config.chip, &config.initial)?;
+    check_buffer(config)?;
     check_erase(config)?;
     check_read_retry(&config.assumed_chip())?;
     config.workload.check()?;
     Ok(check_output(config)?)
+}
+
+/// Refuses a write buffer of so many pages that the simulation would need gigabytes for it.
+fn check_buffer(config: &Config) -> Result<(), String> {
+    let page_bytes = u64::from(config.chip.geometry.page_bytes);
+    let (kib, kib_max) = (config.host.write_buffer_kib, BUFFER_PAGES_MAX * page_bytes / 1024);
+    if kib > kib_max {
+        return Err(format!(
+            "host.write_buffer_kib = {kib} is more than {BUFFER_PAGES_MAX} pages of geometry.page_bytes = {page_bytes}; allowed: at most {kib_max}"
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses erase keys that cannot hold together.

@@ -282,7 +282,7 @@ impl<O: Observer> Run<'_, O> {
             return Ok(());
         }
         let text =
-            format!("run.warmup_requests = {warmup} leaves nothing to measure: the run has {submitted} requests");
+            format!("run.warmup_requests = {warmup} leaves nothing to measure: requests in the run: {submitted}");
         Err(SpecError(text).into())
     }
 

@@ -11,6 +11,7 @@ from pumice import files
 from pumice.cli import options as opt
 from pumice.cli.terminal import emit, note, plain_table, show, tell_failures, warn_all
 from pumice.errors import SpecError, nearest
+from pumice.outputs import REPORT, SCOREBOARD
 from pumice.papers.figures import EXPERIMENTS
 from pumice.papers.listing import Listing, cell_text
 from pumice.papers.reproduction import Reproduction, Request, reproduce, reproduce_all
@@ -52,17 +53,17 @@ def reproduce_command(
         raise SpecError("--figure belongs to one paper; name it in place of 'all'")
     mode = "full" if full else "quick"
     directory = out if out is not None else Path("out") / f"{paper}-{mode}"
-    files.prepare(directory)
     request = Request(figure or [], mode, directory, place.workers, place.resume, place.dask, traces, note)
-    outcomes = _reproduce_all(request) if paper == "all" else _reproduce_one(paper, request)
-    emit(f"figures, scoreboard.json and report.html written to {directory}")
-    tell_failures(outcomes)
+    with files.output_directory(directory):
+        outcomes = _reproduce_all(request) if paper == "all" else _reproduce_one(paper, request)
+        emit(f"figures, {SCOREBOARD} and {REPORT} written to {directory}")
+        tell_failures(outcomes)
 
 
 def _reproduce_one(paper: str, request: Request) -> list[Outcome]:
     done = reproduce(paper, request)
     _tell(paper, request, done)
-    write_report([request.directory], request.directory / "report.html")
+    write_report([request.directory], request.directory / REPORT)
     return done.outcomes
 
 
@@ -77,7 +78,7 @@ def _reproduce_all(request: Request) -> list[Outcome]:
     try:
         joined = reproduce_all(request, tell)
     finally:  # after Ctrl-C, a report on the papers that are finished
-        write_report([request.directory], request.directory / "report.html")
+        write_report([request.directory], request.directory / REPORT)
     emit(f"all: {_counts(joined)}")
     return outcomes
 

@@ -67,8 +67,8 @@ class Experiment:
         if path is None:
             raise SpecError(f"{self.directory}: no sweep file for the study {study!r} in mode {self.mode!r}")
         sweep = read_sweep(path)
-        overrides = [(key, toml_text(value)) for key, value in self.settings.items()]
-        return Grid(sweep.base.with_sets(overrides), sweep.vary, sweep.repeat, study)
+        overrides = [(key, toml_text(key, value)) for key, value in self.settings.items()]
+        return Grid(sweep.base.with_sets(overrides, "experiment.toml"), sweep.vary, sweep.repeat, study)
 
     def jobs(self, studies: Sequence[str]) -> list[tuple[str, Job]]:
         """Study and job of every run of some studies, in order."""
