@@ -17,7 +17,7 @@ from pumice.analysis.plots import Frame
 from pumice.analysis.statistics import mean_of
 from pumice.papers.figures import Drawing, Findings, figure
 from pumice.papers.over_seeds import Spread, ends, judged, mean, spread, with_seeds
-from pumice.papers.pen.block_size import PAPER, SIZES, SIZES_TEXT, STUDY, Line, line_text
+from pumice.papers.pen.block_size import PAPER, SIZES, SIZES_TEXT, STUDY, line_text
 from pumice.papers.quantities import quotient
 from pumice.papers.scoreboard import Finding
 from pumice.results.document import number
@@ -83,7 +83,7 @@ def _judged_shares(
 ) -> Finding:
     """Shares without `queue` at some block sizes, judged by a rule; the note has all sizes and both
     denominators."""
-    shares = {name: _shares(seeds, of, left_out) for name, left_out in LEFT_OUT.items()}
+    shares = {name: [_share_at(seeds, size, of, left_out) for size in SIZES] for name, left_out in LEFT_OUT.items()}
     names = " and ".join(BREAKDOWN[part] for part in of)
     note = "; ".join(f"{name}: {line_text(found, 4)}" for name, found in shares.items())
     per_seed = [[_share(_sums(one, size), of, (QUEUE,)) for size in sizes] for one in seeds]
@@ -118,7 +118,7 @@ def _csv_row(name: str, size: int, seeds: Sequence[SeedParts], of: Sequence[str]
     """A line of the CSV: the parts of the mean over workloads and seeds, their total, and both shares."""
     row: list[Any] = [name, size, *(mean(_part(seeds, size, [part])) for part in BREAKDOWN)]
     found = [_part(seeds, size, list(BREAKDOWN))]
-    found += [spread([_share(_sums(one, size), of, left_out) for one in seeds]) for left_out in LEFT_OUT.values()]
+    found += [_share_at(seeds, size, of, left_out) for left_out in LEFT_OUT.values()]
     return row + [cell for each in found for cell in (mean(each), *(ends(each) or (None, None)))]
 
 
@@ -168,12 +168,14 @@ def _bars(seeds: Sequence[SeedParts], parts: Sequence[str], of: Sequence[str]) -
 
 
 def _both_shares(seeds: Sequence[SeedParts], size: int, of: Sequence[str]) -> str:
-    shares = [mean(spread([_share(_sums(one, size), of, left_out) for one in seeds])) for left_out in LEFT_OUT.values()]
+    """The shares without and with `queue` in percent, as they stand below a bar."""
+    shares = [mean(_share_at(seeds, size, of, left_out)) for left_out in LEFT_OUT.values()]
     return ", ".join("–" if share is None else f"{100 * share:.{0 if share > 0.1 else 1}f}" for share in shares)
 
 
-def _shares(seeds: Sequence[SeedParts], of: Sequence[str], left_out: Sequence[str]) -> Line:
-    return [spread([_share(_sums(one, size), of, left_out) for one in seeds]) for size in SIZES]
+def _share_at(seeds: Sequence[SeedParts], size: int, of: Sequence[str], left_out: Sequence[str]) -> Spread | None:
+    """Share of some parts at a block size, over the seeds."""
+    return spread([_share(_sums(one, size), of, left_out) for one in seeds])
 
 
 def _share(parts: Parts, of: Sequence[str], left_out: Sequence[str]) -> float | None:
