@@ -59,12 +59,13 @@ def with_seeds(frame: Frame, count: int) -> Frame:
 
 
 def shown(found: Spread | None, digits: int = 3) -> str:
-    """A spread in words: the mean, then least and largest if they differ."""
+    """A spread in words: the mean, then least and largest if they differ; digits after the point below 1,000."""
     if found is None:
         return "–"
+    decimals = 0 if abs(found.mean) >= 1000 else digits
     if found.least == found.largest:
-        return f"{found.mean:.{digits}f}"
-    return f"{found.mean:.{digits}f} ({found.least:.{digits}f} … {found.largest:.{digits}f})"
+        return f"{found.mean:,.{decimals}f}"
+    return f"{found.mean:,.{decimals}f} ({found.least:,.{decimals}f} … {found.largest:,.{decimals}f})"
 
 
 def judged(

@@ -205,4 +205,6 @@ def simulated_text(row: Mapping[str, Any]) -> str:
 
 
 def _value_text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

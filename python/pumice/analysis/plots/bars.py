@@ -89,8 +89,8 @@ def stacked_panels(frame: Frame, panels: Mapping[str, Bars], path: Path) -> list
             _stack(axes, bars, frame.digits, parts=False)
             _group_axis(axes, bars.groups, Frame("", ""))
             thousands(axes.yaxis)
-            if place + columns >= len(panels):
-                axes.set_xlabel(frame.x_label or "")
+        if frame.x_label is not None:
+            figure.supxlabel(frame.x_label, fontsize=9)
         _key(figure, next(iter(panels.values())))
         return save(figure, path)
 
