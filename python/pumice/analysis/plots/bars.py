@@ -89,9 +89,7 @@ def stacked_panels(frame: Frame, panels: Mapping[str, Bars], path: Path) -> list
             _stack(axes, bars, frame.digits, parts=False)
             _group_axis(axes, bars.groups, Frame("", ""))
             thousands(axes.yaxis)
-        if frame.x_label is not None:
-            figure.supxlabel(frame.x_label, fontsize=9)
-        _key(figure, next(iter(panels.values())))
+        _key(figure, next(iter(panels.values())), frame.x_label)
         return save(figure, path)
 
 
@@ -123,12 +121,15 @@ def _stack(axes: Axes, bars: Bars, digits: int, *, parts: bool = True) -> None:
         )  # fmt: skip
 
 
-def _key(figure: Figure, bars: Bars) -> None:
-    """Names of the series in a row below the panels."""
+def _key(figure: Figure, bars: Bars, x_label: str | None) -> None:
+    """The name of the x axes, and below it those of the series in a row, below the panels."""
     from matplotlib.patches import Patch
 
     patches = [Patch(color=colour, label=name) for name, colour in zip(bars.series, bars.colours, strict=False)]
-    figure.legend(handles=patches, loc="outside lower center", ncols=len(patches), frameon=False, fontsize=8.5)
+    figure.legend(
+        handles=patches, loc="outside lower center", ncols=len(patches), frameon=False, fontsize=8.5,
+        title=x_label, title_fontsize=9,
+    )  # fmt: skip
 
 
 def _canvas(frame: Frame, groups: int, series: int) -> tuple[Figure, Axes]:
