@@ -27,6 +27,7 @@ class Request:
         workers: processes; None starts one for each CPU.
         resume: reuse the runs that the directory holds.
         dask: address of a Dask scheduler whose workers simulate instead, or None.
+        repeat: seeds of every run; None leaves what the experiment says.
         traces: folder of recorded traces, for PEN's listing `traces` and the matrix; None leaves them out.
         announce: called with a line of text before a study that is expected to take long.
     """
@@ -38,6 +39,7 @@ class Request:
     resume: bool = False
     dask: str | None = None
     traces: Path | None = None
+    repeat: int | None = None
     announce: Callable[[str], None] | None = None
 
 
@@ -63,7 +65,7 @@ def reproduce(paper: str, request: Request) -> Reproduction:
         Interrupted: Ctrl-C; finished runs are kept.
         OSError: a file cannot be written.
     """
-    experiment = read_experiment(paper, request.mode)
+    experiment = read_experiment(paper, request.mode, request.repeat)
     chosen = choose(request.figures, figures_made(experiment))
     plans = _plans(request, experiment, chosen)
     named = _run(request, experiment, chosen, plans)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,16 @@ from pumice.analysis import plots
 from pumice.errors import SpecError
 from pumice.outputs import COMPARISON, FILES, LISTING, RESULT, RUNS, SCOREBOARD, STORE, figures_of_set
 from pumice.papers import listing
-from pumice.papers.scoreboard import ROW_FIELDS, VERDICTS, accepted, values_text
+from pumice.papers.scoreboard import (
+    ROW_FIELDS,
+    VERDICTS,
+    accepted,
+    counts,
+    counts_text,
+    predicted,
+    simulated_text,
+    values_text,
+)
 from pumice.report.parts import Configuration, Heading, Line, Numbers, Part, Picture, Scoreboard, ScoreboardRow
 from pumice.results import comparison
 from pumice.results.comparison import Variant, as_text
@@ -109,29 +118,41 @@ def _results(variants: Sequence[Variant]) -> list[Part]:
 
 
 def _totals(source: Path, rows: Sequence[dict[str, Any]]) -> list[Part]:
-    """The verdicts of a scoreboard that joins others, counted paper by paper; its rows follow paper by paper."""
-    by_paper: dict[str, list[str]] = {}
+    """The verdicts of a scoreboard that joins others, counted paper by paper, of all rows and of the predicted
+    ones; its rows follow paper by paper."""
+    by_paper: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        by_paper.setdefault(row["id"].partition(".")[0], []).append(row["verdict"])
-    counts = [[paper, *(str(given.count(verdict)) for verdict in VERDICTS)] for paper, given in by_paper.items()]
-    total = ["all", *(str(sum(row["verdict"] == verdict for row in rows)) for verdict in VERDICTS)]
-    return [Heading(f"Reproductions: {_name(source)}"), Numbers(["paper", *VERDICTS], [*counts, total])]
+        by_paper.setdefault(row["id"].partition(".")[0], []).append(row)
+    by_paper["all"] = list(rows)
+    lines = [[paper, *_verdicts(own), *_verdicts(predicted(own))] for paper, own in by_paper.items()]
+    head = ["paper", *VERDICTS, *(f"predicted: {verdict}" for verdict in VERDICTS)]
+    return [Heading(f"Reproductions: {_name(source)}"), Numbers(head, lines)]
+
+
+def _verdicts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [str(count) for count in counts(rows).values()]
 
 
 def _scoreboard(source: Path, rows: Sequence[dict[str, Any]]) -> list[Part]:
     if not rows:
         return [Heading(f"Experiment: {_name(source)}")]
-    counts = [f"{sum(row['verdict'] == verdict for row in rows)} {verdict}" for verdict in VERDICTS]
     shown = [
         ScoreboardRow(
-            [row["id"], row["what"], values_text(row["published"]), values_text(row["simulated"]), accepted(row)],
+            [
+                row["id"],
+                row["what"],
+                values_text(row["published"]),
+                simulated_text(row),
+                accepted(row),
+                row["basis"],
+            ],
             row["verdict"],
             row["note"] or "",
         )
         for row in rows
     ]
-    head = ["row", "what", "published", "simulated", "accepted", "verdict", "note"]
-    return [Heading(f"Reproduction: {_name(source)}"), Line(", ".join(counts)), Scoreboard(head, shown)]
+    head = ["row", "what", "published", "simulated", "accepted", "basis", "verdict", "note"]
+    return [Heading(f"Reproduction: {_name(source)}"), Line(counts_text(rows)), Scoreboard(head, shown)]
 
 
 def _listing(source: Path) -> list[Part]:
