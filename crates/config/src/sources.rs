@@ -194,7 +194,8 @@ fn typed(value: &Value) -> Option<key::Value> {
 }
 
 fn refused(at: &str, key: &Key, found: &Value) -> SpecError {
-    if let Some(instead) = found.as_str().and_then(|name| retired::value(key.path, name)) {
+    let plain = found.as_str().map_or_else(|| found.to_string(), str::to_string);
+    if let Some(instead) = retired::value(key.path, &plain) {
         return SpecError(format!("{at}: {} = {} is now {instead}", key.path, shown(&found.to_string())));
     }
     let found = shown(&found.to_string());

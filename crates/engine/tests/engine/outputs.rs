@@ -203,13 +203,13 @@ fn t657_a_command_log_replays_without_a_broken_rule() {
     let shapes: &[&[(&str, &str)]] = &[
         &[],
         &[("ftl.merge", "m-merge"), ("geometry.bad_blocks_per_plane", "2"), ("initial.fill_unit", "page")],
-        &[("timing.multi_plane", "true"), ("timing.copyback", "false"), ("host.read_priority", "true")],
+        &[("timing.multi_plane", "neighbours"), ("timing.copyback", "false"), ("host.read_priority", "true")],
         &[("ftl.kind", "page"), ("ftl.over_provisioning", "0.3"), ("initial.age_writes", "0.5")],
         &[
             ("ftl.kind", "page"),
             ("ftl.over_provisioning", "0.3"),
             ("run.timed", "false"),
-            ("timing.multi_plane", "true"),
+            ("timing.multi_plane", "neighbours"),
         ],
         &[
             ("ftl.kind", "superblock-pen"),
@@ -238,7 +238,7 @@ fn t657_a_command_log_replays_without_a_broken_rule() {
 #[test]
 fn t658_multi_plane_commands_replay_together_and_only_where_they_are_allowed() {
     let sets = [
-        ("timing.multi_plane", "true"),
+        ("timing.multi_plane", "neighbours"),
         ("geometry.planes_per_die", "2"),
         ("ftl.kind", "page"),
         ("ftl.over_provisioning", "0.4"),
