@@ -232,7 +232,7 @@ fn t663_what_runs_beside_an_access_is_charged_to_it_part_by_part() {
     die.submit(&[program(1, 2, 1)]);
     die.now = begins + page + t.t_prog;
     die.scheduler.step(&mut die.log).expect("legal");
-    die.now = die.now + Time(1);
+    die.now += Time(1);
     die.submit_for(8, &[program(1, 2, 2)]);
     die.finish().expect("legal");
     let done = die.scheduler.take_done().expect("it waited");
