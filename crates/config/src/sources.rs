@@ -195,7 +195,8 @@ fn typed(value: &Value) -> Option<key::Value> {
 }
 
 fn refused(at: &str, key: &Key, found: &Value) -> SpecError {
-    if let Some(instead) = found.as_str().and_then(|name| retired::value(key.path, name)) {
+    let plain = found.as_str().map_or_else(|| found.to_string(), str::to_string);
+    if let Some(instead) = retired::value(key.path, &plain) {
         return at_place(at, &format!("{} = {} is now {instead}", key.path, shown(&found.to_string())));
     }
     // A number that TOML cannot hold was read as a text; it is shown as it was written.

@@ -27,7 +27,7 @@ pub mod timing;
 pub mod write_sequence;
 
 pub use address::{BlockId, ChannelId, DieId, Lpn, PageAddress, PlaneId};
-pub use chip::{ChipKeys, EraseKeys, GeometryKeys, PartialEraseKeys, PartialEraseUnit, TimingKeys};
+pub use chip::{ChipKeys, EraseKeys, GeometryKeys, MultiPlane, PartialEraseKeys, PartialEraseUnit, TimingKeys};
 pub use choice::Choice;
 pub use command::{Cause, FlashCommand, FlashOp, SearchExpectation};
 pub use draw::Draw;

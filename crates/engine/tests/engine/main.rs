@@ -10,6 +10,7 @@ mod golden;
 mod host_timing;
 mod merge_execution;
 mod multi_plane_erase;
+mod multi_plane_queue;
 mod outputs;
 mod page_level;
 mod partial_blocks;

@@ -2,8 +2,8 @@
 
 use pumice_types::erase::PULSES_PER_LOOP;
 use pumice_types::{
-    ChipKeys, EraseScheme, EraseTiming, FailBitRanges, FlashTiming, Geometry, PartialEraseUnit, PbTree, Suspension,
-    SuspensionRule, Time,
+    ChipKeys, EraseScheme, EraseTiming, FailBitRanges, FlashTiming, Geometry, MultiPlane, PartialEraseUnit, PbTree,
+    Suspension, SuspensionRule, Time,
 };
 
 use super::{DistributionRequest, EraseConfig, Eraser, distribution};
@@ -56,7 +56,10 @@ pub fn expected_time(chip: &ChipKeys, seed: u64, timing: &FlashTiming) -> Time {
 /// When erases may be suspended; `None` if each runs in one piece of known time, and on its own.
 pub fn suspension_rule(chip: &ChipKeys) -> Option<SuspensionRule> {
     let keys = &chip.erase;
-    if keys.scheme == EraseScheme::Fixed && keys.suspension == Suspension::Off && !chip.timing.multi_plane {
+    if keys.scheme == EraseScheme::Fixed
+        && keys.suspension == Suspension::Off
+        && chip.timing.multi_plane == MultiPlane::Off
+    {
         return None;
     }
     Some(SuspensionRule {

@@ -1,7 +1,7 @@
 //! Flash commands, write amplification and wear.
 
 use pumice_config::PartialPage;
-use pumice_types::{PartialEraseUnit, Suspension};
+use pumice_types::{MultiPlane, PartialEraseUnit, Suspension};
 use serde_json::{Value, json};
 
 use super::Type::{Integer, List, Number};
@@ -47,9 +47,15 @@ fields! {
     "flash.erases.sub_block", Integer, "commands", "`partial_erase.unit` is not `sub-block`",
         "Erases of sets of physical sub-blocks, one an operation",
         |run| count(run.config.chip.partial_erase.unit == PartialEraseUnit::SubBlock, run.counts().sub_block_erases);
-    "flash.multi_plane_commands", Integer, "commands", "untimed, or `timing.multi_plane` is off",
+    "flash.multi_plane_commands", Integer, "commands", "untimed, or `timing.multi_plane = \"off\"`",
         "Commands that used more than one plane of a die",
-        |run| count(run.config.run.timed && run.config.chip.timing.multi_plane, run.scheduler().multi_plane_commands());
+        |run| multi_plane(run, MultiPlane::Neighbours, run.scheduler().multi_plane().commands);
+    "flash.multi_plane_copies", Integer, "commands", "untimed, or `timing.multi_plane` is not `queue`",
+        "Those of them that only copied pages",
+        |run| multi_plane(run, MultiPlane::Queue, run.scheduler().multi_plane().copies);
+    "flash.multi_plane_copies_with_programs", Integer, "commands", "untimed, or `timing.multi_plane` is not `queue`",
+        "Those of them that copied pages and programmed others",
+        |run| multi_plane(run, MultiPlane::Queue, run.scheduler().multi_plane().copies_with_programs);
     "flash.suspensions", Integer, "", "without a clock; `erase.suspension = \"off\"`",
         "Times an erase was suspended, in the whole run",
         |run| count(run.config.run.timed && run.config.chip.erase.suspension != Suspension::Off, run.scheduler().suspensions());
@@ -92,6 +98,11 @@ fields! {
     "wear.pec_at_requirement", Number, "P/E cycles", "`erase.scheme = \"fixed\"`, or it is always met",
         "Cycles up to which `erase.rber_requirement` is met",
         |run| json!(run.life.as_ref().and_then(|(life, _)| life.pec_at_requirement()));
+}
+
+/// A count of multi-plane commands that there are from this mode on.
+fn multi_plane(run: &Finished, from: MultiPlane, commands: u64) -> Value {
+    count(run.config.run.timed && run.config.chip.timing.multi_plane >= from, commands)
 }
 
 fn mean_erase_latency(run: &Finished) -> Value {
