@@ -148,6 +148,14 @@ pub struct EraseStep {
 }
 
 impl EraseStep {
+    /// Whether an erase loop ends with this step.
+    pub fn ends_loop(&self) -> bool {
+        match self.kind {
+            StepKind::Fixed | StepKind::Verify => true,
+            StepKind::Shallow | StepKind::Pulse => false,
+        }
+    }
+
     /// The same step on a partial block: every duration is taken in the proportion of the partial
     /// block's erase time to the whole block's, rounded to the nearest nanosecond.
     ///

@@ -37,7 +37,7 @@ pub use geometry::{Geometry, PlaneOrder, ProgramOrder};
 pub use partial_block::{Pb, PbTree};
 pub use prefetch::prefetch;
 pub use request::{HostRequest, RequestKind};
-pub use suspension::{Suspension, SuspensionRule, SuspensionState};
+pub use suspension::{ErasePiece, Interruption, Suspension, SuspensionRule, SuspensionState};
 pub use tag::{FILL_VERSION, TagFormat};
 pub use time::Time;
 pub use timing::FlashTiming;

@@ -1,6 +1,6 @@
 //! Erases in steps: they start, let reads in between, and go on. Several planes of a die may erase at once.
 
-use pumice_types::suspension::SuspensionState;
+use pumice_types::suspension::{PieceRestarts, SuspensionState};
 use pumice_types::{Time, erase};
 
 use super::Scheduler;
@@ -27,6 +27,7 @@ impl Scheduler {
             for (plane, command) in run.planes.iter_mut().zip(lane.commands.iter().take(die.group)) {
                 self.chips.begin_erase(command, &mut plane.steps);
                 (plane.total, plane.done) = (erase::total_time(&plane.steps), Time::ZERO);
+                plane.restarts = PieceRestarts::default();
             }
         }
         run.stops = false;
@@ -58,6 +59,9 @@ impl Scheduler {
         die.clock.occupy(die.started, now, &command)?;
         die.usage.charge(&mut die.spent, &command, now - die.started);
         die.busy += now - die.started;
+        for plane in die.erase.running() {
+            self.chips.interrupt_erase(&plane.steps, plane.stop);
+        }
         die.erase.let_go();
         self.suspensions += 1;
         self.start(index, now);
@@ -68,7 +72,10 @@ impl Scheduler {
 impl EraseRun {
     /// Every plane has come to its stop.
     fn let_go(&mut self) {
-        self.running().iter_mut().for_each(|plane| plane.done = plane.stop);
+        for plane in self.running() {
+            plane.restarts = plane.restarts.after(plane.stop);
+            plane.done = plane.stop.keeps;
+        }
         self.stops = false;
         self.is_suspended = true;
         self.state.suspensions += 1;

@@ -5,6 +5,7 @@
 
 mod closed_forms;
 mod contract;
+mod erase_suspension;
 mod golden;
 mod host_timing;
 mod merge_execution;

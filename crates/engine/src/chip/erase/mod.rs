@@ -5,14 +5,17 @@
 mod distribution;
 mod from_keys;
 mod lifetime;
+mod restarts;
 mod status;
 
 pub use distribution::{Distribution, DistributionRequest, FelpSample, distribution, felp_samples};
 pub use from_keys::{erase_config, eraser, expected_time, suspension_rule};
 pub use lifetime::{LAST_PEC, Lifetime, LifetimePoint};
+pub use restarts::RestartTotals;
 
 use pumice_ftl::erase::{EraseAction, EraseController, EraseControllerConfig, EraseJob, EraseReport, Felp};
 use pumice_nand::erase::{BlockErase, EraseTruth, EraseTruthConfig};
+use pumice_nand::reliability::stress;
 use pumice_types::erase::{MAX_LOOPS, total_time};
 use pumice_types::{EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, RberRequirement, StepKind, Time};
 
@@ -139,15 +142,18 @@ pub struct EraseTotals {
     pub retired: u64,
     /// Time of all steps.
     pub time: Time,
+    /// Stress of all pulses, in milliseconds at level 1.
+    pub stress: f64,
 }
 
 impl EraseTotals {
-    fn add(&mut self, outcome: &EraseOutcome) {
+    fn add(&mut self, outcome: &EraseOutcome, stress: f64) {
         self.erases += 1;
         self.loops[usize::from(outcome.report.loops.min(MAX_LOOPS))] += 1;
         self.mispredictions += u64::from(outcome.report.mispredictions);
         self.retired += u64::from(outcome.retired);
         self.time += outcome.time;
+        self.stress += stress;
     }
 
     /// Mean time of an erase in microseconds, `None` without one.
@@ -242,7 +248,7 @@ impl Eraser {
             let pec = &mut self.pec[block as usize * self.leaves + leaf];
             *pec = pec.saturating_add(1);
         }
-        self.totals.add(&outcome);
+        self.totals.add(&outcome, stress(steps));
         outcome
     }
 
