@@ -57,6 +57,16 @@ choice! {
     }
 }
 
+choice! {
+    /// What a controller remembers of blocks that were cycled before the run, as to shallow erases.
+    pub enum InitialMemory {
+        /// Nothing: a shallow erase is tried on every block once more.
+        Clear = "clear",
+        /// What the last erase before the run showed.
+        Learned = "learned",
+    }
+}
+
 /// Raw bit errors in 1 KiB that a page may show after a year; a block beyond is unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RberRequirement {

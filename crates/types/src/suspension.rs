@@ -29,6 +29,16 @@ choice! {
 }
 
 choice! {
+    /// Who suspends an erase.
+    pub enum SuspensionFor {
+        /// Host reads.
+        Reads = "reads",
+        /// Host reads, and host writes that wait directly behind the erase.
+        ReadsAndWrites = "reads-and-writes",
+    }
+}
+
+choice! {
     /// What an erase consists of between two instants at which it loses no work by stopping.
     pub enum ErasePiece {
         /// A unit pulse, or a verify read.
@@ -60,6 +70,8 @@ pub struct SuspensionRule {
     /// Suspensions of one erase after which the rest is one piece, as it is if somebody needs the
     /// block; `None`: no limit.
     pub max_suspensions: Option<u32>,
+    /// Who suspends it.
+    pub whom: SuspensionFor,
     /// Time from the stop until the die takes another command.
     pub suspend: Time,
     /// Time from the end of the other commands until the erase goes on.
@@ -123,6 +135,7 @@ impl SuspensionRule {
         interruption: None,
         protected_loops: 0,
         max_suspensions: None,
+        whom: SuspensionFor::Reads,
         suspend: Time::ZERO,
         resume: Time::ZERO,
     };

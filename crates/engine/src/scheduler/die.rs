@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use pumice_nand::DieClock;
 use pumice_types::suspension::{PieceRestarts, Stop, SuspensionRule, SuspensionState};
-use pumice_types::{EraseStep, FlashCommand, FlashOp, PageAddress, Time};
+use pumice_types::{Cause, EraseStep, FlashCommand, FlashOp, PageAddress, Time};
 
+use super::NOBODY;
 use super::segment::{PhaseTimes, Resources, Segment, Usage};
 use crate::chip::Chips;
 use crate::error::SimError;
@@ -281,6 +282,22 @@ impl Die {
         observer.command(span.start, span.end, &command);
         self.pending.remove(&command);
         Ok(Some(command))
+    }
+
+    /// Whether a suspended erase at the head of the work lane, which `passed` segments went before, may be
+    /// passed by the segment behind it: a page of a host write, of another plan and another block than the
+    /// erase, so that neither notices.
+    pub fn may_pass_erase(&self, passed: usize) -> bool {
+        let Lane { segments, commands, .. } = &self.lanes[WORK];
+        let next = passed + self.erase.together;
+        let (Some(segment), Some(command)) = (segments.get(next), commands.get(next)) else { return false };
+        let is_host = matches!(command.cause, Cause::Host | Cause::Rmw) && segment.token != NOBODY;
+        let is_page = matches!(command.op, FlashOp::Program | FlashOp::Read) && !segment.chained;
+        let is_passed = |nth: usize| {
+            let Segment { token, urgent, chained, .. } = segments[nth];
+            token == NOBODY && !urgent && !chained && commands[nth].target.block != command.target.block
+        };
+        is_host && is_page && (passed..next).all(is_passed)
     }
 
     /// The number that the next command of the work lane will have.

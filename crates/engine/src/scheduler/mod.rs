@@ -209,6 +209,8 @@ impl Scheduler {
         }
         if self.dies[index].active.is_none() {
             self.start(index, now);
+        } else if self.writes_wait(index) {
+            self.ask_to_suspend(index, now);
         }
         Ok(false)
     }

@@ -6,7 +6,7 @@ use pumice_ftl::{Plan, TranslationLayer};
 use pumice_nand::reliability::stress_between;
 use pumice_types::erase::total_time;
 use pumice_types::suspension::{Interruption, Stop, SuspensionRule, SuspensionState};
-use pumice_types::{BlockId, Draw, ErasePiece, FlashCommand, FlashOp, Lpn, Time};
+use pumice_types::{BlockId, Cause, Draw, ErasePiece, FlashCommand, FlashOp, Lpn, PageAddress, SuspensionFor, Time};
 
 use crate::multi_plane_erase::{Log, built, finish, scheduler_with, steps, submission};
 use crate::support::{document, number};
@@ -172,4 +172,78 @@ fn t224_pulses_that_begin_again_cost_time_and_wear() {
     assert_eq!(number(&at_once, "wear.mean_erase_latency_us"), number(&off, "wear.mean_erase_latency_us"));
     let longest = |document| number(document, "host.read.latency_us.max");
     assert!(longest(&at_once) < longest(&by_loop), "{} {}", longest(&at_once), longest(&by_loop));
+}
+
+/// An erase that starts at 0 and a host write at `at`, of a page in another block or in the erased one: ends of
+/// the erase and of the program.
+fn erase_with_write(rule: SuspensionRule, at: Time, into_erased: bool) -> (Time, Time) {
+    let (built, mut log) = (built(), Log::default());
+    let block = built.geometry.blocks_per_plane - 1;
+    let mut scheduler = scheduler_with(rule, built, false);
+    let erase = [FlashCommand::erase(BlockId(block))];
+    scheduler.submit(&submission(&erase), Time::ZERO, &mut log).expect("legal");
+    let block = BlockId(if into_erased { block } else { block - 1 });
+    let write = [FlashCommand::program(Cause::Host, PageAddress::new(block, 0), Lpn(0), 1, 0)];
+    let write = pumice_engine::scheduler::Submission { token: 1, urgent: false, ..submission(&write) };
+    scheduler.submit(&write, at, &mut log).expect("legal");
+    finish(&mut scheduler, &mut log);
+    let end = |op| log.0.iter().find(|done| done.2.op == op).expect("it ended").1;
+    (end(FlashOp::Erase), end(FlashOp::Program))
+}
+
+#[test]
+fn t225_a_host_write_goes_between_loops_only_if_the_key_says_so_and_the_block_is_another() {
+    let timing = built().timing;
+    let own = timing.page_transfer + timing.t_prog;
+    let block = built().geometry.blocks_per_plane - 1;
+    let steps = steps(&built(), block);
+    let (first, total) = (steps[0].duration + steps[1].duration, total_time(&steps));
+    let rule = |whom| SuspensionRule {
+        whom,
+        suspend: SUSPEND,
+        resume: RESUME,
+        ..SuspensionRule::after_each(ErasePiece::Loop)
+    };
+    let at = Time(400_000);
+    assert_eq!(erase_with_write(rule(SuspensionFor::Reads), at, false), (total, total + own));
+    let written = first + SUSPEND + own;
+    let let_in = rule(SuspensionFor::ReadsAndWrites);
+    assert_eq!(erase_with_write(let_in, at, false), (written + RESUME + total - first, written));
+    assert_eq!(erase_with_write(let_in, first, false).1, written, "the last instant");
+    assert!(erase_with_write(let_in, first + Time(1), false).1 > written);
+    assert_eq!(erase_with_write(let_in, at, true), (total, total + own), "it needs the erased block");
+    let at_once = SuspensionRule { whom: SuspensionFor::ReadsAndWrites, ..immediate(ErasePiece::Loop, Time::ZERO, 9) };
+    assert_eq!(erase_with_write(at_once, at, false).1, at + SUSPEND + own);
+}
+
+/// Random loads under every rule: no flash rule is broken, all data is there, and the same work is done.
+#[test]
+fn t226_writes_that_pass_erases_lose_nothing() {
+    let base = [
+        ("run.check", "integrity"),
+        ("ftl.gc_mode", "preemptible"),
+        ("workload.mean_interarrival_us", "3000"),
+        ("geometry.planes_per_die", "4"),
+        ("workload.request_bytes", "2048"),
+        ("run.max_requests", "20000"),
+    ];
+    for multi_plane in ["false", "true"] {
+        for how in ["loop", "pulse", "capped", "immediate", "authors-code"] {
+            let with = |whom| {
+                let sets = [
+                    ("timing.multi_plane", multi_plane),
+                    ("erase.suspension", how),
+                    ("erase.suspension_for", whom),
+                    ("erase.scheme", "aero"),
+                ];
+                load(&[&base[..], &sets].concat())
+            };
+            let (reads, writes) = (with("reads"), with("reads-and-writes"));
+            assert_eq!(number(&writes, "integrity.lost_pages"), 0.0);
+            assert!(number(&writes, "flash.suspensions") > number(&reads, "flash.suspensions"), "{how}");
+            let longest = |document| number(document, "host.write.latency_us.p99_9");
+            println!("{how}, multi-plane {multi_plane}: p99.9 of writes {} {}", longest(&reads), longest(&writes));
+            assert!(longest(&writes) < longest(&reads), "{how}");
+        }
+    }
 }

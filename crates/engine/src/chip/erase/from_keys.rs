@@ -26,6 +26,8 @@ pub fn erase_config(chip: &ChipKeys, seed: u64) -> Option<EraseConfig> {
     Some(EraseConfig {
         scheme: keys.scheme,
         mode: keys.mode,
+        cycled: None,
+        memory: keys.initial_memory,
         requirement: keys.rber_requirement,
         misprediction_rate: keys.misprediction_rate,
         ranges: FailBitRanges { gamma: keys.gamma, delta: keys.delta },
@@ -65,7 +67,7 @@ pub fn suspension_rule(chip: &ChipKeys) -> Option<SuspensionRule> {
     if keys.scheme == EraseScheme::Fixed && keys.suspension == Suspension::Off && !chip.timing.multi_plane {
         return None;
     }
-    Some(rule_of(keys))
+    Some(SuspensionRule { whom: keys.suspension_for, ..rule_of(keys) })
 }
 
 /// The rule that the keys name.
