@@ -24,7 +24,9 @@ from pumice.runs.batch import Outcome
 SCHEME, PEC, SUSPENSION, WORKLOAD = "erase.scheme", "erase.initial_pec", "erase.suspension", "workload.kind"
 BASE = "ispe"
 PECS = (500, 2500, 4500)
-SUSPENSIONS = ("off", "loop", "pulse", "capped")
+#: The rule of suspension of the preset, and so of every study that does not vary it.
+PRESET_RULE = "authors-code"
+SUSPENSIONS = ("off", PRESET_RULE)
 #: Percentile's field → its name in figures.
 TAILS = {"p99_9": "p99.9", "p99_99": "p99.99", "p99_9999": "p99.9999"}
 #: Where dies erase for a smaller share of the time, reads at random times do not meet an erase at p99.99.
@@ -132,7 +134,7 @@ def _run(scheme: str, pec: int, suspension: Any = None) -> dict[str, Any]:
 
 
 def figure_14(device: Device) -> dict[str, Finding]:
-    """Read tails by scheme and P/E cycles, with erases that can be suspended between loops."""
+    """Read tails by scheme and P/E cycles, with erases suspended by the rule of the preset."""
     if (error := device.failed("tails")) is not None:
         return _all_failed(("fig14_p9999_aero", "fig14_p9999_cons", "fig14_p999999_aero"), error)
     schemes = ("i-ispe", "dpes", "aero-cons", "aero")
@@ -159,7 +161,7 @@ def figure_14(device: Device) -> dict[str, Finding]:
 
 
 def figure_15(device: Device) -> dict[str, Finding]:
-    """Read tails by where an erase may be suspended, in relation to ispe that never is."""
+    """Read tails with suspension and without, in relation to ispe that is never suspended."""
     if (error := device.failed("suspension")) is not None:
         return _all_failed(("fig15_no_suspension",), error)
     groups = list(itertools.product(SUSPENSIONS, PECS))
@@ -222,9 +224,14 @@ def _tail_finding(device: Device, by_pec: Sequence[Pairs], name: str, study: str
 
 def _shares(device: Device, study: str) -> dict[str, list[float]]:
     """Erase share of the baseline, by workload, one a PEC."""
+    return shares_of(device, study, lambda pec: _run(BASE, pec))
+
+
+def shares_of(device: Device, study: str, run: Callable[[int], Varied]) -> dict[str, list[float]]:
+    """Erase share by workload, one a PEC, of the run that has these varied values at a PEC."""
     shares: dict[str, list[float]] = {}
     for pec in PECS:
-        for load, by_seed in device.seeds(study, _run(BASE, pec)).items():
+        for load, by_seed in device.seeds(study, run(pec)).items():
             shares.setdefault(load, []).append(statistics.fmean(map(erase_share, by_seed.values())))
     return shares
 
@@ -258,7 +265,7 @@ def _tail_rows(device: Device, study: str) -> Iterator[list[Any]]:
             reads = statistics.fmean(document["host"]["read"]["requests"] for document in by_seed.values())
             for tail, tail_name in TAILS.items():
                 pairs = device.pairs(study, read_tail(tail), over, under)
-                row = [load, pec, mode or "loop", scheme, tail_name]
+                row = [load, pec, mode or PRESET_RULE, scheme, tail_name]
                 if load not in pairs:
                     yield [*row, None, reads, share, None, None, None]
                     continue

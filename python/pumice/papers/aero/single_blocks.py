@@ -1,7 +1,7 @@
 """AERO (ASPLOS'24): figures that need blocks and their wear, but no device.
 
 Figures 4, 7, 8, 9, 10, 13, the lifetimes of 16 and 17 (`16a`, `17a`), and Table 1. Those that need a
-device under load are in `aero_device` and `aero_sensitivity`.
+device under load are in `read_tails` and `sensitivity`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ PULSE_MS = 0.5
 PULSES_PER_LOOP = 7
 PECS = tuple(range(0, 5001, 500))
 SCHEMES = ("ispe", "i-ispe", "dpes", "aero-cons", "aero")
+#: Blocks of section 5 are cycled with full pulses in every loop (5.1), whatever erases them in the end.
+FULL_PULSES = {"mode": "mechanism", "cycled": "ispe"}
 RANGES = ("γ", "δ", "2δ", "3δ", "4δ", "5δ", "6δ", "7δ")
 
 
@@ -42,7 +44,12 @@ class Context:
 
     def needs(self, pecs: tuple[int, ...], **options: Any) -> list[dict[str, Any]]:
         """Blocks by the pulses that they need, at each PEC."""
-        return self.erased("aero-cons", pecs, mode="mechanism", **options)
+        return self.erased("aero-cons", pecs, **FULL_PULSES, **options)
+
+    def fail_bits(self) -> dict[str, Any]:
+        """Fail bits that such blocks show, over all PEC."""
+        found = ask("fail-bits", pec=list(PECS), blocks=self.blocks, scheme="aero-cons", **FULL_PULSES)
+        return dict(found)
 
     def erased(self, scheme: str, pecs: tuple[int, ...], **options: Any) -> list[dict[str, Any]]:
         """Blocks by the pulses and loops that a scheme applies, at each PEC."""
@@ -86,7 +93,7 @@ def _largest_deviation(context: Context, scheme: str, mode: str) -> float:
 
 def figure_7(context: Context) -> dict[str, Finding]:
     """Most fail bits against pulse time in the last loop, by the pulse time that the loop needs."""
-    found = ask("fail-bits", pec=list(PECS), blocks=context.blocks, scheme="aero-cons", mode="mechanism")
+    found = context.fail_bits()
     most: dict[tuple[int, int], int] = {}
     for count in found["counts"]:
         if count["last_loop"] > 1 and count["applied"] > 0:
@@ -111,7 +118,7 @@ def _curves(x: Sequence[float], curves: Mapping[str, Sequence[float]]) -> list[p
 
 def figure_8(context: Context) -> dict[str, Finding]:
     """Share of blocks in a range of fail bits that need the range's most frequent pulse, by loop."""
-    found = ask("fail-bits", pec=list(PECS), blocks=context.blocks, scheme="aero-cons", mode="mechanism")
+    found = context.fail_bits()
     blocks: dict[tuple[int, int], dict[int, int]] = {}
     for count in found["counts"]:
         if count["applied"] == 0 and count["range"] is not None:
