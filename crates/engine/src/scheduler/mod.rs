@@ -238,7 +238,7 @@ impl Scheduler {
         die.lanes[lane].commands.push_back(*read);
         if die.active.is_none() {
             self.start(index, now);
-        } else if lane == READS {
+        } else if lane == READS || self.writes_wait(index) {
             self.ask_to_suspend(index, now);
         }
         Ok(false)

@@ -1,7 +1,9 @@
 //! 2xx: a read comes in at the instant that the rule of suspension names, an interrupted piece begins again, and
 //! what it had run for is counted.
 
+use pumice_engine::Built;
 use pumice_engine::chip::erase::RestartTotals;
+use pumice_engine::scheduler::Submission;
 use pumice_ftl::{Plan, TranslationLayer};
 use pumice_nand::reliability::stress_between;
 use pumice_types::erase::total_time;
@@ -35,7 +37,7 @@ fn erase_with_reads(rule: SuspensionRule, block: u32, reads: &[Time]) -> (Time, 
         while scheduler.next_event().is_some_and(|event| event < at) {
             scheduler.step(&mut log).expect("no rule is broken");
         }
-        let read = pumice_engine::scheduler::Submission { token: token as u32, ..submission(&plan.commands) };
+        let read = Submission { token: token as u32, ..submission(&plan.commands) };
         scheduler.submit(&read, at, &mut log).expect("legal");
     }
     finish(&mut scheduler, &mut log);
@@ -174,21 +176,27 @@ fn t224_pulses_that_begin_again_cost_time_and_wear() {
     assert!(longest(&at_once) < longest(&by_loop), "{} {}", longest(&at_once), longest(&by_loop));
 }
 
-/// An erase that starts at 0 and a host write at `at`, of a page in another block or in the erased one: ends of
-/// the erase and of the program.
-fn erase_with_write(rule: SuspensionRule, at: Time, into_erased: bool) -> (Time, Time) {
-    let (built, mut log) = (built(), Log::default());
-    let block = built.geometry.blocks_per_plane - 1;
+/// An erase that starts at 0 and a part of a host write at `at`: ends of both.
+fn erase_with(rule: SuspensionRule, at: Time, part: impl Fn(&mut Built, BlockId) -> FlashCommand) -> (Time, Time) {
+    let (mut built, mut log) = (built(), Log::default());
+    let block = BlockId(built.geometry.blocks_per_plane - 1);
+    let part = [part(&mut built, block)];
     let mut scheduler = scheduler_with(rule, built, false);
-    let erase = [FlashCommand::erase(BlockId(block))];
+    let erase = [FlashCommand::erase(block)];
     scheduler.submit(&submission(&erase), Time::ZERO, &mut log).expect("legal");
-    let block = BlockId(if into_erased { block } else { block - 1 });
-    let write = [FlashCommand::program(Cause::Host, PageAddress::new(block, 0), Lpn(0), 1, 0)];
-    let write = pumice_engine::scheduler::Submission { token: 1, urgent: false, ..submission(&write) };
+    let write = Submission { token: 1, urgent: false, ..submission(&part) };
     scheduler.submit(&write, at, &mut log).expect("legal");
     finish(&mut scheduler, &mut log);
     let end = |op| log.0.iter().find(|done| done.2.op == op).expect("it ended").1;
-    (end(FlashOp::Erase), end(FlashOp::Program))
+    (end(FlashOp::Erase), end(part[0].op))
+}
+
+/// The same for a page that is programmed in another block or in the erased one.
+fn erase_with_write(rule: SuspensionRule, at: Time, into_erased: bool) -> (Time, Time) {
+    erase_with(rule, at, |_, block| {
+        let block = BlockId(block.0 - u32::from(!into_erased));
+        FlashCommand::program(Cause::Host, PageAddress::new(block, 0), Lpn(0), 1, 0)
+    })
 }
 
 #[test]
@@ -210,6 +218,14 @@ fn t225_a_host_write_goes_between_loops_only_if_the_key_says_so_and_the_block_is
     let let_in = rule(SuspensionFor::ReadsAndWrites);
     assert_eq!(erase_with_write(let_in, at, false), (written + RESUME + total - first, written));
     assert_eq!(erase_with_write(let_in, first, false).1, written, "the last instant");
+    let old_copy = |built: &mut Built, _| {
+        let mut plan = Plan::default();
+        assert!(built.ftl.read(Lpn(0), 0, &mut plan));
+        let FlashCommand { target, lpn, version, .. } = plan.commands[0];
+        FlashCommand::read(Cause::Rmw, target, lpn, version)
+    };
+    let read = first + SUSPEND + own_time();
+    assert_eq!(erase_with(let_in, at, old_copy), (read + RESUME + total - first, read), "an old copy that it needs");
     assert!(erase_with_write(let_in, first + Time(1), false).1 > written);
     assert_eq!(erase_with_write(let_in, at, true), (total, total + own), "it needs the erased block");
     let at_once = SuspensionRule { whom: SuspensionFor::ReadsAndWrites, ..immediate(ErasePiece::Loop, Time::ZERO, 9) };
