@@ -206,6 +206,15 @@ def test_rules_of_suspension_are_compared_at_equal_runs(tmp_path: Path) -> None:
             assert {ratio for _, ratio in ratios} == ({0.5} if name == "family" else {0.5, 0.45})
 
 
+def test_a_tail_is_drawn_against_how_often_dies_erase(tmp_path: Path) -> None:
+    device = Device(outcomes(read_experiment("aero", "quick"), ["load"], _document), tmp_path)
+    assert DEVICE_FIGURES["load"](device) == {}
+    rows = drawn(tmp_path, "load")
+    assert len(rows) == 1 + 4 * 3 * 3, "workloads, speeds, ages"
+    assert {row[3] for row in rows[1:]} == {"0.0001"}
+    assert {float(row[6]) for row in rows[1:]} == {0.5}
+
+
 def test_figures_of_tails_are_drawn_from_planned_runs(tmp_path: Path) -> None:
     for mode in ("quick", "full"):
         experiment = read_experiment("aero", mode)
@@ -215,3 +224,19 @@ def test_figures_of_tails_are_drawn_from_planned_runs(tmp_path: Path) -> None:
             assert found[row].values == [0.5] * 3
         for name, pictures in (("fig14", ["fig14"]), ("fig15", [f"fig15-{tail}" for tail in TAILS.values()])):
             assert len(drawn(tmp_path, name, *pictures)) > 100
+
+
+def test_at_40_bits_the_published_life_would_need_nearly_three_times_the_stress_that_is_saved() -> None:
+    end = ask("lifetime", scheme="aero-cons", requirement=40)["pec_at_requirement"]
+    points = ask("lifetime", scheme="aero-cons", requirement=40, pec=[round(end), round(1.14 * end)])["points"]
+    needed = 1 - points[0]["relative_stress"] / points[1]["relative_stress"]
+    assert needed == pytest.approx(0.394, abs=0.001), "of the stress of each erase, if saved evenly"
+    for mode in ("table", "mechanism"):
+        cons, aero = (
+            ask("distribution", scheme=scheme, mode=mode, requirement=40, pec=list(range(0, 4001, 500)), blocks=960)
+            for scheme in ("aero-cons", "aero")
+        )
+        saved = [1 - less["mean_stress"] / all_["mean_stress"] for all_, less in zip(cons, aero, strict=True)]
+        assert max(saved) < 0.14, (mode, saved)
+        life = ask("lifetime", scheme="aero", mode=mode, requirement=40)["pec_at_requirement"] / end
+        assert life == pytest.approx({"table": 1.034, "mechanism": 1.010}[mode], abs=0.001)

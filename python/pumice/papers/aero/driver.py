@@ -5,12 +5,18 @@ from __future__ import annotations
 import tomllib
 
 from pumice.errors import SpecError
-from pumice.papers.aero import pen_aero, read_tails, sensitivity, single_blocks, suspension_rules
+from pumice.papers.aero import load, pen_aero, read_tails, sensitivity, single_blocks, suspension_rules
 from pumice.papers.experiment import ROOT, read_experiment
 from pumice.papers.reproduction import Draw, Named, Reproduction, Request, reproduce
 
 #: Figures over runs of a device: figure → function of the runs.
-DEVICE_FIGURES = {**read_tails.FIGURES, **sensitivity.FIGURES, **suspension_rules.FIGURES, **pen_aero.FIGURES}
+DEVICE_FIGURES = {
+    **read_tails.FIGURES,
+    **sensitivity.FIGURES,
+    **suspension_rules.FIGURES,
+    **load.FIGURES,
+    **pen_aero.FIGURES,
+}
 
 #: Every figure there is.
 FIGURES = [*single_blocks.FIGURES, *DEVICE_FIGURES]

@@ -103,9 +103,7 @@ def figure(device: Device, family: Family) -> dict[str, Finding]:
         return {}
     tails = [tail for tail in TAILS if tail != "p99_9"]
     groups = list(itertools.product(tails, PECS))
-    bars = {
-        one.name: [_mean(device, family, one, tail, pec) for tail, pec in groups] for one in family.compared
-    }
+    bars = {one.name: [_mean(device, family, one, tail, pec) for tail, pec in groups] for one in family.compared}
     under = family.compared[0].under
     shares = erasing(shares_of(device, family.study, lambda pec: {**under, PEC: pec}))
     frame = plots.Frame(f"Read tails, {family.title}", "ratio", (1.0, "no change"), x_label=shares)
@@ -129,7 +127,9 @@ def _rows(device: Device, family: Family) -> Iterator[list[Any]]:
         over, under = {**one.over, PEC: pec}, {**one.under, PEC: pec}
         for load, of_seeds in device.pairs(family.study, read_tail(tail), over, under).items():
             own = bootstrap({load: of_seeds}, 200)
-            latencies = [statistics.fmean(side) for side in zip(*((below, top) for top, below in of_seeds), strict=True)]
+            latencies = [
+                statistics.fmean(side) for side in zip(*((below, top) for top, below in of_seeds), strict=True)
+            ]
             beside = [_beside(device, family.study, run, load) for run in (under, over)]
             yield [one.name, pec, load, name, *latencies, own.value, own.lo, own.hi, *itertools.chain(*beside)]
 
