@@ -1,7 +1,7 @@
 """Beyond AERO's paper (ASPLOS'24): the p99.99 of reads against the share of time for which a die erases.
 
-Four workloads that lie below 1e-4 at their own rate arrive four and sixteen times faster. Nothing else is
-changed, so what moves the ratio is how often a read meets an erase.
+Four workloads arrive at the rates of Figure 14, and four and sixteen times faster. Nothing else is changed, so
+what moves the ratio is how often a read meets an erase.
 """
 
 from __future__ import annotations
