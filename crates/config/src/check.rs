@@ -1,7 +1,7 @@
 //! Rules between keys: what each alone allows may still be impossible together.
 
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
-use pumice_types::{ChipKeys, EraseScheme, Suspension};
+use pumice_types::{ChipKeys, EraseScheme, MultiPlane, Suspension, SuspensionFor};
 
 use crate::{Config, SpecError};
 
@@ -64,6 +64,16 @@ fn check_erase(config: &Config) -> Result<(), String> {
             "erase.suspension = \"{}\" lets reads go first, which needs host.read_priority = true",
             keys.suspension
         ));
+    }
+    // Commands that overtake others count on the order of the queue behind a suspended erase.
+    if keys.suspension_for == SuspensionFor::ReadsAndWrites
+        && keys.suspension != Suspension::Off
+        && config.chip.timing.multi_plane == MultiPlane::Queue
+    {
+        return Err(
+            "erase.suspension_for = \"reads-and-writes\" needs timing.multi_plane = \"off\" or \"neighbours\", found \"queue\""
+                .into(),
+        );
     }
     Ok(())
 }

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use pumice_nand::DieClock;
-use pumice_types::suspension::{SuspensionRule, SuspensionState};
-use pumice_types::{EraseStep, FlashCommand, FlashOp, PageAddress, Time};
+use pumice_types::suspension::{PieceRestarts, Stop, SuspensionRule, SuspensionState};
+use pumice_types::{Cause, EraseStep, FlashCommand, FlashOp, PageAddress, Time};
 
+use super::NOBODY;
 use super::plane_queues::PlaneQueues;
 use super::segment::{PhaseTimes, Resources, Segment, Usage};
 use super::snapshots::Snapshots;
@@ -120,7 +121,7 @@ pub struct Die {
 /// An erase that runs in steps, of one block or of one block in each of several planes.
 ///
 /// Each plane runs its own steps and is then inhibited; the die is busy until the last one is done. To let
-/// go of the die, each plane goes on to its own next boundary and waits there for the others.
+/// go of the die, each plane goes on to its own next stop and waits there for the others.
 #[derive(Debug, Default)]
 pub struct EraseRun {
     /// Its planes, those of this erase first; the others are kept for their memory.
@@ -146,8 +147,10 @@ pub struct PlaneErase {
     pub total: Time,
     /// How much of that is over, up to where the erase last went on.
     pub done: Time,
-    /// Where in its steps it stops, if the erase does: a boundary, or its end.
-    pub stop: Time,
+    /// Where in its steps it stops, if the erase does, and what that keeps; or its end.
+    pub stop: Stop,
+    /// How often the piece has begun again that was interrupted last.
+    pub restarts: PieceRestarts,
 }
 
 impl EraseRun {
@@ -162,15 +165,16 @@ impl EraseRun {
     }
 
     /// Sets where the planes stop for a read that waits at `now`. Returns the time, from where the erase
-    /// last went on, until the last of them has; `None` if the erase is over by then, or has no boundary left.
+    /// last went on, until the last of them has; `None` if the erase is over by then, or has no stop left.
     pub fn stop_planes(&mut self, rule: &SuspensionRule, now: Time) -> Option<Time> {
         let (since, state, left) = (self.since, self.state, self.left());
         let mut last = Time::ZERO;
         for plane in self.running() {
-            // What was reached before the last suspension is no new boundary.
+            // What was reached before the last suspension is no new stop.
             let elapsed = (plane.done + now.saturating_sub(since)).max(plane.done + Time(1));
-            plane.stop = rule.next_boundary(&plane.steps, elapsed, state).unwrap_or(plane.total);
-            last = last.max(plane.stop - plane.done);
+            let stop = rule.next_stop(&plane.steps, elapsed, state, plane.restarts);
+            plane.stop = stop.unwrap_or(Stop::after(plane.total));
+            last = last.max(plane.stop.at - plane.done);
         }
         self.stops = last < left;
         self.stops.then_some(last)
@@ -309,6 +313,22 @@ impl Die {
         observer.command(span.start, span.end, &command);
         self.pending.remove(&command);
         Ok(Some(command))
+    }
+
+    /// Whether a suspended erase at the head of the work lane, which `passed` segments went before, may be
+    /// passed by the segment behind it: a page of a host write, of another plan and another block than the
+    /// erase, so that neither notices.
+    pub fn may_pass_erase(&self, passed: usize) -> bool {
+        let Lane { segments, commands, .. } = &self.lanes[WORK];
+        let next = passed + self.erase.together;
+        let (Some(segment), Some(command)) = (segments.get(next), commands.get(next)) else { return false };
+        let is_host = matches!(command.cause, Cause::Host | Cause::Rmw) && segment.token != NOBODY;
+        let is_page = matches!(command.op, FlashOp::Program | FlashOp::Read) && !segment.chained;
+        let is_passed = |nth: usize| {
+            let Segment { token, urgent, chained, .. } = segments[nth];
+            token == NOBODY && !urgent && !chained && commands[nth].target.block != command.target.block
+        };
+        is_host && is_page && (passed..next).all(is_passed)
     }
 
     /// The number that the next command of the work lane will have.

@@ -230,6 +230,8 @@ impl Scheduler {
         }
         if self.dies[index].active.is_none() {
             self.start(index, now);
+        } else if self.writes_wait(index) {
+            self.ask_to_suspend(index, now);
         }
         Ok(false)
     }
@@ -259,7 +261,7 @@ impl Scheduler {
         }
         if die.active.is_none() {
             self.start(index, now);
-        } else if lane == READS {
+        } else if lane == READS || self.writes_wait(index) {
             self.ask_to_suspend(index, now);
         }
         Ok(false)

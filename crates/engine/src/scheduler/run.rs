@@ -85,6 +85,9 @@ impl Scheduler {
     pub(super) fn start(&mut self, index: usize, now: Time) {
         let die = &self.dies[index];
         let lane = if die.lanes[READS].segments.is_empty() { WORK } else { READS };
+        if lane == WORK && die.erase.is_suspended {
+            self.let_writes_pass(index);
+        }
         self.start_lane(index, lane, now);
     }
 
@@ -95,7 +98,9 @@ impl Scheduler {
         }
         let group = match &self.dies[index].erase {
             // A suspended erase goes on as it began.
-            erase if lane == WORK && erase.is_suspended => erase.together,
+            erase if erase.is_suspended && self.dies[index].lanes[lane].segments[0].shape == Resources::Erase => {
+                erase.together
+            }
             _ => self.gather(index, lane),
         };
         let die = &mut self.dies[index];

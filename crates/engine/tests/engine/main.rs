@@ -6,6 +6,7 @@
 
 mod closed_forms;
 mod contract;
+mod erase_suspension;
 mod golden;
 mod host_timing;
 mod merge_execution;

@@ -7,7 +7,7 @@ use pumice_engine::scheduler::{NOBODY, Policy, Scheduler, Submission};
 use pumice_engine::{Built, build};
 use pumice_ftl::{Plan, TranslationLayer};
 use pumice_types::erase::{StepKind, total_time};
-use pumice_types::suspension::{Suspension, SuspensionRule};
+use pumice_types::suspension::{ErasePiece, SuspensionRule};
 use pumice_types::{BlockId, EraseStep, FlashCommand, FlashOp, Lpn, MultiPlane, Time};
 
 use crate::support::{document, number, spec};
@@ -17,7 +17,7 @@ const RESUME: Time = Time(11_000);
 
 /// Start and end of every command, with its block.
 #[derive(Default)]
-struct Log(Vec<(Time, Time, FlashCommand)>);
+pub struct Log(pub Vec<(Time, Time, FlashCommand)>);
 
 impl Observer for Log {
     fn command(&mut self, start: Time, end: Time, command: &FlashCommand) {
@@ -26,7 +26,7 @@ impl Observer for Log {
 }
 
 /// One die of two planes under aero at 2.5K PEC, whose blocks need different pulses.
-fn built() -> Built {
+pub fn built() -> Built {
     let sets = [
         ("geometry.channels", "1"),
         ("ftl.kind", "page"),
@@ -39,17 +39,23 @@ fn built() -> Built {
 }
 
 fn scheduler(built: Built, multi_plane: MultiPlane) -> Scheduler {
-    let rule = SuspensionRule { mode: Suspension::Loop, suspend: SUSPEND, resume: RESUME, max_suspensions: 10 };
+    let rule = SuspensionRule { suspend: SUSPEND, resume: RESUME, ..SuspensionRule::after_each(ErasePiece::Loop) };
+    scheduler_with(rule, built, multi_plane)
+}
+
+/// A scheduler that suspends erases by a rule.
+pub fn scheduler_with(rule: SuspensionRule, built: Built, multi_plane: MultiPlane) -> Scheduler {
     let policy = Policy { read_priority: true, holds_die: false, erase: Some(rule), multi_plane };
     Scheduler::new(built.geometry, built.chips, policy)
 }
 
-fn submission(commands: &[FlashCommand]) -> Submission<'_> {
+/// Commands that nobody waits for.
+pub fn submission(commands: &[FlashCommand]) -> Submission<'_> {
     Submission { commands, completes: 0, token: NOBODY, parts: false, urgent: true }
 }
 
 /// What each block's next erase will do.
-fn steps(built: &Built, block: u32) -> Vec<EraseStep> {
+pub fn steps(built: &Built, block: u32) -> Vec<EraseStep> {
     let mut steps = Vec::new();
     built.chips.eraser.clone().expect("a scheme").erase(block, &mut steps);
     steps
@@ -61,7 +67,7 @@ fn pairs(built: &Built) -> Vec<[u32; 2]> {
     (0..12).map(|n| [blocks - 1 - n, 2 * blocks - 1 - (5 * n) % 12]).collect()
 }
 
-fn finish(scheduler: &mut Scheduler, log: &mut Log) {
+pub fn finish(scheduler: &mut Scheduler, log: &mut Log) {
     while scheduler.next_event().is_some() {
         scheduler.step(log).expect("no rule is broken");
     }

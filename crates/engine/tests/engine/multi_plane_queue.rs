@@ -4,7 +4,7 @@
 use pumice_engine::observe::Observer;
 use pumice_engine::scheduler::{NOBODY, PHASES, Phase, Policy, Scheduler, Submission};
 use pumice_engine::{SimError, build};
-use pumice_types::suspension::{Suspension, SuspensionRule};
+use pumice_types::suspension::SuspensionRule;
 use pumice_types::{BlockId, Cause, FlashCommand, FlashTiming, Lpn, MultiPlane, PageAddress, SearchExpectation, Time};
 
 use crate::support::{document, number, spec};
@@ -85,11 +85,10 @@ impl OneDie {
             ("initial.fill", "0.0"),
         ];
         let built = build(&spec(&sets), 1.0).expect("a device");
-        let rule = SuspensionRule { mode: Suspension::Off, suspend: Time(0), resume: Time(0), max_suspensions: 0 };
         let policy = Policy {
             read_priority: kind.blocking,
             holds_die: kind.blocking,
-            erase: Some(rule),
+            erase: Some(SuspensionRule::NEVER),
             multi_plane: MultiPlane::Queue,
         };
         let timing = built.timing.clone();

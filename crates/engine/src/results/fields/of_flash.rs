@@ -58,7 +58,10 @@ fields! {
         |run| multi_plane(run, MultiPlane::Queue, run.scheduler().multi_plane().copies_with_programs);
     "flash.suspensions", Integer, "", "without a clock; `erase.suspension = \"off\"`",
         "Times an erase was suspended, in the whole run",
-        |run| count(run.config.run.timed && run.config.chip.erase.suspension != Suspension::Off, run.scheduler().suspensions());
+        |run| count(is_suspended(run), run.scheduler().suspensions());
+    "flash.erase_restarts", Integer, "", "without a clock; `erase.suspension = \"off\"`",
+        "Erase pulses or loops that a suspension interrupted, so that they began again",
+        |run| count(is_suspended(run), run.chips().restarts.count);
     "flash.read_retries", Integer, "", "`erase.read_retry = false`",
         "Times a page was read again because it had more errors than `erase.ecc_bits_per_kib`; see [read retries](models/bit-errors.md#read-retries)",
         |run| json!(run.chips().retry.as_ref().map(ReadRetry::retries));
@@ -78,7 +81,7 @@ fields! {
         "Most erases that hit one page",
         |run| json!(run.wear().max_erases_per_page);
     "wear.mean_erase_latency_us", Number, "us", "no erases",
-        "Mean time of an erase, block and partial together",
+        "Mean time of an erase, block and partial together, without what suspensions add",
         mean_erase_latency;
     "wear.loops", List, "", "`erase.scheme = \"fixed\"`",
         "Erases by erase loops: five counts, one loop first",
@@ -89,6 +92,9 @@ fields! {
     "wear.retired_blocks", Integer, "", "`erase.scheme = \"fixed\"`",
         "Blocks retired while measuring, because their erase had failed after `erase.max_loops` loops",
         |run| json!(run.erase_totals().map(|totals| totals.retired));
+    "wear.restart_stress", Number, "", "`erase.scheme = \"fixed\"`, no erases",
+        "Stress of interrupted pulses as a share of the stress of all erases; it counts in the three fields below",
+        |run| json!(run.erase_totals().filter(|totals| totals.erases > 0).map(|_| run.chips().restart_factor() - 1.0));
     "wear.m_rber", Number, "bits/KiB", "`erase.scheme = \"fixed\"`",
         "Most raw bit errors of a page after a year, of a block at the mean P/E cycles",
         |run| json!(run.life.as_ref().map(|(life, pec)| life.at(*pec).m_rber));
@@ -105,9 +111,13 @@ fn multi_plane(run: &Finished, from: MultiPlane, commands: u64) -> Value {
     count(run.config.run.timed && run.config.chip.timing.multi_plane >= from, commands)
 }
 
+fn is_suspended(run: &Finished) -> bool {
+    run.config.run.timed && run.config.chip.erase.suspension != Suspension::Off
+}
+
 fn mean_erase_latency(run: &Finished) -> Value {
     match run.erase_totals() {
         Some(totals) => json!(totals.mean_us()),
-        None => ratio(run.erase_time().as_us(), run.counts().erases_total() as f64),
+        None => ratio(run.erase_steps_time().as_us(), run.counts().erases_total() as f64),
     }
 }
