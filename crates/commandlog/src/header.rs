@@ -68,6 +68,9 @@ pub struct LogHeader {
     pub sub_blocks: Option<SubBlockShape>,
     /// Disturbs that a leaf survives.
     pub disturb_tolerance: u8,
+    /// Programs in other sub-blocks on its word line that a page survives; absent: any number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sub_block_disturb: Option<u32>,
     /// Whether copies stay in their plane.
     pub copyback: bool,
     /// Whether one command may use several planes of a die.
@@ -150,6 +153,7 @@ impl LogHeader {
             max_splits: config.tree.max_splits(),
             sub_blocks: config.sub_blocks.map(SubBlockShape::of),
             disturb_tolerance: config.disturb_tolerance,
+            sub_block_disturb: config.sub_block_disturb.filter(|_| config.sub_blocks.is_some()),
             copyback: config.copyback,
             multi_plane: run.multi_plane,
         }
@@ -223,6 +227,7 @@ impl LogHeader {
             sub_blocks: self.sub_blocks()?,
             program_order: order,
             disturb_tolerance: self.disturb_tolerance,
+            sub_block_disturb: self.sub_block_disturb,
             copyback: self.copyback,
         }))
     }

@@ -79,6 +79,7 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
         sub_blocks: chip.geometry.block_shape().filter(|_| chip.partial_erase.unit == PartialEraseUnit::SubBlock),
         program_order: chip.geometry.program_order,
         disturb_tolerance: chip.partial_erase.disturb_tolerance,
+        sub_block_disturb: chip.partial_erase.sub_block_disturb,
         copyback: timing.copyback,
     });
     let bad_blocks = bad_blocks(seed, chip.geometry.bad_blocks_per_plane, &geometry);

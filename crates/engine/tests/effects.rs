@@ -34,12 +34,23 @@ const SUB_BLOCKS: [(&str, &str); 4] = [
     ("ftl.kind", "page"),
 ];
 
+const SUB_BLOCKS_APART: &[(&str, &str)] =
+    &[SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], SUB_BLOCKS[3], ("ftl.erase_unit", "sub-block")];
+const SUB_BLOCKS_DISTURBED: &[(&str, &str)] = &[
+    SUB_BLOCKS[0],
+    SUB_BLOCKS[1],
+    SUB_BLOCKS[2],
+    SUB_BLOCKS[3],
+    ("ftl.erase_unit", "sub-block"),
+    ("partial_erase.sub_block_disturb", "3"),
+];
+
 #[rustfmt::skip]
 const CASES: &[Case] = &[
     ("geometry.bits_per_cell", ["1", "2"], &[], &[("geometry.layers", "8"), ("geometry.sub_blocks", "4")]),
     ("geometry.write_sequence", ["lfws", "sfws"], &SUB_BLOCKS, &[SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], SUB_BLOCKS[3], ("ftl.erase_unit", "sub-block")]),
     ("geometry.write_sequence", ["lfws", "sfws"], &SUB_BLOCKS, &[SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], SUB_BLOCKS[3], ("erase.read_retry", "true")]),
-    ("timing.multi_plane", ["false", "true"], UNTIMED, TIMED),
+    ("timing.multi_plane", ["off", "queue"], UNTIMED, TIMED),
     ("erase.mode", ["table", "mechanism"], FIXED, ISPE),
     ("erase.initial_pec", ["0", "4500"], FIXED, ISPE),
     ("erase.ecc_bits_per_kib", ["72.0", "80.0"], FIXED, ISPE),
@@ -50,6 +61,15 @@ const CASES: &[Case] = &[
     ("erase.t_se_us", ["1000.0", "1500.0"], ISPE, AERO),
     ("erase.ecc_bits_per_kib", ["72.0", "80.0"], FIXED, ISPE),
     ("erase.suspension", ["off", "pulse"], &[("run.timed", "false"), ("host.read_priority", "true")], &[("host.read_priority", "true")]),
+    ("erase.initial_memory", ["clear", "learned"], AERO, &[("erase.scheme", "aero"), ("erase.initial_pec", "2500")]),
+    ("erase.initial_memory", ["clear", "learned"], &[("erase.scheme", "i-ispe"), ("erase.initial_pec", "2500")], &[("erase.scheme", "aero-cons"), ("erase.initial_pec", "1")]),
+    ("erase.suspension_for", ["reads", "reads-and-writes"], &[("erase.suspension", "off"), ("host.read_priority", "true")], &[("erase.suspension", "authors-code"), ("host.read_priority", "true")]),
+    ("erase.suspension_restart", ["loop", "pulse"], &[("erase.suspension", "loop"), ("host.read_priority", "true")], &[("erase.suspension", "immediate"), ("host.read_priority", "true")]),
+    ("erase.suspension_guard_us", ["0.0", "700.0"], &[("erase.suspension", "authors-code"), ("host.read_priority", "true")], &[("erase.suspension", "immediate"), ("host.read_priority", "true")]),
+    ("erase.suspension_max_restarts", ["10", "0"], &[("erase.suspension", "pulse"), ("host.read_priority", "true")], &[("erase.suspension", "immediate"), ("host.read_priority", "true")]),
+    ("erase.suspension_max_restarts", ["10", "0"], &[("erase.suspension", "capped"), ("host.read_priority", "true")], &[("erase.suspension", "authors-code"), ("host.read_priority", "true")]),
+    ("erase.protected_loops", ["0", "1"], &[("erase.suspension", "authors-code"), ("host.read_priority", "true")], &[("erase.suspension", "pulse"), ("host.read_priority", "true")]),
+    ("erase.suspend_us", ["0.0", "500.0"], &[("erase.suspension", "authors-code"), ("host.read_priority", "true")], &[("erase.suspension", "immediate"), ("host.read_priority", "true")]),
     ("erase.suspend_us", ["0.0", "500.0"], &[], &[("erase.suspension", "loop"), ("host.read_priority", "true")]),
     ("erase.resume_us", ["0.0", "500.0"], &[], &[("erase.suspension", "loop"), ("host.read_priority", "true")]),
     ("erase.max_suspensions", ["10", "0"], &[("erase.suspension", "pulse"), ("host.read_priority", "true")], &[("erase.suspension", "capped"), ("host.read_priority", "true")]),
@@ -58,6 +78,8 @@ const CASES: &[Case] = &[
     ("partial_erase.disturb_tolerance", ["1", "3"], FULL_MERGES, M_MERGES),
     ("partial_erase.disturb_aware", ["true", "false"], FULL_MERGES, M_MERGES),
     ("partial_erase.disturb_aware", ["true", "false"], PAGE, LEAVES),
+    ("partial_erase.disturb_aware", ["true", "false"], SUB_BLOCKS_APART, SUB_BLOCKS_DISTURBED),
+    ("partial_erase.sub_block_disturb", ["3", "8"], &SUB_BLOCKS, SUB_BLOCKS_APART),
     ("partial_erase.wear_limit_w", ["16", "1"], FULL_MERGES, M_MERGES),
     ("ftl.superblock.logical", ["4", "2"], NFTL, &[("ftl.kind", "superblock-pen")]),
     ("ftl.superblock.physical", ["5", "8"], NFTL, &[("ftl.kind", "superblock-pen")]),
@@ -67,6 +89,7 @@ const CASES: &[Case] = &[
     ("ftl.gc_stop_threshold", ["0.08", "0.1"], NFTL, PAGE),
     ("ftl.gc_policy", ["greedy", "random"], NFTL, PAGE),
     ("ftl.allocation_order", ["CWDP", "PDWC"], NFTL, PAGE),
+    ("ftl.gc_planes", ["own", "die"], &[("ftl.kind", "page"), ("ftl.gc_mode", "preemptible")], PAGE),
     ("ftl.d_choices", ["8", "1"], PAGE, &[("ftl.kind", "page"), ("ftl.gc_policy", "d-choices")]),
     ("ftl.hot_window", ["0.5", "0.1"], PAGE, &[("ftl.kind", "page"), ("ftl.hot_cold", "recency")]),
     ("ftl.wear_threshold", ["50", "1"], PAGE, &[("ftl.kind", "page"), ("ftl.wear_leveling", "static")]),

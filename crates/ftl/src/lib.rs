@@ -16,6 +16,7 @@ pub mod merge;
 mod plan;
 mod recency;
 mod reclaim_leaves;
+mod reclaim_lines;
 mod reclaim_units;
 mod victim;
 pub mod victims;
@@ -33,7 +34,8 @@ pub use layers::gftl::{Gftl, GftlConfig};
 pub use layers::log_block::LogBlock;
 pub use layers::nftl::{Nftl, NftlConfig};
 pub use layers::page::{
-    Allocation, CachedMap, EraseUnit, EraseUnits, GcMode, HotCold, Leveling, PageConfig, PageFtl, PageKeys, Separation,
+    Allocation, CachedMap, EraseUnit, EraseUnits, GcMode, GcPlanes, HotCold, Leveling, PageConfig, PageFtl, PageKeys,
+    Separation,
 };
 pub use layers::replacement_block::ReplacementBlock;
 pub use layers::striped::{PlaneFtl, Striped, StripedConfig};
@@ -44,6 +46,7 @@ pub use layers::superblock_pen::{SuperblockPen, SuperblockPenConfig};
 pub use layers::{Ftl, FtlKeys, FtlKind, is_strict};
 pub use plan::Plan;
 pub use reclaim_leaves::{LeafRule, choose_leaves};
+pub use reclaim_lines::{LineRule, choose_on_shared_lines};
 pub use reclaim_units::{JoinRule, UnitChoice, UnitId, UnitVictims, join_units};
 pub use victims::{GcPolicy, PolicyKeys, VictimPolicy};
 pub use wear::WearLeveling;

@@ -175,6 +175,41 @@ mod tests {
         }
     }
 
+    /// One plane of three blocks; the blocks of these numbers have been erased so often and are closed.
+    fn worn(threshold: u32, erases: [u32; 3], closed: &[u32]) -> Wear {
+        let geometry = Geometry {
+            channels: 1,
+            chips_per_channel: 1,
+            dies_per_chip: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 3,
+            pages_per_block: 8,
+            page_bytes: 4096,
+            spare_bytes: 0,
+        };
+        let leveling = WearLeveling { dynamic: false, static_threshold: Some(threshold) };
+        let mut wear = Wear::new(&geometry, leveling).expect("there is something to level");
+        for (block, &times) in (0..).map(BlockId).zip(&erases) {
+            (1..=times).for_each(|nth| assert_eq!(wear.note_erase(block), nth));
+        }
+        closed.iter().for_each(|&block| wear.close(BlockId(block)));
+        wear
+    }
+
+    #[test]
+    fn t559_data_is_moved_when_the_spread_is_more_than_the_threshold_not_when_it_is_equal() {
+        let overdue = |threshold, closed: &[u32]| worn(threshold, [7, 2, 4], closed).overdue(PlaneId(0));
+        assert_eq!(overdue(5, &[1, 2]), None, "7 - 2 is not more than 5");
+        assert_eq!(overdue(4, &[1, 2]), Some(BlockId(1)));
+        // Only closed blocks are moved; the most erased block counts wherever it is.
+        assert_eq!(overdue(2, &[2]), Some(BlockId(2)));
+        assert_eq!(overdue(3, &[2]), None);
+        assert_eq!(overdue(1, &[]), None);
+        let mut wear = worn(4, [7, 2, 4], &[1, 2]);
+        wear.open(BlockId(1));
+        assert_eq!(wear.overdue(PlaneId(0)), None, "the block is being emptied, and the next one is not due");
+    }
+
     #[test]
     fn t551_equally_worn_blocks_go_in_the_order_in_which_they_came() {
         let mut lists = EraseLists::new(9);

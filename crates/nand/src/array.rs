@@ -5,6 +5,7 @@
 //! touched. A column of corrupt bits exists only once a corrupt page was copied.
 
 mod sub_block;
+mod word_lines;
 
 use pumice_types::{
     BlockId, BlockShape, FILL_VERSION, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, Pb, PbTree, ProgramOrder,
@@ -13,6 +14,7 @@ use pumice_types::{
 
 use crate::rules::{Rule, Violation};
 use crate::wear::WearSummary;
+use word_lines::WordLines;
 
 /// What the array needs to know of its chips.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +31,9 @@ pub struct ArrayConfig {
     pub program_order: ProgramOrder,
     /// Disturbs that a leaf survives.
     pub disturb_tolerance: u8,
+    /// Programs in other sub-blocks on its word line that a page survives; `None`: any number. Read where
+    /// sub-blocks can be erased.
+    pub sub_block_disturb: Option<u32>,
     /// Whether copies use copyback, and so may not leave their plane.
     pub copyback: bool,
 }
@@ -76,7 +81,7 @@ struct BlockState {
     bad: bool,
     /// Erased in part since the last block erase: programming order holds per leaf.
     partially_erased: bool,
-    /// Some leaf is disturbed beyond tolerance.
+    /// Some leaf, or some page of a word line, may be disturbed beyond tolerance.
     over_tolerance: bool,
 }
 
@@ -94,6 +99,8 @@ pub struct NandArray {
     leaves_per_block: usize,
     /// Pages of each sub-block, if sub-blocks can be erased.
     sub_blocks: Option<UnitPages>,
+    /// Programs on each word line, if they disturb other sub-blocks.
+    word_lines: Option<WordLines>,
 }
 
 impl NandArray {
@@ -115,6 +122,10 @@ impl NandArray {
             leaf_erases: vec![0; leaves],
             leaves_per_block,
             sub_blocks,
+            word_lines: config
+                .sub_blocks
+                .zip(config.sub_block_disturb)
+                .map(|(shape, bound)| WordLines::new(&config.geometry, shape, bound)),
             config,
         }
     }
@@ -124,6 +135,7 @@ impl NandArray {
         let columns = (self.tags.len() + self.leaf_erases.len()) * 4
             + (self.programmed.len() + self.corrupt.len()) * 8
             + self.disturb.len()
+            + self.word_lines.as_ref().map_or(0, WordLines::state_bytes)
             + self.blocks.len() * size_of::<BlockState>();
         columns as f64 / self.tags.len() as f64
     }
@@ -233,6 +245,14 @@ impl NandArray {
         &self.disturb[self.leaves(block)]
     }
 
+    /// Programs in other sub-blocks on the word line of a programmed page since its cells were programmed; 0
+    /// where sub-blocks do not disturb each other.
+    pub fn word_line_disturb(&self, page: PageAddress) -> u32 {
+        let is_filled = page.page < self.blocks[page.block.index()].fill_pages;
+        let counted = self.word_lines.as_ref().filter(|_| !is_filled);
+        counted.map_or(0, |lines| lines.disturbs(page))
+    }
+
     /// Erases that hit leaf `leaf` of `block` in this run.
     pub fn leaf_erases(&self, block: BlockId, leaf: usize) -> u64 {
         let whole = self.blocks[block.index()].erases;
@@ -303,10 +323,14 @@ impl NandArray {
 
     #[inline]
     fn is_over_tolerance(&self, page: PageAddress) -> bool {
-        self.blocks[page.block.index()].over_tolerance && {
-            let leaf = self.config.tree.leaf_of_page(page.page as usize);
-            self.disturb(page.block)[leaf] > self.config.disturb_tolerance
-        }
+        self.blocks[page.block.index()].over_tolerance
+            && match &self.word_lines {
+                Some(lines) => lines.is_over(page),
+                None => {
+                    let leaf = self.config.tree.leaf_of_page(page.page as usize);
+                    self.disturb(page.block)[leaf] > self.config.disturb_tolerance
+                }
+            }
     }
 
     #[inline]
@@ -389,6 +413,9 @@ impl NandArray {
         let block = &mut self.blocks[page.block.index()];
         block.next_in_order = block.next_in_order.max(page.page + 1);
         block.sequence = sequence;
+        if let Some(lines) = &mut self.word_lines {
+            block.over_tolerance |= lines.note_program(page);
+        }
     }
 
     /// Writes the initial fill into the columns, so that single pages can change.
@@ -397,6 +424,10 @@ impl NandArray {
         let start = self.column(PageAddress::new(block, 0));
         for page in 0..u32::from(fill_pages) {
             self.tags[start + page as usize] = self.config.tags.pack(Lpn(fill_lpn + page * fill_stride), FILL_VERSION);
+            if let Some(lines) = &mut self.word_lines {
+                // A block that is written once exceeds no bound, so nothing of it is over it.
+                lines.note_program(PageAddress::new(block, page as u16));
+            }
         }
         self.blocks[block.index()].fill_pages = 0;
     }
@@ -433,6 +464,9 @@ impl NandArray {
         let (words, leaves) = (self.words(block), self.leaves(block));
         self.programmed[words].fill(0);
         self.disturb[leaves].fill(0);
+        if let Some(lines) = &mut self.word_lines {
+            lines.note_erase(block);
+        }
         let truth = &mut self.blocks[block.index()];
         truth.erases += 1;
         *truth = BlockState { erases: truth.erases, ..BlockState::default() };

@@ -24,6 +24,7 @@ fn config(order: ProgramOrder) -> ArrayConfig {
         sub_blocks: None,
         program_order: order,
         disturb_tolerance: 1,
+        sub_block_disturb: None,
         copyback: true,
     }
 }

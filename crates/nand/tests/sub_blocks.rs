@@ -9,7 +9,11 @@ use pumice_types::{
 const PAGES: u16 = 512;
 
 fn array(sequence: WriteSequence) -> NandArray {
-    NandArray::new(ArrayConfig {
+    NandArray::new(config(sequence))
+}
+
+fn config(sequence: WriteSequence) -> ArrayConfig {
+    ArrayConfig {
         geometry: Geometry {
             channels: 1,
             chips_per_channel: 1,
@@ -25,8 +29,9 @@ fn array(sequence: WriteSequence) -> NandArray {
         sub_blocks: BlockShape::new(32, 16, 1, sequence),
         program_order: ProgramOrder::InOrder,
         disturb_tolerance: 0,
+        sub_block_disturb: None,
         copyback: true,
-    })
+    }
 }
 
 fn at(page: u16) -> PageAddress {
@@ -138,4 +143,79 @@ fn t313_figure_2_eight_sub_blocks_are_freed_by_one_operation_without_a_copy() {
     done(&mut array, erase(free.0));
     assert_eq!((0..PAGES).filter(|&page| !array.is_programmed(at(page))).count(), 256);
     (0..256).for_each(|page| done(&mut array, program(page)));
+}
+
+/// A full block whose pages survive so many programs in other sub-blocks.
+fn disturbed(sequence: WriteSequence, bound: u32) -> NandArray {
+    let mut array = NandArray::new(ArrayConfig { sub_block_disturb: Some(bound), ..config(sequence) });
+    (0..PAGES).for_each(|page| done(&mut array, program(page)));
+    array
+}
+
+fn is_corrupt(array: &NandArray, page: u16) -> bool {
+    array.peek(at(page)).expect("a programmed page").corrupt
+}
+
+#[test]
+fn t114_a_program_disturbs_the_same_word_line_of_the_other_sub_blocks_and_nothing_else() {
+    for sequence in [WriteSequence::Lfws, WriteSequence::Sfws] {
+        let shape = BlockShape::new(32, 16, 1, sequence).expect("legal");
+        let page = |layer, sub_block| shape.page(pumice_types::CellPosition { layer, sub_block, bit: 0 });
+        let mut array = disturbed(sequence, 15);
+        for written in 0..PAGES {
+            // As many sub-blocks were written after it on its word line.
+            let expected = 15 - u32::from(shape.position(written).sub_block);
+            assert_eq!(array.word_line_disturb(at(written)), expected, "{sequence:?} page {written}");
+            assert!(!is_corrupt(&array, written));
+        }
+        // Erases disturb nobody; sub-blocks 2 and 5 are written again up to layer 1.
+        done(&mut array, erase(0b10_0100));
+        let again: Vec<u16> = (0..2).flat_map(|layer| [2, 5].map(|sub_block| page(layer, sub_block))).collect();
+        again.iter().for_each(|&page| done(&mut array, program(page)));
+        let count = |layer, sub_block| array.word_line_disturb(at(page(layer, sub_block)));
+        assert_eq!([count(0, 0), count(1, 1), count(2, 0)], [17, 16, 15], "layer 2 is not written yet");
+        assert_eq!([count(0, 2), count(0, 5), count(1, 15)], [1, 0, 2]);
+        let corrupt: Vec<_> = (0..PAGES).filter(|&p| array.is_programmed(at(p)) && is_corrupt(&array, p)).collect();
+        let mut beyond = [page(0, 0), page(0, 1), page(1, 0), page(1, 1)];
+        beyond.sort_unstable();
+        assert_eq!(corrupt, beyond);
+    }
+}
+
+#[test]
+fn t115_what_was_disturbed_stays_corrupt_where_it_is_copied_and_is_sound_when_written_anew() {
+    let mut array = disturbed(WriteSequence::Sfws, 15);
+    done(&mut array, erase(1 << 15));
+    (480..512).for_each(|page| done(&mut array, program(page)));
+    assert!(is_corrupt(&array, 0) && !is_corrupt(&array, 32), "16 programs on the word lines of S0, 15 on S1's");
+    let copy = FlashCommand::copy(at(0), PageAddress::new(BlockId(1), 0), Lpn(0), 2);
+    done(&mut array, copy);
+    assert!(array.peek(copy.target).expect("programmed").corrupt);
+    done(&mut array, erase(1));
+    done(&mut array, program(0));
+    assert!(!is_corrupt(&array, 0), "a program starts anew");
+    // It disturbs the others: S1 now has one more than it bears.
+    assert!(is_corrupt(&array, 32) && !is_corrupt(&array, 33));
+    done(&mut array, FlashCommand::erase(BlockId(0)));
+    (0..PAGES).for_each(|page| done(&mut array, program(page)));
+    assert!((0..PAGES).all(|page| !is_corrupt(&array, page)), "a block erase starts anew");
+}
+
+#[test]
+fn t116_the_bits_of_a_cell_do_not_disturb_each_other_and_an_initial_fill_counts_as_written() {
+    let shape = BlockShape::new(4, 2, 2, WriteSequence::Lfws).expect("legal");
+    let mut config = ArrayConfig { sub_blocks: Some(shape), sub_block_disturb: Some(2), ..config(WriteSequence::Lfws) };
+    config.geometry.pages_per_block = 16;
+    config.tree = PbTree::new(16, 0).expect("legal");
+    let mut array = NandArray::new(config);
+    array.fill_block(BlockId(0), [100, 1], 16, 1);
+    // Each cell of S0 is followed by the two pages of S1's cell.
+    let disturbs = |array: &NandArray| [0, 1, 2, 3].map(|page| array.word_line_disturb(at(page)));
+    done(&mut array, erase(0b10));
+    assert_eq!(disturbs(&array)[..2], [2, 2]);
+    done(&mut array, program(2));
+    assert!(is_corrupt(&array, 0) && is_corrupt(&array, 1), "a third program of S1");
+    done(&mut array, program(3));
+    assert_eq!(disturbs(&array), [4, 4, 0, 0]);
+    assert!(!is_corrupt(&array, 4), "the next layer");
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pumice import files
-from pumice.errors import SpecError, nearest
+from pumice.errors import SpecError, nearest, one_line
 from pumice.results.document import lookup
 from pumice.results.fields import names_below
 
@@ -19,8 +19,11 @@ FORMAT = "pumice.result/1"
 #: Sections that every result has.
 SECTIONS = ("config", "workload", "host", "flash", "gc", "wear", "integrity", "run")
 
-#: Kinds of request.
-KINDS = ("read", "write", "trim")
+#: Longest JSON file that is read, in bytes.
+JSON_BYTES_MAX = 1 << 30
+
+#: Kinds of request, by their numbers in the engine.
+KINDS = ("read", "write", "trim", "flush")
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Result:
         return json.dumps(self.document, indent=2) + "\n"
 
     def latency(self, kind: str) -> dict[str, float | None]:
-        """Latency in µs of `"read"`, `"write"` or `"trim"` requests: mean, percentiles and max.
+        """Latency in µs of `"read"`, `"write"`, `"trim"` or `"flush"` requests: mean, percentiles and max.
 
         Percentiles with too few samples behind them are None, and all fields are None if there
         was no such request or the run was untimed.
@@ -90,12 +93,13 @@ def read_json(path: Path) -> Any:
     Raises:
         SpecError: it cannot be read or is not JSON.
     """
+    content = files.read_bounded(path, JSON_BYTES_MAX)
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SpecError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
+        return json.loads(content)
+    except RecursionError:
+        raise SpecError(f"{path}: not JSON of this tool: nested too deeply") from None
     except ValueError as error:
-        raise SpecError(f"{path}: not JSON: {error}") from None
+        raise SpecError(f"{path}: not JSON: {one_line(error)}") from None
 
 
 def check_document(name: str, document: Any) -> dict[str, Any]:

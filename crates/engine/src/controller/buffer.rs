@@ -41,12 +41,23 @@ struct Waiter {
     left: usize,
 }
 
+/// Most entries for which room is made beforehand. A larger buffer grows as far as it is filled: its size is the
+/// user's limit, not what a run needs.
+const ENTRIES_BEFOREHAND: usize = 1 << 16;
+
+/// Places in the order of writes for each entry in use, after which former places are dropped.
+const PLACES_AN_ENTRY: usize = 4;
+
+/// Entries for which the order of writes always has places.
+const ENTRIES_ORDERED: usize = 64;
+
 /// Buffered pages.
 #[derive(Debug)]
 pub struct WriteBuffer {
     capacity: usize,
     policy: FlushPolicy,
     entries: Vec<Option<BufferedPage>>,
+    /// Places whose entry was released.
     free: Vec<u32>,
     /// The entry that holds the newest data of each page.
     newest: BTreeMap<u32, u32>,
@@ -62,13 +73,14 @@ pub struct WriteBuffer {
 impl WriteBuffer {
     /// An empty buffer of so many pages.
     pub fn new(capacity: usize, policy: FlushPolicy) -> WriteBuffer {
+        let beforehand = capacity.min(ENTRIES_BEFOREHAND);
         WriteBuffer {
             capacity,
             policy,
-            entries: vec![None; capacity],
-            free: (0..capacity as u32).rev().collect(),
+            entries: Vec::with_capacity(beforehand),
+            free: Vec::with_capacity(beforehand),
             newest: BTreeMap::new(),
-            order: VecDeque::with_capacity(capacity),
+            order: VecDeque::with_capacity(PLACES_AN_ENTRY * beforehand.max(ENTRIES_ORDERED) + 1),
             writes: 0,
             waiting_to_flush: 0,
             begun: 0,
@@ -90,7 +102,7 @@ impl WriteBuffer {
         }
         // What is being programmed is still in the buffer, so a partial write adds to it.
         let base = newest.and_then(|at| self.entries[at as usize]).map_or(0, |entry| entry.mask);
-        let at = self.free.pop()?;
+        let at = self.place()?;
         let (mask, written) = (mask | base, self.writes);
         self.entries[at as usize] = Some(BufferedPage { lpn, mask, flushing: false, written, program: 0 });
         self.newest.insert(lpn.0, at);
@@ -99,10 +111,22 @@ impl WriteBuffer {
         Some(at)
     }
 
+    /// A place for a new entry; `None` if the buffer is full.
+    fn place(&mut self) -> Option<u32> {
+        if let Some(at) = self.free.pop() {
+            return Some(at);
+        }
+        if self.entries.len() == self.capacity {
+            return None;
+        }
+        self.entries.push(None);
+        Some(self.entries.len() as u32 - 1)
+    }
+
     /// Puts an entry last in the order of writes; its former places are dropped now and then.
     fn note_order(&mut self, at: u32) {
         self.order.push_back((at, self.writes));
-        if self.order.len() > 8 * self.capacity {
+        if self.order.len() > PLACES_AN_ENTRY * self.entries.len().max(ENTRIES_ORDERED) {
             let entries = &self.entries;
             self.order.retain(|&(at, written)| {
                 entries[at as usize].is_some_and(|entry| !entry.flushing && entry.written == written)
@@ -165,7 +189,7 @@ impl WriteBuffer {
 
     /// Lets a request wait for all programs that are on the way. `false` if there are none.
     pub fn wait_for_all(&mut self, request: u32) -> bool {
-        let left = self.capacity - self.free.len() - self.waiting_to_flush;
+        let left = self.entries.len() - self.free.len() - self.waiting_to_flush;
         if left > 0 {
             self.waiters.push(Waiter { request, only: None, begun: self.begun, left });
         }
@@ -187,5 +211,103 @@ impl WriteBuffer {
             }
             waiter.left > 0
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOW: u64 = 0x0000_0000_FFFF_FFFF;
+    const HIGH: u64 = !LOW;
+
+    /// The next program as entry, page and parts.
+    fn next(buffer: &mut WriteBuffer, everything: bool) -> Option<(u32, Lpn, u64)> {
+        buffer.next_flush(everything).map(|DuePage { entry, lpn, mask }| (entry, lpn, mask))
+    }
+
+    fn writes(buffer: &mut WriteBuffer, lpn: u32, mask: u64) -> bool {
+        buffer.write(Lpn(lpn), mask).is_some()
+    }
+
+    fn release(buffer: &mut WriteBuffer, entry: u32) -> Vec<u32> {
+        let mut served = VecDeque::new();
+        buffer.release(entry, &mut served);
+        served.into()
+    }
+
+    #[test]
+    fn t627_parts_of_a_page_add_up_while_it_waits_and_only_they_are_held() {
+        let mut buffer = WriteBuffer::new(4, FlushPolicy::Lru);
+        assert!(writes(&mut buffer, 7, 0b0110));
+        assert!(buffer.holds(Lpn(7), 0b0110) && buffer.holds(Lpn(7), 0b0100));
+        assert!(!buffer.holds(Lpn(7), 0b1110), "a part is missing");
+        assert!(!buffer.holds(Lpn(8), 0b0110), "another page");
+        assert!(writes(&mut buffer, 7, 0b1000));
+        assert!(buffer.holds(Lpn(7), 0b1110) && !buffer.holds(Lpn(7), 0b1111));
+        assert_eq!(next(&mut buffer, true), Some((0, Lpn(7), 0b1110)), "both writes in one program");
+        assert_eq!(next(&mut buffer, true), None);
+    }
+
+    #[test]
+    fn t628_a_page_on_its_way_still_counts_and_what_is_written_meanwhile_goes_with_it() {
+        let mut buffer = WriteBuffer::new(4, FlushPolicy::Eager);
+        assert!(writes(&mut buffer, 7, LOW));
+        let (first, _, mask) = next(&mut buffer, false).expect("eager");
+        assert_eq!(mask, LOW);
+        assert!(buffer.holds(Lpn(7), LOW), "until its program is done");
+        // A new entry, with the parts that are still here: no read of the old copy is needed.
+        assert!(writes(&mut buffer, 7, HIGH));
+        let (second, lpn, mask) = next(&mut buffer, false).expect("eager");
+        assert!(second != first);
+        assert_eq!((lpn, mask), (Lpn(7), u64::MAX));
+        // The older program ends: the newer entry stays.
+        release(&mut buffer, first);
+        assert!(buffer.holds(Lpn(7), u64::MAX));
+        release(&mut buffer, second);
+        assert!(!buffer.holds(Lpn(7), 1));
+        // Nothing is left of it: a write of a part is a part again.
+        assert!(writes(&mut buffer, 7, HIGH));
+        assert_eq!(next(&mut buffer, false).map(|(_, _, mask)| mask), Some(HIGH));
+    }
+
+    #[test]
+    fn t629_the_buffer_has_so_many_places_and_a_quarter_of_them_free_before_it_waits() {
+        let mut buffer = WriteBuffer::new(4, FlushPolicy::Lru);
+        assert!((0..3).all(|lpn| writes(&mut buffer, lpn, u64::MAX)));
+        assert_eq!(next(&mut buffer, false), None, "three quarters are not more than three quarters");
+        assert!(writes(&mut buffer, 3, u64::MAX) && !writes(&mut buffer, 4, u64::MAX), "four places");
+        assert_eq!(next(&mut buffer, false).map(|(_, lpn, _)| lpn), Some(Lpn(0)), "written longest ago");
+        assert_eq!(next(&mut buffer, false), None);
+        assert!(!writes(&mut buffer, 4, u64::MAX), "its place is taken until its program is done");
+        release(&mut buffer, 0);
+        assert!(writes(&mut buffer, 4, u64::MAX));
+        buffer.trim(Lpn(1));
+        assert!(!buffer.holds(Lpn(1), 1) && writes(&mut buffer, 5, u64::MAX), "given up, and its place is free");
+    }
+
+    #[test]
+    fn t676_a_flush_waits_for_the_programs_that_were_on_the_way_and_for_no_later_ones() {
+        let mut buffer = WriteBuffer::new(4, FlushPolicy::Lru);
+        assert!(!buffer.wait_for_all(1), "nothing is on the way");
+        assert!((0..3).all(|lpn| writes(&mut buffer, lpn, u64::MAX)));
+        assert!(next(&mut buffer, true).is_some() && next(&mut buffer, true).is_some());
+        assert!(buffer.wait_for_all(1));
+        assert!(next(&mut buffer, true).is_some(), "begun after the flush came");
+        assert_eq!(release(&mut buffer, 2), Vec::<u32>::new());
+        assert_eq!(release(&mut buffer, 0), Vec::<u32>::new());
+        assert_eq!(release(&mut buffer, 1), [1]);
+    }
+
+    #[test]
+    fn t677_a_write_through_waits_for_its_own_page_alone() {
+        let mut buffer = WriteBuffer::new(4, FlushPolicy::Lru);
+        let own = buffer.write(Lpn(1), u64::MAX).expect("room");
+        let other = buffer.write(Lpn(2), u64::MAX).expect("room");
+        assert!(buffer.begin_program(own).is_some() && buffer.begin_program(own).is_none(), "it is on the way");
+        assert!(buffer.begin_program(other).is_some());
+        buffer.wait_for(own, 9);
+        assert_eq!(release(&mut buffer, other), Vec::<u32>::new());
+        assert_eq!(release(&mut buffer, own), [9]);
     }
 }

@@ -198,3 +198,40 @@ impl Metrics {
         self.read.requests + self.write.requests + self.trim.requests + self.flush.requests
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The median of three equal latencies beside a longer and a shorter one, in nanoseconds.
+    fn median(latency: u64) -> u64 {
+        let mut kind = KindMetrics::new();
+        [latency, 0, latency, latency * 2, latency].into_iter().for_each(|ns| kind.record(512, Time(ns)));
+        kind.latency.value_at_quantile(0.5)
+    }
+
+    #[test]
+    fn t704_latencies_keep_three_digits_from_a_nanosecond_to_52_days() {
+        for (ns, unit) in [(1, 1), (1_999, 1), (80_560, 64), (910_560, 512), (3_600_000_000_000, 1 << 31)] {
+            // A bucket's largest value stands for it; there are 1,024 buckets in each power of two.
+            assert_eq!(median(ns), ns / unit * unit + unit - 1, "{ns} ns");
+            assert!((median(ns) - ns) * 1_000 <= ns);
+        }
+        let days = |days: u64| days * 24 * 3_600 * 1_000_000_000;
+        let month = median(days(20));
+        assert!(month.abs_diff(days(20)) * 1_000 <= days(20), "20 days are {month} ns");
+        // Beyond the end, which is that of the last bucket, they count as the end.
+        assert!(LATENCY_MAX_NS > days(52));
+        assert!(median(days(400)) >= LATENCY_MAX_NS);
+        assert_eq!(median(days(400)), median(days(500)));
+    }
+
+    #[test]
+    fn t705_sums_are_exact_whatever_the_histogram_keeps() {
+        let mut kind = KindMetrics::new();
+        [1_234_567, 1, u64::MAX >> 1].into_iter().for_each(|ns| kind.record(4_096, Time(ns)));
+        assert_eq!((kind.requests, kind.bytes), (3, 12_288));
+        assert_eq!(kind.latency_sum, 1_234_568 + u128::from(u64::MAX >> 1));
+        assert_eq!(kind.latency_max, Time(u64::MAX >> 1));
+    }
+}

@@ -91,3 +91,32 @@ impl TimeSeries {
         Value::Array(rows.collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pumice_types::HostRequest;
+
+    use super::*;
+
+    /// A series of windows of 100 ns with requests that were done then.
+    fn series(done: &[u64]) -> Value {
+        let mut series = TimeSeries::new(1e-7);
+        for &done in done {
+            let request =
+                HostRequest { arrival: Time::ZERO, offset_bytes: 0, bytes: 512, kind: RequestKind::Read, fua: false };
+            series.note(&RequestRecord { arrival: Time(done - 40), done: Time(done), request });
+        }
+        series.document()
+    }
+
+    #[test]
+    fn t663_a_window_holds_its_first_nanosecond_and_not_the_next_ones() {
+        let windows = series(&[99, 100, 199, 200, 400]);
+        let column = |name: &str| -> Vec<Value> {
+            windows.as_array().into_iter().flatten().map(|window| window[name].clone()).collect()
+        };
+        assert_eq!(column("start_s"), [0.0, 1e-7, 2e-7, 4e-7].map(Value::from));
+        assert_eq!(column("reads"), [1, 2, 1, 1].map(Value::from));
+        assert_eq!(column("read_mean_us"), [0.04; 4].map(Value::from));
+    }
+}

@@ -6,19 +6,24 @@
 
 mod closed_forms;
 mod contract;
+mod erase_suspension;
 mod golden;
 mod host_timing;
 mod merge_execution;
 mod multi_plane_erase;
+mod multi_plane_queue;
 mod outputs;
 mod page_level;
 mod partial_blocks;
+mod partial_writes;
 mod past_bugs;
 mod peers;
+mod percentiles;
 mod read_retries;
 mod registry;
 mod retirement;
 mod scheduling;
+mod smallest_reserve;
 mod sub_blocks;
 mod superblock;
 mod support;

@@ -32,6 +32,7 @@ fn array(tree: PbTree) -> NandArray {
         tree,
         program_order: ProgramOrder::Any,
         disturb_tolerance: 1,
+        sub_block_disturb: None,
         copyback: true,
         sub_blocks: None,
     })

@@ -120,6 +120,52 @@ fn t622_copies_through_the_controller_pay_two_transfers() {
     assert!((number(&document, "host.write.latency_us.max") - (merge + TRANSFER + 900.0)).abs() < 1e-6);
 }
 
+/// A command overhead of 2.5 µs, and merges whose copies go through the controller.
+const OVERHEAD: f64 = 2.5;
+const WITH_OVERHEAD: &[(&str, &str)] = &[("timing.command_overhead_us", "2.5"), ("timing.copyback", "false")];
+
+#[test]
+fn t626_each_use_of_the_channel_pays_a_command_overhead_a_copy_through_the_controller_two() {
+    let read = TraceFile::new("overhead-read", &[(0, 'R', 0, 4096)]).run(WITH_OVERHEAD);
+    assert_eq!(number(&read, "host.read.latency_us.max"), 70.0 + OVERHEAD + TRANSFER);
+    let write = TraceFile::new("overhead-write", &[(0, 'W', 0, 4096)]).run(WITH_OVERHEAD);
+    assert_eq!(number(&write, "host.write.latency_us.max"), OVERHEAD + TRANSFER + 900.0);
+    assert_eq!(number(&write, "write_latency_breakdown_us.transfer"), OVERHEAD + TRANSFER);
+    let merge = TraceFile::new("overhead-merge", &merge_trace(&[])).run(WITH_OVERHEAD);
+    // One search command for all 64 spare areas; 64 copies, each out and in; erases use no channel.
+    let search = 64.0 * (70.0 + SPARE) + OVERHEAD;
+    let copies = 64.0 * (970.0 + 2.0 * (TRANSFER + OVERHEAD));
+    let near = |path: &str, expected: f64| {
+        let found = number(&merge, path);
+        assert!((found - expected).abs() < 1e-6, "{path}: {found} is not {expected}");
+    };
+    near("host.write.latency_us.max", search + copies + 20_000.0 + OVERHEAD + TRANSFER + 900.0);
+    near("gc.time_us.map", search);
+    near("gc.time_us.copy", copies);
+    near("gc.time_us.erase", 20_000.0);
+    near("write_latency_breakdown_us.gc_spare_read", search / 65.0);
+    near("write_latency_breakdown_us.gc_read", 64.0 * (70.0 + OVERHEAD + TRANSFER) / 65.0);
+    near("write_latency_breakdown_us.gc_write", 64.0 * (OVERHEAD + TRANSFER + 900.0) / 65.0);
+}
+
+#[test]
+fn t616_each_spare_area_of_a_map_is_read_by_a_command_of_its_own() {
+    let spare_map = [
+        ("ftl.kind", "superblock-2006"),
+        ("ftl.map_place", "spare"),
+        ("geometry.program_order", "in-order"),
+        ("partial_erase.max_splits", "0"),
+        ("ftl.over_provisioning", "0.25"),
+        ("workload.requests", "3000"),
+        ("timing.command_overhead_us", "2.5"),
+    ];
+    let document = crate::support::document(&spare_map);
+    let areas = number(&document, "flash.reads.map");
+    assert!(areas > 1_000.0 && number(&document, "flash.reads.spare") == 0.0);
+    let expected = areas * (70.0 + SPARE + OVERHEAD);
+    assert!((number(&document, "gc.time_us.map") / expected - 1.0).abs() < 1e-12);
+}
+
 #[test]
 fn t623_a_closed_loop_at_depth_1_never_waits() {
     let requests: Vec<_> = (0..50).map(|n| (0, 'W', n * BLOCK * 2, 4096)).collect();

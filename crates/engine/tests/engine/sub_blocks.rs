@@ -1,10 +1,16 @@
-//! 7xx: what the write sequence is worth to a page-level FTL that erases sub-blocks apart, where a
+//! 4xx: what sub-blocks that disturb each other owe the host. 7xx: what the write sequence is worth to a page-level FTL that erases sub-blocks apart, where a
 //! closed answer exists. 9xx: golden digest.
 
+use proptest::prelude::*;
+use pumice_config::Config;
+use pumice_engine::build;
+use pumice_ftl::{Ftl, Plan, TranslationLayer};
+use pumice_types::{BlockId, CellPosition, Lpn, PageAddress};
 use serde_json::Value;
 
+use crate::contract::{check_counts, run_any_host, run_with, sub_block_settings};
 use crate::golden::digest;
-use crate::support::{document, number};
+use crate::support::{document, number, source, spec};
 
 /// One plane of blocks of 8 layers and 8 sub-blocks; requests of `pages` pages overwrite at random.
 fn overwrites(write_sequence: &str, pages: u32, erase_unit: &str) -> Value {
@@ -69,4 +75,147 @@ fn t912_results_of_sub_block_reclaiming_do_not_change_unnoticed() {
         ("workload.footprint", "0.9"),
     ]);
     assert_eq!(digest(&run), "dc8858896510e5ce");
+}
+
+/// Sub-blocks whose pages bear so many programs beside them more than they must.
+fn disturbed_settings() -> impl Strategy<Value = Vec<(String, String)>> {
+    (sub_block_settings(), 0u32..12).prop_map(|(mut settings, more)| {
+        let of = |key: &str| settings.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+        let factor = |key: &str| of(key).and_then(|value| value.parse::<u32>().ok()).expect("a number");
+        let once = (factor("geometry.sub_blocks") - 1) * factor("geometry.bits_per_cell");
+        settings.push(("partial_erase.sub_block_disturb".into(), (once + more).to_string()));
+        settings
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn t427_sub_blocks_that_disturb_each_other_lose_nothing_and_have_no_corrupt_page(settings in disturbed_settings()) {
+        for mode in ["blocking", "foreground", "background", "preemptible"] {
+            let document = run_with(&settings, &[("ftl.gc_mode", mode)]);
+            check_counts(&document);
+            prop_assert_eq!(number(&document, "integrity.corrupt_pages"), 0.0);
+        }
+        run_any_host(&settings, &[]);
+    }
+}
+
+/// Most writes to a fifth of the space, on a plane of blocks of 8 sub-blocks.
+fn skewed(more: &[(&str, &str)]) -> Value {
+    let base = [
+        ("geometry.channels", "1"),
+        ("geometry.planes_per_die", "1"),
+        ("geometry.blocks_per_plane", "96"),
+        ("geometry.layers", "8"),
+        ("geometry.sub_blocks", "8"),
+        ("geometry.write_sequence", "sfws"),
+        ("geometry.program_order", "in-order"),
+        ("partial_erase.unit", "sub-block"),
+        ("ftl.kind", "page"),
+        ("ftl.erase_unit", "sub-block"),
+        ("ftl.over_provisioning", "0.2"),
+        ("workload.kind", "hot-cold"),
+        ("workload.request_bytes", "4096"),
+        ("workload.footprint", "1.0"),
+        ("workload.requests", "60000"),
+        ("initial.fill", "1.0"),
+        ("run.timed", "false"),
+    ];
+    document(&[&base[..], more].concat())
+}
+
+const INTEGRITY: (&str, &str) = ("run.check", "integrity");
+
+#[test]
+fn t428_without_awareness_sub_blocks_that_stay_are_corrupted_and_with_it_none() {
+    let corrupt = |more: &[(&str, &str)]| number(&skewed(more), "integrity.corrupt_pages");
+    for bound in ["7", "14"] {
+        let bound = ("partial_erase.sub_block_disturb", bound);
+        assert_eq!(corrupt(&[bound, INTEGRITY]), 0.0);
+        assert!(corrupt(&[bound, ("partial_erase.disturb_aware", "false")]) > 0.0);
+    }
+    let never = ("partial_erase.sub_block_disturb", "1000000");
+    assert_eq!(corrupt(&[never, ("partial_erase.disturb_aware", "false"), INTEGRITY]), 0.0);
+}
+
+#[test]
+fn t723_the_less_a_page_bears_the_more_is_copied_but_less_than_with_whole_blocks() {
+    let copied = |more: &[(&str, &str)]| number(&skewed(more), "gc.copied_pages");
+    let bounds = ["7", "9", "14", "28", "1000000"].map(|bound| {
+        let copied = copied(&[("partial_erase.sub_block_disturb", bound), INTEGRITY]);
+        println!("at most {bound} programs beside a page: {copied} pages copied");
+        copied
+    });
+    assert!(bounds.windows(2).all(|pair| pair[0] > pair[1]), "{bounds:?}");
+    let whole = copied(&[("ftl.erase_unit", "block")]);
+    println!("whole blocks: {whole}; isolated sub-blocks: {}", copied(&[]));
+    // With no program to spare only the first sub-blocks of a block can be reclaimed alone.
+    assert!((0.85 * whole..whole).contains(&bounds[0]), "{} and {whole} pages", bounds[0]);
+    assert!((bounds[4] / copied(&[]) - 1.0).abs() < 0.05, "blocks are written or reclaimed, never both at a time");
+}
+
+#[test]
+fn t429_the_ftl_counts_fills_as_the_chip_counts_programs() {
+    for (bits, sequence) in [("1", "lfws"), ("2", "sfws")] {
+        let sets = [
+            ("geometry.layers", "4"),
+            ("geometry.sub_blocks", if bits == "1" { "16" } else { "8" }),
+            ("geometry.bits_per_cell", bits),
+            ("geometry.write_sequence", sequence),
+            ("geometry.program_order", "in-order"),
+            ("partial_erase.unit", "sub-block"),
+            ("partial_erase.sub_block_disturb", "40"),
+            ("ftl.kind", "page"),
+            ("ftl.erase_unit", "sub-block"),
+            ("ftl.over_provisioning", "0.3"),
+            ("initial.fill", "1.0"),
+        ];
+        let mut built = build(&spec(&sets), 1.0).expect("a device");
+        let (mut plan, mut state) = (Plan::default(), 1u64);
+        let pages = u64::from(built.ftl.user_pages());
+        for _ in 0..60_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            plan.clear();
+            let lpn = (state >> 33) % pages;
+            let hot = if state >> 60 < 12 { lpn / 5 } else { lpn };
+            built.ftl.write(Lpn(hot as u32), 1, &mut plan).expect("there is room");
+            plan.commands.iter().for_each(|command| assert!(built.chips.checked.array.execute(command).is_ok()));
+        }
+        let Ftl::Page(ftl) = &built.ftl else { panic!("a page-level FTL") };
+        let (array, shape) = (&built.chips.checked.array, spec(&sets).chip.geometry.block_shape().expect("given"));
+        let mut beyond_a_first_fill = 0;
+        for block in (0..built.geometry.blocks()).map(BlockId).filter(|&block| !ftl.is_open(block)) {
+            for (sub_block, &fills) in (0..).zip(ftl.fills(block)) {
+                let page = |layer| PageAddress::new(block, shape.page(CellPosition { layer, sub_block, bit: 0 }));
+                if array.initial_fill(block).is_none() && array.is_programmed(page(0)) {
+                    let programs = u32::from(fills) * u32::from(shape.bits_per_cell());
+                    assert_eq!([0, 3].map(|layer| array.word_line_disturb(page(layer))), [programs; 2]);
+                    assert!(programs <= 40);
+                    beyond_a_first_fill += u32::from(u32::from(fills) >= u32::from(shape.sub_blocks()));
+                }
+            }
+        }
+        assert!(
+            beyond_a_first_fill > 50,
+            "{beyond_a_first_fill} sub-blocks stayed longer than their block's first fill"
+        );
+    }
+}
+
+#[test]
+fn t443_a_bound_that_a_first_fill_exceeds_is_refused_with_the_smallest_that_works() {
+    let settings = |bound| {
+        let sets = [
+            ("geometry.layers", "4"),
+            ("geometry.sub_blocks", "8"),
+            ("geometry.bits_per_cell", "2"),
+            ("partial_erase.unit", "sub-block"),
+            ("partial_erase.sub_block_disturb", bound),
+        ];
+        Config::resolve(&source(&sets)).map_err(|error| error.to_string())
+    };
+    assert!(settings("13").expect_err("refused").contains("the smallest value that works is 14"));
+    assert!(settings("14").is_ok());
 }

@@ -49,6 +49,7 @@ impl Rig {
             tree: PbTree::new(shape.pages, 0).expect("one whole block"),
             program_order: ProgramOrder::InOrder,
             disturb_tolerance: 0,
+            sub_block_disturb: None,
             copyback: false,
             sub_blocks: None,
         });

@@ -116,12 +116,35 @@ fn t530_an_unpaired_write_merges_the_most_invalid_pair_ties_to_the_oldest() {
     let mut ftl = full(config(MergePolicy::BlockErase));
     // Ten blocks, five logical: U-blocks go to logical blocks 0 and 1, then three are free.
     write_all(&mut ftl, &[0, 8, 9]);
-    let merged = |commands: &[FlashCommand]| {
-        commands.iter().find(|c| c.op == FlashOp::SpareSearch).map(|c| c.lpn.0 / u32::from(PAGES))
-    };
     assert_eq!(merged(&write(&mut ftl, 16)), Some(1), "two invalid pages beat one");
     assert_eq!(merged(&write(&mut ftl, 24)), Some(0), "equal: the older U-block");
     assert_eq!(ftl.counters().trigger_unpaired, 2);
+}
+
+/// The logical block whose pair the commands merge.
+fn merged(commands: &[FlashCommand]) -> Option<u32> {
+    commands.iter().find(|c| c.op == FlashOp::SpareSearch).map(|c| c.lpn.0 / u32::from(PAGES))
+}
+
+#[test]
+fn t534_pages_superseded_inside_the_u_block_count_as_invalid() {
+    let mut ftl = full(config(MergePolicy::BlockErase));
+    // Block 0: page 8 of D twice is one invalid page in D and one in U. Block 1: three pages of D.
+    write_all(&mut ftl, &[8, 8, 8, 8, 0, 1, 2]);
+    assert_eq!(merged(&write(&mut ftl, 16)), Some(1), "four invalid pages, three of them in U, beat three in D");
+}
+
+#[test]
+fn t535_a_page_that_supersedes_nothing_adds_no_invalid_page() {
+    let in_order = NftlConfig { program_order: ProgramOrder::InOrder, ..config(MergePolicy::BlockErase) };
+    let mut ftl = Nftl::new(in_order, &[]);
+    // The last page of block 0 lies in D, so its first ones go to U, for the first time; of block 1 one page
+    // is updated; block 2 is full up to its last page.
+    write_all(&mut ftl, &[7, 0, 1, 2, 15, 15, 23]);
+    assert_eq!((ftl.locate(Lpn(0)), ftl.locate(Lpn(15))), (Some(at(1, 0)), Some(at(3, 0))));
+    // Blocks 3 and 4 take the place that is left; then a pair must go.
+    write_all(&mut ftl, &[31, 39]);
+    assert_eq!(merged(&write(&mut ftl, 23)), Some(1), "one invalid page beats three valid ones in U");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 //! The select gates of each sub-block are controlled on their own, so the erase voltage reaches the
 //! channels of the chosen sub-blocks only; all word lines stay grounded. Any set of sub-blocks of a
 //! block is erased in one operation, and the others are isolated from it: unlike a partial erase along
-//! the layers it disturbs nobody, and no counter ticks. A sub-block is a leaf of wear: its erases are
-//! counted apart.
+//! the layers it disturbs nobody. What disturbs the others is that the erased pages are programmed again
+//! (`word_lines`). A sub-block is a leaf of wear: its erases are counted apart.
 
 use pumice_types::{BlockId, PageAddress, UnitSet};
 

@@ -28,19 +28,28 @@ const M_MERGES: When = When::IsNot("ftl.merge", &["block-erase"]);
 const PARTIAL_ERASES: When =
     When::All(&[SPLITS, When::Any(&[M_MERGES, When::Is("ftl.erase_unit", &["partial-block"])])]);
 
+/// Sub-blocks are written and erased apart.
+const SUB_BLOCKS_APART: When = When::Is("ftl.erase_unit", &["sub-block"]);
+
+/// Something can be disturbed.
+const DISTURBS: When =
+    When::Any(&[PARTIAL_ERASES, When::All(&[SUB_BLOCKS_APART, When::Given("partial_erase.sub_block_disturb")])]);
+
 keys! {
     /// `[partial_erase]`
     pub struct PartialEraseKeys in "partial_erase" {
         unit: PartialEraseUnit = "\"partial-block\"", ANY, "", "PEN, FAST'18, section 4", When::Always,
-            "What the chip can erase besides a whole block. partial-block: the halves, quarters, ... of a block. sub-block: any set of the physical sub-blocks of a block in one operation of tBERS, without disturb; needs geometry.layers and geometry.sub_blocks.";
+            "What the chip can erase besides a whole block. partial-block: the halves, quarters, ... of a block. sub-block: any set of the physical sub-blocks of a block in one operation of tBERS; needs geometry.layers and geometry.sub_blocks.";
         max_splits: u8 = "6", int(0, MAX_SPLITS as i64), "", PEN_TABLE_1, SPLITS,
             "L: how often a block is halved. 2^L must divide the pages of a block.";
         t_us: Option<Vec<f64>> = "", float(0.0, 1e9), "us", "PEN, FAST'18, Table 1, by partial-block pages", PARTIAL_ERASES,
             "Partial-erase times, level 0 (the block, so tBERS) first, L + 1 entries. Absent: Table 1, linear in log2(pages) between its entries; level 0 is tBERS.";
         disturb_tolerance: u8 = "1", int(0, 255), "", PEN_TABLE_1, PARTIAL_ERASES,
             "Disturbs that a leaf survives. Beyond it, its pages read corrupt.";
-        disturb_aware: bool = "true", ANY, "", "PEN, FAST'18, section 5.2.2", PARTIAL_ERASES,
-            "Merges restore leaves before they are disturbed beyond tolerance.";
+        disturb_aware: bool = "true", ANY, "", "PEN, FAST'18, section 5.2.2", DISTURBS,
+            "Merges restore leaves before they are disturbed beyond tolerance, and collection moves the data of leaves and of sub-blocks before.";
+        sub_block_disturb: Option<u32> = "", int(1, COUNT_MAX), "programs", "chosen; the effect: GLSVLSI'24, section 5.1", SUB_BLOCKS_APART,
+            "Programs on its word line in other sub-blocks that a programmed page survives. Beyond them it reads corrupt. Absent: any number. At least (sub_blocks - 1) x bits_per_cell, so that a block can be written once.";
         wear_limit_w: u32 = "16", int(0, COUNT_MAX), "", PEN_TABLE_1, When::All(&[SPLITS, M_MERGES]),
             "W: M-Merges that a D-block (or a superblock) may take between two full merges.";
     }
@@ -73,7 +82,7 @@ impl ChipKeys {
             PartialEraseUnit::SubBlock if self.geometry.sub_blocks.is_none() => {
                 Err("partial_erase.unit = \"sub-block\" needs geometry.layers and geometry.sub_blocks".into())
             }
-            PartialEraseUnit::SubBlock => Ok(()),
+            PartialEraseUnit::SubBlock => self.check_sub_block_disturb(),
             PartialEraseUnit::PartialBlock => {
                 let tree = self.tree()?;
                 let names = ["partial_erase.t_us", "timing.t_bers_us"];
@@ -83,6 +92,23 @@ impl ChipKeys {
                     .map_or(Ok(()), |times| check_erase_table(names, times, levels, self.timing.t_bers_us))
             }
         }
+    }
+}
+
+impl ChipKeys {
+    /// Refuses a bound that writing a block once already exceeds.
+    fn check_sub_block_disturb(&self) -> Result<(), String> {
+        let (Some(bound), Some(shape)) = (self.partial_erase.sub_block_disturb, self.geometry.block_shape()) else {
+            return Ok(());
+        };
+        let once = u32::from(shape.sub_blocks() - 1) * u32::from(shape.bits_per_cell());
+        if bound >= once {
+            return Ok(());
+        }
+        Err(format!(
+            "partial_erase.sub_block_disturb = {bound}: a block that is written once disturbs its first sub-block {once} times; \
+             the smallest value that works is {once}"
+        ))
     }
 }
 

@@ -1,17 +1,44 @@
 //! Garbage collection of the page-level FTL, one step at a time: a page copied, or the emptied victim
 //! erased. The modes differ in who takes the steps and when, not in the steps.
 //!
-//! A plane's free erase units decide. Room for one victim's copies is always kept: a host block is
-//! opened only if as many units as a block has stay free ([`PageFtl::floor`]), and a victim has at
-//! most as many valid pages as a block has pages, so emptying it takes at most what it gives back.
+//! A plane's free erase units decide. Why collection never runs out of them, as long as no erase fails:
+//!
+//! Let a block have U units and P pages. A plane has B good blocks of data, and S streams that keep a block
+//! open. Its host data has at most (B − start − S − 1) · P valid pages ([`PageConfig::reserved_blocks`]);
+//! validation of the spec leaves one block more than that. *Room* is the pages of free units, and what is
+//! left of the open blocks that copies go to.
+//!
+//! 1. *Emptying a victim needs no more room than there is.* The room is at least P whenever a victim is begun:
+//!    a host block is opened only above the floor of 2U − 1 free units ([`PageFtl::floor`]), so at least U
+//!    units stay free. A victim has at most P valid pages. Where units disturb each other, blank ones of the
+//!    victim are no room, because its block is not handed out while it is reclaimed; but with k of them blank,
+//!    the others hold at most P − k · P / U valid pages, and that is what is left of the room. Copies of hot and of cold pages
+//!    have blocks of their own, so either kind takes the other one's block when it has no own one left.
+//! 2. *A victim gives back at least what it takes.* Its copies are at most the pages of its erased units that
+//!    were written, so the room after it is no less than before. With an invalid page among them it is more.
+//! 3. *There is a victim while free units are few.* If no closed unit has an invalid page, all closed units
+//!    are full of valid pages. Those are all units but the free ones and at most S · U of open blocks. So
+//!    (B · U − free − S · U) / U ≤ B − start − S − 1, or free ≥ (start + 1) · U: more than the floor and the
+//!    start threshold.
+//! 4. *The loops end.* Each victim with an invalid page wins room (2). `fifo` may take full ones first, but at
+//!    most as many as there are closed units, because each goes to the end of its order. So collection ends
+//!    above the stop threshold, or without a victim; then it is above the start threshold and the floor (3),
+//!    and the host's block can be opened, which makes (1) true for the next victim.
+//!
+//! In steps, host writes come between two copies. They take no room of a victim in work: above the floor
+//! U units stay free; and where host and copies share one block, the victim is finished first if no block is
+//! free ([`PageFtl::make_room`]). Static wear levelling moves at most P pages with at least one block free (1),
+//! and gives a block back. Translation pages have blocks of their own, which are not among B, and the same
+//! argument with a floor of one block ([`super::CachedMap::blocks_for`]).
 
 use pumice_types::{BlockId, DieId, FlashCommand, Lpn, PageAddress, PlaneId, UnitSet};
 
-use super::plane::{Job, WriteStream};
-use super::{EraseUnits, GcMode, HotCold, PageFtl};
+use super::plane::{Job, Open, WriteStream};
+use super::units::valid_in;
+use super::{GcMode, GcPlanes, HotCold, Neighbours, PageFtl};
 use crate::error::FtlError;
 use crate::plan::Plan;
-use crate::reclaim_units::{JoinRule, UnitChoice};
+use crate::reclaim_units::UnitChoice;
 
 /// How many pages before it is moved the map entry of a page is asked for: some 100 ns pass for each,
 /// and memory answers within a microsecond even when it is busy.
@@ -61,10 +88,24 @@ impl PageFtl {
         self.floor().max(self.config.gc_stop_blocks as usize * self.config.units.pages.units())
     }
 
-    /// Reclaims block after block of a plane that ran low until it has enough. `taken`: units that the write
-    /// which met the threshold has taken since; they count as free, so that collection behind a write
-    /// does as much as collection before it.
+    /// Reclaims block after block of a plane that ran low until it has enough, and of the planes that collect with
+    /// it. `taken`: units of `plane` that the write which met the threshold has taken since; they count as free, so
+    /// that collection behind a write does as much as collection before it.
     pub(super) fn collect(&mut self, plane: PlaneId, taken: usize, plan: &mut Plan) -> Result<(), FtlError> {
+        self.collect_plane(plane, taken, plan)?;
+        if self.config.gc_planes == GcPlanes::Die {
+            for other in self.planes_of(self.config.geometry.die_of(plane)).filter(|&other| other != plane) {
+                let is_low = self.free_units(other) <= self.start();
+                if is_low && self.planes[other.index()].victims.has_invalid() {
+                    self.collect_plane(other, 0, plan)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reclaims block after block of one plane until it has enough.
+    fn collect_plane(&mut self, plane: PlaneId, taken: usize, plan: &mut Plan) -> Result<(), FtlError> {
         self.counters.trigger_free_blocks += 1;
         while self.free_units(plane) + taken <= self.stop() && self.begin_reclaim(plane) {
             self.finish_job(plane, plan)?;
@@ -184,19 +225,6 @@ impl PageFtl {
         true
     }
 
-    /// Chooses what is reclaimed next.
-    fn take_victim(&mut self, plane: PlaneId) -> Option<(u32, UnitChoice)> {
-        if self.config.units.leaves.is_some() {
-            return self.take_leaves(plane);
-        }
-        let EraseUnits { pages, copy, erase, .. } = &self.config.units;
-        let pages_per_unit = pages.pages_per_unit() as u16;
-        let room = (self.free_units(plane) * pages.pages_per_unit()) as u32;
-        let rule = JoinRule { pages_per_unit, copy: *copy, erase: *erase, room };
-        let state = &mut self.planes[plane.index()];
-        state.victims.take(state.now, &rule)
-    }
-
     /// Takes the block that static wear levelling moves out of the lists; `false` if there is none.
     fn begin_move(&mut self, plane: PlaneId) -> bool {
         let Some(victim) = self.overdue(plane) else { return false };
@@ -207,7 +235,10 @@ impl PageFtl {
     }
 
     fn begin(&mut self, job: Job) {
-        self.planes[self.config.geometry.plane_of(job.victim).index()].job = Some(job);
+        let plane = self.config.geometry.plane_of(job.victim);
+        debug_assert!(self.planes[plane.index()].job.is_none(), "a plane empties one victim at a time");
+        self.planes[plane.index()].job = Some(job);
+        debug_assert!(self.keeps_room(plane), "the room of a plane takes all copies of a victim");
         if let Some(wear) = &mut self.wear {
             wear.open(job.victim);
         }
@@ -261,8 +292,50 @@ impl PageFtl {
             (None, _) => return WriteStream::Copies,
         };
         // The room that is kept for a victim's copies may lie in the other one's block.
-        let has_room = self.planes[plane.index()].open[own as usize].is_some() || self.free_units(plane) > 0;
+        let has_room = self.planes[plane.index()].open[own as usize].is_some() || self.units_for_copies(plane, job) > 0;
         if has_room { own } else { other }
+    }
+
+    /// Free units of a plane that copies of the victim in work may go to. Where units disturb each other, a block
+    /// of which some are reclaimed is not handed out, so its own blank ones are not among them.
+    #[inline]
+    fn units_for_copies(&self, plane: PlaneId, job: &Job) -> usize {
+        let is_withheld = self.config.units.neighbours.are_disturbed();
+        let withheld = if is_withheld { self.free.of(job.victim).len() as usize } else { 0 };
+        self.free_units(plane) - withheld
+    }
+
+    /// Whether copies have the room that they are promised: the valid pages that are left of a victim in work,
+    /// or else a block. No longer promised once erases have failed. For assertions.
+    pub(super) fn keeps_room(&self, plane: PlaneId) -> bool {
+        let state = &self.planes[plane.index()];
+        let wanted =
+            state.job.map_or(usize::from(self.config.geometry.pages_per_block), |job| self.valid_pages_of(&job));
+        state.retired > 0 || self.room(plane) >= wanted
+    }
+
+    /// Pages that the next copies of a plane can take: those of free units, and the rest of the blocks that are
+    /// open for them. For assertions.
+    fn room(&self, plane: PlaneId) -> usize {
+        let (pages, state) = (&self.config.units.pages, &self.planes[plane.index()]);
+        let streams: &[WriteStream] = match (state.job.is_some_and(|job| job.levels_wear), self.config.hot_cold) {
+            (true, _) => &[WriteStream::Moved],
+            (false, HotCold::Mixed) => &[WriteStream::Host],
+            (false, HotCold::Copies) => &[WriteStream::Copies],
+            (false, HotCold::Recency { .. }) => &[WriteStream::Copies, WriteStream::HotCopies],
+        };
+        let free = state.job.map_or(self.free_units(plane), |job| self.units_for_copies(plane, &job));
+        let open = streams.iter().filter_map(|&stream| state.open[stream as usize]);
+        let rest = |open: Open| {
+            (open.next..pages.pages_per_block()).filter(|&page| open.units.contains(pages.unit_of(page))).count()
+        };
+        free * pages.pages_per_unit() + open.map(rest).sum::<usize>()
+    }
+
+    /// Valid pages of the units that a job reclaims. For assertions.
+    fn valid_pages_of(&self, job: &Job) -> usize {
+        let valid = |unit| valid_in(self.maps.valid_bits(job.victim), &self.config.units.pages, unit);
+        job.units.iter().map(|unit| usize::from(valid(unit))).sum()
     }
 
     /// Copies a page of the victim in work to an open block of its plane.
@@ -293,10 +366,12 @@ impl PageFtl {
     fn erase_victim(&mut self, plane: PlaneId, job: Job, plan: &mut Plan) {
         let counted = if job.levels_wear { &mut self.counters.moved } else { &mut self.counters.reclaimed };
         counted.merges += 1;
-        match &self.config.units.leaves {
+        match &self.config.units.neighbours {
             _ if self.free.is_whole(job.units) => counted.block_erases += 1,
-            Some(rule) => counted.partial_erases += job.units.partial_blocks(rule.tree).count() as u64,
-            None => self.counters.reclaimed_sub_blocks += u64::from(job.units.len()),
+            Neighbours::Leaves(rule) => counted.partial_erases += job.units.partial_blocks(rule.tree).count() as u64,
+            Neighbours::Isolated | Neighbours::SharedLines(_) => {
+                self.counters.reclaimed_sub_blocks += u64::from(job.units.len());
+            }
         }
         if job.levels_wear {
             self.counters.moved_pages += u64::from(job.copied);

@@ -16,9 +16,9 @@ mod cached;
 mod collect;
 mod fill;
 mod heat;
-mod leaves;
 mod map_cache;
 mod maps;
+mod neighbours;
 mod plane;
 mod spec;
 mod units;
@@ -40,6 +40,8 @@ use cached::Translation;
 use cached::{CACHED_ENTRY_BYTES, STORED_ENTRY_BYTES};
 use heat::RecentWrites;
 use maps::PageMaps;
+use neighbours::Disturbs;
+pub use neighbours::Neighbours;
 use plane::{Open, Plane, WriteStream};
 pub use spec::{EraseUnit, Leveling, PageKeys, Separation};
 pub use units::EraseUnits;
@@ -85,6 +87,16 @@ impl GcMode {
 }
 
 choice! {
+    /// Which planes of a die reclaim when one of them must.
+    pub enum GcPlanes {
+        /// That one.
+        Own = "own",
+        /// All that are at or under the start threshold.
+        Die = "die",
+    }
+}
+
+choice! {
     /// Which plane a write goes to.
     pub enum Allocation {
         /// The next one in turn that has room.
@@ -112,6 +124,8 @@ pub struct PageConfig {
     pub units: EraseUnits,
     /// When reclaiming happens.
     pub gc_mode: GcMode,
+    /// Where, in the modes that do not work in steps.
+    pub gc_planes: GcPlanes,
     /// Free blocks of a plane at or under which it starts to reclaim, at least 1.
     pub gc_start_blocks: u32,
     /// Free blocks of a plane up to which it reclaims, at least the start.
@@ -172,8 +186,8 @@ pub struct PageFtl {
     recent: Option<RecentWrites>,
     wear: Option<Wear>,
     counters: GcCounters,
-    /// Disturbs of every leaf, where the erase units are leaves.
-    disturbs: Vec<u8>,
+    /// Disturbs of every erase unit, where units disturb each other.
+    disturbs: Disturbs,
     /// A bit a block: the chip reported that its next erase fails. Empty until the first such report.
     failing: Vec<u64>,
 }
@@ -210,7 +224,7 @@ impl PageFtl {
             wear: Wear::new(&geometry, config.wear_leveling),
             counters: GcCounters::default(),
             failing: Vec::new(),
-            disturbs: vec![0; if config.units.leaves.is_some() { geometry.blocks() as usize * units } else { 0 }],
+            disturbs: Disturbs::new(&geometry, &config.units),
             config,
         }
     }
@@ -302,7 +316,7 @@ impl PageFtl {
         }
         // Data that stays lies well on a block that is worn.
         let wanted = if stream == WriteStream::Moved { Wanted::MostWorn } else { Wanted::LeastWorn };
-        if self.config.units.leaves.is_some() {
+        if self.config.units.neighbours.are_disturbed() {
             return self.open_apart(plane).ok_or(none);
         }
         self.free.take(plane, wanted, &mut self.pool).ok_or(none)
@@ -322,7 +336,7 @@ impl PageFtl {
         if is_full {
             self.planes[plane.index()].open[stream as usize] = None;
         }
-        match self.config.units.leaves.is_some() {
+        match self.config.units.neighbours.are_disturbed() {
             true if is_full => {
                 (0..self.config.units.pages.units()).for_each(|unit| self.close(stream, open.block, unit));
             }
@@ -351,12 +365,14 @@ impl PageFtl {
     /// Appends the erase of units that hold nothing any more, and gives them back; a block whose erase fails
     /// is never used again.
     fn erase(&mut self, block: BlockId, units: UnitSet, plan: &mut Plan) {
-        match &self.config.units.leaves {
+        match &self.config.units.neighbours {
             _ if self.free.is_whole(units) => plan.push(FlashCommand::erase(block)),
-            Some(rule) => {
+            Neighbours::Leaves(rule) => {
                 units.partial_blocks(rule.tree).for_each(|pb| plan.push(FlashCommand::partial_erase(block, pb)));
             }
-            None => plan.push(FlashCommand::sub_block_erase(block, units)),
+            Neighbours::Isolated | Neighbours::SharedLines(_) => {
+                plan.push(FlashCommand::sub_block_erase(block, units));
+            }
         }
         let blank = self.free.of(block);
         self.note_disturb(block, units, blank);
@@ -397,7 +413,7 @@ impl TranslationLayer for PageFtl {
     fn state_bytes(&self) -> u64 {
         self.maps.state_bytes()
             + self.free.state_bytes()
-            + self.disturbs.len() as u64
+            + self.disturbs.state_bytes()
             + self.translation.as_ref().map_or(0, Translation::state_bytes)
             + self.recent.as_ref().map_or(0, RecentWrites::state_bytes)
             + self.wear.as_ref().map_or(0, Wear::state_bytes)
@@ -410,7 +426,9 @@ impl TranslationLayer for PageFtl {
         let stream = if hot { WriteStream::Hot } else { WriteStream::Host };
         let collect_behind = self.make_room(plane, stream, plan)?;
         let free_before = collect_behind.then(|| self.free_units(plane));
+        let was_open = self.planes[plane.index()].open[stream as usize].is_some();
         let (target, sequence) = self.next_page(plane, stream)?;
+        debug_assert!(was_open || self.keeps_room(plane), "a block opened for the host leaves copies their room");
         // Reclaiming may have moved the old copy, so it is looked up only now.
         if let Some(old) = self.locate(lpn) {
             self.invalidate(old);

@@ -2,15 +2,19 @@
 
 use pumice_types::erase_unit::UNITS_MAX;
 use pumice_types::key::{ANY, CHOSEN, COUNT_MAX, When, float, int};
-use pumice_types::{Choice, Geometry, Lpn, PartialEraseUnit, PlaneOrder, UnitPages, WriteSequence, choice, keys};
+use pumice_types::{
+    ChipKeys, Choice, Geometry, Lpn, MultiPlane, PartialEraseUnit, PlaneOrder, UnitPages, WriteSequence, choice, keys,
+};
 
 use super::{
-    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, GcMode, HotCold, PageConfig, PageFtl, STORED_ENTRY_BYTES,
+    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, GcMode, GcPlanes, HotCold, Neighbours, PageConfig, PageFtl,
+    STORED_ENTRY_BYTES,
 };
 use crate::error::FtlError;
 use crate::fill::FillTarget;
 use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports, typed_share, whole_share};
 use crate::reclaim_leaves::LeafRule;
+use crate::reclaim_lines::LineRule;
 use crate::wear::WearLeveling;
 
 choice! {
@@ -82,6 +86,8 @@ keys! {
             "page: order in which writes visit (or pages are dealt to) channels (C), chips (W), dies (D) and planes (P), first letter fastest.";
         gc_mode: GcMode = "\"blocking\"", ANY, "", "PEN, FAST'18, section 2.2.2", When::Always,
             "blocking: a merge holds its die, and the write that triggered it waits for it. page knows more: foreground reclaims behind that write's own program; background reclaims in steps of one page while a die is idle, at or under the stop threshold; preemptible in such steps from the start to the stop threshold. Without a block to spare, a write waits in every mode.";
+        gc_planes: GcPlanes = "\"own\"", ANY, "", CHOSEN, When::Is("ftl.gc_mode", &["blocking", "foreground"]),
+            "page: which planes of a die reclaim when one of them must. own: that one. die: with it all that are at or under the start threshold, in one plan, so that their copies and erases can run together (timing.multi_plane = \"queue\").";
         hot_cold: Separation = "\"gc\"", ANY, "", CHOSEN, When::Always,
             "page: which pages share an open block of a plane. mixed: all of them. gc: copies of collection have one of their own. recency: so have hot pages, one for those written and one for those copied; hot are those that the host wrote before in this window or the last one.";
         hot_window: f64 = "0.5", float(1e-9, 1000.0), "user capacities", "chosen: see docs/models/page-level.md", When::Is("ftl.hot_cold", &["recency"]),
@@ -152,12 +158,13 @@ fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
         policy: spec.policies.policy(),
         units: erase_units(parts, keys),
         gc_mode: keys.gc_mode,
+        gc_planes: keys.gc_planes,
         gc_start_blocks: spec.gc_start_blocks(),
         gc_stop_blocks: whole_share(u64::from(geometry.blocks_per_plane), stop).max(spec.gc_start_blocks()),
         cached_map: cached_map(spec, keys),
         hot_cold: hot_cold(keys, user_pages),
         wear_leveling: wear_leveling(keys),
-        erases_together: spec.chip.timing.multi_plane,
+        erases_together: spec.chip.timing.multi_plane != MultiPlane::Off,
         seed: parts.seed,
     }
 }
@@ -214,7 +221,7 @@ fn erase_units(parts: &LayerParts, keys: &PageKeys) -> EraseUnits {
             pages: UnitPages::sub_blocks(shape),
             copy,
             erase,
-            leaves: None,
+            neighbours: neighbours(chip),
         }),
         EraseUnit::PartialBlock => UnitPages::leaves(parts.tree).map_or_else(whole, |pages| {
             let rule = LeafRule {
@@ -224,9 +231,18 @@ fn erase_units(parts: &LayerParts, keys: &PageKeys) -> EraseUnits {
                 tolerance: chip.partial_erase.disturb_tolerance,
                 protects: chip.partial_erase.disturb_aware,
             };
-            EraseUnits { pages, copy, erase, leaves: Some(rule) }
+            EraseUnits { pages, copy, erase, neighbours: Neighbours::Leaves(rule) }
         }),
     }
+}
+
+/// What sub-blocks do to each other. Each fill programs every word line as often as a cell has bits.
+fn neighbours(chip: &ChipKeys) -> Neighbours {
+    let fills = |bound: u32| bound / u32::from(chip.geometry.bits_per_cell);
+    chip.partial_erase.sub_block_disturb.map_or(Neighbours::Isolated, |bound| {
+        let fills_max = u16::try_from(fills(bound)).unwrap_or(u16::MAX);
+        Neighbours::SharedLines(LineRule { fills_max, protects: chip.partial_erase.disturb_aware })
+    })
 }
 
 /// Refuses an erase unit that the chip does not have.

@@ -5,16 +5,16 @@
 //! when its last page is written, even while later pages of its block are still being written. With
 //! whole blocks as units all of this is the ordinary block pool.
 //!
-//! Leaves of partial blocks differ in that erasing one disturbs its neighbours. Nothing of a block that is
-//! being written is reclaimed then, and a block of which a part is being reclaimed is not handed out: so
-//! what is planned for a block's leaves still holds when they are erased, and no leaf is disturbed while
-//! it is half written.
+//! Units may disturb each other: leaves of partial blocks when they are erased, sub-blocks on shared word lines
+//! when they are written. Nothing of a block that is being written is reclaimed then, and a block of which a
+//! part is being reclaimed is not handed out: so what is planned for a block's units still holds when they are
+//! erased or written, and no leaf is disturbed while it is half written.
 
 use pumice_types::{BlockId, Geometry, PageAddress, PlaneId, Time, UnitPages, UnitSet, bits};
 
+use super::neighbours::Neighbours;
 use super::plane::Open;
 use crate::block_pool::{BlockPool, Wanted};
-use crate::reclaim_leaves::LeafRule;
 
 /// What is erased apart, and what that costs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,14 +25,19 @@ pub struct EraseUnits {
     pub copy: Time,
     /// One erase operation.
     pub erase: Time,
-    /// The units are leaves of partial blocks, and this is how those are erased.
-    pub leaves: Option<LeafRule>,
+    /// What happens to a unit when others of its block are erased or written.
+    pub neighbours: Neighbours,
 }
 
 impl EraseUnits {
     /// Whole blocks; what they cost is never weighed.
     pub fn whole_blocks(pages_per_block: u16) -> EraseUnits {
-        EraseUnits { pages: UnitPages::whole_block(pages_per_block), copy: Time::ZERO, erase: Time::ZERO, leaves: None }
+        EraseUnits {
+            pages: UnitPages::whole_block(pages_per_block),
+            copy: Time::ZERO,
+            erase: Time::ZERO,
+            neighbours: Neighbours::Isolated,
+        }
     }
 }
 

@@ -1,0 +1,164 @@
+//! 44x: the least over-provisioning that a spec may have is enough. Every option of the page-level FTL that
+//! decides over its free blocks, each with each, on small devices at that limit.
+
+use pumice_config::{Config, SpecSource};
+use pumice_engine::run;
+use pumice_ftl::{Allocation, EraseUnit, GcMode, GcPolicy, Leveling, MapPlace, Separation};
+use pumice_types::Choice;
+
+use crate::contract::check_counts;
+use crate::support::source;
+
+type Sets = Vec<(&'static str, &'static str)>;
+
+/// One plane of sixteen blocks, full at the start, most writes to a fifth of it. The blocks have 8 leaves of
+/// three pages, or 4 sub-blocks of six.
+const DEVICE: &[(&str, &str)] = &[
+    ("ftl.kind", "page"),
+    ("ftl.hot_window", "0.3"),
+    ("ftl.wear_threshold", "3"),
+    ("geometry.channels", "1"),
+    ("geometry.planes_per_die", "1"),
+    ("geometry.blocks_per_plane", "16"),
+    ("geometry.pages_per_block", "24"),
+    ("geometry.program_order", "in-order"),
+    ("geometry.layers", "6"),
+    ("geometry.sub_blocks", "4"),
+    ("partial_erase.max_splits", "3"),
+    ("initial.fill", "1.0"),
+    ("workload.kind", "hot-cold"),
+    ("workload.footprint", "1.0"),
+    ("workload.read_fraction", "0.1"),
+    ("workload.request_bytes", "16384"),
+    ("workload.requests", "300"),
+    ("host.mode", "closed-loop"),
+    ("host.queue_depth", "4"),
+    ("run.check", "integrity"),
+];
+
+/// Units of one page, or two: as many as there can be.
+const SIX_SPLITS: (&str, &str) = ("partial_erase.max_splits", "6");
+
+/// What else takes blocks away, or changes when they are taken. Each alone, and all together.
+const CONDITIONS: &[&[(&str, &str)]] = &[
+    &[],
+    &[("geometry.bad_blocks_per_plane", "2")],
+    &[("geometry.planes_per_die", "2"), ("timing.multi_plane", "true")],
+    &[("ftl.gc_free_threshold", "0.2"), ("ftl.gc_stop_threshold", "0.4"), ("geometry.blocks_per_plane", "20")],
+    &[("workload.trim_fraction", "0.3"), ("geometry.channels", "2")],
+    &[("geometry.write_sequence", "sfws"), ("run.timed", "false"), ("workload.requests", "900")],
+    &[("partial_erase.sub_block_disturb", "3")],
+    &[("geometry.pages_per_block", "64"), ("geometry.layers", "2"), ("geometry.sub_blocks", "32"), SIX_SPLITS],
+];
+
+/// The erase unit of the chip that collection needs.
+fn chip_unit(unit: EraseUnit) -> &'static str {
+    match unit {
+        EraseUnit::Block => "none",
+        EraseUnit::PartialBlock => "partial-block",
+        EraseUnit::SubBlock => "sub-block",
+    }
+}
+
+/// Every choice of every option, legal or not.
+fn options() -> impl Iterator<Item = Sets> {
+    let places = MapPlace::ALL.iter().flat_map(|&place| Allocation::ALL.iter().map(move |&to| (place, to)));
+    let kinds = EraseUnit::ALL.iter().flat_map(|&unit| Separation::ALL.iter().map(move |&apart| (unit, apart)));
+    let ways = GcPolicy::ALL.iter().flat_map(|&policy| GcMode::ALL.iter().map(move |&mode| (policy, mode)));
+    let ways = ways.flat_map(|(policy, mode)| Leveling::ALL.iter().map(move |&level| (policy, mode, level)));
+    places.flat_map(move |(place, allocation)| {
+        let ways = ways.clone();
+        kinds.clone().flat_map(move |(unit, apart)| {
+            ways.clone().map(move |(policy, mode, level)| {
+                vec![
+                    ("ftl.map_place", place.name()),
+                    ("ftl.allocation", allocation.name()),
+                    ("ftl.erase_unit", unit.name()),
+                    ("partial_erase.unit", chip_unit(unit)),
+                    ("ftl.hot_cold", apart.name()),
+                    ("ftl.gc_policy", policy.name()),
+                    ("ftl.gc_mode", mode.name()),
+                    ("ftl.wear_leveling", level.name()),
+                ]
+            })
+        })
+    })
+}
+
+/// A spec with this over-provisioning.
+fn with_spare(sets: &Sets, spare: &str) -> Result<Config, String> {
+    let SpecSource { sets, .. } = source(&[&sets[..], &[("ftl.over_provisioning", spare)]].concat());
+    let source = SpecSource { sets, ..source(&[]) };
+    Config::resolve(&source).map_err(|error| error.to_string())
+}
+
+/// The least over-provisioning of these settings; `None` if they are refused whatever it is.
+fn least_spare(sets: &Sets) -> Option<String> {
+    let refusal = with_spare(sets, "0.0").err()?;
+    let (_, least) = refusal.split_once("the smallest value that works is ")?;
+    Some(least.to_string())
+}
+
+/// Runs settings at their least over-provisioning; `false` if they are refused whatever it is.
+fn run_at_least(sets: &Sets) -> bool {
+    let Some(least) = least_spare(sets) else { return false };
+    let spec = with_spare(sets, &least).unwrap_or_else(|error| panic!("{least} is called enough: {error}"));
+    let outcome = run(&spec, 1.0, &mut |_| true);
+    let outcome = outcome.unwrap_or_else(|error| panic!("{error} with ftl.over_provisioning = {least}, {sets:?}"));
+    assert_eq!(outcome.integrity_error, None, "{sets:?}");
+    check_counts(&outcome.document);
+    true
+}
+
+/// Runs options under every condition that fits; `false` if they cannot be had together.
+fn run_everywhere(mut options: Sets) -> bool {
+    let cached = ("ftl.map_cache_entries", "40");
+    options.extend(options.contains(&("ftl.map_place", MapPlace::Cached.name())).then_some(cached));
+    let has_leaves = options.contains(&("ftl.erase_unit", EraseUnit::PartialBlock.name()));
+    let fits = |condition: &&&[_]| !(has_leaves && condition.contains(&("geometry.write_sequence", "sfws")));
+    let sets = |condition: &[_]| DEVICE.iter().chain(&options).chain(condition).copied().collect();
+    let mut conditions = CONDITIONS.iter().filter(fits);
+    // What is refused without a further condition is refused with it.
+    let is_allowed = conditions.next().is_some_and(|plain| run_at_least(&sets(plain)));
+    if is_allowed {
+        conditions.for_each(|condition| assert!(run_at_least(&sets(condition)), "{options:?} with {condition:?}"));
+    }
+    is_allowed
+}
+
+#[test]
+fn t447_every_combination_of_options_runs_at_its_least_over_provisioning() {
+    let all: Vec<Sets> = options().collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let ran: usize = std::thread::scope(|scope| {
+        let parts = all.chunks(all.len().div_ceil(threads));
+        let runs = |part: &[Sets]| part.iter().filter(|options| run_everywhere((*options).clone())).count();
+        let running: Vec<_> = parts.map(|part| scope.spawn(move || runs(part))).collect();
+        running.into_iter().map(|part| part.join().expect("no run fails")).sum()
+    });
+    println!("{ran} of {} combinations are allowed and run", all.len());
+    assert!(ran >= 1_120, "{ran} of {} combinations", all.len());
+}
+
+/// Copies of cold pages had no block of their own, the only blank leaves of the plane were those of the victim
+/// itself, and the block of the hot copies had room: collection gave up.
+#[test]
+fn t448_room_in_the_other_block_of_copies_is_found_where_only_the_victim_has_blank_leaves() {
+    for (pages, splits, least) in [("24", "3", "0.4375"), ("24", "3", "0.5"), ("64", "6", "0.4375")] {
+        for policy in GcPolicy::ALL {
+            crate::support::document(&[
+                ("ftl.kind", "page"),
+                ("ftl.gc_policy", policy.name()),
+                ("ftl.hot_cold", "recency"),
+                ("ftl.erase_unit", "partial-block"),
+                ("ftl.over_provisioning", least),
+                ("geometry.blocks_per_plane", "16"),
+                ("geometry.pages_per_block", pages),
+                ("partial_erase.max_splits", splits),
+                ("workload.kind", "hot-cold"),
+                ("workload.footprint", "1.0"),
+                ("run.check", "integrity"),
+            ]);
+        }
+    }
+}
