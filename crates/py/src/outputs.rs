@@ -22,7 +22,7 @@ pub enum Piece {
 }
 
 /// What a run asks of the thread that waits for it.
-pub enum Question {
+pub enum Handover {
     /// It has come this far. Shall it go on?
     Progress(Progress),
     /// This is to be kept.
@@ -69,11 +69,11 @@ pub fn pass_rest(py: Python<'_>, sink: &Py<PyAny>, outcome: &Outcome) -> PyResul
 }
 
 /// Takes the pieces of a run and asks for them to be kept.
-pub struct Pieces<'a>(pub &'a Desk<Question>);
+pub struct Pieces<'a>(pub &'a Desk<Handover>);
 
 impl Pieces<'_> {
     fn keep(&self, piece: Piece) -> Result<(), String> {
-        if self.0.ask(Question::Keep(piece)) { Ok(()) } else { Err("stopped".into()) }
+        if self.0.ask(Handover::Keep(piece)) { Ok(()) } else { Err("stopped".into()) }
     }
 }
 

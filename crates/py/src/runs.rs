@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::attended::{Desk, attend};
 use crate::errors::{SimulationError, SpecError, sim_error, spec_error};
-use crate::outputs::{Pieces, Question, pass_rest};
+use crate::outputs::{Handover, Pieces, pass_rest};
 
 /// A request as it is to be run.
 pub struct Request {
@@ -56,12 +56,12 @@ pub fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>, sink: Opt
         )));
     }
     let started = Instant::now();
-    let simulate = move |desk: &Desk<Question>| {
-        run_logged(&config, scale, &mut Pieces(desk), &mut |report| desk.ask(Question::Progress(*report)))
+    let simulate = move |desk: &Desk<Handover>| {
+        run_logged(&config, scale, &mut Pieces(desk), &mut |report| desk.ask(Handover::Progress(*report)))
     };
     let serve = |py: Python<'_>, question| match question {
-        Question::Progress(report) => tell(py, &report, progress.as_ref()),
-        Question::Keep(piece) => sink.as_ref().map_or(Ok(()), |sink| piece.pass(py, sink)).map(|()| true),
+        Handover::Progress(report) => tell(py, &report, progress.as_ref()),
+        Handover::Keep(piece) => sink.as_ref().map_or(Ok(()), |sink| piece.pass(py, sink)).map(|()| true),
     };
     let outcome = attend(py, simulate, serve)?.map_err(sim_error)?;
     if let Some(sink) = &sink {

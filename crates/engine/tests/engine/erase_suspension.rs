@@ -245,7 +245,7 @@ fn t226_writes_that_pass_erases_lose_nothing() {
         ("workload.request_bytes", "2048"),
         ("run.max_requests", "20000"),
     ];
-    for multi_plane in ["false", "true"] {
+    for multi_plane in ["off", "neighbours"] {
         for how in ["loop", "pulse", "capped", "immediate", "authors-code"] {
             let with = |whom| {
                 let sets = [
