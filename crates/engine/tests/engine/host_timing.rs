@@ -358,6 +358,7 @@ fn t673_a_write_with_force_unit_access_is_done_when_it_is_programmed() {
     let sets = [
         ("workload.kind", "sequential"),
         ("workload.requests", "8"),
+        ("workload.read_fraction", "0.0"),
         ("workload.request_bytes", "4096"),
         ("workload.arrival", "fixed"),
         ("workload.mean_interarrival_us", "5000.0"),
@@ -427,6 +428,7 @@ fn t675_trims_and_overwrites_between_flushes_leave_nobody_waiting() {
                 ("host.write_buffer_kib", "16"),
                 ("host.flush", policy),
                 ("ftl.kind", "page"),
+                ("ftl.over_provisioning", "0.25"),
                 ("run.check", "integrity"),
             ]);
             near(&document, "host.flush.requests", 285.0);
