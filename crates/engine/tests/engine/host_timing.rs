@@ -432,7 +432,8 @@ fn t675_trims_and_overwrites_between_flushes_leave_nobody_waiting() {
                 ("run.check", "integrity"),
             ]);
             near(&document, "host.flush.requests", 285.0);
-            near(&document, "workload.requests", 2285.0);
+            near(&document, "run.requests", 2285.0);
+            near(&document, "integrity.corrupt_pages", 0.0);
         }
     }
 }
