@@ -93,9 +93,16 @@ impl<'a, O: Observer> Ssd<'a, O> {
     fn begin(&mut self, id: u32) -> Result<(), SimError> {
         let now = self.now;
         let request = self.host.begin_split(id, now);
+        if request.kind == RequestKind::Flush {
+            self.host.page_begun(id);
+            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
+            if self.controller.begin_flush(id, moment)? {
+                self.host.page_done_at_once(id);
+            }
+        }
         for (lpn, mask) in self.host.pages.of(&request) {
             self.host.page_begun(id);
-            let access = PageAccess::new(Waits::Request(id), lpn, request.kind, mask);
+            let access = PageAccess::new(Waits::Request(id), lpn, request.kind, mask).with_fua(request.fua);
             let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
             if self.controller.begin(&access, moment)? {
                 self.host.page_done_at_once(id);
@@ -157,7 +164,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
             let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
             let end = self.controller.note_done(&done, moment)?;
             self.host.note_page_end(&end, now, self.observer);
-            while let Some(id) = self.controller.take_let_in() {
+            while let Some(id) = self.controller.take_page_done() {
                 self.host.page_ended(id, now, None, self.observer);
             }
         }
@@ -173,8 +180,12 @@ impl<'a, O: Observer> Ssd<'a, O> {
     /// # Errors
     /// A broken rule or belief.
     pub fn run_untimed(&mut self, request: &HostRequest, measured: bool) -> Result<(), SimError> {
-        for page in self.host.pages.of(request) {
-            self.controller.run_untimed(page, request.kind, &mut self.host.oracle, self.observer)?;
+        for (lpn, mask) in self.host.pages.of(request) {
+            let access = PageAccess::new(Waits::Nobody, lpn, request.kind, mask).with_fua(request.fua);
+            self.controller.run_untimed(&access, &mut self.host.oracle, self.observer)?;
+        }
+        if request.kind == RequestKind::Flush {
+            self.flush_untimed()?;
         }
         if measured {
             self.host.note_untimed(request, self.observer);
@@ -187,7 +198,8 @@ impl<'a, O: Observer> Ssd<'a, O> {
     /// # Errors
     /// A broken rule or belief.
     pub fn write_untimed(&mut self, offset_bytes: u64, bytes: u32) -> Result<(), SimError> {
-        let write = HostRequest { arrival: Time::ZERO, offset_bytes, bytes, kind: RequestKind::Write };
+        let (arrival, kind) = (Time::ZERO, RequestKind::Write);
+        let write = HostRequest { arrival, offset_bytes, bytes, kind, fua: false };
         self.run_untimed(&write, false)
     }
 

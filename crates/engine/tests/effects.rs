@@ -110,6 +110,8 @@ const CASES: &[Case] = &[
     ("workload.trims", ["keep", "drop"], UNIFORM, TRACE),
     ("workload.requests", ["900", "800"], TWIN, &[("workload.kind", "w10")]),
     ("workload.trim_fraction", ["0.0", "0.2"], TWIN, UNIFORM),
+    ("workload.flush_every", ["5", "9"], TWIN, UNIFORM),
+    ("workload.fua_fraction", ["0.0", "0.5"], TWIN, UNIFORM),
     ("workload.footprint", ["1.0", "0.2"], TWIN, &[TWIN[0], TWIN[1], ("initial.age_writes", "0.1")]),
     ("workload.request_sizes", ["[4096]", "[8192]"], &[("workload.kind", "w10")], UNIFORM),
     ("workload.request_weights", ["[1, 2]", "[2, 1]"], &[("workload.kind", "w10"), ("workload.request_sizes", "[4096, 8192]")], &[("workload.request_sizes", "[4096, 8192]")]),

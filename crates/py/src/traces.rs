@@ -52,8 +52,11 @@ pub fn trace_info(py: Python<'_>, path: PathBuf, format: Option<&str>, volumes: 
     to_json(&quietly(py, move |_| pumice_workload::info_with(&path, &options))?)
 }
 
+/// Columns of a trace.
+const COLUMNS: [&str; 7] = ["arrival_ns", "offset_bytes", "bytes", "is_write", "is_trim", "is_flush", "is_fua"];
+
 /// Requests of a trace, one entry each: arrival in nanoseconds and first byte (u64), bytes (u32),
-/// whether it writes and whether it trims (u8), as little-endian bytes.
+/// whether it writes, trims, flushes, and has force unit access (u8), as little-endian bytes.
 #[pyfunction]
 #[pyo3(signature = (path, format=None, volumes=None))]
 pub fn trace_read<'py>(
@@ -65,22 +68,28 @@ pub fn trace_read<'py>(
     let options = trace_options(format, volumes)?;
     let columns = quietly(py, move |desk| read_columns(&path, &options, desk))?;
     let out = PyDict::new(py);
-    for (name, column) in ["arrival_ns", "offset_bytes", "bytes", "is_write", "is_trim"].into_iter().zip(&columns) {
+    for (name, column) in COLUMNS.into_iter().zip(&columns) {
         out.set_item(name, PyBytes::new(py, column))?;
     }
     Ok(out)
 }
 
-fn read_columns(path: &Path, options: &TraceOptions, desk: &Desk<()>) -> Result<[Vec<u8>; 5], EngineTraceError> {
+fn read_columns(
+    path: &Path,
+    options: &TraceOptions,
+    desk: &Desk<()>,
+) -> Result<[Vec<u8>; COLUMNS.len()], EngineTraceError> {
     let everything = Placement { capacity_bytes: u64::MAX, page_bytes: 1, policy: AddressPolicy::Exact };
     let mut trace = open_trace_with(path, options, &everything)?;
-    let mut columns: [Vec<u8>; 5] = Default::default();
+    let mut columns: [Vec<u8>; COLUMNS.len()] = Default::default();
     while let Some(request) = trace.next_request()? {
         columns[0].extend(request.arrival.0.to_le_bytes());
         columns[1].extend(request.offset_bytes.to_le_bytes());
         columns[2].extend(request.bytes.to_le_bytes());
         columns[3].push(u8::from(request.kind == RequestKind::Write));
         columns[4].push(u8::from(request.kind == RequestKind::Trim));
+        columns[5].push(u8::from(request.kind == RequestKind::Flush));
+        columns[6].push(u8::from(request.fua));
         if columns[3].len().is_multiple_of(LOOK_EVERY) && desk.is_stopped() {
             break; // nobody waits for the columns any more
         }

@@ -2,7 +2,7 @@
 
 use crate::Time;
 
-/// Direction of a host request.
+/// What a host request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RequestKind {
     /// Data is returned.
@@ -11,6 +11,8 @@ pub enum RequestKind {
     Write,
     /// Data is given up: the pages that lie wholly inside read as never written.
     Trim,
+    /// Whatever was acknowledged before is to outlast a power cut once this is done; it has no address and no data.
+    Flush,
 }
 
 impl RequestKind {
@@ -20,6 +22,7 @@ impl RequestKind {
             RequestKind::Read => "read",
             RequestKind::Write => "write",
             RequestKind::Trim => "trim",
+            RequestKind::Flush => "flush",
         }
     }
 }
@@ -29,10 +32,19 @@ impl RequestKind {
 pub struct HostRequest {
     /// Arrival since the first request of the workload.
     pub arrival: Time,
-    /// First byte.
+    /// First byte; 0 for a flush.
     pub offset_bytes: u64,
-    /// Length in bytes, never 0.
+    /// Length in bytes: 0 for a flush, and for nothing else.
     pub bytes: u32,
     /// What to do.
     pub kind: RequestKind,
+    /// A write that is to outlast a power cut once it is done (force unit access).
+    pub fua: bool,
+}
+
+impl HostRequest {
+    /// A flush.
+    pub fn flush(arrival: Time) -> HostRequest {
+        HostRequest { arrival, offset_bytes: 0, bytes: 0, kind: RequestKind::Flush, fua: false }
+    }
 }

@@ -24,6 +24,8 @@ fn requests() -> Result<Workload, Box<dyn Error>> {
         sizes: RequestSizes::mixed(&[(4_096, 4.0), (512, 1.0), (65_536, 1.0)])?,
         access: UniformAccess.into(),
         trim_fraction: 0.0,
+        flush_every: None,
+        fua_fraction: 0.0,
         read_fraction: 0.4,
         footprint: 0.001,
         arrival: Arrival::Poisson { mean_us: 150.0 },

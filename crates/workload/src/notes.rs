@@ -30,7 +30,7 @@ pub struct Notes {
     /// Trims left out: all if the options say so, and where addresses are compacted those of bytes
     /// that nothing had touched.
     pub discards: u64,
-    /// Flushes and other requests without data, left out.
+    /// Requests without data that are no flushes, left out.
     pub no_data: u64,
     /// Lines that are legal and no request: events before and after the issue, actions on files,
     /// summaries.

@@ -38,13 +38,18 @@ pub struct WriteReport {
     pub widened: u64,
     /// Trims left out because the format has none.
     pub trims_left_out: u64,
+    /// Flushes left out because the format has none.
+    pub flushes_left_out: u64,
+    /// Writes whose force unit access no written format can say.
+    pub fua_left_out: u64,
 }
 
 /// Writes what is left of a workload as a trace of one volume.
 ///
 /// Addresses are those on the device, after placement. Times of the calendar begin at 2000-01-01
 /// 00:00:00 UTC, others at 0. Formats that are only read say so ([`TraceFormat::is_writable`]); fio is written as
-/// version 3. Trims are left out and counted where the format has none ([`TraceFormat::has_trims`]).
+/// version 3. Trims and flushes are left out and counted where the format has none ([`TraceFormat::has_trims`],
+/// [`TraceFormat::has_flushes`]); no format that can be written knows force unit access.
 ///
 /// # Errors
 /// A workload's own error, a format that cannot be written, a request too long for the format, or
@@ -102,6 +107,8 @@ struct TraceWriter<'a> {
     scale: TimeScale,
     /// Whether the format has trims.
     trims: bool,
+    /// Whether it has flushes.
+    flushes: bool,
     /// Ticks of the first arrival.
     start: u64,
     report: WriteReport,
@@ -123,10 +130,13 @@ impl<'a> TraceWriter<'a> {
             address_grain_bytes: writing.address_grain,
             widened: 0,
             trims_left_out: 0,
+            flushes_left_out: 0,
+            fua_left_out: 0,
         };
         let start = scale.epoch.map_or(0, |epoch| epoch + START_S * scale.ticks_a_second());
         let out = BufWriter::with_capacity(1 << 16, out);
-        let mut writer = TraceWriter { out, writing, scale, trims: facts.trims, start, report, last: start };
+        let (trims, flushes) = (facts.trims, facts.flushes);
+        let mut writer = TraceWriter { out, writing, scale, trims, flushes, start, report, last: start };
         writer.lines(writing.head)?;
         Ok(writer)
     }
@@ -138,10 +148,18 @@ impl<'a> TraceWriter<'a> {
     }
 
     fn write(&mut self, request: &HostRequest) -> Result<(), TraceError> {
-        if request.kind == RequestKind::Trim && !self.trims {
-            self.report.trims_left_out += 1;
-            return Ok(());
+        match request.kind {
+            RequestKind::Trim if !self.trims => {
+                self.report.trims_left_out += 1;
+                return Ok(());
+            }
+            RequestKind::Flush if !self.flushes => {
+                self.report.flushes_left_out += 1;
+                return Ok(());
+            }
+            RequestKind::Read | RequestKind::Write | RequestKind::Trim | RequestKind::Flush => {}
         }
+        self.report.fua_left_out += u64::from(request.fua);
         let (offset, bytes) = self.widen(request)?;
         let time = self.start + request.arrival.0 / self.scale.tick_ns;
         self.report.rounded += u64::from(!request.arrival.0.is_multiple_of(self.scale.tick_ns));

@@ -8,8 +8,8 @@ use std::path::Path;
 use engine::Random;
 use pumice_types::Choice;
 use pumice_workload::{
-    AddressPolicy, FioJob, Placement, TraceError, TraceErrorKind, TraceFormat, TraceOptions, Trims, Volumes, check,
-    info, open_trace_with,
+    AddressPolicy, FioJob, Placement, RequestKind, TraceError, TraceErrorKind, TraceFormat, TraceOptions, Trims,
+    Volumes, check, info, open_trace_with,
 };
 
 const CAPACITY: u64 = 1 << 40;
@@ -59,7 +59,8 @@ fn survive(path: &Path, format: Option<TraceFormat>, random: &mut Random) -> Res
     let mut last = 0;
     let end = open_trace_with(path, &options, &placement).and_then(|mut workload| {
         while let Some(request) = workload.next_request()? {
-            assert!(request.arrival.0 >= last && request.bytes > 0, "{request:?} after {last}");
+            let is_sized = (request.bytes == 0) == (request.kind == RequestKind::Flush);
+            assert!(request.arrival.0 >= last && is_sized, "{request:?} after {last}");
             assert!(request.offset_bytes + u64::from(request.bytes) <= CAPACITY, "{request:?}");
             last = request.arrival.0;
         }

@@ -13,6 +13,8 @@ fn options() -> SyntheticOptions {
         access: UniformAccess.into(),
         read_fraction: 0.3,
         trim_fraction: 0.0,
+        flush_every: None,
+        fua_fraction: 0.0,
         footprint: 0.5,
         arrival: Arrival::Poisson { mean_us: 100.0 },
         seed: 1,

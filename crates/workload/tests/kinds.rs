@@ -79,6 +79,8 @@ const OTHERS: &[(&str, &str)] = &[
     ("workload.address", "compact"),
     ("workload.requests", "1500"),
     ("workload.trim_fraction", "0.3"),
+    ("workload.flush_every", "9"),
+    ("workload.fua_fraction", "0.5"),
     ("workload.footprint", "0.25"),
     ("workload.arrival", "fixed"),
     ("workload.mean_interarrival_us", "77.0"),

@@ -50,6 +50,7 @@ fn naive(text: &[u8]) -> (Vec<HostRequest>, bool) {
         offset_bytes,
         bytes,
         kind,
+        fua: false,
     };
     (records.into_iter().map(request).collect(), good)
 }

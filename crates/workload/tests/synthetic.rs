@@ -20,6 +20,8 @@ fn options() -> SyntheticOptions {
         access: UniformAccess.into(),
         read_fraction: 0.3,
         trim_fraction: 0.0,
+        flush_every: None,
+        fua_fraction: 0.0,
         footprint: 1.0,
         arrival: Arrival::Fixed { mean_us: 1.0 },
         seed: 1,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use pumice_types::{Choice, HostRequest, RequestKind, Time};
 use pumice_workload::{
     AddressPolicy, Arrival, Compression, Placement, RequestSizes, SyntheticOptions, TraceError, TraceFormat,
-    TraceOptions, Workload, WriteReport, ZipfAccess, check, open_trace, open_trace_with, synthetic, write_trace,
+    TraceOptions, Workload, WriteReport, ZipfAccess, check, info, open_trace, open_trace_with, synthetic, write_trace,
     write_trace_as,
 };
 
@@ -25,6 +25,8 @@ fn options(seed: u64) -> SyntheticOptions {
         access: ZipfAccess { theta: 0.9 }.into(),
         read_fraction: 0.4,
         trim_fraction: 0.0,
+        flush_every: None,
+        fua_fraction: 0.0,
         footprint: 0.01,
         arrival: Arrival::Bursty { mean_us: 700.0, cv: 4.0 },
         seed,
@@ -106,6 +108,31 @@ fn w215_trims_are_written_where_the_format_has_them_and_else_counted() {
         }
     }
     assert!(trims > 80, "{trims} of 500");
+}
+
+#[test]
+fn w217_flushes_are_written_where_the_format_has_them_and_force_unit_access_nowhere() {
+    let directory = tempfile::TempDir::new().expect("a temporary directory");
+    let path = directory.path().join("trace");
+    let arrival = Arrival::Fixed { mean_us: 10.0 };
+    let options = || SyntheticOptions { flush_every: Some(7), fua_fraction: 0.5, arrival, ..options(5) };
+    let requests = drain(&mut synthetic(&options(), &device()).expect("legal"));
+    let fua = requests.iter().filter(|request| request.fua).count() as u64;
+    let plain: Vec<HostRequest> = requests.iter().map(|request| HostRequest { fua: false, ..*request }).collect();
+    for format in formats() {
+        let mut workload = synthetic(&options(), &device()).expect("legal");
+        let report = written(&mut workload, format, &path).expect("legal");
+        let again = drain(&mut open_trace(&path, Some(format), &device()).expect("legal"));
+        let left_out = if format.has_flushes() { 0 } else { 500 / 7 };
+        assert_eq!((report.flushes_left_out, report.fua_left_out), (left_out, fua), "{format}");
+        assert_eq!(report.requests, 500 + 500 / 7 - left_out, "{format}");
+        if format.has_flushes() {
+            assert_eq!(again, plain, "{format}");
+            let (checked, surveyed) = (check(&path, None).expect("legal"), info(&path, None).expect("legal"));
+            assert_eq!((checked.flushes, checked.records, surveyed.flushes), (71, 571, 71), "{format}");
+        }
+    }
+    assert!((100..200).contains(&fua), "{fua} of about 300 writes");
 }
 
 #[test]

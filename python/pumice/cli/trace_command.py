@@ -94,9 +94,12 @@ def generate_command(out: OutArgument, *, options: opt.DeviceOptions, to: ToOpti
 def _write(spec: Spec, out: Path, to: str) -> None:
     with files.output_file(out):
         report = write_trace(spec, out, to)
-    if trims := report["trims_left_out"]:
-        were = "was" if trims == 1 else "were"
-        note(f"warning: {count(trims, 'trim')} {were} left out: format {report['format']} has none; fio has")
+    for noun, nouns in (("trim", "trims"), ("flush", "flushes")):
+        if left_out := report[f"{nouns}_left_out"]:
+            were = f"1 {noun} was" if left_out == 1 else f"{left_out:,} {nouns} were"
+            note(f"warning: {were} left out: format {report['format']} has none; fio has")
+    if plain := report["fua_left_out"]:
+        note(f"warning: {count(plain, 'write')} lost force unit access: no format that can be written has it")
     if files.is_stdout(out):
         for line in _lines(report):
             note(line)

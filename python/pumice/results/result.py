@@ -22,8 +22,8 @@ SECTIONS = ("config", "workload", "host", "flash", "gc", "wear", "integrity", "r
 #: Longest JSON file that is read, in bytes.
 JSON_BYTES_MAX = 1 << 30
 
-#: Kinds of request.
-KINDS = ("read", "write", "trim")
+#: Kinds of request, by their numbers in the engine.
+KINDS = ("read", "write", "trim", "flush")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Result:
         return json.dumps(self.document, indent=2) + "\n"
 
     def latency(self, kind: str) -> dict[str, float | None]:
-        """Latency in µs of `"read"`, `"write"` or `"trim"` requests: mean, percentiles and max.
+        """Latency in µs of `"read"`, `"write"`, `"trim"` or `"flush"` requests: mean, percentiles and max.
 
         Percentiles with too few samples behind them are None, and all fields are None if there
         was no such request or the run was untimed.

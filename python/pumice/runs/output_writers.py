@@ -11,9 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pumice.outputs import FILES
-
-#: Kinds of a request, by their numbers in the engine.
-KINDS = ("read", "write", "trim")
+from pumice.results.result import KINDS
 
 #: Columns of `request_log.parquet`; times are simulated, latency is completion minus arrival.
 REQUEST_SCHEMA = pa.schema(

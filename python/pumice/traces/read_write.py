@@ -13,7 +13,8 @@ from pumice.runs.spec import Spec, check_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_TYPES = {"arrival_ns": "<u8", "offset_bytes": "<u8", "bytes": "<u4", "is_write": "u1", "is_trim": "u1"}
+_FLAGS = ("is_write", "is_trim", "is_flush", "is_fua")
+_TYPES = {"arrival_ns": "<u8", "offset_bytes": "<u8", "bytes": "<u4"} | dict.fromkeys(_FLAGS, "u1")
 
 
 def read_trace(
@@ -28,7 +29,8 @@ def read_trace(
 
     Returns:
         `arrival_ns` (uint64, from the first request), `offset_bytes` (uint64), `bytes` (uint32),
-        `is_write` and `is_trim` (bool); what is neither is a read.
+        `is_write`, `is_trim` and `is_flush` (bool; what is none of them is a read), and `is_fua` (bool, of
+        writes: done only once the data is on flash). A flush has 0 bytes.
 
     Raises:
         TraceError: the trace cannot be read; the text names file and line.
@@ -39,7 +41,7 @@ def read_trace(
     check_reading(trace_format, volumes)
     columns = _engine.trace_read(os.fsdecode(path), trace_format, volumes)
     arrays = {name: np.frombuffer(columns[name], dtype=kind) for name, kind in _TYPES.items()}
-    return arrays | {name: arrays[name].astype(bool) for name in ("is_write", "is_trim")}
+    return arrays | {name: arrays[name].astype(bool) for name in _FLAGS}
 
 
 def check_reading(trace_format: str | None, volumes: str | None) -> None:
@@ -61,8 +63,8 @@ def write_trace(spec: Spec, path: Path, trace_format: str) -> dict[str, Any]:
 
     Returns:
         What was written: `format`, `lines`, `requests`, `bytes`, the format's grain of time and
-        address, how many requests had to be rounded to it, and how many trims were left out because
-        the format has none (fio alone has).
+        address, how many requests had to be rounded to it, and how many trims and flushes were left out
+        because the format has none (fio alone has), and writes that lost their force unit access.
 
     Raises:
         SpecError, TraceError: the workload cannot be read or written.

@@ -119,6 +119,8 @@ def _facts(axes: Axes, info: Mapping[str, Any], title: str) -> None:
             ]
     if info["trim"]["requests"]:
         lines.append(f"trims  {info['trim']['requests']:,}, {_size(info['trim']['bytes'])}")
+    if info["flushes"] or info["fua_writes"]:
+        lines.append(f"flushes  {info['flushes']:,}, writes with FUA {info['fua_writes']:,}")
     lines.append(f"span  {_time(info['span_us'] / 1e6)}")
     if info["interarrival_mean_us"] is not None:
         variation = info["interarrival_cv"]

@@ -251,6 +251,23 @@ def test_trims_are_kept_where_the_format_has_them(command: Command, tmp_path: Pa
     assert (found["records"], found["trims"]) == (100, columns["is_trim"].sum())
 
 
+def test_flushes_and_force_unit_access_are_read_counted_and_reported(command: Command, tmp_path: Path) -> None:
+    mix = ("workload.requests=100", "workload.flush_every=20", "workload.fua_fraction=0.5")
+    sets = [word for key in mix for word in ("--set", key)]
+    kept = command("trace", "generate", "t.log", *TINY, *sets, "--to", "fio")
+    columns = pumice.read_trace(tmp_path / "t.log")
+    assert len(columns["bytes"]) == 105
+    assert columns["is_flush"].sum() == 5
+    assert (columns["bytes"][columns["is_flush"]] == 0).all()
+    assert not columns["is_fua"].any()
+    assert "lost force unit access" in kept.stderr
+    assert "left out" not in kept.stderr
+    done = command("trace", "convert", "t.log", "t.csv")
+    assert "5 flushes were left out: format msr has none; fio has" in done.stderr
+    info = json.loads(command("trace", "info", "t.log", "--json").stdout)
+    assert (info["flushes"], info["fua_writes"]) == (5, 0)
+
+
 def test_a_job_in_fios_words(command: Command, tmp_path: Path) -> None:
     job = "rw=randrw bs=8k iodepth=4 rwmixread=30 number_ios=400"
     done = command("run", "--preset", "tiny", "--fio-job", job, "--json")

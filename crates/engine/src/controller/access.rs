@@ -18,6 +18,16 @@ pub enum Waits {
     Nobody,
 }
 
+impl Waits {
+    /// The request, if one waits.
+    pub fn request(self) -> Option<u32> {
+        match self {
+            Waits::Request(id) => Some(id),
+            Waits::Buffer(_) | Waits::Nobody => None,
+        }
+    }
+}
+
 /// One page access.
 #[derive(Clone, Copy, Debug)]
 pub struct PageAccess {
@@ -27,8 +37,10 @@ pub struct PageAccess {
     pub lpn: Lpn,
     /// What to do with it.
     pub kind: RequestKind,
-    /// LatencyParts of the page that it touches.
+    /// Parts of the page that it touches.
     pub mask: u64,
+    /// A write that is done only when its page is programmed, even if there is a write buffer.
+    pub fua: bool,
     /// The stage that runs, or is next.
     pub stage: Stage,
     /// Plans on different dies that the stage still waits for.
@@ -40,7 +52,13 @@ pub struct PageAccess {
 impl PageAccess {
     /// An access that has not begun.
     pub fn new(waits: Waits, lpn: Lpn, kind: RequestKind, mask: u64) -> PageAccess {
-        PageAccess { waits, lpn, kind, mask, stage: Stage::Map, groups_left: 0, parts: LatencyParts::default() }
+        let parts = LatencyParts::default();
+        PageAccess { waits, lpn, kind, mask, fua: false, stage: Stage::Map, groups_left: 0, parts }
+    }
+
+    /// The same, of a request with or without force unit access.
+    pub fn with_fua(self, fua: bool) -> PageAccess {
+        PageAccess { fua, ..self }
     }
 
     /// Whether it touches all of its page.

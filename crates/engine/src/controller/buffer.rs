@@ -14,6 +14,31 @@ struct BufferedPage {
     flushing: bool,
     /// Times that it was written; an older place in the order of writes is passed over.
     written: u64,
+    /// Number of its program in the order in which programs begin.
+    program: u64,
+}
+
+/// A page of the buffer that is to be programmed now.
+#[derive(Clone, Copy, Debug)]
+pub struct DuePage {
+    /// Its entry.
+    pub entry: u32,
+    /// The page.
+    pub lpn: Lpn,
+    /// Parts that the buffer holds.
+    pub mask: u64,
+}
+
+/// Somebody who waits for programs of buffered pages.
+#[derive(Clone, Copy, Debug)]
+struct Waiter {
+    request: u32,
+    /// The one entry that it waits for; `None` for all whose programs had begun when it came.
+    only: Option<u32>,
+    /// Programs begun when it came.
+    begun: u64,
+    /// Programs that it still waits for.
+    left: usize,
 }
 
 /// Most entries for which room is made beforehand. A larger buffer grows as far as it is filled: its size is the
@@ -40,6 +65,9 @@ pub struct WriteBuffer {
     order: VecDeque<(u32, u64)>,
     writes: u64,
     waiting_to_flush: usize,
+    /// Programs begun.
+    begun: u64,
+    waiters: Vec<Waiter>,
 }
 
 impl WriteBuffer {
@@ -55,11 +83,13 @@ impl WriteBuffer {
             order: VecDeque::with_capacity(PLACES_AN_ENTRY * beforehand.max(ENTRIES_ORDERED) + 1),
             writes: 0,
             waiting_to_flush: 0,
+            begun: 0,
+            waiters: Vec::new(),
         }
     }
 
-    /// Stores parts of a page. `false` if there is no room and the host must wait.
-    pub fn write(&mut self, lpn: Lpn, mask: u64) -> bool {
+    /// Stores parts of a page and returns its entry. `None` if there is no room and the host must wait.
+    pub fn write(&mut self, lpn: Lpn, mask: u64) -> Option<u32> {
         self.writes += 1;
         let newest = self.newest.get(&lpn.0).copied();
         if let Some(at) = newest
@@ -68,17 +98,17 @@ impl WriteBuffer {
             entry.mask |= mask;
             entry.written = self.writes;
             self.note_order(at);
-            return true;
+            return Some(at);
         }
         // What is being programmed is still in the buffer, so a partial write adds to it.
         let base = newest.and_then(|at| self.entries[at as usize]).map_or(0, |entry| entry.mask);
-        let Some(at) = self.place() else { return false };
-        self.entries[at as usize] =
-            Some(BufferedPage { lpn, mask: mask | base, flushing: false, written: self.writes });
+        let at = self.place()?;
+        let (mask, written) = (mask | base, self.writes);
+        self.entries[at as usize] = Some(BufferedPage { lpn, mask, flushing: false, written, program: 0 });
         self.newest.insert(lpn.0, at);
         self.note_order(at);
         self.waiting_to_flush += 1;
-        true
+        Some(at)
     }
 
     /// A place for a new entry; `None` if the buffer is full.
@@ -116,12 +146,14 @@ impl WriteBuffer {
             && self.entries[at as usize].is_some_and(|entry| !entry.flushing)
         {
             self.waiting_to_flush -= 1;
-            self.release(at);
+            self.newest.remove(&lpn.0);
+            self.entries[at as usize] = None;
+            self.free.push(at);
         }
     }
 
-    /// The next page to program now, as its entry, logical page, and the parts that are there.
-    pub fn next_flush(&mut self, everything: bool) -> Option<(u32, Lpn, u64)> {
+    /// The next page to program now.
+    pub fn next_flush(&mut self, everything: bool) -> Option<DuePage> {
         let due = everything
             || match self.policy {
                 FlushPolicy::Eager => true,
@@ -131,25 +163,54 @@ impl WriteBuffer {
             return None;
         }
         while let Some((at, written)) = self.order.pop_front() {
-            if let Some(entry) =
-                self.entries[at as usize].as_mut().filter(|entry| !entry.flushing && entry.written == written)
+            let is_last_place = |entry: &BufferedPage| entry.written == written;
+            if self.entries[at as usize].as_ref().is_some_and(is_last_place)
+                && let Some(due) = self.begin_program(at)
             {
-                entry.flushing = true;
-                self.waiting_to_flush -= 1;
-                return Some((at, entry.lpn, entry.mask));
+                return Some(due);
             }
         }
         None
     }
 
-    /// Frees an entry whose program is done.
-    pub fn release(&mut self, at: u32) {
-        if let Some(entry) = self.entries[at as usize].take() {
-            if self.newest.get(&entry.lpn.0) == Some(&at) {
-                self.newest.remove(&entry.lpn.0);
-            }
-            self.free.push(at);
+    /// Takes an entry to be programmed now; `None` if its program is on the way.
+    pub fn begin_program(&mut self, at: u32) -> Option<DuePage> {
+        let entry = self.entries[at as usize].as_mut().filter(|entry| !entry.flushing)?;
+        self.begun += 1;
+        self.waiting_to_flush -= 1;
+        (entry.flushing, entry.program) = (true, self.begun);
+        Some(DuePage { entry: at, lpn: entry.lpn, mask: entry.mask })
+    }
+
+    /// Lets a request wait for the program of one entry.
+    pub fn wait_for(&mut self, at: u32, request: u32) {
+        self.waiters.push(Waiter { request, only: Some(at), begun: self.begun, left: 1 });
+    }
+
+    /// Lets a request wait for all programs that are on the way. `false` if there are none.
+    pub fn wait_for_all(&mut self, request: u32) -> bool {
+        let left = self.entries.len() - self.free.len() - self.waiting_to_flush;
+        if left > 0 {
+            self.waiters.push(Waiter { request, only: None, begun: self.begun, left });
         }
+        left > 0
+    }
+
+    /// Frees an entry whose program is done, and adds the requests that waited for it last to `served`.
+    pub fn release(&mut self, at: u32, served: &mut VecDeque<u32>) {
+        let Some(entry) = self.entries[at as usize].take() else { return };
+        if self.newest.get(&entry.lpn.0) == Some(&at) {
+            self.newest.remove(&entry.lpn.0);
+        }
+        self.free.push(at);
+        self.waiters.retain_mut(|waiter| {
+            let waited = waiter.only.map_or(entry.program <= waiter.begun, |only| only == at);
+            waiter.left -= usize::from(waited);
+            if waiter.left == 0 {
+                served.push_back(waiter.request);
+            }
+            waiter.left > 0
+        });
     }
 }
 
@@ -160,53 +221,93 @@ mod tests {
     const LOW: u64 = 0x0000_0000_FFFF_FFFF;
     const HIGH: u64 = !LOW;
 
+    /// The next program as entry, page and parts.
+    fn next(buffer: &mut WriteBuffer, everything: bool) -> Option<(u32, Lpn, u64)> {
+        buffer.next_flush(everything).map(|DuePage { entry, lpn, mask }| (entry, lpn, mask))
+    }
+
+    fn writes(buffer: &mut WriteBuffer, lpn: u32, mask: u64) -> bool {
+        buffer.write(Lpn(lpn), mask).is_some()
+    }
+
+    fn release(buffer: &mut WriteBuffer, entry: u32) -> Vec<u32> {
+        let mut served = VecDeque::new();
+        buffer.release(entry, &mut served);
+        served.into()
+    }
+
     #[test]
     fn t627_parts_of_a_page_add_up_while_it_waits_and_only_they_are_held() {
         let mut buffer = WriteBuffer::new(4, FlushPolicy::Lru);
-        assert!(buffer.write(Lpn(7), 0b0110));
+        assert!(writes(&mut buffer, 7, 0b0110));
         assert!(buffer.holds(Lpn(7), 0b0110) && buffer.holds(Lpn(7), 0b0100));
         assert!(!buffer.holds(Lpn(7), 0b1110), "a part is missing");
         assert!(!buffer.holds(Lpn(8), 0b0110), "another page");
-        assert!(buffer.write(Lpn(7), 0b1000));
+        assert!(writes(&mut buffer, 7, 0b1000));
         assert!(buffer.holds(Lpn(7), 0b1110) && !buffer.holds(Lpn(7), 0b1111));
-        assert_eq!(buffer.next_flush(true), Some((0, Lpn(7), 0b1110)), "both writes in one program");
-        assert_eq!(buffer.next_flush(true), None);
+        assert_eq!(next(&mut buffer, true), Some((0, Lpn(7), 0b1110)), "both writes in one program");
+        assert_eq!(next(&mut buffer, true), None);
     }
 
     #[test]
     fn t628_a_page_on_its_way_still_counts_and_what_is_written_meanwhile_goes_with_it() {
         let mut buffer = WriteBuffer::new(4, FlushPolicy::Eager);
-        assert!(buffer.write(Lpn(7), LOW));
-        let (first, _, mask) = buffer.next_flush(false).expect("eager");
+        assert!(writes(&mut buffer, 7, LOW));
+        let (first, _, mask) = next(&mut buffer, false).expect("eager");
         assert_eq!(mask, LOW);
         assert!(buffer.holds(Lpn(7), LOW), "until its program is done");
         // A new entry, with the parts that are still here: no read of the old copy is needed.
-        assert!(buffer.write(Lpn(7), HIGH));
-        let (second, lpn, mask) = buffer.next_flush(false).expect("eager");
+        assert!(writes(&mut buffer, 7, HIGH));
+        let (second, lpn, mask) = next(&mut buffer, false).expect("eager");
         assert!(second != first);
         assert_eq!((lpn, mask), (Lpn(7), u64::MAX));
         // The older program ends: the newer entry stays.
-        buffer.release(first);
+        release(&mut buffer, first);
         assert!(buffer.holds(Lpn(7), u64::MAX));
-        buffer.release(second);
+        release(&mut buffer, second);
         assert!(!buffer.holds(Lpn(7), 1));
         // Nothing is left of it: a write of a part is a part again.
-        assert!(buffer.write(Lpn(7), HIGH));
-        assert_eq!(buffer.next_flush(false).map(|(_, _, mask)| mask), Some(HIGH));
+        assert!(writes(&mut buffer, 7, HIGH));
+        assert_eq!(next(&mut buffer, false).map(|(_, _, mask)| mask), Some(HIGH));
     }
 
     #[test]
     fn t629_the_buffer_has_so_many_places_and_a_quarter_of_them_free_before_it_waits() {
         let mut buffer = WriteBuffer::new(4, FlushPolicy::Lru);
-        assert!((0..3).all(|lpn| buffer.write(Lpn(lpn), u64::MAX)));
-        assert_eq!(buffer.next_flush(false), None, "three quarters are not more than three quarters");
-        assert!(buffer.write(Lpn(3), u64::MAX) && !buffer.write(Lpn(4), u64::MAX), "four places");
-        assert_eq!(buffer.next_flush(false).map(|(_, lpn, _)| lpn), Some(Lpn(0)), "written longest ago");
-        assert_eq!(buffer.next_flush(false), None);
-        assert!(!buffer.write(Lpn(4), u64::MAX), "its place is taken until its program is done");
-        buffer.release(0);
-        assert!(buffer.write(Lpn(4), u64::MAX));
+        assert!((0..3).all(|lpn| writes(&mut buffer, lpn, u64::MAX)));
+        assert_eq!(next(&mut buffer, false), None, "three quarters are not more than three quarters");
+        assert!(writes(&mut buffer, 3, u64::MAX) && !writes(&mut buffer, 4, u64::MAX), "four places");
+        assert_eq!(next(&mut buffer, false).map(|(_, lpn, _)| lpn), Some(Lpn(0)), "written longest ago");
+        assert_eq!(next(&mut buffer, false), None);
+        assert!(!writes(&mut buffer, 4, u64::MAX), "its place is taken until its program is done");
+        release(&mut buffer, 0);
+        assert!(writes(&mut buffer, 4, u64::MAX));
         buffer.trim(Lpn(1));
-        assert!(!buffer.holds(Lpn(1), 1) && buffer.write(Lpn(5), u64::MAX), "given up, and its place is free");
+        assert!(!buffer.holds(Lpn(1), 1) && writes(&mut buffer, 5, u64::MAX), "given up, and its place is free");
+    }
+
+    #[test]
+    fn t676_a_flush_waits_for_the_programs_that_were_on_the_way_and_for_no_later_ones() {
+        let mut buffer = WriteBuffer::new(4, FlushPolicy::Lru);
+        assert!(!buffer.wait_for_all(1), "nothing is on the way");
+        assert!((0..3).all(|lpn| writes(&mut buffer, lpn, u64::MAX)));
+        assert!(next(&mut buffer, true).is_some() && next(&mut buffer, true).is_some());
+        assert!(buffer.wait_for_all(1));
+        assert!(next(&mut buffer, true).is_some(), "begun after the flush came");
+        assert_eq!(release(&mut buffer, 2), Vec::<u32>::new());
+        assert_eq!(release(&mut buffer, 0), Vec::<u32>::new());
+        assert_eq!(release(&mut buffer, 1), [1]);
+    }
+
+    #[test]
+    fn t677_a_write_through_waits_for_its_own_page_alone() {
+        let mut buffer = WriteBuffer::new(4, FlushPolicy::Lru);
+        let own = buffer.write(Lpn(1), u64::MAX).expect("room");
+        let other = buffer.write(Lpn(2), u64::MAX).expect("room");
+        assert!(buffer.begin_program(own).is_some() && buffer.begin_program(own).is_none(), "it is on the way");
+        assert!(buffer.begin_program(other).is_some());
+        buffer.wait_for(own, 9);
+        assert_eq!(release(&mut buffer, other), Vec::<u32>::new());
+        assert_eq!(release(&mut buffer, own), [9]);
     }
 }

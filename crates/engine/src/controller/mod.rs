@@ -26,7 +26,7 @@ use crate::observe::Observer;
 use crate::scheduler::{PageDone, Scheduler};
 use access::AccessTable;
 pub use access::{PageAccess, Waits};
-use buffer::WriteBuffer;
+use buffer::{DuePage, WriteBuffer};
 use submit::Wait;
 
 /// Room for the commands of the largest merge seen in practice; the plan grows if it must.
@@ -61,8 +61,8 @@ pub struct Controller {
     buffer: Option<WriteBuffer>,
     /// Pages that wait for room in the write buffer, as accesses not begun.
     waiting: VecDeque<PageAccess>,
-    /// Requests of which a page that waited for room in the buffer is done.
-    let_in: VecDeque<u32>,
+    /// Requests of which a page that waited for the buffer is done.
+    pages_done: VecDeque<u32>,
 }
 
 /// One instant of a run with a clock: what is passed down with every call.
@@ -84,6 +84,16 @@ pub enum PageEnd {
     Staged(u32, LatencyParts),
     /// Nobody at the host waited for it.
     Internal,
+}
+
+/// What became of a page that was to go into the write buffer.
+enum BufferedWrite {
+    /// It has to wait for room.
+    NoRoom,
+    /// It is in, and done.
+    Done,
+    /// It is in, and done when it is programmed.
+    Programs,
 }
 
 impl Controller {
@@ -108,7 +118,7 @@ impl Controller {
             accesses: AccessTable::default(),
             buffer: (buffer_pages > 0).then(|| WriteBuffer::new(buffer_pages, host.flush)),
             waiting: VecDeque::new(),
-            let_in: VecDeque::new(),
+            pages_done: VecDeque::new(),
         }
     }
 
@@ -161,22 +171,50 @@ impl Controller {
 
     /// Frees a place in the write buffer and lets in who waited for it.
     fn buffered_page_ended<O: Observer>(&mut self, entry: u32, moment: &mut Moment<O>) -> Result<(), SimError> {
-        let Some(buffer) = &mut self.buffer else { return Ok(()) };
-        buffer.release(entry);
-        while let Some(&PageAccess { lpn, mask, waits: Waits::Request(id), .. }) = self.waiting.front() {
-            if !buffer.write(lpn, mask) {
-                break;
+        if let Some(buffer) = &mut self.buffer {
+            buffer.release(entry, &mut self.pages_done);
+        }
+        while let Some(&access) = self.waiting.front() {
+            match self.write_to_buffer(&access, moment)? {
+                BufferedWrite::NoRoom => break,
+                BufferedWrite::Done => self.pages_done.extend(access.waits.request()),
+                BufferedWrite::Programs => {}
             }
             self.waiting.pop_front();
-            self.let_in.push_back(id);
         }
         self.flush(false, moment)
     }
 
-    /// A request of which a page has just been let into the write buffer.
+    /// Writes a page into the buffer, if there is one with room. With force unit access its program begins at once,
+    /// and the page is done with it.
+    fn write_to_buffer<O: Observer>(
+        &mut self,
+        access: &PageAccess,
+        moment: &mut Moment<O>,
+    ) -> Result<BufferedWrite, SimError> {
+        let Some(buffer) = &mut self.buffer else { return Ok(BufferedWrite::NoRoom) };
+        let Some(entry) = buffer.write(access.lpn, access.mask) else { return Ok(BufferedWrite::NoRoom) };
+        let Some(request) = access.waits.request().filter(|_| access.fua) else { return Ok(BufferedWrite::Done) };
+        buffer.wait_for(entry, request);
+        if let Some(due) = buffer.begin_program(entry) {
+            self.program(&due, moment)?;
+        }
+        Ok(BufferedWrite::Programs)
+    }
+
+    /// Begins a flush. Returns whether it is done at once: nothing is volatile, or nothing is left to program.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn begin_flush<O: Observer>(&mut self, request: u32, moment: &mut Moment<O>) -> Result<bool, SimError> {
+        self.flush(true, moment)?;
+        Ok(!self.buffer.as_mut().is_some_and(|buffer| buffer.wait_for_all(request)))
+    }
+
+    /// A request of which a page has just been let into the write buffer, or out of it.
     #[inline]
-    pub fn take_let_in(&mut self) -> Option<u32> {
-        self.let_in.pop_front()
+    pub fn take_page_done(&mut self) -> Option<u32> {
+        self.pages_done.pop_front()
     }
 
     /// Begins to program buffered pages: those that are due, or all.
@@ -184,11 +222,17 @@ impl Controller {
     /// # Errors
     /// A broken rule or belief.
     pub fn flush<O: Observer>(&mut self, everything: bool, moment: &mut Moment<O>) -> Result<(), SimError> {
-        while let Some((entry, lpn, mask)) = self.buffer.as_mut().and_then(|buffer| buffer.next_flush(everything)) {
-            let access = PageAccess::new(Waits::Buffer(entry), lpn, RequestKind::Write, mask);
-            let token = self.accesses.insert(access);
-            self.proceed(token, moment)?;
+        while let Some(due) = self.buffer.as_mut().and_then(|buffer| buffer.next_flush(everything)) {
+            self.program(&due, moment)?;
         }
+        Ok(())
+    }
+
+    /// Begins to program a buffered page.
+    fn program<O: Observer>(&mut self, due: &DuePage, moment: &mut Moment<O>) -> Result<(), SimError> {
+        let access = PageAccess::new(Waits::Buffer(due.entry), due.lpn, RequestKind::Write, due.mask);
+        let token = self.accesses.insert(access);
+        self.proceed(token, moment)?;
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use pumice_types::{Cause, RequestKind};
 
 use super::access::{PageAccess, Waits};
 use super::submit::Wait;
-use super::{Controller, Moment};
+use super::{BufferedWrite, Controller, Moment};
 use crate::error::SimError;
 use crate::host::oracle::Oracle;
 use crate::metrics::Stage;
@@ -26,14 +26,18 @@ impl Controller {
                 }
                 RequestKind::Write => {
                     // Those who wait longer go first.
-                    let stored = self.waiting.is_empty() && buffer.write(access.lpn, access.mask);
-                    if !stored {
+                    if !self.waiting.is_empty() {
+                        self.waiting.push_back(*access);
+                        return Ok(false);
+                    }
+                    let written = self.write_to_buffer(access, moment)?;
+                    if matches!(written, BufferedWrite::NoRoom) {
                         self.waiting.push_back(*access);
                     }
-                    return Ok(stored);
+                    return Ok(matches!(written, BufferedWrite::Done));
                 }
                 RequestKind::Trim => buffer.trim(access.lpn),
-                RequestKind::Read => {}
+                RequestKind::Read | RequestKind::Flush => {}
             }
         }
         let Waits::Request(id) = access.waits else { return Ok(true) };
@@ -127,6 +131,7 @@ impl Controller {
                 oracle.note_trim(lpn);
                 self.ftl.trim(lpn);
             }
+            RequestKind::Flush => unreachable!("a flush has no pages"),
         }
         Ok(())
     }

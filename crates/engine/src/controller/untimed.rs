@@ -4,6 +4,7 @@ use pumice_ftl::TranslationLayer;
 use pumice_types::{Lpn, RequestKind, Time};
 
 use super::access::{PageAccess, Waits};
+use super::buffer::DuePage;
 use super::{Controller, STAGES};
 use crate::error::SimError;
 use crate::host::oracle::Oracle;
@@ -16,16 +17,19 @@ impl Controller {
     /// A broken rule or belief.
     pub fn run_untimed(
         &mut self,
-        (lpn, mask): (Lpn, u64),
-        kind: RequestKind,
+        access: &PageAccess,
         oracle: &mut Oracle,
         observer: &mut impl Observer,
     ) -> Result<(), SimError> {
+        let PageAccess { lpn, mask, kind, .. } = *access;
         match (&mut self.buffer, kind) {
             (Some(buffer), RequestKind::Write) => {
                 // Without a clock a program is done at once, so the buffer never stays full.
-                let stored = buffer.write(lpn, mask);
-                debug_assert!(stored);
+                let entry = buffer.write(lpn, mask);
+                debug_assert!(entry.is_some());
+                if let Some(due) = entry.filter(|_| access.fua).and_then(|entry| buffer.begin_program(entry)) {
+                    self.program_untimed(&due, oracle, observer)?;
+                }
                 return self.flush_untimed(false, oracle, observer);
             }
             (Some(buffer), RequestKind::Read) if buffer.holds(lpn, mask) => {
@@ -33,9 +37,9 @@ impl Controller {
                 return Ok(());
             }
             (Some(buffer), RequestKind::Trim) => buffer.trim(lpn),
-            (Some(_), RequestKind::Read) | (None, _) => {}
+            (Some(_), RequestKind::Read | RequestKind::Flush) | (None, _) => {}
         }
-        self.run_stages(PageAccess::new(Waits::Nobody, lpn, kind, mask), oracle, observer)
+        self.run_stages(*access, oracle, observer)
     }
 
     fn run_stages(
@@ -68,11 +72,23 @@ impl Controller {
         oracle: &mut Oracle,
         observer: &mut impl Observer,
     ) -> Result<(), SimError> {
-        while let Some((entry, lpn, mask)) = self.buffer.as_mut().and_then(|buffer| buffer.next_flush(everything)) {
-            self.run_stages(PageAccess::new(Waits::Nobody, lpn, RequestKind::Write, mask), oracle, observer)?;
-            if let Some(buffer) = &mut self.buffer {
-                buffer.release(entry);
-            }
+        while let Some(due) = self.buffer.as_mut().and_then(|buffer| buffer.next_flush(everything)) {
+            self.program_untimed(&due, oracle, observer)?;
+        }
+        Ok(())
+    }
+
+    /// Programs a buffered page.
+    fn program_untimed(
+        &mut self,
+        due: &DuePage,
+        oracle: &mut Oracle,
+        observer: &mut impl Observer,
+    ) -> Result<(), SimError> {
+        let access = PageAccess::new(Waits::Nobody, due.lpn, RequestKind::Write, due.mask);
+        self.run_stages(access, oracle, observer)?;
+        if let Some(buffer) = &mut self.buffer {
+            buffer.release(due.entry, &mut self.pages_done);
         }
         Ok(())
     }

@@ -23,14 +23,14 @@ impl Pages {
         Lpn((request.offset_bytes / self.page_bytes) as u32)
     }
 
-    /// Logical pages of a request with the parts that it touches. A trim leaves out pages that it
-    /// covers in part.
+    /// Logical pages of a request with the parts that it touches; none of a flush. A trim leaves out pages that
+    /// it covers in part.
     #[inline]
     pub fn of(&self, request: &HostRequest) -> impl Iterator<Item = (Lpn, u64)> + use<> {
         let page_bytes = self.page_bytes;
         let (start, end) = (request.offset_bytes, request.offset_bytes + u64::from(request.bytes));
         let (trims, reads) = (request.kind == RequestKind::Trim, request.kind == RequestKind::Read);
-        (start / page_bytes..=(end - 1) / page_bytes).filter_map(move |page| {
+        (start / page_bytes..end.div_ceil(page_bytes)).filter_map(move |page| {
             let first = page * page_bytes;
             let (from, to) = (start.max(first) - first, end.min(first + page_bytes) - first);
             let mask = if to - from == page_bytes { u64::MAX } else { part_mask(page_bytes, from, to, reads) };

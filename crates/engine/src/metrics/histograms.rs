@@ -25,7 +25,8 @@ pub fn interval_log(metrics: &Metrics) -> Result<Vec<u8>, SimError> {
     builder.with_base_time(SystemTime::UNIX_EPOCH).with_max_value_divisor(MAX_VALUE_DIVISOR);
     let mut log = builder.begin_log_with(&mut text, &mut serializer).map_err(|error| refuse(&error))?;
     let (since, length) = (Duration::from_nanos(metrics.since.0), Duration::from_nanos(metrics.simulated().0));
-    for (name, kind) in [("read", &metrics.read), ("write", &metrics.write), ("trim", &metrics.trim)] {
+    let Metrics { read, write, trim, flush, .. } = metrics;
+    for (name, kind) in [("read", read), ("write", write), ("trim", trim), ("flush", flush)] {
         if kind.requests > 0 {
             log.write_histogram(&kind.latency, since, length, Tag::new(name)).map_err(|error| refuse(&error))?;
         }

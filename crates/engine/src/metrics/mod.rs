@@ -101,6 +101,10 @@ pub struct Metrics {
     pub write: KindMetrics,
     /// Trims.
     pub trim: KindMetrics,
+    /// Flushes.
+    pub flush: KindMetrics,
+    /// Writes with force unit access.
+    pub fua_writes: u64,
     /// Parts of write latency.
     pub write_parts: WriteParts,
     /// Time with at least one request outstanding.
@@ -122,6 +126,8 @@ impl Default for Metrics {
             read: KindMetrics::new(),
             write: KindMetrics::new(),
             trim: KindMetrics::new(),
+            flush: KindMetrics::new(),
+            fua_writes: 0,
             write_parts: WriteParts::default(),
             serving: Time::ZERO,
             since: Time::ZERO,
@@ -173,9 +179,11 @@ impl Metrics {
         match request.kind {
             RequestKind::Read => self.read.record(bytes, latency),
             RequestKind::Trim => self.trim.record(bytes, latency),
+            RequestKind::Flush => self.flush.record(bytes, latency),
             RequestKind::Write => {
                 self.write.record(bytes, latency);
                 self.write_parts.add(parts);
+                self.fua_writes += u64::from(request.fua);
             }
         }
     }
@@ -187,7 +195,7 @@ impl Metrics {
 
     /// Requests recorded.
     pub fn requests(&self) -> u64 {
-        self.read.requests + self.write.requests + self.trim.requests
+        self.read.requests + self.write.requests + self.trim.requests + self.flush.requests
     }
 }
 

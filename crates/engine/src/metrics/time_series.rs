@@ -39,6 +39,7 @@ struct TimeWindow {
     read: WindowCounts,
     write: WindowCounts,
     trims: u64,
+    flushes: u64,
 }
 
 /// Windows in which requests were done. A request belongs to the window of its completion, so that a
@@ -61,7 +62,7 @@ impl TimeSeries {
         let nth = record.done.0 / self.window.0;
         if self.windows.last().is_none_or(|last| last.nth < nth) {
             let none = WindowCounts::default();
-            self.windows.push(TimeWindow { nth, read: none, write: none, trims: 0 });
+            self.windows.push(TimeWindow { nth, read: none, write: none, trims: 0, flushes: 0 });
         }
         let Some(window) = self.windows.last_mut() else { return };
         debug_assert_eq!(window.nth, nth, "requests come in the order of completion");
@@ -69,6 +70,7 @@ impl TimeSeries {
             RequestKind::Read => window.read.add(record),
             RequestKind::Write => window.write.add(record),
             RequestKind::Trim => window.trims += 1,
+            RequestKind::Flush => window.flushes += 1,
         }
     }
 
@@ -80,6 +82,7 @@ impl TimeSeries {
             json!({
                 "start_s": (self.window * window.nth).as_s(),
                 "reads": window.read.requests, "writes": window.write.requests, "trims": window.trims,
+                "flushes": window.flushes,
                 "read_bytes": window.read.bytes, "write_bytes": window.write.bytes,
                 "read_mean_us": read_mean_us, "read_max_us": read_max_us,
                 "write_mean_us": write_mean_us, "write_max_us": write_max_us,
@@ -99,7 +102,8 @@ mod tests {
     fn series(done: &[u64]) -> Value {
         let mut series = TimeSeries::new(1e-7);
         for &done in done {
-            let request = HostRequest { arrival: Time::ZERO, offset_bytes: 0, bytes: 512, kind: RequestKind::Read };
+            let request =
+                HostRequest { arrival: Time::ZERO, offset_bytes: 0, bytes: 512, kind: RequestKind::Read, fua: false };
             series.note(&RequestRecord { arrival: Time(done - 40), done: Time(done), request });
         }
         series.document()

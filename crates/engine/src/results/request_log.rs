@@ -18,7 +18,7 @@ pub struct RequestBatch {
     pub offset_bytes: Vec<u64>,
     /// Lengths.
     pub bytes: Vec<u32>,
-    /// 0 for a read, 1 for a write, 2 for a trim.
+    /// 0 for a read, 1 for a write, 2 for a trim, 3 for a flush.
     pub kind: Vec<u8>,
 }
 
@@ -45,6 +45,7 @@ impl RequestBatch {
             RequestKind::Read => 0,
             RequestKind::Write => 1,
             RequestKind::Trim => 2,
+            RequestKind::Flush => 3,
         });
         self.kind.len() >= BATCH_RECORDS
     }

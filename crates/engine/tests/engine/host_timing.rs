@@ -1,10 +1,10 @@
-//! 63x and 64x: write buffer, link, queues, read priority, multi-plane commands and partial pages, in
+//! 63x, 64x and 67x: write buffer, link, queues, read priority, multi-plane commands, partial pages and flushes, in
 //! times worked out by hand. Device and times as in `scheduling.rs`, with a page-level FTL where
 //! nothing else is said.
 
 use serde_json::Value;
 
-use crate::support::{TraceFile, number};
+use crate::support::{TraceFile, document, number};
 
 const READ: f64 = 70.0 + TRANSFER;
 const PROGRAM: f64 = TRANSFER + 900.0;
@@ -307,4 +307,133 @@ fn t649_what_is_left_in_the_buffer_is_programmed_at_the_end_with_and_without_a_c
     assert!(number(&timed, "flash.programs.host") >= 30.0);
     assert_eq!(timed["flash"]["programs"], untimed["flash"]["programs"]);
     assert_eq!(timed["flash"]["reads"], untimed["flash"]["reads"]);
+}
+
+/// Runs requests `(microseconds, action of fio, first byte, bytes)`.
+fn run_actions(name: &str, requests: &[(u64, &str, u64, u32)], sets: &[(&str, &str)]) -> Value {
+    let document = TraceFile::fio(name, requests).run(&[ONE_PLANE, sets].concat());
+    parts_sum_to_the_mean(&document);
+    document
+}
+
+#[test]
+fn t670_a_flush_waits_for_every_page_that_the_buffer_holds() {
+    let requests = [(0, "write", 0, 12_288), (100, "sync", 0, 0), (200, "write", 40_960, 4096)];
+    for policy in ["eager", "lru"] {
+        let document = run_actions("flush", &requests, &[("host.write_buffer_kib", "64"), ("host.flush", policy)]);
+        // The programs of three pages follow each other on the one plane, from 0 on or from the flush on; the page
+        // written behind the flush is not waited for.
+        let begun = if policy == "eager" { 0.0 } else { 100.0 };
+        near(&document, "host.flush.latency_us.max", begun - 100.0 + 3.0 * PROGRAM);
+        near(&document, "host.flush.requests", 1.0);
+        near(&document, "host.write.latency_us.max", 0.0);
+        near(&document, "flash.programs.host", 4.0);
+    }
+}
+
+#[test]
+fn t671_a_flush_of_nothing_takes_the_way_to_the_device_alone() {
+    for buffer in ["0", "64"] {
+        let flush = [(0, "write", 0, 4096), (5_000, "datasync", 0, 0)];
+        let document = run_actions("idle-flush", &flush, &[&[("host.write_buffer_kib", buffer)], LINK].concat());
+        near(&document, "host.flush.latency_us.max", 5.0);
+    }
+    // Without a buffer a write is done when it is programmed, so a flush has nothing to wait for even beside one.
+    let document = run_actions("beside", &[(0, "write", 0, 4096), (10, "sync", 0, 0)], &[]);
+    near(&document, "host.flush.latency_us.max", 0.0);
+    near(&document, "host.write.latency_us.max", PROGRAM);
+    near(&document, "host.iops", 2.0 / PROGRAM * 1e6);
+}
+
+#[test]
+fn t672_two_flushes_wait_each_for_what_was_written_before_it() {
+    let requests = [(0, "write", 0, 4096), (10, "sync", 0, 0), (20, "write", 4096, 4096), (30, "sync", 0, 0)];
+    let document = run_actions("two-flushes", &requests, &[("host.write_buffer_kib", "64"), ("host.flush", "lru")]);
+    near(&document, "host.flush.latency_us.mean", (PROGRAM + 2.0 * PROGRAM - 20.0) / 2.0);
+    near(&document, "host.flush.latency_us.max", 2.0 * PROGRAM - 20.0);
+}
+
+#[test]
+fn t673_a_write_with_force_unit_access_is_done_when_it_is_programmed() {
+    let sets = [
+        ("workload.kind", "sequential"),
+        ("workload.requests", "8"),
+        ("workload.read_fraction", "0.0"),
+        ("workload.request_bytes", "4096"),
+        ("workload.arrival", "fixed"),
+        ("workload.mean_interarrival_us", "5000.0"),
+        ("workload.fua_fraction", "1.0"),
+        ("host.write_buffer_kib", "64"),
+        ("host.flush", "lru"),
+    ];
+    let of = |more: &[(&str, &str)]| document(&[ONE_PLANE, &sets, more].concat());
+    let forced = of(&[]);
+    near(&forced, "host.write.fua_requests", 8.0);
+    near(&forced, "host.write.latency_us.max", PROGRAM);
+    near(&forced, "host.write.latency_us.mean", PROGRAM);
+    parts_sum_to_the_mean(&forced);
+    near(&of(&[("workload.fua_fraction", "0.0")]), "host.write.latency_us.max", 0.0);
+    // Two places in the buffer: writes that wait for one are forced as well, each when its turn comes.
+    let crowded = of(&[("host.write_buffer_kib", "8"), ("workload.mean_interarrival_us", "0.001")]);
+    near(&crowded, "flash.programs.host", 8.0);
+    let busy = number(&crowded, "host.simulated_s") * 1e6;
+    assert!((busy - 8.0 * PROGRAM).abs() < 0.01, "{busy} us for eight programs");
+}
+
+#[test]
+fn t674_flushes_and_forced_writes_program_the_same_pages_with_and_without_a_clock() {
+    let sets = [
+        ("workload.kind", "uniform"),
+        ("workload.requests", "300"),
+        ("workload.request_bytes", "4096"),
+        ("workload.footprint", "0.05"),
+        ("workload.mean_interarrival_us", "5000.0"),
+        ("host.write_buffer_kib", "256"),
+        ("host.flush", "lru"),
+    ];
+    let programs = |timed, more: &[(&str, &str)]| {
+        let found = document(&[ONE_PLANE, &sets, more, &[("run.timed", timed)]].concat());
+        assert_eq!(number(&found, "integrity.corrupt_pages"), 0.0);
+        number(&found, "flash.programs.host")
+    };
+    let cases: [&[(&str, &str)]; 4] = [
+        &[],
+        &[("workload.flush_every", "10")],
+        &[("workload.fua_fraction", "0.5")],
+        &[("workload.flush_every", "3"), ("workload.fua_fraction", "0.2")],
+    ];
+    let counts = cases.map(|more| {
+        let (timed, untimed) = (programs("true", more), programs("false", more));
+        assert_eq!(timed, untimed, "{more:?}");
+        timed
+    });
+    assert!(counts[0] < counts[1] && counts[1] < counts[3] && counts[0] < counts[2], "{counts:?}");
+}
+
+#[test]
+fn t675_trims_and_overwrites_between_flushes_leave_nobody_waiting() {
+    for policy in ["eager", "lru"] {
+        for fua in ["0.0", "0.3"] {
+            let document = document(&[
+                ("workload.kind", "uniform"),
+                ("workload.requests", "2000"),
+                ("workload.request_bytes", "4096"),
+                ("workload.footprint", "0.02"),
+                ("workload.read_fraction", "0.2"),
+                ("workload.trim_fraction", "0.2"),
+                ("workload.flush_every", "7"),
+                ("workload.fua_fraction", fua),
+                ("host.mode", "closed-loop"),
+                ("host.queue_depth", "8"),
+                ("host.write_buffer_kib", "16"),
+                ("host.flush", policy),
+                ("ftl.kind", "page"),
+                ("ftl.over_provisioning", "0.25"),
+                ("run.check", "integrity"),
+            ]);
+            near(&document, "host.flush.requests", 285.0);
+            near(&document, "run.requests", 2285.0);
+            near(&document, "integrity.corrupt_pages", 0.0);
+        }
+    }
 }

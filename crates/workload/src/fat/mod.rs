@@ -140,7 +140,8 @@ impl FatWorkload {
         self.pages += (offset + u64::from(bytes) - 1) / PAGE - offset / PAGE + 1;
         let placed = self.placer.place(offset, bytes);
         let offset_bytes = placed.map_err(|misfit| TraceError::capacity(failure(self.facts.name, &misfit)))?;
-        Ok(Some(HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind: RequestKind::Write }))
+        let (arrival, kind) = (self.clock.tick(), RequestKind::Write);
+        Ok(Some(HostRequest { arrival, offset_bytes, bytes, kind, fua: false }))
     }
 
     pub(crate) fn placer(&self) -> &Placer {

@@ -93,6 +93,8 @@ impl Family for PatternKind {
             access: self.with(&keys.patterns),
             read_fraction: keys.mix.read_fraction,
             trim_fraction: shared.trim_fraction,
+            flush_every: shared.flush_every,
+            fua_fraction: shared.fua_fraction,
             footprint: shared.footprint,
             arrival: shared.arrival_at(run.scale),
             seed: run.seed,

@@ -75,6 +75,8 @@ impl Family for HotWrites {
             access: self.pattern().into(),
             read_fraction: 0.0,
             trim_fraction: shared.trim_fraction,
+            flush_every: shared.flush_every,
+            fua_fraction: shared.fua_fraction,
             footprint: shared.footprint,
             arrival: shared.arrival_at(run.scale),
             seed: run.seed,

@@ -23,6 +23,7 @@ pub struct Generator {
     options: SyntheticOptions,
     clock: ArrivalClock,
     kinds: RandomStream,
+    fua: RandomStream,
     lengths: RandomStream,
     addresses: RandomStream,
     law: PatternLaw,
@@ -33,6 +34,8 @@ pub struct Generator {
     /// Where the request behind the last one begins.
     next_offset: u64,
     issued: u64,
+    /// Requests since the last flush, or since the start.
+    since_flush: u64,
 }
 
 impl Generator {
@@ -58,6 +61,7 @@ impl Generator {
         Ok(Generator {
             clock: ArrivalClock::new(options.arrival, seed)?,
             kinds: RandomStream::new(seed, "kinds"),
+            fua: RandomStream::new(seed, "fua"),
             lengths: RandomStream::new(seed, "sizes"),
             addresses: RandomStream::new(seed, "addresses"),
             law: options.access.law(footprint_bytes / stride, seed)?,
@@ -66,6 +70,7 @@ impl Generator {
             stride,
             next_offset: 0,
             issued: 0,
+            since_flush: 0,
         })
     }
 
@@ -85,13 +90,18 @@ impl Generator {
 impl RequestSource for Generator {
     #[inline]
     fn next_request(&mut self) -> Result<Option<HostRequest>, TraceError> {
+        if self.options.flush_every == Some(self.since_flush) {
+            self.since_flush = 0;
+            return Ok(Some(HostRequest::flush(self.clock.tick())));
+        }
         if self.issued == self.options.requests {
             return Ok(None);
         }
         let bytes = self.options.sizes.draw(&mut self.lengths);
         let offset_bytes = self.place(bytes);
         self.issued += 1;
-        let SyntheticOptions { read_fraction, trim_fraction, .. } = self.options;
+        self.since_flush += 1;
+        let SyntheticOptions { read_fraction, trim_fraction, fua_fraction, .. } = self.options;
         let drawn = self.kinds.unit();
         let kind = if drawn < read_fraction {
             RequestKind::Read
@@ -100,11 +110,13 @@ impl RequestSource for Generator {
         } else {
             RequestKind::Write
         };
-        Ok(Some(HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind }))
+        let fua = fua_fraction > 0.0 && kind == RequestKind::Write && self.fua.unit() < fua_fraction;
+        Ok(Some(HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind, fua }))
     }
 
     fn requests_expected(&self) -> Option<u64> {
-        Some(self.options.requests)
+        let SyntheticOptions { requests, flush_every, .. } = self.options;
+        Some(requests + flush_every.map_or(0, |every| requests / every))
     }
 
     fn progress(&self) -> Option<f64> {
@@ -119,6 +131,7 @@ impl RequestSource for Generator {
     fn facts(&self) -> Vec<(&'static str, Fact)> {
         let SyntheticOptions { requests, read_fraction, trim_fraction, footprint, arrival, seed, access, .. } =
             self.options;
+        let SyntheticOptions { flush_every, fua_fraction, .. } = self.options;
         let cv = match arrival {
             Arrival::Poisson { .. } | Arrival::Fixed { .. } => None,
             Arrival::Bursty { cv, .. } => Some(cv),
@@ -134,6 +147,8 @@ impl RequestSource for Generator {
             ("arrival", Fact::text(arrival.kind().name())),
             ("mean_interarrival_us", Fact::Real(arrival.mean_us())),
         ]);
+        facts.extend(flush_every.map(|every| ("flush_every", Fact::Count(every))));
+        facts.extend((fua_fraction > 0.0).then_some(("fua_fraction", Fact::Real(fua_fraction))));
         facts.extend(cv.map(|cv| ("interarrival_cv", Fact::Real(cv))));
         facts.push(("seed", Fact::Count(seed)));
         facts

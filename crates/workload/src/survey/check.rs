@@ -61,6 +61,10 @@ pub struct CheckReport {
     pub writes: u64,
     /// Trims among them.
     pub trims: u64,
+    /// Flushes among them, and in front of others of them.
+    pub flushes: u64,
+    /// Writes with force unit access among them.
+    pub fua_writes: u64,
     /// Earliest time in UTC; for a clock that is not the calendar's, its seconds.
     pub first_time_utc: String,
     /// Latest time, likewise.
@@ -89,7 +93,7 @@ pub struct CheckReport {
     pub left_out: u64,
     /// Trims that were left out because the options say so.
     pub discards: u64,
-    /// Flushes and other requests without data, left out.
+    /// Requests without data that are no flushes, left out.
     pub no_data: u64,
     /// Lines that are legal and no request.
     pub other_lines: u64,
@@ -102,9 +106,12 @@ pub struct CheckReport {
 /// What is gathered record by record.
 struct CheckTally {
     first_lines: Vec<DecodedLine>,
+    records: u64,
     reads: u64,
     writes: u64,
     trims: u64,
+    flushes: u64,
+    fua_writes: u64,
     times: (u64, u64),
     bytes: (u64, u64),
     sectors: SectorSet,
@@ -117,9 +124,12 @@ impl CheckTally {
     fn new() -> CheckTally {
         CheckTally {
             first_lines: Vec::with_capacity(SHOWN),
+            records: 0,
             reads: 0,
             writes: 0,
             trims: 0,
+            flushes: 0,
+            fua_writes: 0,
             times: (u64::MAX, 0),
             bytes: (u64::MAX, 0),
             sectors: SectorSet::new(),
@@ -130,7 +140,7 @@ impl CheckTally {
     }
 
     fn add(&mut self, record: &TraceRecord, scale: &TimeScale) {
-        let TraceRecord { time, offset, bytes, kind, .. } = *record;
+        let TraceRecord { time, offset, bytes, kind, durability, .. } = *record;
         if self.first_lines.len() < SHOWN {
             self.first_lines.push(decoded(record, scale));
         }
@@ -138,10 +148,16 @@ impl CheckTally {
             RequestKind::Read => self.reads += 1,
             RequestKind::Write => self.writes += 1,
             RequestKind::Trim => self.trims += 1,
+            RequestKind::Flush => self.flushes += 1,
         }
+        self.records += 1;
+        self.flushes += u64::from(durability.preflush);
+        self.fua_writes += u64::from(durability.fua);
         self.times = (self.times.0.min(time), self.times.1.max(time));
-        self.bytes = (self.bytes.0.min(offset), self.bytes.1.max(offset + u64::from(bytes) - 1));
-        if kind != RequestKind::Trim {
+        if kind != RequestKind::Flush {
+            self.bytes = (self.bytes.0.min(offset), self.bytes.1.max(offset + u64::from(bytes) - 1));
+        }
+        if matches!(kind, RequestKind::Read | RequestKind::Write) {
             self.sectors.add(offset, bytes);
         }
         let step = self.previous_time.saturating_sub(time);
@@ -190,14 +206,16 @@ fn report(records: &RecordReader, tally: CheckTally, window: &ReorderWindow) -> 
         volume: records.volume(),
         header: counts.header,
         lines: records.line,
-        records: tally.reads + tally.writes + tally.trims,
+        records: tally.records,
         reads: tally.reads,
         writes: tally.writes,
         trims: tally.trims,
+        flushes: tally.flushes,
+        fua_writes: tally.fua_writes,
         first_time_utc: instant(first_time, scale),
         last_time_utc: instant(last_time, scale),
         span_s: seconds(last_time.saturating_sub(first_time)),
-        first_byte: tally.bytes.0,
+        first_byte: if tally.bytes.0 == u64::MAX { 0 } else { tally.bytes.0 },
         last_byte: tally.bytes.1,
         footprint: tally.sectors.footprint(),
         first_lines: tally.first_lines,

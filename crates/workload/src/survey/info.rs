@@ -67,6 +67,10 @@ pub struct InfoReport {
     pub write: KindSummary,
     /// Trims.
     pub trim: TrimSummary,
+    /// Flushes.
+    pub flushes: u64,
+    /// Writes with force unit access.
+    pub fua_writes: u64,
     /// First byte touched.
     pub first_byte: u64,
     /// Last byte touched.
@@ -154,6 +158,8 @@ pub struct Survey {
     read: KindTally,
     write: KindTally,
     trim: TrimSummary,
+    flushes: u64,
+    fua_writes: u64,
     growth: Growth,
     page_writes: PageWrites,
     first_byte: u64,
@@ -204,6 +210,8 @@ impl Survey {
             read: KindTally::new(),
             write: KindTally::new(),
             trim: TrimSummary::default(),
+            flushes: 0,
+            fua_writes: 0,
             growth: Growth::new(),
             page_writes: PageWrites::new(),
             first_byte: u64::MAX,
@@ -217,7 +225,7 @@ impl Survey {
     /// # Errors
     /// More than 2 TiB in regions of 1 MiB touched: the survey's memory is bounded.
     pub fn add(&mut self, request: &HostRequest) -> Result<(), TraceError> {
-        let HostRequest { arrival, offset_bytes: offset, bytes, kind } = *request;
+        let HostRequest { arrival, offset_bytes: offset, bytes, kind, fua } = *request;
         match kind {
             RequestKind::Read => self.read.add(offset, bytes),
             RequestKind::Write => {
@@ -228,9 +236,13 @@ impl Survey {
                 self.trim.requests += 1;
                 self.trim.bytes += u64::from(bytes);
             }
+            RequestKind::Flush => self.flushes += 1,
         }
-        self.first_byte = self.first_byte.min(offset);
-        self.last_byte = self.last_byte.max(offset + u64::from(bytes) - 1);
+        self.fua_writes += u64::from(fua);
+        if kind != RequestKind::Flush {
+            self.first_byte = self.first_byte.min(offset);
+            self.last_byte = self.last_byte.max(offset + u64::from(bytes) - 1);
+        }
         self.gaps.add(arrival);
         self.growth.add(arrival, &self.read.sectors, &self.write.sectors);
         refuse_too_wide(self.read.sectors.chunks() + self.write.sectors.chunks())
@@ -239,7 +251,7 @@ impl Survey {
     /// What was found, with the facts and notes of the workload surveyed.
     pub fn report(&self, facts: Vec<(&'static str, Fact)>, notes: Notes) -> InfoReport {
         let (read, write) = (self.read.summary(), self.write.summary());
-        let requests = read.requests + write.requests + self.trim.requests;
+        let requests = read.requests + write.requests + self.trim.requests + self.flushes;
         let written = write.footprint.bytes;
         let counts = self.page_writes.sorted();
         InfoReport {
@@ -250,7 +262,9 @@ impl Survey {
             read,
             write,
             trim: self.trim,
-            first_byte: if requests == 0 { 0 } else { self.first_byte },
+            flushes: self.flushes,
+            fua_writes: self.fua_writes,
+            first_byte: if self.first_byte == u64::MAX { 0 } else { self.first_byte },
             last_byte: self.last_byte,
             overwrite_factor: (written > 0).then(|| write.bytes as f64 / written as f64),
             heat: heat(&counts),
@@ -333,7 +347,7 @@ mod tests {
             (2, 0, 1024, RequestKind::Read),
             (5, 512, 1024, RequestKind::Write),
         ] {
-            let request = HostRequest { arrival: Time(us * 1000), offset_bytes, bytes, kind };
+            let request = HostRequest { arrival: Time(us * 1000), offset_bytes, bytes, kind, fua: false };
             survey.add(&request).expect("small");
         }
         let report = survey.report(Vec::new(), Notes::default());

@@ -42,7 +42,7 @@ pub(crate) struct FormatFacts {
     pub(super) columns: Option<&'static ColumnTable>,
     /// Whether it has trims.
     pub trims: bool,
-    /// Whether it has flushes, or other requests without data.
+    /// Whether it has flushes.
     pub flushes: bool,
     /// Beginnings of files that content recognises.
     pub examples: &'static [&'static str],

@@ -11,11 +11,21 @@ pub(crate) struct TraceRecord {
     pub offset: u64,
     /// Line of the file, from 1.
     pub line: u64,
-    /// Never 0.
+    /// 0 for a flush, and for nothing else.
     pub bytes: u32,
     /// Number of the volume in the order of first appearance.
     pub volume: u16,
     pub kind: RequestKind,
+    pub durability: Durability,
+}
+
+/// What a record asks for beside its data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Durability {
+    /// A flush comes in front of it.
+    pub preflush: bool,
+    /// It is a write with force unit access.
+    pub fua: bool,
 }
 
 impl TraceRecord {
@@ -37,8 +47,25 @@ impl<'a> ParsedLine<'a> {
     /// A request at `time` on the volume `name`; `extent` is its first byte and its length in bytes.
     #[inline]
     pub fn request(time: u64, extent: (u64, u32), kind: RequestKind, name: &'a [u8]) -> ParsedLine<'a> {
+        ParsedLine::lasting(time, extent, kind, Durability::default(), name)
+    }
+
+    /// As [`ParsedLine::request`], of a format that says more.
+    #[inline]
+    pub fn lasting(
+        time: u64,
+        extent: (u64, u32),
+        kind: RequestKind,
+        durability: Durability,
+        name: &'a [u8],
+    ) -> ParsedLine<'a> {
         let (offset, bytes) = extent;
-        ParsedLine::Request(TraceRecord { time, offset, line: 0, bytes, volume: 0, kind }, name)
+        ParsedLine::Request(TraceRecord { time, offset, line: 0, bytes, volume: 0, kind, durability }, name)
+    }
+
+    /// A flush at `time` of the volume `name`.
+    pub fn flush(time: u64, name: &'a [u8]) -> ParsedLine<'a> {
+        ParsedLine::request(time, (0, 0), RequestKind::Flush, name)
     }
 }
 
@@ -47,6 +74,6 @@ impl<'a> ParsedLine<'a> {
 pub(crate) enum OtherLine {
     /// An event, action or summary that concerns no request of its own.
     Ignored,
-    /// A flush, or another request without data.
+    /// A request without data that is no flush.
     NoData,
 }

@@ -30,7 +30,7 @@ pub(crate) struct LineCounts {
     pub other_lines: u64,
     /// Trims that were left out.
     pub discards: u64,
-    /// Flushes and other requests without data.
+    /// Requests without data that are no flushes.
     pub no_data: u64,
     /// Records of another volume than the first record's.
     pub other_volumes: u64,

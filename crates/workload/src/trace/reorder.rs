@@ -96,8 +96,11 @@ mod tests {
     use proptest::prelude::*;
     use pumice_types::RequestKind;
 
+    use crate::trace::record::Durability;
+
     fn record(time: u64, line: u64) -> TraceRecord {
-        TraceRecord { time, offset: line, line, bytes: 512, volume: 0, kind: RequestKind::Read }
+        let (kind, durability) = (RequestKind::Read, Durability::default());
+        TraceRecord { time, offset: line, line, bytes: 512, volume: 0, kind, durability }
     }
 
     /// Everything that leaves the window, as the reader drives it.

@@ -28,8 +28,9 @@ pub struct Trace {
     window: ReorderWindow,
     placer: Placer,
     layout: VolumeLayout,
-    /// What is left of a trim that lies in several places of the device.
-    trims: VecDeque<HostRequest>,
+    /// Requests that one record makes beyond the first: pieces of a trim that lies in several places of the
+    /// device, and what comes behind a flush of its own.
+    more: VecDeque<HostRequest>,
     /// Trims of nothing that was ever touched, where addresses are compacted.
     idle_trims: u64,
     /// Time of the first request.
@@ -62,7 +63,7 @@ impl Trace {
             window,
             placer: Placer::new(placement),
             layout,
-            trims: VecDeque::new(),
+            more: VecDeque::new(),
             idle_trims: 0,
             base: None,
             last_arrival: Time::ZERO,
@@ -90,12 +91,14 @@ impl Trace {
         let pieces = self.layout.start(record).and_then(|start| self.placer.place_trim(volume, start, record.bytes));
         let pieces = pieces.map_err(|misfit| self.stop(record, misfit))?;
         self.idle_trims += u64::from(pieces.is_empty());
-        let kind = record.kind;
-        self.trims.extend(pieces.into_iter().map(|(offset_bytes, bytes)| HostRequest {
+        let (kind, fua) = (record.kind, false);
+        self.more.extend(record.durability.preflush.then(|| HostRequest::flush(arrival)));
+        self.more.extend(pieces.into_iter().map(|(offset_bytes, bytes)| HostRequest {
             arrival,
             offset_bytes,
             bytes,
             kind,
+            fua,
         }));
         Ok(())
     }
@@ -111,13 +114,13 @@ impl Trace {
     #[inline]
     fn place(&mut self, record: &TraceRecord) -> Result<HostRequest, TraceError> {
         let arrival = self.arrival(record);
-        let TraceRecord { bytes, kind, volume, .. } = *record;
+        let TraceRecord { bytes, kind, volume, durability, .. } = *record;
         let placed = self.layout.start(record).and_then(|start| match self.layout {
             VolumeLayout::Regions => self.placer.place_in(volume, start, bytes),
             VolumeLayout::Shared | VolumeLayout::Bases(_) => self.placer.place(start, bytes),
         });
         match placed {
-            Ok(offset_bytes) => Ok(HostRequest { arrival, offset_bytes, bytes, kind }),
+            Ok(offset_bytes) => Ok(HostRequest { arrival, offset_bytes, bytes, kind, fua: durability.fua }),
             Err(misfit) => Err(self.stop(record, misfit)),
         }
     }
@@ -129,8 +132,8 @@ impl RequestSource for Trace {
     #[inline]
     fn next_request(&mut self) -> Result<Option<HostRequest>, TraceError> {
         loop {
-            if let Some(trim) = self.trims.pop_front() {
-                return Ok(Some(trim));
+            if let Some(request) = self.more.pop_front() {
+                return Ok(Some(request));
             }
             while !self.ended && self.window.has_room() {
                 match self.records.next() {
@@ -140,8 +143,18 @@ impl RequestSource for Trace {
                 }
             }
             match self.window.pop() {
-                Some(record) if record.kind == RequestKind::Trim => self.place_trim(&record)?,
-                Some(record) => return self.place(&record).map(Some),
+                Some(record) => match record.kind {
+                    RequestKind::Read | RequestKind::Write => {
+                        let request = self.place(&record)?;
+                        if !record.durability.preflush {
+                            return Ok(Some(request));
+                        }
+                        self.more.push_back(request);
+                        return Ok(Some(HostRequest::flush(request.arrival)));
+                    }
+                    RequestKind::Flush => return Ok(Some(HostRequest::flush(self.arrival(&record)))),
+                    RequestKind::Trim => self.place_trim(&record)?,
+                },
                 None => return self.failure.clone().map_or(Ok(None), Err),
             }
         }

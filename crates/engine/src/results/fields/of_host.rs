@@ -49,6 +49,9 @@ fields! {
     "host.write.bytes", Integer, "bytes", "",
         "Bytes of these writes, as requested",
         |run| json!(run.host.metrics.write.bytes);
+    "host.write.fua_requests", Integer, "requests", "",
+        "Writes with force unit access among these",
+        |run| json!(run.host.metrics.fua_writes);
     "host.write.latency_us.mean", Number, "us", "untimed, or no writes",
         "Mean latency, from an exact sum",
         |run| latency(run, &run.host.metrics.write, |kind| json!(kind.mean_us()));
@@ -103,6 +106,33 @@ fields! {
     "host.trim.latency_us.max", Number, "us", "untimed, or no trims",
         "Largest latency, exact",
         |run| latency(run, &run.host.metrics.trim, |kind| json!(kind.latency_max.as_us()));
+    "host.flush.requests", Integer, "requests", "no flushes: then `host.flush` is null",
+        "Flushes done",
+        |run| flush(run, |kind| json!(kind.requests));
+    "host.flush.latency_us.mean", Number, "us", "untimed, or no flushes",
+        "Mean latency, from an exact sum. A flush waits until every page that the write buffer held is programmed; without a buffer it takes the way over the link alone",
+        |run| latency(run, &run.host.metrics.flush, |kind| json!(kind.mean_us()));
+    "host.flush.latency_us.p50", Number, "us", "untimed, or no flushes",
+        "Median",
+        |run| latency(run, &run.host.metrics.flush, |kind| quantile(kind, 0.5));
+    "host.flush.latency_us.p90", Number, "us", "untimed, or no flushes",
+        "90th percentile",
+        |run| latency(run, &run.host.metrics.flush, |kind| quantile(kind, 0.9));
+    "host.flush.latency_us.p99", Number, "us", "untimed, or no flushes",
+        "99th percentile",
+        |run| latency(run, &run.host.metrics.flush, |kind| quantile(kind, 0.99));
+    "host.flush.latency_us.p99_9", Number, "us", "untimed, or no flushes",
+        "99.9th percentile",
+        |run| latency(run, &run.host.metrics.flush, |kind| quantile(kind, 0.999));
+    "host.flush.latency_us.p99_99", Number, "us", "untimed, or no flushes",
+        "99.99th percentile",
+        |run| latency(run, &run.host.metrics.flush, |kind| quantile(kind, 0.9999));
+    "host.flush.latency_us.p99_9999", Number, "us", "untimed, or fewer than 10⁶ flushes",
+        "99.9999th percentile",
+        |run| latency(run, &run.host.metrics.flush, rare_quantile);
+    "host.flush.latency_us.max", Number, "us", "untimed, or no flushes",
+        "Largest latency, exact",
+        |run| latency(run, &run.host.metrics.flush, |kind| json!(kind.latency_max.as_us()));
     "host.iops", Number, "requests/s", "untimed, or no simulated time",
         "Measured requests / `host.simulated_s`. In an open loop that is not saturated this is the workload's rate, which does not describe the device",
         |run| rate(run, run.host.metrics.requests() as f64, run.host.metrics.simulated());
@@ -157,6 +187,12 @@ const P99_9999_SAMPLES_MIN: u64 = 1_000_000;
 fn trim(run: &Finished, figure: impl Fn(&KindMetrics) -> Value) -> Value {
     let trims = &run.host.metrics.trim;
     when(trims.requests > 0, || figure(trims))
+}
+
+/// A figure of flushes; null without one.
+fn flush(run: &Finished, figure: impl Fn(&KindMetrics) -> Value) -> Value {
+    let flushes = &run.host.metrics.flush;
+    when(flushes.requests > 0, || figure(flushes))
 }
 
 /// A figure of latencies; null without a clock or a request.

@@ -82,7 +82,7 @@ fields! {
         "Logical pages that the read-back did not find in their newest version. 0 without a read-back",
         |run| json!(run.host.lost_pages);
     "run.requests", Integer, "requests", "",
-        "Measured requests, reads and writes",
+        "Measured requests of every kind",
         |run| json!(run.host.metrics.requests());
     "run.flash_commands", Integer, "commands", "",
         "Page reads, programs and erases, block and partial; a copy is two, a spare search one",

@@ -2,8 +2,9 @@
 //! `major,minor cpu sequence seconds pid action RWBS sector + sectors [process]`.
 //!
 //! A request is a D event, which is when the block layer hands it to the driver. Every other event
-//! is checked for its first six fields and counted. Discards are trims. Flushes and whatever else
-//! carries no data are counted and not requests. The summary at the end may be there.
+//! is checked for its first six fields and counted. Discards are trims. An F in front of the operation's letter is
+//! a flush, which comes before the data if there is any; behind it, force unit access. Whatever else carries no data
+//! is counted and not a request. The summary at the end may be there.
 
 use pumice_types::RequestKind;
 
@@ -11,7 +12,7 @@ use crate::error::excerpt;
 use crate::trace::columns::{ColumnRule, ColumnTable, Separator};
 use crate::trace::fields::{Cursor, device_numbers, sectors};
 use crate::trace::format::{FormatFacts, LineFormat, no_other_name};
-use crate::trace::record::{OtherLine, ParsedLine};
+use crate::trace::record::{Durability, OtherLine, ParsedLine};
 use crate::trace::sample::{Likeness, Sample};
 use crate::trace::time_scale::TimeScale;
 
@@ -77,19 +78,18 @@ impl LineFormat for BlkParse {
             return Some(ParsedLine::Other(OtherLine::Ignored));
         }
         at.blanks()?;
-        let flags = at.word()?;
-        let kind = match flags {
-            flags if flags.contains(&b'D') => RequestKind::Trim,
-            flags if flags.contains(&b'R') => RequestKind::Read,
-            flags if flags.contains(&b'W') => RequestKind::Write,
-            flags if flags.iter().all(|flag| flag.is_ascii_uppercase()) => {
-                return Some(ParsedLine::Other(OtherLine::NoData));
-            }
-            _ => return None,
+        let Some(Flags { kind, durability }) = flags(at.word()?)? else {
+            return Some(ParsedLine::Other(OtherLine::NoData));
         };
-        data(at).map_or(Some(ParsedLine::Other(OtherLine::NoData)), |(first, count)| {
-            Some(ParsedLine::request(event.time, sectors(first?, count?)?, kind, event.device))
-        })
+        match (data(at), kind) {
+            (Some((first, count)), Some(kind)) => {
+                let extent = sectors(first?, count?)?;
+                Some(ParsedLine::lasting(event.time, extent, kind, durability, event.device))
+            }
+            (_, None) => Some(ParsedLine::flush(event.time, event.device)),
+            (None, Some(_)) if durability.preflush => Some(ParsedLine::flush(event.time, event.device)),
+            (None, Some(_)) => Some(ParsedLine::Other(OtherLine::NoData)),
+        }
     }
 
     fn explain(&self, line: &[u8]) -> String {
@@ -107,6 +107,32 @@ impl LineFormat for BlkParse {
             excerpt(line)
         )
     }
+}
+
+/// What the flags of a D event ask for.
+struct Flags {
+    /// `None` for a flush.
+    kind: Option<RequestKind>,
+    durability: Durability,
+}
+
+/// Understands flags; `None` if they are none, `Some(None)` if they name nothing that a device is asked for here.
+#[inline]
+fn flags(flags: &[u8]) -> Option<Option<Flags>> {
+    let operation = flags.iter().position(|flag| matches!(flag, b'D' | b'R' | b'W'));
+    let Some(at) = operation else {
+        let known = flags.iter().all(u8::is_ascii_uppercase);
+        let flush = flags.contains(&b'F').then_some(Flags { kind: None, durability: Durability::default() });
+        return known.then_some(flush);
+    };
+    let kind = match flags[at] {
+        b'D' => RequestKind::Trim,
+        b'R' => RequestKind::Read,
+        _ => RequestKind::Write,
+    };
+    let preflush = flags[..at].contains(&b'F');
+    let fua = kind == RequestKind::Write && flags[at..].contains(&b'F');
+    Some(Some(Flags { kind: Some(kind), durability: Durability { preflush, fua } }))
 }
 
 /// Numbers of a device and five more fields, or a notice about an input file.

@@ -3,7 +3,8 @@
 //!
 //! Version 2 has no times but `wait` actions, whose offset is the time in microseconds that passes
 //! after the wait before it; without any, all requests arrive at once. fio itself drops waits below
-//! 100 µs; here they count. File actions (add, open, close) are counted and not checked.
+//! 100 µs; here they count. File actions (add, open, close) are counted and not checked. `sync` and `datasync` are
+//! flushes; their offset and length say nothing.
 
 use pumice_types::RequestKind;
 
@@ -79,7 +80,7 @@ impl LineFormat for Fio {
             address_grain: 1,
             size_grain: 1,
             head: "fio version 3 iolog\n0 /dev/pumice add\n0 /dev/pumice open\n",
-            line: |out, r| writeln!(out, "{} /dev/pumice {} {} {}", r.time, r.kind.name(), r.offset, r.bytes),
+            line: |out, r| writeln!(out, "{} /dev/pumice {} {} {}", r.time, action(r.kind), r.offset, r.bytes),
             tail: |last| format!("{last} /dev/pumice close\n"),
         }),
     };
@@ -113,7 +114,7 @@ impl LineFormat for Fio {
             b"read" => RequestKind::Read,
             b"write" => RequestKind::Write,
             b"trim" => RequestKind::Trim,
-            b"sync" | b"datasync" => return Some(ParsedLine::Other(OtherLine::NoData)),
+            b"sync" | b"datasync" => return Some(ParsedLine::flush(time, file)),
             b"wait" if version == Version::Two => {
                 self.now = self.now.checked_add(offset)?;
                 return Some(ParsedLine::Other(OtherLine::Ignored));
@@ -198,6 +199,14 @@ impl Version {
             return format!("{} found; allowed are {} with plain text in them", excerpt(line), columns.names());
         }
         columns.explain(line)
+    }
+}
+
+/// The action that a request is written as.
+fn action(kind: RequestKind) -> &'static str {
+    match kind {
+        RequestKind::Read | RequestKind::Write | RequestKind::Trim => kind.name(),
+        RequestKind::Flush => "sync",
     }
 }
 

@@ -108,7 +108,7 @@ impl TraceFormat {
         self.facts().trims
     }
 
-    /// Whether the format has flushes, or other requests without data.
+    /// Whether the format has flushes.
     pub fn has_flushes(self) -> bool {
         self.facts().flushes
     }

@@ -127,7 +127,7 @@ fn after_comma(line: &[u8], at: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::record::TraceRecord;
+    use crate::trace::record::{Durability, TraceRecord};
 
     fn parse(line: &[u8]) -> Option<(TraceRecord, &[u8])> {
         match Msr.parse(line)? {
@@ -148,6 +148,7 @@ mod tests {
             bytes: 4096,
             volume: 0,
             kind: RequestKind::Read,
+            durability: Durability::default(),
         };
         assert_eq!((record, volume), (expected, &b"hm,0"[..]));
         let (write, volume) = parse("5,h\u{f6}st,12,WRITE,0,1,0".as_bytes()).expect("legal");
