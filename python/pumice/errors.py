@@ -2,20 +2,60 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 from pumice._engine import SimulationError, SpecError, TraceError
 
-__all__ = ["Interrupted", "SimulationError", "SpecError", "StoreError", "TraceError", "nearest", "one_line"]
+__all__ = [
+    "Interrupted",
+    "ReaderGone",
+    "SimulationError",
+    "SpecError",
+    "StoreError",
+    "Terminated",
+    "TraceError",
+    "nearest",
+    "one_line",
+    "reason",
+]
+
+#: Longest name that is compared with the known ones. Comparing costs time with its square.
+_NAME_LENGTH = 100
 
 
 class Interrupted(Exception):
-    """Work stopped by Ctrl-C; the text says what is kept."""
+    """Work stopped by Ctrl-C or by another signal that asks for an end; the text says what is kept.
+
+    Attributes:
+        signal_number: the signal.
+    """
+
+    def __init__(self, text: str, signal_number: int = signal.SIGINT) -> None:
+        super().__init__(text)
+        self.signal_number = signal_number
+
+
+class Terminated(BaseException):
+    """A signal asked the process to end. Like a Ctrl-C it passes everything that only handles errors, so that
+    whatever was begun is put away.
+
+    Attributes:
+        signal_number: the signal.
+    """
+
+    def __init__(self, signal_number: int) -> None:
+        super().__init__(signal.Signals(signal_number).name)
+        self.signal_number = signal_number
 
 
 class StoreError(OSError):
     """A result that could not be written or read back."""
+
+
+class ReaderGone(Exception):
+    """The other end of stdout was closed, as `head` does. This is no error, but typer would make it one."""
 
 
 def one_line(error: BaseException) -> str:
@@ -24,7 +64,12 @@ def one_line(error: BaseException) -> str:
     return text or type(error).__name__
 
 
+def reason(error: OSError) -> str:
+    """Why a file cannot be used, in lower case, to stand behind its name."""
+    return (error.strerror or one_line(error)).lower()
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """` (nearest: …)` if a known name resembles `word`, else an empty text."""
-    matches = get_close_matches(word, list(known), n=1, cutoff=0.5)
+    matches = get_close_matches(word[:_NAME_LENGTH], list(known), n=1, cutoff=0.5)
     return f" (nearest: {matches[0]})" if matches else ""

@@ -220,15 +220,11 @@ impl Replay {
         }
         let geometry = &self.geometry;
         let die = &mut self.dies[geometry.die_of(geometry.plane_of(command.target.block)).index()];
-        let pages = |command: &FlashCommand| matches!(command.op, FlashOp::Read | FlashOp::Program);
-        let joins = self.header.multi_plane
-            && start < end
-            && (start, end) == (die.started, die.ended)
-            && die.together.last().is_some_and(pages)
-            && pages(command);
+        let copyback = self.header.copyback;
+        let joins = self.header.multi_plane && start < end && (start, end) == (die.started, die.ended);
         if joins {
             die.together.push(*command);
-            return check_multi_plane(geometry, &die.together).map_err(|violation| violation.to_string());
+            return check_multi_plane(geometry, &die.together, copyback).map_err(|violation| violation.to_string());
         }
         die.together.clear();
         die.together.push(*command);

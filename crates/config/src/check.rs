@@ -1,12 +1,15 @@
 //! Rules between keys: what each alone allows may still be impossible together.
 
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
-use pumice_types::{ChipKeys, EraseScheme, Suspension};
+use pumice_types::{ChipKeys, EraseScheme, MultiPlane, Suspension, SuspensionFor};
 
 use crate::{Config, SpecError};
 
 /// How far a shallow erase may be from a whole number of unit pulses, in unit pulses.
 const SHALLOW_TOLERANCE: f64 = 1e-6;
+
+/// Most pages that a write buffer holds: a page takes about 200 bytes once it is buffered.
+const BUFFER_PAGES_MAX: u64 = 1 << 24;
 
 /// Checks a spec whose single values are all allowed.
 ///
@@ -15,10 +18,23 @@ const SHALLOW_TOLERANCE: f64 = 1e-6;
 pub fn check(config: &Config) -> Result<(), SpecError> {
     config.chip.check()?;
     config.ftl.check(&config.chip, &config.initial)?;
+    check_buffer(config)?;
     check_erase(config)?;
     check_read_retry(&config.assumed_chip())?;
     config.workload.check()?;
     Ok(check_output(config)?)
+}
+
+/// Refuses a write buffer of so many pages that the simulation would need gigabytes for it.
+fn check_buffer(config: &Config) -> Result<(), String> {
+    let page_bytes = u64::from(config.chip.geometry.page_bytes);
+    let (kib, kib_max) = (config.host.write_buffer_kib, BUFFER_PAGES_MAX * page_bytes / 1024);
+    if kib > kib_max {
+        return Err(format!(
+            "host.write_buffer_kib = {kib} is more than {BUFFER_PAGES_MAX} pages of geometry.page_bytes = {page_bytes}; allowed: at most {kib_max}"
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses erase keys that cannot hold together.
@@ -48,6 +64,16 @@ fn check_erase(config: &Config) -> Result<(), String> {
             "erase.suspension = \"{}\" lets reads go first, which needs host.read_priority = true",
             keys.suspension
         ));
+    }
+    // Commands that overtake others count on the order of the queue behind a suspended erase.
+    if keys.suspension_for == SuspensionFor::ReadsAndWrites
+        && keys.suspension != Suspension::Off
+        && config.chip.timing.multi_plane == MultiPlane::Queue
+    {
+        return Err(
+            "erase.suspension_for = \"reads-and-writes\" needs timing.multi_plane = \"off\" or \"neighbours\", found \"queue\""
+                .into(),
+        );
     }
     Ok(())
 }

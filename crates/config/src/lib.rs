@@ -57,6 +57,20 @@ pub(crate) fn shown(text: &str) -> String {
     text.chars().take(SHOWN_CHARS).map(escape).chain([tail.to_string()]).collect()
 }
 
+/// A message with the place that it is about before it; a value that a program set has no place but its key.
+pub(crate) fn at_place(at: &str, text: &str) -> SpecError {
+    SpecError(if at.is_empty() { text.to_string() } else { format!("{at}: {text}") })
+}
+
+/// Longest name that is compared with the known ones to find the nearest. Comparing costs time with its square.
+const NAME_CHARS: usize = 100;
+
+/// How far a name is from a known one, in letters to change; of a very long name, its beginning.
+pub(crate) fn distance(name: &str, known: &str) -> usize {
+    let end = name.char_indices().nth(NAME_CHARS).map_or(name.len(), |(end, _)| end);
+    strsim::damerau_levenshtein(&name[..end], known)
+}
+
 /// Where a spec comes from: each layer overrides the ones before it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -73,6 +87,10 @@ pub struct SpecSource {
     /// `key = value` pairs, values as TOML text or bare words.
     #[serde(default)]
     pub sets: Vec<(String, String)>,
+    /// Where each of these pairs comes from, as messages name it: an option of the command line, or nothing for a
+    /// value that a program set. `--set` where the list is shorter.
+    #[serde(default)]
+    pub origins: Vec<String>,
     /// `--scale`; 1 if absent.
     #[serde(default)]
     pub scale: Option<f64>,

@@ -28,5 +28,5 @@ pub fn text(name: &str) -> Option<&'static str> {
 
 /// The preset with the most similar name.
 pub fn nearest(name: &str) -> Option<&'static str> {
-    names().min_by_key(|known| strsim::damerau_levenshtein(known, name))
+    names().min_by_key(|known| crate::distance(name, known))
 }

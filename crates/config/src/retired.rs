@@ -9,11 +9,13 @@ pub fn key(path: &str) -> Option<&'static str> {
     }
 }
 
-/// What to write instead of a value that is gone.
+/// What to write instead of a value that is gone, given as its plain text.
 pub fn value(path: &str, value: &str) -> Option<&'static str> {
     match (path, value) {
         ("ftl.kind", "superblock") => Some("\"superblock-pen\" (map in RAM, M-Merge) or \"superblock-2006\""),
         ("ftl.kind", "bast") => Some("\"log-block\""),
+        ("timing.multi_plane", "false") => Some("\"off\""),
+        ("timing.multi_plane", "true") => Some("\"neighbours\""),
         _ => None,
     }
 }

@@ -5,7 +5,7 @@ use pumice_types::key::{self, Key, Values};
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
-use crate::{Config, SpecError, SpecSource, effect, preset, retired, shown, table};
+use crate::{Config, SpecError, SpecSource, at_place, distance, effect, preset, retired, shown, table};
 
 /// Presets may start from presets; deeper chains than this are a loop.
 const PRESET_DEPTH_MAX: usize = 8;
@@ -17,7 +17,7 @@ const PRESET_DEPTH_MAX: usize = 8;
 pub fn values(source: &SpecSource) -> Result<Values, SpecError> {
     let mut values = defaults()?;
     if let Some(name) = &source.preset {
-        apply_preset(&mut values, "--preset", &Value::from(name.as_str()), 0)?;
+        apply_preset(&mut values, "", &Value::from(name.as_str()), 0)?;
     }
     let depth = if source.preset.is_none() { Some(0) } else { None };
     apply_own(&mut values, source, depth)?;
@@ -37,12 +37,13 @@ pub fn without_effect(source: &SpecSource, config: &Config) -> Result<Vec<String
     Ok(aliases(source).into_iter().chain(lines).collect())
 }
 
-/// Lays what a source sets itself over `values`: its text, then its `--set`s.
+/// Lays what a source sets itself over `values`: its text, then its single settings.
 fn apply_own(values: &mut Values, source: &SpecSource, depth: Option<usize>) -> Result<(), SpecError> {
     if let Some(text) = &source.spec_text {
         apply_text(values, source.spec_name.as_deref().unwrap_or("spec"), text, depth)?;
     }
-    source.sets.iter().try_for_each(|(path, text)| apply_set(values, path, text))
+    let origin = |place: usize| source.origins.get(place).map_or("--set", String::as_str);
+    source.sets.iter().enumerate().try_for_each(|(place, (path, text))| apply_set(values, origin(place), path, text))
 }
 
 /// What the aliases that a source uses stand for.
@@ -123,32 +124,29 @@ fn apply_preset(values: &mut Values, at: &str, name: &Value, depth: usize) -> Re
     let names = || preset::names().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(" | ");
     let Some(text) = name.as_str().and_then(preset::text) else {
         let hint = name.as_str().and_then(preset::nearest).map_or(String::new(), |n| format!("; nearest: \"{n}\""));
-        return Err(SpecError(format!(
-            "{at}: preset = {} does not exist; allowed: {}{hint}",
-            shown(&name.to_string()),
-            names()
-        )));
+        let name = shown(&name.to_string());
+        return Err(at_place(at, &format!("preset = {name} does not exist; allowed: {}{hint}", names())));
     };
     if depth >= PRESET_DEPTH_MAX {
-        return Err(SpecError(format!("{at}: presets start from each other in a loop")));
+        return Err(at_place(at, "presets start from each other in a loop"));
     }
     apply_text(values, &format!("preset {}", name.as_str().unwrap_or_default()), text, Some(depth + 1))
 }
 
-/// Applies one `--set key=value`; a value that is no TOML is taken as a bare word. A section inside a
+/// Applies one setting, which comes from `at`; a value that is no TOML is taken as a bare word. A section inside a
 /// section takes an inline table, each of its keys for itself.
-fn apply_set(values: &mut Values, path: &str, text: &str) -> Result<(), SpecError> {
+fn apply_set(values: &mut Values, at: &str, path: &str, text: &str) -> Result<(), SpecError> {
     let value = parse_value(text);
     if let Value::Table(entries) = &value
         && path.contains('.')
         && table::is_section(path)
     {
-        let each = |(entry, value): (&String, &Value)| set(values, "--set", &format!("{path}.{entry}"), value.clone());
+        let each = |(entry, value): (&String, &Value)| set(values, at, &format!("{path}.{entry}"), value.clone());
         return entries.iter().try_for_each(each);
     }
     // A choice or text may look like a number: a volume called 3.
-    set(values, "--set", path, value)
-        .or_else(|refusal| set(values, "--set", path, Value::String(text.to_string())).map_err(|_| refusal))
+    set(values, at, path, value)
+        .or_else(|refusal| set(values, at, path, Value::String(text.to_string())).map_err(|_| refusal))
 }
 
 fn parse_value(text: &str) -> Value {
@@ -172,13 +170,13 @@ fn bare_fraction(text: &str) -> Option<Value> {
 }
 
 fn set(values: &mut Values, at: &str, path: &str, value: Value) -> Result<(), SpecError> {
-    let key = table::lookup(path).map_err(|text| SpecError(format!("{at}: {text}")))?;
+    let key = table::lookup(path).map_err(|text| at_place(at, &text))?;
     if let Some(alias) = value.as_str().and_then(|name| retired::alias(key.path, name)) {
         return alias.values.iter().try_for_each(|(path, text)| set(values, at, path, parse_value(text)));
     }
     let accepted = typed(&value).and_then(|typed| key.accept(typed)).ok_or_else(|| refused(at, key, &value))?;
     (key.check)(&accepted)
-        .map_err(|why| SpecError(format!("{at}: {} = {} {why}", key.path, shown(&value.to_string()))))?;
+        .map_err(|why| at_place(at, &format!("{} = {} {why}", key.path, shown(&value.to_string()))))?;
     values.insert(key.path, accepted);
     Ok(())
 }
@@ -197,12 +195,15 @@ fn typed(value: &Value) -> Option<key::Value> {
 }
 
 fn refused(at: &str, key: &Key, found: &Value) -> SpecError {
-    if let Some(instead) = found.as_str().and_then(|name| retired::value(key.path, name)) {
-        return SpecError(format!("{at}: {} = {} is now {instead}", key.path, shown(&found.to_string())));
+    let plain = found.as_str().map_or_else(|| found.to_string(), str::to_string);
+    if let Some(instead) = retired::value(key.path, &plain) {
+        return at_place(at, &format!("{} = {} is now {instead}", key.path, shown(&found.to_string())));
     }
-    let found = shown(&found.to_string());
+    // A number that TOML cannot hold was read as a text; it is shown as it was written.
+    let number = found.as_str().filter(|text| text.parse::<f64>().is_ok());
+    let found = number.map_or_else(|| shown(&found.to_string()), shown);
     let unit = if key.unit.is_empty() { String::new() } else { format!(" ({})", key.unit) };
-    SpecError(format!("{at}: {} = {found} is not allowed; allowed: {}{unit}", key.path, key.allowed()))
+    at_place(at, &format!("{} = {found} is not allowed; allowed: {}{unit}", key.path, key.allowed()))
 }
 
 fn check_section(at: &str, section: &str) -> Result<(), SpecError> {
@@ -210,7 +211,7 @@ fn check_section(at: &str, section: &str) -> Result<(), SpecError> {
     if sections().any(|known| known == section) {
         return Ok(());
     }
-    let nearest = sections().min_by_key(|known| strsim::damerau_levenshtein(known, section)).unwrap_or_default();
+    let nearest = sections().min_by_key(|known| distance(section, known)).unwrap_or_default();
     Err(SpecError(format!("{at}: unknown section [{}]; nearest valid section: [{nearest}]", shown(section))))
 }
 

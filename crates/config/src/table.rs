@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use pumice_types::key::{Key, Keys};
 
-use crate::{Config, retired, shown};
+use crate::{Config, distance, retired, shown};
 
 static ROWS: LazyLock<Vec<&'static Key>> = LazyLock::new(Config::rows);
 
@@ -45,9 +45,9 @@ pub fn lookup(path: &str) -> Result<&'static Key, String> {
 pub fn nearest(path: &str) -> &'static str {
     let own_name = |path: &str| path.rsplit('.').next().unwrap_or_default().to_string();
     let wanted = own_name(path);
-    let distance = |key: &Key| {
-        let whole = strsim::damerau_levenshtein(path, key.path);
-        whole.min(strsim::damerau_levenshtein(&wanted, &own_name(key.path)) + 1)
+    let away = |key: &Key| {
+        let whole = distance(path, key.path);
+        whole.min(distance(&wanted, &own_name(key.path)) + 1)
     };
-    rows().iter().min_by_key(|key| distance(key)).map_or("seed", |key| key.path)
+    rows().iter().min_by_key(|key| away(key)).map_or("seed", |key| key.path)
 }

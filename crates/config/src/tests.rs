@@ -220,6 +220,9 @@ fn t061_old_spellings_are_told_the_new_ones() {
     error(&source("[ftl]\ncomparator = \"none\""), &["my.toml:2", "'ftl.comparator'"]);
     error(&source("[ftl.superblock]\nvariant = \"pen\""), &["my.toml:2", "ftl.kind = \"superblock-2006\""]);
     error(&with_set("ftl.kind", "superblock"), &["ftl.kind = \"superblock\" is now", "\"superblock-pen\""]);
+    error(&with_set("timing.multi_plane", "true"), &["--set", "timing.multi_plane = true is now \"neighbours\""]);
+    let old = source("[timing]\nmulti_plane = false");
+    error(&old, &["my.toml:2", "timing.multi_plane = false is now \"off\""]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use pumice_commandlog::{CommandLog, LogHeader, LoggedRun};
 use pumice_config::Config;
-use pumice_types::{BlockId, FlashCommand, Time};
+use pumice_types::{BlockId, FlashCommand, MultiPlane, Time};
 
 use crate::error::SimError;
 use crate::observe::{Beginning, Observer, RequestRecord};
@@ -74,7 +74,7 @@ impl Observer for Logs<'_> {
             seed: config.seed,
             scale,
             timed: config.run.timed,
-            multi_plane: config.chip.timing.multi_plane,
+            multi_plane: config.chip.timing.multi_plane != MultiPlane::Off,
             user_pages,
         };
         self.commands = Some(CommandLog::new(&LogHeader::of(run, array)));

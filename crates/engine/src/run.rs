@@ -135,8 +135,9 @@ pub fn run_observed<O: Observer>(
     let busy = run.busy();
     let Run { ssd, workload, submitted, .. } = run;
     let (host, controller) = (&ssd.host, &ssd.controller);
-    let life = |eraser: &Eraser| (eraser.lifetime(), eraser.mean_pec());
-    let life = controller.scheduler.chips.eraser.as_ref().map(life);
+    let chips = &controller.scheduler.chips;
+    let life = |eraser: &Eraser| (eraser.lifetime().with_stress(chips.restart_factor()), eraser.mean_pec());
+    let life = chips.eraser.as_ref().map(life);
     let finished =
         Finished { config, scale, geometry, timing, host, controller, workload: &workload, busy, life, warnings };
     let mut outcome = Outcome::of(&finished, submitted)?;
@@ -282,7 +283,7 @@ impl<O: Observer> Run<'_, O> {
             return Ok(());
         }
         let text =
-            format!("run.warmup_requests = {warmup} leaves nothing to measure: the run has {submitted} requests");
+            format!("run.warmup_requests = {warmup} leaves nothing to measure: requests in the run: {submitted}");
         Err(SpecError(text).into())
     }
 

@@ -59,6 +59,18 @@ fn t910_no_allocation_after_warm_up() {
         let sets = [("ftl.merge", merge), ("host.mode", mode), ("host.queue_depth", "16"), ("ftl.kind", kind)];
         check(preset, 0.0625, &sets);
     }
+    for copyback in ["false", "true"] {
+        let sets = [
+            ("timing.multi_plane", "queue"),
+            ("timing.copyback", copyback),
+            ("ftl.gc_planes", "die"),
+            ("ftl.allocation", "static"),
+            ("initial.age_writes", "0.0"),
+            ("workload.footprint", "0.9"),
+            ("workload.requests", "6000000"),
+        ];
+        check("bench-64g", 0.0625, &sets);
+    }
     for kind in ["log-block", "fast", "superblock-2006"] {
         let sets = [
             ("ftl.kind", kind),

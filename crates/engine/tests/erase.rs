@@ -7,12 +7,17 @@ use pumice_config::{Config, SpecSource};
 use pumice_engine::build;
 use pumice_engine::chip::erase::expected_time;
 use pumice_engine::chip::erase::{
-    Distribution, DistributionRequest, EraseConfig, Eraser, Lifetime, distribution, felp_samples,
+    Distribution, DistributionRequest, EraseConfig, Eraser, Lifetime, distribution, felp_samples, sample_steps,
 };
 use pumice_engine::run;
 use pumice_nand::erase::Measurements;
 use pumice_nand::reliability::{AERO_CONS_PEC_AT_63, DPES_PEC_AT_63, ISPE_PEC_AT_63};
-use pumice_types::{EraseMode, EraseScheme, EraseStep, RberRequirement, Time};
+use pumice_types::erase::total_time;
+use pumice_types::suspension::PieceRestarts;
+use pumice_types::{
+    EraseMode, ErasePiece, EraseScheme, EraseStep, InitialMemory, Interruption, RberRequirement, StepKind,
+    SuspensionRule, SuspensionState, Time,
+};
 use pumice_workload::RandomStream;
 
 const SCHEMES: [EraseScheme; 5] =
@@ -266,6 +271,89 @@ fn t399_the_tail_of_reads_behind_erases() {
     for (ratio, expected) in ratios.iter().zip([0.45, 0.64, 0.94]) {
         assert!((ratio - expected).abs() <= 0.07, "{ratios:?}");
     }
+}
+
+/// p99.9999 of waits on a die that erases for a share of its time, for reads at random times that never queue:
+/// the wait w with λ · E[time of an erase in which a read would wait for longer than w] = 1e-6.
+fn closed_form_tail_us(rule: &SuspensionRule, scheme: EraseScheme, pec: u32, erases_per_us: f64) -> f64 {
+    const GRID: u32 = 400;
+    const BLOCKS: u32 = 200;
+    let wait = |steps: &[EraseStep], at: Time| {
+        let stop = rule.next_stop(steps, at, SuspensionState::default(), PieceRestarts::default());
+        stop.map_or(total_time(steps), |stop| stop.at + rule.suspend) - at
+    };
+    // A wait in us, and the time of an erase, in us, for which its arrival stands.
+    let mut waits: Vec<(f64, f64)> = Vec::new();
+    for steps in erase_steps(scheme, pec, BLOCKS) {
+        let part = total_time(&steps).as_us() / f64::from(GRID);
+        let arrival = |place: u32| Time::from_us((f64::from(place) + 0.5) * part);
+        waits.extend((0..GRID).map(|place| (wait(&steps, arrival(place)).as_us(), part / f64::from(BLOCKS))));
+    }
+    waits.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut share = 0.0;
+    let is_reached = |&&(_, part): &&(f64, f64)| {
+        share += part * erases_per_us;
+        share >= 1e-6
+    };
+    waits.iter().find(is_reached).expect("reads wait for erases").0
+}
+
+/// Steps of erases of so many blocks at evenly spread quantiles.
+fn erase_steps(scheme: EraseScheme, pec: u32, blocks: u32) -> Vec<Vec<EraseStep>> {
+    sample_steps(&DistributionRequest { config: config(scheme, EraseMode::Table), pec, blocks })
+}
+
+/// A tenth of the load of t399: under the rule of AERO's authors reads wait for the last loop of an erase, which
+/// is what predictions shorten. Without an oracle, at the ends of loops, they wait for a full one at 2.5K PEC.
+#[test]
+fn t388_what_is_left_of_the_tail_if_only_the_last_loop_is_waited_for() {
+    let authors = SuspensionRule {
+        interruption: Some(Interruption { guard: Time(700_000), max_restarts: 10 }),
+        protected_loops: 1,
+        suspend: Time(100_000),
+        ..SuspensionRule::after_each(ErasePiece::Loop)
+    };
+    let by_loop = SuspensionRule::after_each(ErasePiece::Loop);
+    let young = erase_steps(EraseScheme::Ispe, 500, 200);
+    let mean_us = young.iter().map(|steps| total_time(steps).as_us()).sum::<f64>() / 200.0;
+    for (name, rule, expected) in [
+        ("off", SuspensionRule::NEVER, [0.46, 0.60, 0.91]),
+        ("loop", by_loop, [0.56, 0.93, 1.00]),
+        ("authors-code", authors, [0.56, 0.80, 0.94]),
+    ] {
+        let tail = |scheme, pec| 50.0 + closed_form_tail_us(&rule, scheme, pec, 1e-4 / mean_us);
+        let ratios = [500, 2_500, 4_500].map(|pec| tail(EraseScheme::Aero, pec) / tail(EraseScheme::Ispe, pec));
+        println!("{name}: aero / ispe, p99.9999 at 0.5K, 2.5K, 4.5K: {ratios:.3?}");
+        for (ratio, expected) in ratios.iter().zip(expected) {
+            assert!((ratio - expected).abs() < 0.015, "{name}: {ratios:?}");
+        }
+    }
+}
+
+/// What a controller has learned is what one more erase would have shown it.
+#[test]
+fn t368_a_learned_memory_saves_the_verify_reads_of_useless_shallow_erases() {
+    let (blocks, pec) = (400, 2_500);
+    let with = |memory| EraseConfig { memory, ..config(EraseScheme::Aero, EraseMode::Table) };
+    let times = |memory| {
+        let mut eraser = Eraser::new(with(memory), blocks as usize, pec);
+        let mut steps = Vec::new();
+        (0..blocks).map(|block| (eraser.erase(block, &mut steps).time, steps.clone())).collect::<Vec<_>>()
+    };
+    let (clear, learned) = (times(InitialMemory::Clear), times(InitialMemory::Learned));
+    let mut useless = 0;
+    for (clear, learned) in clear.iter().zip(&learned) {
+        let skips = learned.1[0].kind == StepKind::Pulse;
+        assert!(clear.1[0].kind == StepKind::Shallow);
+        assert_eq!(clear.0 - learned.0, Time(if skips { 100_000 } else { 0 }), "one verify read");
+        useless += u32::from(skips);
+    }
+    assert!((blocks / 2..=blocks).contains(&useless), "{useless}");
+    let mean =
+        |memory| distribution(&DistributionRequest { config: with(memory), pec: pec.into(), blocks }).mean_time_us;
+    assert!((mean(InitialMemory::Clear) - mean(InitialMemory::Learned) - 100.0).abs() < 20.0, "planners expect it");
+    let fresh = |memory| Eraser::new(with(memory), 20, 0).erase(7, &mut Vec::new()).time;
+    assert_eq!(fresh(InitialMemory::Clear), fresh(InitialMemory::Learned), "a fresh block has no past");
 }
 
 /// A run of `tiny` with keys set; the whole document.

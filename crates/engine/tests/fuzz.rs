@@ -38,7 +38,7 @@ fn judge(error: &SpecError) -> Result<(), String> {
     let text = error.to_string();
     let named = text.contains(&format!("{NAME}:"))
         || table::rows().iter().any(|key| text.contains(key.path))
-        || ["--set", "--preset", "scale", "geometry", "ftl"].iter().any(|part| text.contains(part));
+        || ["--set", "preset", "scale", "geometry", "ftl"].iter().any(|part| text.contains(part));
     match () {
         () if text.contains(['\n', '\r']) => Err(format!("several lines: {text:?}")),
         () if !named => Err(format!("neither place nor key is named: {text}")),

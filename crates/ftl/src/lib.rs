@@ -34,7 +34,8 @@ pub use layers::gftl::{Gftl, GftlConfig};
 pub use layers::log_block::LogBlock;
 pub use layers::nftl::{Nftl, NftlConfig};
 pub use layers::page::{
-    Allocation, CachedMap, EraseUnit, EraseUnits, GcMode, HotCold, Leveling, PageConfig, PageFtl, PageKeys, Separation,
+    Allocation, CachedMap, EraseUnit, EraseUnits, GcMode, GcPlanes, HotCold, Leveling, PageConfig, PageFtl, PageKeys,
+    Separation,
 };
 pub use layers::replacement_block::ReplacementBlock;
 pub use layers::striped::{PlaneFtl, Striped, StripedConfig};

@@ -37,6 +37,8 @@ pub struct EraseQuery {
     pub what: String,
     /// Erase scheme.
     pub scheme: String,
+    /// Scheme under which the blocks were cycled, if another; needs `mechanism`.
+    pub cycled: Option<String>,
     /// `table` or `mechanism`.
     pub mode: String,
     /// Bits per KiB: 40, 50 or 63.
@@ -58,6 +60,7 @@ impl Default for EraseQuery {
         EraseQuery {
             what: "distribution".into(),
             scheme: "ispe".into(),
+            cycled: None,
             mode: "table".into(),
             requirement: 63,
             pec: vec![0],
@@ -79,6 +82,16 @@ impl EraseQuery {
         let Some(scheme) = scheme else { return refuse("scheme", &self.scheme, &EraseScheme::NAMES.join(", ")) };
         let mode = EraseMode::from_name(&self.mode);
         let Some(mode) = mode else { return refuse("mode", &self.mode, &EraseMode::NAMES.join(", ")) };
+        let cycled = match &self.cycled {
+            None => None,
+            Some(name) if mode == EraseMode::Table => {
+                return refuse("cycled", name, "only with mode = mechanism: table mode has each scheme's own blocks");
+            }
+            Some(name) => match EraseScheme::from_name(name) {
+                None => return refuse("cycled", name, &EraseScheme::NAMES.join(", ")),
+                scheme => scheme,
+            },
+        };
         let requirement = RberRequirement::from_bits(self.requirement);
         let Some(requirement) = requirement else { return refuse("requirement", self.requirement, "40, 50, 63") };
         if !(0.0..=1.0).contains(&self.misprediction_rate) {
@@ -90,7 +103,7 @@ impl EraseQuery {
         if !(1..=BLOCKS_MAX).contains(&self.blocks) {
             return refuse("blocks", self.blocks, "1 to 10000000");
         }
-        let mut config = EraseConfig { mode, requirement, seed: self.seed, ..EraseConfig::aero_chips(scheme) };
+        let mut config = EraseConfig { mode, cycled, requirement, seed: self.seed, ..EraseConfig::aero_chips(scheme) };
         config.misprediction_rate = self.misprediction_rate;
         config.timing.shallow_pulses = self.shallow_pulses;
         Ok(config)
@@ -230,6 +243,9 @@ mod tests {
         assert!(ask(EraseQuery { requirement: 64, ..query() }).contains("40, 50, 63"));
         assert!(ask(EraseQuery { what: "age".into(), ..query() }).contains("lifetime"));
         assert!(ask(EraseQuery { what: "measured".into(), scheme: "aero-fit".into(), ..query() }).contains("i-ispe"));
+        assert!(ask(EraseQuery { cycled: Some("ispe".into()), ..query() }).contains("mechanism"));
+        let areo = EraseQuery { cycled: Some("areo".into()), mode: "mechanism".into(), ..query() };
+        assert!(ask(areo).contains("aero-cons"));
         assert!(ask(EraseQuery { shallow_pulses: 7, ..query() }).contains("1 to 6"));
         let table = answer(&EraseQuery { what: "table-1".into(), ..query() }).expect("answered");
         assert_eq!(table["63"][3][1], 0.5, "loop 4, up to δ, with the margin");

@@ -18,5 +18,5 @@ mod wear;
 pub use array::{ArrayConfig, NandArray, PageContent, Returned};
 pub use checked::{CheckedArray, ChipError};
 pub use clock::DieClock;
-pub use rules::{Rule, Violation, check_multi_plane};
+pub use rules::{Rule, Violation, check_multi_plane, fits_multi_plane};
 pub use wear::WearSummary;

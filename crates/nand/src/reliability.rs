@@ -11,6 +11,7 @@
 //! (26 % beyond `ispe`). What `aero` and `i-ispe` reach, and every figure at another requirement, is
 //! predicted.
 
+use pumice_types::Time;
 use pumice_types::erase::{EraseScheme, EraseStep, RberRequirement};
 
 /// M_RBER of a fresh block that is erased completely.
@@ -44,11 +45,26 @@ pub const DPES_STRESS_FACTOR: f64 = 0.732;
 
 /// Stress of a sequence of steps, in milliseconds at level 1. A fixed erase counts its time at level 1.
 pub fn stress(steps: &[EraseStep]) -> f64 {
-    let of = |step: &EraseStep| match (step.pulses, step.level) {
-        (0, level) if level > 0 => 0.0,
-        (_, level) => step.duration.0 as f64 / 1e6 * libm::pow(LEVEL_RATIO, f64::from(level.max(1) - 1)),
+    steps.iter().map(|step| stress_for(step, step.duration)).sum()
+}
+
+/// Stress of what such a sequence does from one instant of it to another.
+pub fn stress_between(steps: &[EraseStep], from: Time, to: Time) -> f64 {
+    let mut start = Time::ZERO;
+    let of = |step: &EraseStep| {
+        let (begin, end) = (start, start + step.duration);
+        start = end;
+        stress_for(step, to.min(end).saturating_sub(from.max(begin)))
     };
     steps.iter().map(of).sum()
+}
+
+/// Stress of a step that lasts for so long.
+fn stress_for(step: &EraseStep, duration: Time) -> f64 {
+    match (step.pulses, step.level) {
+        (0, level) if level > 0 => 0.0,
+        (_, level) => duration.0 as f64 / 1e6 * libm::pow(LEVEL_RATIO, f64::from(level.max(1) - 1)),
+    }
 }
 
 /// M_RBER, in bits per KiB, at so many times S63.
@@ -71,7 +87,7 @@ pub fn relative_stress_at(bits_per_kib: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pumice_types::{StepKind, Time};
+    use pumice_types::StepKind;
 
     #[test]
     fn t377_a_pulse_wears_by_its_level_and_a_verify_not_at_all() {

@@ -25,7 +25,8 @@ pub enum Rule {
     AddressRange,
     /// A busy die takes no command.
     DieBusy,
-    /// A multi-plane command does one thing to one page number of several planes of one die.
+    /// A multi-plane command reads, or programs, one page number of several planes of one die, or erases
+    /// blocks of several.
     MultiPlane,
 }
 
@@ -66,19 +67,34 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Checks commands that a die is to run as one multi-plane command: page reads or page programs of one
-/// page number, or erases of whole blocks, each in another plane of one die.
+/// Whether a command may be part of a multi-plane command that `first` is part of, as far as the kinds of both
+/// and their page numbers say: page reads, page programs, or erases of whole blocks.
+///
+/// A copy through the controller ends in an ordinary page program, so it may program together with other copies
+/// and with programs. The pages that the group copies are read before. A copyback programs what the register of
+/// its plane holds, by a command of its own: copybacks go together, but not with programs of other data.
+#[inline]
+pub fn fits_multi_plane(first: &FlashCommand, command: &FlashCommand, copyback: bool) -> bool {
+    let programs = |op| matches!(op, FlashOp::Program | FlashOp::Copy);
+    let kinds_fit = match first.op {
+        FlashOp::Read | FlashOp::Erase => command.op == first.op,
+        FlashOp::Program | FlashOp::Copy => command.op == first.op || (!copyback && programs(command.op)),
+        FlashOp::SpareSearch | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause => false,
+    };
+    kinds_fit && command.target.page == first.target.page
+}
+
+/// Checks commands that a die is to run as one multi-plane command: see [`fits_multi_plane`]; each is in another
+/// plane of one die. `copyback`: copies stay in their plane.
 ///
 /// # Errors
 /// [`Rule::MultiPlane`], with the first command that does not fit those before it.
-pub fn check_multi_plane(geometry: &Geometry, commands: &[FlashCommand]) -> Result<(), Violation> {
+pub fn check_multi_plane(geometry: &Geometry, commands: &[FlashCommand], copyback: bool) -> Result<(), Violation> {
     let plane = |command: &FlashCommand| geometry.plane_of(command.target.block);
     let die = |command: &FlashCommand| geometry.die_of(plane(command));
     for (nth, command) in commands.iter().enumerate() {
         let first = &commands[0];
-        let fits = matches!(command.op, FlashOp::Read | FlashOp::Program | FlashOp::Erase)
-            && command.op == first.op
-            && command.target.page == first.target.page
+        let fits = fits_multi_plane(first, command, copyback)
             && die(command) == die(first)
             && commands[..nth].iter().all(|earlier| plane(earlier) != plane(command));
         if !fits {
@@ -113,7 +129,7 @@ mod tests {
     #[test]
     fn t120_a_multi_plane_command_is_refused_unless_it_is_one_page_number_of_several_planes_of_a_die() {
         let erase = FlashCommand::erase(BlockId(4));
-        let check = |commands: &[FlashCommand]| check_multi_plane(&geometry(), commands).map_err(|v| v.rule);
+        let check = |commands: &[FlashCommand]| check_multi_plane(&geometry(), commands, false).map_err(|v| v.rule);
         assert_eq!(check(&[program(0, 3), program(4, 3)]), Ok(()));
         assert_eq!(check(&[FlashCommand::erase(BlockId(1)), erase]), Ok(()), "blocks may differ");
         for refused in [
@@ -126,5 +142,30 @@ mod tests {
         ] {
             assert_eq!(check(&refused), Err(Rule::MultiPlane));
         }
+    }
+
+    #[test]
+    fn t121_copies_program_together_and_with_programs_unless_they_are_copybacks() {
+        let copy = |block: u32, from: u16, to: u16| {
+            let page = |page| PageAddress::new(BlockId(block), page);
+            FlashCommand::copy(page(from), PageAddress::new(BlockId(block + 1), to), Lpn(0), 1)
+        };
+        let check = |commands: &[FlashCommand], copyback| {
+            check_multi_plane(&geometry(), commands, copyback).map_err(|violation| violation.rule)
+        };
+        for (commands, through_controller, copyback) in [
+            ([copy(0, 1, 3), copy(4, 6, 3)], true, true),
+            ([copy(0, 1, 3), program(4, 3)], true, false),
+            ([program(4, 3), copy(0, 1, 3)], true, false),
+            ([copy(0, 1, 3), copy(4, 1, 4)], false, false),
+            ([copy(0, 1, 3), copy(2, 1, 3)], false, false),
+        ] {
+            assert_eq!(check(&commands, false).is_ok(), through_controller, "{commands:?}");
+            assert_eq!(check(&commands, true).is_ok(), copyback, "{commands:?}");
+        }
+        let read = FlashCommand::read(Cause::Host, PageAddress::new(BlockId(4), 3), Lpn(0), 1);
+        assert_eq!(check(&[copy(0, 1, 3), read], false), Err(Rule::MultiPlane));
+        let partial = |block| FlashCommand::partial_erase(BlockId(block), pumice_types::Pb(2));
+        assert_eq!(check(&[partial(0), partial(4)], false), Err(Rule::MultiPlane));
     }
 }

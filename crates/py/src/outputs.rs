@@ -1,93 +1,100 @@
 //! What a run writes besides its document, on its way to Python; and the replay of a command log.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use pumice_commandlog::{LogError, Verification, verify_file};
 use pumice_engine::results::RequestBatch;
-use pumice_engine::{Outcome, Sink};
+use pumice_engine::{Outcome, Progress, Sink};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::json;
 
-/// Hands the pieces of a run's outputs to a Python function. A coarse call each: 65,536 requests, or a
-/// mebibyte of commands.
-pub struct Pieces<'a> {
-    sink: Option<&'a Py<PyAny>>,
-    error: Option<PyErr>,
+use crate::attended::{Desk, attend};
+use crate::errors::TraceError;
+
+/// A piece of a run's outputs. A coarse call each: 65,536 requests, or a mebibyte of commands.
+pub enum Piece {
+    /// The next finished requests, a column each.
+    Requests([(&'static str, Vec<u8>); 5]),
+    /// The next bytes of the command log.
+    Commands(Vec<u8>),
 }
 
-impl<'a> Pieces<'a> {
-    /// For this function; without one nothing may be asked for.
-    pub fn new(sink: Option<&'a Py<PyAny>>) -> Pieces<'a> {
-        Pieces { sink, error: None }
-    }
+/// What a run asks of the thread that waits for it.
+pub enum Handover {
+    /// It has come this far. Shall it go on?
+    Progress(Progress),
+    /// This is to be kept.
+    Keep(Piece),
+}
 
-    /// What the function raised, if it did.
-    pub fn take_error(&mut self) -> Option<PyErr> {
-        self.error.take()
-    }
-
-    /// Passes on what is known at the end of a run.
+impl Piece {
+    /// Hands the piece to the Python function that takes them.
     ///
     /// # Errors
     /// What the function raises.
-    pub fn pass_rest(&self, py: Python<'_>, outcome: &Outcome) -> PyResult<()> {
-        let Some(sink) = self.sink else { return Ok(()) };
-        if let Some(text) = &outcome.histograms {
-            sink.call1(py, ("histograms", PyBytes::new(py, text)))?;
-        }
-        if let Some(map) = &outcome.wear_map {
-            let content = PyDict::new(py);
-            content.set_item("blocks", map.blocks)?;
-            content.set_item("leaves", map.leaves)?;
-            let erases: Vec<u8> = map.erases.iter().flat_map(|count| count.to_le_bytes()).collect();
-            content.set_item("erases", PyBytes::new(py, &erases))?;
-            sink.call1(py, ("wear_map", content))?;
+    pub fn pass(self, py: Python<'_>, sink: &Py<PyAny>) -> PyResult<()> {
+        match self {
+            Piece::Requests(columns) => {
+                let content = PyDict::new(py);
+                for (name, bytes) in columns {
+                    content.set_item(name, PyBytes::new(py, &bytes))?;
+                }
+                sink.call1(py, ("request_log", content))?;
+            }
+            Piece::Commands(bytes) => drop(sink.call1(py, ("command_log", PyBytes::new(py, &bytes)))?),
         }
         Ok(())
     }
+}
 
-    fn pass(&mut self, call: impl FnOnce(Python<'_>, &Py<PyAny>) -> PyResult<()>) -> Result<(), String> {
-        let Some(sink) = self.sink else { return Ok(()) };
-        Python::attach(|py| call(py, sink)).map_err(|error| {
-            let text = error.to_string();
-            self.error = Some(error);
-            text
-        })
+/// Passes on what is known at the end of a run.
+///
+/// # Errors
+/// What the function raises.
+pub fn pass_rest(py: Python<'_>, sink: &Py<PyAny>, outcome: &Outcome) -> PyResult<()> {
+    if let Some(text) = &outcome.histograms {
+        sink.call1(py, ("histograms", PyBytes::new(py, text)))?;
+    }
+    if let Some(map) = &outcome.wear_map {
+        let content = PyDict::new(py);
+        content.set_item("blocks", map.blocks)?;
+        content.set_item("leaves", map.leaves)?;
+        let erases: Vec<u8> = map.erases.iter().flat_map(|count| count.to_le_bytes()).collect();
+        content.set_item("erases", PyBytes::new(py, &erases))?;
+        sink.call1(py, ("wear_map", content))?;
+    }
+    Ok(())
+}
+
+/// Takes the pieces of a run and asks for them to be kept.
+pub struct Pieces<'a>(pub &'a Desk<Handover>);
+
+impl Pieces<'_> {
+    fn keep(&self, piece: Piece) -> Result<(), String> {
+        if self.0.ask(Handover::Keep(piece)) { Ok(()) } else { Err("stopped".into()) }
     }
 }
 
 impl Sink for Pieces<'_> {
     fn requests(&mut self, batch: &RequestBatch) -> Result<(), String> {
-        self.pass(|py, sink| {
-            let columns = PyDict::new(py);
-            for (name, bytes) in batch.columns() {
-                columns.set_item(name, PyBytes::new(py, &bytes))?;
-            }
-            sink.call1(py, ("request_log", columns)).map(|_| ())
-        })
+        self.keep(Piece::Requests(batch.columns()))
     }
 
     fn commands(&mut self, bytes: &[u8]) -> Result<(), String> {
-        self.pass(|py, sink| sink.call1(py, ("command_log", PyBytes::new(py, bytes))).map(|_| ()))
+        self.keep(Piece::Commands(bytes.to_vec()))
     }
 }
 
 /// Replays a command log into the chip's rules; returns the verdict as JSON.
 #[pyfunction]
-pub fn verify_log(py: Python<'_>, path: &str) -> PyResult<String> {
-    let mut stopped_by = None;
-    let result = py.detach(|| {
-        verify_file(Path::new(path), &mut |_| {
-            stopped_by = Python::attach(|py| py.check_signals()).err();
-            stopped_by.is_none()
-        })
-    });
-    match result {
+pub fn verify_log(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let verdict = attend(py, move |desk: &Desk<()>| verify_file(&path, &mut |_| !desk.is_stopped()), |_, ()| Ok(true))?;
+    match verdict {
         Ok(verdict) => to_json(&verdict),
-        Err(LogError::Damaged(text)) => Err(crate::TraceError::new_err(text)),
-        Err(LogError::Interrupted) => Err(stopped_by.unwrap_or_else(|| PyKeyboardInterrupt::new_err("interrupted"))),
+        Err(LogError::Damaged(text)) => Err(TraceError::new_err(text)),
+        Err(LogError::Interrupted) => Err(PyKeyboardInterrupt::new_err("interrupted")),
     }
 }
 

@@ -57,6 +57,16 @@ choice! {
     }
 }
 
+choice! {
+    /// What a controller remembers of blocks that were cycled before the run, as to shallow erases.
+    pub enum InitialMemory {
+        /// Nothing: a shallow erase is tried on every block once more.
+        Clear = "clear",
+        /// What the last erase before the run showed.
+        Learned = "learned",
+    }
+}
+
 /// Raw bit errors in 1 KiB that a page may show after a year; a block beyond is unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RberRequirement {
@@ -148,6 +158,14 @@ pub struct EraseStep {
 }
 
 impl EraseStep {
+    /// Whether an erase loop ends with this step.
+    pub fn ends_loop(&self) -> bool {
+        match self.kind {
+            StepKind::Fixed | StepKind::Verify => true,
+            StepKind::Shallow | StepKind::Pulse => false,
+        }
+    }
+
     /// The same step on a partial block: every duration is taken in the proportion of the partial
     /// block's erase time to the whole block's, rounded to the nearest nanosecond.
     ///

@@ -27,17 +27,19 @@ pub mod timing;
 pub mod write_sequence;
 
 pub use address::{BlockId, ChannelId, DieId, Lpn, PageAddress, PlaneId};
-pub use chip::{ChipKeys, EraseKeys, GeometryKeys, PartialEraseKeys, PartialEraseUnit, TimingKeys};
+pub use chip::{ChipKeys, EraseKeys, GeometryKeys, MultiPlane, PartialEraseKeys, PartialEraseUnit, TimingKeys};
 pub use choice::Choice;
 pub use command::{Cause, FlashCommand, FlashOp, SearchExpectation};
 pub use draw::Draw;
-pub use erase::{EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, FailBits, RberRequirement, StepKind};
+pub use erase::{
+    EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, FailBits, InitialMemory, RberRequirement, StepKind,
+};
 pub use erase_unit::{UnitPages, UnitSet};
 pub use geometry::{Geometry, PlaneOrder, ProgramOrder};
 pub use partial_block::{Pb, PbTree};
 pub use prefetch::prefetch;
 pub use request::{HostRequest, RequestKind};
-pub use suspension::{Suspension, SuspensionRule, SuspensionState};
+pub use suspension::{ErasePiece, Interruption, Suspension, SuspensionFor, SuspensionRule, SuspensionState};
 pub use tag::{FILL_VERSION, TagFormat};
 pub use time::Time;
 pub use timing::FlashTiming;

@@ -1,8 +1,11 @@
 //! When an erase may be suspended, as data: pure functions of its steps. The scheduler decides
 //! whether it is.
 //!
-//! After Kim et al., "Practical Erase Suspension" (ATC'19), and AERO (ASPLOS'24), §7.3: the chip lets
-//! go of an erase only where no pulse is cut short, so a suspended erase loses no work.
+//! After Kim et al., "Practical Erase Suspension" (ATC'19), and AERO (ASPLOS'24), §7.3. An erase is a
+//! sequence of pieces, pulses or loops. A rule either waits for the end of a piece, where a suspended
+//! erase loses no work, or interrupts the piece at once, which then begins again.
+
+use std::iter;
 
 use crate::erase::EraseStep;
 use crate::{Time, choice};
@@ -18,20 +21,61 @@ choice! {
         Pulse = "pulse",
         /// As `Pulse`, until the erase was suspended so often, or is urgent: then the rest is one piece.
         Capped = "capped",
+        /// At once; the pulse or loop that is interrupted begins again.
+        Immediate = "immediate",
+        /// As the public simulator of AERO's authors does.
+        AuthorsCode = "authors-code",
     }
+}
+
+choice! {
+    /// Who suspends an erase.
+    pub enum SuspensionFor {
+        /// Host reads.
+        Reads = "reads",
+        /// Host reads, and host writes that wait directly behind the erase.
+        ReadsAndWrites = "reads-and-writes",
+    }
+}
+
+choice! {
+    /// What an erase consists of between two instants at which it loses no work by stopping.
+    pub enum ErasePiece {
+        /// A unit pulse, or a verify read.
+        Pulse = "pulse",
+        /// An erase pulse and its verify read; a shallow erase and its own are one too.
+        Loop = "loop",
+    }
+}
+
+/// How pieces are interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interruption {
+    /// A piece with less than this left goes on to its end.
+    pub guard: Time,
+    /// So often a piece begins again; then it goes on to its end. So every erase ends.
+    pub max_restarts: u32,
 }
 
 /// The rule of one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SuspensionRule {
-    /// Where an erase may be suspended.
-    pub mode: Suspension,
-    /// Time from the boundary until the die takes another command.
+    /// What an erase consists of; `None`: it is never suspended.
+    pub piece: Option<ErasePiece>,
+    /// How a piece is interrupted; `None`: it goes on to its end.
+    pub interruption: Option<Interruption>,
+    /// So many last loops of an erase are never suspended. Nobody knows which these are before they
+    /// are verified, unless fail bits tell: for `ispe` this takes an oracle.
+    pub protected_loops: u8,
+    /// Suspensions of one erase after which the rest is one piece, as it is if somebody needs the
+    /// block; `None`: no limit.
+    pub max_suspensions: Option<u32>,
+    /// Who suspends it.
+    pub whom: SuspensionFor,
+    /// Time from the stop until the die takes another command.
     pub suspend: Time,
     /// Time from the end of the other commands until the erase goes on.
     pub resume: Time,
-    /// Suspensions of one erase after which `Capped` allows no more.
-    pub max_suspensions: u32,
 }
 
 /// How far an erase has come with being suspended.
@@ -43,63 +87,104 @@ pub struct SuspensionState {
     pub urgent: bool,
 }
 
+/// How often the piece that begins at an instant of an erase has begun again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PieceRestarts {
+    /// Its start, in time of the erase itself.
+    pub start: Time,
+    /// How often it has begun again.
+    pub count: u32,
+}
+
+impl PieceRestarts {
+    /// The same after a stop.
+    pub fn after(self, stop: Stop) -> PieceRestarts {
+        match stop {
+            Stop { at, keeps } if at == keeps => self,
+            Stop { keeps, .. } if keeps == self.start => PieceRestarts { count: self.count + 1, ..self },
+            Stop { keeps, .. } => PieceRestarts { start: keeps, count: 1 },
+        }
+    }
+}
+
+/// Where an erase stops, in time of the erase itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stop {
+    /// So much has run when it stops.
+    pub at: Time,
+    /// So much of that stays done: where it goes on.
+    pub keeps: Time,
+}
+
+impl Stop {
+    /// A stop that loses nothing.
+    pub fn after(done: Time) -> Stop {
+        Stop { at: done, keeps: done }
+    }
+}
+
 impl SuspensionRule {
+    /// A rule that suspends after each piece, any number of times, at no cost in time.
+    pub fn after_each(piece: ErasePiece) -> SuspensionRule {
+        SuspensionRule { piece: Some(piece), ..SuspensionRule::NEVER }
+    }
+
+    /// A rule that never suspends.
+    pub const NEVER: SuspensionRule = SuspensionRule {
+        piece: None,
+        interruption: None,
+        protected_loops: 0,
+        max_suspensions: None,
+        whom: SuspensionFor::Reads,
+        suspend: Time::ZERO,
+        resume: Time::ZERO,
+    };
+
     /// Whether the rule allows this erase any further suspension.
     pub fn open(&self, state: SuspensionState) -> bool {
-        match self.mode {
-            Suspension::Off => false,
-            Suspension::Loop | Suspension::Pulse => true,
-            Suspension::Capped => !state.urgent && state.suspensions < self.max_suspensions,
-        }
+        let within = |most: u32| !state.urgent && state.suspensions < most;
+        self.piece.is_some() && self.max_suspensions.is_none_or(within)
     }
 
-    /// The earliest boundary of a step, from its start, at or after `from`; `None` if the step has
-    /// none. The step's end is one where the rule says so; a step's start belongs to the step before.
-    ///
-    /// The end of an erase's last step is its completion and no boundary: the scheduler, which learns
-    /// only then that no step follows, must ask about the end of a step after that is known.
-    pub fn boundary_in_step(&self, step: &EraseStep, from: Time, state: SuspensionState) -> Option<Time> {
-        if !self.open(state) || from > step.duration {
-            return None;
-        }
-        let is_pulse = step.pulses > 0;
-        match self.mode {
-            Suspension::Off => None,
-            Suspension::Loop => (step.kind == crate::erase::StepKind::Verify).then_some(step.duration),
-            Suspension::Pulse | Suspension::Capped if is_pulse => {
-                let pulses = u64::from(step.pulses);
-                // The k-th of n pulses ends at ⌈k · duration / n⌉.
-                let end = |k: u64| (step.duration.0 * k).div_ceil(pulses);
-                (1..=pulses).map(end).find(|&end| end >= from.0).map(Time)
-            }
-            Suspension::Pulse | Suspension::Capped => {
-                (step.kind == crate::erase::StepKind::Verify).then_some(step.duration)
-            }
-        }
-    }
-
-    /// The earliest instant at or after `from`, in time of the erase itself, at which a whole known
-    /// sequence of steps may be suspended; `None` if only its end is left.
-    pub fn next_boundary(&self, steps: &[EraseStep], from: Time, state: SuspensionState) -> Option<Time> {
+    /// Where an erase of these steps stops for somebody who waits from `from` on, in time of the erase
+    /// itself; `None` if it does not stop before its end. Its end is its completion and no stop, and
+    /// its start is none either.
+    pub fn next_stop(
+        &self,
+        steps: &[EraseStep],
+        from: Time,
+        state: SuspensionState,
+        restarts: PieceRestarts,
+    ) -> Option<Stop> {
+        let piece = self.piece.filter(|_| self.open(state))?;
+        let loops = steps.iter().filter(|step| step.ends_loop()).count();
         let mut start = Time::ZERO;
-        for (index, step) in steps.iter().enumerate() {
-            let end = start + step.duration;
-            let inside = from.saturating_sub(start);
-            let boundary = self.boundary_in_step(step, inside.max(Time(1)), state);
-            let is_completion = index + 1 == steps.len() && boundary == Some(step.duration);
-            if let Some(offset) = boundary
-                && !is_completion
-            {
-                return Some(start + offset);
+        for of_loop in steps.split_inclusive(EraseStep::ends_loop).take(loops - loops.min(self.protected_loops.into()))
+        {
+            for end in piece_ends(piece, of_loop, start) {
+                if end >= from {
+                    let stop = self.stop_in([start, end], from.max(Time(1)), restarts);
+                    return Some(stop).filter(|stop| stop.at < crate::erase::total_time(steps));
+                }
+                start = end;
             }
-            start = end;
         }
         None
     }
 
-    /// Whether the sequence may be suspended exactly at `at`.
+    /// Where a piece from `start` to `end` stops for somebody who waits from `from` on.
+    fn stop_in(&self, [start, end]: [Time; 2], from: Time, restarts: PieceRestarts) -> Stop {
+        let begun_again = if restarts.start == start { restarts.count } else { 0 };
+        let interrupts = |rule: &Interruption| begun_again < rule.max_restarts && end - from >= rule.guard;
+        match self.interruption.filter(interrupts) {
+            Some(_) if from < end => Stop { at: from, keeps: start },
+            Some(_) | None => Stop::after(end),
+        }
+    }
+
+    /// Whether the sequence may be suspended exactly at `at`, if nothing of it began again so far.
     pub fn allows(&self, steps: &[EraseStep], at: Time, state: SuspensionState) -> bool {
-        self.next_boundary(steps, at, state) == Some(at)
+        self.next_stop(steps, at, state, PieceRestarts::default()).is_some_and(|stop| stop.at == at)
     }
 
     /// What one suspension adds to the erase itself.
@@ -108,13 +193,36 @@ impl SuspensionRule {
     }
 }
 
+/// Ends of the pieces of a loop that begins at `start`. The k-th of n unit pulses of a step ends at
+/// ⌈k · duration / n⌉.
+fn piece_ends(piece: ErasePiece, of_loop: &[EraseStep], start: Time) -> impl Iterator<Item = Time> {
+    let whole = start + crate::erase::total_time(of_loop);
+    let mut begin = start;
+    let steps = of_loop.iter().flat_map(move |step| {
+        let (from, parts) = (begin, u64::from(step.pulses.max(1)));
+        begin += step.duration;
+        (1..=parts).map(move |part| from + Time((step.duration.0 * part).div_ceil(parts)))
+    });
+    let inner = steps.filter(move |&end| piece == ErasePiece::Pulse && end < whole);
+    inner.chain(iter::once(whole))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Draw;
     use crate::erase::{StepKind, total_time};
 
-    fn rule(mode: Suspension) -> SuspensionRule {
-        SuspensionRule { mode, suspend: Time(50_000), resume: Time(20_000), max_suspensions: 2 }
+    const GUARD: Time = Time(700_000);
+    const UNTOUCHED: PieceRestarts = PieceRestarts { start: Time::ZERO, count: 0 };
+
+    fn capped() -> SuspensionRule {
+        SuspensionRule { max_suspensions: Some(2), ..SuspensionRule::after_each(ErasePiece::Pulse) }
+    }
+
+    fn immediate(restart: ErasePiece, guard: Time) -> SuspensionRule {
+        let interruption = Some(Interruption { guard, max_restarts: 3 });
+        SuspensionRule { interruption, ..SuspensionRule::after_each(restart) }
     }
 
     /// Shallow erase of two pulses, verify, remainder of three pulses, verify.
@@ -125,13 +233,15 @@ mod tests {
         [pulse(StepKind::Shallow, 2), verify, pulse(StepKind::Pulse, 3), verify]
     }
 
-    fn boundaries(mode: Suspension, state: SuspensionState) -> Vec<u64> {
-        let (rule, steps) = (rule(mode), steps());
+    /// Every instant at which a rule of safe points stops.
+    fn boundaries(rule: &SuspensionRule, state: SuspensionState) -> Vec<u64> {
+        let steps = steps();
         let mut found = Vec::new();
         let mut from = Time::ZERO;
-        while let Some(at) = rule.next_boundary(&steps, from, state) {
-            found.push(at.0);
-            from = at + Time(1);
+        while let Some(stop) = rule.next_stop(&steps, from, state, UNTOUCHED) {
+            assert_eq!(stop.at, stop.keeps, "nothing is lost");
+            found.push(stop.at.0);
+            from = stop.at + Time(1);
         }
         found
     }
@@ -139,16 +249,19 @@ mod tests {
     #[test]
     fn t210_suspension_is_legal_at_t_and_refused_a_nanosecond_earlier_or_later() {
         let state = SuspensionState::default();
-        for (mode, expected) in [
-            (Suspension::Off, vec![]),
-            (Suspension::Loop, vec![1_100_000]),
-            (Suspension::Pulse, vec![500_000, 1_000_000, 1_100_000, 1_600_000, 2_100_000, 2_600_000]),
+        for (rule, expected) in [
+            (SuspensionRule::NEVER, vec![]),
+            (SuspensionRule::after_each(ErasePiece::Loop), vec![1_100_000]),
+            (
+                SuspensionRule::after_each(ErasePiece::Pulse),
+                vec![500_000, 1_000_000, 1_100_000, 1_600_000, 2_100_000, 2_600_000],
+            ),
         ] {
-            assert_eq!(boundaries(mode, state), expected, "{mode:?}");
+            assert_eq!(boundaries(&rule, state), expected, "{rule:?}");
             for at in expected {
-                assert!(rule(mode).allows(&steps(), Time(at), state), "{mode:?} at {at}");
-                assert!(!rule(mode).allows(&steps(), Time(at - 1), state), "{mode:?} at {at} - 1");
-                assert!(!rule(mode).allows(&steps(), Time(at + 1), state), "{mode:?} at {at} + 1");
+                assert!(rule.allows(&steps(), Time(at), state), "{rule:?} at {at}");
+                assert!(!rule.allows(&steps(), Time(at - 1), state), "{rule:?} at {at} - 1");
+                assert!(!rule.allows(&steps(), Time(at + 1), state), "{rule:?} at {at} + 1");
             }
         }
     }
@@ -156,34 +269,143 @@ mod tests {
     #[test]
     fn t211_neither_start_nor_completion_is_a_suspension() {
         let state = SuspensionState::default();
-        for mode in [Suspension::Off, Suspension::Loop, Suspension::Pulse, Suspension::Capped] {
-            assert!(!rule(mode).allows(&steps(), Time::ZERO, state));
-            assert!(!rule(mode).allows(&steps(), total_time(&steps()), state));
+        let [by_loop, by_pulse] = [ErasePiece::Loop, ErasePiece::Pulse].map(SuspensionRule::after_each);
+        let at_once = immediate(ErasePiece::Loop, Time::ZERO);
+        for rule in [SuspensionRule::NEVER, by_loop, by_pulse, capped(), at_once] {
+            assert!(!rule.allows(&steps(), Time::ZERO, state));
+            assert!(!rule.allows(&steps(), total_time(&steps()), state));
         }
+        let short = [EraseStep { duration: Time::ZERO, ..steps()[1] }];
+        let at_end = [&steps()[..1], &short[..]].concat();
+        assert!(!by_pulse.allows(&at_end, Time(1_000_000), state), "a verify read that takes no time completes too");
     }
 
     #[test]
     fn t212_a_capped_erase_cannot_starve() {
         let state = |suspensions, urgent| SuspensionState { suspensions, urgent };
-        assert_eq!(boundaries(Suspension::Capped, state(1, false)).len(), 6);
-        assert!(boundaries(Suspension::Capped, state(2, false)).is_empty(), "the cap is reached");
-        assert!(boundaries(Suspension::Capped, state(0, true)).is_empty(), "somebody waits for the block");
-        assert_eq!(boundaries(Suspension::Pulse, state(99, true)).len(), 6, "without a cap it can be put off for ever");
-        assert_eq!(rule(Suspension::Capped).overhead(), Time(70_000));
+        assert_eq!(boundaries(&capped(), state(1, false)).len(), 6);
+        assert!(boundaries(&capped(), state(2, false)).is_empty(), "the cap is reached");
+        assert!(boundaries(&capped(), state(0, true)).is_empty(), "somebody waits for the block");
+        let uncapped = SuspensionRule::after_each(ErasePiece::Pulse);
+        assert_eq!(boundaries(&uncapped, state(99, true)).len(), 6, "without a cap it can be put off for ever");
+        let slow = SuspensionRule { suspend: Time(50_000), resume: Time(20_000), ..capped() };
+        assert_eq!(slow.overhead(), Time(70_000));
     }
 
     #[test]
     fn t213_a_scaled_pulse_has_as_many_boundaries() {
-        let [_, _, pulse, _] = steps();
-        let scaled = pulse.scaled(Time(927), Time(1_000));
-        let (rule, state) = (rule(Suspension::Pulse), SuspensionState::default());
-        let mut from = Time(1);
-        let mut found = Vec::new();
-        while let Some(at) = rule.boundary_in_step(&scaled, from, state) {
-            found.push(at);
-            from = at + Time(1);
-        }
+        let [_, _, pulse, verify] = steps();
+        let scaled = [pulse.scaled(Time(927), Time(1_000)), verify];
+        let rule = SuspensionRule::after_each(ErasePiece::Pulse);
+        let stop = |from| rule.next_stop(&scaled, from, SuspensionState::default(), UNTOUCHED);
+        let found: Vec<Time> =
+            iter::successors(stop(Time(1)), |last| stop(last.at + Time(1))).map(|stop| stop.at).collect();
         assert_eq!(found.len(), 3);
-        assert_eq!(found[2], scaled.duration);
+        assert_eq!(found[2], scaled[0].duration);
+    }
+
+    /// A read interrupts a loop at once as long as at least the guard time is left of it, a nanosecond
+    /// later no more, and then waits for its end.
+    #[test]
+    fn t214_an_interruption_is_legal_while_the_guard_time_is_left() {
+        let state = SuspensionState::default();
+        let rule = immediate(ErasePiece::Loop, GUARD);
+        let stop = |at| rule.next_stop(&steps(), Time(at), state, UNTOUCHED);
+        let (first, last) = (1_100_000 - GUARD.0, 2_700_000 - GUARD.0);
+        for (at, keeps) in [(1, 0), (first, 0), (1_100_001, 1_100_000), (last, 1_100_000)] {
+            assert_eq!(stop(at), Some(Stop { at: Time(at), keeps: Time(keeps) }));
+        }
+        assert_eq!(stop(first + 1), Some(Stop::after(Time(1_100_000))), "the loop goes on to its end");
+        assert_eq!(stop(1_100_000), Some(Stop::after(Time(1_100_000))));
+        assert_eq!(stop(last + 1), None, "the erase goes on to its end");
+        let rule = immediate(ErasePiece::Pulse, Time::ZERO);
+        let stop = |at| rule.next_stop(&steps(), Time(at), state, UNTOUCHED);
+        for (at, keeps) in [(1, 0), (499_999, 0), (500_000, 500_000), (1_050_000, 1_000_000), (2_699_999, 2_600_000)] {
+            assert_eq!(stop(at), Some(Stop { at: Time(at), keeps: Time(keeps) }), "a pulse, or a verify read");
+        }
+        assert_eq!(stop(2_700_000), None);
+    }
+
+    #[test]
+    fn t215_protected_loops_are_never_suspended() {
+        let state = SuspensionState::default();
+        let whole: Vec<EraseStep> = (0..3).flat_map(|_| [steps()[2], steps()[3]]).collect();
+        let loop_time = 1_600_000;
+        for protected in 0..=4 {
+            let open = 3u64.saturating_sub(u64::from(protected)) * loop_time;
+            for rule in [immediate(ErasePiece::Loop, Time::ZERO), SuspensionRule::after_each(ErasePiece::Pulse)] {
+                let rule = SuspensionRule { protected_loops: protected, ..rule };
+                if protected > 0 && open > 0 {
+                    assert!(rule.allows(&whole, Time(open), state), "before the first protected loop");
+                }
+                assert!(!rule.allows(&whole, Time(open + 1), state), "{protected}");
+                let later = rule.next_stop(&whole, Time(open + 1), state, UNTOUCHED);
+                assert_eq!(later, None, "{protected}: from there on the erase is one piece");
+            }
+        }
+    }
+
+    /// Somebody always waits: an erase still ends, after at most so many restarts of each piece.
+    #[test]
+    fn t216_an_interrupted_erase_makes_progress() {
+        for (restart, pieces) in [(ErasePiece::Loop, 2), (ErasePiece::Pulse, 7)] {
+            let rule = immediate(restart, Time::ZERO);
+            let (mut done, mut restarts, mut lost) = (Time::ZERO, UNTOUCHED, 0);
+            let mut turn = 0;
+            while let Some(stop) =
+                rule.next_stop(&steps(), done + Time(1 + turn % 7), SuspensionState::default(), restarts)
+            {
+                restarts = restarts.after(stop);
+                (done, turn) = (stop.keeps, turn + 1);
+                lost += u32::from(stop.at > stop.keeps);
+            }
+            assert_eq!(lost, 3 * pieces, "{restart}");
+            assert_eq!(u64::from(lost) + pieces as u64 - 1, turn, "and a stop at each end but the last");
+        }
+    }
+
+    /// Against the definition, on random erases and rules: a stop is where nothing is lost, or at once.
+    #[test]
+    fn t217_a_stop_keeps_whole_pieces_and_comes_as_early_as_its_rule_allows() {
+        let draw = Draw::new(3, "suspension-test");
+        let mut seen = [0; 3];
+        for case in 0..20_000u64 {
+            let number = |of: u64, below: u64| (draw.unit(case * 32 + of) * below as f64) as u64;
+            let steps: Vec<EraseStep> = (0..=number(0, 4))
+                .flat_map(|nth| {
+                    let pulses = 1 + number(1 + nth, 7) as u8;
+                    let pulse = EraseStep { pulses, duration: Time(500 * u64::from(pulses)), ..steps()[2] };
+                    [pulse, EraseStep { duration: Time(100), ..steps()[3] }]
+                })
+                .collect();
+            let restart = [ErasePiece::Loop, ErasePiece::Pulse][number(8, 2) as usize];
+            let guard = Time(number(9, 1_000));
+            let interruption = (number(10, 2) == 0).then_some(Interruption { guard, max_restarts: 1 });
+            let protected_loops = number(11, 3) as u8;
+            let rule = SuspensionRule { interruption, protected_loops, ..SuspensionRule::after_each(restart) };
+            let total = total_time(&steps);
+            let from = Time(1 + number(12, total.0));
+            let ends = |piece| {
+                let mut start = Time::ZERO;
+                let mut ends = Vec::new();
+                for of_loop in steps.chunks(2) {
+                    ends.extend(piece_ends(piece, of_loop, start));
+                    start += total_time(of_loop);
+                }
+                ends
+            };
+            let (pieces, loops) = (ends(restart), ends(ErasePiece::Loop));
+            let open = loops.len().saturating_sub(usize::from(protected_loops));
+            let limit = open.checked_sub(1).map_or(Time::ZERO, |last| loops[last]);
+            let stop = rule.next_stop(&steps, from, SuspensionState::default(), UNTOUCHED);
+            let end = *pieces.iter().find(|&&end| end >= from).expect("the erase ends after it");
+            let begin = pieces.iter().copied().filter(|&end| end < from).max().unwrap_or_default();
+            let at_once = interruption.is_some_and(|rule| from < end && end - from >= rule.guard);
+            let expected = if at_once { Stop { at: from, keeps: begin } } else { Stop::after(end) };
+            let is_stop = end <= limit && expected.at < total;
+            assert_eq!(stop, is_stop.then_some(expected), "{rule:?} {from:?} of {steps:?}");
+            seen[usize::from(is_stop) + usize::from(is_stop && at_once)] += 1;
+        }
+        assert!(seen.iter().all(|&cases| cases > 1_000), "{seen:?}");
     }
 }

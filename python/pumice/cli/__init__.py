@@ -1,16 +1,19 @@
 """The command `pumice`: its exit status and its one-line errors.
 
-0 done, 1 a run or a write ended in an error, 2 bad usage, spec or trace, 130 interrupted.
+0 done, 1 a run or a write ended in an error, 2 bad usage, spec or trace, 130 interrupted; 143 and 129 if SIGTERM or
+SIGHUP ended it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from collections.abc import Sequence
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+#: What a signal's number is added to for the status of a command that it ended.
+_SIGNALLED = 128
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -19,16 +22,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     try:
+        _prepare()
         status = run(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:
         status = _complain("interrupted; what was already written is kept", INTERRUPTED)
-    if status == INTERRUPTED:
+    except BaseException as error:
+        number = getattr(error, "signal_number", None)  # of a `Terminated`, whose module may not be loaded yet
+        if number is None:
+            raise
+        status = _complain(f"stopped by {error}; what was already written is kept", _SIGNALLED + number)
+    if status > _SIGNALLED:
         # A Ctrl-C that struck inside `exec`, as in the import of a dataclass, makes CPython die of
         # the signal at its end although the interrupt was handled: status -2 in place of 130.
-        with contextlib.suppress(OSError):
-            sys.stdout.flush()
+        # Whoever reads stdout may have stopped, so nothing more is written there.
         os._exit(status)
     sys.exit(status)
+
+
+def _prepare() -> None:
+    """Readies the process: for any encoding of its output, and for signals that ask it to end."""
+    from pumice.cli.signals import end_tidily
+    from pumice.text import show_everything
+
+    show_everything(sys.stdout)
+    show_everything(sys.stderr)
+    end_tidily()
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -37,8 +55,15 @@ def run(arguments: Sequence[str]) -> int:
     import typer
 
     from pumice.cli.app import app, usage_text
-    from pumice.cli.terminal import ReaderGone, RunsFailed
-    from pumice.errors import Interrupted, SimulationError, SpecError, TraceError, one_line
+    from pumice.cli.terminal import RunsFailed
+    from pumice.errors import (
+        Interrupted,
+        ReaderGone,
+        SimulationError,
+        SpecError,
+        TraceError,
+        one_line,
+    )
 
     try:
         status = typer.main.get_command(app)(list(arguments), prog_name="pumice", standalone_mode=False)
@@ -48,7 +73,9 @@ def run(arguments: Sequence[str]) -> int:
         return _complain(one_line(error), USAGE)
     except (SimulationError, RunsFailed) as error:
         return _complain(one_line(error), FAILED)
-    except (Interrupted, typer.Abort) as error:
+    except Interrupted as error:
+        return _complain(one_line(error), _SIGNALLED + error.signal_number)
+    except typer.Abort as error:
         return _complain(one_line(error), INTERRUPTED)
     except ReaderGone:
         _discard_stdout()
@@ -57,7 +84,12 @@ def run(arguments: Sequence[str]) -> int:
         _discard_stdout()
         place = f"{error.filename}: " if error.filename else ""
         return _complain(place + (error.strerror or one_line(error)), FAILED)
-    except Exception as error:
+    except MemoryError as error:
+        return _complain(f"out of memory: {one_line(error)}", FAILED)
+    except BaseException as error:
+        # A panic of the engine is no `Exception`.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         if os.environ.get("PUMICE_TRACEBACK"):
             raise
         hint = "PUMICE_TRACEBACK=1 shows where"
@@ -68,8 +100,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _complain(text: str, status: int) -> int:
+    from pumice.text import message
+
     try:
-        sys.stderr.write(f"pumice: {text}\n")
+        sys.stderr.write(f"pumice: {message(text)}\n")
         sys.stderr.flush()
     except OSError:
         pass  # stderr is closed

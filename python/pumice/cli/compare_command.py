@@ -12,13 +12,15 @@ import typer
 from pumice import files
 from pumice.analysis import comparison_figures
 from pumice.cli import options as opt
-from pumice.cli.terminal import emit, note, plain_table, show, tell_failures, warn_all
+from pumice.cli.terminal import emit, emit_json, note, plain_table, show, tell_failures, warn_all
 from pumice.errors import SpecError
+from pumice.outputs import COMPARISON, FIGURES, STORE, one_set
 from pumice.results import comparison
 from pumice.results.comparison import Variant
 from pumice.runs.batch import Job, Outcome, Settings, run_jobs
-from pumice.runs.grid import Grid, parse_vary
+from pumice.runs.grid import Grid, check_repeat, parse_vary
 from pumice.runs.sweep import raise_if_refused
+from pumice.text import count, printable
 
 
 @opt.takes_options
@@ -39,36 +41,38 @@ def compare_command(
 ) -> None:
     """Run variants and show them side by side, with ratios to the first."""
     groups = _groups(specs or [], options, vary or [], repeat)
-    files.prepare(out)
-    store = out / "runs" if out is not None else None
-    settings = Settings("compare", place.workers, store, place.resume, dask=place.dask)
-    outcomes = run_jobs([job for _, jobs in groups for job in jobs], settings)
-    raise_if_refused(outcomes)
-    warn_all(outcome.document for outcome in outcomes)
-    variants = _variants(groups, outcomes)
-    if any(variant.documents for variant in variants):
-        _tell(variants, repeat, out, as_json=as_json)
-    tell_failures(outcomes)
+    with files.output_directory(out):
+        store = out / STORE if out is not None else None
+        settings = Settings("compare", place.workers, store, place.resume, dask=place.dask, announce=note)
+        outcomes = run_jobs([job for _, jobs in groups for job in jobs], settings)
+        raise_if_refused(outcomes)
+        warn_all(outcome.document for outcome in outcomes)
+        variants = _variants(groups, outcomes)
+        if any(variant.documents for variant in variants):
+            _tell(variants, repeat, out, as_json=as_json)
+        tell_failures(outcomes)
 
 
 def _tell(variants: list[Variant], repeat: int, out: Path | None, *, as_json: bool) -> None:
     if as_json:
-        emit(json.dumps(comparison.index(variants)))
+        emit_json(json.dumps(comparison.index(variants)))
     else:
         _show(variants, repeat)
     if out is not None:
-        comparison.write(variants, out)
-        comparison_figures.draw(variants, out / "figures")
+        with one_set(out, COMPARISON) as staged:
+            comparison.write(variants, staged)
+            comparison_figures.draw(variants, staged / FIGURES)
         (note if as_json else emit)(f"results and figures written to {out}")
 
 
 def _groups(paths: list[Path], shared: opt.SpecOptions, vary: list[str], repeat: int) -> list[tuple[str, list[Job]]]:
     """Label and runs of each variant."""
+    check_repeat(repeat)
     varied = dict(parse_vary(text) for text in vary)
     if len(varied) < len(vary):
         raise SpecError("--vary: a key is given twice; write all its values behind one --vary")
-    bases = [(path.stem, shared.build(path)) for path in paths] or [("", shared.build(None))]
-    groups = [group for name, spec in bases for group in Grid(spec, varied, repeat, name).groups()]
+    bases = [(printable(path.stem), shared.build(path)) for path in paths] or [("", shared.build(None))]
+    groups = [group for name, spec in bases for group in Grid(spec, varied, repeat, name, "--vary").groups()]
     if len(groups) < 2:
         raise SpecError("compare needs at least two variants: several SPEC files, or --vary key=a,b")
     return groups
@@ -89,6 +93,6 @@ def _show(variants: list[Variant], repeat: int) -> None:
     if repeat > 1:
         noisy = any(cell.startswith("~") for row in rows for cell in row)
         emit(
-            f"± is the 95 % interval of the mean over {repeat} seeds"
+            f"± is the 95 % interval of the mean over {count(repeat, 'seed')}"
             + ("; ~ marks differences within noise" if noisy else "")
         )

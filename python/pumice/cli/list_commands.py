@@ -9,9 +9,10 @@ import typer
 
 from pumice import _engine
 from pumice.cli import options as opt
-from pumice.cli.terminal import emit, plain_table, show
+from pumice.cli.terminal import emit, emit_json, plain_table, show
 from pumice.errors import SpecError, nearest
-from pumice.runs.spec import workloads
+from pumice.runs.spec import check_key, workloads
+from pumice.text import printable
 
 #: Order in which the fields of an explanation are shown.
 _EXPLAINED = ("key", "text", "type", "unit", "allowed", "default", "source")
@@ -28,7 +29,7 @@ def presets_command(
         return
     known = _engine.presets()
     if name not in known:
-        raise SpecError(f"preset {name!r} is unknown{nearest(name, known)}; allowed: {', '.join(known)}")
+        raise SpecError(f"preset '{printable(name)}' is unknown{nearest(name, known)}; allowed: {', '.join(known)}")
     emit(_engine.preset_toml(name))
 
 
@@ -36,7 +37,7 @@ def workloads_command(as_json: opt.JsonOption = False) -> None:
     """List the workloads and the facts each is made to meet."""
     found = workloads()
     if as_json:
-        emit(json.dumps(found, indent=2))
+        emit_json(json.dumps(found, indent=2))
         return
     facts = list(dict.fromkeys(key for workload in found for key in workload if key not in ("name", "about")))
     table = plain_table(["name", *facts, "about"])
@@ -48,7 +49,7 @@ def workloads_command(as_json: opt.JsonOption = False) -> None:
 
 def schema_command() -> None:
     """Print the JSON Schema of a spec."""
-    emit(_engine.schema())
+    emit_json(_engine.schema())
 
 
 def explain_command(
@@ -56,9 +57,10 @@ def explain_command(
     as_json: opt.JsonOption = False,
 ) -> None:
     """Say what a key of the spec means: unit, default, allowed values, source."""
+    check_key(key)
     text = _engine.explain(key)
     if as_json:
-        emit(text)
+        emit_json(text)
         return
     found: dict[str, Any] = json.loads(text)
     width = max(len(field) for field in found)

@@ -13,12 +13,14 @@ import typer
 
 from pumice import _engine
 from pumice.errors import SpecError, nearest
+from pumice.runs.grid import RUNS_MAX
 from pumice.runs.run import with_options
 from pumice.runs.spec import Spec, read_text
+from pumice.text import printable
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 RepeatOption = Annotated[
-    int, typer.Option("--repeat", metavar="N", min=1, help="Runs with the seeds seed … seed + N - 1.")
+    int, typer.Option("--repeat", metavar="N", min=1, max=RUNS_MAX, help="Runs with the seeds seed … seed + N - 1.")
 ]
 OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Directory to write results to.")]
 FormatOption = Annotated[
@@ -66,13 +68,13 @@ class DeviceOptions:
         Raises:
             SpecError: an option that cannot be used, or a file that cannot be read.
         """
-        return with_options(self._layers(path), workload=self.workload, scale=self.scale, seed=self.seed)
+        return with_options(self._layers(path), workload=self.workload, scale=self.scale, seed=self.seed, dashes="--")
 
     def _layers(self, path: Path | None) -> Spec:
         if self.preset is not None and self.preset not in _engine.presets():
             known = _engine.presets()
             raise SpecError(
-                f"--preset {self.preset}: unknown{nearest(self.preset, known)}; allowed: {', '.join(known)}"
+                f"--preset {printable(self.preset)}: unknown{nearest(self.preset, known)}; allowed: {', '.join(known)}"
             )
         spec = Spec.from_file(path) if path is not None else Spec()
         # Settings of the command line override the job's, which override the preset's and the file's.
@@ -81,8 +83,9 @@ class DeviceOptions:
         if self.fio_job is not None:
             if self.workload is not None:
                 raise SpecError("a run has an fio job or a workload or trace, not both")
-            spec = spec.with_fio_job(self.fio_job if "=" in self.fio_job else read_text(Path(self.fio_job)))
-        return spec.with_sets([parse_set(text) for text in self.sets or []])
+            job = self.fio_job if "=" in self.fio_job else read_text(Path(self.fio_job))
+            spec = spec.with_fio_job(job, "--fio-job")
+        return spec.with_sets([parse_set(text) for text in self.sets or []], "--set")
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,7 @@ class SpecOptions(DeviceOptions):
             trace_format=self.trace_format,
             scale=self.scale,
             seed=self.seed,
+            dashes="--",
         )
 
 
@@ -164,5 +168,5 @@ def parse_set(text: str) -> tuple[str, str]:
     """
     key, equals, value = text.partition("=")
     if not equals or not key.strip() or not value.strip():
-        raise SpecError(f"--set {text!r}: expected key=value such as ftl.merge=m-merge")
+        raise SpecError(f"--set '{printable(text)}': expected key=value such as ftl.merge=m-merge")
     return key.strip(), value.strip()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pumice.cli import options as opt
-from pumice.cli.terminal import emit
+from pumice.cli.terminal import emit, emit_json
 from pumice.errors import SpecError
+from pumice.text import printable
 
 # The planner's modules are loaded by the functions that need them: they use numpy, which would make
 # every other command start later.
@@ -74,7 +76,10 @@ def _show_plan(blocks: tuple[str, str], disturb: str | None, options: PlannerOpt
     counters = None if disturb is None else _counters(disturb)
     times = None if options.t_us is None else _numbers(options.t_us, "--t-us", float)
     plan = plan_m_merge(situation.d, situation.u, counters, **{**asdict(options), "t_us": times})
-    emit(json.dumps(_plain(plan)) if as_json else describe(situation, plan))
+    if as_json:
+        emit_json(json.dumps(_plain(plan)))
+    else:
+        emit(describe(situation, plan))
 
 
 def _show_example(name: str, *, as_json: bool) -> None:
@@ -84,7 +89,7 @@ def _show_example(name: str, *, as_json: bool) -> None:
     shown = example(name)
     plans = shown.plans()
     if as_json:
-        emit(json.dumps([_plain(plan) for plan in plans]))
+        emit_json(json.dumps([_plain(plan) for plan in plans]))
         return
     emit(f"{shown.name}: {shown.about}\n")
     for round_, plan in enumerate(plans, 1):
@@ -103,13 +108,10 @@ def _plain(plan: Plan) -> dict[str, Any]:
 def _counters(text: str) -> Any:
     import numpy as np
 
+    from pumice.arrays import read_array
+
     if text.endswith(".npy"):
-        try:
-            return np.load(text, allow_pickle=False)
-        except OSError as error:
-            raise SpecError(f"--disturb: {text}: {(error.strerror or 'cannot be read').lower()}") from None
-        except (ValueError, EOFError):
-            raise SpecError(f"--disturb: {text}: not an .npy array of numbers") from None
+        return read_array(Path(text), "--disturb")
     return np.array(_numbers(text, "--disturb", int), np.int64)
 
 
@@ -121,6 +123,6 @@ def _numbers(text: str, name: str, kind: type[int] | type[float]) -> list[Any]:
         except ValueError:
             what = "a whole number" if kind is int else "a number"
             raise SpecError(
-                f"{name}: {part.strip()!r} is not {what}; expected {what} for each, with commas between"
+                f"{name}: '{printable(part.strip())}' is not {what}; expected {what} for each, with commas between"
             ) from None
     return numbers

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from pumice import files
-from pumice.cli.terminal import emit
+from pumice.cli.terminal import emit, note
+from pumice.outputs import REPORT
 from pumice.report.page import write_report
 
 
@@ -20,12 +21,14 @@ def report_command(
     *,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="HTML file; report.html beside the first result if absent."),
+        typer.Option(
+            "--out", metavar="FILE", help="HTML file, - for standard output; report.html beside the first if absent."
+        ),
     ] = None,
 ) -> None:
     """Write a self-contained HTML report."""
     first = results[0]
-    path = out if out is not None else (first if first.is_dir() else first.parent) / "report.html"
-    files.prepare_file(path)
-    write_report(results, path)
-    emit(f"report written to {path}")
+    path = out if out is not None else (first if first.is_dir() else first.parent) / REPORT
+    with files.output_file(path):
+        write_report(results, path)
+    (note if files.is_stdout(path) else emit)(f"report written to {path}")

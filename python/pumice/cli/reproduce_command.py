@@ -11,10 +11,11 @@ from pumice import files
 from pumice.cli import options as opt
 from pumice.cli.terminal import emit, note, plain_table, show, tell_failures, warn_all
 from pumice.errors import SpecError, nearest
+from pumice.outputs import REPORT, SCOREBOARD
 from pumice.papers.figures import EXPERIMENTS
 from pumice.papers.listing import Listing, cell_text
 from pumice.papers.reproduction import Reproduction, Request, reproduce, reproduce_all
-from pumice.papers.scoreboard import Board, accepted, values_text
+from pumice.papers.scoreboard import Board, accepted, counts_text, simulated_text, values_text
 from pumice.report.page import write_report
 from pumice.runs.batch import Outcome
 
@@ -42,27 +43,34 @@ def reproduce_command(
         Path | None,
         typer.Option("--traces", metavar="DIR", help="Folder of recorded traces: PEN's table `traces`, the matrix."),
     ] = None,
+    repeat: Annotated[
+        int | None,
+        typer.Option("--repeat", metavar="N", min=1, help="Seeds of every run, in place of the experiment's number."),
+    ] = None,
     place: opt.PlaceOptions,
 ) -> None:
     """Reproduce a paper's figures and compare them with what it printed."""
     known = [*EXPERIMENTS, "all"]
     if paper not in known:
         raise SpecError(f"paper {paper!r} is unknown{nearest(paper, known)}; allowed: {', '.join(known)}")
-    if paper == "all" and figure:
-        raise SpecError("--figure belongs to one paper; name it in place of 'all'")
+    for option, given in (("--figure", figure), ("--repeat", repeat)):
+        if paper == "all" and given:
+            raise SpecError(f"{option} belongs to one paper; name it in place of 'all'")
     mode = "full" if full else "quick"
     directory = out if out is not None else Path("out") / f"{paper}-{mode}"
-    files.prepare(directory)
-    request = Request(figure or [], mode, directory, place.workers, place.resume, place.dask, traces, note)
-    outcomes = _reproduce_all(request) if paper == "all" else _reproduce_one(paper, request)
-    emit(f"figures, scoreboard.json and report.html written to {directory}")
-    tell_failures(outcomes)
+    request = Request(
+        figure or [], mode, directory, place.workers, place.resume, place.dask, traces, repeat, announce=note
+    )
+    with files.output_directory(directory):
+        outcomes = _reproduce_all(request) if paper == "all" else _reproduce_one(paper, request)
+        emit(f"figures, {SCOREBOARD} and {REPORT} written to {directory}")
+        tell_failures(outcomes)
 
 
 def _reproduce_one(paper: str, request: Request) -> list[Outcome]:
     done = reproduce(paper, request)
     _tell(paper, request, done)
-    write_report([request.directory], request.directory / "report.html")
+    write_report([request.directory], request.directory / REPORT)
     return done.outcomes
 
 
@@ -77,8 +85,8 @@ def _reproduce_all(request: Request) -> list[Outcome]:
     try:
         joined = reproduce_all(request, tell)
     finally:  # after Ctrl-C, a report on the papers that are finished
-        write_report([request.directory], request.directory / "report.html")
-    emit(f"all: {_counts(joined)}")
+        write_report([request.directory], request.directory / REPORT)
+    emit(f"all: {counts_text(joined.rows)}")
     return outcomes
 
 
@@ -97,13 +105,14 @@ def _tell(paper: str, request: Request, done: Reproduction) -> None:
 
 
 def _show(board: Board) -> None:
-    table = plain_table(["row", "published", "simulated", "accepted", "verdict", "what"], left=6)
+    table = plain_table(["row", "published", "simulated", "accepted", "basis", "verdict", "what"], left=7)
     for row in board.rows:
         table.add_row(
             row["id"],
             values_text(row["published"]),
-            values_text(row["simulated"]),
+            simulated_text(row),
             accepted(row),
+            row["basis"],
             row["verdict"],
             row["what"],
         )
@@ -111,11 +120,7 @@ def _show(board: Board) -> None:
     for row in board.rows:
         if row["note"]:
             emit(f"{row['id']}: {row['note']}")
-    emit(_counts(board))
-
-
-def _counts(board: Board) -> str:
-    return ", ".join(f"{count} {verdict}" for verdict, count in board.counts().items())
+    emit(counts_text(board.rows))
 
 
 def _show_listing(made: Listing) -> None:

@@ -11,16 +11,19 @@ from rich.table import Table
 
 from pumice import files
 from pumice.cli import options as opt
-from pumice.cli.terminal import emit, note, plain_table, show, tell_failures, warn_all
+from pumice.cli.terminal import emit, emit_json, note, plain_table, show, tell_failures, warn_all
 from pumice.errors import Interrupted
+from pumice.outputs import RESULT, RUNS, RUNS_TABLE, STORE, one_set
 from pumice.results.comparison import Variant, compare
 from pumice.results.document import lookup
+from pumice.runs import run_list
 from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.grid import repeated
 from pumice.runs.output_files import run_to_text
 from pumice.runs.progress import RunProgress
 from pumice.runs.spec import Spec
 from pumice.runs.sweep import outcome_table, raise_if_refused
+from pumice.text import count
 
 
 @opt.takes_options
@@ -36,12 +39,13 @@ def run_command(
 ) -> None:
     """Run one simulation and show its result."""
     chosen = options.build(spec)
-    files.prepare(out)
-    if repeat > 1:
-        store = out / "runs" if out is not None else None
-        _run_repeated(chosen, repeat, Settings("run", workers, store, resume), out, as_json=as_json)
-    else:
-        _run_once(chosen, out, as_json=as_json)
+    with files.output_directory(out):
+        if repeat > 1:
+            store = out / STORE if out is not None else None
+            settings = Settings("run", workers, store, resume, announce=note)
+            _run_repeated(chosen, repeat, settings, out, as_json=as_json)
+        else:
+            _run_once(chosen, out, as_json=as_json)
 
 
 def _run_once(spec: Spec, out: Path | None, *, as_json: bool) -> None:
@@ -49,15 +53,16 @@ def _run_once(spec: Spec, out: Path | None, *, as_json: bool) -> None:
         try:
             text = run_to_text(spec, bar.update, out)
         except KeyboardInterrupt:
-            raise Interrupted(f"interrupted after {bar.requests:,} requests; nothing is kept of this run") from None
+            text = f"interrupted after {count(bar.requests, 'request')}; nothing is kept of this run"
+            raise Interrupted(text) from None
     document = json.loads(text)
     warn_all([document])
     if as_json:
-        emit(text)
+        emit_json(text)
         return
     show(*_result_parts([document]))
     if out is not None:
-        emit(f"result written to {out / 'result.json'}")
+        emit(f"result written to {out / RESULT}")
 
 
 def _run_repeated(spec: Spec, repeat: int, settings: Settings, out: Path | None, *, as_json: bool) -> None:
@@ -66,10 +71,12 @@ def _run_repeated(spec: Spec, repeat: int, settings: Settings, out: Path | None,
     documents = [outcome.document for outcome in outcomes if outcome.document is not None]
     warn_all(documents)
     if out is not None:
-        files.write_parquet(outcome_table(outcomes), out / "runs.parquet")
-        note(f"results written to {out / 'runs'} and {out / 'runs.parquet'}")
+        with one_set(out, RUNS) as staged:
+            files.write_parquet(outcome_table(outcomes), staged / RUNS_TABLE)
+            run_list.write(outcomes, staged)
+        note(f"results written to {out / STORE} and {out / RUNS_TABLE}")
     if as_json:
-        emit(json.dumps(documents))
+        emit_json(json.dumps(documents))
     elif documents:
         show(*_result_parts(documents))
     tell_failures(outcomes)
@@ -93,4 +100,4 @@ def _result_parts(documents: list[dict[str, Any]]) -> tuple[str, Table]:
         table.add_row(
             metric.label, *(f"{value:,.{digits}f}" if value is not None else "" for value in shown), metric.unit
         )
-    return title + (f", {len(documents)} runs" if many else ""), table
+    return title + (f", {count(len(documents), 'run')}" if many else ""), table

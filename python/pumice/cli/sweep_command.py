@@ -10,8 +10,11 @@ import typer
 from pumice import files
 from pumice.cli import options as opt
 from pumice.cli.terminal import emit, note, tell_failures, warn_all
+from pumice.outputs import RUNS, STORE, one_set
+from pumice.runs import run_list
 from pumice.runs.batch import Settings
 from pumice.runs.sweep import outcome_table, read_sweep, run_grid
+from pumice.text import count
 
 
 @opt.takes_options
@@ -26,14 +29,18 @@ def sweep_command(
     """Run every combination of a sweep file; one Parquet row a run."""
     grid = read_sweep(sweep)
     directory = out if out is not None else Path("out") / sweep.stem
-    files.prepare(directory)
-    outcomes = run_grid(grid, Settings("sweep", place.workers, directory / "runs", place.resume, dask=place.dask))
-    warn_all(outcome.document for outcome in outcomes)
-    for outcome in outcomes:
-        if outcome.error is not None:
-            note(f"{outcome.job.label}: {outcome.error}")
-    path = directory / f"{sweep.stem}.parquet"
-    files.write_parquet(outcome_table(outcomes), path)
-    reused = sum(outcome.reused for outcome in outcomes)
-    emit(f"{len(outcomes)} runs ({reused} reused) written to {path}")
-    tell_failures(outcomes)
+    with files.output_directory(directory):
+        store = directory / STORE
+        settings = Settings("sweep", place.workers, store, place.resume, dask=place.dask, announce=note)
+        outcomes = run_grid(grid, settings)
+        warn_all(outcome.document for outcome in outcomes)
+        for outcome in outcomes:
+            if outcome.error is not None:
+                note(f"{outcome.job.label}: {outcome.error}")
+        table = f"{sweep.stem}.parquet"
+        with one_set(directory, RUNS) as staged:
+            files.write_parquet(outcome_table(outcomes), staged / table)
+            run_list.write(outcomes, staged)
+        reused = sum(outcome.reused for outcome in outcomes)
+        emit(f"{count(len(outcomes), 'run')} ({reused} reused) written to {directory / table}")
+        tell_failures(outcomes)

@@ -11,8 +11,10 @@ import typer
 
 from pumice import _engine, files
 from pumice.cli import options as opt
-from pumice.cli.terminal import emit, note
-from pumice.traces.read_write import write_trace
+from pumice.cli.terminal import emit, emit_json, note
+from pumice.runs.spec import Spec
+from pumice.text import count, printable
+from pumice.traces.read_write import check_reading, write_trace
 from pumice.traces.trace_figure import trace_figure
 
 app = typer.Typer(help="Look into trace files and write them.", add_completion=False)
@@ -29,6 +31,15 @@ class TraceOptions:
         typer.Option("--volumes", metavar="V", help="overlay, separate, or the number or name of one volume."),
     ] = None
 
+    def reading(self) -> tuple[str | None, str | None]:
+        """Format and volumes, as the engine takes them.
+
+        Raises:
+            SpecError: one of them is no text.
+        """
+        check_reading(self.trace_format, self.volumes)
+        return self.trace_format, self.volumes
+
 
 @app.callback(invoke_without_command=True)
 def trace(context: typer.Context) -> None:
@@ -38,26 +49,27 @@ def trace(context: typer.Context) -> None:
 
 
 ToOption = Annotated[str, typer.Option("--to", metavar="F", help="Format to write.")]
-OutArgument = Annotated[Path, typer.Argument(metavar="OUT", help="File to write.")]
+OutArgument = Annotated[Path, typer.Argument(metavar="OUT", help="File to write, - for standard output.")]
 
 
 @app.command("check")
 @opt.takes_options
 def check_command(source: TraceOptions, *, as_json: opt.JsonOption = False) -> None:
     """Show how the first lines are understood; fail if anything is not."""
-    _show(_engine.trace_check(str(source.path), source.trace_format, source.volumes), as_json=as_json)
+    _show(_engine.trace_check(source.path, *source.reading()), as_json=as_json)
 
 
 @app.command("info")
 @opt.takes_options
 def info_command(source: TraceOptions, *, out: opt.OutOption = None, as_json: opt.JsonOption = False) -> None:
     """Show the statistics of a whole trace; with --out also as a figure."""
-    files.prepare(out)
-    text = _engine.trace_info(str(source.path), source.trace_format, source.volumes)
-    report = json.loads(text)
-    if out is not None:
-        written = trace_figure(report, source.path.name, out / f"{source.path.name}.info")
-        note(f"figure written to {' and '.join(str(file) for file in written)}")
+    with files.output_directory(out):
+        text = _engine.trace_info(source.path, *source.reading())
+        report = json.loads(text)
+        if out is not None:
+            name = printable(source.path.name)
+            written = trace_figure(report, name, out / f"{name}.info")
+            note(f"figure written to {' and '.join(str(file) for file in written)}")
     # Curves are for the figure and for programs, not for reading.
     readable = {key: part for key, part in report.items() if key != "shape"}
     _show(text if as_json else json.dumps(readable), as_json=as_json)
@@ -69,27 +81,34 @@ def convert_command(source: TraceOptions, out: OutArgument, *, to: ToOption = "m
     """Write a trace in another format; addresses stay as they are. .gz, .zst and .xz are compressed."""
     sets = [f"workload.volumes={source.volumes}"] if source.volumes is not None else []
     spec = opt.SpecOptions(trace=source.path, trace_format=source.trace_format, sets=sets).build()
-    files.prepare_file(out)
-    _written(write_trace(spec, out, to))
+    _write(spec, out, to)
 
 
 @app.command("generate")
 @opt.takes_options
 def generate_command(out: OutArgument, *, options: opt.DeviceOptions, to: ToOption = "msr") -> None:
     """Write a workload as a trace for the device of a preset; .gz, .zst and .xz are compressed."""
-    spec = options.build()
-    files.prepare_file(out)
-    _written(write_trace(spec, out, to))
+    _write(options.build(), out, to)
 
 
-def _written(report: dict[str, Any]) -> None:
-    if report["trims_left_out"]:
-        note(f"warning: {report['trims_left_out']:,} trims were left out: format {report['format']} has none; fio has")
-    _show(json.dumps(report), as_json=False)
+def _write(spec: Spec, out: Path, to: str) -> None:
+    with files.output_file(out):
+        report = write_trace(spec, out, to)
+    if trims := report["trims_left_out"]:
+        were = "was" if trims == 1 else "were"
+        note(f"warning: {count(trims, 'trim')} {were} left out: format {report['format']} has none; fio has")
+    if files.is_stdout(out):
+        for line in _lines(report):
+            note(line)
+    else:
+        emit("\n".join(_lines(report)))
 
 
 def _show(text: str, *, as_json: bool) -> None:
-    emit(text if as_json else "\n".join(_lines(json.loads(text))))
+    if as_json:
+        emit_json(text)
+    else:
+        emit("\n".join(_lines(json.loads(text))))
 
 
 def _lines(value: Any, lead: str = "") -> list[str]:

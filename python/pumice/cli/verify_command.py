@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from pumice.cli import options as opt
-from pumice.cli.terminal import emit
+from pumice.cli.terminal import emit, emit_json
 from pumice.errors import SimulationError
+from pumice.text import count
 
 
 def verify_command(
@@ -24,14 +25,15 @@ def verify_command(
     verdict = verify_log(log)
     broken = verdict["broken"]
     if as_json:
-        emit(json.dumps(verdict))
+        emit_json(json.dumps(verdict))
     elif broken is None:
         corrupt = verdict["corrupt_pages"]
-        note = f"; {corrupt:,} logical pages returned corrupt data" if corrupt else ""
+        note = f"; {count(corrupt, 'logical page')} returned corrupt data" if corrupt else ""
         clock = "no die was busy when it took one" if verdict["header"]["timed"] else "they carry no times"
-        emit(f"{log}: {verdict['commands']:,} commands break no rule, {clock}{note}")
+        commands = count(verdict["commands"], "command")
+        emit(f"{log}: {commands} {'breaks' if verdict['commands'] == 1 else 'break'} no rule, {clock}{note}")
     if broken is not None:
         raise SimulationError(
             f"{log}: record {broken['record']}, at {broken['start_ns']} ns: {broken['text']}"
-            f" ({verdict['commands']:,} commands replayed)"
+            f" ({count(verdict['commands'], 'command')} replayed)"
         )

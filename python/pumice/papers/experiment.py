@@ -21,6 +21,9 @@ ROOT = Path(__file__).resolve().parent.parent / "experiments"
 
 MODES = ("quick", "full")
 
+#: The number of seeds, in a mode's settings and in a sweep file.
+REPEAT = "repeat"
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -32,6 +35,7 @@ class Experiment:
         directory: the directory.
         content: content of `experiment.toml`.
         expected: the published rows; none for an experiment that compares nothing with a paper.
+        repeat: seeds of every study, in place of what mode and sweep files say; None leaves those.
     """
 
     name: str
@@ -39,6 +43,7 @@ class Experiment:
     directory: Path
     content: Mapping[str, Any]
     expected: Sequence[Expected]
+    repeat: int | None = None
 
     @property
     def high_write(self) -> Sequence[str]:
@@ -56,7 +61,8 @@ class Experiment:
         return self._sweep_file(study) is not None
 
     def grid(self, study: str) -> Grid:
-        """The runs of a study, with the mode's settings laid over them.
+        """The runs of a study, with the mode's settings laid over them; `repeat` among these is the number
+        of seeds.
 
         The study is `STUDY.toml` in the directory, or `STUDY-MODE.toml` where the modes differ.
 
@@ -67,8 +73,9 @@ class Experiment:
         if path is None:
             raise SpecError(f"{self.directory}: no sweep file for the study {study!r} in mode {self.mode!r}")
         sweep = read_sweep(path)
-        overrides = [(key, toml_text(value)) for key, value in self.settings.items()]
-        return Grid(sweep.base.with_sets(overrides), sweep.vary, sweep.repeat, study)
+        overrides = [(key, toml_text(key, value)) for key, value in self.settings.items() if key != REPEAT]
+        repeat = self.repeat or int(self.settings.get(REPEAT, sweep.repeat))
+        return Grid(sweep.base.with_sets(overrides, "experiment.toml"), sweep.vary, repeat, study)
 
     def jobs(self, studies: Sequence[str]) -> list[tuple[str, Job]]:
         """Study and job of every run of some studies, in order."""
@@ -88,11 +95,12 @@ class Experiment:
         return dataclasses.replace(job, expected_s=seconds)
 
 
-def read_experiment(name: str, mode: str) -> Experiment:
-    """Reads the experiment `name` in a mode ("quick" or "full").
+def read_experiment(name: str, mode: str, repeat: int | None = None) -> Experiment:
+    """Reads the experiment `name` in a mode ("quick" or "full"), with another number of seeds if one is given.
 
     Raises:
-        SpecError: a file is missing or not as described.
+        SpecError: a file is missing or not as described, or a number of seeds is given for an experiment
+            whose modes have none.
     """
     directory = ROOT / name
     path = directory / "experiment.toml"
@@ -102,5 +110,8 @@ def read_experiment(name: str, mode: str) -> Experiment:
         raise SpecError(f"{path}: {error}") from None
     if mode not in content.get("modes", {}):
         raise SpecError(f"{path}: the table [modes.{mode}] is missing")
+    if repeat is not None and REPEAT not in content["modes"][mode]:
+        raise SpecError(f"the figures of {name} are not drawn over seeds, so its runs cannot be repeated")
     published = directory / "expected.toml"
-    return Experiment(name, mode, directory, content, read_expected(published) if published.exists() else [])
+    expected = read_expected(published) if published.exists() else []
+    return Experiment(name, mode, directory, content, expected, repeat)

@@ -17,6 +17,7 @@ tests go through `figures_of`, so a figure that is declared cannot be forgotten.
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import pkgutil
 import re
@@ -101,6 +102,11 @@ class Drawing:
     def full_scale(self) -> bool:
         """Whether the whole study was run."""
         return self.experiment.mode == "full"
+
+    @property
+    def by_seed(self) -> list[Drawing]:
+        """The drawing with the runs of one seed, for each seed that all studies of the figure were run with."""
+        return [dataclasses.replace(self, runs=self.runs.of_seed(seed)) for seed in self.runs.seeds(self.figure.sweeps)]
 
     def file(self, ending: str = "") -> Path:
         """Path of a file of the figure, without `.png`, `.svg` or `.csv`."""

@@ -24,6 +24,17 @@ class FinishedRuns:
         """The outcomes of a study, in order."""
         return [outcome for name, outcome in self._named if name == study]
 
+    def seeds(self, studies: Collection[str]) -> list[int | None]:
+        """The seeds with which all of some studies were run, ascending; None alone for runs that are not
+        repeated."""
+        of_studies = [{outcome.job.seed for outcome in self.outcomes(study)} for study in studies]
+        common = set.intersection(*of_studies) if of_studies else set()
+        return sorted(common, key=lambda seed: -1 if seed is None else seed)
+
+    def of_seed(self, seed: int | None) -> FinishedRuns:
+        """The runs with one seed, of all studies."""
+        return FinishedRuns([(name, outcome) for name, outcome in self._named if outcome.job.seed == seed])
+
     def workloads(self, study: str) -> list[str]:
         """Workloads of a study in the order of their runs; twins by the name of their trace."""
         return list(dict.fromkeys(_workload(outcome.job) for outcome in self.outcomes(study)))

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pumice import files
-
-#: Name of the file that holds a reproduction's listing.
-FILE = "table.json"
+from pumice.outputs import LISTING
 
 #: One line of a listing, a cell for each column; None where there is no value.
 Row = list[Any]
@@ -38,7 +36,7 @@ class Listing:
     def write(self, directory: Path) -> None:
         """Writes `table.json`, all of it or nothing."""
         content = {"title": self.title, "columns": self.columns, "rows": self.rows, "notes": self.notes}
-        files.write_text(directory / FILE, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        files.write_text(directory / LISTING, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def cell_text(value: Any) -> str:

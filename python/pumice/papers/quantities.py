@@ -34,3 +34,8 @@ def erases_per_block(document: Document) -> float | None:
     found = [number(document, f"flash.erases.{unit}") for unit in ("block", "partial", "sub_block")]
     blocks = number(document, "device.blocks")
     return sum(count for count in found if count is not None) / blocks if blocks else None
+
+
+def quotient(over: float | None, under: float | None) -> float | None:
+    """`over` / `under`; None if one of them is missing or `under` is 0."""
+    return over / under if over is not None and under else None

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pumice import files
 from pumice.analysis import plots
 from pumice.analysis.statistics import Means, ratio_means
 from pumice.papers.figures import Drawing
-from pumice.papers.scoreboard import Finding, trend
+from pumice.papers.over_seeds import Spread, ends, judged, mean, shown, spread, with_seeds
+from pumice.papers.scoreboard import Finding
 
-#: Rows of a CSV below the workloads: label, field of `Means`.
-_MEANS = (("arithmetic mean", "arithmetic"), ("geometric mean", "geometric"), ("ratio of means", "of_means"))
+#: A mean over workloads: a field of `Means`.
+MeanKind = Literal["arithmetic", "geometric", "of_means"]
+
+#: The means in words: labels of bars and of the rows of a CSV below the workloads.
+MEANS: Mapping[MeanKind, str] = {
+    "arithmetic": "arithmetic mean",
+    "geometric": "geometric mean",
+    "of_means": "ratio of means",
+}
 
 
 @dataclass(frozen=True)
 class Ratios:
-    """A quantity of two variants over workloads.
+    """A quantity of two variants over workloads, with one seed.
 
     Attributes:
         over, under: value by workload of the first and of the second variant.
@@ -63,56 +71,127 @@ def ratios(over: Mapping[str, float | None], under: Mapping[str, float | None]) 
     return Ratios(kept_over, kept_under, left_out, unbounded, failed)
 
 
-def describe(found: Ratios, high_write: Sequence[str]) -> str:
-    """The means in words, and which workloads they leave out."""
-    means, high = found.means(), found.means(high_write)
+@dataclass(frozen=True)
+class SeedRatios:
+    """A quantity of two variants over workloads, seed by seed; one seed if runs are not repeated.
+
+    Attributes:
+        seeds: the ratios with each seed.
+        kind: the mean over workloads by which it is judged.
+    """
+
+    seeds: Sequence[Ratios]
+    kind: MeanKind = "arithmetic"
+
+    @property
+    def workloads(self) -> list[str]:
+        """The workloads that have a ratio at every seed."""
+        return [name for name in self.seeds[0].over if all(name in found.over for found in self.seeds)]
+
+    @property
+    def failed(self) -> list[str]:
+        """The workloads of which a run failed."""
+        return list(dict.fromkeys(name for found in self.seeds for name in found.failed))
+
+    def ratio(self, workload: str) -> Spread | None:
+        """The ratio of a workload over the seeds; None if it has none at one of them."""
+        return spread([found.ratio(workload) for found in self.seeds])
+
+    def mean(self, kind: MeanKind | None = None, only: Sequence[str] | None = None) -> Spread | None:
+        """A mean over workloads, or over those in `only`, taken at each seed; by default that of its kind."""
+        return spread([getattr(found.means(only), kind or self.kind) for found in self.seeds])
+
+    def judged_means(self) -> list[float | None]:
+        """The mean of its kind at each seed; None where a run failed, since a mean over fewer workloads is
+        another."""
+        return [None if found.failed else getattr(found.means(), self.kind) for found in self.seeds]
+
+    def value(self, workload: str, place: Literal["over", "under"]) -> float | None:
+        """The quantity of one of the variants, the mean over the seeds."""
+        return mean(spread([getattr(found, place).get(workload) for found in self.seeds]))
+
+
+def describe(found: SeedRatios, high_write: Sequence[str]) -> str:
+    """The means in words, which workloads lie on either side of 1, and which are left out."""
+
+    def means(only: Sequence[str] | None = None) -> list[str]:
+        return [shown(found.mean(kind, only)) for kind in MEANS]
+
+    arithmetic, geometric, of_means = means()
     parts = [
-        f"arithmetic {_shown(means.arithmetic)}, geometric {_shown(means.geometric)},"
-        f" ratio of means {_shown(means.of_means)} over {len(found.over)} workloads",
-        f"high-write set {_shown(high.arithmetic)}, {_shown(high.geometric)}, {_shown(high.of_means)}",
+        f"arithmetic {arithmetic}, geometric {geometric}, ratio of means {of_means} over"
+        f" {len(found.workloads)} workloads",
+        f"high-write set {', '.join(means(high_write))}",
     ]
-    named = {"left out at 0/0": found.left_out, "left out at x/0": found.unbounded, "failed": found.failed}
-    parts += [f"{reason}: {', '.join(names)}" for reason, names in named.items() if names]
+    parts += [split] if (split := _split(found)) else []
+    named = {
+        "left out at 0/0": [name for one in found.seeds for name in one.left_out],
+        "left out at x/0": [name for one in found.seeds for name in one.unbounded],
+        "failed": found.failed,
+    }
+    parts += [f"{reason}: {', '.join(dict.fromkeys(names))}" for reason, names in named.items() if names]
     return "; ".join(parts)
 
 
-def _shown(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+def _split(found: SeedRatios) -> str:
+    """The workloads on the other side of 1 than most: a mean hides them."""
+    by_workload = {name: ratio.mean for name in found.workloads if (ratio := found.ratio(name)) is not None}
+    above = [name for name, ratio in by_workload.items() if ratio > 1]
+    below = [name for name, ratio in by_workload.items() if ratio < 1]
+    side, fewer = ("above", above) if len(above) <= len(below) else ("below", below)
+    names = ", ".join(f"{name} {by_workload[name]:.3f}" for name in fewer)
+    return f"{side} 1: {names}" if fewer else ""
 
 
 def draw_ratios(
     drawing: Drawing,
-    series: Mapping[str, Ratios],
+    series: Mapping[str, SeedRatios],
     workloads: Sequence[str],
-    beside: Mapping[str, Ratios] | None = None,
+    beside: Mapping[str, SeedRatios] | None = None,
 ) -> None:
-    """Draws one bar for each workload and series, with the arithmetic means set apart.
+    """Draws one bar for each workload and series, with the means set apart; a line on a bar reaches from the
+    least to the largest of the seeds.
 
     The CSV also holds the series `beside`.
     """
-    frame = dataclasses.replace(drawing.frame, reference=(1.0, "no change"), mark=len(workloads))
-    bars = {
-        name: [*(found.ratio(workload) for workload in workloads), found.means().arithmetic]
-        for name, found in series.items()
-    }
-    plots.grouped_bars(frame, plots.Bars([*workloads, "mean"], bars), drawing.file())
+    frame = dataclasses.replace(_with_seeds(drawing.frame, series.values()), reference=(1.0, "no change"))
+    frame = dataclasses.replace(frame, mark=len(workloads))
+    found = {name: [*(own.ratio(workload) for workload in workloads), own.mean()] for name, own in series.items()}
+    bars = plots.Bars(
+        [*workloads, mean_name(series.values())],
+        {name: [mean(each) for each in row] for name, row in found.items()},
+        ranges={name: [ends(each) for each in row] for name, row in found.items()},
+    )
+    plots.grouped_bars(frame, bars, drawing.file())
     written = {**series, **(beside or {})}
     columns = ["workload"]
     for name in written:
-        columns += [f"{name}: over", f"{name}: under", f"{name}: ratio"]
+        columns += [f"{name}: {what}" for what in ("over", "under", "ratio", "least", "largest")]
     rows: list[list[Any]] = [_csv_row(workload, written) for workload in workloads]
-    for label, field in _MEANS:
-        rows.append(
-            [label, *(cell for found in written.values() for cell in (None, None, getattr(found.means(), field)))]
-        )
+    for kind, label in MEANS.items():
+        rows.append([label, *(cell for own in written.values() for cell in (None, None, *_cells(own.mean(kind))))])
     drawing.write_csv(columns, rows)
 
 
-def _csv_row(workload: str, series: Mapping[str, Ratios]) -> list[Any]:
+def mean_name(series: Iterable[SeedRatios]) -> str:
+    """The name of the mean over workloads by which some ratios are judged."""
+    (kind,) = {found.kind for found in series}
+    return "mean" if kind == "arithmetic" else MEANS[kind]
+
+
+def _with_seeds(frame: plots.Frame, series: Iterable[SeedRatios]) -> plots.Frame:
+    return with_seeds(frame, max((len(found.seeds) for found in series), default=1))
+
+
+def _csv_row(workload: str, series: Mapping[str, SeedRatios]) -> list[Any]:
     row: list[Any] = [workload]
     for found in series.values():
-        row += [found.over.get(workload), found.under.get(workload), found.ratio(workload)]
+        row += [found.value(workload, "over"), found.value(workload, "under"), *_cells(found.ratio(workload))]
     return row
+
+
+def _cells(found: Spread | None) -> list[float | None]:
+    return [None, None, None] if found is None else [found.mean, *found.ends]
 
 
 @dataclass(frozen=True)
@@ -126,39 +205,63 @@ class Sweep:
         from_zero: whether the axis of the ratios begins at 0.
     """
 
-    by_value: Mapping[float, Ratios]
+    by_value: Mapping[float, SeedRatios]
     name: Sequence[str] = ()
     log_x: bool = False
     from_zero: bool = True
 
+    @property
+    def curve(self) -> plots.Curve:
+        """The mean over workloads at each value."""
+        found = [own.mean() for own in self.by_value.values()]
+        name = mean_name(self.by_value.values())
+        return plots.Curve(name, list(self.by_value), [mean(each) for each in found], ranges=[*map(ends, found)])
 
-def draw_sweep(frame: plots.Frame, sweep: Sweep, path: Path) -> None:
-    """Draws a line for each workload and one for their arithmetic mean. Writes `path`.png, .svg and .csv."""
+
+def draw_sweep(frame: plots.Frame, sweep: Sweep, path: Path, beside: Sequence[plots.Curve] = ()) -> None:
+    """Draws a line for the mean, the curves `beside`, and a line for each workload. Writes `path`.png, .svg
+    and .csv."""
     values = list(sweep.by_value)
-    workloads = list(dict.fromkeys(name for found in sweep.by_value.values() for name in found.over))
-    by_workload = {name: [found.ratio(name) for found in sweep.by_value.values()] for name in workloads}
-    means = [found.means() for found in sweep.by_value.values()]
-    curves = [plots.Curve("mean", values, [mean.arithmetic for mean in means])]
-    curves += [plots.Curve(name, values, by_workload[name]) for name in sweep.name if name in by_workload]
-    curves += [plots.Curve("", values, by_workload[name], "pale") for name in workloads if name not in sweep.name]
-    plots.lines(frame, curves, path, plots.Scale(log_x=sweep.log_x, ticks=values, from_zero=sweep.from_zero))
-    rows: list[list[Any]] = [[name, *ratios_] for name, ratios_ in by_workload.items()]
-    for label, field in _MEANS:
-        rows.append([label, *(getattr(mean, field) for mean in means)])
-    files.write_csv(path.with_name(f"{path.name}.csv"), ["workload", *(f"{value:g}" for value in values)], rows)
+    drawn = {name: [mean(ratio) for ratio in row] for name, row in _by_workload(sweep).items()}
+    curves = [sweep.curve, *beside]
+    curves += [plots.Curve(name, values, drawn[name]) for name in sweep.name if name in drawn]
+    curves += [plots.Curve("", values, drawn[name], "pale") for name in drawn if name not in sweep.name]
+    scale = plots.Scale(log_x=sweep.log_x, ticks=values, from_zero=sweep.from_zero)
+    plots.lines(_with_seeds(frame, sweep.by_value.values()), curves, path, scale)
+    write_sweep(sweep, path)
 
 
-def mean_finding(drawing: Drawing, found: Ratios, *, of_means: bool = False) -> Finding:
-    """The arithmetic mean of the ratios, or the ratio of the means. It has no value if a run failed,
-    since a mean over fewer workloads is another."""
-    means = found.means()
-    value = None if found.failed else (means.of_means if of_means else means.arithmetic)
-    return Finding(None if value is None else [value], note=describe(found, drawing.high_write))
+def write_sweep(sweep: Sweep, path: Path) -> None:
+    """Writes `path`.csv: a line for each workload and mean; at each value the mean over the seeds, the least
+    and the largest."""
+    found = _by_workload(sweep)
+    for kind, label in MEANS.items():
+        found[label] = [own.mean(kind) for own in sweep.by_value.values()]
+    rows: list[list[Any]] = [[name, *(cell for each in row for cell in _cells(each))] for name, row in found.items()]
+    columns = ["workload"]
+    columns += [f"{value:g}{ending}" for value in sweep.by_value for ending in ("", ": least", ": largest")]
+    files.write_csv(path.with_name(f"{path.name}.csv"), columns, rows)
 
 
-def mean_trend(drawing: Drawing, by_value: Mapping[float, Ratios], holds: Callable[[Sequence[float]], bool]) -> Finding:
-    """The mean over workloads at each swept value, and whether the rule holds for these means."""
-    findings = [mean_finding(drawing, found) for found in by_value.values()]
-    means = [finding.values[0] if finding.values else None for finding in findings]
-    shown = ", ".join(f"{value:g}" for value in by_value)
-    return trend(means, holds, f"means at {shown}; at the last: {findings[-1].note}")
+def _by_workload(sweep: Sweep) -> dict[str, list[Spread | None]]:
+    """The ratio of each workload at each value; None where it has none."""
+    named = dict.fromkeys(name for own in sweep.by_value.values() for name in own.workloads)
+    return {name: [own.ratio(name) for own in sweep.by_value.values()] for name in named}
+
+
+def mean_finding(drawing: Drawing, found: SeedRatios, holds: Callable[[list[float]], bool] | None = None) -> Finding:
+    """The mean of the ratios over workloads, judged by a rule if there is one."""
+    return judged([[value] for value in found.judged_means()], holds, describe(found, drawing.high_write))
+
+
+def mean_trend(drawing: Drawing, by_value: Mapping[float, SeedRatios], holds: Callable[[list[float]], bool]) -> Finding:
+    """The mean over workloads at each swept value, judged by a rule over these means."""
+    values = ", ".join(f"{value:g}" for value in by_value)
+    several = list(by_value.values())
+    return means_finding(several, holds, f"means at {values}; at the last: {describe(several[-1], drawing.high_write)}")
+
+
+def means_finding(several: Sequence[SeedRatios], holds: Callable[[list[float]], bool], note: str) -> Finding:
+    """The means of several ratios, judged by a rule over them."""
+    by_seed = zip(*(found.judged_means() for found in several), strict=True)
+    return judged([list(values) for values in by_seed], holds, note)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pumice.outputs import FIGURES, SCOREBOARD, STORE, one_set
 from pumice.papers.experiment import Experiment, read_experiment
 from pumice.papers.figures import PAPERS, Drawing, Figure, Findings, RunPlan, choose, figures_of
 from pumice.papers.finished_runs import FinishedRuns
@@ -26,6 +27,7 @@ class Request:
         workers: processes; None starts one for each CPU.
         resume: reuse the runs that the directory holds.
         dask: address of a Dask scheduler whose workers simulate instead, or None.
+        repeat: seeds of every run; None leaves what the experiment says.
         traces: folder of recorded traces, for PEN's listing `traces` and the matrix; None leaves them out.
         announce: called with a line of text before a study that is expected to take long.
     """
@@ -37,6 +39,7 @@ class Request:
     resume: bool = False
     dask: str | None = None
     traces: Path | None = None
+    repeat: int | None = None
     announce: Callable[[str], None] | None = None
 
 
@@ -62,24 +65,24 @@ def reproduce(paper: str, request: Request) -> Reproduction:
         Interrupted: Ctrl-C; finished runs are kept.
         OSError: a file cannot be written.
     """
-    experiment = read_experiment(paper, request.mode)
+    experiment = read_experiment(paper, request.mode, request.repeat)
     chosen = choose(request.figures, figures_made(experiment))
     plans = _plans(request, experiment, chosen)
     named = _run(request, experiment, chosen, plans)
-    runs, drawings = FinishedRuns(named), request.directory / "figures"
     findings: Findings = {}
     listing: Listing | None = None
-    for one in chosen:
-        drawing = Drawing(one, experiment, runs, drawings, plans)
-        findings |= _without_values(drawing)
-        found = _draw(drawing)
-        if isinstance(found, Listing):
-            listing = found
-            listing.write(request.directory)
-        else:
-            findings |= found
-    found_board = board(paper, _rows(request, experiment, chosen), findings)
-    found_board.write(request.directory / "scoreboard.json")
+    with one_set(request.directory, SCOREBOARD) as staged:
+        for one in chosen:
+            drawing = Drawing(one, experiment, FinishedRuns(named), staged / FIGURES, plans)
+            findings |= _without_values(drawing)
+            found = _draw(drawing)
+            if isinstance(found, Listing):
+                listing = found
+                listing.write(staged)
+            else:
+                findings |= found
+        found_board = board(paper, _rows(request, experiment, chosen), findings)
+        found_board.write(staged / SCOREBOARD)
     return Reproduction(found_board, [outcome for _, outcome in named], listing)
 
 
@@ -108,7 +111,8 @@ def reproduce_all(request: Request, tell: Callable[[str, Reproduction], None]) -
             tell(name, done)
     finally:
         joined = _joined(request.mode, finished)
-        joined.write(request.directory / "scoreboard.json")
+        with one_set(request.directory, SCOREBOARD) as staged:
+            joined.write(staged / SCOREBOARD)
     return joined
 
 
@@ -130,7 +134,7 @@ def _run(
     settings = Settings(
         f"reproduce {experiment.name}",
         request.workers,
-        request.directory / "runs",
+        request.directory / STORE,
         request.resume,
         dask=request.dask,
         announce=request.announce,

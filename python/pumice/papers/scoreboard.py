@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pumice import files
 from pumice.errors import SpecError
@@ -15,9 +15,15 @@ from pumice.errors import SpecError
 Verdict = Literal["reproduced", "missed", "not-run"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "missed", "not-run")
 
+#: What a simulated value rests on: arithmetic of a worked example; an input that is read out again; a
+#: constant that was set on the published value or on a part of it; a free assumption that was chosen with
+#: the value in sight; none of these. Only "predicted" rows are evidence for the models.
+Basis = Literal["exact", "input", "calibrated", "fitted", "predicted"]
+BASES: tuple[Basis, ...] = get_args(Basis)
+
 #: What every row of a scoreboard has.
 ROW_FIELDS = frozenset(
-    ("id", "what", "kind", "published", "simulated", "lo", "hi", "rule", "verdict", "note"),
+    ("id", "what", "kind", "basis", "published", "simulated", "spread", "lo", "hi", "rule", "verdict", "note"),
 )
 
 #: A printed figure such as 3.39 stands for the exact number it rounds.
@@ -33,6 +39,7 @@ class Expected:
         what: what is compared.
         source: where it is printed.
         kind: "exact" (equal), "number" (every value in its range) or "trend" (the rule holds).
+        basis: what the simulated value rests on, one of `BASES`.
         value: as printed; None for a trend without numbers.
         lo, hi: range accepted for each value, of kind "number" only.
         rule: a trend's rule in words; of kind "number", what must hold besides.
@@ -43,6 +50,7 @@ class Expected:
     what: str
     source: str
     kind: Literal["exact", "number", "trend"]
+    basis: Basis
     value: list[float] | None = None
     lo: list[float] | None = None
     hi: list[float] | None = None
@@ -55,14 +63,17 @@ class Finding:
     """What was simulated for a row.
 
     Attributes:
-        values: the simulated values, or None if they could not be had.
+        values: the simulated values, or None if they could not be had. Of runs that are repeated with
+            several seeds, the means over the seeds.
         holds: whether the row's rule holds; None where it has none.
         note: how the values came about, or why there are none.
+        spread: least and largest of each value over the seeds; None where runs are not repeated.
     """
 
     values: list[float] | None
     holds: bool | None = None
     note: str = ""
+    spread: list[tuple[float, float]] | None = None
 
 
 def trend(values: Sequence[float | None], holds: Callable[[list[float]], bool], note: str = "") -> Finding:
@@ -84,9 +95,23 @@ class Board:
         """Writes `scoreboard.json`, all of it or nothing."""
         files.write_text(path, json.dumps(self.rows, indent=2, ensure_ascii=False) + "\n")
 
-    def counts(self) -> dict[Verdict, int]:
-        """Number of rows by verdict."""
-        return {verdict: sum(row["verdict"] == verdict for row in self.rows) for verdict in VERDICTS}
+
+def counts(rows: Sequence[Mapping[str, Any]]) -> dict[Verdict, int]:
+    """Number of rows of a scoreboard by verdict."""
+    return {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in VERDICTS}
+
+
+def predicted(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The rows on whose values nothing was set: the evidence for the models."""
+    return [row for row in rows if row["basis"] == "predicted"]
+
+
+def counts_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many rows were reproduced, missed and not run, in words, with the predicted ones counted apart."""
+    every, own = (
+        ", ".join(f"{count} {verdict}" for verdict, count in counts(some).items()) for some in (rows, predicted(rows))
+    )
+    return f"{len(rows)} rows: {every}; {len(predicted(rows))} of them predicted: {own}"
 
 
 def read_expected(path: Path) -> list[Expected]:
@@ -108,6 +133,8 @@ def read_expected(path: Path) -> list[Expected]:
         }  # fmt: skip
         if not complete.get(row.kind, False):
             raise SpecError(f"{path}: {row.id}: kind {row.kind!r} lacks its fields")
+        if row.basis not in BASES:
+            raise SpecError(f"{path}: {row.id}: basis {row.basis!r} is unknown; allowed: {', '.join(BASES)}")
     return rows
 
 
@@ -142,8 +169,10 @@ def _row(paper: str, row: Expected, found: Finding | None) -> dict[str, Any]:
         "id": f"{paper}.{row.id}",
         "what": row.what,
         "kind": row.kind,
+        "basis": row.basis,
         "published": row.value,
         "simulated": None if found is None else found.values,
+        "spread": None if found is None else found.spread,
         "lo": row.lo,
         "hi": row.hi,
         "rule": row.rule,
@@ -163,6 +192,19 @@ def accepted(row: dict[str, Any]) -> str:
 
 def values_text(values: Sequence[Any] | None) -> str:
     """Published or simulated values of a row, in words."""
-    if values is None:
-        return "–"
-    return ", ".join(f"{value:.4g}" if isinstance(value, float) else str(value) for value in values)
+    return "–" if values is None else ", ".join(map(_value_text, values))
+
+
+def simulated_text(row: Mapping[str, Any]) -> str:
+    """The simulated values of a row, in words, each with its least and largest over the seeds if there are
+    several."""
+    if row["simulated"] is None or row["spread"] is None:
+        return values_text(row["simulated"])
+    pairs = zip(row["simulated"], row["spread"], strict=True)
+    return ", ".join(f"{_value_text(value)} ({_value_text(lo)} … {_value_text(hi)})" for value, (lo, hi) in pairs)
+
+
+def _value_text(value: Any) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pumice.arrays import read_array
 from pumice.errors import SpecError, one_line
+from pumice.text import printable
 
 FREE, VALID, INVALID = 0, 1, 2
 LETTERS = "fvi"
@@ -32,7 +34,7 @@ def parse_state(text: str, name: str = "state") -> States:
         SpecError: neither of these, with the offending part.
     """
     if text.endswith(".npy"):
-        return _load(text, name)
+        return check_states(read_array(Path(text), name), f"{name}: {printable(text)}")
     compact = text.replace(" ", "").lower()
     place, pages = 0, 0
     counts: list[int] = []
@@ -95,15 +97,3 @@ def check_bytes(values: ArrayLike, name: str) -> States:
     if array.size and (int(array.min()) < 0 or int(array.max()) > 255):
         raise SpecError(f"{name}: holds {int(array.min())} … {int(array.max())}; allowed: 0 … 255")
     return np.ascontiguousarray(array, np.uint8)
-
-
-def _load(path: str, name: str) -> States:
-    try:
-        array = np.load(Path(path), allow_pickle=False)
-    except OSError as error:
-        raise SpecError(f"{name}: {path}: {(error.strerror or 'cannot be read').lower()}") from None
-    except (ValueError, EOFError):
-        raise SpecError(f"{name}: {path}: not an .npy array of numbers") from None
-    if not isinstance(array, np.ndarray):
-        raise SpecError(f"{name}: {path}: an archive of arrays; expected one array")
-    return check_states(array, f"{name}: {path}")

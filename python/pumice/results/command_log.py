@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from pumice import _engine
-from pumice.errors import SpecError
+from pumice.errors import SpecError, one_line, reason
 
 #: A record of a command log, see docs/OUTPUTS.md.
 COMMAND_DTYPE = np.dtype(
@@ -39,7 +39,7 @@ def verify_log(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises:
         TraceError: the file is no command log, or damaged; the text says at which byte.
     """
-    verdict: dict[str, Any] = json.loads(_engine.verify_log(os.fspath(path)))
+    verdict: dict[str, Any] = json.loads(_engine.verify_log(os.fsdecode(path)))
     return verdict
 
 
@@ -50,18 +50,18 @@ def read_command_log(path: str | os.PathLike[str]) -> tuple[dict[str, Any], np.n
     Raises:
         SpecError: the file cannot be read or is no command log.
     """
-    name = os.fspath(path)
+    name = os.fsdecode(path)
     try:
         compression = "zstd" if name.endswith(".zst") else None
-        with pa.input_stream(name, compression=compression) as stream:
+        with open(name, "rb") as file, pa.input_stream(file, compression=compression) as stream:
             content = stream.read()
     except OSError as error:
-        raise SpecError(f"{name}: {(error.strerror or str(error)).lower()}") from None
+        raise SpecError(f"{name}: {reason(error)}") from None
     if content[:8] != _MAGIC or len(content) < 16:
         raise SpecError(f"{name}: is no command log: it does not begin with {_MAGIC.decode()}")
     length = int.from_bytes(content[12:16], "little")
     try:
         header = json.loads(content[16:length])
         return header, np.frombuffer(content, COMMAND_DTYPE, offset=length)
-    except ValueError as error:
-        raise SpecError(f"{name}: is damaged: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise SpecError(f"{name}: is damaged: {one_line(error)}") from None

@@ -11,12 +11,12 @@ from typing import Any
 from pumice import files
 from pumice.analysis.statistics import Summary, summary, within_noise
 from pumice.errors import SpecError
+from pumice.outputs import COMPARISON, COMPARISON_TABLE
 from pumice.results.document import number
 from pumice.results.fields import field
 from pumice.results.result import check_document, read_json
 
-#: Name of the file that makes a directory a comparison, and its format.
-INDEX = "comparison.json"
+#: Format of the file that makes a directory a comparison.
 FORMAT = "pumice.comparison/1"
 
 
@@ -171,8 +171,8 @@ def write(variants: Sequence[Variant], directory: Path) -> None:
     Raises:
         OSError: a file cannot be written.
     """
-    files.write_text(directory / INDEX, json.dumps(index(variants)) + "\n")
-    _write_csv(variants, directory / "comparison.csv")
+    files.write_text(directory / COMPARISON, json.dumps(index(variants)) + "\n")
+    _write_csv(variants, directory / COMPARISON_TABLE)
 
 
 def read(directory: Path) -> list[Variant]:
@@ -181,7 +181,7 @@ def read(directory: Path) -> list[Variant]:
     Raises:
         SpecError: the index cannot be read or is of another version.
     """
-    path = directory / INDEX
+    path = directory / COMPARISON
     found = read_json(path)
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise SpecError(f"{path}: not a comparison; expected format {FORMAT!r}")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pumice import files
-from pumice.errors import SpecError, nearest
+from pumice.errors import SpecError, nearest, one_line
 from pumice.results.document import lookup
 from pumice.results.fields import names_below
 
@@ -18,6 +18,9 @@ FORMAT = "pumice.result/1"
 
 #: Sections that every result has.
 SECTIONS = ("config", "workload", "host", "flash", "gc", "wear", "integrity", "run")
+
+#: Longest JSON file that is read, in bytes.
+JSON_BYTES_MAX = 1 << 30
 
 #: Kinds of request.
 KINDS = ("read", "write", "trim")
@@ -90,12 +93,13 @@ def read_json(path: Path) -> Any:
     Raises:
         SpecError: it cannot be read or is not JSON.
     """
+    content = files.read_bounded(path, JSON_BYTES_MAX)
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SpecError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
+        return json.loads(content)
+    except RecursionError:
+        raise SpecError(f"{path}: not JSON of this tool: nested too deeply") from None
     except ValueError as error:
-        raise SpecError(f"{path}: not JSON: {error}") from None
+        raise SpecError(f"{path}: not JSON: {one_line(error)}") from None
 
 
 def check_document(name: str, document: Any) -> dict[str, Any]:

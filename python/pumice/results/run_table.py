@@ -61,7 +61,7 @@ def build(rows: Sequence[Row]) -> pa.Table:
     varied = list(rows[0].varied) if rows else []
     columns: dict[str, pa.Array] = {}
     for key in varied:
-        columns[key] = _varied_column([row.varied[key] for row in rows])
+        columns[key] = _varied_column([_own(row.varied[key]) for row in rows])
     columns["run_seed"] = pa.array([row.seed for row in rows], COUNT)
     columns["status"] = pa.array(["done" if row.document is not None else "failed" for row in rows], TEXT)
     columns["error"] = pa.array([row.error for row in rows], TEXT)
@@ -77,11 +77,16 @@ def one_row(document: dict[str, Any]) -> pa.Table:
     return build([Row(varied={}, seed=lookup(document, "seed"), document=document)])
 
 
+def _own(value: Any) -> Any:
+    """A scalar of numpy as Python's own."""
+    return value.item() if getattr(value, "ndim", None) == 0 else value
+
+
 def _varied_column(values: list[Any]) -> pa.Array:
     """Numbers stay numbers; a key whose values are of several types, or lists, becomes TOML-like text."""
     if all(isinstance(value, bool) for value in values):
         return pa.array(values, pa.bool_())
-    if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+    if all(isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 for value in values):
         return pa.array(values, COUNT)
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return pa.array([float(value) for value in values], NUMBER)

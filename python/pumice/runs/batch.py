@@ -15,20 +15,23 @@ import importlib
 import json
 import signal
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from pumice.errors import Interrupted, SpecError, TraceError, one_line
+from pumice.outputs import FILES
+from pumice.results.document import lookup
 from pumice.runs import cluster, processes
-from pumice.runs.output_files import FILES
 from pumice.runs.pending import Ending, Pending
 from pumice.runs.progress import BatchProgress
 from pumice.runs.spec import Spec
-from pumice.runs.store import Store, result_key
+from pumice.runs.store import NotTheResult, Store, result_key, trace_digest
+from pumice.text import count
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class Outcome:
     Attributes:
         error_kind: "usage" if spec or trace cannot be used, "failed" if the run ended in an error.
         reused: whether the document came from the store.
+        key: what the document is stored under; None if the run could not be started.
     """
 
     job: Job
@@ -64,6 +68,7 @@ class Outcome:
     error: str | None = None
     error_kind: Literal["usage", "failed"] | None = None
     reused: bool = False
+    key: str | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,9 @@ class Settings:
         resume: whether to reuse results that the store holds.
         engine: name of the module that simulates; tests use others.
         dask: address of a Dask scheduler whose workers simulate instead, or None.
-        announce: called with a line of text before a batch that is expected to take long.
+        announce: called with a line of text that the user should read before the runs begin: that they are
+            expected to take long, or that a stored result cannot be reused. The latter is a warning of Python's
+            if there is no such function.
     """
 
     title: str = "simulating"
@@ -109,23 +116,29 @@ def run_jobs(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
     batch = _Batch(jobs, settings)
     if batch.waiting:
         batch.announce()
-        with _ctrl_c_as_flag() as interrupted, BatchProgress(settings.title, batch.total) as bar:
-            batch.simulate(interrupted, bar)
+        with _signals_as_list() as signals, BatchProgress(settings.title, batch.total) as bar:
+            batch.simulate(signals, bar)
     return batch.outcomes()
 
 
 @contextmanager
-def _ctrl_c_as_flag() -> Iterator[threading.Event]:
-    """Turns Ctrl-C into a flag, so that it cannot interrupt the writing of a result."""
-    flag = threading.Event()
+def _signals_as_list() -> Iterator[list[int]]:
+    """Lists Ctrl-C, and other signals that the process handles as a wish to end, where they would interrupt the
+    writing of a result."""
+    listed: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield flag
+        yield listed
         return
-    previous = signal.signal(signal.SIGINT, lambda _number, _frame: flag.set())
+    others = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    taken = {number: signal.getsignal(number) for number in others if callable(signal.getsignal(number))}
+    taken[signal.SIGINT] = signal.getsignal(signal.SIGINT)
+    for number in taken:
+        signal.signal(number, lambda number, _frame: listed.append(number))
     try:
-        yield flag
+        yield listed
     finally:
-        signal.signal(signal.SIGINT, previous)
+        for number, handler in taken.items():
+            signal.signal(number, handler)
 
 
 class _Batch:
@@ -135,8 +148,11 @@ class _Batch:
         self._settings = settings
         self._engine = importlib.import_module(settings.engine)
         self._store = Store(settings.store) if settings.store is not None else None
+        #: SHA-256 of the trace that each run replays, by key.
+        self._traces: dict[str, str | None] = {}
         self._jobs = [(job, *self._prepare(job)) for job in jobs]
         self._done: dict[str, Outcome] = {}
+        self._by_key = {key: job for job, key, _ in reversed(self._jobs) if key is not None}
         self._requests = {key: job.spec.request() for job, key, _ in self._jobs if key is not None}
         if settings.resume and self._store is not None:
             self._reuse(self._store)
@@ -148,15 +164,27 @@ class _Batch:
         try:
             resolved = json.loads(self._engine.resolve(job.spec.request()))
             _refuse_files(resolved["config"])
-            return result_key(self._engine, resolved), None
+            key = result_key(self._engine, resolved)
+            self._traces.setdefault(key, trace_digest(resolved["config"]))
+            return key, None
         except (SpecError, TraceError) as error:
             return None, Outcome(job, error=one_line(error), error_kind="usage")
 
     def _reuse(self, store: Store) -> None:
-        for job, key, _ in self._jobs:
-            document = store.get(key) if key is not None else None
-            if key is not None and document is not None:
+        for key, job in self._by_key.items():
+            try:
+                document = store.get(key)
+            except NotTheResult as fault:
+                self._warn(f"{fault}; {job.label} is run again")
+                continue
+            if document is not None:
                 self._done[key] = Outcome(job, document=document, reused=True)
+
+    def _warn(self, text: str) -> None:
+        if self._settings.announce is not None:
+            self._settings.announce(text)
+        else:
+            warnings.warn(text, stacklevel=2)
 
     def announce(self) -> None:
         """Announces how many runs wait and how long they will take, if the time of every run is known."""
@@ -167,10 +195,12 @@ class _Batch:
         if self._settings.announce is None or len(known) < len(waiting) or sum(known) / workers < LONG_S:
             return
         if self._settings.dask is not None:
-            self._settings.announce(f"{len(waiting)} runs, about {sum(known) / 3600:.1f} hours of one core in all")
+            total = f"about {sum(known) / 3600:.1f} hours of one core in all"
+            self._settings.announce(f"{count(len(waiting), 'run')}, {total}")
         else:
-            estimate = f"about {sum(known) / workers / 3600:.1f} hours with {workers} workers on idle cores"
-            self._settings.announce(f"{len(waiting)} runs, {estimate}; Ctrl-C keeps what is finished, --resume goes on")
+            estimate = f"about {sum(known) / workers / 3600:.1f} hours with {count(workers, 'worker')} on idle cores"
+            runs = count(len(waiting), "run")
+            self._settings.announce(f"{runs}, {estimate}; Ctrl-C keeps what is finished, --resume goes on")
 
     def outcomes(self) -> list[Outcome]:
         """The outcomes in the order of the jobs, once every job has one."""
@@ -181,16 +211,16 @@ class _Batch:
                 found.append(refused)
             else:
                 done = self._done[key]
-                found.append(Outcome(job, done.document, done.error, done.error_kind, done.reused))
+                found.append(replace(done, job=job, key=key))
         return found
 
-    def simulate(self, interrupted: threading.Event, bar: BatchProgress) -> None:
-        """Simulates all runs that wait."""
+    def simulate(self, signals: list[int], bar: BatchProgress) -> None:
+        """Simulates all runs that wait, until a signal is listed."""
 
         def look(shares: Sequence[float]) -> None:
             bar.update(len(self._done), list(shares))
-            if interrupted.is_set():
-                raise Interrupted(self._what_is_kept())
+            if signals:
+                raise Interrupted(self._what_is_kept(), signals[0])
 
         pending = Pending(self.waiting, self._settings.engine, self._finish, look)
         if self._settings.dask is not None:
@@ -199,23 +229,41 @@ class _Batch:
             processes.simulate(pending, self._settings.workers or processes.cpu_count())
 
     def _finish(self, key: str, ending: Ending, content: str) -> None:
-        job = next(job for job, known, _ in self._jobs if known == key)
+        job = self._by_key[key]
         if ending != "done":
             self._done[key] = Outcome(job, error=content, error_kind=ending)
             return
         document = json.loads(content)
+        fault = self._trace_fault(key, document)
+        if fault is not None:
+            self._done[key] = Outcome(job, error=fault, error_kind="failed")
+            return
         if self._store is not None:
             self._store.put(key, document)
         self._done[key] = Outcome(job, document=document)
 
+    def _trace_fault(self, key: str, document: dict[str, Any]) -> str | None:
+        """One line if the run did not replay the trace that its key is of; None if it did, or replayed none."""
+        expected = self._traces[key]
+        if expected is None:
+            return None
+        path = lookup(document, "workload.path")
+        replayed = lookup(document, "workload.sha256")
+        if replayed is None:  # it did not read the file to its end
+            try:
+                replayed = trace_digest(document["config"])
+            except TraceError as error:
+                return one_line(error)
+        return None if replayed == expected else f"{path}: was changed while it was replayed; run it again"
+
     def _what_is_kept(self) -> str:
         finished = sum(outcome.document is not None for outcome in self._done.values())
         if self._store is None:
-            return f"interrupted after {finished} of {self.total} runs; nothing is kept without an output directory"
-        return (
-            f"interrupted: {finished} of {self.total} runs are kept in {self._store.directory};"
-            " the same command with --resume goes on from there"
-        )
+            runs = count(self.total, "run")
+            return f"interrupted after {finished} of {runs}; nothing is kept without an output directory"
+        kept = f"{finished} of {count(self.total, 'run')} are kept"
+        where = f"{self._store.directory}; the same command with --resume goes on from there"
+        return f"interrupted: {kept} in {where}"
 
 
 def _refuse_files(config: Mapping[str, Any]) -> None:

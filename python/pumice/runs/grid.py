@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pumice import _engine
 from pumice.errors import SpecError
 from pumice.runs.batch import Job
-from pumice.runs.spec import SPECIAL_KEYS, Spec, Value, toml_text
+from pumice.runs.spec import SPECIAL_KEYS, Spec, Value, check_key, toml_text
+from pumice.text import printable
+
+#: Most runs of one batch, repetitions included.
+RUNS_MAX = 100_000
+
+#: Largest seed that the engine takes.
+SEED_MAX = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -25,12 +32,14 @@ class Grid:
             an entry: `"a.b, c.d": [[1, 2], [3, 4]]` gives a.b = 1 with c.d = 2, then 3 with 4.
         repeat: runs of each combination, with the seeds seed, seed + 1, …
         name: begins the label of every run.
+        origin: where the varied values come from, as messages name it.
     """
 
     base: Spec
     vary: Mapping[str, Sequence[Value]]
     repeat: int = 1
     name: str = ""
+    origin: str = "vary"
 
     def points(self) -> list[dict[str, Value]]:
         """Every combination; the last key varies fastest."""
@@ -44,11 +53,17 @@ class Grid:
         """Label and runs of each combination, one run a seed.
 
         Raises:
-            SpecError: an unknown key, a key without values, or seeds both varied and repeated.
+            SpecError: an unknown key, a key without values, seeds both varied and repeated, or too many runs.
         """
         check_vary(self.vary)
-        if self.repeat < 1:
-            raise SpecError(f"repeat: {self.repeat} is too few; allowed: 1 and more")
+        check_repeat(self.repeat)
+        combinations = math.prod(len(values) for values in self.vary.values())
+        if combinations * self.repeat > RUNS_MAX:
+            times = f" x repeat = {self.repeat:,}" if self.repeat > 1 else ""
+            raise SpecError(
+                f"vary: {combinations:,} combinations{times} are {combinations * self.repeat:,} runs;"
+                f" allowed: at most {RUNS_MAX:,}"
+            )
         if self.repeat > 1 and any("seed" in _keys(entry) for entry in self.vary):
             raise SpecError("repeat varies the seed, so `seed` cannot be varied as well")
         return [self._group(point) for point in self.points()]
@@ -58,13 +73,19 @@ class Grid:
         return [job for _, group in self.groups() for job in group]
 
     def _group(self, point: Mapping[str, Value]) -> tuple[str, list[Job]]:
-        spec = self.base.with_sets([(key, toml_text(value)) for key, value in point.items()])
-        label = ", ".join([*filter(None, [self.name]), *(str(value) for value in point.values())]) or "run"
+        spec = self.base.with_sets([(key, toml_text(key, value)) for key, value in point.items()], self.origin)
+        values = [printable(str(value)) for value in point.values()]
+        label = ", ".join([*filter(None, [self.name]), *values]) or "run"
         return label, repeated(spec, self.repeat, label, point)
 
 
 def repeated(spec: Spec, repeat: int, label: str, varied: Mapping[str, Value] | None = None) -> list[Job]:
-    """`repeat` jobs of one spec with the seeds seed, seed + 1, …"""
+    """`repeat` jobs of one spec with the seeds seed, seed + 1, …
+
+    Raises:
+        SpecError: too few or too many runs, or seeds beyond the largest one.
+    """
+    check_repeat(repeat)
     varied = varied or {}
     if repeat == 1:
         return [Job(label, spec, varied)]
@@ -72,8 +93,25 @@ def repeated(spec: Spec, repeat: int, label: str, varied: Mapping[str, Value] | 
         first = int(spec.resolve()["config"].get("seed", 1))
     except SpecError:
         return [Job(label, spec, varied)]  # the batch reports the refusal, once
+    if first + repeat - 1 > SEED_MAX:
+        raise SpecError(
+            f"seed = {first} with repeat = {repeat} goes beyond the largest seed; allowed: last seeds up to 2^63 - 1"
+        )
     seeds = range(first, first + repeat)
     return [Job(f"{label}, seed {seed}", spec.with_(seed=seed), varied, seed) for seed in seeds]
+
+
+def check_repeat(repeat: int) -> None:
+    """Refuses a number of repetitions.
+
+    Raises:
+        SpecError: it is no whole number, too small or too large.
+    """
+    if isinstance(repeat, bool) or not isinstance(repeat, int):
+        raise SpecError(f"repeat: {printable(repr(repeat))} is no whole number; allowed: from 1 to {RUNS_MAX:,}")
+    if not 1 <= repeat <= RUNS_MAX:
+        what = "too few" if repeat < 1 else "too many"
+        raise SpecError(f"repeat: {repeat} is {what}; allowed: from 1 to {RUNS_MAX:,}")
 
 
 def check_vary(vary: Mapping[str, Sequence[Value]]) -> None:
@@ -86,14 +124,17 @@ def check_vary(vary: Mapping[str, Sequence[Value]]) -> None:
         keys = _keys(entry)
         for key in keys:
             if key not in SPECIAL_KEYS:
-                _engine.explain(key)
+                check_key(key)
         if not isinstance(values, Sequence) or isinstance(values, str):
-            raise SpecError(f"vary: {entry} has {values!r}; allowed: a list of values")
+            what = printable(repr(values)) if isinstance(values, str | int | float) else f"a {type(values).__name__}"
+            raise SpecError(f"vary: {entry} has {what}; allowed: a list of values")
         if not values:
             raise SpecError(f"vary: {entry} has no values; allowed: one and more")
         for value in values if len(keys) > 1 else []:
             if not isinstance(value, list | tuple) or len(value) != len(keys):
-                raise SpecError(f"vary: {entry} has {value!r}; allowed: a list of {len(keys)} values, one a key")
+                raise SpecError(
+                    f"vary: {entry} has {printable(str(value))}; allowed: a list of {len(keys)} values, one a key"
+                )
     every = [key for entry in vary for key in _keys(entry)]
     for key in every:
         if every.count(key) > 1:
@@ -119,7 +160,7 @@ def parse_vary(text: str) -> tuple[str, list[Value]]:
     """
     key, equals, rest = text.partition("=")
     if not equals or not key.strip() or not rest.strip():
-        raise SpecError(f"--vary {text!r}: expected key=value,value,… such as ftl.merge=block-erase,m-merge")
+        raise SpecError(f"--vary '{printable(text)}': expected key=value,value,… such as ftl.merge=block-erase,m-merge")
     return key.strip(), [parse_value(part) for part in _split(rest)]
 
 
@@ -127,7 +168,7 @@ def parse_value(text: str) -> Value:
     """A value written as TOML, or as a bare word."""
     try:
         value: Value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         # TOML has no .6 and no 6., but users write them.
         return float(text) if re.fullmatch(r"\s*[+-]?(\.\d+|\d+\.)\s*", text) else text.strip()
     return value

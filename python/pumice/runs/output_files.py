@@ -1,9 +1,4 @@
-"""Files that a run writes besides its result document.
-
-The files that the keys of `[output]` ask for are written to one directory under fixed names. Every
-file is there completely or not at all: it is written under another name and renamed when the run has
-ended well.
-"""
+"""A run with the files that it writes besides its result document."""
 
 from __future__ import annotations
 
@@ -12,22 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from pumice import _engine, files
+from pumice.outputs import FILES, RESULT, one_set
 from pumice.runs.spec import Spec
-
-#: Name of the file that each key of `[output]` asks for.
-FILES = {
-    "request_log": "request_log.parquet",
-    "command_log": "command_log.bin.zst",
-    "histograms": "latency.hlog",
-    "wear_map": "wear_map.npy",
-}
 
 
 def run_to_text(spec: Spec, progress: Callable[..., Any] | None, out: Path | None) -> str:
     """Runs `spec` and returns the result document as JSON text.
 
     With `out` the document is also written there, as `result.json`, beside the files that the spec's
-    `[output]` asks for. After an error or an interruption none of them is there.
+    `[output]` asks for; they take the place of what an earlier run left there (see `outputs`). After an
+    error or an interruption none of them is there.
 
     Raises:
         SpecError: as `pumice.run`; also if files are asked for and `out` is None.
@@ -39,10 +28,16 @@ def run_to_text(spec: Spec, progress: Callable[..., Any] | None, out: Path | Non
     resolved = spec.resolve()
     wanted = [key for key in FILES if resolved["config"]["output"][key]]
     facts = {"pumice.config_sha256": resolved["config_sha256"], "pumice.scale": repr(resolved["scale"])}
-    files.prepare(out)
+    with files.output_directory(out), one_set(out, RESULT) as staged:
+        text = _run_with_files(request, progress, staged, wanted, facts) if wanted else _engine.run(request, progress)
+        (staged / RESULT).write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
+    return text
+
+
+def _run_with_files(
+    request: str, progress: Callable[..., Any] | None, directory: Path, wanted: list[str], facts: dict[str, str]
+) -> str:
     from pumice.runs.output_writers import Writers  # loaded here: it needs Arrow, which starts slowly
 
-    with Writers(out, wanted, facts) as writers:
-        text = _engine.run(request, progress, writers.take)
-    files.write_text(out / "result.json", text if text.endswith("\n") else f"{text}\n")
-    return text
+    with Writers(directory, wanted, facts) as writers:
+        return _engine.run(request, progress, writers.take)

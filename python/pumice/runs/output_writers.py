@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pumice import files
-from pumice.runs.output_files import FILES
+from pumice.outputs import FILES
 
 #: Kinds of a request, by their numbers in the engine.
 KINDS = ("read", "write", "trim")
@@ -30,7 +29,7 @@ REQUEST_SCHEMA = pa.schema(
 
 
 class Writers:
-    """The output files of one run. On an error none of them is left behind."""
+    """The output files of one run, in a directory of their own."""
 
     def __init__(self, directory: Path, wanted: list[str], facts: dict[str, str]) -> None:
         self._paths = {key: directory / FILES[key] for key in wanted}
@@ -41,15 +40,13 @@ class Writers:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            for key, path in self._paths.items():
-                partial = stack.enter_context(files.replacing(path))
-                if key == "request_log":
-                    schema = REQUEST_SCHEMA.with_metadata(self._facts)
-                    self._requests = stack.enter_context(pq.ParquetWriter(partial, schema, compression="zstd"))
-                elif key == "command_log":
-                    plain = stack.enter_context(pa.OSFile(str(partial), "wb"))
-                    self._commands = stack.enter_context(pa.CompressedOutputStream(plain, "zstd"))
-                self._paths[key] = partial
+            if (path := self._paths.get("request_log")) is not None:
+                schema = REQUEST_SCHEMA.with_metadata(self._facts)
+                file = stack.enter_context(open(path, "wb"))
+                self._requests = stack.enter_context(pq.ParquetWriter(file, schema, compression="zstd"))
+            if (path := self._paths.get("command_log")) is not None:
+                file = stack.enter_context(open(path, "wb"))
+                self._commands = stack.enter_context(pa.CompressedOutputStream(file, "zstd"))
             self._stack = stack.pop_all()
         return self
 

@@ -155,8 +155,10 @@ def _stop(worker: _Worker) -> None:
 
 def _work(connection: Connection, engine_name: str) -> None:
     """Runs in the worker: simulates the requests that come over `connection` until it is closed."""
-    # Ctrl-C reaches the whole process group; only the parent decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Ctrl-C and the loss of the terminal reach the whole process group; only the parent decides what they mean.
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     engine = importlib.import_module(engine_name)
     parent = os.getppid()
     while True:

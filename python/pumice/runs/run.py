@@ -6,11 +6,13 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from pumice.errors import Interrupted, SpecError
 from pumice.results.result import Result
 from pumice.runs.output_files import run_to_text
-from pumice.runs.spec import Spec, Value, check_spec, toml_text
+from pumice.runs.spec import Spec, check_spec, toml_text
+from pumice.text import printable
 
 #: Called about every 65,536 requests with requests done, share done (0 … 1, None if unknown) and
 #: simulated seconds. Returning False stops the run; None goes on.
@@ -25,8 +27,10 @@ def with_options(
     trace_format: str | None = None,
     scale: float | None = None,
     seed: int | None = None,
+    dashes: str = "",
 ) -> Spec:
-    """`spec` with a workload, trace, scale and seed laid over it.
+    """`spec` with a workload, trace, scale and seed laid over it. Messages about their values begin with the name of
+    the option after `dashes`, if there are any.
 
     Raises:
         SpecError: `spec` is none, both a workload and a trace are given, or a format without a trace.
@@ -36,11 +40,32 @@ def with_options(
         raise SpecError("a run has a workload or a trace, not both")
     if trace_format is not None and trace is None:
         raise SpecError("a trace format needs a trace")
-    pairs: list[tuple[str, Value | None]] = [("workload.kind", workload)]
+    given: list[tuple[str, str, Any]] = [("workload", "workload.kind", workload)]
     if trace is not None:
-        pairs += [("workload.kind", "trace"), ("workload.path", os.fspath(trace))]
-    pairs += [("workload.format", trace_format), ("seed", seed), ("scale", scale)]
-    return spec.with_sets([(key, toml_text(value)) for key, value in pairs if value is not None])
+        given += [("trace", "workload.kind", "trace"), ("trace", "workload.path", _path_text(trace))]
+    given += [("format", "workload.format", trace_format), ("seed", "seed", seed), ("scale", "scale", scale)]
+    for option, key, value in given:
+        if value is not None:
+            spec = spec.with_sets([(key, toml_text(key, value))], f"{dashes}{option}" if dashes else "")
+    return spec
+
+
+def _path_text(path: Any) -> str:
+    """A path as a value of a spec.
+
+    Raises:
+        SpecError: it is no path, or no text.
+    """
+    try:
+        text = os.fsdecode(path)
+        text.encode()
+    except TypeError:
+        raise SpecError(f"trace: {type(path).__name__} is no path; allowed: text or pathlib.Path") from None
+    except UnicodeEncodeError:
+        raise SpecError(
+            f"trace: the name '{printable(text)}' is not UTF-8, and a spec holds text; rename the file or link to it"
+        ) from None
+    return text
 
 
 def run(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from pumice import _engine
-from pumice.errors import SpecError
+from pumice import _engine, files
+from pumice.errors import SpecError, nearest, one_line
+from pumice.text import message, printable
 
 #: Keys of `with_` and of sweeps that the engine's spec does not have.
 SPECIAL_KEYS = ("preset", "scale")
@@ -19,28 +20,83 @@ SPECIAL_KEYS = ("preset", "scale")
 Value = bool | int | float | str | list[Any] | tuple[Any, ...]
 
 
-def toml_text(value: Value) -> str:
-    """`value` as TOML text.
+#: Longest spec file, in bytes.
+SPEC_BYTES_MAX = 1 << 20
+
+#: Deepest nesting of lists, and of sections, in a value.
+_DEPTH_MAX = 32
+
+#: Largest whole number that is passed on to be refused with the key's limits, in bits.
+_BITS_MAX = 256
+
+
+def toml_text(key: str, value: Any) -> str:
+    """The value of a key as TOML text.
 
     Raises:
-        SpecError: a spec has no values of this type.
+        SpecError: a spec has no values of this type; the text names the key.
     """
     import tomlkit  # loaded here: most commands write no TOML, and start sooner without it
 
-    plain = _plain(value)
+    plain = _plain(key, value)
     try:
-        if isinstance(plain, bool | int | float | str | list):
-            return tomlkit.item(plain).as_string()
-    except ValueError:
-        pass  # a list that holds something else
-    raise SpecError(f"a spec value must be a truth value, number, text or list, not {type(value).__name__}")
+        return tomlkit.item(plain).as_string()
+    except ValueError as error:  # includes text that TOML cannot hold
+        raise SpecError(f"{printable(key)}: no value of a spec: {one_line(error)}") from None
 
 
-def _plain(value: Any) -> Any:
-    """`value` with tuples as lists and scalars of numpy as Python's own."""
+def _plain(key: str, value: Any, depth: int = 0) -> bool | int | float | str | list[Any]:
+    """`value` with tuples as lists and scalars of numpy as Python's own, checked."""
+    shown = printable(key)
+    if depth > _DEPTH_MAX:
+        raise SpecError(f"{shown}: a list inside itself, or lists nested too deeply; allowed: {_DEPTH_MAX} levels")
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value.item() if hasattr(value, "item") else value
+        return [_plain(key, item, depth + 1) for item in value]
+    if not isinstance(value, bool | int | float | str) and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if isinstance(value, str) and not _is_unicode(value):
+        raise SpecError(
+            f"{shown} = '{printable(value)}' is no text: it holds a byte or half a character; allowed: Unicode"
+        )
+    if isinstance(value, int) and value.bit_length() > _BITS_MAX:
+        raise SpecError(
+            f"{shown}: a whole number of {value.bit_length():,} bits is not allowed; allowed: up to 63 bits"
+        )
+    if isinstance(value, bool | int | float | str):
+        return value
+    what = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+    hint = "; tolist() makes a list of it" if hasattr(value, "tolist") else ""
+    raise SpecError(f"{shown}: no value of a spec is of type {what}; allowed: truth value, number, text or list{hint}")
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether UTF-8 can hold a text: no part of it is a byte of a name that is not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def check_text(name: str, text: str) -> None:
+    """Refuses a value that is no text, as the engine takes it.
+
+    Raises:
+        SpecError: it holds a byte that is not UTF-8; `name` begins the message.
+    """
+    if not _is_unicode(text):
+        raise SpecError(f"{name} '{printable(text)}' is no text: it holds a byte that is not UTF-8")
+
+
+def check_key(key: str) -> None:
+    """Refuses a key that the engine does not have.
+
+    Raises:
+        SpecError: one line with the nearest key.
+    """
+    if not _is_unicode(key):
+        raise SpecError(f"unknown key '{printable(key)}'")
+    _engine.explain(key)
 
 
 @dataclass(frozen=True)
@@ -52,6 +108,8 @@ class Spec:
         text: TOML text laid over it, or None; its line numbers appear in messages under `name`.
         name: name of `text` in messages.
         sets: `(key, value as TOML text)` pairs laid over both, later ones winning.
+        origins: where each pair comes from, as messages name it: an option of the command line, or "" for a
+            value that a program set.
         scale: share of the study to run (1 is all of it); None leaves it at 1.
     """
 
@@ -59,6 +117,7 @@ class Spec:
     text: str | None = None
     name: str | None = None
     sets: tuple[tuple[str, str], ...] = ()
+    origins: tuple[str, ...] = ()
     scale: float | None = None
 
     @classmethod
@@ -68,7 +127,7 @@ class Spec:
         Raises:
             SpecError: the file cannot be read; its content is checked when the spec is resolved.
         """
-        return cls(text=read_text(Path(path)), name=os.fspath(path))
+        return cls(text=read_text(Path(os.fsdecode(path))), name=printable(os.fsdecode(path)))
 
     def with_(self, **sections: Mapping[str, Any] | Value) -> Self:
         """This spec with keys overridden: `with_(ftl={"merge": "m-merge"}, seed=7)`.
@@ -80,11 +139,12 @@ class Spec:
         pairs = _pairs(sections)
         for key, _ in pairs:
             if key not in SPECIAL_KEYS:
-                _engine.explain(key)
+                check_key(key)
         return self.with_sets(pairs)
 
-    def with_sets(self, pairs: list[tuple[str, str]]) -> Self:
-        """This spec with `(key, TOML text)` pairs laid over it. `preset` and `scale` are keys here too."""
+    def with_sets(self, pairs: Sequence[tuple[str, str]], origin: str = "") -> Self:
+        """This spec with `(key, TOML text)` pairs laid over it. `preset` and `scale` are keys here too. Messages
+        about the values begin with `origin`."""
         spec = self
         for key, text in pairs:
             bare = text.strip().strip("\"'")
@@ -93,28 +153,41 @@ class Spec:
             elif key == "scale":
                 spec = replace(spec, scale=parse_scale(bare))
             else:
-                spec = replace(spec, sets=(*spec.sets, (key, text)))
+                spec = replace(spec, sets=(*spec.sets, (key, text)), origins=(*spec.origins, origin))
         return spec
 
-    def with_fio_job(self, job: str) -> Self:
+    def with_fio_job(self, job: str, origin: str = "") -> Self:
         """This spec with the workload and the queue depth of a job in fio's words.
 
         Args:
             job: `key=value` settings, one a line or several between blanks, such as
                 `rw=randwrite bs=16k iodepth=32`; see docs/WORKLOADS.md for what is understood.
+            origin: how messages about its values begin.
 
         Raises:
             SpecError: a key or value that is not understood.
         """
-        return self.with_sets([(key, text) for key, text in json.loads(_engine.fio_job_settings(job))])
+        check_text("fio job", job)
+        return self.with_sets([(key, text) for key, text in json.loads(_engine.fio_job_settings(job))], origin)
 
     def request(self) -> str:
-        """The JSON request that the engine takes."""
+        """The JSON request that the engine takes.
+
+        Raises:
+            SpecError: a key or value holds what is no text.
+        """
+        check_text("preset", self.preset or "")
+        origins = [*self.origins, *[""] * (len(self.sets) - len(self.origins))]
+        for (key, text), origin in zip(self.sets, origins, strict=True):
+            place = f"{origin}: " if origin else ""
+            check_text(f"{place}key", key)
+            check_text(f"{place}{key} =", text)
         fields = {
             "spec_text": self.text,
             "spec_name": self.name,
             "preset": self.preset,
             "sets": [list(pair) for pair in self.sets],
+            "origins": origins,
             "scale": self.scale,
         }
         return json.dumps(fields)
@@ -130,14 +203,16 @@ class Spec:
         return resolved
 
 
-def _pairs(section: Mapping[str, Any], path: str = "") -> list[tuple[str, str]]:
+def _pairs(section: Mapping[str, Any], path: str = "", depth: int = 0) -> list[tuple[str, str]]:
     """`(key, TOML text)` of everything in a section and in the sections inside it."""
+    if depth > _DEPTH_MAX:
+        raise SpecError(f"{printable(path[:40])}…: a section inside itself, or sections nested too deeply")
     pairs: list[tuple[str, str]] = []
     for key, content in section.items():
         if isinstance(content, Mapping) and content:
-            pairs += _pairs(content, f"{path}{key}.")
+            pairs += _pairs(content, f"{path}{key}.", depth + 1)
         else:
-            pairs.append((f"{path}{key}", toml_text(content)))
+            pairs.append((f"{path}{key}", toml_text(f"{path}{key}", content)))
     return pairs
 
 
@@ -150,7 +225,7 @@ def check_spec(spec: Any) -> Spec:
     if isinstance(spec, Spec):
         return spec
     found = repr(spec) if len(repr(spec)) <= 40 else f"something of type {type(spec).__name__}"
-    raise SpecError(f"{found} is no spec; pumice.preset(NAME) and pumice.Spec.from_file(PATH) give one")
+    raise SpecError(f"{printable(found)} is no spec; pumice.preset(NAME) and pumice.Spec.from_file(PATH) give one")
 
 
 def preset(name: str) -> Spec:
@@ -159,9 +234,11 @@ def preset(name: str) -> Spec:
     Raises:
         SpecError: there is none of that name.
     """
-    if not isinstance(name, str):
-        raise SpecError(f"preset {name!r} is unknown; allowed: {', '.join(_engine.presets())}")
-    _engine.preset_toml(name)
+    known = presets()
+    if name not in known:
+        shown = message(name) if isinstance(name, str) else repr(name)
+        hint = nearest(name, known) if isinstance(name, str) else ""
+        raise SpecError(f"preset {shown} is unknown{hint}; allowed: {', '.join(known)}")
     return Spec(preset=name)
 
 
@@ -177,14 +254,14 @@ def workloads() -> list[dict[str, Any]]:
 
 
 def read_text(path: Path) -> str:
-    """Content of a UTF-8 file; `SpecError` in one line if it cannot be read."""
+    """Content of a UTF-8 file of at most `SPEC_BYTES_MAX`; `SpecError` in one line if it cannot be read."""
     try:
-        return path.read_text(encoding="utf-8")
+        return files.read_bounded(path, SPEC_BYTES_MAX).decode()
     except UnicodeDecodeError as error:
         raise SpecError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    except OSError as error:
+    except SpecError as error:
         hint = f"; the preset of that name is `--preset {path}`" if str(path) in _engine.presets() else ""
-        raise SpecError(f"{path}: {(error.strerror or 'cannot be read').lower()}{hint}") from None
+        raise SpecError(f"{error}{hint}") from None
 
 
 def parse_scale(text: str) -> float:

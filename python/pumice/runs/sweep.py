@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pumice.errors import SpecError
+from pumice.errors import SpecError, one_line
 from pumice.runs.batch import Outcome, Settings, run_jobs
 from pumice.runs.grid import Grid, flatten
 from pumice.runs.spec import Spec, Value, check_spec, read_text
+from pumice.text import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -100,21 +101,21 @@ def read_sweep(path: Path) -> Grid:
     text = read_text(path)
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SpecError(f"{path}: not TOML: {error}") from None
-    spec = Spec(text=_without_additions(text), name=str(path))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SpecError(f"{path}: not TOML: {one_line(error)}") from None
+    spec = Spec(text=_without_additions(text), name=printable(str(path)))
     if "scale" in content:
         spec = spec.with_(scale=_number(path, "scale", content["scale"]))
     vary = content.get("vary", {})
     if not isinstance(vary, dict):
-        raise SpecError(f'{path}: vary is {vary!r}; allowed: a table [vary] of "section.key" = [value, …]')
+        raise SpecError(f'{path}: vary is no table; allowed: a table [vary] of "section.key" = [value, …]')
     return Grid(spec, flatten(vary), int(_number(path, "repeat", content.get("repeat", 1))))
 
 
 def _number(path: Path, key: str, value: Any) -> float:
     whole = key == "repeat"
     if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-        raise SpecError(f"{path}: {key} is {value!r}; allowed: a {'whole ' if whole else ''}number")
+        raise SpecError(f"{path}: {key} is {printable(repr(value))}; allowed: a {'whole ' if whole else ''}number")
     return value
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pumice import _engine, files
-from pumice.runs.spec import Spec
+from pumice.runs.spec import Spec, check_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,16 +32,29 @@ def read_trace(
 
     Raises:
         TraceError: the trace cannot be read; the text names file and line.
+        SpecError: format or volumes are no text.
     """
     import numpy as np  # loaded here: commands that read no trace start sooner without it
 
-    columns = _engine.trace_read(os.fspath(path), trace_format, volumes)
+    check_reading(trace_format, volumes)
+    columns = _engine.trace_read(os.fsdecode(path), trace_format, volumes)
     arrays = {name: np.frombuffer(columns[name], dtype=kind) for name, kind in _TYPES.items()}
     return arrays | {name: arrays[name].astype(bool) for name in ("is_write", "is_trim")}
 
 
+def check_reading(trace_format: str | None, volumes: str | None) -> None:
+    """Refuses options of reading that are no text.
+
+    Raises:
+        SpecError: one of them holds a byte that is not UTF-8.
+    """
+    check_text("format", trace_format or "")
+    check_text("volumes", volumes or "")
+
+
 def write_trace(spec: Spec, path: Path, trace_format: str) -> dict[str, Any]:
-    """Writes the workload of `spec` as a trace to `path`, all of it or nothing.
+    """Writes the workload of `spec` as a trace to `path`, all of it or nothing. What is no regular file, such as a
+    pipe or standard output (`-`), gets the trace piece by piece.
 
     A trace keeps its own addresses; other workloads have those of the spec's device. A path that
     ends in .gz, .zst or .xz is compressed.
@@ -55,6 +68,7 @@ def write_trace(spec: Spec, path: Path, trace_format: str) -> dict[str, Any]:
         SpecError, TraceError: the workload cannot be read or written.
         OSError: the file cannot be written.
     """
-    with files.replacing(path) as partial:
-        report: dict[str, Any] = json.loads(_engine.trace_write(spec.request(), str(partial), trace_format, str(path)))
+    check_text("format", trace_format)
+    with files.streamed(path) as file:
+        report: dict[str, Any] = json.loads(_engine.trace_write(spec.request(), trace_format, path, file.write))
     return report

@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from pumice import _engine, files
-from pumice.errors import SpecError, TraceError
+from pumice.errors import SpecError, TraceError, reason
 from pumice.results.document import lookup
 from pumice.traces.read_write import read_trace
 
@@ -60,7 +60,7 @@ def most_written(directory: Path, count: int) -> list[Source]:
     try:
         paths = sorted(path for path in directory.iterdir() if path.is_file() and not path.name.startswith("."))
     except OSError as error:
-        raise SpecError(f"{directory}: {(error.strerror or 'cannot be read').lower()}") from None
+        raise SpecError(f"{directory}: {reason(error)}") from None
     found = [source for path in paths if path.suffix not in (".md", ".txt") and (source := _source(path)) is not None]
     return sorted(found, key=lambda source: (-source.writes, source.path.name))[:count]
 
@@ -68,7 +68,7 @@ def most_written(directory: Path, count: int) -> list[Source]:
 def _source(path: Path) -> Source | None:
     """A file as a source; None if it is no trace, its clock cannot be replayed or it lacks reads or writes."""
     try:
-        info = json.loads(_engine.trace_info(str(path), None, None))
+        info = json.loads(_engine.trace_info(path))
     except (SpecError, TraceError):
         return None
     notes = info["notes"]
@@ -118,5 +118,6 @@ def _constant(text: str, count: int) -> Any:
 
 
 def names(sources: Sequence[Source]) -> list[str]:
-    """A short name of each: its file's, up to the first point."""
-    return [source.path.name.partition(".")[0] for source in sources]
+    """A short name of each: its file's, up to the first point, or all of it where two would have the same."""
+    short = [source.path.name.partition(".")[0] for source in sources]
+    return [name if short.count(name) == 1 else source.path.name for name, source in zip(short, sources, strict=True)]

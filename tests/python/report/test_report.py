@@ -82,7 +82,7 @@ def test_hollow_files_are_refused(tmp_path: Path, command: Command) -> None:
         ("comparison.json", {"format": "pumice.comparison/1", "variants": [{"label": "x"}]}, "lacks its label"),
         ("comparison.json", {"format": "pumice.comparison/1", "variants": []}, "holds no results"),
         ("scoreboard.json", {}, "not a scoreboard"),
-        ("scoreboard.json", [{"id": "x"}], "not a scoreboard; expected a list of rows with hi, id"),
+        ("scoreboard.json", [{"id": "x"}], "not a scoreboard; expected a list of rows with basis, hi, id"),
     ):
         directory = tmp_path / "source"
         directory.mkdir()

@@ -78,7 +78,7 @@ def test_a_long_study_says_how_long_before_it_starts_and_counts_what_is_left(tmp
     told.clear()
     longer = [*hours, dataclasses.replace(job(4), expected_s=7200.0)]
     run_jobs(longer, settings(tmp_path, resume=True, announce=told.append))
-    assert told[0].startswith("1 runs, about 1.0 hours")
+    assert told[0].startswith("1 run, about 1.0 hours")
     told.clear()
     run_jobs(hours, settings(tmp_path, resume=True, announce=told.append))
     run_jobs([*hours, job(5)], settings(announce=told.append))

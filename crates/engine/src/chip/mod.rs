@@ -5,9 +5,10 @@ pub mod erase;
 pub mod read_retry;
 
 use pumice_nand::{CheckedArray, ChipError};
+use pumice_types::suspension::Stop;
 use pumice_types::{BlockId, EraseStep, FlashCommand, FlashOp, FlashTiming, StepKind, Time};
 
-use erase::Eraser;
+use erase::{Eraser, RestartTotals};
 use read_retry::ReadRetry;
 
 /// Grain at which an erase of fixed time can be suspended: AERO's unit pulse.
@@ -21,6 +22,8 @@ pub struct Chips {
     pub eraser: Option<Eraser>,
     /// Which reads must be repeated, if any are.
     pub retry: Option<ReadRetry>,
+    /// What erases lost by being interrupted.
+    pub restarts: RestartTotals,
     /// Durations of the chips.
     pub timing: FlashTiming,
     /// Steps of an erase that nobody times, reused.
@@ -32,7 +35,8 @@ pub struct Chips {
 impl Chips {
     /// These chips; nothing is under way.
     pub fn new(checked: CheckedArray, eraser: Option<Eraser>, retry: Option<ReadRetry>, timing: FlashTiming) -> Chips {
-        Chips { checked, eraser, retry, timing, steps: Vec::new(), failing: Vec::new() }
+        let restarts = RestartTotals::default();
+        Chips { checked, eraser, retry, restarts, timing, steps: Vec::new(), failing: Vec::new() }
     }
 
     /// Executes one command: rules and tags.
@@ -92,6 +96,17 @@ impl Chips {
         }
     }
 
+    /// An erase of these steps has stopped.
+    pub fn interrupt_erase(&mut self, steps: &[EraseStep], stop: Stop) {
+        self.restarts.note(steps, stop);
+    }
+
+    /// Factor on the stress of the run's erases by pulses that began again: 1 if none did.
+    pub fn restart_factor(&self) -> f64 {
+        let stress = self.eraser.as_ref().map_or(0.0, |eraser| eraser.totals().stress);
+        if stress > 0.0 { 1.0 + self.restarts.stress / stress } else { 1.0 }
+    }
+
     /// Begins to read a page: how often the read is repeated until its errors can be corrected, counted.
     /// None for commands whose data does not pass the controller, and for spare areas.
     pub fn begin_read(&mut self, command: &FlashCommand) -> u8 {
@@ -134,6 +149,7 @@ impl Chips {
     /// Starts measuring: wear and retries so far count no more. What blocks have taken stays with them.
     pub fn restart_measuring(&mut self) {
         self.checked.array.reset_wear();
+        self.restarts = RestartTotals::default();
         if let Some(eraser) = &mut self.eraser {
             eraser.restart_measuring();
         }

@@ -16,12 +16,23 @@ struct BufferedPage {
     written: u64,
 }
 
+/// Most entries for which room is made beforehand. A larger buffer grows as far as it is filled: its size is the
+/// user's limit, not what a run needs.
+const ENTRIES_BEFOREHAND: usize = 1 << 16;
+
+/// Places in the order of writes for each entry in use, after which former places are dropped.
+const PLACES_AN_ENTRY: usize = 4;
+
+/// Entries for which the order of writes always has places.
+const ENTRIES_ORDERED: usize = 64;
+
 /// Buffered pages.
 #[derive(Debug)]
 pub struct WriteBuffer {
     capacity: usize,
     policy: FlushPolicy,
     entries: Vec<Option<BufferedPage>>,
+    /// Places whose entry was released.
     free: Vec<u32>,
     /// The entry that holds the newest data of each page.
     newest: BTreeMap<u32, u32>,
@@ -34,13 +45,14 @@ pub struct WriteBuffer {
 impl WriteBuffer {
     /// An empty buffer of so many pages.
     pub fn new(capacity: usize, policy: FlushPolicy) -> WriteBuffer {
+        let beforehand = capacity.min(ENTRIES_BEFOREHAND);
         WriteBuffer {
             capacity,
             policy,
-            entries: vec![None; capacity],
-            free: (0..capacity as u32).rev().collect(),
+            entries: Vec::with_capacity(beforehand),
+            free: Vec::with_capacity(beforehand),
             newest: BTreeMap::new(),
-            order: VecDeque::with_capacity(capacity),
+            order: VecDeque::with_capacity(PLACES_AN_ENTRY * beforehand.max(ENTRIES_ORDERED) + 1),
             writes: 0,
             waiting_to_flush: 0,
         }
@@ -60,7 +72,7 @@ impl WriteBuffer {
         }
         // What is being programmed is still in the buffer, so a partial write adds to it.
         let base = newest.and_then(|at| self.entries[at as usize]).map_or(0, |entry| entry.mask);
-        let Some(at) = self.free.pop() else { return false };
+        let Some(at) = self.place() else { return false };
         self.entries[at as usize] =
             Some(BufferedPage { lpn, mask: mask | base, flushing: false, written: self.writes });
         self.newest.insert(lpn.0, at);
@@ -69,10 +81,22 @@ impl WriteBuffer {
         true
     }
 
+    /// A place for a new entry; `None` if the buffer is full.
+    fn place(&mut self) -> Option<u32> {
+        if let Some(at) = self.free.pop() {
+            return Some(at);
+        }
+        if self.entries.len() == self.capacity {
+            return None;
+        }
+        self.entries.push(None);
+        Some(self.entries.len() as u32 - 1)
+    }
+
     /// Puts an entry last in the order of writes; its former places are dropped now and then.
     fn note_order(&mut self, at: u32) {
         self.order.push_back((at, self.writes));
-        if self.order.len() > 8 * self.capacity {
+        if self.order.len() > PLACES_AN_ENTRY * self.entries.len().max(ENTRIES_ORDERED) {
             let entries = &self.entries;
             self.order.retain(|&(at, written)| {
                 entries[at as usize].is_some_and(|entry| !entry.flushing && entry.written == written)

@@ -144,6 +144,11 @@ impl Finished<'_> {
 
     /// Die time of all erases.
     fn erase_time(&self) -> Time {
+        self.erase_steps_time() + self.chips().restarts.time
+    }
+
+    /// Time of what all erases consist of, without what began again.
+    fn erase_steps_time(&self) -> Time {
         if let Some(totals) = self.erase_totals() {
             return totals.time;
         }

@@ -3,10 +3,13 @@
 use std::collections::VecDeque;
 
 use pumice_nand::DieClock;
-use pumice_types::suspension::{SuspensionRule, SuspensionState};
-use pumice_types::{EraseStep, FlashCommand, FlashOp, PageAddress, Time};
+use pumice_types::suspension::{PieceRestarts, Stop, SuspensionRule, SuspensionState};
+use pumice_types::{Cause, EraseStep, FlashCommand, FlashOp, PageAddress, Time};
 
+use super::NOBODY;
+use super::plane_queues::PlaneQueues;
 use super::segment::{PhaseTimes, Resources, Segment, Usage};
+use super::snapshots::Snapshots;
 use crate::chip::Chips;
 use crate::error::SimError;
 use crate::observe::Observer;
@@ -17,14 +20,9 @@ pub const READS: usize = 0;
 /// The lane of everything else, in the order of submission.
 pub const WORK: usize = 1;
 
-/// What a die had spent its time on when a segment was queued.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Snapshot {
-    /// When that was.
-    pub at: Time,
-    /// Its time by phase until then.
-    pub spent: PhaseTimes,
-}
+/// Number of a lane's first command. Commands that move forward to run with the first one take numbers before
+/// it, so there must be some.
+const FIRST_NUMBER: u64 = 1 << 32;
 
 /// A queue of segments and of their commands.
 #[derive(Debug, Default)]
@@ -33,10 +31,8 @@ pub struct Lane {
     pub segments: VecDeque<Segment>,
     /// Their commands.
     pub commands: VecDeque<FlashCommand>,
-    /// Of each queued segment with a snapshot.
-    pub snapshots: VecDeque<Snapshot>,
-    /// Commands that have left the queue.
-    pub executed: u64,
+    /// The number of the first of them. Every command has the number in whose turn it was queued.
+    pub first_number: u64,
 }
 
 impl Lane {
@@ -45,10 +41,46 @@ impl Lane {
         Lane {
             segments: VecDeque::with_capacity(accesses),
             commands: VecDeque::with_capacity(accesses + commands),
-            snapshots: VecDeque::with_capacity(accesses),
-            executed: 0,
+            first_number: FIRST_NUMBER,
         }
     }
+
+    /// Moves the segment at `from`, of one command, to `to` nearer the front. A place without work stays
+    /// behind, so that all others keep their numbers.
+    pub fn move_forward(&mut self, from: usize, to: usize) {
+        let (segment, command) = (self.segments[from], self.commands[from]);
+        self.segments[from] = Segment { commands: 0, ..Segment::of(Resources::Die) };
+        self.commands[from] = FlashCommand::pause(command.target.block, Time::ZERO);
+        self.segments.insert(to, segment);
+        self.commands.insert(to, command);
+        self.first_number -= 1;
+    }
+
+    /// Moves the segment at `from`, of one command, to `to` nearer the front; those between move back.
+    pub fn bring_forward(&mut self, from: usize, to: usize) {
+        if let (Some(segment), Some(command)) = (self.segments.remove(from), self.commands.remove(from)) {
+            self.segments.insert(to, segment);
+            self.commands.insert(to, command);
+        }
+    }
+
+    /// Takes a place without work from the front.
+    pub fn drop_empty(&mut self) {
+        self.segments.pop_front();
+        self.commands.pop_front();
+        self.first_number += 1;
+    }
+}
+
+/// What a die keeps of its queued commands besides the lanes.
+#[derive(Debug)]
+pub struct DieParts {
+    /// See [`Die::pending`].
+    pub pending: PendingPages,
+    /// See [`Die::snapshots`].
+    pub snapshots: Snapshots,
+    /// See [`Die::queues`].
+    pub queues: Option<PlaneQueues>,
 }
 
 /// One die.
@@ -80,12 +112,16 @@ pub struct Die {
     pub erase: EraseRun,
     /// Programs and copies queued and not executed.
     pub pending: PendingPages,
+    /// What it had spent its time on when accesses that wait were queued.
+    pub snapshots: Snapshots,
+    /// The work lane by plane, if commands may overtake others to run with the first one.
+    pub queues: Option<PlaneQueues>,
 }
 
 /// An erase that runs in steps, of one block or of one block in each of several planes.
 ///
 /// Each plane runs its own steps and is then inhibited; the die is busy until the last one is done. To let
-/// go of the die, each plane goes on to its own next boundary and waits there for the others.
+/// go of the die, each plane goes on to its own next stop and waits there for the others.
 #[derive(Debug, Default)]
 pub struct EraseRun {
     /// Its planes, those of this erase first; the others are kept for their memory.
@@ -111,8 +147,10 @@ pub struct PlaneErase {
     pub total: Time,
     /// How much of that is over, up to where the erase last went on.
     pub done: Time,
-    /// Where in its steps it stops, if the erase does: a boundary, or its end.
-    pub stop: Time,
+    /// Where in its steps it stops, if the erase does, and what that keeps; or its end.
+    pub stop: Stop,
+    /// How often the piece has begun again that was interrupted last.
+    pub restarts: PieceRestarts,
 }
 
 impl EraseRun {
@@ -127,15 +165,16 @@ impl EraseRun {
     }
 
     /// Sets where the planes stop for a read that waits at `now`. Returns the time, from where the erase
-    /// last went on, until the last of them has; `None` if the erase is over by then, or has no boundary left.
+    /// last went on, until the last of them has; `None` if the erase is over by then, or has no stop left.
     pub fn stop_planes(&mut self, rule: &SuspensionRule, now: Time) -> Option<Time> {
         let (since, state, left) = (self.since, self.state, self.left());
         let mut last = Time::ZERO;
         for plane in self.running() {
-            // What was reached before the last suspension is no new boundary.
+            // What was reached before the last suspension is no new stop.
             let elapsed = (plane.done + now.saturating_sub(since)).max(plane.done + Time(1));
-            plane.stop = rule.next_boundary(&plane.steps, elapsed, state).unwrap_or(plane.total);
-            last = last.max(plane.stop - plane.done);
+            let stop = rule.next_stop(&plane.steps, elapsed, state, plane.restarts);
+            plane.stop = stop.unwrap_or(Stop::after(plane.total));
+            last = last.max(plane.stop.at - plane.done);
         }
         self.stops = last < left;
         self.stops.then_some(last)
@@ -217,10 +256,13 @@ pub struct BusySpan {
 
 impl Die {
     /// An idle die with these lanes.
-    pub fn new(lanes: [Lane; 2], pending: PendingPages) -> Die {
+    pub fn new(lanes: [Lane; 2], parts: DieParts) -> Die {
+        let DieParts { pending, snapshots, queues } = parts;
         Die {
             lanes,
             pending,
+            snapshots,
+            queues,
             clock: DieClock::default(),
             active: None,
             group: 0,
@@ -235,24 +277,17 @@ impl Die {
         }
     }
 
-    /// The active segment; `None` if the die is idle.
-    #[inline]
-    pub fn active_segment(&self) -> Option<&Segment> {
-        self.lanes[self.active?].segments.front()
-    }
-
-    /// Resources of the active segment.
+    /// Resources of what runs; `None` if the die is idle.
     #[inline]
     pub fn active_shape(&self) -> Option<Resources> {
-        self.active_segment().map(|segment| segment.shape)
+        self.active.map(|_| self.usage.shape)
     }
 
-    /// Channel time of all segments that run together; they use the same, and those that need no further
-    /// retry none.
+    /// Channel time of all segments that run together; those that need no further retry use none.
     #[inline]
     pub fn transfers(&self) -> Time {
         match self.usage.retries {
-            0 => self.usage.channel * self.group as u64,
+            0 => self.usage.transfers,
             _ => self.transfers_of_round(),
         }
     }
@@ -270,7 +305,7 @@ impl Die {
         observer: &mut impl Observer,
     ) -> Result<Option<FlashCommand>, SimError> {
         let Some(command) = self.lanes[lane].commands.pop_front() else { return Ok(None) };
-        self.lanes[lane].executed += 1;
+        self.lanes[lane].first_number += 1;
         if span.occupies {
             self.clock.occupy(span.start, span.end, &command)?;
         }
@@ -280,10 +315,26 @@ impl Die {
         Ok(Some(command))
     }
 
+    /// Whether a suspended erase at the head of the work lane, which `passed` segments went before, may be
+    /// passed by the segment behind it: a page of a host write, of another plan and another block than the
+    /// erase, so that neither notices.
+    pub fn may_pass_erase(&self, passed: usize) -> bool {
+        let Lane { segments, commands, .. } = &self.lanes[WORK];
+        let next = passed + self.erase.together;
+        let (Some(segment), Some(command)) = (segments.get(next), commands.get(next)) else { return false };
+        let is_host = matches!(command.cause, Cause::Host | Cause::Rmw) && segment.token != NOBODY;
+        let is_page = matches!(command.op, FlashOp::Program | FlashOp::Read) && !segment.chained;
+        let is_passed = |nth: usize| {
+            let Segment { token, urgent, chained, .. } = segments[nth];
+            token == NOBODY && !urgent && !chained && commands[nth].target.block != command.target.block
+        };
+        is_host && is_page && (passed..next).all(is_passed)
+    }
+
     /// The number that the next command of the work lane will have.
     pub fn next_number(&self) -> u64 {
         let work = &self.lanes[WORK];
-        work.executed + work.commands.len() as u64
+        work.first_number + work.commands.len() as u64
     }
 
     /// Follows the queued copies that will bring the page that `read` is after, back to where it is by
@@ -295,11 +346,11 @@ impl Die {
     /// its version may have come round since it was last there. `behind` moves along, so that following
     /// again goes on from there.
     pub fn follow_copies(&self, read: &mut FlashCommand, behind: &mut u64) -> bool {
-        let executed = self.lanes[WORK].executed;
+        let first = self.lanes[WORK].first_number;
         loop {
-            match self.pending_write(read.target, behind.saturating_sub(executed) as usize) {
+            match self.pending_write(read.target, behind.saturating_sub(first) as usize) {
                 Some(PendingWrite::Program) => return true,
-                Some(PendingWrite::Copy(source, at)) => (read.target, *behind) = (source, executed + at as u64),
+                Some(PendingWrite::Copy(source, at)) => (read.target, *behind) = (source, first + at as u64),
                 None => return false,
             }
         }

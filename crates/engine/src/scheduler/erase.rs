@@ -1,10 +1,11 @@
 //! Erases in steps: they start, let reads in between, and go on. Several planes of a die may erase at once.
 
-use pumice_types::suspension::SuspensionState;
-use pumice_types::{Time, erase};
+use pumice_types::suspension::{PieceRestarts, SuspensionState};
+use pumice_types::{SuspensionFor, Time, erase};
 
 use super::Scheduler;
-use super::die::{EraseRun, PlaneErase, READS};
+use super::die::{EraseRun, PlaneErase, READS, WORK};
+use super::segment::Resources;
 use crate::error::SimError;
 
 impl Scheduler {
@@ -12,7 +13,7 @@ impl Scheduler {
     pub(super) fn start_erase(&mut self, index: usize, now: Time) {
         let Some(rule) = self.policy.erase else { return };
         let die = &mut self.dies[index];
-        let (run, lane) = (&mut die.erase, &die.lanes[super::WORK]);
+        let (run, lane) = (&mut die.erase, &die.lanes[WORK]);
         if run.is_suspended {
             run.is_suspended = false;
             run.since = now + rule.resume;
@@ -27,14 +28,46 @@ impl Scheduler {
             for (plane, command) in run.planes.iter_mut().zip(lane.commands.iter().take(die.group)) {
                 self.chips.begin_erase(command, &mut plane.steps);
                 (plane.total, plane.done) = (erase::total_time(&plane.steps), Time::ZERO);
+                plane.restarts = PieceRestarts::default();
             }
         }
         run.stops = false;
         let end = run.since + run.left();
         self.events.set(index, end);
-        // Reads that a plan without gaps has kept waiting come in at the first boundary.
-        if !self.dies[index].lanes[READS].segments.is_empty() {
+        // Reads that a plan without gaps has kept waiting come in at the first stop, and so do writes.
+        if !self.dies[index].lanes[READS].segments.is_empty() || self.writes_wait(index) {
             self.ask_to_suspend(index, now);
+        }
+    }
+
+    /// Whether a host write waits for the erase that runs, and may go before what is left of it.
+    #[inline]
+    pub(super) fn writes_wait(&self, index: usize) -> bool {
+        let die = &self.dies[index];
+        self.lets_writes_in() && die.active_shape() == Some(Resources::Erase) && die.may_pass_erase(0)
+    }
+
+    fn lets_writes_in(&self) -> bool {
+        self.policy.erase.is_some_and(|rule| rule.whom == SuspensionFor::ReadsAndWrites)
+    }
+
+    /// Moves the host writes that may pass a suspended erase before it, if it is next and its rule lets them.
+    pub(super) fn let_writes_pass(&mut self, index: usize) {
+        if !self.lets_writes_in() {
+            return;
+        }
+        let die = &mut self.dies[index];
+        if die.lanes[WORK].segments.front().is_none_or(|first| first.shape != Resources::Erase) {
+            return;
+        }
+        let mut passed = 0;
+        while die.may_pass_erase(passed) {
+            let (lane, at) = (&mut die.lanes[WORK], passed + die.erase.together);
+            if let (Some(segment), Some(command)) = (lane.segments.remove(at), lane.commands.remove(at)) {
+                lane.segments.insert(passed, segment);
+                lane.commands.insert(passed, command);
+            }
+            passed += 1;
         }
     }
 
@@ -42,7 +75,7 @@ impl Scheduler {
     pub(super) fn ask_to_suspend(&mut self, index: usize, now: Time) {
         let Some(rule) = self.policy.erase else { return };
         let die = &mut self.dies[index];
-        if die.active_shape() != Some(super::Resources::Erase) || die.erase.stops {
+        if die.active_shape() != Some(Resources::Erase) || die.erase.stops {
             return;
         }
         if let Some(stopped) = die.erase.stop_planes(&rule, now) {
@@ -54,10 +87,13 @@ impl Scheduler {
     /// The erase has let go of the die: the reads go on.
     pub(super) fn suspend(&mut self, index: usize, now: Time) -> Result<(), SimError> {
         let die = &mut self.dies[index];
-        let command = die.lanes[super::WORK].commands[0];
+        let command = die.lanes[WORK].commands[0];
         die.clock.occupy(die.started, now, &command)?;
         die.usage.charge(&mut die.spent, &command, now - die.started);
         die.busy += now - die.started;
+        for plane in die.erase.running() {
+            self.chips.interrupt_erase(&plane.steps, plane.stop);
+        }
         die.erase.let_go();
         self.suspensions += 1;
         self.start(index, now);
@@ -68,7 +104,10 @@ impl Scheduler {
 impl EraseRun {
     /// Every plane has come to its stop.
     fn let_go(&mut self) {
-        self.running().iter_mut().for_each(|plane| plane.done = plane.stop);
+        for plane in self.running() {
+            plane.restarts = plane.restarts.after(plane.stop);
+            plane.done = plane.stop.keeps;
+        }
         self.stops = false;
         self.is_suspended = true;
         self.state.suspensions += 1;

@@ -9,31 +9,39 @@
 //! A die serves what waits for it first-in first-out. With read priority, host reads of one command
 //! wait in a lane of their own, which is served before anything else starts; a blocking merge holds
 //! the die from its first command to its last. An erase in steps lets go of the die at the next
-//! boundary that its rule allows when such a read comes, and goes on when no read waits.
+//! boundary that its rule allows when such a read comes, and goes on when no read waits. With
+//! multi-plane commands from the whole queue, commands of other planes overtake to run together with
+//! the one that is due (`together`), if nothing that they overtake could notice (`plane_queues`).
 //!
 //! Hazards: a read of a page whose program is queued is answered from the controller's buffer. A
 //! read that starts before the queued relocation of its page reads the page's source. An erase never
-//! passes an earlier read. Commands of one plan keep their order.
+//! passes an earlier read. Commands of one plan keep their order, in each plane.
 
 mod die;
 mod erase;
 mod events;
+mod plane_queues;
 mod retry;
 mod run;
 mod segment;
+mod snapshots;
+mod together;
 
 use std::collections::VecDeque;
 
 use pumice_types::suspension::SuspensionRule;
-use pumice_types::{DieId, FlashCommand, FlashOp, FlashTiming, Geometry, Time};
+use pumice_types::{DieId, FlashCommand, FlashOp, FlashTiming, Geometry, MultiPlane, Time};
 
 use crate::chip::Chips;
 use crate::error::SimError;
 use crate::observe::Observer;
-use die::{Die, Lane, PendingPages, PendingWrite, READS, Snapshot, WORK};
+use die::{Die, DieParts, Lane, PendingPages, PendingWrite, READS, WORK};
 use events::Events;
+use plane_queues::{DieBlocks, PlaneQueues};
+use segment::{NO_SNAPSHOT, Resources, Segment, ShapeRule, die_only_time};
 pub use segment::{PHASES, Phase, PhaseTimes};
-use segment::{Resources, Segment, die_only_time};
+use snapshots::{Snapshot, Snapshots};
+pub use together::MultiPlaneCounts;
 
 /// Marks commands that nobody waits for.
 pub const NOBODY: u32 = u32::MAX;
@@ -53,9 +61,9 @@ pub struct Policy {
     pub holds_die: bool,
     /// Erases run step by step, and when they may be suspended; `None`: each takes its time in one.
     pub erase: Option<SuspensionRule>,
-    /// Neighbours in a queue that address one page number of several planes, or erase a block in each of
-    /// several planes, run as one command. Needs erases in steps.
-    pub multi_plane: bool,
+    /// Which commands that address one page number of several planes, or erase a block in each of several
+    /// planes, run as one command. Needs erases in steps.
+    pub multi_plane: MultiPlane,
 }
 
 /// Commands of one page access on one die.
@@ -107,7 +115,8 @@ pub struct Scheduler {
     events: Events,
     done: VecDeque<PageDone>,
     idle: Option<DieId>,
-    multi_plane_commands: u64,
+    shapes: ShapeRule,
+    multi_plane: MultiPlaneCounts,
     suspensions: u64,
 }
 
@@ -119,18 +128,34 @@ impl Scheduler {
         let merge = if room == QUEUED_ACCESSES { 2 * usize::from(geometry.pages_per_block) } else { 0 };
         let reads = if policy.read_priority { room } else { 0 };
         let lanes = || [Lane::with_capacity(reads, 0), Lane::with_capacity(room, merge)];
-        let die = || Die::new(lanes(), PendingPages::new(room, policy.read_priority));
+        let blocks_per_die = geometry.planes_per_die * geometry.blocks_per_plane;
+        let queues = |die: u32| {
+            let (per_plane, planes) = (geometry.blocks_per_plane, geometry.planes_per_die);
+            let blocks = DieBlocks { first: die * blocks_per_die, per_plane, planes };
+            (policy.multi_plane == MultiPlane::Queue).then(|| PlaneQueues::new(blocks, room + merge))
+        };
+        let die = |die: u32| {
+            let pending = PendingPages::new(room, policy.read_priority);
+            let snapshots = Snapshots::with_capacity(room);
+            Die::new(lanes(), DieParts { pending, snapshots, queues: queues(die) })
+        };
+        let shapes = ShapeRule {
+            copyback: timing.copyback,
+            in_steps: policy.erase.is_some(),
+            copybacks_join: policy.multi_plane == MultiPlane::Queue,
+        };
         Scheduler {
             chips,
             timing,
             policy,
-            blocks_per_die: geometry.planes_per_die * geometry.blocks_per_plane,
-            dies: (0..geometry.dies()).map(|_| die()).collect(),
+            blocks_per_die,
+            dies: (0..geometry.dies()).map(die).collect(),
             channels: vec![Channel::default(); geometry.channels as usize],
             events: Events::new(geometry.dies() as usize),
             done: VecDeque::with_capacity(64),
             idle: None,
-            multi_plane_commands: 0,
+            shapes,
+            multi_plane: MultiPlaneCounts::default(),
             suspensions: 0,
             geometry,
         }
@@ -164,8 +189,8 @@ impl Scheduler {
     }
 
     /// Multi-plane commands so far: those that used more than one plane.
-    pub fn multi_plane_commands(&self) -> u64 {
-        self.multi_plane_commands
+    pub fn multi_plane(&self) -> MultiPlaneCounts {
+        self.multi_plane
     }
 
     /// Suspensions of erases so far.
@@ -189,10 +214,6 @@ impl Scheduler {
         let index = self.die_of(first).0 as usize;
         debug_assert!(access.commands.iter().all(|command| self.die_of(command).0 as usize == index));
         self.advance(index, now, observer)?;
-        if access.parts {
-            let snapshot = Snapshot { at: now, spent: self.spent_at(index, now) };
-            self.dies[index].lanes[WORK].snapshots.push_back(snapshot);
-        }
         if access.commands.len() == 1 && first.op == FlashOp::Read {
             return self.submit_read(index, access, now);
         }
@@ -201,14 +222,16 @@ impl Scheduler {
             && searches.iter().all(|command| command.op == FlashOp::SpareSearch)
             && self.is_in_buffer(index, read)
         {
-            self.forget_snapshot(index, access);
             return Ok(true);
         }
+        let snapshot = self.snapshot(index, access, now);
         for nth in 0..access.commands.len() {
-            self.queue(index, access, nth);
+            self.queue(index, access, nth, snapshot);
         }
         if self.dies[index].active.is_none() {
             self.start(index, now);
+        } else if self.writes_wait(index) {
+            self.ask_to_suspend(index, now);
         }
         Ok(false)
     }
@@ -225,18 +248,20 @@ impl Scheduler {
             _ => self.is_in_buffer(index, read),
         };
         if is_buffered {
-            self.forget_snapshot(index, access);
             return Ok(true);
         }
         self.chips.checked.array.expect(read.target);
         let (shape, behind) = (Resources::DieThenChannel, die.next_number());
+        let snapshot = self.snapshot(index, access, now);
         let die = &mut self.dies[index];
-        let (token, snapshot) = (access.token, access.parts);
-        die.lanes[lane].segments.push_back(Segment { token, snapshot, behind, ..Segment::of(shape) });
+        die.lanes[lane].segments.push_back(Segment { token: access.token, snapshot, behind, ..Segment::of(shape) });
         die.lanes[lane].commands.push_back(*read);
+        if let Some(queues) = die.queues.as_mut().filter(|_| lane == WORK) {
+            queues.queued(read, true);
+        }
         if die.active.is_none() {
             self.start(index, now);
-        } else if lane == READS {
+        } else if lane == READS || self.writes_wait(index) {
             self.ask_to_suspend(index, now);
         }
         Ok(false)
@@ -248,40 +273,44 @@ impl Scheduler {
         self.dies[index].pending_write(read.target, usize::MAX) == Some(PendingWrite::Program)
     }
 
-    /// Takes back the snapshot of an access that needs no command after all.
-    fn forget_snapshot(&mut self, index: usize, access: &Submission) {
-        if access.parts {
-            self.dies[index].lanes[WORK].snapshots.pop_back();
+    /// Keeps what a die has spent its time on until now, if the parts of an access's wait are asked for.
+    #[inline]
+    fn snapshot(&mut self, index: usize, access: &Submission, now: Time) -> u32 {
+        if !access.parts {
+            return NO_SNAPSHOT;
         }
+        let spent = self.spent_at(index, now);
+        self.dies[index].snapshots.keep(Snapshot { at: now, spent })
     }
 
     /// Appends command `nth` of an access to its die's queue: to the last segment if that is of the same
-    /// access and both need the die alone.
+    /// access and both need the die alone. The command that completes the access gets its snapshot.
     #[inline(always)]
-    fn queue(&mut self, index: usize, access: &Submission, nth: usize) {
+    fn queue(&mut self, index: usize, access: &Submission, nth: usize, snapshot: u32) {
         let command = &access.commands[nth];
-        let shape = Resources::of(command, self.timing.copyback, self.policy.erase.is_some());
+        let shape = Resources::of(command, self.shapes);
         let die_only = if shape == Resources::Die { die_only_time(&self.timing, command) } else { Time::ZERO };
         let completes = nth == access.completes;
-        let token = if completes { access.token } else { NOBODY };
+        let (token, snapshot) = if completes { (access.token, snapshot) } else { (NOBODY, NO_SNAPSHOT) };
         let chained = self.policy.holds_die && nth + 1 < access.commands.len();
         let die = &mut self.dies[index];
         die.pending.add(command);
+        if let Some(queues) = &mut die.queues {
+            queues.queued(command, nth == 0);
+        }
+        let joins_last = nth > 0 && self.policy.holds_die && shape == Resources::Die && die.queues.is_none();
         let lane = &mut die.lanes[WORK];
         lane.commands.push_back(*command);
-        if nth > 0
-            && self.policy.holds_die
-            && shape == Resources::Die
+        if joins_last
             && let Some(last) = lane.segments.back_mut()
             && last.shape == Resources::Die
             && last.token == NOBODY
         {
             last.commands += 1;
             last.die_only += die_only;
-            (last.token, last.chained) = (token, chained);
+            (last.token, last.snapshot, last.chained) = (token, snapshot, chained);
             return;
         }
-        let snapshot = completes && access.parts;
         let urgent = access.token != NOBODY && nth < access.completes;
         let segment = Segment { snapshot, chained, urgent, token, die_only, ..Segment::of(shape) };
         lane.segments.push_back(segment);

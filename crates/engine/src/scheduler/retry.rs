@@ -12,7 +12,7 @@ impl Usage {
     #[inline]
     pub fn with_retries(&self, retries: u8) -> (Time, Time) {
         let again = u64::from(retries);
-        (self.die_first * (again + 1) + self.die_last, self.channel + self.page_out * again)
+        (self.die_first * (again + 1) + self.die_last, self.channel + self.page * again)
     }
 }
 
@@ -21,12 +21,33 @@ impl Die {
     pub fn begin_reads(&mut self, lane: usize, group: usize, chips: &mut Chips) {
         self.round = 0;
         let Lane { segments, commands, .. } = &mut self.lanes[lane];
+        let reads = |shape| matches!(shape, Resources::DieThenChannel | Resources::DieChannelDie);
         // A segment that reads a page has one command, so places in both queues agree.
-        let reads =
-            |segment: &&mut Segment| matches!(segment.shape, Resources::DieThenChannel | Resources::DieChannelDie);
-        for (segment, command) in segments.iter_mut().take(group).filter(reads).zip(commands.iter()) {
-            segment.retries = chips.begin_read(command);
-            self.usage.retries = self.usage.retries.max(segment.retries);
+        for (segment, command) in segments.iter_mut().zip(commands.iter()).take(group) {
+            if reads(segment.shape) {
+                segment.retries = chips.begin_read(command);
+                self.usage.retries = self.usage.retries.max(segment.retries);
+            }
+        }
+        if self.usage.copy_reads > Time::ZERO {
+            for round in 1..=self.usage.retries {
+                let again = self.usage.page * self.reading(lane, group, round);
+                self.usage.copy_reads += self.read_time(lane, group, round) + again;
+            }
+        }
+    }
+
+    /// How many of the segments that start together read in a round.
+    fn reading(&self, lane: usize, group: usize, round: u8) -> u64 {
+        let reads = |segment: &&Segment| segment.retries >= round;
+        self.lanes[lane].segments.iter().take(group).filter(reads).count() as u64
+    }
+
+    /// Die time of the reads of a round of retries.
+    fn read_time(&self, lane: usize, group: usize, round: u8) -> Time {
+        match self.usage.reads {
+            0 | 1 => self.usage.die_first,
+            reads => Time(self.usage.die_first.0 / u64::from(reads)) * self.reading(lane, group, round),
         }
     }
 
@@ -34,7 +55,8 @@ impl Die {
     pub fn read_again(&mut self, now: Time) -> Time {
         self.round += 1;
         self.on_channel = false;
-        now + self.usage.die_first
+        let Some(active) = self.active else { return now };
+        now + self.read_time(active, self.group, self.round)
     }
 
     /// Die time behind the transfers of this round: there is some behind the last only.
@@ -47,10 +69,11 @@ impl Die {
     /// all that they have to.
     pub fn transfers_of_round(&self) -> Time {
         let Some(active) = self.active else { return Time::ZERO };
-        let of = |segment: &Segment| match self.round {
-            round if round < segment.retries => self.usage.page_out,
-            round if round == segment.retries => self.usage.channel,
-            _ => Time::ZERO,
+        let of = |segment: &Segment| match (self.round, segment.shape) {
+            (round, _) if round < segment.retries => self.usage.page,
+            (round, _) if round > segment.retries => Time::ZERO,
+            (_, Resources::DieChannelDie) => self.usage.page * 2,
+            (..) => self.usage.page,
         };
         self.lanes[active].segments.iter().take(self.group).map(of).sum()
     }

@@ -1,10 +1,10 @@
 //! What happens on a die: segments start, take the channel, end; their commands take effect.
 
 use pumice_nand::check_multi_plane;
-use pumice_types::{ChannelId, DieId, FlashCommand, FlashOp, Time, prefetch};
+use pumice_types::{ChannelId, DieId, Time, prefetch};
 
 use super::die::{BusySpan, Die, Lane, READS, WORK};
-use super::segment::{Phase, PhaseTimes, Resources, Segment, Usage, charge, die_only_time};
+use super::segment::{NO_SNAPSHOT, Phase, PhaseTimes, Resources, Segment, Usage, charge, die_only_time};
 use super::{NOBODY, PageDone, Scheduler};
 use crate::error::SimError;
 use crate::observe::Observer;
@@ -85,6 +85,9 @@ impl Scheduler {
     pub(super) fn start(&mut self, index: usize, now: Time) {
         let die = &self.dies[index];
         let lane = if die.lanes[READS].segments.is_empty() { WORK } else { READS };
+        if lane == WORK && die.erase.is_suspended {
+            self.let_writes_pass(index);
+        }
         self.start_lane(index, lane, now);
     }
 
@@ -95,19 +98,23 @@ impl Scheduler {
         }
         let group = match &self.dies[index].erase {
             // A suspended erase goes on as it began.
-            erase if lane == WORK && erase.is_suspended => erase.together,
-            _ if self.policy.multi_plane => self.group(index, lane),
-            _ => 1,
+            erase if erase.is_suspended && self.dies[index].lanes[lane].segments[0].shape == Resources::Erase => {
+                erase.together
+            }
+            _ => self.gather(index, lane),
         };
         let die = &mut self.dies[index];
         let Lane { segments, commands, .. } = &die.lanes[lane];
         // Queues behind merges are longer than the caches: what this die needs next comes meanwhile.
         prefetch(segments.get(1));
         prefetch(commands.get(1));
-        let (shape, command) = (segments[0].shape, &commands[0]);
+        let command = &commands[0];
         self.chips.checked.array.expect(command.target);
         self.chips.checked.array.expect(command.source);
         die.usage = Usage::of(&segments[0], command, &self.timing);
+        if group > 1 {
+            die.usage.share(group, &die.lanes[lane], &self.timing);
+        }
         if self.chips.retry.is_some() {
             die.begin_reads(lane, group, &mut self.chips);
         }
@@ -116,8 +123,9 @@ impl Scheduler {
         die.on_channel = false;
         die.started = now;
         die.cursor = now;
-        let due = match shape {
+        let due = match die.usage.shape {
             Resources::Die | Resources::DieThenChannel | Resources::DieChannelDie => now + die.usage.die_first,
+            Resources::Copyback => now + die.usage.die_first + die.usage.die_last,
             Resources::ChannelThenDie => {
                 let (transfers, die_last) = (die.transfers(), die.usage.die_last);
                 self.grant(index, now, transfers) + transfers + die_last
@@ -125,41 +133,6 @@ impl Scheduler {
             Resources::Erase => return self.start_erase(index, now),
         };
         self.events.set(index, due);
-    }
-
-    /// Points the reads that may start now to where their pages still are, if copies that are queued
-    /// will move them.
-    fn find_sources(&mut self, index: usize) {
-        let together = if self.policy.multi_plane { self.geometry.planes_per_die as usize } else { 1 };
-        let die = &mut self.dies[index];
-        for nth in 0..together.min(die.lanes[READS].commands.len()) {
-            let (mut read, mut behind) = (die.lanes[READS].commands[nth], die.lanes[READS].segments[nth].behind);
-            die.follow_copies(&mut read, &mut behind);
-            die.lanes[READS].commands[nth] = read;
-            die.lanes[READS].segments[nth].behind = behind;
-        }
-    }
-
-    /// How many segments at the head of a lane run as one multi-plane command: page reads, or page
-    /// programs, of one page number in several planes, or erases of a block in each of several planes.
-    fn group(&mut self, index: usize, lane: usize) -> usize {
-        let lane = &self.dies[index].lanes[lane];
-        let first = lane.commands[0];
-        if !matches!(first.op, FlashOp::Read | FlashOp::Program | FlashOp::Erase) {
-            return 1;
-        }
-        let plane = |command: &FlashCommand| self.geometry.plane_of(command.target.block);
-        let fits = |nth: usize| {
-            let command = &lane.commands[nth];
-            command.op == first.op
-                && command.target.page == first.target.page
-                && lane.commands.iter().take(nth).all(|earlier| plane(earlier) != plane(command))
-        };
-        // Each of these segments is one command, so places in both queues agree.
-        let most = lane.segments.len().min(self.geometry.planes_per_die as usize);
-        let group = (1..most).find(|&nth| !fits(nth)).unwrap_or(most);
-        self.multi_plane_commands += u64::from(group > 1);
-        group
     }
 
     /// Reserves the die's channel for `time`; returns when the transfer starts.
@@ -172,16 +145,18 @@ impl Scheduler {
         start
     }
 
-    /// Ends the active segment: its commands take effect, who waited hears of it, the next starts.
+    /// Ends what runs: its commands take effect, who waited hears of it, the next starts.
     fn finish(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
         self.advance(index, now, observer)?;
         let Some(active) = self.dies[index].active else { return Ok(()) };
         if self.dies[index].group > 1 {
             let group = self.dies[index].group;
             let commands = self.dies[index].lanes[active].commands.make_contiguous();
-            check_multi_plane(&self.geometry, &commands[..group])?;
+            check_multi_plane(&self.geometry, &commands[..group], self.timing.copyback)?;
         }
+        let held = self.dies[index].lanes[active].segments.front().is_some_and(|segment| segment.chained);
         let mut chained = false;
+        let mut first = None;
         for nth in 0..self.dies[index].group {
             let die = &mut self.dies[index];
             let Some(segment) = die.lanes[active].segments.pop_front() else { break };
@@ -193,15 +168,23 @@ impl Scheduler {
                 die.end_command(active, span, &mut self.chips, observer)?
             };
             if segment.token != NOBODY {
-                let done = page_done(&segment, die, now);
+                let own = die.own_usage(&segment, ended.as_ref(), &self.timing);
+                let done = page_done(&segment, own, die, now);
                 self.done.push_back(done);
             }
-            if let Some(command) = ended.filter(|_| nth + 1 == die.group) {
-                die.usage.charge(&mut die.spent, &command, now - die.started);
-            }
+            first = first.or(ended);
         }
         let die = &mut self.dies[index];
+        // What runs together is charged to the command that was due.
+        if let Some(command) = first {
+            die.usage.charge(&mut die.spent, &command, now - die.started);
+        }
         die.busy += now - die.started;
+        if active == WORK
+            && let Some(goes_on) = die.end_in_queues()
+        {
+            chained = held && goes_on;
+        }
         let waiting = |lane: usize| !die.lanes[lane].segments.is_empty();
         if chained {
             self.start_lane(index, active, now);
@@ -215,23 +198,23 @@ impl Scheduler {
     }
 }
 
-/// Accounts for an access that ends now. For a segment that used the channel `die.spent` still ends
-/// at its start; for one that needed the die alone it includes the segment itself.
-fn page_done(segment: &Segment, die: &mut Die, now: Time) -> PageDone {
+/// Accounts for an access that ends now, whose own resources are `own`. For a segment that used the channel
+/// `die.spent` still ends at its start; for one that needed the die alone it includes the segment itself.
+fn page_done(segment: &Segment, own: Usage, die: &mut Die, now: Time) -> PageDone {
     let mut waited = PhaseTimes::default();
     // Work on the die alone is in `spent`, so it is in what was waited for.
-    let (own_die, channel) = if segment.shape == Resources::Die {
-        (Time::ZERO, Time::ZERO)
-    } else {
-        die.usage.with_retries(segment.retries)
-    };
-    if segment.snapshot {
-        let snapshot = die.lanes[WORK].snapshots.pop_front().unwrap_or_default();
+    let (own_die, channel) =
+        if segment.shape == Resources::Die { (Time::ZERO, Time::ZERO) } else { own.with_retries(segment.retries) };
+    if segment.snapshot != NO_SNAPSHOT {
+        let snapshot = die.snapshots.take(segment.snapshot);
         for (waited, (end, start)) in waited.iter_mut().zip(die.spent.iter().zip(snapshot.spent)) {
             *waited = *end - start;
         }
         if segment.shape != Resources::Die {
-            waited[Phase::Host as usize] += now - die.started - own_die - channel;
+            let others = now - die.started - own_die - channel;
+            let copies = die.usage.copy_reads.saturating_sub(own.copy_reads).min(others);
+            waited[Phase::GcRead as usize] += copies;
+            waited[Phase::Host as usize] += others - copies;
             debug_assert_eq!(waited.iter().copied().sum::<Time>() + own_die + channel, now - snapshot.at);
         }
     }

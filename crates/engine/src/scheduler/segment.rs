@@ -2,6 +2,9 @@
 
 use pumice_types::{Cause, FlashCommand, FlashOp, FlashTiming, Time};
 
+/// The place of a snapshot that was not taken.
+pub const NO_SNAPSHOT: u32 = u32::MAX;
+
 /// What a die spends its time on, as a waiting host access sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -27,9 +30,10 @@ pub const PHASES: usize = 6;
 pub type PhaseTimes = [Time; PHASES];
 
 /// Which resources a segment uses, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resources {
     /// Die only; any number of commands.
+    #[default]
     Die,
     /// Die, then channel: page reads and spare searches.
     DieThenChannel,
@@ -37,19 +41,33 @@ pub enum Resources {
     ChannelThenDie,
     /// Die, channel out and in, die: a copy through the controller.
     DieChannelDie,
+    /// Die only: a copyback that may run together with others.
+    Copyback,
     /// Die only, in steps between which reads may come.
     Erase,
 }
 
+/// What the shape of a command depends on besides the command.
+#[derive(Clone, Copy, Debug)]
+pub struct ShapeRule {
+    /// Copies stay on their die.
+    pub copyback: bool,
+    /// Erases are run step by step.
+    pub in_steps: bool,
+    /// Copybacks may run together, so each is a segment of its own.
+    pub copybacks_join: bool,
+}
+
 impl Resources {
-    /// The shape of a command; `in_steps`: erases are run step by step.
+    /// The shape of a command.
     #[inline]
-    pub fn of(command: &FlashCommand, copyback: bool, in_steps: bool) -> Resources {
+    pub fn of(command: &FlashCommand, rule: ShapeRule) -> Resources {
         match command.op {
             FlashOp::Read | FlashOp::SpareSearch => Resources::DieThenChannel,
             FlashOp::Program => Resources::ChannelThenDie,
-            FlashOp::Copy if !copyback => Resources::DieChannelDie,
-            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase if in_steps => Resources::Erase,
+            FlashOp::Copy if !rule.copyback => Resources::DieChannelDie,
+            FlashOp::Copy if rule.copybacks_join => Resources::Copyback,
+            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase if rule.in_steps => Resources::Erase,
             FlashOp::Copy | FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause => {
                 Resources::Die
             }
@@ -63,8 +81,6 @@ impl Resources {
 pub struct Segment {
     /// Resources.
     pub shape: Resources,
-    /// A snapshot of the die's time was taken when it was queued.
-    pub snapshot: bool,
     /// The next segment of this lane follows without anything between them.
     pub chained: bool,
     /// Somebody waits for what comes after it in its plan.
@@ -75,6 +91,8 @@ pub struct Segment {
     pub commands: u32,
     /// Who waits for its end.
     pub token: u32,
+    /// The snapshot of the die's time when it was queued, or [`NO_SNAPSHOT`].
+    pub snapshot: u32,
     /// Time of all its commands, if they need the die alone.
     pub die_only: Time,
     /// For a read with priority: the number that the next command of the work lane had then.
@@ -87,31 +105,39 @@ impl Segment {
     pub fn of(shape: Resources) -> Segment {
         Segment {
             shape,
-            snapshot: false,
             chained: false,
             urgent: false,
             retries: 0,
             commands: 1,
             token: super::NOBODY,
+            snapshot: NO_SNAPSHOT,
             die_only: Time::ZERO,
             behind: 0,
         }
     }
 }
 
-/// How long the segment that runs uses what.
+/// How long what runs uses which resource: one segment, or several that run together.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Usage {
+    /// In which order.
+    pub shape: Resources,
     /// Die time before the channel (or all of it).
     pub die_first: Time,
-    /// Channel time.
+    /// Channel time of a segment.
     pub channel: Time,
+    /// Channel time of all segments that run together, if none is read again.
+    pub transfers: Time,
     /// Die time after the channel.
     pub die_last: Time,
     /// How often the first two come again before the last: read retries, the most of all that run together.
     pub retries: u8,
-    /// Channel time of the page that a retry moves out.
-    pub page_out: Time,
+    /// Reads of copies that come one after the other in `die_first`.
+    pub reads: u8,
+    /// Channel time of one page.
+    pub page: Time,
+    /// Time of the reads of copies: die, and channel out, retries included.
+    pub copy_reads: Time,
 }
 
 impl Usage {
@@ -128,19 +154,22 @@ impl Usage {
             Resources::DieThenChannel => (t.t_r, page, Time::ZERO),
             Resources::ChannelThenDie => (Time::ZERO, page, t.t_prog),
             Resources::DieChannelDie => (t.t_r, t.copy_transfer(), t.t_prog),
+            Resources::Copyback => (t.t_r, Time::ZERO, t.t_prog),
             Resources::Erase => (Time::ZERO, Time::ZERO, Time::ZERO),
         };
-        Usage { die_first, channel, die_last, retries: 0, page_out: page }
+        let copy_reads = match segment.shape {
+            Resources::DieChannelDie => t.t_r + page,
+            Resources::Copyback => t.t_r,
+            Resources::Die | Resources::DieThenChannel | Resources::ChannelThenDie | Resources::Erase => Time::ZERO,
+        };
+        let shape = segment.shape;
+        Usage { shape, die_first, channel, transfers: channel, die_last, retries: 0, reads: 1, page, copy_reads }
     }
 
-    /// Adds the first `elapsed` of `command`, which uses the channel, to the phases it consists of. A
+    /// Adds the first `elapsed` of what runs to the phases it consists of; `command` is the first of it. A
     /// copy through the controller reads until its page is out, and writes from then on.
     pub fn charge(&self, spent: &mut PhaseTimes, command: &FlashCommand, elapsed: Time) {
-        let read = if command.op == FlashOp::Copy {
-            elapsed.min((self.die_first + self.page_out) * (u64::from(self.retries) + 1))
-        } else {
-            Time::ZERO
-        };
+        let read = if command.op == FlashOp::Copy { elapsed.min(self.copy_reads) } else { Time::ZERO };
         spent[Phase::GcRead as usize] += read;
         spent[phase(command) as usize] += elapsed - read;
     }

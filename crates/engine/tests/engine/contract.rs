@@ -50,11 +50,14 @@ fn settings() -> impl Strategy<Value = Vec<(String, String)>> {
 pub fn page_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let policy = prop_oneof![Just("greedy"), Just("cost-benefit"), Just("d-choices"), Just("fifo"), Just("random")];
     let order = prop_oneof![Just("CWDP"), Just("PDWC"), Just("DPCW")];
-    (settings(), policy, order, 16u32..40, 0.45f64..0.7, 0.0f64..0.1, 0.0f64..2.0).prop_map(
-        |(mut settings, policy, order, blocks, over_provisioning, stop, age)| {
+    let planes = prop_oneof![Just("own"), Just("die")];
+    let collection = (policy, planes, 0.0f64..0.1);
+    (settings(), collection, order, 16u32..40, 0.45f64..0.7, 0.0f64..2.0).prop_map(
+        |(mut settings, (policy, planes, stop), order, blocks, over_provisioning, age)| {
             let changes = [
                 ("ftl.kind", "page".to_string()),
                 ("ftl.gc_policy", policy.into()),
+                ("ftl.gc_planes", planes.into()),
                 ("ftl.allocation_order", order.into()),
                 ("geometry.blocks_per_plane", blocks.to_string()),
                 ("ftl.over_provisioning", format!("{over_provisioning}")),
@@ -72,7 +75,8 @@ pub fn page_settings() -> impl Strategy<Value = Vec<(String, String)>> {
 pub fn host_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let buffer = (prop_oneof![Just(0u32), Just(4), Just(20), Just(64), Just(1024)], prop::bool::ANY);
     let link = (prop_oneof![Just(None), (20.0f64..4000.0).prop_map(Some)], prop_oneof![Just(0.0f64), Just(3.25)]);
-    let order = (prop::bool::ANY, prop::bool::ANY, prop::bool::ANY);
+    let multi_plane = prop_oneof![Just("off"), Just("neighbours"), Just("queue")];
+    let order = (prop::bool::ANY, multi_plane, prop::bool::ANY);
     let load = (prop::bool::ANY, 1u32..5, 1u32..9, 1u32..40, 20.0f64..3000.0);
     (buffer, link, order, load).prop_map(|(buffer, link, order, load)| {
         let mut pairs = vec![
@@ -80,7 +84,7 @@ pub fn host_settings() -> impl Strategy<Value = Vec<(String, String)>> {
             ("host.flush", if buffer.1 { "lru" } else { "eager" }.into()),
             ("host.overhead_us", format!("{}", link.1)),
             ("host.read_priority", order.0.to_string()),
-            ("timing.multi_plane", order.1.to_string()),
+            ("timing.multi_plane", order.1.into()),
             ("host.partial_page", if order.2 { "rmw" } else { "whole-page" }.into()),
             ("host.mode", if load.0 { "closed-loop" } else { "open-loop" }.into()),
             ("host.queues", load.1.to_string()),
@@ -177,6 +181,14 @@ pub fn sub_block_settings() -> impl Strategy<Value = Vec<(String, String)>> {
             settings
         },
     )
+}
+
+/// Either merge of the NFTL.
+fn nftl_settings() -> impl Strategy<Value = Vec<(String, String)>> {
+    (settings(), prop_oneof![Just("block-erase"), Just("m-merge")]).prop_map(|(mut settings, merge)| {
+        settings.push(("ftl.merge".into(), merge.into()));
+        settings
+    })
 }
 
 /// The same for superblocks: M and N small enough for devices of a few blocks, spare blocks enough.
@@ -371,6 +383,17 @@ proptest! {
     #[test]
     fn t414_no_host_makes_a_page_level_ftl_lose_anything(settings in page_settings(), host in host_settings()) {
         run_any_host(&settings, &host);
+    }
+
+    #[test]
+    fn t434_no_command_that_overtakes_others_breaks_a_rule_or_meets_a_wrong_page(
+        settings in prop_oneof![page_options(), nftl_settings(), superblock_settings(), sub_block_settings()],
+        planes in 2u32..5, host in host_settings()
+    ) {
+        let planes = planes.to_string();
+        let queue = [("geometry.planes_per_die", planes.as_str()), ("timing.multi_plane", "queue")];
+        let queue = queue.map(|(key, value)| (key.to_string(), value.to_string()));
+        run_any_host(&settings, &[&host[..], &queue].concat());
     }
 
     #[test]

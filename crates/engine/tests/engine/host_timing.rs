@@ -240,7 +240,7 @@ fn t643_a_page_whose_relocation_waits_is_read_where_it_still_is() {
     near(&of("false"), "host.read.latency_us.max", PROGRAM + MERGE - 100.0 + READ);
 }
 
-const TWO_PLANES: &[(&str, &str)] = &[("geometry.planes_per_die", "2"), ("timing.multi_plane", "true")];
+const TWO_PLANES: &[(&str, &str)] = &[("geometry.planes_per_die", "2"), ("timing.multi_plane", "neighbours")];
 
 #[test]
 fn t644_programs_of_one_page_number_in_two_planes_take_their_transfers_and_one_program() {

@@ -6,10 +6,12 @@
 
 mod closed_forms;
 mod contract;
+mod erase_suspension;
 mod golden;
 mod host_timing;
 mod merge_execution;
 mod multi_plane_erase;
+mod multi_plane_queue;
 mod outputs;
 mod page_level;
 mod partial_blocks;

@@ -7,8 +7,8 @@ use pumice_engine::scheduler::{NOBODY, Policy, Scheduler, Submission};
 use pumice_engine::{Built, build};
 use pumice_ftl::{Plan, TranslationLayer};
 use pumice_types::erase::{StepKind, total_time};
-use pumice_types::suspension::{Suspension, SuspensionRule};
-use pumice_types::{BlockId, EraseStep, FlashCommand, FlashOp, Lpn, Time};
+use pumice_types::suspension::{ErasePiece, SuspensionRule};
+use pumice_types::{BlockId, EraseStep, FlashCommand, FlashOp, Lpn, MultiPlane, Time};
 
 use crate::support::{document, number, spec};
 
@@ -17,7 +17,7 @@ const RESUME: Time = Time(11_000);
 
 /// Start and end of every command, with its block.
 #[derive(Default)]
-struct Log(Vec<(Time, Time, FlashCommand)>);
+pub struct Log(pub Vec<(Time, Time, FlashCommand)>);
 
 impl Observer for Log {
     fn command(&mut self, start: Time, end: Time, command: &FlashCommand) {
@@ -26,7 +26,7 @@ impl Observer for Log {
 }
 
 /// One die of two planes under aero at 2.5K PEC, whose blocks need different pulses.
-fn built() -> Built {
+pub fn built() -> Built {
     let sets = [
         ("geometry.channels", "1"),
         ("ftl.kind", "page"),
@@ -38,18 +38,24 @@ fn built() -> Built {
     build(&spec(&sets), 1.0).expect("a device")
 }
 
-fn scheduler(built: Built, multi_plane: bool) -> Scheduler {
-    let rule = SuspensionRule { mode: Suspension::Loop, suspend: SUSPEND, resume: RESUME, max_suspensions: 10 };
+fn scheduler(built: Built, multi_plane: MultiPlane) -> Scheduler {
+    let rule = SuspensionRule { suspend: SUSPEND, resume: RESUME, ..SuspensionRule::after_each(ErasePiece::Loop) };
+    scheduler_with(rule, built, multi_plane)
+}
+
+/// A scheduler that suspends erases by a rule.
+pub fn scheduler_with(rule: SuspensionRule, built: Built, multi_plane: MultiPlane) -> Scheduler {
     let policy = Policy { read_priority: true, holds_die: false, erase: Some(rule), multi_plane };
     Scheduler::new(built.geometry, built.chips, policy)
 }
 
-fn submission(commands: &[FlashCommand]) -> Submission<'_> {
+/// Commands that nobody waits for.
+pub fn submission(commands: &[FlashCommand]) -> Submission<'_> {
     Submission { commands, completes: 0, token: NOBODY, parts: false, urgent: true }
 }
 
 /// What each block's next erase will do.
-fn steps(built: &Built, block: u32) -> Vec<EraseStep> {
+pub fn steps(built: &Built, block: u32) -> Vec<EraseStep> {
     let mut steps = Vec::new();
     built.chips.eraser.clone().expect("a scheme").erase(block, &mut steps);
     steps
@@ -61,7 +67,7 @@ fn pairs(built: &Built) -> Vec<[u32; 2]> {
     (0..12).map(|n| [blocks - 1 - n, 2 * blocks - 1 - (5 * n) % 12]).collect()
 }
 
-fn finish(scheduler: &mut Scheduler, log: &mut Log) {
+pub fn finish(scheduler: &mut Scheduler, log: &mut Log) {
     while scheduler.next_event().is_some() {
         scheduler.step(log).expect("no rule is broken");
     }
@@ -71,14 +77,17 @@ fn finish(scheduler: &mut Scheduler, log: &mut Log) {
 fn t690_a_multi_plane_erase_takes_its_slowest_planes_time_and_each_block_its_own() {
     for pair in pairs(&built()) {
         let each = pair.map(|block| total_time(&steps(&built(), block)));
-        for (multi_plane, ends) in [(true, [each[0].max(each[1]); 2]), (false, [each[0], each[0] + each[1]])] {
+        let (at_once, in_turn) = ([each[0].max(each[1]); 2], [each[0], each[0] + each[1]]);
+        for (multi_plane, ends) in
+            [(MultiPlane::Neighbours, at_once), (MultiPlane::Queue, at_once), (MultiPlane::Off, in_turn)]
+        {
             let mut log = Log::default();
             let mut scheduler = scheduler(built(), multi_plane);
             let erases = pair.map(|block| FlashCommand::erase(BlockId(block)));
             scheduler.submit(&submission(&erases), Time::ZERO, &mut log).expect("legal");
             finish(&mut scheduler, &mut log);
             assert_eq!(log.0.iter().map(|command| command.1).collect::<Vec<_>>(), ends);
-            assert_eq!(scheduler.multi_plane_commands(), u64::from(multi_plane));
+            assert_eq!(scheduler.multi_plane().commands, u64::from(multi_plane != MultiPlane::Off));
             assert_eq!(scheduler.busy_times(ends[1]).0, [ends[1]], "a die is busy once");
             let totals = scheduler.chips.eraser.as_ref().expect("a scheme").totals();
             assert_eq!((totals.erases, totals.time), (2, each[0] + each[1]));
@@ -107,7 +116,7 @@ fn t691_a_read_comes_in_when_the_last_plane_has_come_to_its_boundary() {
         let planes = pair.map(|block| steps(&built, block));
         assert!(built.ftl.read(Lpn(0), 0, &mut plan));
         let own = built.timing.t_r + built.timing.page_transfer;
-        let mut scheduler = scheduler(built, true);
+        let mut scheduler = scheduler(built, MultiPlane::Neighbours);
         let erases = pair.map(|block| FlashCommand::erase(BlockId(block)));
         scheduler.submit(&submission(&erases), Time::ZERO, &mut log).expect("legal");
         let read = Submission { token: 1, ..submission(&plan.commands) };
@@ -128,7 +137,7 @@ fn t691_a_read_comes_in_when_the_last_plane_has_come_to_its_boundary() {
             assert_eq!((done(FlashOp::Erase), done(FlashOp::Read)), (vec![end; 2], vec![end.max(at) + own]));
         }
         assert_eq!(scheduler.suspensions(), u64::from(lets_go < end));
-        assert_eq!(scheduler.multi_plane_commands(), 1, "what goes on after a suspension is no new command");
+        assert_eq!(scheduler.multi_plane().commands, 1, "what goes on after a suspension is no new command");
     }
     assert!((3..12).contains(&suspended), "{suspended}");
 }
@@ -158,7 +167,7 @@ fn load(multi_plane: &'static str, mode: &'static str, seed: &'static str) -> [(
 fn t692_planes_that_collect_together_erase_together_and_the_log_keeps_to_the_rules() {
     for mode in ["preemptible", "background"] {
         let mut log = Log::default();
-        let spec = spec(&load("true", mode, "3"));
+        let spec = spec(&load("neighbours", mode, "3"));
         run_observed(&spec, 1.0, &mut log, &mut |_| true).expect("the run ends well");
         let erases: Vec<_> = log.0.iter().filter(|command| command.2.op == FlashOp::Erase).collect();
         let together = erases.windows(2).filter(|pair| (pair[0].0, pair[0].1) == (pair[1].0, pair[1].1)).count();
@@ -175,7 +184,7 @@ fn t693_erasing_together_keeps_a_die_busy_for_less_time() {
         let busy_s = busy.map(|share| share.as_f64().expect("a share")).sum::<f64>();
         (busy_s, number(&found, "flash.erases.block"), number(&found, "wear.mean_erase_latency_us"))
     };
-    let (single, multi) = (share("false"), share("true"));
+    let (single, multi) = (share("off"), share("neighbours"));
     println!("busy, erases, mean erase: {single:?} one by one, {multi:?} together");
     assert!(multi.0 < single.0, "{multi:?} {single:?}");
     assert!((multi.1 / single.1 - 1.0).abs() < 0.05, "the same work");

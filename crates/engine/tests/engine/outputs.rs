@@ -203,13 +203,13 @@ fn t657_a_command_log_replays_without_a_broken_rule() {
     let shapes: &[&[(&str, &str)]] = &[
         &[],
         &[("ftl.merge", "m-merge"), ("geometry.bad_blocks_per_plane", "2"), ("initial.fill_unit", "page")],
-        &[("timing.multi_plane", "true"), ("timing.copyback", "false"), ("host.read_priority", "true")],
+        &[("timing.multi_plane", "neighbours"), ("timing.copyback", "false"), ("host.read_priority", "true")],
         &[("ftl.kind", "page"), ("ftl.over_provisioning", "0.3"), ("initial.age_writes", "0.5")],
         &[
             ("ftl.kind", "page"),
             ("ftl.over_provisioning", "0.3"),
             ("run.timed", "false"),
-            ("timing.multi_plane", "true"),
+            ("timing.multi_plane", "neighbours"),
         ],
         &[
             ("ftl.kind", "superblock-pen"),
@@ -238,7 +238,7 @@ fn t657_a_command_log_replays_without_a_broken_rule() {
 #[test]
 fn t658_multi_plane_commands_replay_together_and_only_where_they_are_allowed() {
     let sets = [
-        ("timing.multi_plane", "true"),
+        ("timing.multi_plane", "neighbours"),
         ("geometry.planes_per_die", "2"),
         ("ftl.kind", "page"),
         ("ftl.over_provisioning", "0.4"),
@@ -254,6 +254,47 @@ fn t658_multi_plane_commands_replay_together_and_only_where_they_are_allowed() {
     let single = [&header.encode(), &log[head_bytes(&log)..]].concat();
     let broken = replayed(&single).expect("a whole log").broken.expect("two commands at once");
     assert!(broken.text.contains("die-busy"), "{}", broken.text);
+}
+
+#[test]
+fn t698_copies_and_erases_of_several_planes_replay_together() {
+    let sets = [
+        ("timing.multi_plane", "queue"),
+        ("timing.copyback", "false"),
+        ("geometry.program_order", "in-order"),
+        ("ftl.kind", "page"),
+        ("ftl.gc_planes", "die"),
+        ("ftl.over_provisioning", "0.3"),
+        ("host.mode", "closed-loop"),
+        ("host.queue_depth", "16"),
+        ("workload.footprint", "1.0"),
+        ("workload.requests", "12000"),
+    ];
+    let (outcome, log) = command_log(&sets);
+    let whole = records(&log);
+    let together = |op| {
+        let pair = |pair: &&[LogRecord]| match (&pair[0], &pair[1]) {
+            (
+                LogRecord::Command { start, command, .. },
+                LogRecord::Command { start: other_start, command: other, .. },
+            ) => {
+                let dies = [command, other].map(|command| command.target.block.0 / 128);
+                start == other_start && dies[0] == dies[1] && [command.op, other.op] == [op; 2]
+            }
+            _ => false,
+        };
+        whole.windows(2).filter(pair).count()
+    };
+    let (copies, erases) = (together(FlashOp::Copy), together(FlashOp::Erase));
+    assert_eq!(copies as f64, number(&outcome.document, "flash.multi_plane_copies"));
+    assert!(copies > 1000 && erases > 30, "{copies} {erases}");
+    assert_eq!(replayed(&log).expect("a whole log").broken, None);
+    // A copyback leaves no way to program other pages in the same command.
+    let (mut header, _) = LogHeader::read(&mut Cursor::new(&log)).expect("a head");
+    header.copyback = true;
+    let copybacks = [&header.encode(), &log[head_bytes(&log)..]].concat();
+    let broken = replayed(&copybacks).expect("a whole log").broken.expect("a copy beside a program");
+    assert!(broken.text.contains("multi-plane"), "{}", broken.text);
 }
 
 #[test]

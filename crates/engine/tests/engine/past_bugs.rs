@@ -274,7 +274,7 @@ fn t916_a_read_is_pointed_to_its_source_once() {
         ("ftl.gc_free_threshold", "0.1"),
         ("ftl.gc_stop_threshold", "0.19054762660571323"),
         ("timing.copyback", "false"),
-        ("timing.multi_plane", "true"),
+        ("timing.multi_plane", "neighbours"),
         ("initial.fill", "0.22514538903706716"),
         ("seed", "177"),
         ("workload.read_fraction", "0.4223833120919261"),

@@ -140,7 +140,7 @@ fn t957_multi_plane_commands_change_no_count() {
         ];
         document(&[PAGE_LEVEL, &own].concat())
     };
-    let (single, multi) = (sets("false"), sets("true"));
+    let (single, multi) = (sets("off"), sets("neighbours"));
     assert!(number(&multi, "flash.multi_plane_commands") > 1000.0);
     for path in
         ["/flash/programs", "/flash/erases", "/gc/copied_pages", "/write_amplification", "/write_amplification_bytes"]

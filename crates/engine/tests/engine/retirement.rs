@@ -37,7 +37,7 @@ fn t470_blocks_that_fail_leave_use_in_every_mode_and_nothing_is_lost() {
     for mode in ["blocking", "foreground", "background", "preemptible"] {
         for more in [
             [("host.mode", "closed-loop"), ("host.queue_depth", "64")],
-            [("ftl.wear_leveling", "both"), ("timing.multi_plane", "true")],
+            [("ftl.wear_leveling", "both"), ("timing.multi_plane", "neighbours")],
             [("ftl.hot_cold", "mixed"), ("run.timed", "false")],
         ] {
             let document = run_with(&sets(&[&more[..], &[("ftl.gc_mode", mode)]].concat())).expect("it goes on");

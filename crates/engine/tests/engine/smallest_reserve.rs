@@ -43,7 +43,8 @@ const SIX_SPLITS: (&str, &str) = ("partial_erase.max_splits", "6");
 const CONDITIONS: &[&[(&str, &str)]] = &[
     &[],
     &[("geometry.bad_blocks_per_plane", "2")],
-    &[("geometry.planes_per_die", "2"), ("timing.multi_plane", "true")],
+    &[("geometry.planes_per_die", "2"), ("timing.multi_plane", "neighbours")],
+    &[("geometry.planes_per_die", "2"), ("timing.multi_plane", "queue"), ("ftl.gc_planes", "die")],
     &[("ftl.gc_free_threshold", "0.2"), ("ftl.gc_stop_threshold", "0.4"), ("geometry.blocks_per_plane", "20")],
     &[("workload.trim_fraction", "0.3"), ("geometry.channels", "2")],
     &[("geometry.write_sequence", "sfws"), ("run.timed", "false"), ("workload.requests", "900")],

@@ -243,10 +243,10 @@ mod tests {
         let bits = [30_000, 4_000];
         for (requirement, steps, uses_margin) in [
             (RberRequirement::Bits63, vec![(1, 2), (1, 5)], true),
-            (RberRequirement::Bits40, vec![(1, 2), (1, 5), (2, 2)], false),
+            (RberRequirement::Bits40, vec![(1, 2), (1, 5), (2, 1)], true),
         ] {
             let aero = controller(EraseScheme::Aero, Felp::with_margin(requirement));
-            let (found, end, report) = run(aero.begin(0), &[bits[0], bits[1], 0]);
+            let (found, end, report) = run(aero.begin(0), &[bits[0], bits[1], 300]);
             assert_eq!((found, end, report.uses_margin), (steps, EraseAction::Done, uses_margin));
         }
     }

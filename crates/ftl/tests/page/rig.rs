@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use pumice_ftl::victims::greedy::Greedy;
 use pumice_ftl::{
-    Allocation, EraseUnits, GcMode, HotCold, InitialBlock, PageConfig, PageFtl, Plan, TranslationLayer, VictimPolicy,
-    WearLeveling,
+    Allocation, EraseUnits, GcMode, GcPlanes, HotCold, InitialBlock, PageConfig, PageFtl, Plan, TranslationLayer,
+    VictimPolicy, WearLeveling,
 };
 use pumice_types::{Cause, DieId, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, PlaneId, RequestKind, TagFormat};
 
@@ -29,6 +29,7 @@ pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) 
         policy: VictimPolicy::from(Greedy),
         units: EraseUnits::whole_blocks(pages_per_block),
         gc_mode: GcMode::Blocking,
+        gc_planes: GcPlanes::Own,
         gc_start_blocks: 1,
         gc_stop_blocks: 1,
         cached_map: None,

@@ -1,7 +1,7 @@
 //! `[erase]`: the scheme of whole-block erases, its pulses, and when an erase may be suspended.
 
 use crate::key::{ANY, ANY_US, CHOSEN, COUNT_MAX, When, float, int};
-use crate::{EraseMode, EraseScheme, RberRequirement, Suspension, keys};
+use crate::{EraseMode, ErasePiece, EraseScheme, InitialMemory, RberRequirement, Suspension, SuspensionFor, keys};
 
 const AERO_TABLE_2: &str = "AERO, ASPLOS'24, Table 2";
 
@@ -11,12 +11,23 @@ const LOOPS: When = When::IsNot("erase.scheme", &["fixed"]);
 /// Pulses are predicted from fail bits.
 const PREDICTS: When = When::Is("erase.scheme", &["aero-cons", "aero", "aero-fit"]);
 
+/// Blocks have a past under a scheme that remembers whether shallow erases pay.
+const REMEMBERS: When = When::All(&[PREDICTS, When::Positive("erase.initial_pec")]);
+
 /// Wear or place decide over bit errors.
 const LOOPS_OR_ERRORS: When = When::Any(&[LOOPS, When::On("erase.read_retry")]);
 
 const TIMED: When = When::On("run.timed");
 
-const SUSPENDED: When = When::All(&[TIMED, When::IsNot("erase.suspension", &["off"])]);
+const EVER_SUSPENDED: When = When::All(&[TIMED, When::IsNot("erase.suspension", &["off"])]);
+
+/// Erases are suspended, by a rule whose parts are keys.
+const SUSPENDED: When = When::All(&[TIMED, When::IsNot("erase.suspension", &["off", "authors-code"])]);
+
+/// A suspension interrupts a pulse or loop.
+const INTERRUPTED: When = When::All(&[TIMED, When::Is("erase.suspension", &["immediate", "authors-code"])]);
+
+const IMMEDIATE: When = When::All(&[TIMED, When::Is("erase.suspension", &["immediate"])]);
 
 keys! {
     /// `[erase]`
@@ -27,6 +38,8 @@ keys! {
             "table: each scheme meets the pulse times measured under it. mechanism: one measured need for all; what a scheme does with it follows from its rules.";
         initial_pec: u16 = "0", int(0, 65_535), "P/E cycles", CHOSEN, LOOPS_OR_ERRORS,
             "Program/erase cycles of every block before the run. Pulse times change up to 5000.";
+        initial_memory: InitialMemory = "\"clear\"", ANY, "", CHOSEN, REMEMBERS,
+            "Whether the controller already knows of blocks that were cycled before the run that a shallow erase does not pay. clear: it tries one on every block once more. learned: it knows what the last erase before the run showed. What i-ispe remembers is always known.";
         rber_requirement: RberRequirement = "63", int(40, 63), "bits/KiB", "AERO, ASPLOS'24, section 5.4", LOOPS,
             "Raw bit errors after a year beyond which a block is unusable: 40, 50 or 63.";
         ecc_bits_per_kib: f64 = "72.0", float(1.0, 8192.0), "bits/KiB", "AERO, ASPLOS'24, section 5.4", LOOPS_OR_ERRORS,
@@ -48,9 +61,19 @@ keys! {
         delta: u32 = "5000", int(2, 100_000_000), "fail bits", "AERO, ASPLOS'24, section 5.2", When::Always,
             "Fail bits that one unit pulse takes away.";
         suspension: Suspension = "\"off\"", ANY, "", CHOSEN, TIMED,
-            "Where host reads interrupt an erase (needs host.read_priority = true). loop: after each verify read. pulse: after each unit pulse and verify read. capped: as pulse, until the erase was suspended max_suspensions times or its block is needed.";
+            "Where host reads suspend an erase (needs host.read_priority = true). loop: after each verify read. pulse: after each unit pulse and verify read. capped: as pulse, until the erase was suspended max_suspensions times or its block is needed. immediate: at once; the interrupted pulse or loop begins again. authors-code: the rule of the public simulator of AERO's authors: immediate, the loop begins again, not with less than 700 us of it left, 100 us to suspend, and the last loop is never suspended. Under ispe nobody can know before a verify read which loop is the last: there that rule is an oracle.";
+        suspension_for: SuspensionFor = "\"reads\"", ANY, "", CHOSEN, EVER_SUSPENDED,
+            "Who suspends an erase. reads: host reads; a host write waits for the whole erase. reads-and-writes: also page programs of host writes, and the reads of old copies that they need, if they are queued directly behind the erase and do not need its block.";
+        suspension_restart: ErasePiece = "\"loop\"", ANY, "", CHOSEN, IMMEDIATE,
+            "What begins again after suspension = \"immediate\": the interrupted unit pulse or verify read, or the whole loop.";
+        suspension_guard_us: f64 = "0.0", ANY_US, "us", CHOSEN, IMMEDIATE,
+            "A pulse or loop with less than this left is not interrupted but goes on to its end.";
+        suspension_max_restarts: u32 = "10", int(0, COUNT_MAX), "", CHOSEN, INTERRUPTED,
+            "So often one pulse or loop begins again; then it goes on to its end. So every erase ends.";
+        protected_loops: u8 = "0", int(0, 255), "loops", CHOSEN, SUSPENDED,
+            "So many last loops of an erase are never suspended; a shallow erase counts as a loop. Under ispe, i-ispe and dpes this is an oracle: no controller knows before a verify read which loop is the last.";
         suspend_us: f64 = "0.0", ANY_US, "us", "chosen: between pulses no voltage is to be taken down", SUSPENDED,
-            "Time from the boundary until the die takes a read.";
+            "Time from the stop of the erase until the die takes a read.";
         resume_us: f64 = "0.0", ANY_US, "us", "chosen, as suspend_us", SUSPENDED,
             "Time until a suspended erase goes on.";
         max_suspensions: u32 = "10", int(0, COUNT_MAX), "", CHOSEN, When::All(&[TIMED, When::Is("erase.suspension", &["capped"])]),

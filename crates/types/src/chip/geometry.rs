@@ -9,6 +9,12 @@ const SFWS: &str = "Buddhanoy et al., GLSVLSI'24, section 2.1";
 /// Most pages of a device: beyond, the tags of pages would have too few bits for a version.
 const PAGES_MAX: u128 = 1 << 30;
 
+/// Most dies of a device: each has queues and clocks of its own, about 1.5 KiB.
+const DIES_MAX: u64 = 1 << 16;
+
+/// Most blocks of a device: each takes about 100 bytes before the first request.
+const BLOCKS_MAX: u64 = 1 << 24;
+
 /// How far a scale may be from a power of two, for decimal fractions.
 const SCALE_TOLERANCE: f64 = 1e-9;
 
@@ -106,6 +112,7 @@ impl GeometryKeys {
                 "geometry gives {pages} pages; at most {PAGES_MAX} can be addressed: use fewer or larger pages"
             ));
         }
+        self.check_size()?;
         if self.bad_blocks_per_plane >= self.blocks_per_plane {
             return Err(format!(
                 "geometry.bad_blocks_per_plane = {} leaves no good block of {} in a plane",
@@ -113,6 +120,26 @@ impl GeometryKeys {
             ));
         }
         self.check_block_shape()
+    }
+
+    /// Refuses a device whose dies and blocks alone would fill a machine's memory.
+    fn check_size(&self) -> Result<(), String> {
+        let product = |factors: &[u32]| factors.iter().map(|&factor| u64::from(factor)).product::<u64>();
+        let dies = product(&[self.channels, self.chips_per_channel, self.dies_per_chip]);
+        if dies > DIES_MAX {
+            return Err(format!(
+                "geometry.channels = {} x chips_per_channel = {} x dies_per_chip = {} gives {dies} dies; allowed: at most {DIES_MAX}",
+                self.channels, self.chips_per_channel, self.dies_per_chip
+            ));
+        }
+        let blocks = dies * product(&[self.planes_per_die, self.blocks_per_plane]);
+        if blocks > BLOCKS_MAX {
+            return Err(format!(
+                "geometry.planes_per_die = {} x blocks_per_plane = {} on {dies} dies gives {blocks} blocks; allowed: at most {BLOCKS_MAX}",
+                self.planes_per_die, self.blocks_per_plane
+            ));
+        }
+        Ok(())
     }
 
     fn check_block_shape(&self) -> Result<(), String> {

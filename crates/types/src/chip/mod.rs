@@ -10,7 +10,7 @@ mod timing;
 pub use erase::EraseKeys;
 pub use geometry::GeometryKeys;
 pub use partial_erase::{PartialEraseKeys, PartialEraseUnit, check_erase_table};
-pub use timing::TimingKeys;
+pub use timing::{MultiPlane, TimingKeys};
 
 use crate::key::{Key, Keys, Values};
 

@@ -2,9 +2,21 @@
 
 use crate::key::{ANY, ANY_US, CHOSEN, PEN_TABLE_1, When, float};
 use crate::timing::partial_erase_table;
-use crate::{FlashTiming, PbTree, Time, keys};
+use crate::{FlashTiming, PbTree, Time, choice, keys};
 
 use super::ChipKeys;
+
+choice! {
+    /// Which commands of a die may run together, each in a plane of its own.
+    pub enum MultiPlane {
+        /// None: one command at a time.
+        Off = "off",
+        /// Those that stand next to each other in the die's queue.
+        Neighbours = "neighbours",
+        /// The command that is due, and commands from anywhere in the queue of the other planes.
+        Queue = "queue",
+    }
+}
 
 keys! {
     /// `[timing]`
@@ -21,8 +33,8 @@ keys! {
             "Copies inside a plane stay on the die. Off: a copy moves its page over the channel out and in again.";
         command_overhead_us: f64 = "0.0", ANY_US, "us", CHOSEN, When::Always,
             "Command and address cycles on the channel, before each transfer.";
-        multi_plane: bool = "false", ANY, "", CHOSEN, When::On("run.timed"),
-            "Neighbours in a die's queue that read, or program, one page number of several of its planes, or erase a block in each of several, run as one command: their array times are one, that of the slowest plane.";
+        multi_plane: MultiPlane = "\"off\"", ANY, "", CHOSEN, When::On("run.timed"),
+            "Which commands of a die that read, or program, one page number of several of its planes, or erase a block in each of several, run as one command: their array times are one, that of the slowest plane. off: none. neighbours: those next to each other in the die's queue. queue: the oldest, with commands from anywhere in the queue that lie in other planes and may overtake what is before them; copies program together with other copies, and with host writes unless they are copybacks.";
     }
 }
 

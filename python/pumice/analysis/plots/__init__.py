@@ -5,7 +5,7 @@ from pumice.analysis.plots.bars import Bars, grouped_bars, stacked_bars, stacked
 from pumice.analysis.plots.heat import Field, Grid, fields
 from pumice.analysis.plots.lines import Curve, Scale, lines
 from pumice.analysis.plots.panels import panels, wear_png
-from pumice.analysis.plots.style import COLOURS, GREY, PALE, Frame
+from pumice.analysis.plots.style import COLOURS, GREY, PALE, Frame, Range
 
 __all__ = [
     "COLOURS",
@@ -16,6 +16,7 @@ __all__ = [
     "Field",
     "Frame",
     "Grid",
+    "Range",
     "Scale",
     "fields",
     "grouped_bars",

@@ -12,6 +12,7 @@ from pumice.analysis.plots.style import (
     GREY,
     INK,
     Frame,
+    Range,
     blank_figure,
     house_style,
     number,
@@ -33,11 +34,17 @@ _DARK = (COLOURS[0], COLOURS[2], COLOURS[5], COLOURS[7], GREY)
 
 @dataclass(frozen=True)
 class Bars:
-    """Values by series and group; None leaves a gap."""
+    """Values by series and group; None leaves a gap.
+
+    Attributes:
+        ranges: by series, a range for each group that is drawn as a line on the bar. Stacked bars have
+            the ranges of their totals under the name "total".
+    """
 
     groups: Sequence[str]
     series: Mapping[str, Sequence[float | None]]
     colours: Sequence[str] = field(default=COLOURS)
+    ranges: Mapping[str, Sequence[Range | None]] = field(default_factory=dict)
 
 
 def grouped_bars(frame: Frame, bars: Bars, path: Path) -> list[Path]:
@@ -45,11 +52,13 @@ def grouped_bars(frame: Frame, bars: Bars, path: Path) -> list[Path]:
     with house_style():
         figure, axes = _canvas(frame, len(bars.groups), len(bars.series))
         width = 0.8 / max(len(bars.series), 1)
-        for place, values in enumerate(bars.series.values()):
+        for place, (name, values) in enumerate(bars.series.items()):
             offset = (place - (len(bars.series) - 1) / 2) * width
-            _bar_row(axes, [group + offset for group in range(len(bars.groups))], values, (width, bars.colours[place]))
+            places = [group + offset for group in range(len(bars.groups))]
+            _bar_row(axes, places, values, (width, bars.colours[place]))
+            tops = _range_lines(axes, places, values, bars.ranges.get(name))
             if len(bars.groups) * len(bars.series) <= LABELLED_BARS_MAX:
-                _numbers_on_bars(axes, offset, values, frame.digits)
+                _numbers_on_bars(axes, places, values, (tops, frame.digits))
         _group_axis(axes, bars.groups, frame)
         _name_series(axes, list(bars.series), bars.colours)
         return save(figure, path)
@@ -66,8 +75,8 @@ def stacked_bars(frame: Frame, bars: Bars, path: Path) -> list[Path]:
 
 
 def stacked_panels(frame: Frame, panels: Mapping[str, Bars], path: Path) -> list[Path]:
-    """Stacked bars in a panel for each name, each with a scale of its own; all have the same groups and
-    series. Only totals are written on the bars. Writes `path`.png and `path`.svg."""
+    """Stacked bars in a panel for each name, each with a scale of its own; all have the same series and as
+    many groups. Only totals are written on the bars. Writes `path`.png and `path`.svg."""
     columns = min(4, len(panels))
     rows = -(-len(panels) // columns)
     with house_style():
@@ -80,9 +89,7 @@ def stacked_panels(frame: Frame, panels: Mapping[str, Bars], path: Path) -> list
             _stack(axes, bars, frame.digits, parts=False)
             _group_axis(axes, bars.groups, Frame("", ""))
             thousands(axes.yaxis)
-            if place + columns >= len(panels):
-                axes.set_xlabel(frame.x_label or "")
-        _key(figure, next(iter(panels.values())))
+        _key(figure, next(iter(panels.values())), frame.x_label)
         return save(figure, path)
 
 
@@ -106,19 +113,23 @@ def _stack(axes: Axes, bars: Bars, digits: int, *, parts: bool = True) -> None:
                     fontsize=7.5, color="white" if bars.colours[place] in _DARK else INK,
                 )  # fmt: skip
         bottom = [low + height for low, height in zip(bottom, heights, strict=True)]
-    for group, total in enumerate(totals):
+    tops = _range_lines(axes, list(range(len(bars.groups))), totals, bars.ranges.get("total"))
+    for group, (total, top) in enumerate(zip(totals, tops, strict=True)):
         axes.text(
-            group, total + 0.015 * tallest, number(total, digits), ha="center", va="bottom",
+            group, top + 0.015 * tallest, number(total, digits), ha="center", va="bottom",
             fontweight="bold", fontsize=9 if parts else 7,
         )  # fmt: skip
 
 
-def _key(figure: Figure, bars: Bars) -> None:
-    """Names of the series in a row below the panels."""
+def _key(figure: Figure, bars: Bars, x_label: str | None) -> None:
+    """The name of the x axes, and below it those of the series in a row, below the panels."""
     from matplotlib.patches import Patch
 
     patches = [Patch(color=colour, label=name) for name, colour in zip(bars.series, bars.colours, strict=False)]
-    figure.legend(handles=patches, loc="outside lower center", ncols=len(patches), frameon=False, fontsize=8.5)
+    figure.legend(
+        handles=patches, loc="outside lower center", ncols=len(patches), frameon=False, fontsize=8.5,
+        title=x_label, title_fontsize=9,
+    )  # fmt: skip
 
 
 def _canvas(frame: Frame, groups: int, series: int) -> tuple[Figure, Axes]:
@@ -138,12 +149,28 @@ def _bar_row(axes: Axes, places: list[float], values: Sequence[float | None], lo
     axes.bar([place for place, _ in shown], [value for _, value in shown], width * 0.94, color=colour)
 
 
-def _numbers_on_bars(axes: Axes, offset: float, values: Sequence[float | None], digits: int) -> None:
+def _range_lines(
+    axes: Axes, places: Sequence[float], values: Sequence[float | None], ranges: Sequence[Range | None] | None
+) -> list[float]:
+    """Draws the ranges of a row of bars, where they have a length; the top of each bar with its line."""
+    tops = [value or 0.0 for value in values]
+    for place, found in enumerate(ranges or []):
+        if found is not None and found[1] > found[0]:
+            axes.vlines(places[place], *found, color=INK, linewidth=0.9)
+            tops[place] = max(tops[place], found[1])
+    return tops
+
+
+def _numbers_on_bars(
+    axes: Axes, places: Sequence[float], values: Sequence[float | None], how: tuple[Sequence[float], int]
+) -> None:
+    """Writes the values above the tops of their bars, with as many digits as `how` says second."""
+    tops, digits = how
     halo = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}  # keeps the reference line off the numbers
-    for group, value in enumerate(values):
-        text, height = ("–", 0.0) if value is None else (number(value, digits), value)
+    for place, value in enumerate(values):
+        text = "–" if value is None else number(value, digits)
         axes.annotate(
-            text, (group + offset, height), xytext=(0, 2.5), textcoords="offset points", ha="center", va="bottom",
+            text, (places[place], tops[place]), xytext=(0, 2.5), textcoords="offset points", ha="center", va="bottom",
             fontsize=7, bbox=halo,
         )  # fmt: skip
 

@@ -13,6 +13,7 @@ from pumice.analysis.plots.style import (
     GREY,
     PALE,
     Frame,
+    Range,
     blank_figure,
     house_style,
     reference_line,
@@ -37,6 +38,7 @@ class Curve:
         kind: "line" with a dot on each point, "plain" line without, "points" alone, or "pale" for a
             line in the background.
         colour: place in the palette; None takes the next one.
+        ranges: for each point, the least and the largest of what it is the mean of, drawn as a line.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Curve:
     y: Sequence[float | None]
     kind: Literal["line", "plain", "points", "pale"] = "line"
     colour: int | None = None
+    ranges: Sequence[Range | None] = ()
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,9 @@ def _draw(axes: Axes, curve: Curve, colour: str) -> _End | None:
         "pale": {"linewidth": 1.0},
     }
     axes.plot([x for x, _ in shown], [y for _, y in shown], color=colour, **looks[curve.kind])
+    for x, found in zip(curve.x, curve.ranges, strict=False):
+        if found is not None and found[1] > found[0]:
+            axes.vlines(x, *found, color=colour, linewidth=1.0)
     ink = GREY if curve.kind == "pale" else colour
     return _End(curve.name, *shown[-1], ink, bold=curve.kind != "pale") if curve.name else None
 

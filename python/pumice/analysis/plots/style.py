@@ -52,6 +52,10 @@ STYLE: dict[Any, Any] = {
 }
 
 
+#: The least and the largest of what a bar or a point is the mean of.
+Range = tuple[float, float]
+
+
 @dataclass(frozen=True)
 class Frame:
     """What surrounds a figure's data.

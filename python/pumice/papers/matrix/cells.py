@@ -122,7 +122,7 @@ def _plan(base: Spec, content: Mapping[str, Any], loads: list[Load]) -> Plan:
 def _job(base: Spec, sets: Mapping[str, Any], cell: Cell) -> Job:
     varied = {ORDER: cell.device.order, SCHEME: cell.erase.scheme, SUSPENSION: cell.erase.suspension}
     settings = {**sets, **varied, **cell.load.sets}
-    spec = base.with_sets([(key, toml_text(value)) for key, value in settings.items()])
+    spec = base.with_sets([(key, toml_text(key, value)) for key, value in settings.items()])
     return Job(f"{cell.load.name}, {cell.device}, {cell.erase}", spec, {"load": cell.load.name, **varied})
 
 
@@ -174,7 +174,7 @@ def _absent(places: Sequence[int], why_not: str) -> list[Load]:
 
 def _user_bytes(base: Spec, device: Mapping[str, Any]) -> int:
     """Bytes that the host can write to a device, but for rounding."""
-    config = base.with_sets([(key, toml_text(value)) for key, value in device.items()]).resolve()["config"]
+    config = base.with_sets([(key, toml_text(key, value)) for key, value in device.items()]).resolve()["config"]
     geometry = config["geometry"]
     sizes = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block")
     total = math.prod(int(geometry[size]) for size in (*sizes, "page_bytes"))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 from pumice.analysis import plots
 from pumice.papers.figures import Drawing
+from pumice.papers.over_seeds import Spread, ends, mean, shown, spread, spreads, with_seeds
+from pumice.papers.quantities import quotient
 
 #: Pages per block in the paper, and beyond it.
 PAPER, BEYOND = (72, 144, 288, 576), (1152, 2304)
@@ -16,31 +19,54 @@ STUDY = "block-size"
 #: The sizes in the notes of the scoreboard.
 SIZES_TEXT = ", ".join(f"{size:,}" for size in SIZES)
 
-#: A result field's value by workload, for each block size.
+#: A result field's value with one seed: by block size, then by workload.
 BySize = Mapping[int, Mapping[str, float | None]]
 
+#: A number at each block size, over the seeds.
+Line = Sequence[Spread | None]
 
-def by_size(drawing: Drawing, path: str) -> BySize:
-    """A field of the runs with each block size, by workload."""
-    return {size: drawing.values(STUDY, {"geometry.pages_per_block": size}, path) for size in SIZES}
+
+def by_size(drawing: Drawing, path: str) -> list[BySize]:
+    """A field of the runs with each block size, seed by seed."""
+    return [
+        {size: one.values(STUDY, {"geometry.pages_per_block": size}, path) for size in SIZES} for one in drawing.by_seed
+    ]
+
+
+def line(seeds: Sequence[BySize], of: Callable[[Mapping[str, float | None]], float | None]) -> Line:
+    """A number of the workloads' values at each block size, over the seeds."""
+    return spreads([[of(one[size]) for size in SIZES] for one in seeds])
+
+
+def relative(seeds: Sequence[BySize], workload: str) -> list[list[float | None]]:
+    """A workload's value at each block size in relation to blocks of 72 pages, seed by seed."""
+    return [[quotient(one[size][workload], one[PAPER[0]][workload]) for size in SIZES] for one in seeds]
+
+
+def curve(name: str, found: Line, kind: Literal["line", "pale"] = "line") -> plots.Curve:
+    """A line over the block size; one in the background has no ranges."""
+    ranges = [] if kind == "pale" else [ends(each) for each in found]
+    return plots.Curve(name, SIZES, [mean(each) for each in found], kind, ranges=ranges)
 
 
 def draw_over_sizes(drawing: Drawing, curves: Sequence[plots.Curve]) -> None:
     """Draws lines over the block size, on logarithmic axes."""
-    plots.lines(drawing.frame, curves, drawing.file(), plots.Scale(log_x=True, log_y=True, ticks=SIZES))
+    scale = plots.Scale(log_x=True, log_y=True, ticks=SIZES)
+    plots.lines(with_seeds(drawing.frame, len(drawing.by_seed)), curves, drawing.file(), scale)
 
 
-def write_by_size(drawing: Drawing, what: str, values: BySize) -> None:
-    """Writes a CSV with a line for each workload and a column for each block size."""
-    columns = ["workload", *(f"{what}, {size} pages" for size in SIZES)]
-    drawing.write_csv(columns, [[name, *(values[size][name] for size in SIZES)] for name in values[SIZES[0]]])
+def write_by_size(drawing: Drawing, what: str, seeds: Sequence[BySize]) -> None:
+    """Writes a CSV with a line for each workload; for each block size the mean over the seeds, the least and
+    the largest."""
+    columns = ["workload"]
+    columns += [f"{what}, {size} pages{ending}" for size in SIZES for ending in ("", ": least", ": largest")]
+    rows: list[list[Any]] = []
+    for name in seeds[0][SIZES[0]]:
+        found = [spread([one[size][name] for one in seeds]) for size in SIZES]
+        rows.append([name, *(cell for each in found for cell in (mean(each), *(ends(each) or (None, None))))])
+    drawing.write_csv(columns, rows)
 
 
-def quotient(over: float | None, under: float | None) -> float | None:
-    """`over` / `under`; None if one of them is missing or `under` is 0."""
-    return over / under if over is not None and under else None
-
-
-def quotients_text(values: Sequence[float | None]) -> str:
-    """Quotients as they stand in the notes of the scoreboard."""
-    return ", ".join("–" if value is None else f"{value:.2f}" for value in values)
+def line_text(found: Line, digits: int = 2) -> str:
+    """A number at each block size, as it stands in the notes of the scoreboard."""
+    return ", ".join(shown(each, digits) for each in found)

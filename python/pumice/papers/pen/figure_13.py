@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pumice.analysis.plots import Frame
 from pumice.papers.figures import Drawing, Findings, figure
-from pumice.papers.pen.baseline import BASE, OPEN_LOOP, OURS, m_merge_to_baseline, nftl, to_baseline
+from pumice.papers.pen.baseline import BASE, OPEN_LOOP, m_merge_to_baseline, to_baseline, to_m_merge
 from pumice.papers.quantities import AEP, VEP, WAF
-from pumice.papers.ratios import describe, draw_ratios, mean_finding, ratios
-from pumice.papers.scoreboard import Finding, trend
+from pumice.papers.ratios import describe, draw_ratios, mean_finding, means_finding
 
 
 @figure(
@@ -19,9 +18,9 @@ from pumice.papers.scoreboard import Finding, trend
 )
 def figure_13a(drawing: Drawing) -> Findings:
     """Write amplification, baseline / M-Merge; the paper compares the means over workloads."""
-    found = ratios(nftl(drawing, BASE, WAF), nftl(drawing, OURS, WAF))
+    found = to_m_merge(drawing, OPEN_LOOP, {"ftl.merge": BASE}, WAF)
     draw_ratios(drawing, {"baseline / M-Merge": found}, drawing.runs.workloads(OPEN_LOOP))
-    return {"fig13a_waf_nftl": mean_finding(drawing, found, of_means=True)}
+    return {"fig13a_waf_nftl": mean_finding(drawing, found)}
 
 
 @figure(
@@ -35,9 +34,7 @@ def figure_13b(drawing: Drawing) -> Findings:
     """Erases per page, M-Merge / baseline."""
     found = m_merge_to_baseline(drawing, AEP)
     draw_ratios(drawing, {"M-Merge / baseline": found}, drawing.runs.workloads(OPEN_LOOP))
-    finding = mean_finding(drawing, found)
-    holds = finding.values is not None and finding.values[0] < 1
-    return {"fig13b_aep": Finding(finding.values, holds, finding.note)}
+    return {"fig13b_aep": mean_finding(drawing, found, lambda values: values[0] < 1)}
 
 
 @figure(
@@ -54,7 +51,4 @@ def figure_13c(drawing: Drawing) -> Findings:
     )
     draw_ratios(drawing, {"W = 16": tight, "W = 64": loose}, drawing.runs.workloads(OPEN_LOOP))
     note = f"W = 16: {describe(tight, drawing.high_write)}; W = 64: {describe(loose, drawing.high_write)}"
-    if tight.failed or loose.failed:
-        return {"fig13c_vep": Finding(None, note=note)}
-    means = [tight.means().arithmetic, loose.means().arithmetic]
-    return {"fig13c_vep": trend(means, lambda values: values[0] < values[1], note)}
+    return {"fig13c_vep": means_finding([tight, loose], lambda values: values[0] < values[1], note)}

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
 from pumice.analysis.plots import Frame
 from pumice.analysis.statistics import falling, not_rising
 from pumice.papers.figures import Drawing, Findings, figure
-from pumice.papers.pen.baseline import OPEN_LOOP, to_baseline
-from pumice.papers.quantities import VEP, WRITE_LATENCY
-from pumice.papers.ratios import Ratios, Sweep, draw_sweep, mean_trend
+from pumice.papers.over_seeds import shown
+from pumice.papers.pen.baseline import BASE, OPEN_LOOP, over_seeds, to_baseline
+from pumice.papers.quantities import AEP, VEP, WRITE_LATENCY, quotient
+from pumice.papers.ratios import Ratios, SeedRatios, Sweep, draw_sweep, mean_trend, ratios, write_sweep
 
 SPLITS = (0, 2, 4, 6)
 LIMITS = (1, 4, 16, 64)
@@ -70,13 +75,38 @@ def figure_14b(drawing: Drawing) -> Findings:
     rows=("fig14c_w_vep",),
 )
 def figure_14c(drawing: Drawing) -> Findings:
-    """Variance of erases per page by the wear limit, in relation to the baseline."""
+    """Variance of erases per page by the wear limit, in relation to the baseline.
+
+    A merge that erases less lowers the variance and the mean together. So the variance over the squared
+    mean, which is the unevenness alone, stands beside it.
+    """
     by_limit = _by_limit(drawing, VEP)
-    draw_sweep(drawing.frame, Sweep(by_limit, name=SKEWED, log_x=True), drawing.file())
-    return {"fig14c_w_vep": mean_trend(drawing, by_limit, lambda means: not_rising(means[::-1]))}
+    uneven = Sweep({float(limit): _unevenness(drawing, limit) for limit in LIMITS})
+    beside = dataclasses.replace(uneven.curve, name="mean of VEP / AEP²")
+    draw_sweep(drawing.frame, Sweep(by_limit, name=SKEWED, log_x=True), drawing.file(), [beside])
+    write_sweep(uneven, drawing.file("-unevenness"))
+    found = mean_trend(drawing, by_limit, lambda means: not_rising(means[::-1]))
+    means = ", ".join(shown(own.mean(), 2) for own in uneven.by_value.values())
+    return {"fig14c_w_vep": dataclasses.replace(found, note=f"{found.note}; mean of VEP / AEP²: {means}")}
 
 
-def _by_limit(drawing: Drawing, path: str) -> dict[float, Ratios]:
+def _unevenness(drawing: Drawing, limit: int) -> SeedRatios:
+    """VEP / AEP² in relation to the baseline's, at a wear limit."""
+
+    def of_seed(one: Drawing) -> Ratios:
+        ours, base = ({"partial_erase.wear_limit_w": limit}, {"ftl.merge": BASE})
+        return ratios(_squared_variation(one, "wear-limit", ours), _squared_variation(one, OPEN_LOOP, base))
+
+    return over_seeds(drawing, VEP, of_seed)
+
+
+def _squared_variation(drawing: Drawing, study: str, varied: Mapping[str, Any]) -> dict[str, float | None]:
+    """VEP / AEP² of some runs of one seed, by workload; 0 where nothing was erased."""
+    vep, aep = (drawing.values(study, varied, path) for path in (VEP, AEP))
+    return {name: 0.0 if mean == 0 else quotient(vep[name], mean and mean**2) for name, mean in aep.items()}
+
+
+def _by_limit(drawing: Drawing, path: str) -> dict[float, SeedRatios]:
     return {
         float(limit): to_baseline(drawing, "wear-limit", {"partial_erase.wear_limit_w": limit}, path)
         for limit in LIMITS

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from pumice.analysis.plots import Frame
 from pumice.papers.figures import Drawing, Findings, figure
+from pumice.papers.over_seeds import shown
 from pumice.papers.pen.superblock_shapes import SHAPES, STUDY, draw_shapes
 from pumice.papers.quantities import READ_LATENCY, WRITE_LATENCY
-from pumice.papers.ratios import Ratios, mean_finding
-from pumice.papers.scoreboard import Finding, trend
+from pumice.papers.ratios import SeedRatios, describe, mean_finding, means_finding
 
 
 @figure(
@@ -22,18 +22,16 @@ from pumice.papers.scoreboard import Finding, trend
 def figure_16a(drawing: Drawing) -> Findings:
     """Mean write latency, M-Merge / baseline."""
     found = draw_shapes(drawing, WRITE_LATENCY)
-    tight, loose = (mean_finding(drawing, found[shape]) for shape in SHAPES)
-    both = [finding.values[0] if finding.values else None for finding in (tight, loose)]
-    note = f"4:8: {loose.note}; budgeted planner: {_budgeted_means(found)}"
+    tight, loose = (found[shape] for shape in SHAPES)
+    note = f"4:8: {describe(loose, drawing.high_write)}; budgeted planner: {_budgeted_means(found)}"
     return {
-        "fig16_latency_4_5": tight,
-        "fig16_latency_4_8": trend(both, lambda values: values[1] > values[0], note),
+        "fig16_latency_4_5": mean_finding(drawing, tight),
+        "fig16_latency_4_8": means_finding([tight, loose], lambda values: values[1] > values[0], note),
     }
 
 
-def _budgeted_means(found: Mapping[str, Ratios]) -> str:
-    means = {shape: found[f"{shape} budgeted"].means().arithmetic for shape in SHAPES}
-    return ", ".join(f"{shape} {'–' if mean is None else f'{mean:.3f}'}" for shape, mean in means.items())
+def _budgeted_means(found: Mapping[str, SeedRatios]) -> str:
+    return ", ".join(f"{shape} {shown(found[f'{shape} budgeted'].mean())}" for shape in SHAPES)
 
 
 @figure(
@@ -45,6 +43,5 @@ def _budgeted_means(found: Mapping[str, Ratios]) -> str:
 )
 def figure_16b(drawing: Drawing) -> Findings:
     """Mean read latency, M-Merge / baseline."""
-    tight = mean_finding(drawing, draw_shapes(drawing, READ_LATENCY)["4:5"])
-    holds = tight.values is not None and tight.values[0] < 1
-    return {"fig16_read": Finding(tight.values, holds, tight.note)}
+    found = draw_shapes(drawing, READ_LATENCY)["4:5"]
+    return {"fig16_read": mean_finding(drawing, found, lambda values: values[0] < 1)}

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from pumice.analysis import plots
 from pumice.analysis.plots import Frame
 from pumice.analysis.statistics import falling, mean_of
 from pumice.papers.figures import Drawing, Findings, figure
+from pumice.papers.over_seeds import judged, spreads
 from pumice.papers.pen.block_size import (
     PAPER,
-    SIZES,
     SIZES_TEXT,
     STUDY,
     by_size,
+    curve,
     draw_over_sizes,
-    quotient,
-    quotients_text,
+    line_text,
+    relative,
     write_by_size,
 )
-from pumice.papers.scoreboard import trend
 
 #: Workloads whose invocations rise with the block size in the paper.
 RISING = ("prn_1", "proj_1")
@@ -37,22 +36,20 @@ RISING = ("prn_1", "proj_1")
 )
 def figure_4(drawing: Drawing) -> Findings:
     """GC invocations by block size, in relation to blocks of 72 pages."""
-    invocations = by_size(drawing, "gc.invocations")
-    relative = {
-        name: [quotient(invocations[size][name], invocations[72][name]) for size in SIZES] for name in invocations[72]
-    }
-    others = [name for name in relative if name not in RISING]
-    means = [mean_of([relative[name][place] for name in others]) for place in range(len(SIZES))]
-    curves = [plots.Curve("mean of the others", SIZES, means)]
-    curves += [plots.Curve(name, SIZES, relative[name]) for name in RISING]
-    curves += [plots.Curve("", SIZES, relative[name], "pale") for name in others]
+    seeds = by_size(drawing, "gc.invocations")
+    by_name = {name: relative(seeds, name) for name in seeds[0][72]}
+    others = [name for name in by_name if name not in RISING]
+    means = spreads([[mean_of(list(row)) for row in zip(*(by_name[name][place] for name in others), strict=True)]
+                     for place in range(len(seeds))])  # fmt: skip
+    curves = [curve("mean of the others", means)]
+    curves += [curve(name, spreads(by_name[name])) for name in RISING]
+    curves += [curve("", spreads(by_name[name]), "pale") for name in others]
     draw_over_sizes(drawing, curves)
-    write_by_size(drawing, "GC invocations", invocations)
-    shown = ", ".join(f"{name} {quotients_text(relative[name])}" for name in RISING)
-    absolute = [mean_of([invocations[size][name] for name in others]) for size in PAPER]
-    ends = [number for name in RISING for number in (invocations[72].get(name), invocations[576].get(name))]
-    note = f"mean ratio to 72 pages at {SIZES_TEXT}: {quotients_text(means)}"
+    write_by_size(drawing, "GC invocations", seeds)
+    own = ", ".join(f"{name} {line_text(spreads(by_name[name]))}" for name in RISING)
+    absolute = [[mean_of([one[size][name] for name in others]) for size in PAPER] for one in seeds]
+    ends = [[number for name in RISING for number in (one[72].get(name), one[576].get(name))] for one in seeds]
     return {
-        "fig4_gc_halves": trend(absolute, falling, note),
-        "fig4_gc_rises": trend(ends, lambda v: v[1] > v[0] and v[3] > v[2], f"ratio to 72 pages: {shown}"),
+        "fig4_gc_halves": judged(absolute, falling, f"mean ratio to 72 pages at {SIZES_TEXT}: {line_text(means)}"),
+        "fig4_gc_rises": judged(ends, lambda v: v[1] > v[0] and v[3] > v[2], f"ratio to 72 pages: {own}"),
     }

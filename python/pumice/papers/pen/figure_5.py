@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from pumice.analysis import plots
 from pumice.analysis.plots import Frame
 from pumice.analysis.statistics import mean_of
 from pumice.papers.figures import Drawing, Findings, figure
+from pumice.papers.over_seeds import judged
 from pumice.papers.pen.block_size import (
     SIZES,
     SIZES_TEXT,
     STUDY,
     by_size,
+    curve,
     draw_over_sizes,
-    quotients_text,
+    line,
+    line_text,
     write_by_size,
 )
 from pumice.papers.quantities import WAF
-from pumice.papers.scoreboard import Finding, trend
 
 #: Mean write amplification that the paper prints for 72 and 576 pages a block.
 PRINTED = ((72.0, 576.0), (2.1, 5.1))
@@ -33,19 +37,17 @@ PRINTED = ((72.0, 576.0), (2.1, 5.1))
 )
 def figure_5(drawing: Drawing) -> Findings:
     """Write amplification of the workloads that write much, by block size."""
-    everything = by_size(drawing, WAF)
-    amplification = {size: {name: everything[size].get(name) for name in drawing.high_write} for size in SIZES}
-    means = [mean_of(list(amplification[size].values())) for size in SIZES]
+    every = by_size(drawing, WAF)
+    seeds = [{size: {name: one[size].get(name) for name in drawing.high_write} for size in SIZES} for one in every]
+    means = line(seeds, lambda values: mean_of(list(values.values())))
     curves = [
-        plots.Curve("mean, simulated", SIZES, means),
+        curve("mean, simulated", means),
         plots.Curve("mean, printed", *PRINTED, kind="points", colour=5),
-        *(
-            plots.Curve(name, SIZES, [amplification[size][name] for size in SIZES], "pale")
-            for name in drawing.high_write
-        ),
+        *(curve(name, line(seeds, itemgetter(name)), "pale") for name in drawing.high_write),
     ]
     draw_over_sizes(drawing, curves)
-    write_by_size(drawing, "write amplification", amplification)
-    note = f"mean at {SIZES_TEXT} pages: {quotients_text(means)}; printed 2.1 at 72 and 5.1 at 576"
-    found = trend(means, lambda values: values[3] > values[1], note)
-    return {"fig5_waf_by_block": Finding(found.values and [found.values[3]], found.holds, note)}
+    write_by_size(drawing, "write amplification", seeds)
+    note = f"mean at {SIZES_TEXT} pages: {line_text(means)}; printed 2.1 at 72 and 5.1 at 576"
+    at_576_and_144 = [[mean_of(list(one[size].values())) for size in (576, 144)] for one in seeds]
+    found = judged(at_576_and_144, lambda values: values[0] > values[1], note, of_row=1)
+    return {"fig5_waf_by_block": found}

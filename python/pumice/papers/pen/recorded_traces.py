@@ -15,7 +15,7 @@ from typing import Any
 
 from pumice import _engine
 from pumice.analysis.plots import Frame
-from pumice.errors import SpecError, TraceError, one_line
+from pumice.errors import SpecError, TraceError, one_line, reason
 from pumice.papers.experiment import Experiment
 from pumice.papers.figures import Drawing, PlannedStudy, figure
 from pumice.papers.listing import Listing, Row
@@ -63,12 +63,12 @@ def recorded_traces(directory: Path) -> list[Recorded]:
     try:
         paths = sorted(path for path in directory.iterdir() if path.is_file() and not path.name.startswith("."))
     except OSError as error:
-        raise SpecError(f"{directory}: {(error.strerror or 'cannot be read').lower()}") from None
+        raise SpecError(f"{directory}: {reason(error)}") from None
     config = preset("pen-1tb").resolve()["config"]
     found = [_recorded(path, _user_bytes(config)) for path in paths if path.suffix not in (".md", ".txt")]
     if all(trace.error is not None for trace in found):
-        reason = f"; the first, {found[0].error}" if found else ""
-        raise SpecError(f"{directory}: holds no trace that can be read{reason}")
+        first = f"; the first, {found[0].error}" if found else ""
+        raise SpecError(f"{directory}: holds no trace that can be read{first}")
     return found
 
 
@@ -127,7 +127,7 @@ def trace_table(drawing: Drawing) -> Listing:
 
 def _recorded(path: Path, user_bytes: float) -> Recorded:
     try:
-        info = json.loads(_engine.trace_info(str(path), None, None))
+        info = json.loads(_engine.trace_info(path))
     except (TraceError, SpecError) as error:
         return Recorded(path, error=one_line(error))
     footprint = sum(number(info, f"{kind}.footprint.bytes") or 0.0 for kind in ("read", "write"))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pumice.papers.figures import Drawing
-from pumice.papers.pen.baseline import BASE, OURS
-from pumice.papers.ratios import Ratios, draw_ratios, ratios
+from pumice.papers.pen.baseline import BASE, OURS, over_seeds
+from pumice.papers.ratios import SeedRatios, draw_ratios, ratios
 
 STUDY = "superblock"
 
@@ -15,13 +15,13 @@ SHAPES = {"4:5": "pen-superblock-4-5", "4:8": "pen-superblock-4-8"}
 BUDGETED = "m-merge-budgeted"
 
 
-def shape_ratios(drawing: Drawing, shape: str, merge: str, path: str) -> Ratios:
+def shape_ratios(drawing: Drawing, shape: str, merge: str, path: str) -> SeedRatios:
     """A field of the runs with a merge divided by the baseline's of the same shape."""
-    over, under = (drawing.values(STUDY, {"preset": SHAPES[shape], "ftl.merge": kind}, path) for kind in (merge, BASE))
-    return ratios(over, under)
+    over, under = ({"preset": SHAPES[shape], "ftl.merge": kind} for kind in (merge, BASE))
+    return over_seeds(drawing, path, lambda one: ratios(one.values(STUDY, over, path), one.values(STUDY, under, path)))
 
 
-def draw_shapes(drawing: Drawing, path: str) -> dict[str, Ratios]:
+def draw_shapes(drawing: Drawing, path: str) -> dict[str, SeedRatios]:
     """Draws a field under M-Merge, divided by the baseline's, for both shapes.
 
     The budgeted planner, which differs little, stands in the CSV only.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pumice.analysis.plots import Frame
 from pumice.papers.figures import Drawing, Findings, figure
 from pumice.papers.quantities import Quantity
-from pumice.papers.ratios import Ratios, draw_ratios
+from pumice.papers.ratios import Ratios, SeedRatios, draw_ratios
 from pumice.papers.scoreboard import Finding
 from pumice.papers.sfws.devices import (
     LAYER_FIRST,
@@ -60,7 +60,7 @@ def figure_5c(drawing: Drawing) -> Findings:
 
 def _draw(drawing: Drawing, of: Quantity) -> Ratios:
     found = sfws_to_lfws(drawing, of)
-    draw_ratios(drawing, {"SFWS / LFWS": found}, drawing.runs.workloads(LAYER_FIRST))
+    draw_ratios(drawing, {"SFWS / LFWS": SeedRatios([found])}, drawing.runs.workloads(LAYER_FIRST))
     return found
 
 

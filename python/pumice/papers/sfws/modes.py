@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pumice.analysis.plots import Frame
 from pumice.papers.figures import Drawing, Findings, figure
-from pumice.papers.ratios import draw_ratios
+from pumice.papers.ratios import SeedRatios, draw_ratios
 from pumice.papers.sfws.devices import MODE, response, sfws_to_lfws
 
 
@@ -17,6 +17,6 @@ from pumice.papers.sfws.devices import MODE, response, sfws_to_lfws
 def figure_modes(drawing: Drawing) -> Findings:
     """Response time by the way of collecting."""
     modes = drawing.runs.values("modes-lfws", MODE)
-    found = {mode: sfws_to_lfws(drawing, response, "modes-", {MODE: mode}) for mode in modes}
+    found = {mode: SeedRatios([sfws_to_lfws(drawing, response, "modes-", {MODE: mode})]) for mode in modes}
     draw_ratios(drawing, found, drawing.runs.workloads("modes-lfws"))
     return {}

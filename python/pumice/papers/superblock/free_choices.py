@@ -6,7 +6,7 @@ import dataclasses
 
 from pumice.analysis.plots import Frame
 from pumice.papers.figures import Drawing, Findings, figure
-from pumice.papers.ratios import Ratios, Sweep, draw_sweep, ratios
+from pumice.papers.ratios import Ratios, SeedRatios, Sweep, draw_sweep, ratios
 from pumice.papers.superblock.ftls import COPY, FAST, FTLS, KEEP, overhead
 
 
@@ -57,7 +57,8 @@ def _draw_choice(drawing: Drawing, key: str, *, log_x: bool) -> None:
     study = drawing.figure.id
     named = drawing.runs.workloads(study)
     for name, ending in ((COPY, ""), (KEEP, "-keep")):
-        by_value = {value: _to_fast(drawing, study, name, {key: value}) for value in drawing.runs.values(study, key)}
+        values = drawing.runs.values(study, key)
+        by_value = {value: SeedRatios([_to_fast(drawing, study, name, {key: value})]) for value in values}
         frame = dataclasses.replace(drawing.frame, title=f"{drawing.frame.title}: {name}")
         draw_sweep(frame, Sweep(by_value, named, log_x=log_x), drawing.file(ending))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -77,12 +78,20 @@ def test_block_sizes(tmp_path: Path) -> None:
     points = [{"geometry.pages_per_block": size} for size in SIZES]
     draw = drawing(runs("block-size", points, block_size), tmp_path)
     copies = draw("3a")["fig3a_copy_share"]
-    assert copies.values == [pytest.approx((5760 + 100) / (5760 + 57.6 + 400))]
+    assert copies.values == [pytest.approx((5760 + 100) / (5760 + 57.6 + 300))]  # without the 100 of `queue`
     assert copies.holds
+    assert "with queue: 0.7275, 0.8305, 0.9006, 0.9425, 0.9655, 0.9776" in copies.note
     spare = draw("3b")["fig3b_spare_share"]
-    assert spare.values == [pytest.approx(7.2 / (7.2 + 720 + 400)), pytest.approx(57.6 / (57.6 + 5760 + 400))]
+    assert spare.values == [pytest.approx(7.2 / (7.2 + 720 + 300)), pytest.approx(57.6 / (57.6 + 5760 + 300))]
     assert spare.holds
-    assert len(drawn(tmp_path, "fig3a")) == 1 + 3 * len(SIZES)
+    head, first, *_ = lines = drawn(tmp_path, "fig3a")
+    assert len(lines) == 1 + 3 * len(SIZES)
+    shares = {name: float(cell) for name, cell in zip(head, first, strict=True) if name.startswith("share of GC read")}
+    assert shares == {
+        f"share of GC read and GC write {queue}{ending}": pytest.approx(820 / total)
+        for queue, total in (("without queue", 1027.2), ("with queue", 1127.2))
+        for ending in ("", ": least", ": largest")
+    }
     assert [row[0] for row in drawn(tmp_path, "fig3b")[1::6]] == ["hm_0", "mean"]
     fourth = draw("4")
     assert fourth["fig4_gc_halves"].holds
@@ -93,6 +102,80 @@ def test_block_sizes(tmp_path: Path) -> None:
     assert fifth.holds
     drawn(tmp_path, "fig4")
     drawn(tmp_path, "fig5")
+
+
+def over_two_seeds(named: Named, factor: float) -> Named:
+    """Runs with seed 1, and with seed 2, under which latency, WAF and wear of M-Merge are as many times as high."""
+
+    def seeded(job: Job, seed: int) -> Job:
+        return dataclasses.replace(job, seed=seed)
+
+    second = [
+        outcome(
+            study,
+            seeded(done.job, 2),
+            timed(0.5 * factor) if done.job.varied["ftl.merge"] == "m-merge" else done.document,
+        )
+        for study, done in named
+    ]
+    return [(study, dataclasses.replace(done, job=seeded(done.job, 1))) for study, done in named] + second
+
+
+def test_seeds_are_shown_as_means_with_their_ends(tmp_path: Path) -> None:
+    draw = drawing(over_two_seeds(open_loop(), 1.5), tmp_path)
+    found = draw("12a")
+    latency = found["fig12a_latency_nftl"]
+    assert latency.values == [pytest.approx(0.625)]
+    assert latency.spread == [(0.5, 0.75)]
+    assert found["fig12a_order"].values is None  # usr_1 is not among the runs
+    rows = drawn(tmp_path, "fig12a")
+    assert rows[1][:6] == ["prn_1", "62.5", "100.0", "0.625", "0.5", "0.75"]
+    waf = draw("13a")["fig13a_waf_nftl"]
+    assert waf.values == [pytest.approx((2 / 1.5 + 2 / 1.75) / 2)]
+    assert waf.spread == [(pytest.approx(2 / 1.75), pytest.approx(2 / 1.5))]
+
+
+def test_a_seed_that_not_all_studies_have_is_left_out(tmp_path: Path) -> None:
+    gftl = runs("gftl", [{"ftl.kind": "gftl"}], lambda _w, _p: timed(3.0))
+    gftl = [(study, dataclasses.replace(done, job=dataclasses.replace(done.job, seed=2))) for study, done in gftl]
+    found = drawing(over_two_seeds(open_loop(), 2.0) + gftl, tmp_path)("12c")["fig12c_gftl"]
+    assert found.values == [3.0, 1.0]
+    assert found.spread is None
+
+
+def test_write_amplification_is_compared_by_its_means(tmp_path: Path) -> None:
+    """Ratios of 3 and 1 over workloads of unlike size: their mean is 2, the ratio of the means 1.2."""
+
+    def make(workload: str, point: dict[str, Any]) -> dict[str, Any]:
+        high = point["ftl.merge"] == "block-erase" and workload == "hm_0"
+        return timed(2.0) | {"write_amplification": (3.0 if high else 1.0) if workload == "hm_0" else 4.5}
+
+    found = drawing(runs("open-loop", MERGES, make), tmp_path)("13a")["fig13a_waf_nftl"]
+    assert found.values == [pytest.approx(12 / 10)]
+
+
+@pytest.mark.parametrize(("start", "holds"), [(0.4, False), (0.6, True)])
+def test_pbe_must_write_more_than_m_merge(tmp_path: Path, start: float, holds: bool) -> None:
+    """Rising alone is not enough: the paper has PBE write more, M-Merge's WAF here is 1.5."""
+    points = [{"ftl.capacity_loss": loss} for loss in LOSSES]
+    named = open_loop() + runs("pbe", points, lambda _w, point: timed(start + point["ftl.capacity_loss"] / 10))
+    found = drawing(named, tmp_path)("15c")["fig15c_pbe"]
+    assert found.holds is holds
+    assert found.values == [pytest.approx((1 + start + loss / 10) / 1.5) for loss in LOSSES]
+
+
+def test_wear_variance_stands_beside_its_unevenness(tmp_path: Path) -> None:
+    """A variance that falls with the mean of the erases: VEP / AEP² rises."""
+
+    def make(_workload: str, point: dict[str, Any]) -> dict[str, Any]:
+        erases = 1 / point["partial_erase.wear_limit_w"]
+        return document(wear__aep=erases, wear__vep=erases)
+
+    points = [{"partial_erase.wear_limit_w": limit} for limit in LIMITS]
+    found = drawing(open_loop() + runs("wear-limit", points, make), tmp_path)("14c")["fig14c_w_vep"]
+    assert found.holds is False
+    assert found.note.endswith("mean of VEP / AEP²: 1.00, 4.00, 16.00, 64.00")
+    assert drawn(tmp_path, "fig14c-unevenness", "fig14c")[1][::3] == ["prn_1", "1.0", "4.0", "16.0", "64.0"]
 
 
 def test_block_sizes_with_a_failed_run_have_no_value(tmp_path: Path) -> None:

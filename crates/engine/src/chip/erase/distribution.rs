@@ -5,7 +5,7 @@ use pumice_nand::erase::EraseTruth;
 use pumice_types::erase::{MAX_PULSES, PULSES_PER_LOOP, total_time};
 use pumice_types::{EraseScheme, EraseStep, FailBits};
 
-use super::{EraseConfig, RunningErase, run_to_end};
+use super::{EraseConfig, RunningErase, learn, run_to_end};
 
 /// Which blocks are erased.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +37,8 @@ pub struct Distribution {
     pub retired: u64,
 }
 
-/// Erases blocks that the controller has never seen: shallow erase is tried on each, and i-ISPE starts
-/// in the loop that ISPE would have ended in.
+/// Erases blocks once each: shallow erase is tried on each unless the controller has learned better, and
+/// i-ISPE starts in the loop that ISPE would have ended in.
 pub fn distribution(request: &DistributionRequest) -> Distribution {
     let mut sums = Distribution {
         by_pulses: vec![0; usize::from(MAX_PULSES) + 1],
@@ -62,6 +62,17 @@ pub fn distribution(request: &DistributionRequest) -> Distribution {
     sums
 }
 
+/// The steps of the erase of each block.
+pub fn sample_steps(request: &DistributionRequest) -> Vec<Vec<EraseStep>> {
+    let truth = request.config.truth();
+    let steps_of = |place| {
+        let mut steps = Vec::new();
+        run_to_end(&mut fresh(request, &truth, place), &mut steps);
+        steps
+    };
+    (0..request.blocks).map(steps_of).collect()
+}
+
 /// The quantile of a place, and the erase of its block.
 fn fresh(request: &DistributionRequest, truth: &EraseTruth, place: u32) -> RunningErase {
     let quantile = (f64::from(place) + 0.5) / f64::from(request.blocks);
@@ -69,8 +80,11 @@ fn fresh(request: &DistributionRequest, truth: &EraseTruth, place: u32) -> Runni
     if request.config.scheme == EraseScheme::IIspe {
         controller.remember_loop(0, truth.ispe_loops(quantile, request.pec));
     }
-    let event = u64::from(place) << 32 | u64::from(request.pec);
-    let block = truth.begin_at(quantile, request.pec, event);
+    let begin = |pec: u32| truth.begin_at(quantile, pec, u64::from(place) << 32 | u64::from(pec));
+    if request.config.has_learned() && request.pec > 0 {
+        learn(&mut controller, 0, begin(request.pec - 1));
+    }
+    let block = begin(request.pec);
     RunningErase { job: controller.begin(0), truth: block, is_verified: false }
 }
 

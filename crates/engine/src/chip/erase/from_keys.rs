@@ -2,14 +2,20 @@
 
 use pumice_types::erase::PULSES_PER_LOOP;
 use pumice_types::{
-    ChipKeys, EraseScheme, EraseTiming, FailBitRanges, FlashTiming, Geometry, PartialEraseUnit, PbTree, Suspension,
-    SuspensionRule, Time,
+    ChipKeys, EraseKeys, ErasePiece, EraseScheme, EraseTiming, FailBitRanges, FlashTiming, Geometry, Interruption,
+    MultiPlane, PartialEraseUnit, PbTree, Suspension, SuspensionRule, Time,
 };
 
 use super::{DistributionRequest, EraseConfig, Eraser, distribution};
 
 /// Blocks over which an expected erase time is averaged: a multiple of 200, so that measured shares are met.
 const BLOCKS: u32 = 400;
+
+/// Time that must be left of a loop for the public simulator of AERO's authors to interrupt it.
+const AUTHORS_GUARD: Time = Time(700_000);
+
+/// Time for which that simulator suspends an erase.
+const AUTHORS_SUSPEND: Time = Time(100_000);
 
 /// The erase models of a spec's chips; `None` if every erase takes one fixed time.
 pub fn erase_config(chip: &ChipKeys, seed: u64) -> Option<EraseConfig> {
@@ -20,6 +26,8 @@ pub fn erase_config(chip: &ChipKeys, seed: u64) -> Option<EraseConfig> {
     Some(EraseConfig {
         scheme: keys.scheme,
         mode: keys.mode,
+        cycled: None,
+        memory: keys.initial_memory,
         requirement: keys.rber_requirement,
         misprediction_rate: keys.misprediction_rate,
         ranges: FailBitRanges { gamma: keys.gamma, delta: keys.delta },
@@ -56,13 +64,42 @@ pub fn expected_time(chip: &ChipKeys, seed: u64, timing: &FlashTiming) -> Time {
 /// When erases may be suspended; `None` if each runs in one piece of known time, and on its own.
 pub fn suspension_rule(chip: &ChipKeys) -> Option<SuspensionRule> {
     let keys = &chip.erase;
-    if keys.scheme == EraseScheme::Fixed && keys.suspension == Suspension::Off && !chip.timing.multi_plane {
+    if keys.scheme == EraseScheme::Fixed
+        && keys.suspension == Suspension::Off
+        && chip.timing.multi_plane == MultiPlane::Off
+    {
         return None;
     }
-    Some(SuspensionRule {
-        mode: keys.suspension,
+    Some(SuspensionRule { whom: keys.suspension_for, ..rule_of(keys) })
+}
+
+/// The rule that the keys name.
+fn rule_of(keys: &EraseKeys) -> SuspensionRule {
+    let with_keys = |rule: SuspensionRule| SuspensionRule {
+        protected_loops: keys.protected_loops,
         suspend: Time::from_us(keys.suspend_us),
         resume: Time::from_us(keys.resume_us),
-        max_suspensions: keys.max_suspensions,
-    })
+        ..rule
+    };
+    let interrupted = |piece, guard| SuspensionRule {
+        interruption: Some(Interruption { guard, max_restarts: keys.suspension_max_restarts }),
+        ..SuspensionRule::after_each(piece)
+    };
+    match keys.suspension {
+        Suspension::Off => SuspensionRule::NEVER,
+        Suspension::Loop => with_keys(SuspensionRule::after_each(ErasePiece::Loop)),
+        Suspension::Pulse => with_keys(SuspensionRule::after_each(ErasePiece::Pulse)),
+        Suspension::Capped => with_keys(SuspensionRule {
+            max_suspensions: Some(keys.max_suspensions),
+            ..SuspensionRule::after_each(ErasePiece::Pulse)
+        }),
+        Suspension::Immediate => {
+            with_keys(interrupted(keys.suspension_restart, Time::from_us(keys.suspension_guard_us)))
+        }
+        Suspension::AuthorsCode => SuspensionRule {
+            protected_loops: 1,
+            suspend: AUTHORS_SUSPEND,
+            ..interrupted(ErasePiece::Loop, AUTHORS_GUARD)
+        },
+    }
 }

@@ -51,6 +51,12 @@ impl Lifetime {
         Lifetime { scheme: config.scheme, requirement: config.requirement, relative_stress }
     }
 
+    /// The same life, if every erase wears so many times as much.
+    pub fn with_stress(mut self, factor: f64) -> Lifetime {
+        self.relative_stress.iter_mut().for_each(|stress| *stress *= factor);
+        self
+    }
+
     /// Reliability after so many cycles; beyond the last step the last one.
     pub fn at(&self, pec: f64) -> LifetimePoint {
         let relative_stress = interpolate(&self.relative_stress, pec);

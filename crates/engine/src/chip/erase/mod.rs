@@ -5,16 +5,21 @@
 mod distribution;
 mod from_keys;
 mod lifetime;
+mod restarts;
 mod status;
 
-pub use distribution::{Distribution, DistributionRequest, FelpSample, distribution, felp_samples};
+pub use distribution::{Distribution, DistributionRequest, FelpSample, distribution, felp_samples, sample_steps};
 pub use from_keys::{erase_config, eraser, expected_time, suspension_rule};
 pub use lifetime::{LAST_PEC, Lifetime, LifetimePoint};
+pub use restarts::RestartTotals;
 
 use pumice_ftl::erase::{EraseAction, EraseController, EraseControllerConfig, EraseJob, EraseReport, Felp};
 use pumice_nand::erase::{BlockErase, EraseTruth, EraseTruthConfig};
+use pumice_nand::reliability::stress;
 use pumice_types::erase::{MAX_LOOPS, total_time};
-use pumice_types::{EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, RberRequirement, StepKind, Time};
+use pumice_types::{
+    EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, InitialMemory, RberRequirement, StepKind, Time,
+};
 
 /// How the blocks of a device are erased.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +28,10 @@ pub struct EraseConfig {
     pub scheme: EraseScheme,
     /// Where the blocks' behaviour comes from.
     pub mode: EraseMode,
+    /// Scheme under which the blocks were cycled; `None`: under the same. Any other needs `mechanism` mode.
+    pub cycled: Option<EraseScheme>,
+    /// What is remembered of blocks that were cycled before.
+    pub memory: InitialMemory,
     /// Requirement for which `aero` uses the ECC margin.
     pub requirement: RberRequirement,
     /// Chance that a prediction is one unit pulse short.
@@ -44,6 +53,8 @@ impl EraseConfig {
         EraseConfig {
             scheme,
             mode: EraseMode::Table,
+            cycled: None,
+            memory: InitialMemory::Clear,
             requirement: RberRequirement::Bits63,
             misprediction_rate: 0.0,
             ranges: FailBitRanges { gamma: 500, delta: 5_000 },
@@ -65,7 +76,7 @@ impl EraseConfig {
 
     fn truth(&self) -> EraseTruth {
         EraseTruth::new(EraseTruthConfig {
-            scheme: self.scheme,
+            scheme: self.cycled.unwrap_or(self.scheme),
             mode: self.mode,
             requirement: self.requirement,
             ranges: self.ranges,
@@ -77,6 +88,11 @@ impl EraseConfig {
     fn controller(&self, blocks: usize) -> EraseController {
         let EraseConfig { scheme, timing, ranges, max_loops, .. } = *self;
         EraseController::new(EraseControllerConfig { scheme, timing, ranges, felp: self.felp(), max_loops }, blocks)
+    }
+
+    /// Whether the scheme remembers what erases before the run showed about shallow erases.
+    fn has_learned(&self) -> bool {
+        self.scheme.predicts() && self.memory == InitialMemory::Learned
     }
 
     /// Whether i-ISPE's memory is read off the measured loops instead of this run's erases: in table
@@ -139,15 +155,18 @@ pub struct EraseTotals {
     pub retired: u64,
     /// Time of all steps.
     pub time: Time,
+    /// Stress of all pulses, in milliseconds at level 1.
+    pub stress: f64,
 }
 
 impl EraseTotals {
-    fn add(&mut self, outcome: &EraseOutcome) {
+    fn add(&mut self, outcome: &EraseOutcome, stress: f64) {
         self.erases += 1;
         self.loops[usize::from(outcome.report.loops.min(MAX_LOOPS))] += 1;
         self.mispredictions += u64::from(outcome.report.mispredictions);
         self.retired += u64::from(outcome.retired);
         self.time += outcome.time;
+        self.stress += stress;
     }
 
     /// Mean time of an erase in microseconds, `None` without one.
@@ -186,6 +205,12 @@ impl Eraser {
         };
         if config.scheme == EraseScheme::IIspe && initial_pec > 0 {
             (0..blocks as u32).for_each(|block| eraser.remember_measured(block, u32::from(initial_pec)));
+        }
+        if config.has_learned() && initial_pec > 0 {
+            for block in 0..blocks as u32 {
+                let last = eraser.truth.begin(block, u32::from(initial_pec) - 1);
+                learn(&mut eraser.controller, block as usize, last);
+            }
         }
         eraser
     }
@@ -242,7 +267,7 @@ impl Eraser {
             let pec = &mut self.pec[block as usize * self.leaves + leaf];
             *pec = pec.saturating_add(1);
         }
-        self.totals.add(&outcome);
+        self.totals.add(&outcome, stress(steps));
         outcome
     }
 
@@ -287,6 +312,13 @@ impl Eraser {
     pub fn ram_bytes(&self) -> usize {
         self.pec.len() * 2 + self.decided.len() + self.controller.ram_bytes()
     }
+}
+
+/// Lets a controller remember what an erase of a block before the run showed.
+fn learn(controller: &mut EraseController, block: usize, truth: BlockErase) {
+    let mut erase = RunningErase { job: controller.begin(block), truth, is_verified: false };
+    run_to_end(&mut erase, &mut Vec::new());
+    controller.finish(block, &erase.report());
 }
 
 /// Takes all steps of an erase; whether the block must be retired.

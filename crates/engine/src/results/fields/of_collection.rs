@@ -96,7 +96,7 @@ fields! {
         "Copies × time of one copy with nothing in the way",
         |run| json!((run.timing.copy() * run.counts().copies).as_us());
     "gc.time_us.erase", Number, "us", "",
-        "Erases × their times",
+        "Erases × their times, and what had run of pulses that were interrupted",
         |run| json!(run.erase_time().as_us());
     "gc.victim_fill", List, "merges", "",
         "Histogram of victims by a share: 11 counts, entry i for i/10 ≤ share < (i + 1)/10, the last for a full block. The share is, for NFTL and the FTLs of 2006, the written pages of the U-block that is merged or erased as dead; for the page-level FTL, the valid pages of the victim; for PEN's superblock, the valid pages of its emptiest block",

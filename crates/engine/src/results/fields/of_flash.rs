@@ -1,7 +1,7 @@
 //! Flash commands, write amplification and wear.
 
 use pumice_config::PartialPage;
-use pumice_types::{PartialEraseUnit, Suspension};
+use pumice_types::{MultiPlane, PartialEraseUnit, Suspension};
 use serde_json::{Value, json};
 
 use super::Type::{Integer, List, Number};
@@ -47,12 +47,21 @@ fields! {
     "flash.erases.sub_block", Integer, "commands", "`partial_erase.unit` is not `sub-block`",
         "Erases of sets of physical sub-blocks, one an operation",
         |run| count(run.config.chip.partial_erase.unit == PartialEraseUnit::SubBlock, run.counts().sub_block_erases);
-    "flash.multi_plane_commands", Integer, "commands", "untimed, or `timing.multi_plane` is off",
+    "flash.multi_plane_commands", Integer, "commands", "untimed, or `timing.multi_plane = \"off\"`",
         "Commands that used more than one plane of a die",
-        |run| count(run.config.run.timed && run.config.chip.timing.multi_plane, run.scheduler().multi_plane_commands());
+        |run| multi_plane(run, MultiPlane::Neighbours, run.scheduler().multi_plane().commands);
+    "flash.multi_plane_copies", Integer, "commands", "untimed, or `timing.multi_plane` is not `queue`",
+        "Those of them that only copied pages",
+        |run| multi_plane(run, MultiPlane::Queue, run.scheduler().multi_plane().copies);
+    "flash.multi_plane_copies_with_programs", Integer, "commands", "untimed, or `timing.multi_plane` is not `queue`",
+        "Those of them that copied pages and programmed others",
+        |run| multi_plane(run, MultiPlane::Queue, run.scheduler().multi_plane().copies_with_programs);
     "flash.suspensions", Integer, "", "without a clock; `erase.suspension = \"off\"`",
         "Times an erase was suspended, in the whole run",
-        |run| count(run.config.run.timed && run.config.chip.erase.suspension != Suspension::Off, run.scheduler().suspensions());
+        |run| count(is_suspended(run), run.scheduler().suspensions());
+    "flash.erase_restarts", Integer, "", "without a clock; `erase.suspension = \"off\"`",
+        "Erase pulses or loops that a suspension interrupted, so that they began again",
+        |run| count(is_suspended(run), run.chips().restarts.count);
     "flash.read_retries", Integer, "", "`erase.read_retry = false`",
         "Times a page was read again because it had more errors than `erase.ecc_bits_per_kib`; see [read retries](models/bit-errors.md#read-retries)",
         |run| json!(run.chips().retry.as_ref().map(ReadRetry::retries));
@@ -72,7 +81,7 @@ fields! {
         "Most erases that hit one page",
         |run| json!(run.wear().max_erases_per_page);
     "wear.mean_erase_latency_us", Number, "us", "no erases",
-        "Mean time of an erase, block and partial together",
+        "Mean time of an erase, block and partial together, without what suspensions add",
         mean_erase_latency;
     "wear.loops", List, "", "`erase.scheme = \"fixed\"`",
         "Erases by erase loops: five counts, one loop first",
@@ -83,6 +92,9 @@ fields! {
     "wear.retired_blocks", Integer, "", "`erase.scheme = \"fixed\"`",
         "Blocks retired while measuring, because their erase had failed after `erase.max_loops` loops",
         |run| json!(run.erase_totals().map(|totals| totals.retired));
+    "wear.restart_stress", Number, "", "`erase.scheme = \"fixed\"`, no erases",
+        "Stress of interrupted pulses as a share of the stress of all erases; it counts in the three fields below",
+        |run| json!(run.erase_totals().filter(|totals| totals.erases > 0).map(|_| run.chips().restart_factor() - 1.0));
     "wear.m_rber", Number, "bits/KiB", "`erase.scheme = \"fixed\"`",
         "Most raw bit errors of a page after a year, of a block at the mean P/E cycles",
         |run| json!(run.life.as_ref().map(|(life, pec)| life.at(*pec).m_rber));
@@ -94,9 +106,18 @@ fields! {
         |run| json!(run.life.as_ref().and_then(|(life, _)| life.pec_at_requirement()));
 }
 
+/// A count of multi-plane commands that there are from this mode on.
+fn multi_plane(run: &Finished, from: MultiPlane, commands: u64) -> Value {
+    count(run.config.run.timed && run.config.chip.timing.multi_plane >= from, commands)
+}
+
+fn is_suspended(run: &Finished) -> bool {
+    run.config.run.timed && run.config.chip.erase.suspension != Suspension::Off
+}
+
 fn mean_erase_latency(run: &Finished) -> Value {
     match run.erase_totals() {
         Some(totals) => json!(totals.mean_us()),
-        None => ratio(run.erase_time().as_us(), run.counts().erases_total() as f64),
+        None => ratio(run.erase_steps_time().as_us(), run.counts().erases_total() as f64),
     }
 }

@@ -35,7 +35,7 @@ use pumice_types::{BlockId, DieId, FlashCommand, Lpn, PageAddress, PlaneId, Unit
 
 use super::plane::{Job, Open, WriteStream};
 use super::units::valid_in;
-use super::{GcMode, HotCold, Neighbours, PageFtl};
+use super::{GcMode, GcPlanes, HotCold, Neighbours, PageFtl};
 use crate::error::FtlError;
 use crate::plan::Plan;
 use crate::reclaim_units::UnitChoice;
@@ -88,10 +88,24 @@ impl PageFtl {
         self.floor().max(self.config.gc_stop_blocks as usize * self.config.units.pages.units())
     }
 
-    /// Reclaims block after block of a plane that ran low until it has enough. `taken`: units that the write
-    /// which met the threshold has taken since; they count as free, so that collection behind a write
-    /// does as much as collection before it.
+    /// Reclaims block after block of a plane that ran low until it has enough, and of the planes that collect with
+    /// it. `taken`: units of `plane` that the write which met the threshold has taken since; they count as free, so
+    /// that collection behind a write does as much as collection before it.
     pub(super) fn collect(&mut self, plane: PlaneId, taken: usize, plan: &mut Plan) -> Result<(), FtlError> {
+        self.collect_plane(plane, taken, plan)?;
+        if self.config.gc_planes == GcPlanes::Die {
+            for other in self.planes_of(self.config.geometry.die_of(plane)).filter(|&other| other != plane) {
+                let is_low = self.free_units(other) <= self.start();
+                if is_low && self.planes[other.index()].victims.has_invalid() {
+                    self.collect_plane(other, 0, plan)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reclaims block after block of one plane until it has enough.
+    fn collect_plane(&mut self, plane: PlaneId, taken: usize, plan: &mut Plan) -> Result<(), FtlError> {
         self.counters.trigger_free_blocks += 1;
         while self.free_units(plane) + taken <= self.stop() && self.begin_reclaim(plane) {
             self.finish_job(plane, plan)?;

@@ -87,6 +87,16 @@ impl GcMode {
 }
 
 choice! {
+    /// Which planes of a die reclaim when one of them must.
+    pub enum GcPlanes {
+        /// That one.
+        Own = "own",
+        /// All that are at or under the start threshold.
+        Die = "die",
+    }
+}
+
+choice! {
     /// Which plane a write goes to.
     pub enum Allocation {
         /// The next one in turn that has room.
@@ -114,6 +124,8 @@ pub struct PageConfig {
     pub units: EraseUnits,
     /// When reclaiming happens.
     pub gc_mode: GcMode,
+    /// Where, in the modes that do not work in steps.
+    pub gc_planes: GcPlanes,
     /// Free blocks of a plane at or under which it starts to reclaim, at least 1.
     pub gc_start_blocks: u32,
     /// Free blocks of a plane up to which it reclaims, at least the start.

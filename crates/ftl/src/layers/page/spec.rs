@@ -3,11 +3,11 @@
 use pumice_types::erase_unit::UNITS_MAX;
 use pumice_types::key::{ANY, CHOSEN, COUNT_MAX, When, float, int};
 use pumice_types::{
-    ChipKeys, Choice, Geometry, Lpn, PartialEraseUnit, PlaneOrder, UnitPages, WriteSequence, choice, keys,
+    ChipKeys, Choice, Geometry, Lpn, MultiPlane, PartialEraseUnit, PlaneOrder, UnitPages, WriteSequence, choice, keys,
 };
 
 use super::{
-    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, GcMode, HotCold, Neighbours, PageConfig, PageFtl,
+    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, GcMode, GcPlanes, HotCold, Neighbours, PageConfig, PageFtl,
     STORED_ENTRY_BYTES,
 };
 use crate::error::FtlError;
@@ -86,6 +86,8 @@ keys! {
             "page: order in which writes visit (or pages are dealt to) channels (C), chips (W), dies (D) and planes (P), first letter fastest.";
         gc_mode: GcMode = "\"blocking\"", ANY, "", "PEN, FAST'18, section 2.2.2", When::Always,
             "blocking: a merge holds its die, and the write that triggered it waits for it. page knows more: foreground reclaims behind that write's own program; background reclaims in steps of one page while a die is idle, at or under the stop threshold; preemptible in such steps from the start to the stop threshold. Without a block to spare, a write waits in every mode.";
+        gc_planes: GcPlanes = "\"own\"", ANY, "", CHOSEN, When::Is("ftl.gc_mode", &["blocking", "foreground"]),
+            "page: which planes of a die reclaim when one of them must. own: that one. die: with it all that are at or under the start threshold, in one plan, so that their copies and erases can run together (timing.multi_plane = \"queue\").";
         hot_cold: Separation = "\"gc\"", ANY, "", CHOSEN, When::Always,
             "page: which pages share an open block of a plane. mixed: all of them. gc: copies of collection have one of their own. recency: so have hot pages, one for those written and one for those copied; hot are those that the host wrote before in this window or the last one.";
         hot_window: f64 = "0.5", float(1e-9, 1000.0), "user capacities", "chosen: see docs/models/page-level.md", When::Is("ftl.hot_cold", &["recency"]),
@@ -156,12 +158,13 @@ fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
         policy: spec.policies.policy(),
         units: erase_units(parts, keys),
         gc_mode: keys.gc_mode,
+        gc_planes: keys.gc_planes,
         gc_start_blocks: spec.gc_start_blocks(),
         gc_stop_blocks: whole_share(u64::from(geometry.blocks_per_plane), stop).max(spec.gc_start_blocks()),
         cached_map: cached_map(spec, keys),
         hot_cold: hot_cold(keys, user_pages),
         wear_leveling: wear_leveling(keys),
-        erases_together: spec.chip.timing.multi_plane,
+        erases_together: spec.chip.timing.multi_plane != MultiPlane::Off,
         seed: parts.seed,
     }
 }

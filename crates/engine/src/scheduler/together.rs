@@ -1,0 +1,181 @@
+//! What runs together on a die as one multi-plane command, and what that uses.
+
+use pumice_nand::fits_multi_plane;
+use pumice_types::{FlashCommand, FlashOp, FlashTiming, MultiPlane, PageAddress, Time};
+
+use super::Scheduler;
+use super::die::{Die, Lane, READS, WORK};
+use super::segment::{Resources, Segment, Usage};
+
+/// Multi-plane commands: those that used more than one plane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MultiPlaneCounts {
+    /// All of them.
+    pub commands: u64,
+    /// Those that only copied.
+    pub copies: u64,
+    /// Those that copied and programmed other pages.
+    pub copies_with_programs: u64,
+}
+
+impl MultiPlaneCounts {
+    /// Counts the first `group` commands of a lane, if they are more than one.
+    fn note(&mut self, lane: &Lane, group: usize) {
+        if group > 1 {
+            let copies = lane.commands.iter().take(group).filter(|command| command.op == FlashOp::Copy).count();
+            self.commands += 1;
+            self.copies += u64::from(copies == group);
+            self.copies_with_programs += u64::from(copies > 0 && copies < group);
+        }
+    }
+}
+
+impl Scheduler {
+    /// Brings what runs together to the head of a lane; returns how many segments that are.
+    #[inline]
+    pub(super) fn gather(&mut self, index: usize, lane: usize) -> usize {
+        let group = match (self.policy.multi_plane, lane) {
+            (MultiPlane::Off, _) => return 1,
+            (MultiPlane::Neighbours, _) => self.neighbours(index, lane),
+            (MultiPlane::Queue, READS) => self.gather_reads(index),
+            (MultiPlane::Queue, _) => self.gather_work(index),
+        };
+        self.multi_plane.note(&self.dies[index].lanes[lane], group);
+        group
+    }
+
+    /// Points the reads that may start now to where their pages still are, if copies that are queued
+    /// will move them.
+    pub(super) fn find_sources(&mut self, index: usize) {
+        let together = match self.policy.multi_plane {
+            MultiPlane::Off | MultiPlane::Queue => 1,
+            MultiPlane::Neighbours => self.geometry.planes_per_die as usize,
+        };
+        let die = &mut self.dies[index];
+        for nth in 0..together.min(die.lanes[READS].commands.len()) {
+            die.find_source(nth);
+        }
+    }
+
+    /// Neighbours at the head of a lane: page reads, or page programs, of one page number in several planes, or
+    /// erases of a block in each of several planes. Copies run alone.
+    fn neighbours(&self, index: usize, lane: usize) -> usize {
+        let lane = &self.dies[index].lanes[lane];
+        let first = lane.commands[0];
+        if !matches!(first.op, FlashOp::Read | FlashOp::Program | FlashOp::Erase) {
+            return 1;
+        }
+        let plane = |command: &FlashCommand| self.geometry.plane_of(command.target.block);
+        let fits = |nth: usize| {
+            let command = &lane.commands[nth];
+            command.op == first.op
+                && command.target.page == first.target.page
+                && lane.commands.iter().take(nth).all(|earlier| plane(earlier) != plane(command))
+        };
+        // Each of these segments is one command, so places in both queues agree.
+        let most = lane.segments.len().min(self.geometry.planes_per_die as usize);
+        (1..most).find(|&nth| !fits(nth)).unwrap_or(most)
+    }
+
+    /// The first read with priority, and reads behind it. They wait for nothing, so any may come first.
+    fn gather_reads(&mut self, index: usize) -> usize {
+        let (geometry, copyback) = (self.geometry, self.timing.copyback);
+        let die = &mut self.dies[index];
+        let mut group = 1;
+        for nth in 1..die.lanes[READS].commands.len() {
+            let fits = |lane: &Lane| {
+                let (first, read) = (&lane.commands[0], &lane.commands[nth]);
+                let plane = geometry.plane_of(read.target.block);
+                let is_free = |other: &FlashCommand| geometry.plane_of(other.target.block) != plane;
+                fits_multi_plane(first, read, copyback) && lane.commands.iter().take(group).all(is_free)
+            };
+            if group == geometry.planes_per_die as usize {
+                break;
+            }
+            if !fits(&die.lanes[READS]) {
+                continue;
+            }
+            die.find_source(nth);
+            if fits(&die.lanes[READS]) {
+                die.lanes[READS].bring_forward(nth, group);
+                group += 1;
+            }
+        }
+        group
+    }
+
+    /// The command that is due, and the oldest of each other plane that fits and may overtake those before it.
+    fn gather_work(&mut self, index: usize) -> usize {
+        let copyback = self.timing.copyback;
+        let Die { lanes: [reads, work], queues: Some(queues), .. } = &mut self.dies[index] else { return 1 };
+        queues.begin_first();
+        let first = work.commands[0];
+        let own = queues.plane_of(&first);
+        // A read with priority goes before an erase of its block that was decided after it.
+        let waits_for_read = |erase: &FlashCommand| {
+            erase.op == FlashOp::Erase && reads.commands.iter().any(|read| read.target.block == erase.target.block)
+        };
+        let mut group = 1;
+        for plane in (0..self.geometry.planes_per_die as usize).filter(|&plane| plane != own) {
+            let fits = |place: usize| {
+                let command = &work.commands[place];
+                fits_multi_plane(&first, command, copyback) && !waits_for_read(command)
+            };
+            if let Some(place) = queues.overtake(plane, fits) {
+                work.move_forward(place, group);
+                group += 1;
+            }
+        }
+        group
+    }
+}
+
+impl Die {
+    /// Points a read with priority to where its page still is, if copies that are queued will move it.
+    fn find_source(&mut self, nth: usize) {
+        let (mut read, mut behind) = (self.lanes[READS].commands[nth], self.lanes[READS].segments[nth].behind);
+        self.follow_copies(&mut read, &mut behind);
+        self.lanes[READS].commands[nth] = read;
+        self.lanes[READS].segments[nth].behind = behind;
+    }
+
+    /// What a segment that ends would have used alone.
+    #[inline]
+    pub(super) fn own_usage(&self, segment: &Segment, command: Option<&FlashCommand>, timing: &FlashTiming) -> Usage {
+        match command.filter(|_| self.group > 1) {
+            Some(command) => Usage::of(segment, command, timing),
+            None => self.usage,
+        }
+    }
+
+    /// Notes that what ran of the work lane is over. Returns whether the next command is of the same plan as the
+    /// one that was due; `None` where no command overtakes another.
+    #[inline]
+    pub(super) fn end_in_queues(&mut self) -> Option<bool> {
+        let (empty, goes_on) = self.queues.as_mut()?.end();
+        (0..empty).for_each(|_| self.lanes[WORK].drop_empty());
+        Some(goes_on)
+    }
+}
+
+impl Usage {
+    /// Turns the usage of the first of a group into the group's: transfers come one after the other, array times
+    /// once. The pages that it copies are read before it programs, at once if they have one page number.
+    pub(super) fn share(&mut self, group: usize, lane: &Lane, timing: &FlashTiming) {
+        let copies = |shape| matches!(shape, Resources::DieChannelDie | Resources::Copyback);
+        let members = || lane.segments.iter().zip(&lane.commands).take(group);
+        let mut sources = members().filter(|(segment, _)| copies(segment.shape)).map(|(_, command)| command.source);
+        let Some(PageAddress { page, .. }) = sources.next() else {
+            self.transfers = self.channel * group as u64;
+            return;
+        };
+        let copied = members().filter(|(segment, _)| copies(segment.shape)).count() as u64;
+        let reads = if sources.all(|source| source.page == page) { 1 } else { copied };
+        self.shape = if timing.copyback { Resources::Copyback } else { Resources::DieChannelDie };
+        self.reads = reads as u8;
+        self.die_first = timing.t_r * reads;
+        self.transfers = members().map(|(segment, command)| Usage::of(segment, command, timing).channel).sum();
+        let out = if timing.copyback { Time::ZERO } else { self.page * copied };
+        self.copy_reads = self.die_first + out;
+    }
+}

@@ -1,0 +1,104 @@
+//! Requests: what a run is to be, and the run itself.
+
+use std::time::Instant;
+
+use pumice_config::{Config, SpecSource, without_effect};
+use pumice_engine::{Outcome, Progress, run_logged};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::attended::{Desk, attend};
+use crate::errors::{SimulationError, SpecError, sim_error, spec_error};
+use crate::outputs::{Handover, Pieces, pass_rest};
+
+/// A request as it is to be run.
+pub struct Request {
+    pub config: Config,
+    pub scale: f64,
+    /// A line for each key that was set and is not read.
+    without_effect: Vec<String>,
+}
+
+pub fn parse_request(request: &str) -> PyResult<Request> {
+    let source: SpecSource =
+        serde_json::from_str(request).map_err(|error| PyValueError::new_err(format!("request: {error}")))?;
+    let scale = source.scale.unwrap_or(1.0);
+    if !(scale > 0.0 && scale <= 1.0) {
+        return Err(SpecError::new_err(format!("scale = {scale} is not allowed; allowed: above 0, at most 1")));
+    }
+    let config = Config::resolve(&source).map_err(spec_error)?;
+    let without_effect = without_effect(&source, &config).map_err(spec_error)?;
+    Ok(Request { config, scale, without_effect })
+}
+
+/// Validates a request; returns its resolved configuration, digest and scale as JSON, and a line for each
+/// key that it sets and that its run does not read.
+#[pyfunction]
+pub fn resolve(request: &str) -> PyResult<String> {
+    let Request { config, scale, without_effect } = parse_request(request)?;
+    config.chip.geometry.scaled(scale).map_err(SpecError::new_err)?;
+    let found = json!({ "config": config.to_json(), "config_sha256": config.digest(), "scale": scale, "without_effect": without_effect });
+    Ok(found.to_string())
+}
+
+/// Runs a request; returns the result document as JSON. `progress(requests, share, simulated_s)`
+/// returning `False` stops the run. `sink(name, content)` takes what the keys of `[output]` ask for:
+/// request_log (several calls, a dictionary of columns each), command_log (several calls, bytes),
+/// histograms (bytes) and wear_map (a dictionary). Both are called in the calling thread.
+#[pyfunction]
+#[pyo3(signature = (request, progress=None, sink=None))]
+pub fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>, sink: Option<Py<PyAny>>) -> PyResult<String> {
+    let Request { config, scale, without_effect } = parse_request(request)?;
+    if let (Some(key), None) = (config.output.files().first(), &sink) {
+        return Err(SpecError::new_err(format!(
+            "{key} writes a file: it needs a single run with an output directory, and is not for sweeps, comparisons or repeated runs"
+        )));
+    }
+    let started = Instant::now();
+    let simulate = move |desk: &Desk<Handover>| {
+        run_logged(&config, scale, &mut Pieces(desk), &mut |report| desk.ask(Handover::Progress(*report)))
+    };
+    let serve = |py: Python<'_>, question| match question {
+        Handover::Progress(report) => tell(py, &report, progress.as_ref()),
+        Handover::Keep(piece) => sink.as_ref().map_or(Ok(()), |sink| piece.pass(py, sink)).map(|()| true),
+    };
+    let outcome = attend(py, simulate, serve)?.map_err(sim_error)?;
+    if let Some(sink) = &sink {
+        pass_rest(py, sink, &outcome)?;
+    }
+    finish(outcome, started.elapsed().as_secs_f64(), without_effect)
+}
+
+/// Tells the caller's function how far a run has come; whether it shall go on.
+fn tell(py: Python<'_>, report: &Progress, progress: Option<&Py<PyAny>>) -> PyResult<bool> {
+    let Some(progress) = progress else { return Ok(true) };
+    let answer = progress.call1(py, (report.requests, report.share, report.simulated.as_s()))?;
+    Ok(answer.is_none(py) || answer.is_truthy(py)?)
+}
+
+/// Adds to the document what only a wall clock and the operating system know, and what the request set in vain.
+fn finish(outcome: Outcome, wall_s: f64, without_effect: Vec<String>) -> PyResult<String> {
+    if let Some(text) = outcome.integrity_error {
+        return Err(SimulationError::new_err(text));
+    }
+    let mut document = outcome.document;
+    if let Some(run) = document.get_mut("run").and_then(Value::as_object_mut) {
+        run.insert("wall_s".into(), json!(wall_s));
+        run.insert("requests_per_s".into(), json!(outcome.requests as f64 / wall_s));
+        run.insert("flash_commands_per_s".into(), json!(outcome.flash_commands as f64 / wall_s));
+        run.insert("peak_rss_mib".into(), json!(peak_rss_mib()));
+    }
+    if let Some(warnings) = document.get_mut("warnings").and_then(Value::as_array_mut) {
+        warnings.splice(..0, without_effect.into_iter().map(Value::from));
+    }
+    Ok(document.to_string())
+}
+
+/// Peak resident memory of this process, where the system tells (Linux).
+fn peak_rss_mib() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib / 1024.0)
+}

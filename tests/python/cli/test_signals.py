@@ -1,0 +1,155 @@
+"""Signals: every long command ends within a second, says so in one line, and leaves nothing half-written."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+TINY = ("--preset", "tiny", "--set", "workload.requests=4000000000")
+
+#: Longest time from a signal to the end of the command. The promise is a second on an idle machine.
+PATIENCE_S = 5.0
+
+#: Seconds for a command to get into its work.
+BEGIN_S = 2.5
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace that takes longer to read than a command needs to begin."""
+    path = tmp_path_factory.mktemp("trace") / "long.csv"
+    command = [sys.executable, "-m", "pumice", "trace", "generate", str(path), "--preset", "tiny"]
+    subprocess.run([*command, "--set", "workload.requests=300000"], check=True, stdout=subprocess.DEVNULL, timeout=300)
+    line = path.read_bytes()
+    with path.open("ab") as file:
+        for _ in range(40):
+            file.write(line)
+    return path
+
+
+def signalled(directory: Path, arguments: Sequence[str], number: int) -> tuple[int, str, str, float]:
+    """Status, output and complaint of a command that gets a signal amid its work, and how long it took to end."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pumice", *arguments],
+        cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    time.sleep(BEGIN_S)
+    assert process.poll() is None, process.communicate()
+    begun = time.monotonic()
+    os.kill(process.pid, number)
+    said, complained = process.communicate(timeout=60)
+    return process.returncode, said, complained, time.monotonic() - begun
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["trace", "info", "TRACE"],
+        ["trace", "info", "TRACE", "--out", "new"],
+        ["trace", "check", "TRACE"],
+        ["trace", "convert", "TRACE", "new/out.csv"],
+        ["trace", "convert", "TRACE", "out.csv.xz", "--volumes", "separate"],
+        ["trace", "generate", "out.csv.zst", *TINY],
+        [
+            "trace",
+            "generate",
+            "out.csv",
+            *TINY,
+            "--set",
+            "workload.trim_fraction=1",
+            "--set",
+            "workload.read_fraction=0",
+        ],
+        ["trace", "info", "pipe"],
+        ["trace", "convert", "TRACE", "pipe"],
+        ["run", *TINY, "--trace", "pipe"],
+        ["run", *TINY, "--out", "new", "--set", "output.command_log=true"],
+    ],
+    ids=" ".join,
+)
+def test_ctrl_c_ends_every_long_command(tmp_path: Path, trace: Path, arguments: list[str]) -> None:
+    """The commands of `trace` noticed Ctrl-C at their end, or never where they waited for a pipe."""
+    os.mkfifo(tmp_path / "pipe")
+    words = [str(trace) if word == "TRACE" else word for word in arguments]
+    status, said, complained, took_s = signalled(tmp_path, words, signal.SIGINT)
+    assert (status, said) == (130, ""), complained
+    assert complained.startswith("pumice: interrupted")
+    assert complained.count("\n") == 1
+    assert took_s < PATIENCE_S
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_ctrl_c_ends_the_reading_of_a_trace_in_python(tmp_path: Path, trace: Path) -> None:
+    script = f"""
+import signal, threading, time, os
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import pumice
+threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+begun = time.monotonic()
+try:
+    pumice.read_trace({str(trace)!r})
+except KeyboardInterrupt:
+    print(time.monotonic() - begun)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
+    assert float(done.stdout) < 1.0 + PATIENCE_S
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", *TINY, "--out", "new", "--set", "output.command_log=true", "--set", "output.request_log=true"],
+        ["trace", "generate", "out.csv", *TINY],
+        ["compare", *TINY, "--vary", "seed=1,2", "--out", "new", "--workers", "2"],
+    ],
+    ids=" ".join,
+)
+def test_other_signals_leave_nothing_half_written(tmp_path: Path, arguments: list[str], number: int) -> None:
+    """Files under hidden names stayed, and nobody removed them."""
+    status, said, complained, took_s = signalled(tmp_path, arguments, number)
+    assert (status, said) == (128 + number, ""), complained
+    assert complained.count("\n") == 1
+    assert "kept" in complained
+    assert took_s < PATIENCE_S
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nohup_is_obeyed(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pumice", "trace", "generate", "out.csv", *TINY], cwd=tmp_path,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )  # fmt: skip
+    time.sleep(BEGIN_S)
+    os.kill(process.pid, signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(timeout=1)
+    os.kill(process.pid, signal.SIGTERM)
+    assert process.wait(timeout=60) == 143
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    def run(requests: int) -> subprocess.Popen[bytes]:
+        sets = ("--set", f"workload.requests={requests}", "--set", "output.command_log=true")
+        command = [sys.executable, "-m", "pumice", "run", "--preset", "tiny", *sets, "--out", "out"]
+        return subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    killed = run(4_000_000_000)
+    while not list((tmp_path / "out").glob(".*.partial/*")):
+        time.sleep(0.05)
+    killed.kill()
+    killed.wait(timeout=60)
+    assert len(list((tmp_path / "out").iterdir())) == 1
+    assert run(1000).wait(timeout=60) == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"result.json", "command_log.bin.zst"}

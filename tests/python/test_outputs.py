@@ -1,0 +1,164 @@
+"""Outputs of one run are one set: nothing of an earlier run stays beside them, and nothing of anybody else goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pumice
+from conftest import Command
+from pumice import outputs
+from pumice.errors import SpecError
+from pumice.outputs import FIGURE_LIST, FILES, NAMES, RESULT, one_set
+from pumice.report.page import write_report
+
+TINY = pumice.preset("tiny").with_(run={"max_requests": 500})
+COMMAND = ("--preset", "tiny", "--set", "run.max_requests=500")
+
+
+def names(directory: Path) -> set[str]:
+    return {str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file()}
+
+
+def test_a_reused_directory_holds_the_last_run_alone(tmp_path: Path) -> None:
+    """The wear map and request log of an earlier run stayed, and the report drew them."""
+    pumice.run(TINY.with_(output=dict.fromkeys(FILES, True)), out=tmp_path)
+    assert names(tmp_path) == {RESULT, *FILES.values()}
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "mine.png").write_text("mine")
+    pumice.run(TINY.with_(seed=2, output={"histograms": True}), out=tmp_path)
+    assert names(tmp_path) == {RESULT, FILES["histograms"], "notes.txt", "figures/mine.png"}
+    write_report([tmp_path], tmp_path / "report.html")
+    assert "wear map" not in (tmp_path / "report.html").read_text()
+    pumice.run(TINY.with_(seed=3), out=tmp_path)
+    assert names(tmp_path) == {RESULT, "notes.txt", "figures/mine.png"}, "the report was one on the run before"
+
+
+def test_a_directory_has_one_index_whatever_is_run_into_it(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text('preset = "tiny"\n[run]\nmax_requests = 500\n[vary]\nseed = [1, 2, 3]\n')
+    out = tmp_path / "out"
+    kinds = [
+        (["compare", *COMMAND, "--vary", "seed=1,2"], {"comparison.json", "comparison.csv"}, "<h2>Comparison: out"),
+        (["run", *COMMAND, "--seed", "9"], {"result.json"}, "<h2>out"),
+        (["reproduce", "pen", "--figure", "6"], {"scoreboard.json", "report.html"}, "<h2>Reproduction: out"),
+        (["run", *COMMAND, "--repeat", "2"], {"runs.json", "runs.parquet"}, "<h2>run, seed 2"),
+        (["reproduce", "pen", "--figure", "10"], {"scoreboard.json", "report.html"}, "<h2>Reproduction: out"),
+        (["sweep", "s.toml"], {"runs.json", "s.parquet"}, "<h2>3<"),
+    ]
+    for arguments, own, heading in kinds:
+        done = command(*arguments, "--out", "out")
+        assert done.returncode == 0, done.stderr
+        found = {name for name in names(out) if not name.startswith(("runs/", "figures")) and name != "s.parquet"}
+        assert found == own - {"s.parquet"}
+        figures = {path.name.partition(".")[0] for path in (out / "figures").glob("*")}
+        drawn = {"compare": {"ratios", "write-latency-breakdown"}, "reproduce": {f"fig{arguments[-1]}"}}
+        assert figures == drawn.get(arguments[0], set())
+        assert command("report", "out").returncode == 0
+        html = (out / "report.html").read_text()
+        assert heading in html
+        assert html.count("data:image/png") == len(figures)
+    assert html.count("<h2>") == 3, "the results of earlier studies in the store are not shown"
+    assert len(list((out / "runs").glob("*.json"))) == 3
+
+
+def test_a_run_that_fails_leaves_the_set_before_it(tmp_path: Path) -> None:
+    pumice.run(TINY.with_(output={"wear_map": True}), out=tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    long = pumice.preset("tiny").with_(workload={"requests": 400_000}, output={"histograms": True})
+    with pytest.raises(pumice.Interrupted):
+        pumice.run(long, out=tmp_path, progress=lambda *_: False)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_set_that_cannot_be_put_in_its_place_leaves_nothing(tmp_path: Path) -> None:
+    os.symlink("/dev/full", tmp_path / RESULT)
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        pumice.run(TINY.with_(output={"wear_map": True}), out=tmp_path)
+    assert raised.value.filename == str(tmp_path / RESULT)
+    assert [path.name for path in tmp_path.iterdir()] == [RESULT]
+    assert os.readlink(tmp_path / RESULT) == "/dev/full"
+    for name in (RESULT, FILES["wear_map"]):
+        directory = tmp_path / f"of-{name}"
+        (directory / name).mkdir(parents=True)
+        with pytest.raises(SpecError, match="is a directory where this tool writes a file"):
+            pumice.run(TINY, out=directory)
+        assert [path.name for path in directory.iterdir()] == [name]
+
+
+def test_a_link_stays_and_its_file_is_replaced_or_removed(tmp_path: Path) -> None:
+    elsewhere, out = tmp_path / "elsewhere", tmp_path / "out"
+    elsewhere.mkdir()
+    out.mkdir()
+    for name in (RESULT, FILES["wear_map"]):
+        os.symlink(elsewhere / name, out / name)
+    pumice.run(TINY.with_(output={"wear_map": True}), out=out)
+    assert all((out / name).is_symlink() for name in (RESULT, FILES["wear_map"]))
+    assert json.loads((elsewhere / RESULT).read_text())["seed"] == 1
+    assert np.load(elsewhere / FILES["wear_map"]).ndim == 2
+    pumice.run(TINY.with_(seed=2), out=out)
+    assert names(elsewhere) == {RESULT}
+    assert json.loads((elsewhere / RESULT).read_text())["seed"] == 2
+    assert all((out / name).is_symlink() for name in (RESULT, FILES["wear_map"]))
+
+
+def test_a_pipe_among_the_outputs_is_written_through_and_stays(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / RESULT)
+    os.mkfifo(tmp_path / FILES["wear_map"])
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append((tmp_path / RESULT).read_text()), daemon=True)
+    reader.start()
+    document = pumice.run(TINY, out=tmp_path).to_dict()
+    reader.join(timeout=30)
+    assert json.loads(read[0]) == document
+    assert (tmp_path / RESULT).is_fifo()
+    assert (tmp_path / FILES["wear_map"]).is_fifo(), "a name of the tool's, but no file that it wrote"
+
+
+def test_a_list_of_figures_that_somebody_edited_leads_nowhere_else(tmp_path: Path) -> None:
+    victim, figures = tmp_path / "victim.png", tmp_path / "out" / "figures"
+    figures.mkdir(parents=True)
+    victim.write_text("mine")
+    (figures / "notes.txt").write_text("mine")
+    (figures / "old.png").write_text("drawn")
+    listed = ["../victim.png", str(victim), "notes.txt", "old.png", 7, "../../victim.png"]
+    (tmp_path / "out" / FIGURE_LIST).write_text(json.dumps(listed))
+    with one_set(tmp_path / "out", RESULT) as staged:
+        (staged / RESULT).write_text("{}")
+    assert names(tmp_path) == {"victim.png", "out/result.json", "out/figures/notes.txt"}
+    for content in ("[" * 100_000, "{}", "\0"):
+        (tmp_path / "out" / FIGURE_LIST).write_text(content)
+        assert outputs.figures_of_set(tmp_path / "out") == []
+
+
+def test_the_names_of_a_set_are_told_once(tmp_path: Path) -> None:
+    assert len(set(NAMES)) == len(NAMES)
+    assert not any("/" in name for name in NAMES)
+
+
+def test_a_failed_run_leaves_no_empty_folder(command: Command, tmp_path: Path) -> None:
+    """A run that failed left an empty output folder, and the folders above it."""
+    (tmp_path / "bad.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n1,2,3\n")
+    (tmp_path / "s.toml").write_text(
+        'preset = "tiny"\n[workload]\nkind = "trace"\npath = "bad.csv"\n[vary]\nseed = [1, 2]\n'
+    )
+    (tmp_path / "kept").mkdir()
+    for arguments in (
+        ["run", *COMMAND, "--trace", "bad.csv", "--out", "a/b/out"],
+        ["run", *COMMAND, "--set", "output.wear_map=true", "--trace", "bad.csv", "--out", "a/b/out"],
+        ["run", *COMMAND, "--trace", "bad.csv", "--repeat", "2", "--out", "a/b/out"],
+        ["compare", *COMMAND, "--trace", "bad.csv", "--vary", "seed=1,2", "--out", "a/b/out"],
+        ["sweep", "s.toml", "--out", "a/b/out"],
+        ["trace", "convert", "bad.csv", "a/b/out.csv"],
+        ["trace", "info", "bad.csv", "--out", "a/b/out"],
+        ["report", "bad.csv", "--out", "a/b/report.html"],
+        ["run", *COMMAND, "--trace", "bad.csv", "--out", "kept"],
+    ):
+        done = command(*arguments)
+        assert done.returncode in (1, 2), arguments
+        assert {path.name for path in tmp_path.iterdir()} == {"bad.csv", "s.toml", "kept"}, arguments
