@@ -23,6 +23,7 @@ const AERO: &[(&str, &str)] = &[("erase.scheme", "aero")];
 const UNIFORM: &[(&str, &str)] = &[("workload.kind", "uniform")];
 const TWIN: &[(&str, &str)] = &[("workload.kind", "twin:hm_0"), ("workload.address", "wrap")];
 const FAT: &[(&str, &str)] = &[("workload.kind", "pic"), ("workload.address", "wrap")];
+const PC: &[(&str, &str)] = &[("workload.kind", "pc"), ("workload.address", "wrap")];
 const TRACE: &[(&str, &str)] = &[("workload.kind", "trace"), ("workload.path", "none.csv")];
 const CLOSED: &[(&str, &str)] = &[("host.mode", "closed-loop")];
 const OPEN: &[(&str, &str)] = &[("host.mode", "open-loop")];
@@ -129,6 +130,8 @@ const CASES: &[Case] = &[
     ("workload.fat_volume_mib", ["128", "256"], UNIFORM, FAT),
     ("workload.fat_flush_kib", ["32", "64"], TWIN, FAT),
     ("workload.fat_fragmentation", ["0.02", "0.2"], UNIFORM, FAT),
+    ("workload.fat_mixture", ["[0.05, 0.1, 0.09]", "[0.3, 0.3, 0.3]"], FAT, PC),
+    ("workload.fat_update_kib", ["64", "4"], FAT, PC),
     ("initial.fill_unit", ["block", "page"], PAGE, NFTL),
 ];
 

@@ -1,22 +1,27 @@
 //! File systems in use, as a kind of workload.
 
 use pumice_types::HostRequest;
-use pumice_types::key::{CHOSEN, float, int};
+use pumice_types::key::{CHOSEN, When, float, int};
 
 use crate::error::TraceError;
 use crate::fact::Fact;
 use crate::family::{Family, OpenFor};
-use crate::fat::{FatFacts, FatOptions, FatWorkload, fat_catalogue};
+use crate::fat::{FatFacts, FatOptions, FatWorkload, fat_catalogue, mixture, update_kib};
 use crate::notes::Notes;
 use crate::request_source::RequestSource;
-use crate::shared_keys::{IS_FILE_SYSTEM, SharedWorkloadKeys};
+use crate::shared_keys::{IS_FILE_SYSTEM, KIND, SharedWorkloadKeys};
+
+/// The workload is the notebook.
+const IS_PC: When = When::Is(KIND, &["pc"]);
 
 pumice_types::keys! {
     /// What file systems in use read of `[workload]`.
     pub struct FileSystemKeys in "workload" {
         fat_volume_mib: Option<u32> = "", int(128, 32768), "MiB", "the paper's storage size", IS_FILE_SYSTEM, "Size of the FAT32 volume of a file system in use, before scaling.";
-        fat_flush_kib: u32 = "32", int(1, 1048576), "KiB", CHOSEN, IS_FILE_SYSTEM, "File data after which a FAT32 workload writes both allocation tables and changed directories.";
-        fat_fragmentation: f64 = "0.02", float(0.0, 0.5), "share of clusters", CHOSEN, IS_FILE_SYSTEM, "Clusters of a FAT32 volume that small static files hold at random places, so that others lie in pieces.";
+        fat_flush_kib: Option<u32> = "", int(1, 1048576), "KiB", "chosen: 32, for pc 256; see docs/WORKLOADS.md", IS_FILE_SYSTEM, "File data after which a FAT32 workload writes both allocation tables and changed directories.";
+        fat_fragmentation: f64 = "0.0", float(0.0, 0.5), "share of clusters", CHOSEN, IS_FILE_SYSTEM, "Clusters of a FAT32 volume that static data holds at random places, so that others lie in pieces.";
+        fat_mixture: Option<Vec<f64>> = "", float(0.0, 1.0), "shares of file bytes", "0.05, 0.10 chosen, 0.09 fitted; see docs/WORKLOADS.md", IS_PC, "What pc writes to its web cache, to documents, and in place; songs and movies are the rest.";
+        fat_update_kib: Option<u32> = "", int(4, 1024), "KiB", "64, fitted; see docs/WORKLOADS.md", IS_PC, "Largest update in place of pc: lengths are the multiples of 4 KiB up to it.";
     }
 }
 
@@ -49,8 +54,9 @@ impl Family for FileSystemName {
         format!("{description}; FAT32 of {storage_mib} MiB, {pages_written} pages of 2 KiB written")
     }
 
-    fn check(_: &FileSystemKeys) -> Result<(), String> {
-        Ok(())
+    fn check(keys: &FileSystemKeys) -> Result<(), String> {
+        mixture(keys.fat_mixture.as_deref())?;
+        update_kib(keys.fat_update_kib).map(drop)
     }
 
     fn open(
@@ -65,6 +71,8 @@ impl Family for FileSystemName {
             volume_mib: keys.fat_volume_mib,
             flush_kib: keys.fat_flush_kib,
             fragmentation: keys.fat_fragmentation,
+            mixture: keys.fat_mixture.clone(),
+            update_kib: keys.fat_update_kib,
             arrival: shared.arrival_at(run.scale),
         };
         FatWorkload::new(self.facts().name, &options, &run.placement)

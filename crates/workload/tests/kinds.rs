@@ -50,10 +50,6 @@ fn defaults(kind: WorkloadKind) -> Values {
     if kind.is_trace() {
         values.insert("workload.path", Value::Text(trace()));
     }
-    if kind.is_file_system() {
-        // Small files at random places take most of the time that it takes to open one.
-        values.insert("workload.fat_fragmentation", Value::Float(0.0));
-    }
     values
 }
 
@@ -91,6 +87,8 @@ const OTHERS: &[(&str, &str)] = &[
     ("workload.fat_volume_mib", "2304"),
     ("workload.fat_flush_kib", "64"),
     ("workload.fat_fragmentation", "0.002"),
+    ("workload.fat_mixture", "[0.3, 0.3, 0.3]"),
+    ("workload.fat_update_kib", "4"),
     ("workload.request_bytes", "8192"),
     ("workload.request_sizes", "[4096, 65536]"),
     ("workload.request_weights", "[1, 5]"),
@@ -108,7 +106,8 @@ const OTHERS: &[(&str, &str)] = &[
 const BASES: [&[(&str, &str)]; 2] =
     [&[], &[("workload.arrival", "bursty"), ("workload.request_sizes", "[8192, 4096]"), ("workload.requests", "1999")]];
 
-/// All kinds but most of the twins and file systems, which differ in their numbers alone.
+/// All kinds but most of the twins and file systems, which differ in their numbers alone. The notebook has keys of
+/// its own.
 fn kinds() -> Vec<WorkloadKind> {
     let (mut twins, mut file_systems) = (0, 0);
     let is_wanted = |kind: &WorkloadKind| match kind {
@@ -118,7 +117,7 @@ fn kinds() -> Vec<WorkloadKind> {
         }
         WorkloadKind::FileSystem(_) => {
             file_systems += 1;
-            file_systems == 1
+            file_systems == 1 || kind.name() == "pc"
         }
         WorkloadKind::Drawn(_) | WorkloadKind::HotWrites(_) | WorkloadKind::Trace(_) => true,
     };

@@ -62,6 +62,15 @@ class FinishedRuns:
         """The values of a varied key in the runs of a study, ascending."""
         return sorted({outcome.job.varied[key] for outcome in self.outcomes(study)})
 
+    def points(self, study: str, keys: Sequence[str]) -> list[dict[str, Any]]:
+        """What keys that change together are in the runs of a study, each once, in the order of the runs."""
+        points: list[dict[str, Any]] = []
+        for outcome in self.outcomes(study):
+            point = {key: outcome.job.varied[key] for key in keys}
+            if point not in points:
+                points.append(point)
+        return points
+
     def error(self, studies: Collection[str]) -> str | None:
         """Label and error of the first failed run of some studies; None if none failed."""
         errors = (f"{o.job.label}: {o.error}" for name, o in self._named if name in studies and o.error is not None)

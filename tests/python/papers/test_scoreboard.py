@@ -107,7 +107,10 @@ NOT_PREDICTED = {
         "fig11_copied_back": "exact", "fig4_gc_rises": "calibrated", "fig5_waf_by_block": "calibrated",
         "prn_1_merges": "calibrated",
     },
-    "superblock": {"fig4_merges": "exact", "fig6_translation": "exact"},
+    "superblock": {
+        "fig4_merges": "exact", "fig6_translation": "exact", "fig9_overhead": "fitted", "fig9_copies": "fitted",
+        "fig10_full_victims": "fitted",
+    },
     "sfws": {
         "fig2_freed": "exact", "fig3_rber": "input", "fig5a_copies_per_gc": "fitted", "fig5b_total_copied": "fitted",
         "fig5c_response": "fitted",

@@ -217,6 +217,24 @@ fn t562_a_u_block_with_free_pages_takes_a_d_block() {
     assert_eq!((counters.partial.merges, counters.partial.block_erases, counters.copied_pages), (1, 1, 5));
 }
 
+/// The special case of section 4.3 where no D-block fits: the others stay where they are.
+#[test]
+fn t568_a_u_block_with_free_pages_is_copied_with_as_few_d_blocks_as_hold_it() {
+    for (updates, copied, erases) in [
+        // Two pages of one D-block: its 6 valid pages and the 2 fill a new block.
+        (&[0, 0, 0, 1, 1][..], 6 + 2, 2),
+        // One page of each of two D-blocks.
+        (&[0, 8, 0, 8][..], 7 + 7 + 2, 3),
+    ] {
+        let mut rig = Rig::aged(&in_ram(4, 1));
+        updates.iter().for_each(|&lpn| rig.write(lpn));
+        rig.write(40);
+        let counters = rig.counters();
+        assert_eq!((counters.full.merges, counters.partial.merges), (1, 0));
+        assert_eq!((counters.copied_pages, counters.full.block_erases), (copied, erases), "{updates:?}");
+    }
+}
+
 #[test]
 fn t563_a_d_block_with_free_pages_takes_the_u_block() {
     let mut rig = Rig::aged(&in_ram(3, 3));

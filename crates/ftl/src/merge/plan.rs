@@ -58,13 +58,13 @@ pub struct SuperblockState<'a> {
 }
 
 choice! {
-    /// What a full merge that has to go on does with D-blocks without an invalid page. Copying one wins nothing.
+    /// What the full merge of a full U-block, if it has to go on, does with D-blocks without an invalid page.
+    /// Copying one wins nothing.
     pub enum ValidBlocks {
         /// Copies them like the others, before the U-block: section 4.3 as it is written. Section 5.4 speaks of
         /// relocating all valid pages of a superblock.
         Copy = "copy",
-        /// Keeps them. If the U-block has free pages, and so few updates, it is copied with as few D-blocks as
-        /// possible.
+        /// Keeps them, and copies the U-block if that wins a block.
         Keep = "keep",
     }
 }
@@ -98,22 +98,38 @@ impl SuperblockMerge {
 /// Step 2 of the superblock's garbage collection (section 4.3).
 ///
 /// A D-block with enough free pages takes the U-block's valid pages; of several the one with the fewest
-/// free pages. Else, if the U-block has free pages (it is then the superblock's only one), the D-block
-/// with the fewest valid pages goes into it, if it fits. Else a full merge of the two D-blocks with the
-/// fewest valid pages, continued with the next fewest, the U-block last, until a block is won.
+/// free pages. Else a U-block with free pages (it is then the superblock's only one, and nearly all pages
+/// of the D-blocks are valid) is merged with as few D-blocks as possible ([`merge_with_u`]). Else a full
+/// merge of the two D-blocks with the fewest valid pages, continued with the next fewest, the U-block
+/// last, until a block is won.
 pub fn superblock_merge(state: &SuperblockState) -> SuperblockMerge {
     let takes_u = |(_, d): &(usize, &BlockFill)| d.free >= state.u.valid;
     let tightest = state.d.iter().enumerate().filter(takes_u).min_by_key(|(_, d)| d.free);
-    if let Some((index, _)) = tightest {
-        return SuperblockMerge::UIntoD(index);
+    match tightest {
+        Some((index, _)) => SuperblockMerge::UIntoD(index),
+        None if state.u.free > 0 => merge_with_u(state),
+        None => full_merge(state),
     }
+}
+
+/// The special case of section 4.3, which shuns even a full merge of two D-blocks: the D-block with the
+/// fewest valid pages goes into the U-block's free pages. If it does not fit, U is copied with the n
+/// D-blocks of fewest valid pages, n the smallest with u + v1 + … + vn ≤ n·P. No other set of D-blocks
+/// wins a block with fewer copies of them and U.
+fn merge_with_u(state: &SuperblockState) -> SuperblockMerge {
     if state.d.first().is_some_and(|d| d.valid <= state.u.free) {
         return SuperblockMerge::DIntoU(0);
     }
-    full_merge(state)
+    let mut missing = 0;
+    let suffices = |d: &BlockFill| {
+        missing += u32::from(state.pages - d.valid);
+        missing >= u32::from(state.u.valid)
+    };
+    let d_blocks = state.d.iter().position(suffices).map_or(state.d.len(), |index| index + 1);
+    SuperblockMerge::Full { d_blocks, with_u: true }
 }
 
-/// How many blocks a full merge copies.
+/// How many blocks the full merge of a full U-block copies.
 fn full_merge(state: &SuperblockState) -> SuperblockMerge {
     let wins = |valid: u32, blocks: usize| (valid.div_ceil(u32::from(state.pages)) as usize) < blocks;
     let keep = state.valid_blocks == ValidBlocks::Keep;
@@ -126,9 +142,6 @@ fn full_merge(state: &SuperblockState) -> SuperblockMerge {
         }
         if keep && fewest_with_u.is_none() && wins(valid + u32::from(state.u.valid), d_blocks + 1) {
             fewest_with_u = Some(d_blocks);
-            if state.u.free > 0 {
-                break;
-            }
         }
     }
     SuperblockMerge::Full { d_blocks: fewest_with_u.unwrap_or(state.d.len()), with_u: true }
@@ -168,13 +181,15 @@ mod tests {
     }
 
     #[test]
-    fn t552_a_u_block_with_free_pages_takes_a_d_block_that_fits() {
-        assert_eq!(state(&[(60, 0), (64, 0)], (4, 60)), SuperblockMerge::DIntoU(0));
+    fn t552_a_u_block_with_free_pages_is_merged_with_as_few_d_blocks_as_possible() {
         let full = |d_blocks| SuperblockMerge::Full { d_blocks, with_u: true };
-        assert_eq!(state(&[(61, 0), (64, 0)], (3, 60)), full(2), "none fits, so all blocks are copied");
-        let kept = |d: &[(u16, u16)]| planned(d, (3, 60), ValidBlocks::Keep);
-        assert_eq!(kept(&[(61, 0), (64, 0)]), full(1), "a D-block that is wholly valid stays");
-        assert_eq!(kept(&[(62, 0), (63, 0), (64, 0)]), full(2));
+        for reading in [ValidBlocks::Copy, ValidBlocks::Keep] {
+            let merge = |d: &[(u16, u16)], u| planned(d, u, reading);
+            assert_eq!(merge(&[(60, 0), (64, 0)], (4, 60)), SuperblockMerge::DIntoU(0));
+            assert_eq!(merge(&[(61, 0), (64, 0)], (3, 60)), full(1), "it does not fit, but both fit a new block");
+            assert_eq!(merge(&[(62, 0), (63, 0), (64, 0)], (3, 60)), full(2));
+            assert_eq!(merge(&[(30, 0), (34, 0)], (40, 24)), full(2), "two D-blocks are never merged alone");
+        }
     }
 
     #[test]
@@ -209,6 +224,39 @@ mod tests {
             prop_assert!((2..=alone).all(|d| won(d, false) < 1), "D-blocks alone, if they are enough");
             prop_assert!(keep || !with_u || d_blocks == valid.len(), "the U-block last");
             prop_assert!(!keep || !with_u || (1..d_blocks).all(|d| won(d, true) < 1), "as few as possible");
+        }
+
+        #[test]
+        fn t569_no_set_of_d_blocks_makes_room_for_u_with_fewer_copies(
+            valid in proptest::collection::vec(1u16..=64, 1..9), share in 0.0f64..1.0, written in 1u16..64,
+            keep in any::<bool>()
+        ) {
+            let (pages, free) = (64, 64 - written);
+            // Half of the D-blocks miss at most two pages, as where the special case comes up.
+            let mut valid: Vec<u16> = valid.iter().map(|&v| if v % 2 == 0 { v } else { pages - v % 3 }).collect();
+            valid.sort_unstable();
+            let missing: u16 = valid.iter().map(|v| pages - v).sum();
+            let in_u = ((f64::from(written) * share) as u16 + 1).min(written).min(missing);
+            prop_assume!(in_u > 0);
+            let fills: Vec<(u16, u16)> = valid.iter().map(|&v| (v, 0)).collect();
+            let planned = planned(&fills, (in_u, free), if keep { ValidBlocks::Keep } else { ValidBlocks::Copy });
+            // Every set of D-blocks that fits, with U's valid pages, into as many blocks.
+            let sets = (1usize..1 << valid.len()).filter_map(|set| {
+                let d: Vec<u16> = (0..valid.len()).filter(|&at| set >> at & 1 == 1).map(|at| valid[at]).collect();
+                let copied = d.iter().sum::<u16>() + in_u;
+                (copied <= d.len() as u16 * pages).then_some((copied, d.len()))
+            });
+            match planned {
+                SuperblockMerge::DIntoU(0) => prop_assert!(valid[0] <= free),
+                SuperblockMerge::Full { d_blocks, with_u: true } => {
+                    let copied = valid[..d_blocks].iter().sum::<u16>() + in_u;
+                    prop_assert!(valid[0] > free, "it goes into U if it can");
+                    prop_assert_eq!(sets.min(), Some((copied, d_blocks)));
+                }
+                SuperblockMerge::DIntoU(_) | SuperblockMerge::UIntoD(_) | SuperblockMerge::Full { .. } => {
+                    prop_assert!(false, "{:?}", planned);
+                }
+            }
         }
     }
 }

@@ -22,9 +22,18 @@ pub struct FatFacts {
     pub pages_written: u64,
     /// What it is, in words.
     pub description: &'static str,
-    pub(super) kinds: &'static [FileKind],
-    /// Static share of the volume: files written once, before the first request.
-    pub(super) still: f64,
+    /// KiB of file data after which tables and directories are written, unless asked otherwise.
+    pub(super) flush_kib: u32,
+    pub(super) files: Files,
+}
+
+/// What kinds of files a workload has.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Files {
+    /// These.
+    Of(&'static [FileKind]),
+    /// A notebook's, in shares that an option may change.
+    Mixture,
 }
 
 /// Files of one kind and what happens to them.
@@ -56,9 +65,6 @@ pub(super) const FULL: f64 = 0.90;
 /// Then they are deleted down to this share.
 pub(super) const ROOM: f64 = 0.75;
 
-/// Most bytes that one write to an updated file touches, and its grain.
-pub(super) const UPDATE: (u64, u64) = (16 * KIB, 4 * KIB);
-
 const fn collected(share: f64, low: u64, high: u64) -> FileKind {
     FileKind { share, bytes: (low, high), habit: Habit::Collected }
 }
@@ -75,17 +81,53 @@ const PMP: &[FileKind] = &[
     collected(1.0 / 3.0, SONGS.0, SONGS.1),
     collected(1.0 / 3.0, MOVIES.0, MOVIES.1),
 ];
-const PC: &[FileKind] = &[
-    // Web surfing: a browser's cache.
-    FileKind { share: 0.20, bytes: (2 * KIB, 62 * KIB), habit: Habit::Replaced(2_000) },
-    // Word processing and presentations: documents saved again and again.
-    FileKind { share: 0.20, bytes: (64 * KIB, 2 * MIB), habit: Habit::Replaced(100) },
-    // The system's own: paging, registry, mail, databases, saved games.
-    FileKind { share: 0.30, bytes: (4 * KIB, MIB), habit: Habit::Updated(256) },
-    // Songs and movies.
-    collected(0.15, SONGS.0, SONGS.1),
-    collected(0.15, MOVIES.0, MOVIES.1),
-];
+
+/// The notebook's mixture: shares of the file bytes that web surfing, documents and updates in place
+/// write; the rest is songs and movies, half each. The updates' share, and with it [`UPDATE_KIB`], is
+/// fitted to Figure 10's baselines, log block and FAST, and to nothing else.
+pub(super) const MIXTURE: [f64; 3] = [0.05, 0.10, 0.09];
+
+/// Updates in place begin and end at multiples of so many KiB.
+pub(super) const UPDATE_GRAIN_KIB: u32 = 4;
+
+/// KiB of the longest update in place, unless asked otherwise.
+pub(super) const UPDATE_KIB: u32 = 64;
+
+/// KiB of a file that is updated in place.
+pub(super) const UPDATE_KIB_MAX: u32 = 1024;
+
+/// KiB of file data between writes of the tables of a player, which may be unplugged at any time.
+const PLAYER_FLUSH_KIB: u32 = 32;
+
+/// The same of a notebook, whose system writes late.
+const PC_FLUSH_KIB: u32 = 256;
+
+const UPDATED: u64 = UPDATE_KIB_MAX as u64 * KIB;
+
+/// Kinds of a notebook's files in these shares.
+fn notebook([web, documents, updates]: [f64; 3]) -> Vec<FileKind> {
+    let rest = (1.0 - web - documents - updates).max(0.0);
+    vec![
+        // Web surfing: a browser's cache.
+        FileKind { share: web, bytes: (2 * KIB, 62 * KIB), habit: Habit::Replaced(2_000) },
+        // Word processing and presentations: documents saved again and again.
+        FileKind { share: documents, bytes: (64 * KIB, 2 * MIB), habit: Habit::Replaced(100) },
+        // The system's own: paging, registry, mail, databases, saved games.
+        FileKind { share: updates, bytes: (UPDATED, UPDATED), habit: Habit::Updated(256) },
+        collected(rest / 2.0, SONGS.0, SONGS.1),
+        collected(rest / 2.0, MOVIES.0, MOVIES.1),
+    ]
+}
+
+impl FatFacts {
+    /// The kinds of files; `mixture` goes for a notebook alone.
+    pub(super) fn kinds(&self, mixture: [f64; 3]) -> Vec<FileKind> {
+        match self.files {
+            Files::Of(kinds) => kinds.to_vec(),
+            Files::Mixture => notebook(mixture),
+        }
+    }
+}
 
 /// Table 1.
 pub(super) const TABLE_1: &[FatFacts] = &[
@@ -94,47 +136,47 @@ pub(super) const TABLE_1: &[FatFacts] = &[
         storage_mib: 2048,
         pages_written: 1_121_352,
         description: "digital camera: pictures of 1 MB on average are created and deleted",
-        kinds: PIC,
-        still: 0.0,
+        flush_kib: PLAYER_FLUSH_KIB,
+        files: Files::Of(PIC),
     },
     FatFacts {
         name: "mp3",
         storage_mib: 2048,
         pages_written: 1_437_522,
         description: "MP3 player: songs of 5 MB on average are created and deleted",
-        kinds: MP3,
-        still: 0.0,
+        flush_kib: PLAYER_FLUSH_KIB,
+        files: Files::Of(MP3),
     },
     FatFacts {
         name: "mov",
         storage_mib: 2048,
         pages_written: 1_832_613,
         description: "movie player: movies of 15 to 30 MB are created and deleted",
-        kinds: MOV,
-        still: 0.0,
+        flush_kib: PLAYER_FLUSH_KIB,
+        files: Files::Of(MOV),
     },
     FatFacts {
         name: "pmp-2g",
         storage_mib: 2048,
         pages_written: 1_222_218,
         description: "portable media player: pictures, songs and movies are created and deleted",
-        kinds: PMP,
-        still: 0.0,
+        flush_kib: PLAYER_FLUSH_KIB,
+        files: Files::Of(PMP),
     },
     FatFacts {
         name: "pmp-4g",
         storage_mib: 4096,
         pages_written: 2_403_474,
         description: "portable media player: pictures, songs and movies are created and deleted",
-        kinds: PMP,
-        still: 0.0,
+        flush_kib: PLAYER_FLUSH_KIB,
+        files: Files::Of(PMP),
     },
     FatFacts {
         name: "pc",
         storage_mib: 4096,
         pages_written: 2_724_393,
         description: "notebook: web surfing, documents, the system's own files, songs and movies; a mixture",
-        kinds: PC,
-        still: 0.40,
+        flush_kib: PC_FLUSH_KIB,
+        files: Files::Mixture,
     },
 ];

@@ -21,9 +21,9 @@ use crate::error::{TraceError, excerpt};
 use crate::fact::Fact;
 use crate::placement::{Placement, Placer};
 pub use catalogue::FatFacts;
-use catalogue::{PAGE, TABLE_1};
+use catalogue::{MIXTURE, PAGE, TABLE_1, UPDATE_GRAIN_KIB, UPDATE_KIB, UPDATE_KIB_MAX};
 use disk::Extent;
-use user::User;
+use user::{Profile, User};
 use volume::Volume;
 
 /// Sizes in MiB of the volumes that can be formatted.
@@ -38,10 +38,16 @@ pub struct FatOptions {
     pub seed: u64,
     /// Size of the volume in MiB before scaling; `None` takes the paper's.
     pub volume_mib: Option<u32>,
-    /// File data after which allocation tables and directories are written, in KiB, at least 1.
-    pub flush_kib: u32,
-    /// Share of the clusters, from 0 up to 0.5, that small static files hold at random places.
+    /// File data after which allocation tables and directories are written, in KiB, at least 1; `None`
+    /// takes the workload's own.
+    pub flush_kib: Option<u32>,
+    /// Share of the clusters, from 0 up to 0.5, that static data holds at random places.
     pub fragmentation: f64,
+    /// Shares of the bytes that `pc` writes to its web cache, to documents, and in place; each from 0 to
+    /// 1, as their sum. `None` takes its own. The rest is songs and movies.
+    pub mixture: Option<Vec<f64>>,
+    /// Most KiB that one of `pc`'s updates in place touches, a multiple of 4; `None` takes its own.
+    pub update_kib: Option<u32>,
     /// When requests arrive.
     pub arrival: Arrival,
 }
@@ -51,8 +57,8 @@ pub struct FatOptions {
 pub struct FatWorkload {
     facts: &'static FatFacts,
     options: FatOptions,
+    chosen: Chosen,
     volume: Volume,
-    volume_bytes: u64,
     user: User,
     clock: Clock,
     placer: Placer,
@@ -73,29 +79,76 @@ fn find(name: &str) -> Result<&'static FatFacts, TraceError> {
     })
 }
 
+/// Options with everything filled in that the workload itself decides.
+#[derive(Debug)]
+struct Chosen {
+    volume_bytes: u64,
+    flush_kib: u32,
+    mixture: [f64; 3],
+    update_kib: u32,
+}
+
+/// Checks the options, but for whether the device has room.
+fn chosen(facts: &FatFacts, options: &FatOptions) -> Result<Chosen, TraceError> {
+    let refuse = |what: String| Err(TraceError::option(what));
+    let FatOptions { scale, fragmentation, .. } = *options;
+    if !(scale > 0.0 && scale <= 1.0) {
+        return refuse(format!("scale = {scale} found; allowed are numbers above 0 up to 1"));
+    }
+    let flush_kib = options.flush_kib.unwrap_or(facts.flush_kib);
+    if flush_kib == 0 || !(0.0..=0.5).contains(&fragmentation) {
+        return refuse(format!(
+            "fat_flush_kib = {flush_kib}, fat_fragmentation = {fragmentation} found; allowed are at least 1 KiB and \
+             0 to 0.5"
+        ));
+    }
+    let volume_mib = f64::from(options.volume_mib.unwrap_or(facts.storage_mib)) * scale;
+    if !VOLUME_MIB.contains(&volume_mib) {
+        return refuse(format!(
+            "a volume of {volume_mib} MiB found (fat_volume_mib times the scale); allowed are {} to {} MiB",
+            VOLUME_MIB.start(),
+            VOLUME_MIB.end()
+        ));
+    }
+    let volume_bytes = (volume_mib * f64::from(1 << 20)) as u64 / PAGE * PAGE;
+    let mixture = mixture(options.mixture.as_deref()).map_err(TraceError::option)?;
+    let update_kib = update_kib(options.update_kib).map_err(TraceError::option)?;
+    Ok(Chosen { volume_bytes, flush_kib, mixture, update_kib })
+}
+
+/// The shares of a notebook's mixture that are asked for, or its own.
+///
+/// # Errors
+/// Shares that are not three, or that are more than everything.
+pub(crate) fn mixture(asked: Option<&[f64]>) -> Result<[f64; 3], String> {
+    let shares = asked.unwrap_or(&MIXTURE);
+    let is_mixture =
+        |shares: &[f64; 3]| shares.iter().all(|&share| share >= 0.0) && shares.iter().sum::<f64>() <= 1.0 + 1e-9;
+    shares.try_into().ok().filter(is_mixture).ok_or_else(|| {
+        format!("workload.fat_mixture = {shares:?} found; allowed are three shares from 0 whose sum is at most 1")
+    })
+}
+
+/// The longest update in place that is asked for, or a notebook's own, in KiB.
+///
+/// # Errors
+/// A length that an update cannot have.
+pub(crate) fn update_kib(asked: Option<u32>) -> Result<u32, String> {
+    let update_kib = asked.unwrap_or(UPDATE_KIB);
+    match update_kib > 0 && update_kib <= UPDATE_KIB_MAX && update_kib.is_multiple_of(UPDATE_GRAIN_KIB) {
+        true => Ok(update_kib),
+        false => Err(format!(
+            "workload.fat_update_kib = {update_kib} found; allowed are multiples of {UPDATE_GRAIN_KIB} up to \
+             {UPDATE_KIB_MAX}"
+        )),
+    }
+}
+
 impl FatWorkload {
     pub(crate) fn new(name: &str, options: &FatOptions, placement: &Placement) -> Result<FatWorkload, TraceError> {
         let facts = find(name)?;
-        let FatOptions { scale, seed, flush_kib, fragmentation, arrival, .. } = *options;
-        let refuse = |what: String| Err(TraceError::option(what));
-        if !(scale > 0.0 && scale <= 1.0) {
-            return refuse(format!("scale = {scale} found; allowed are numbers above 0 up to 1"));
-        }
-        if flush_kib == 0 || !(0.0..=0.5).contains(&fragmentation) {
-            return refuse(format!(
-                "fat_flush_kib = {flush_kib}, fat_fragmentation = {fragmentation} found; allowed are at least 1 KiB and \
-                 0 to 0.5"
-            ));
-        }
-        let volume_mib = f64::from(options.volume_mib.unwrap_or(facts.storage_mib)) * scale;
-        if !VOLUME_MIB.contains(&volume_mib) {
-            return refuse(format!(
-                "a volume of {volume_mib} MiB found (fat_volume_mib times the scale); allowed are {} to {} MiB",
-                VOLUME_MIB.start(),
-                VOLUME_MIB.end()
-            ));
-        }
-        let volume_bytes = (volume_mib * f64::from(1 << 20)) as u64 / PAGE * PAGE;
+        let chosen = chosen(facts, options)?;
+        let volume_bytes = chosen.volume_bytes;
         let mut placer = Placer::new(placement);
         let (last, capacity) = (volume_bytes - PAGE, placement.capacity_bytes);
         if placement.policy == crate::placement::AddressPolicy::Exact && placer.place(last, PAGE as u32).is_err() {
@@ -105,20 +158,27 @@ impl FatWorkload {
             )));
         }
         let stopped = |error| TraceError::option(failure(name, &error));
-        let mut volume = Volume::format(volume_bytes, u64::from(flush_kib) << 10).map_err(stopped)?;
-        let user = User::move_in(&mut volume, facts, fragmentation, seed).map_err(stopped)?;
+        let mut volume = Volume::format(volume_bytes, u64::from(chosen.flush_kib) << 10).map_err(stopped)?;
+        let profile = Profile {
+            kinds: facts.kinds(chosen.mixture),
+            volume_bytes: u64::from(facts.storage_mib) << 20,
+            update_bytes: u64::from(chosen.update_kib) << 10,
+            fragmentation: options.fragmentation,
+            seed: options.seed,
+        };
+        let user = User::move_in(&mut volume, profile).map_err(stopped)?;
         volume.log().recording = true;
         Ok(FatWorkload {
             facts,
-            options: options.clone(),
             volume,
-            volume_bytes,
+            chosen,
             user,
-            clock: Clock::new(arrival, seed)?,
+            clock: Clock::new(options.arrival, options.seed)?,
             placer,
             queue: VecDeque::new(),
             pages: 0,
-            pages_wanted: ((facts.pages_written as f64 * scale) as u64).max(1),
+            pages_wanted: ((facts.pages_written as f64 * options.scale) as u64).max(1),
+            options: options.clone(),
         })
     }
 
@@ -154,15 +214,15 @@ impl FatWorkload {
     }
 
     pub(crate) fn facts(&self) -> Vec<(&'static str, Fact)> {
-        let FatOptions { scale, seed, flush_kib, fragmentation, .. } = self.options;
+        let FatOptions { scale, seed, fragmentation, .. } = self.options;
         vec![
             ("name", Fact::Text(self.facts.name.to_owned())),
             ("file_system", Fact::Text("fat32".to_owned())),
-            ("volume_bytes", Fact::Count(self.volume_bytes)),
+            ("volume_bytes", Fact::Count(self.chosen.volume_bytes)),
             ("cluster_bytes", Fact::Count(self.volume.cluster())),
             ("pages_written_2k", Fact::Count(self.pages)),
             ("published_pages_written_2k", Fact::Count(self.facts.pages_written)),
-            ("fat_flush_kib", Fact::Count(u64::from(flush_kib))),
+            ("fat_flush_kib", Fact::Count(u64::from(self.chosen.flush_kib))),
             ("fat_fragmentation", Fact::Real(fragmentation)),
             ("scale", Fact::Real(scale)),
             ("seed", Fact::Count(seed)),

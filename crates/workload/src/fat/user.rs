@@ -2,18 +2,32 @@
 
 use std::io;
 
-use crate::fat::catalogue::{FULL, FatFacts, FileKind, Habit, ROOM, UPDATE};
+use crate::fat::catalogue::{FULL, FileKind, Habit, ROOM, UPDATE_GRAIN_KIB};
 use crate::fat::disk::SECTOR;
 use crate::fat::volume::Volume;
 use crate::random::RandomStream as Stream;
 
-/// Bytes of a static file.
-const STILL_BYTES: u64 = 4 << 20;
+/// Updates in place begin and end at multiples of so many bytes.
+const GRAIN: u64 = (UPDATE_GRAIN_KIB as u64) << 10;
+
+/// What a user does with a volume.
+#[derive(Debug)]
+pub(super) struct Profile {
+    /// Kinds of files.
+    pub kinds: Vec<FileKind>,
+    /// Bytes of the volume for which the numbers of kept files hold.
+    pub volume_bytes: u64,
+    /// Most bytes that one update in place touches.
+    pub update_bytes: u64,
+    /// Share of the clusters that static data holds at random places.
+    pub fragmentation: f64,
+    pub seed: u64,
+}
 
 /// The files of a volume by what happens to them, and the next thing to do with them.
 #[derive(Debug)]
 pub(super) struct User {
-    kinds: &'static [FileKind],
+    profile: Profile,
     /// Files of each kind that are replaced or updated.
     kept: Vec<Vec<u32>>,
     /// Files that are deleted when there is no room.
@@ -23,33 +37,19 @@ pub(super) struct User {
 }
 
 impl User {
-    /// Brings a fresh volume into use: static files, scattered small files on `fragmentation` of
-    /// the clusters, the files that are kept, and then as much writing as fills the volume once.
-    pub fn move_in(volume: &mut Volume, facts: &FatFacts, fragmentation: f64, seed: u64) -> io::Result<User> {
+    /// Brings a fresh volume into use: static data on a share of the clusters, the files that are
+    /// kept, and then as much writing as fills the volume once.
+    pub fn move_in(volume: &mut Volume, profile: Profile) -> io::Result<User> {
+        scatter(volume, profile.fragmentation, profile.seed)?;
         let mut user = User {
-            kinds: facts.kinds,
-            kept: vec![Vec::new(); facts.kinds.len()],
+            kept: vec![Vec::new(); profile.kinds.len()],
             collected: Vec::new(),
-            choices: Stream::new(seed, "fat-choices"),
-            sizes: Stream::new(seed, "fat-sizes"),
+            choices: Stream::new(profile.seed, "fat-choices"),
+            sizes: Stream::new(profile.seed, "fat-sizes"),
+            profile,
         };
-        let still = (volume.capacity() as f64 * facts.still) as u64 / STILL_BYTES;
-        for _ in 0..still {
-            volume.create(STILL_BYTES)?;
-        }
-        scatter(volume, fragmentation, seed)?;
-        for (kind, kept) in facts.kinds.iter().zip(0..) {
-            let (count, fixed) = match kind.habit {
-                Habit::Collected => continue,
-                Habit::Replaced(count) => (count, None),
-                Habit::Updated(count) => (count, Some(kind.bytes.1)),
-            };
-            let paper = (u64::from(facts.storage_mib) << 20) as f64;
-            let here = libm::round(f64::from(count) * volume.capacity() as f64 / paper) as u32;
-            for _ in 0..here.max(1) {
-                let bytes = fixed.unwrap_or_else(|| user.size(kind.bytes));
-                user.kept[kept].push(volume.create(bytes)?);
-            }
+        for kind in 0..user.profile.kinds.len() {
+            user.unpack(volume, kind)?;
         }
         let mut written = 0;
         while written < volume.capacity() {
@@ -58,10 +58,26 @@ impl User {
         Ok(user)
     }
 
+    /// Creates the files of a kind that are kept.
+    fn unpack(&mut self, volume: &mut Volume, kind: usize) -> io::Result<()> {
+        let FileKind { bytes, habit, .. } = self.profile.kinds[kind];
+        let (count, fixed) = match habit {
+            Habit::Collected => return Ok(()),
+            Habit::Replaced(count) => (count, None),
+            Habit::Updated(count) => (count, Some(bytes.1)),
+        };
+        let share = volume.capacity() as f64 / self.profile.volume_bytes as f64;
+        for _ in 0..(libm::round(f64::from(count) * share) as u32).max(1) {
+            let bytes = fixed.unwrap_or_else(|| self.size(bytes));
+            self.kept[kind].push(volume.create(bytes)?);
+        }
+        Ok(())
+    }
+
     /// Does one thing; returns the bytes of file data written.
     pub fn act(&mut self, volume: &mut Volume) -> io::Result<u64> {
         let kind = self.draw_kind();
-        let FileKind { bytes, habit, .. } = self.kinds[kind];
+        let FileKind { bytes, habit, .. } = self.profile.kinds[kind];
         match habit {
             Habit::Collected => {
                 let bytes = self.size(bytes);
@@ -82,8 +98,8 @@ impl User {
     }
 
     fn update(&mut self, volume: &mut Volume, kind: usize) -> io::Result<u64> {
-        let (most, grain) = UPDATE;
-        let file_bytes = self.kinds[kind].bytes.1;
+        let (most, grain) = (self.profile.update_bytes, GRAIN);
+        let file_bytes = self.profile.kinds[kind].bytes.1;
         // File ⌊n · u³⌋ of n: an eighth of the files takes half of the updates.
         let u = self.choices.unit();
         let skewed = u * u * u * self.kept[kind].len() as f64;
@@ -95,7 +111,7 @@ impl User {
 
     /// A kind, so often that each writes its share of the bytes.
     fn draw_kind(&mut self) -> usize {
-        let weights = self.kinds.iter().map(|kind| kind.share / mean_bytes(kind));
+        let weights = self.profile.kinds.iter().map(|kind| kind.share / self.profile.mean_bytes(kind));
         let mut left = self.choices.unit() * weights.clone().sum::<f64>();
         for (place, weight) in weights.enumerate() {
             if left < weight {
@@ -103,7 +119,7 @@ impl User {
             }
             left -= weight;
         }
-        self.kinds.len() - 1
+        self.profile.kinds.len() - 1
     }
 
     /// A size in whole sectors.
@@ -126,30 +142,28 @@ impl User {
     }
 }
 
-fn mean_bytes(kind: &FileKind) -> f64 {
-    match kind.habit {
-        Habit::Updated(_) => (UPDATE.0 + UPDATE.1) as f64 / 2.0,
-        Habit::Collected | Habit::Replaced(_) => (kind.bytes.0 + kind.bytes.1) as f64 / 2.0,
+impl Profile {
+    /// Bytes written at once to files of a kind.
+    fn mean_bytes(&self, kind: &FileKind) -> f64 {
+        let (low, high) = match kind.habit {
+            Habit::Updated(_) => (GRAIN, self.update_bytes),
+            Habit::Collected | Habit::Replaced(_) => kind.bytes,
+        };
+        (low + high) as f64 / 2.0
     }
 }
 
-/// Puts files of one cluster on a share of the clusters, at random places: filler files take what
-/// lies between them and are removed at the end.
+/// Puts static data on a share of the clusters, at random places.
 fn scatter(volume: &mut Volume, share: f64, seed: u64) -> io::Result<()> {
     if share == 0.0 {
         return Ok(());
     }
     let mut places = Stream::new(seed, "fat-fragmentation");
-    let end = (volume.capacity() as f64 * FULL) as u64;
-    let mut fillers = Vec::new();
-    while volume.used() < end {
-        // Geometric gaps: every cluster is taken with the same chance.
+    let mut left = (volume.capacity() as f64 * FULL) as u64 / volume.cluster();
+    // Geometric gaps: every cluster is taken with the same chance.
+    volume.scatter(std::iter::from_fn(|| {
         let gap = libm::floor(places.exponential() / -libm::log1p(-share)) as u64;
-        let gap = gap.min((end - volume.used()) / volume.cluster());
-        if gap > 0 {
-            fillers.push(volume.create(gap * volume.cluster())?);
-        }
-        volume.create(volume.cluster())?;
-    }
-    fillers.into_iter().try_for_each(|filler| volume.remove(filler))
+        left = left.checked_sub(gap + 1)?;
+        Some(gap)
+    }))
 }

@@ -6,21 +6,31 @@
 
 use std::io::{self, Seek, SeekFrom, Write};
 
-use fatfs::{Date, DateTime, FatType, FileSystem, FormatVolumeOptions, FsOptions, Time, TimeProvider};
+use fatfs::{Date, DateTime, FatType, File, FileSystem, FormatVolumeOptions, FsOptions, Time, TimeProvider};
 
 use crate::fat::disk::{Disk, Log, SECTOR};
 
-/// Largest cluster. Smaller volumes get the largest that leaves enough clusters for FAT32.
-const CLUSTER_MAX: u64 = 16 << 10;
+/// Cluster of volumes from 512 MiB to below 8 GiB, as Windows formats them (Microsoft, KB 192322).
+const CLUSTER: u64 = 4 << 10;
 
-/// Clusters that make a FAT a FAT32 (65,525) with room for the tables themselves.
+/// From here on clusters grow with the volume.
+const CLUSTER_VOLUME: u64 = 8 << 30;
+
+/// Clusters that make a FAT a FAT32 (65,525) with room for the tables themselves. Smaller volumes get
+/// smaller clusters for it.
 const CLUSTERS_MIN: u64 = 66_000;
+
+/// Largest cluster of the volumes that can be formatted.
+const CLUSTER_MAX: u64 = 16 << 10;
 
 /// The data region begins at a multiple of this on the device, as memory cards are formatted.
 const ALIGNMENT: u64 = 128 << 10;
 
-/// Entries of a directory, so that looking through one stays quick.
-const FAN_OUT: u32 = 16;
+/// Files of a directory. Cameras may put 9,999 into one (DCF), and every look-up goes through all of them.
+const DIRECTORY_FILES: u32 = 250;
+
+/// Bytes of a file that keeps scattered clusters apart; FAT32 ends at 4 GiB.
+const FILLER_BYTES: u64 = 1 << 30;
 
 /// The clock of all directory entries: the volume knows no time.
 #[derive(Debug)]
@@ -56,10 +66,7 @@ pub(super) struct Volume {
 impl Volume {
     /// Formats a device of `bytes`, of which nothing is logged yet.
     pub fn format(bytes: u64, flush_bytes: u64) -> io::Result<Volume> {
-        let mut cluster = CLUSTER_MAX;
-        while cluster > SECTOR && bytes / cluster < CLUSTERS_MIN {
-            cluster /= 2;
-        }
+        let cluster = cluster_bytes(bytes);
         let length = bytes.saturating_sub(ALIGNMENT);
         // Two tables of four bytes a cluster, and more than any formatter reserves in front of them.
         let front = (length / cluster * 8 + ALIGNMENT) as usize;
@@ -100,22 +107,51 @@ impl Volume {
 
     /// Creates a file of so many bytes, in whole sectors, and gives its number.
     pub fn create(&mut self, bytes: u64) -> io::Result<u32> {
-        let fresh = self.free_numbers.is_empty();
-        let number = self.free_numbers.pop().unwrap_or(self.files.len() as u32);
-        if fresh {
-            self.files.push(None);
-        }
-        self.mounted(|fs, chunk| {
-            let root = fs.root_dir();
-            if fresh && number.is_multiple_of(FAN_OUT) {
-                make_directories(&root, number)?;
-            }
-            let mut file = root.create_file(&path(number))?;
-            write_zeros(&mut file, bytes, chunk)
-        })?;
+        let number = self.number();
+        self.mounted(|fs, chunk| write_zeros(&mut new_file(fs, number)?, bytes, chunk))?;
         self.files[number as usize] = Some(bytes);
         self.used_clusters += bytes.div_ceil(self.cluster);
         Ok(number)
+    }
+
+    /// A number that no file has.
+    fn number(&mut self) -> u32 {
+        self.free_numbers.pop().unwrap_or_else(|| {
+            self.files.push(None);
+            self.files.len() as u32 - 1
+        })
+    }
+
+    /// Takes single clusters for good, so many clusters apart as `gaps` says (at most 1 GiB). What lies
+    /// between them is free afterwards.
+    pub fn scatter(&mut self, gaps: impl Iterator<Item = u64>) -> io::Result<()> {
+        let (still, cluster) = (self.number(), self.cluster);
+        self.mounted(|fs, _| new_file(fs, still).map(|_| ()))?;
+        let mut gaps = gaps.peekable();
+        let (mut taken, mut fillers) = (0, Vec::new());
+        // Two open files that grow in turn lie one beside the other.
+        while gaps.peek().is_some() {
+            let filler = self.number();
+            fillers.push(filler);
+            self.mounted(|fs, chunk| {
+                let (mut still, mut filler) = (fs.root_dir().open_file(&path(still))?, new_file(fs, filler)?);
+                still.seek(SeekFrom::End(0))?;
+                let mut filled = 0;
+                while filled < FILLER_BYTES
+                    && let Some(gap) = gaps.next()
+                {
+                    let gap_bytes = (gap * cluster).min(FILLER_BYTES);
+                    write_zeros(&mut filler, gap_bytes, chunk)?;
+                    write_zeros(&mut still, cluster, chunk)?;
+                    filled += gap_bytes;
+                    taken += 1;
+                }
+                Ok(())
+            })?;
+        }
+        self.files[still as usize] = Some(taken * cluster);
+        self.used_clusters += taken;
+        fillers.into_iter().try_for_each(|filler| self.remove(filler))
     }
 
     /// Overwrites a part of a file that lies inside it. Nothing changes but what is logged, so
@@ -141,7 +177,7 @@ impl Volume {
     }
 
     /// One operation on the file system; what it left in the cache is flushed at its end.
-    fn mounted<T>(&mut self, operation: impl FnOnce(&FileSystem<&mut Disk>, usize) -> io::Result<T>) -> io::Result<T> {
+    fn mounted<T>(&mut self, operation: impl FnOnce(&Mounted, usize) -> io::Result<T>) -> io::Result<T> {
         self.disk.rewind()?;
         let fs = FileSystem::new(&mut self.disk, FsOptions::new().time_provider(&CLOCK))?;
         let result = operation(&fs, self.chunk)?;
@@ -151,18 +187,32 @@ impl Volume {
     }
 }
 
-/// Directories are two deep.
-fn path(number: u32) -> String {
-    let (directory, file) = (number / FAN_OUT, number % FAN_OUT);
-    format!("A{}/B{}/F{file}", directory / FAN_OUT, directory % FAN_OUT)
+/// Bytes of a cluster of a volume of `bytes`.
+fn cluster_bytes(bytes: u64) -> u64 {
+    let mut cluster = CLUSTER * (bytes / CLUSTER_VOLUME + 1).next_power_of_two();
+    while cluster > SECTOR && bytes / cluster < CLUSTERS_MIN {
+        cluster /= 2;
+    }
+    cluster.min(CLUSTER_MAX)
 }
 
-/// The directories of a file's path; those that exist stay as they are.
-fn make_directories(root: &fatfs::Dir<'_, &mut Disk>, number: u32) -> io::Result<()> {
-    let directory = number / FAN_OUT;
-    let outer = root.create_dir(&format!("A{}", directory / FAN_OUT))?;
-    outer.create_dir(&format!("B{}", directory % FAN_OUT))?;
-    Ok(())
+fn directory(number: u32) -> String {
+    format!("{}PUMIC", 100 + number / DIRECTORY_FILES)
+}
+
+fn path(number: u32) -> String {
+    format!("{}/PUMI{:04}", directory(number), 1 + number % DIRECTORY_FILES)
+}
+
+type Mounted<'a> = FileSystem<&'a mut Disk>;
+
+/// A file that is not there yet; its directory is made if it is the first of it.
+fn new_file<'a, 'b>(fs: &'a Mounted<'b>, number: u32) -> io::Result<File<'a, &'b mut Disk>> {
+    let root = fs.root_dir();
+    if number.is_multiple_of(DIRECTORY_FILES) {
+        root.create_dir(&directory(number))?;
+    }
+    root.create_file(&path(number))
 }
 
 fn write_zeros(file: &mut impl Write, bytes: u64, chunk: usize) -> io::Result<()> {
@@ -173,4 +223,27 @@ fn write_zeros(file: &mut impl Write, bytes: u64, chunk: usize) -> io::Result<()
         left -= count;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn w162_clusters_are_those_of_windows() {
+        let kib = |mib: u64| cluster_bytes(mib << 20) >> 10;
+        let sizes = [512, 2048, 4096, 8191, 8192, 16_383, 16_384, 32_767];
+        assert_eq!(sizes.map(kib), [4, 4, 4, 4, 8, 8, 16, 16]);
+        assert_eq!([128, 256].map(kib), [1, 2], "smaller, or it would not be a FAT32");
+    }
+
+    #[test]
+    fn w163_scattered_clusters_stay_and_what_lies_between_is_free() {
+        let mut volume = Volume::format(128 << 20, 1 << 15).expect("large enough");
+        let (cluster, before) = (volume.cluster(), volume.used());
+        volume.scatter([3, 0, 5, 2].into_iter()).expect("room");
+        assert_eq!(volume.used() - before, 4 * cluster);
+        let free = volume.mounted(|fs, _| Ok(u64::from(fs.stats()?.free_clusters()))).expect("a file system");
+        assert_eq!(volume.clusters - free, 4 + 2, "four, and one each of the two directories");
+    }
 }

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pumice.analysis import plots
 from pumice.analysis.plots import Frame
 from pumice.papers.figures import Drawing, Findings, figure
+from pumice.papers.quantities import Document
 from pumice.papers.scoreboard import Finding
 from pumice.papers.superblock.ftls import A_RUN_FAILED, COPY, FAST, FTLS, KEEP, LOG, OVERALL, of_pc, shown
 from pumice.results.document import lookup
@@ -30,7 +31,7 @@ def figure_10(drawing: Drawing) -> Findings:
     below = {name: None if fill is None else _below(fill) for name, fill in fills.items()}
     edges = [10.0 * (place + 1) for place in range(10)]
     rows = [[f"below {edge:g} %", *(b[i] if b else None for b in below.values())] for i, edge in enumerate(edges)]
-    full = {name: None if b is None else 1 - b[-1] for name, b in below.items()}
+    full = {name: fully_written(of_pc(drawing, name)) for name in FTLS}
     drawing.write_csv(["pages written", *below], [*rows, ["all", *full.values()]])
     curves = [plots.Curve(name, edges, b) for name, b in below.items() if b is not None]
     plots.lines(drawing.frame, curves, drawing.file(), plots.Scale(ticks=edges))
@@ -40,6 +41,12 @@ def figure_10(drawing: Drawing) -> Findings:
     known = [share for share in shares if share is not None]
     rises = all(a < b for a, b in itertools.pairwise(known))
     return {"fig10_full_victims": Finding(known, rises, f"with keep: {shown(full[KEEP])}")}
+
+
+def fully_written(document: Document) -> float | None:
+    """Share of the reclaimed U-blocks that were fully written."""
+    fill: list[int] | None = lookup(document, "gc.victim_fill")
+    return fill[-1] / (sum(fill) or 1) if fill else None
 
 
 def _below(fill: Sequence[int]) -> list[float]:

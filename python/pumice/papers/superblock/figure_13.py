@@ -35,6 +35,7 @@ def figure_13(drawing: Drawing) -> Findings:
     relative = [value / seconds[0] for value in seconds]
     note = f"size 1 / FAST {shown(None if not fast else seconds[0] / fast)}; with keep {_relative(series[KEEP])}"
     note += f" (the rule {'holds' if size_rule(series[KEEP]) else 'does not hold'})"
+    note += "; no evidence: mixtures of pc that all meet figure 10 keep the rule or break it (figure mixtures, --full)"
     return {"fig13_size": Finding(relative, size_rule(series[COPY]), note)}
 
 

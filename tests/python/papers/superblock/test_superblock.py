@@ -14,9 +14,16 @@ from pumice.papers.figures import Findings
 from pumice.papers.scoreboard import verdict
 from pumice.papers.superblock.figure_13 import size_rule
 from pumice.papers.superblock.ftls import FTLS, KEEP
+from pumice.papers.superblock.mixtures import BY_SIZE, BY_U_BLOCKS, STUDY
 
 #: Figures over runs.
 OVER_RUNS = ("9", "10", "11", "12", "13", "14")
+
+#: Figures of the full mode over one key, and how many values they sweep.
+CHOICES = {"fragmentation": 6, "flush": 7, "seeds": 5}
+
+#: Mixtures of `pc`.
+MIXTURES = 10
 
 #: Made-up overheads in units of FAST's.
 WEIGHT = {"log-block": 2.0, "fast": 1.0, "copy": 0.6, "keep": 0.4}
@@ -44,6 +51,11 @@ def made_up(_study: str, varied: dict[str, Any]) -> dict[str, Any]:
 def drawing(directory: Path, make: Make) -> Callable[[str], Findings]:
     """Draws figures from all runs that the experiment plans, made up."""
     return drawer("superblock", "quick", outcomes("superblock", "quick", OVER_RUNS, make), directory)
+
+
+def drawing_in_full(directory: Path, make: Make) -> Callable[[str], Findings]:
+    """The same for the figures of the full mode."""
+    return drawer("superblock", "full", outcomes("superblock", "full", [*CHOICES, STUDY], make), directory)
 
 
 def test_worked_examples_are_the_papers(tmp_path: Path) -> None:
@@ -105,3 +117,47 @@ def test_rising_overhead_breaks_the_rule_of_figure_12(tmp_path: Path) -> None:
         return document
 
     assert not drawing(tmp_path, make)("12")["fig12_u_blocks"].holds
+
+
+def test_free_choices_are_drawn_in_full_mode(tmp_path: Path) -> None:
+    draw = drawing_in_full(tmp_path, made_up)
+    for name, values in CHOICES.items():
+        assert draw(name) == {}
+        rows = drawn(tmp_path, name)
+        assert len([column for column in rows[0][1:] if ":" not in column]) == values
+        pic = dict(zip(rows[0], rows[1], strict=True))
+        assert pic.pop("workload") == "pic"
+        assert set(pic.values()) == {"0.6"}, "the superblock FTL over FAST"
+        drawn(tmp_path, f"{name}-keep")
+
+
+def by_mixture(directory: Path) -> list[dict[str, str]]:
+    """The rows of the figure of mixtures, by column."""
+    header, *rows = drawn(directory, STUDY, STUDY, BY_U_BLOCKS, BY_SIZE)
+    return [dict(zip(header, row, strict=True)) for row in rows]
+
+
+def test_each_mixture_is_one_row_with_its_own_figures(tmp_path: Path) -> None:
+    def make(study: str, varied: dict[str, Any]) -> dict[str, Any]:
+        document = made_up(study, varied)
+        if study == BY_SIZE and varied["workload.fat_update_kib"] == 4 and varied["ftl.superblock.logical"] == 1:
+            document["gc"]["time_us"]["copy"] /= 100
+        return document
+
+    assert drawing_in_full(tmp_path, make)(STUDY) == {}
+    found = by_mixture(tmp_path)
+    assert len(found) == MIXTURES
+    first = (found[0]["updates"], found[0]["longest update, KiB"])
+    assert first == ("0.09", "64"), "that of pc itself comes first"
+    assert {row["overhead, superblock / FAST"] for row in found} == {"0.6"}
+    assert {row["16 U-blocks, superblock / FAST"] for row in found} == {"0.6"}
+    assert all(row["rule of figure 13 holds"] == str(row["longest update, KiB"] != "4") for row in found)
+
+
+def test_a_failed_run_leaves_a_gap_in_its_mixture(tmp_path: Path) -> None:
+    def make(study: str, varied: dict[str, Any]) -> dict[str, Any] | None:
+        return None if varied.get("workload.fat_update_kib") == 16 else made_up(study, varied)
+
+    drawing_in_full(tmp_path, make)(STUDY)
+    for row in by_mixture(tmp_path):
+        assert (row["rule of figure 13 holds"] == "") == (row["longest update, KiB"] == "16")

@@ -54,7 +54,7 @@ fact_fields! {
     "file systems", "workload.fat_flush_kib", Integer, "KiB", "",
         "File data between two flushes of the allocation tables";
     "file systems", "workload.fat_fragmentation", Number, "share of clusters", "",
-        "Clusters held by scattered small files";
+        "Clusters held by scattered static data";
     "file systems", "workload.scale", Number, "", "",
         "Factor on volume and pages written";
     "file systems", "workload.seed", Integer, "", "",
