@@ -37,15 +37,17 @@ pub fn choose_on_shared_lines(
     rule: &LineRule,
 ) -> UnitChoice {
     let mut choice = join_units(seed, valid, join);
-    while rule.protects {
+    if !rule.protects {
+        return choice;
+    }
+    loop {
         let more = endangered(choice.units, valid, fills, rule);
         if more.is_empty() {
-            break;
+            return choice;
         }
         let copies: u32 = more.iter().filter_map(|unit| valid[unit]).map(u32::from).sum();
         choice = UnitChoice { units: choice.units.with(more), copies: choice.copies + copies };
     }
-    choice
 }
 
 /// Units that keep valid pages and would be disturbed more often than they bear once all units are written
