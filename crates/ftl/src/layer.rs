@@ -15,6 +15,7 @@ use crate::fill::{FillTarget, InitialKeys};
 use crate::merge::restore::{MMergeSettings, MergeCosts};
 use crate::merge::superblock::RestoreScope;
 use crate::plan::Plan;
+use crate::recovery::{ChipPort, Recovery, RecoveryCounts};
 use crate::victims::PolicyKeys;
 
 /// A translation layer at work: the controller's belief about where pages are. A call changes that belief at
@@ -165,6 +166,8 @@ keys! {
             "map_place = \"cached\": map entries that the cache holds. map_place = \"spare\": logical blocks of a plane whose tables are cached, least recently used out first.";
         u_index: UIndex = "\"spare\"", ANY, "", "PEN, FAST'18, section 2.2.1", When::Always,
             "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost.";
+        recovery: Recovery = "\"off\"", ANY, "", CHOSEN, When::Always,
+            "How the layer starts anew after a power cut. off: the device never loses power, and nothing is kept for that. scan (page): spare areas of all written pages; see docs/models/power.md.";
         u_blocks: Option<u32> = "", int(1, 1 << 20), "blocks a plane", "all that over-provisioning leaves", When::Always,
             "superblock-2006, replacement-block, log-block, fast: most U-blocks (log blocks) of a plane in use at once, beside the D-blocks and the block that merges copy into.";
     }
@@ -306,6 +309,28 @@ pub trait Layer {
     /// Pages that hold the map of so many logical pages; none if it is not in pages of its own.
     fn translation_pages(_spec: &LayerSpec, _keys: &Self::Keys, _user_pages: u32) -> u32 {
         0
+    }
+
+    /// Whether it can start anew after a power cut.
+    ///
+    /// # Errors
+    /// What it would need, as `key = value, found "value"`.
+    fn check_recovery(spec: &LayerSpec, _keys: &Self::Keys) -> Result<(), String> {
+        Err(format!("ftl.kind = \"page\", found \"{}\"", spec.kind))
+    }
+
+    /// Builds the layer from what the chips hold after a power cut. `plan` takes what it must do before it serves
+    /// the host.
+    ///
+    /// # Errors
+    /// No room to work in.
+    fn recover(
+        _parts: &LayerParts,
+        _keys: &Self::Keys,
+        _chips: &mut dyn ChipPort,
+        _plan: &mut Plan,
+    ) -> Result<(Self::Running, RecoveryCounts), FtlError> {
+        unreachable!("a spec that cuts the power of a layer which cannot start anew is refused")
     }
 
     /// Builds the layer and fills it; `target` hears of the fill.

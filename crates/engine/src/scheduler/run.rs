@@ -88,7 +88,11 @@ impl Scheduler {
         if lane == WORK && die.erase.is_suspended {
             self.let_writes_pass(index);
         }
-        self.start_lane(index, lane, now);
+        if lane == WORK && self.erase_waits(index) {
+            self.stall(index);
+        } else {
+            self.start_lane(index, lane, now);
+        }
     }
 
     #[inline]
@@ -186,13 +190,16 @@ impl Scheduler {
             chained = held && goes_on;
         }
         let waiting = |lane: usize| !die.lanes[lane].segments.is_empty();
-        if chained {
+        if chained && !(active == WORK && self.erase_waits(index)) {
             self.start_lane(index, active, now);
         } else if waiting(WORK) || waiting(READS) {
             self.start(index, now);
         } else {
             die.active = None;
             self.idle = Some(DieId(index as u32));
+        }
+        if !self.stalled.is_empty() {
+            self.wake(now);
         }
         Ok(())
     }

@@ -25,6 +25,7 @@ use crate::layer::{
     Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Reports, SharedKeys, SuperblockKeys, TranslationLayer,
 };
 use crate::plan::Plan;
+use crate::recovery::{ChipPort, RecoveryCounts};
 use crate::victims::PolicyKeys;
 
 /// Makes enum, keys and dispatch from the registry. A line is: variant, name in `ftl.kind`, field of its own keys,
@@ -148,6 +149,33 @@ macro_rules! registry {
             pub fn check_retirement(&self, chip: &ChipKeys, initial: &InitialKeys) -> Result<(), String> {
                 let spec = &self.spec(chip, initial);
                 match self.kind { $(FtlKind::$variant => <$layer as Layer>::check_retirement(spec, &self.$keys)),+ }
+            }
+
+            /// See [`Layer::check_recovery`]; `chip` are the chips that the layer assumes.
+            ///
+            /// # Errors
+            /// As there.
+            pub fn check_recovery(&self, chip: &ChipKeys, initial: &InitialKeys) -> Result<(), String> {
+                let spec = &self.spec(chip, initial);
+                match self.kind { $(FtlKind::$variant => <$layer as Layer>::check_recovery(spec, &self.$keys)),+ }
+            }
+
+            /// See [`Layer::recover`].
+            ///
+            /// # Errors
+            /// As there.
+            pub fn recover(
+                &self,
+                parts: &LayerParts,
+                chips: &mut dyn ChipPort,
+                plan: &mut Plan,
+            ) -> Result<(Ftl, RecoveryCounts), FtlError> {
+                Ok(match self.kind {
+                    $(FtlKind::$variant => {
+                        let (layer, counts) = <$layer as Layer>::recover(parts, &self.$keys, chips, plan)?;
+                        (Ftl::$variant(Box::new(layer)), counts)
+                    }),+
+                })
             }
 
             /// See [`Layer::extra_blocks`].
