@@ -168,6 +168,19 @@ def test_a_protected_last_loop_leaves_the_published_tails_where_dies_erase_rarel
     assert found[1e-3] == pytest.approx([0.62, 0.97, 0.99], abs=0.01)
 
 
+def test_p9999_differs_only_where_dies_erase_often_enough_for_a_read_in_ten_thousand() -> None:
+    """With a protected last loop. The figure `load` measures the same on a device."""
+
+    def ratio(pec: int, share: float) -> float:
+        erases = share / _time_ms("ispe", pec)
+        aero, ispe = (_tail_ms(_pieces(scheme, pec, "last"), erases, 1e-4) for scheme in ("aero", "ispe"))
+        return aero / ispe
+
+    assert [ratio(*at) for at in ((500, 1e-4), (2500, 2e-4), (4500, 3e-4))] == pytest.approx([1.0] * 3)
+    assert [ratio(pec, 1e-3) for pec in (500, 2500, 4500)] == pytest.approx([0.375, 0.241, 0.295], abs=0.01)
+    assert [ratio(pec, 1e-2) for pec in (500, 2500, 4500)] == pytest.approx([0.561, 0.691, 0.830], abs=0.01)
+
+
 def _document(_study: str, varied: dict[str, Any]) -> dict[str, Any]:
     """A made-up run: under aero tails are half as long, with SEF bits learned a little shorter."""
     tail = 1000.0 * (0.5 if varied["erase.scheme"] == "aero" else 1.0)
