@@ -398,18 +398,29 @@ fn t386_dpes_slows_programs_until_3k_cycles() {
 
 #[test]
 fn t385_erase_keys_that_cannot_hold_together_are_refused() {
-    let refusal = |key: &str, value: &str| {
-        let sets = vec![(key.to_string(), value.to_string())];
+    let resolve = |sets: &[(&str, &str)]| {
+        let sets = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
         Config::resolve(&SpecSource { preset: Some("aero-1tb".into()), sets, ..SpecSource::default() })
-            .expect_err("refused")
-            .to_string()
     };
+    let refusal = |key: &str, value: &str| resolve(&[(key, value)]).expect_err("refused").to_string();
     assert!(refusal("erase.rber_requirement", "45").contains("40, 50, 63"));
     assert!(refusal("erase.ecc_bits_per_kib", "62.9").contains("erase.rber_requirement = 63"));
     assert!(refusal("erase.gamma", "5000").contains("erase.delta = 5000"));
     assert!(refusal("erase.t_se_us", "1100").contains("sevenths"));
     assert!(refusal("host.read_priority", "false").contains("erase.suspension"));
     assert!(refusal("erase.scheme", "\"areo\"").contains("aero"));
+
+    let both = |whom, multi_plane| [("erase.suspension_for", whom), ("timing.multi_plane", multi_plane)];
+    let text = resolve(&both("reads-and-writes", "queue")).expect_err("refused").to_string();
+    assert_eq!(
+        text,
+        "erase.suspension_for = \"reads-and-writes\" needs timing.multi_plane = \"off\" or \"neighbours\", found \"queue\""
+    );
+    for (whom, multi_plane) in [("reads", "queue"), ("reads-and-writes", "neighbours"), ("reads-and-writes", "off")] {
+        assert!(resolve(&both(whom, multi_plane)).is_ok(), "{whom}, {multi_plane}");
+    }
+    let [whom, multi_plane] = both("reads-and-writes", "queue");
+    assert!(resolve(&[whom, multi_plane, ("erase.suspension", "off")]).is_ok(), "nobody suspends");
 }
 
 /// The grain of suspension decides how long a read waits for an erase; the erases themselves stay.

@@ -117,7 +117,9 @@ NOT_PREDICTED = {
     },
     "aero": {
         "fig4_fast_blocks": "input", "fig4_one_loop": "input", "fig8_felp": "input", "fig9_shallow": "input",
-        "two_loops_2500": "input", "fig13_lifetime": "calibrated", "table4_dpes": "input", "erase_means": "input",
+        "two_loops_2500": "input", "fig13_lifetime": "calibrated", "table4_dpes": "input",
+        "erase_means": "calibrated", "fig14_p9999_aero": "fitted", "fig14_p9999_cons": "fitted",
+        "fig14_p999999_aero": "fitted",
     },
 }  # fmt: skip
 

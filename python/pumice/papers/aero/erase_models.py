@@ -14,6 +14,10 @@ PULSE_MS = 0.5
 PULSES_PER_LOOP = 7
 PECS = tuple(range(0, 5001, 500))
 SCHEMES = ("ispe", "i-ispe", "dpes", "aero-cons", "aero")
+
+#: Blocks of section 5 are cycled with full pulses in every loop (5.1), whatever erases them in the end.
+FULL_PULSES = {"mode": "mechanism", "cycled": "ispe"}
+
 RANGES = ("γ", "δ", "2δ", "3δ", "4δ", "5δ", "6δ", "7δ")
 
 
@@ -37,8 +41,8 @@ def erased(drawing: Drawing, scheme: str, pecs: Sequence[int], **options: Any) -
 
 
 def needed(drawing: Drawing, pecs: Sequence[int], **options: Any) -> list[dict[str, Any]]:
-    """Blocks by the pulses that they need, at each number of P/E cycles."""
-    return erased(drawing, "aero-cons", pecs, mode="mechanism", **options)
+    """Blocks that were cycled with full pulses by the pulses that they need, at each number of P/E cycles."""
+    return erased(drawing, "aero-cons", pecs, **FULL_PULSES, **options)
 
 
 def curves_of(x: Sequence[float], curves: Mapping[str, Sequence[float]]) -> list[plots.Curve]:
@@ -47,8 +51,8 @@ def curves_of(x: Sequence[float], curves: Mapping[str, Sequence[float]]) -> list
 
 
 def fail_bits(drawing: Drawing) -> dict[str, Any]:
-    """Fail bits after each pulse of the last loop, counted over blocks at every number of `PECS`."""
+    """Fail bits after each pulse of the last loop, counted over such blocks at every number of `PECS`."""
     found: dict[str, Any] = ask(
-        "fail-bits", pec=list(PECS), blocks=block_count(drawing), scheme="aero-cons", mode="mechanism"
+        "fail-bits", pec=list(PECS), blocks=block_count(drawing), scheme="aero-cons", **FULL_PULSES
     )
     return found

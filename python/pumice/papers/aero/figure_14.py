@@ -1,4 +1,4 @@
-"""Figure 14 of AERO: read tails by scheme and age, with erases that can be suspended between loops."""
+"""Figure 14 of AERO: read tails by scheme and age, with erases suspended by the rule of the preset."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SCHEMES = ("i-ispe", "dpes", "aero-cons", "aero")
     rows=("fig14_p9999_aero", "fig14_p9999_cons", "fig14_p999999_aero"),
 )
 def figure_14(drawing: Drawing) -> Findings:
-    """Read tails by scheme and P/E cycles, with erases that can be suspended between loops."""
+    """Read tails by scheme and P/E cycles, with erases suspended by the rule of the preset."""
     if (failed := no_values(drawing, STUDY)) is not None:
         return failed
     found = {

@@ -1,4 +1,4 @@
-"""Figure 15 of AERO: read tails by where an erase may be suspended."""
+"""Figure 15 of AERO: read tails with suspension and without."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pumice.papers.aero.seed_pairs import Pairs, Variants, mean_ratio, mean_rati
 from pumice.papers.aero.tails import (
     BASE,
     PECS,
+    PRESET_RULE,
     TAILS,
     base_shares,
     erasing,
@@ -24,7 +25,7 @@ from pumice.papers.figures import Drawing, Findings, figure
 from pumice.papers.scoreboard import Finding
 
 STUDY = "suspension"
-SUSPENSIONS = ("off", "loop", "pulse", "capped")
+SUSPENSIONS = ("off", PRESET_RULE)
 
 
 @figure(
@@ -35,7 +36,7 @@ SUSPENSIONS = ("off", "loop", "pulse", "capped")
     rows=("fig15_no_suspension",),
 )
 def figure_15(drawing: Drawing) -> Findings:
-    """Read tails by where an erase may be suspended, in relation to ispe that never is."""
+    """Read tails with suspension and without, in relation to ispe that is never suspended."""
     if (failed := no_values(drawing, STUDY)) is not None:
         return failed
     groups = list(itertools.product(SUSPENSIONS, PECS))

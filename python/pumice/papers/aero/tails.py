@@ -6,7 +6,15 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pumice.papers.aero.seed_pairs import Pairs, Variants, bootstrap, pairs_of, ratio_of_means
+from pumice.papers.aero.seed_pairs import (
+    Pairs,
+    Variants,
+    bootstrap,
+    means,
+    pairs_of,
+    ratio_of_means,
+    workload_interval,
+)
 from pumice.papers.figures import Drawing, Findings
 from pumice.papers.finished_runs import FinishedRuns
 from pumice.papers.quantities import Document, Quantity, quantity
@@ -19,6 +27,9 @@ SCHEME, PEC, SUSPENSION = "erase.scheme", "erase.initial_pec", "erase.suspension
 BASE = "ispe"
 
 PECS = (500, 2500, 4500)
+
+#: The rule of suspension of the preset, and so of every study that does not vary it.
+PRESET_RULE = "authors-code"
 
 #: Percentile's field → its name in figures.
 TAILS = {"p99_9": "p99.9", "p99_99": "p99.99", "p99_9999": "p99.9999"}
@@ -134,10 +145,10 @@ def _tail_rows(runs: FinishedRuns, study: str) -> Iterator[list[Any]]:
             reads = statistics.fmean(document["host"]["read"]["requests"] for document in by_seed.values())
             for tail, tail_name in TAILS.items():
                 pairs = pairs_of(runs, read_tail(tail), both)
-                row = [load, pec, mode or "loop", scheme, tail_name]
+                row = [load, pec, mode or PRESET_RULE, scheme, tail_name]
                 if load not in pairs:
                     yield [*row, None, reads, share, None, None, None]
                     continue
-                own = bootstrap({load: pairs[load]}, 200)
-                mean = statistics.fmean(top for top, _ in pairs[load])
+                own = workload_interval(pairs[load])
+                _, mean = means(pairs[load])
                 yield [*row, mean, reads, share, own.value, own.lo, own.hi]
