@@ -15,7 +15,7 @@ use crate::fill::{FillTarget, InitialKeys};
 use crate::merge::restore::{MMergeSettings, MergeCosts};
 use crate::merge::superblock::RestoreScope;
 use crate::plan::Plan;
-use crate::recovery::{ChipPort, Recovery, RecoveryCounts};
+use crate::recovery::{Recovery, RecoveryCounts, Restart};
 use crate::victims::PolicyKeys;
 
 /// A translation layer at work: the controller's belief about where pages are. A call changes that belief at
@@ -109,6 +109,11 @@ pub trait TranslationLayer {
 
     /// Starts counting anew.
     fn reset_counters(&mut self);
+
+    /// Blocks that were erased again after power cuts, because nothing proved that they were erased.
+    fn erased_again(&self) -> u64 {
+        0
+    }
 
     /// Bytes of RAM that the controller's map needs.
     fn map_ram_bytes(&self) -> u64;
@@ -278,6 +283,9 @@ pub trait Layer {
     /// Its own keys that every other layer refuses, unless they have their default, instead of ignoring them.
     const STRICT_KEYS: &'static [&'static str] = &[];
 
+    /// How it can start anew after a power cut.
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off];
+
     /// The figures of garbage collection that it has.
     const REPORTS: Reports;
 
@@ -311,24 +319,14 @@ pub trait Layer {
         0
     }
 
-    /// Whether it can start anew after a power cut.
-    ///
-    /// # Errors
-    /// What it would need, as `key = value, found "value"`.
-    fn check_recovery(spec: &LayerSpec, _keys: &Self::Keys) -> Result<(), String> {
-        Err(format!("ftl.kind = \"page\", found \"{}\"", spec.kind))
-    }
-
-    /// Builds the layer from what the chips hold after a power cut. `plan` takes what it must do before it serves
-    /// the host.
+    /// Builds the layer from what the chips hold after a power cut.
     ///
     /// # Errors
     /// No room to work in.
     fn recover(
         _parts: &LayerParts,
         _keys: &Self::Keys,
-        _chips: &mut dyn ChipPort,
-        _plan: &mut Plan,
+        _restart: &mut Restart,
     ) -> Result<(Self::Running, RecoveryCounts), FtlError> {
         unreachable!("a spec that cuts the power of a layer which cannot start anew is refused")
     }

@@ -2,6 +2,9 @@
 
 use pumice_types::{BlockId, Lpn, PageAddress, choice};
 
+use crate::counters::GcCounters;
+use crate::plan::Plan;
+
 choice! {
     /// How a layer finds its map again after a power cut.
     pub enum Recovery {
@@ -43,6 +46,18 @@ pub trait ChipPort {
     fn spares(&mut self, block: BlockId, found: &mut Vec<SpareRead>);
 }
 
+/// What a layer starts anew with.
+pub struct Restart<'a> {
+    /// The chips.
+    pub chips: &'a mut dyn ChipPort,
+    /// Takes what must be done before the host is served.
+    pub plan: &'a mut Plan,
+    /// What was counted before the cut. No knowledge of the layer: a measurement that goes on.
+    pub counters: GcCounters,
+    /// Likewise, the blocks that were erased again after earlier cuts.
+    pub erased_again: u64,
+}
+
 /// What a layer found when it started anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryCounts {
@@ -52,4 +67,13 @@ pub struct RecoveryCounts {
     pub abandoned_blocks: u64,
     /// Pages that are copied because nothing proves that their program had ended.
     pub moved_pages: u64,
+}
+
+impl RecoveryCounts {
+    /// Adds those of another start.
+    pub fn add(&mut self, other: &RecoveryCounts) {
+        self.unreadable_pages += other.unreadable_pages;
+        self.abandoned_blocks += other.abandoned_blocks;
+        self.moved_pages += other.moved_pages;
+    }
 }

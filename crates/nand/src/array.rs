@@ -15,8 +15,8 @@ use pumice_types::{
 
 use crate::rules::{Rule, Violation};
 use crate::wear::WearSummary;
-pub use power::{SpareArea, SpareContent, Torn};
 use power::PowerState;
+pub use power::{SpareArea, SpareContent, Torn};
 use word_lines::WordLines;
 
 /// What the array needs to know of its chips.

@@ -155,11 +155,7 @@ impl FlashCommand {
     #[inline]
     pub fn changes_pages(&self) -> bool {
         match self.op {
-            FlashOp::Program
-            | FlashOp::Copy
-            | FlashOp::Erase
-            | FlashOp::PartialErase
-            | FlashOp::SubBlockErase => true,
+            FlashOp::Program | FlashOp::Copy | FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => true,
             FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => false,
         }
     }

@@ -114,6 +114,8 @@ pub struct Die {
     pub spent: PhaseTimes,
     /// Time busy.
     pub busy: Time,
+    /// Since when it does nothing because its next erase waits for programs of other dies.
+    pub stalled_since: Option<Time>,
     /// The erase that runs, or is suspended.
     pub erase: EraseRun,
     /// Programs and copies queued and not executed.
@@ -284,6 +286,7 @@ impl Die {
             cursor: Time::ZERO,
             spent: PhaseTimes::default(),
             busy: Time::ZERO,
+            stalled_since: None,
             erase: EraseRun::default(),
         }
     }
@@ -297,6 +300,7 @@ impl Die {
         self.pending.clear();
         self.snapshots.clear();
         self.clock = DieClock::default();
+        self.stalled_since = None;
         self.erase = EraseRun::default();
     }
 

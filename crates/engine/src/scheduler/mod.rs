@@ -304,7 +304,11 @@ impl Scheduler {
         if let Some(queues) = &mut die.queues {
             queues.queued(command, nth == 0);
         }
-        let joins_last = nth > 0 && self.policy.holds_die && !self.policy.erases_wait && shape == Resources::Die && die.queues.is_none();
+        let joins_last = nth > 0
+            && self.policy.holds_die
+            && !self.policy.erases_wait
+            && shape == Resources::Die
+            && die.queues.is_none();
         let lane = &mut die.lanes[WORK];
         lane.commands.push_back(*command);
         if joins_last

@@ -5,7 +5,7 @@ use pumice_types::{FlashCommand, FlashOp, Time};
 
 use super::Scheduler;
 use super::die::WORK;
-use super::segment::{Resources, die_only_time};
+use super::segment::{Phase, Resources, die_only_time};
 use crate::error::SimError;
 use crate::observe::Observer;
 
@@ -26,10 +26,19 @@ impl Scheduler {
     }
 
     /// A die does nothing until [`Scheduler::wake`] finds that its next erase may begin, or a read comes.
-    pub(super) fn stall(&mut self, index: usize) {
+    pub(super) fn stall(&mut self, index: usize, now: Time) {
         self.dies[index].active = None;
+        self.dies[index].stalled_since.get_or_insert(now);
         if !self.stalled.contains(&index) {
             self.stalled.push(index);
+        }
+    }
+
+    /// Notes what a die did while it was stalled, if it was: it waited for the erase.
+    pub(super) fn end_stall(&mut self, index: usize, now: Time) {
+        let die = &mut self.dies[index];
+        if let Some(since) = die.stalled_since.take() {
+            die.spent[Phase::GcErase as usize] += now - since;
         }
     }
 
@@ -70,7 +79,11 @@ impl Scheduler {
     /// The command that changes pages of a die at `now`.
     fn changing(&self, index: usize, now: Time) -> Option<FlashCommand> {
         let die = &self.dies[index];
-        let command = *die.lanes[die.active?].commands.front()?;
+        let lane = &die.lanes[die.active?];
+        if die.usage.shape == Resources::Die && lane.segments.front()?.commands == 0 {
+            return None; // all of it has ended, at this instant
+        }
+        let command = *lane.commands.front()?;
         let due = self.events.of(index)?;
         // When its last part on the die begins: the program of a page, or an erase.
         let begun = match die.usage.shape {

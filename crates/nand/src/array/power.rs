@@ -130,11 +130,7 @@ impl NandArray {
         match command.op {
             FlashOp::Program | FlashOp::Copy => self.tear_program(command, left)?,
             FlashOp::Erase => self.tear_erase(command.target.block, left, draw),
-            FlashOp::Read
-            | FlashOp::SpareSearch
-            | FlashOp::PartialErase
-            | FlashOp::SubBlockErase
-            | FlashOp::Pause => {}
+            FlashOp::Read | FlashOp::SpareSearch | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause => {}
         }
         Ok(())
     }

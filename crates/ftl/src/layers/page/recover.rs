@@ -1,0 +1,217 @@
+//! The page-level FTL starts anew after a power cut: it reads the spare area of every page that is written.
+//!
+//! A spare area holds the logical page, the number of the write that brought the data (a copy takes it along), and
+//! the number of the program that put it here. The newest data of a logical page is that with the largest write
+//! number. Where it lies more than once, these facts decide:
+//!
+//! - A program that was cut may read well now and fail later. A plane does one thing at a time, so this can only be
+//!   the page of the plane with the largest program number.
+//! - An erase that was cut may leave a block that reads well now and fails later. A victim is erased only after the
+//!   copies of all its valid pages, which have larger program numbers. A block that holds the last copy of anything
+//!   was therefore not being erased.
+//!
+//! So the earliest copy counts that lies in a block which was not being erased: an interrupted collection is undone,
+//! and takes no room. A page that may be the unfinished one is copied behind itself before the host is served, past
+//! the page that may have been cut without a trace. Blocks that hold nothing current are free, but nothing proves
+//! that they are erased: each is erased again before its first page is programmed. Blocks that were being written
+//! are closed as they are.
+//!
+//! What only RAM knew and is not found again: wear counts and which pages are hot. Both begin anew.
+
+use pumice_types::{BlockId, FlashCommand, Geometry, PageAddress, UnitSet, bits};
+
+use super::plane::WriteStream;
+use super::{HotCold, PageConfig, PageFtl};
+use crate::error::FtlError;
+use crate::layer::TranslationLayer;
+use crate::plan::Plan;
+use crate::recovery::{ChipPort, RecoveryCounts, Restart, SpareEntry, SpareRead};
+
+/// A page that was found written.
+#[derive(Clone, Copy)]
+struct Found {
+    page: PageAddress,
+    entry: SpareEntry,
+}
+
+/// Everything that the spare areas say.
+struct Survey {
+    /// Pages that can be read, by block and page.
+    found: Vec<Found>,
+    /// Blocks that hold something, in the same order, each with where its pages end in `found`, and whether it has
+    /// pages left to write.
+    blocks: Vec<(BlockId, usize, bool)>,
+    unreadable: u64,
+}
+
+impl Survey {
+    /// Reads the first page of every good block, and the whole of those that are not blank.
+    fn read(geometry: &Geometry, bad: &[BlockId], chips: &mut dyn ChipPort) -> Survey {
+        let mut survey = Survey { found: Vec::new(), blocks: Vec::new(), unreadable: 0 };
+        let mut spares = Vec::new();
+        for block in (0..geometry.blocks()).map(BlockId).filter(|block| !bad.contains(block)) {
+            if chips.spare(PageAddress::new(block, 0)) == SpareRead::Blank {
+                continue;
+            }
+            chips.spares(block, &mut spares);
+            for (page, spare) in spares.iter().enumerate() {
+                match *spare {
+                    SpareRead::Blank => {}
+                    SpareRead::Unreadable => survey.unreadable += 1,
+                    SpareRead::Written(entry) => {
+                        survey.found.push(Found { page: PageAddress::new(block, page as u16), entry });
+                    }
+                }
+            }
+            let is_open = spares.last() == Some(&SpareRead::Blank);
+            survey.blocks.push((block, survey.found.len(), is_open));
+        }
+        survey
+    }
+
+    /// The blocks with their pages.
+    fn by_block(&self) -> impl Iterator<Item = (BlockId, &[Found])> {
+        let mut start = 0;
+        self.blocks.iter().map(move |&(block, end, _)| (block, &self.found[std::mem::replace(&mut start, end)..end]))
+    }
+
+    /// The pages that count, one for each logical page that is stored.
+    fn current(&self, logical_pages: u32) -> Vec<Found> {
+        // Number of the newest write of each logical page and of its last program, both plus one.
+        let mut newest = vec![(0, 0); logical_pages as usize];
+        for Found { entry, .. } in &self.found {
+            let known = &mut newest[entry.lpn.index()];
+            *known = (*known).max((entry.written + 1, entry.programmed + 1));
+        }
+        let is_newest = |found: &Found| newest[found.entry.lpn.index()].0 == found.entry.written + 1;
+        let is_last = |found: &Found| newest[found.entry.lpn.index()].1 == found.entry.programmed + 1;
+        let mut chosen: Vec<Option<Found>> = vec![None; logical_pages as usize];
+        for (_, pages) in self.by_block() {
+            // Nothing is the last copy: the block may have been under erase.
+            if !pages.iter().any(|found| is_newest(found) && is_last(found)) {
+                continue;
+            }
+            for found in pages.iter().filter(|found| is_newest(found)) {
+                let best = &mut chosen[found.entry.lpn.index()];
+                if best.is_none_or(|best| found.entry.programmed < best.entry.programmed) {
+                    *best = Some(*found);
+                }
+            }
+        }
+        chosen.into_iter().flatten().collect()
+    }
+
+    /// The page of each plane that was programmed last, as far as it can be read; not those of the initial fill.
+    fn last_of_planes(&self, geometry: &Geometry) -> Vec<Option<Found>> {
+        let mut last: Vec<Option<Found>> = vec![None; geometry.planes() as usize];
+        for found in self.found.iter().filter(|found| found.entry.programmed > 0) {
+            let last = &mut last[geometry.plane_of(found.page.block).index()];
+            if last.is_none_or(|last| last.entry.programmed < found.entry.programmed) {
+                *last = Some(*found);
+            }
+        }
+        last
+    }
+}
+
+impl PageFtl {
+    /// A layer that knows what the chips hold. The plan takes the copies that it needs before it serves the host.
+    ///
+    /// # Errors
+    /// No room for these copies.
+    pub(super) fn scan(
+        config: PageConfig,
+        bad: &[BlockId],
+        restart: &mut Restart,
+    ) -> Result<(PageFtl, RecoveryCounts), FtlError> {
+        let survey = Survey::read(&config.geometry, bad, restart.chips);
+        let mut ftl = PageFtl::new(config, bad);
+        (ftl.counters, ftl.erased_again) = (restart.counters.clone(), restart.erased_again);
+        let current = survey.current(ftl.config.user_pages);
+        ftl.adopt(&survey, &current);
+        let mut counts = RecoveryCounts {
+            unreadable_pages: survey.unreadable,
+            abandoned_blocks: survey.blocks.iter().filter(|(_, _, is_open)| *is_open).count() as u64,
+            moved_pages: 0,
+        };
+        for last in survey.last_of_planes(&ftl.config.geometry).into_iter().flatten() {
+            if ftl.locate(last.entry.lpn) == Some(last.page) {
+                ftl.move_unproven(last, restart.plan)?;
+                counts.moved_pages += 1;
+            }
+        }
+        Ok((ftl, counts))
+    }
+
+    /// Takes over the pages that count. Blocks without any are free, to be erased before they are written; blank
+    /// ones first, because the others may hold what an unproven page was copied from.
+    fn adopt(&mut self, survey: &Survey, current: &[Found]) {
+        for found in current {
+            self.maps.place(found.entry.lpn, found.page);
+            self.planes[self.config.geometry.plane_of(found.page.block).index()].valid_pages += 1;
+        }
+        self.unproven = vec![u64::MAX; bits::words_for(self.config.geometry.blocks() as usize)];
+        for &(block, ..) in &survey.blocks {
+            self.free.withdraw(block, &mut self.pool);
+            if self.maps.valid_pages(block) > 0 {
+                bits::clear(&mut self.unproven, block.index());
+                (0..self.config.units.pages.units()).for_each(|unit| self.close(WriteStream::Host, block, unit));
+            } else {
+                let units = UnitSet::first(self.config.units.pages.units());
+                self.free.give_back(block, units, 0, &mut self.pool);
+            }
+        }
+    }
+
+    /// Copies a page whose program may not have ended: behind itself, where the page between may have been cut too,
+    /// or into another block if its own one is full.
+    fn move_unproven(&mut self, last: Found, plan: &mut Plan) -> Result<(), FtlError> {
+        let Found { page: source, entry } = last;
+        let plane = self.config.geometry.plane_of(source.block);
+        let behind = PageAddress::new(source.block, source.page + 2);
+        let (target, sequence, opened) = if behind.page < self.config.geometry.pages_per_block {
+            (behind, 0, None)
+        } else {
+            let stream = self.stream_of_moves();
+            let (target, sequence) = self.next_page(plane, stream)?;
+            self.prove(target.block, plan);
+            (target, sequence, Some(stream))
+        };
+        self.invalidate(source);
+        self.place(entry.lpn, target, plane);
+        self.planes[plane.index()].valid_pages += 1;
+        plan.push(FlashCommand::copy(source, target, entry.lpn, sequence));
+        match opened {
+            Some(stream) => self.close_if_full(plane, stream),
+            None => self.count_anew(source.block),
+        }
+        Ok(())
+    }
+
+    /// The stream whose block takes pages that are moved.
+    fn stream_of_moves(&self) -> WriteStream {
+        match self.config.hot_cold {
+            HotCold::Mixed => WriteStream::Host,
+            HotCold::Copies | HotCold::Recency { .. } => WriteStream::Copies,
+        }
+    }
+
+    /// Puts a closed block back among the victims after a page was added to it.
+    fn count_anew(&mut self, block: BlockId) {
+        let geometry = &self.config.geometry;
+        let (plane, index) = (geometry.plane_of(block), geometry.index_in_plane(block));
+        let units = UnitSet::first(self.config.units.pages.units());
+        self.planes[plane.index()].victims.remove(index, units);
+        (0..self.config.units.pages.units()).for_each(|unit| self.close(WriteStream::Host, block, unit));
+    }
+
+    /// Appends the erase of a block that was free when the power came back, before its first page is programmed.
+    #[inline]
+    pub(super) fn prove(&mut self, block: BlockId, plan: &mut Plan) {
+        if !self.unproven.is_empty() && bits::get(&self.unproven, block.index()) {
+            bits::clear(&mut self.unproven, block.index());
+            self.erased_again += 1;
+            plan.push(FlashCommand::erase(block));
+        }
+    }
+}
