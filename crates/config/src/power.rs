@@ -17,13 +17,13 @@ choice! {
     }
 }
 
-/// The layer can start anew.
-const RECOVERS: When = When::All(&[When::IsNot("ftl.recovery", &["off"]), When::On("run.timed")]);
+const TIMED: When = When::On("run.timed");
+const RECOVERS: When = When::All(&[When::IsNot("ftl.recovery", &["off"]), TIMED]);
 
 keys! {
     /// `[power]`
     pub struct PowerKeys in "power" {
-        cut_at_s: Vec<f64> = "[]", float(0.0, 1e9), "s", "no cuts", RECOVERS,
+        cut_at_s: Vec<f64> = "[]", float(0.0, 1e9), "s", "no cuts", TIMED,
             "When the power is cut, on the run's clock, in ascending order. Requests in flight fail; the device starts anew as ftl.recovery says, and the host goes on where it was, later by that time.";
         torn: TornKind = "\"drawn\"", ANY, "", "Tseng, Grupp and Swanson, DAC'11; Zheng and others, FAST'13", RECOVERS,
             "What a program, copy or erase leaves that was under way when the power was cut. old: as before. new: it reads well now and fails later. mixed: it fails its code; of a block some pages do. drawn: one of these, by the seed.";

@@ -26,7 +26,6 @@ pub use build::{Built, build, user_pages};
 pub use error::SimError;
 pub use fio_job::fio_job_settings;
 pub use logged::{Sink, run_logged};
-pub use power::PowerFigures;
 pub use results::{FORMAT, Outcome};
 pub use run::{Progress, run, run_observed};
 pub use ssd::Ssd;

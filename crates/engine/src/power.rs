@@ -5,10 +5,12 @@
 //! time in the scheduler, and the host goes on.
 
 use pumice_config::{Check, Config, TornKind};
-use pumice_ftl::recovery::{ChipPort, RecoveryCounts, Restart, SpareEntry, SpareRead};
+use pumice_ftl::recovery::{ChipPort, Restart};
 use pumice_ftl::{Plan, TranslationLayer};
-use pumice_nand::{NandArray, SpareArea, SpareContent, Torn};
-use pumice_types::{BlockId, Cause, FlashCommand, FlashOp, Lpn, PageAddress, SearchExpectation, Time};
+use pumice_nand::{NandArray, Torn};
+use pumice_types::{
+    BlockId, Cause, FlashCommand, FlashOp, Lpn, PageAddress, RecoveryFault, SearchExpectation, SpareArea, Time,
+};
 use pumice_workload::RandomStream;
 
 use crate::build::Foundation;
@@ -18,27 +20,6 @@ use crate::ssd::Ssd;
 
 /// What a program, copy or erase leaves that a cut has interrupted, when it is drawn.
 const OUTCOMES: [Torn; 3] = [Torn::Old, Torn::New, Torn::Mixed];
-
-/// What power cuts did in a run.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PowerFigures {
-    /// Cuts, those during a recovery included.
-    pub cuts: u64,
-    /// Times the device was ready for the host again, which is once for cuts that follow in a recovery.
-    pub recoveries: u64,
-    /// Time from the cut, or the first of several, until the device was ready: sum and longest.
-    pub recovery: [Time; 2],
-    /// Spare areas read.
-    pub spare_reads: u64,
-    /// Programs and copies, and erases, that were under way when the power was cut.
-    pub torn: [u64; 2],
-    /// Requests that failed because they were in flight.
-    pub failed_requests: u64,
-    /// Pages that did not return what was promised, nor anything newer.
-    pub broken_promises: u64,
-    /// What the layer found, summed over its starts.
-    pub found: RecoveryCounts,
-}
 
 /// The chips, as a controller asks them that knows nothing. What it asks is read at once, and its commands are kept,
 /// to be given time later: nothing changes meanwhile.
@@ -50,15 +31,12 @@ struct Port<'a> {
 }
 
 impl Port<'_> {
-    fn read(&mut self, page: PageAddress) -> SpareRead {
-        match self.array.spare_area(page) {
-            SpareArea::Blank => SpareRead::Blank,
-            SpareArea::Unreadable => SpareRead::Unreadable,
-            SpareArea::Written(SpareContent { lpn, written, programmed }) => {
-                self.last_number = self.last_number.max(programmed);
-                SpareRead::Written(SpareEntry { lpn, written, programmed })
-            }
+    fn read(&mut self, page: PageAddress) -> SpareArea {
+        let area = self.array.spare_area(page);
+        if let SpareArea::Written(entry) = area {
+            self.last_number = self.last_number.max(entry.programmed);
         }
+        area
     }
 
     fn pay(&mut self, newest: PageAddress, pages: u16) {
@@ -68,12 +46,12 @@ impl Port<'_> {
 }
 
 impl ChipPort for Port<'_> {
-    fn spare(&mut self, page: PageAddress) -> SpareRead {
+    fn spare(&mut self, page: PageAddress) -> SpareArea {
         self.pay(page, 1);
         self.read(page)
     }
 
-    fn spares(&mut self, block: BlockId, found: &mut Vec<SpareRead>) {
+    fn spares(&mut self, block: BlockId, found: &mut Vec<SpareArea>) {
         let pages = self.array.config().geometry.pages_per_block;
         self.pay(PageAddress::new(block, pages - 1), pages);
         found.clear();
@@ -174,10 +152,15 @@ impl<O: Observer> Ssd<'_, O> {
         let (ftl, found) = {
             let (counters, erased_again) = (self.ftl().counters().clone(), self.ftl().erased_again());
             let mut restart = Restart { chips: &mut port, plan: &mut plan, counters, erased_again };
-            cuts.config.ftl.recover(&cuts.foundation.parts(cuts.config), &mut restart)?
+            let mut parts = cuts.foundation.parts(cuts.config);
+            if RecoveryFault::BadBlocksForgotten.is_on() {
+                parts.bad_blocks = &[];
+            }
+            cuts.config.ftl.recover(&parts, &mut restart)?
         };
         let Port { commands, last_number, .. } = port;
-        self.controller.restart(ftl, last_number + 1);
+        let begins_anew = RecoveryFault::NumbersBeginAnew.is_on();
+        self.controller.restart(ftl, if begins_anew { 1 } else { last_number + 1 });
         self.power.spare_reads += commands.iter().map(|command| u64::from(command.searched_pages())).sum::<u64>();
         self.power.found.add(&found);
         self.submit_recovery(&commands, false)?;
@@ -196,6 +179,10 @@ impl<O: Observer> Ssd<'_, O> {
                 return Ok(false);
             }
             self.now = at;
+            if RecoveryFault::CollectsWhileStarting.is_on() {
+                self.step()?;
+                continue;
+            }
             self.step_recovery()?;
         }
         Ok(true)

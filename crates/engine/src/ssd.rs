@@ -11,8 +11,8 @@ use crate::chip::erase::suspension_rule;
 use crate::controller::{Controller, Moment, PageAccess, Waits};
 use crate::error::SimError;
 use crate::host::{Due, Host};
+use crate::metrics::PowerFigures;
 use crate::observe::Observer;
-use crate::power::PowerFigures;
 use crate::scheduler::{NOBODY, Policy, Scheduler, Submission};
 
 /// A device, its host, and who watches it.

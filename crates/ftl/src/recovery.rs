@@ -1,6 +1,6 @@
 //! Starting anew after a power cut: what a layer may ask the chips, and how a spec asks for it.
 
-use pumice_types::{BlockId, Lpn, PageAddress, choice};
+use pumice_types::{BlockId, PageAddress, SpareArea, choice};
 
 use crate::counters::GcCounters;
 use crate::plan::Plan;
@@ -15,35 +15,13 @@ choice! {
     }
 }
 
-/// What the spare area of a page says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpareRead {
-    /// The page looks erased.
-    Blank,
-    /// It fails its code.
-    Unreadable,
-    /// A page that was programmed.
-    Written(SpareEntry),
-}
-
-/// What a program stores beside the data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SpareEntry {
-    /// Logical page.
-    pub lpn: Lpn,
-    /// Number of the write that brought the data; a copy takes it along. 0 is the initial fill.
-    pub written: u64,
-    /// Number of the program that put it here. Programs that were decided later have larger numbers.
-    pub programmed: u64,
-}
-
 /// The chips, as a controller sees them that knows nothing. Every answer is paid for by a command.
 pub trait ChipPort {
     /// The spare area of one page, which costs a read.
-    fn spare(&mut self, page: PageAddress) -> SpareRead;
+    fn spare(&mut self, page: PageAddress) -> SpareArea;
 
     /// The spare areas of all pages of a block in order, which costs a read each, into `found`.
-    fn spares(&mut self, block: BlockId, found: &mut Vec<SpareRead>);
+    fn spares(&mut self, block: BlockId, found: &mut Vec<SpareArea>);
 }
 
 /// What a layer starts anew with.

@@ -16,7 +16,7 @@ use pumice_types::{
 use crate::rules::{Rule, Violation};
 use crate::wear::WearSummary;
 use power::PowerState;
-pub use power::{SpareArea, SpareContent, Torn};
+pub use power::Torn;
 use word_lines::WordLines;
 
 /// What the array needs to know of its chips.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_types::{Lpn, TagFormat, bits, prefetch};
+use pumice_types::{Lpn, RecoveryFault, TagFormat, bits, prefetch};
 
 /// A page whose newest version is not promised.
 struct Unsettled {
@@ -131,6 +131,9 @@ impl Oracle {
         if let (Some(promises), Some(request)) = (&mut self.promises, request) {
             let page = promises.pages.entry(lpn.0).or_insert_with(|| Unsettled { promised, newer: Vec::new() });
             page.newer.push((version, request));
+            if RecoveryFault::AcknowledgedEarly.is_on() {
+                promises.promise(lpn, request);
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! What the scheduler does for a device that may lose power: erases that wait for the programs decided before them,
 //! and the cut itself.
 
-use pumice_types::{FlashCommand, FlashOp, Time};
+use pumice_types::{FlashCommand, FlashOp, RecoveryFault, Time};
 
 use super::Scheduler;
 use super::die::WORK;
@@ -14,7 +14,7 @@ impl Scheduler {
     /// may be the new copy of a page whose old copy the erase takes away. Commands have ascending numbers, so what
     /// has the lowest number waits for nothing, and all of them run in the end.
     pub(super) fn erase_waits(&self, index: usize) -> bool {
-        if !self.policy.erases_wait {
+        if !self.policy.erases_wait || RecoveryFault::ErasesDoNotWait.is_on() {
             return false;
         }
         let erases = |op| matches!(op, FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase);

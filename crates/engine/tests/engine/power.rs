@@ -1,11 +1,14 @@
 //! 80x: the power is cut at every command of small devices, with everything that it may leave. What was promised is
 //! still there, and the device goes on.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use pumice_config::{Config, TornKind};
 use pumice_engine::observe::Observer;
 use pumice_engine::run_observed;
 use pumice_ftl::{Allocation, GcMode, Separation};
-use pumice_types::{Choice, FlashCommand, Time};
+use pumice_types::recovery_fault::switch;
+use pumice_types::{Choice, FlashCommand, RecoveryFault, Time};
 use serde_json::Value;
 
 use crate::support::{number, spec};
@@ -45,14 +48,14 @@ impl Observer for Spans {
     }
 }
 
-/// Runs a spec; the document, and when its commands ran.
-fn run(sets: &Sets) -> (Value, Vec<(Time, Time)>) {
+/// Runs a spec: the document, and when its commands ran. An error names the command that repeats it.
+fn run(sets: &Sets) -> Result<(Value, Vec<(Time, Time)>), String> {
     let config: Config = spec(sets);
     let mut spans = Spans::default();
     let outcome = run_observed(&config, 1.0, &mut spans, &mut |_| true);
-    let outcome = outcome.unwrap_or_else(|error| panic!("{error}\n{}", as_command(sets)));
-    assert_eq!(outcome.integrity_error, None, "{}", as_command(sets));
-    (outcome.document, spans.0)
+    let told = |error: String| format!("{error}\n{}", as_command(sets));
+    let outcome = outcome.map_err(|error| told(error.to_string()))?;
+    outcome.integrity_error.map_or(Ok((outcome.document, spans.0)), |error| Err(told(error)))
 }
 
 /// The same run for somebody who types it.
@@ -61,55 +64,125 @@ fn as_command(sets: &Sets) -> String {
     format!("pumice run --preset tiny {}", sets.join(" "))
 }
 
-/// Instants at which something may be under way: the beginning, middle and end of every command.
+/// Instants at which something may be under way: around the beginning, the middle and the end of every command.
 fn instants(spans: &[(Time, Time)]) -> Vec<Time> {
-    let mut all: Vec<Time> = spans
-        .iter()
-        .flat_map(|&(start, end)| [start + Time(1), Time((start.0 + end.0) / 2), end, end + Time(1)])
-        .collect();
+    let around = |&(start, end): &(Time, Time)| [start + Time(1), Time((start.0 + end.0) / 2), end, end + Time(1)];
+    let mut all: Vec<Time> = spans.iter().flat_map(around).collect();
     all.sort_unstable();
     all.dedup();
     all
 }
 
-/// Cuts the power of a device at every instant at which something happens, with everything that may be left.
-/// Returns how many cuts that were, and how many programs and erases they interrupted.
-fn cut_everywhere(more: &Sets) -> [u64; 3] {
+/// What cuts have met.
+#[derive(Clone, Copy, Debug, Default)]
+struct Met {
+    cuts: u64,
+    programs: u64,
+    erases: u64,
+}
+
+impl Met {
+    fn add(&mut self, document: &Value) {
+        self.cuts += number(document, "power.cuts") as u64;
+        self.programs += number(document, "power.torn_programs") as u64;
+        self.erases += number(document, "power.torn_erases") as u64;
+    }
+}
+
+/// Runs with cuts at these times and all that they may leave.
+fn cut_at(sets: &Sets, times: &[Time], met: &mut Met) -> Result<Vec<(Time, Time)>, String> {
+    let times: Vec<String> = times.iter().map(|time| format!("{:?}", time.0 as f64 / 1e9)).collect();
+    let times = format!("[{}]", times.join(", "));
+    let mut last = Vec::new();
+    for torn in TornKind::NAMES {
+        let sets: Sets = sets.iter().copied().chain([("power.cut_at_s", &*times), ("power.torn", torn)]).collect();
+        let (document, spans) = run(&sets)?;
+        met.add(&document);
+        last = spans;
+    }
+    Ok(last)
+}
+
+/// Cuts the power of a device at every `step`-th instant at which something happens; and again, at every one of them
+/// while it starts anew and shortly after.
+fn cut_everywhere(more: &Sets, step: usize, step_again: usize) -> Result<Met, String> {
     let sets: Sets = DEVICE.iter().chain(more).copied().collect();
-    let (whole, spans) = run(&sets);
+    let (whole, spans) = run(&sets)?;
     assert!(number(&whole, "flash.erases.block") > 10.0, "collection works");
-    let mut counted = [0; 3];
-    for at in instants(&spans) {
-        for torn in TornKind::NAMES {
-            let at_s = format!("[{:?}]", at.0 as f64 / 1e9);
-            let sets: Sets = sets.iter().copied().chain([("power.cut_at_s", &*at_s), ("power.torn", torn)]).collect();
-            let (document, _) = run(&sets);
-            if document["power"]["cuts"] == 1 {
-                assert_eq!(number(&document, "power.broken_promises"), 0.0, "{}", as_command(&sets));
-                counted[0] += 1;
-                counted[1] += number(&document, "power.torn_programs") as u64;
-                counted[2] += number(&document, "power.torn_erases") as u64;
+    let mut met = Met::default();
+    for (nth, &at) in instants(&spans).iter().enumerate().step_by(step) {
+        let spans = cut_at(&sets, &[at], &mut met)?;
+        if nth % (step * step_again) == 0 {
+            let after = instants(&spans).into_iter().filter(|&again| again > at);
+            for again in after.take(INSTANTS_AGAIN) {
+                cut_at(&sets, &[at, again], &mut met)?;
             }
         }
     }
-    counted
+    Ok(met)
+}
+
+/// Instants after a first cut at which a second one comes: the last of them lie behind the recovery.
+const INSTANTS_AGAIN: usize = 160;
+
+/// Devices that decide differently what is done when.
+fn devices() -> impl Iterator<Item = Sets<'static>> {
+    Allocation::ALL.iter().flat_map(|allocation| {
+        GcMode::ALL.iter().map(|mode| {
+            let apart = if *mode == GcMode::Blocking { Separation::Mixed } else { Separation::Gc };
+            let names = [allocation.name(), mode.name(), apart.name()];
+            ["ftl.allocation", "ftl.gc_mode", "ftl.hot_cold"].into_iter().zip(names).collect()
+        })
+    })
 }
 
 #[test]
 fn t800_a_page_level_ftl_keeps_its_promises_wherever_the_power_is_cut() {
-    let mut counted = [0; 3];
-    for &allocation in Allocation::ALL {
-        for &mode in GcMode::ALL {
-            let apart = if mode == GcMode::Blocking { Separation::Mixed } else { Separation::Gc };
-            let sets = vec![
-                ("ftl.allocation", allocation.name()),
-                ("ftl.gc_mode", mode.name()),
-                ("ftl.hot_cold", apart.name()),
-            ];
-            let more = cut_everywhere(&sets);
-            counted.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
-        }
+    let mut met = Met::default();
+    for device in devices() {
+        let more = cut_everywhere(&device, 1, usize::MAX / 2).unwrap_or_else(|error| panic!("{error}"));
+        met = Met {
+            cuts: met.cuts + more.cuts,
+            programs: met.programs + more.programs,
+            erases: met.erases + more.erases,
+        };
     }
-    println!("{} cuts interrupted {} programs and {} erases", counted[0], counted[1], counted[2]);
-    assert!(counted[0] > 1_000 && counted[1] > 500 && counted[2] > 50, "{counted:?}");
+    println!("{met:?}");
+    assert!(met.cuts > 10_000 && met.programs > 10_000 && met.erases > 1_000, "{met:?}");
+}
+
+#[test]
+fn t801_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
+    let mut met = Met::default();
+    for device in devices() {
+        let more = cut_everywhere(&device, 61, 1).unwrap_or_else(|error| panic!("{error}"));
+        met = Met {
+            cuts: met.cuts + more.cuts,
+            programs: met.programs + more.programs,
+            erases: met.erases + more.erases,
+        };
+    }
+    println!("{met:?}");
+    assert!(met.cuts > 10_000, "{met:?}");
+}
+
+/// A device on which most faults show: bad blocks, two planes on each die.
+fn is_noticed(fault: RecoveryFault) -> bool {
+    let own: Sets = vec![("geometry.bad_blocks_per_plane", "1"), ("geometry.planes_per_die", "2")];
+    let all = devices().chain([own]);
+    switch(Some(fault));
+    let mut all = all.flat_map(|device| [(device.clone(), 7, 1 << 40), (device, 61, 1)]);
+    let noticed = all.any(|(device, step, again)| {
+        catch_unwind(AssertUnwindSafe(|| cut_everywhere(&device, step, again))).map_or(true, |met| met.is_err())
+    });
+    switch(None);
+    noticed
+}
+
+#[test]
+fn t802_every_fault_in_starting_anew_is_noticed() {
+    let missed: Vec<&str> =
+        RecoveryFault::ALL.iter().filter(|&&fault| !is_noticed(fault)).map(|fault| fault.name()).collect();
+    assert!(RecoveryFault::ALL.len() >= 20);
+    assert!(missed.is_empty(), "not noticed: {missed:?}");
 }

@@ -324,7 +324,7 @@ impl FtlKind {
     /// Whether a run with this layer reads a key of `[ftl]`.
     pub fn reads(self, path: &str) -> bool {
         let shared = path.strip_prefix("ftl.").unwrap_or(path);
-        ["kind", "merge", "map_place"].contains(&shared)
+        ["kind", "merge", "map_place", "recovery"].contains(&shared)
             || self.shared_keys().contains(&shared)
             || self.chooses_victims() && PolicyKeys::rows().iter().any(|key| key.path == path)
             || self.own_keys().iter().any(|key| key.path == path)

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, PageAddress, bits, choice};
+use pumice_types::{BlockId, FlashCommand, FlashOp, PageAddress, SpareArea, SpareEntry, bits, choice};
 
 use super::NandArray;
 use crate::rules::Violation;
@@ -20,28 +20,6 @@ choice! {
         /// Neither: the page fails its code; of the block some pages are as before, some fail, some look erased.
         Mixed = "mixed",
     }
-}
-
-/// What the spare area of a page says to a controller that knows nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpareArea {
-    /// All ones: the page looks erased.
-    Blank,
-    /// It fails its code.
-    Unreadable,
-    /// A page that was programmed.
-    Written(SpareContent),
-}
-
-/// The spare area of a page that can be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SpareContent {
-    /// Logical page.
-    pub lpn: Lpn,
-    /// Number of the write that brought the data. A copy takes it along; 0 is the initial fill.
-    pub written: u64,
-    /// Number of the program that put it here; larger than those of all programs decided before.
-    pub programmed: u64,
 }
 
 /// What a device keeps that may lose power.
@@ -81,7 +59,7 @@ impl NandArray {
         }
         let column = self.column(page);
         let (lpn, _) = self.content(page);
-        SpareArea::Written(SpareContent { lpn, written: power.written[column], programmed: power.programmed[column] })
+        SpareArea::Written(SpareEntry { lpn, written: power.written[column], programmed: power.programmed[column] })
     }
 
     /// Whether a program of the page would be lost: a cut has left it, or its block, unreliable.

@@ -11,84 +11,111 @@
 //!   was therefore not being erased.
 //!
 //! So the earliest copy counts that lies in a block which was not being erased: an interrupted collection is undone,
-//! and takes no room. A page that may be the unfinished one is copied behind itself before the host is served, past
-//! the page that may have been cut without a trace. Blocks that hold nothing current are free, but nothing proves
+//! and takes no room. A page that may be the unfinished one is copied into a blank block before the host is served. Blocks that hold nothing current are free, but nothing proves
 //! that they are erased: each is erased again before its first page is programmed. Blocks that were being written
 //! are closed as they are.
 //!
 //! What only RAM knew and is not found again: wear counts and which pages are hot. Both begin anew.
 
-use pumice_types::{BlockId, FlashCommand, Geometry, PageAddress, UnitSet, bits};
+use pumice_types::{
+    BlockId, FlashCommand, Geometry, PageAddress, PlaneId, RecoveryFault, SpareArea, SpareEntry, UnitSet, bits,
+};
 
+use super::maps::PageMaps;
 use super::plane::WriteStream;
 use super::{HotCold, PageConfig, PageFtl};
 use crate::error::FtlError;
 use crate::layer::TranslationLayer;
 use crate::plan::Plan;
-use crate::recovery::{ChipPort, RecoveryCounts, Restart, SpareEntry, SpareRead};
+use crate::recovery::{ChipPort, RecoveryCounts, Restart};
 
 /// A page that was found written.
 #[derive(Clone, Copy)]
-struct Found {
+struct ReadPage {
     page: PageAddress,
     entry: SpareEntry,
 }
 
 /// Everything that the spare areas say.
-struct Survey {
+struct SpareSurvey {
     /// Pages that can be read, by block and page.
-    found: Vec<Found>,
+    found: Vec<ReadPage>,
     /// Blocks that hold something, in the same order, each with where its pages end in `found`, and whether it has
     /// pages left to write.
     blocks: Vec<(BlockId, usize, bool)>,
+    /// How many pages of each of these blocks lie before the blank ones at its end.
+    ends: Vec<u16>,
     unreadable: u64,
 }
 
-impl Survey {
+impl SpareSurvey {
     /// Reads the first page of every good block, and the whole of those that are not blank.
-    fn read(geometry: &Geometry, bad: &[BlockId], chips: &mut dyn ChipPort) -> Survey {
-        let mut survey = Survey { found: Vec::new(), blocks: Vec::new(), unreadable: 0 };
+    fn read(geometry: &Geometry, bad: &[BlockId], chips: &mut dyn ChipPort) -> SpareSurvey {
+        let mut survey = SpareSurvey { found: Vec::new(), blocks: Vec::new(), ends: Vec::new(), unreadable: 0 };
         let mut spares = Vec::new();
-        for block in (0..geometry.blocks()).map(BlockId).filter(|block| !bad.contains(block)) {
-            if chips.spare(PageAddress::new(block, 0)) == SpareRead::Blank {
+        let blocks = geometry.blocks() - u32::from(RecoveryFault::LastBlockForgotten.is_on());
+        for block in (0..blocks).map(BlockId).filter(|block| !bad.contains(block)) {
+            let first = chips.spare(PageAddress::new(block, 0));
+            let is_unreadable = first == SpareArea::Unreadable;
+            if first == SpareArea::Blank || is_unreadable && RecoveryFault::UnreadableIsBlank.is_on() {
                 continue;
             }
             chips.spares(block, &mut spares);
+            spoil(&mut spares);
             for (page, spare) in spares.iter().enumerate() {
                 match *spare {
-                    SpareRead::Blank => {}
-                    SpareRead::Unreadable => survey.unreadable += 1,
-                    SpareRead::Written(entry) => {
-                        survey.found.push(Found { page: PageAddress::new(block, page as u16), entry });
+                    SpareArea::Blank => {}
+                    SpareArea::Unreadable => survey.unreadable += 1,
+                    SpareArea::Written(entry) => {
+                        survey.found.push(ReadPage { page: PageAddress::new(block, page as u16), entry });
                     }
                 }
             }
-            let is_open = spares.last() == Some(&SpareRead::Blank);
+            let is_open = spares.last() == Some(&SpareArea::Blank);
             survey.blocks.push((block, survey.found.len(), is_open));
+            let end = spares.iter().rposition(|&spare| spare != SpareArea::Blank).map_or(0, |last| last + 1);
+            survey.ends.push(end as u16);
         }
         survey
     }
 
     /// The blocks with their pages.
-    fn by_block(&self) -> impl Iterator<Item = (BlockId, &[Found])> {
+    fn by_block(&self) -> impl Iterator<Item = (BlockId, &[ReadPage])> {
         let mut start = 0;
         self.blocks.iter().map(move |&(block, end, _)| (block, &self.found[std::mem::replace(&mut start, end)..end]))
     }
 
+    /// How many pages of a block lie before the blank ones at its end.
+    fn end_of(&self, block: BlockId) -> u16 {
+        self.blocks.binary_search_by_key(&block, |&(block, ..)| block).map_or(0, |at| self.ends[at])
+    }
+
+    /// Blocks of a plane that hold something, but nothing current.
+    fn superseded(&self, plane: PlaneId, geometry: &Geometry, maps: &PageMaps) -> usize {
+        let of_plane = self.blocks.iter().filter(|&&(block, ..)| geometry.plane_of(block) == plane);
+        of_plane.filter(|&&(block, ..)| maps.valid_pages(block) == 0).count()
+    }
+
     /// The pages that count, one for each logical page that is stored.
-    fn current(&self, logical_pages: u32) -> Vec<Found> {
+    fn current(&self, logical_pages: u32) -> Vec<ReadPage> {
         // Number of the newest write of each logical page and of its last program, both plus one.
         let mut newest = vec![(0, 0); logical_pages as usize];
-        for Found { entry, .. } in &self.found {
+        for ReadPage { entry, .. } in &self.found {
             let known = &mut newest[entry.lpn.index()];
-            *known = (*known).max((entry.written + 1, entry.programmed + 1));
+            let last = (entry.written + 1, entry.programmed + 1);
+            let is_later =
+                if RecoveryFault::OldCopyWins.is_on() && *known > (0, 0) { last < *known } else { last > *known };
+            if is_later {
+                *known = last;
+            }
         }
-        let is_newest = |found: &Found| newest[found.entry.lpn.index()].0 == found.entry.written + 1;
-        let is_last = |found: &Found| newest[found.entry.lpn.index()].1 == found.entry.programmed + 1;
-        let mut chosen: Vec<Option<Found>> = vec![None; logical_pages as usize];
+        let is_newest = |found: &ReadPage| newest[found.entry.lpn.index()].0 == found.entry.written + 1;
+        let is_last = |found: &ReadPage| newest[found.entry.lpn.index()].1 == found.entry.programmed + 1;
+        let mut chosen: Vec<Option<ReadPage>> = vec![None; logical_pages as usize];
         for (_, pages) in self.by_block() {
             // Nothing is the last copy: the block may have been under erase.
-            if !pages.iter().any(|found| is_newest(found) && is_last(found)) {
+            let holds_last = pages.iter().any(|found| is_newest(found) && is_last(found));
+            if !holds_last && !RecoveryFault::BlockUnderEraseTrusted.is_on() {
                 continue;
             }
             for found in pages.iter().filter(|found| is_newest(found)) {
@@ -102,8 +129,8 @@ impl Survey {
     }
 
     /// The page of each plane that was programmed last, as far as it can be read; not those of the initial fill.
-    fn last_of_planes(&self, geometry: &Geometry) -> Vec<Option<Found>> {
-        let mut last: Vec<Option<Found>> = vec![None; geometry.planes() as usize];
+    fn last_of_planes(&self, geometry: &Geometry) -> Vec<Option<ReadPage>> {
+        let mut last: Vec<Option<ReadPage>> = vec![None; geometry.planes() as usize];
         for found in self.found.iter().filter(|found| found.entry.programmed > 0) {
             let last = &mut last[geometry.plane_of(found.page.block).index()];
             if last.is_none_or(|last| last.entry.programmed < found.entry.programmed) {
@@ -111,6 +138,26 @@ impl Survey {
             }
         }
         last
+    }
+}
+
+/// What faulty readers make of a block's spare areas.
+fn spoil(spares: &mut [SpareArea]) {
+    let first = |kind: SpareArea| spares.iter().position(|&spare| spare == kind);
+    let cuts = [
+        (RecoveryFault::StopAtUnreadable.is_on(), first(SpareArea::Unreadable)),
+        (RecoveryFault::StopAtBlank.is_on(), first(SpareArea::Blank)),
+        (RecoveryFault::UnreadableSpoilsBlock.is_on(), first(SpareArea::Unreadable).map(|_| 0)),
+    ];
+    for end in cuts.into_iter().filter_map(|(is_on, end)| end.filter(|_| is_on)) {
+        spares[end..].fill(SpareArea::Blank);
+    }
+    if RecoveryFault::FillForgotten.is_on() {
+        for spare in spares.iter_mut() {
+            if matches!(spare, SpareArea::Written(entry) if entry.programmed == 0) {
+                *spare = SpareArea::Unreadable;
+            }
+        }
     }
 }
 
@@ -124,7 +171,7 @@ impl PageFtl {
         bad: &[BlockId],
         restart: &mut Restart,
     ) -> Result<(PageFtl, RecoveryCounts), FtlError> {
-        let survey = Survey::read(&config.geometry, bad, restart.chips);
+        let survey = SpareSurvey::read(&config.geometry, bad, restart.chips);
         let mut ftl = PageFtl::new(config, bad);
         (ftl.counters, ftl.erased_again) = (restart.counters.clone(), restart.erased_again);
         let current = survey.current(ftl.config.user_pages);
@@ -135,55 +182,74 @@ impl PageFtl {
             moved_pages: 0,
         };
         for last in survey.last_of_planes(&ftl.config.geometry).into_iter().flatten() {
-            if ftl.locate(last.entry.lpn) == Some(last.page) {
-                ftl.move_unproven(last, restart.plan)?;
+            let is_left = RecoveryFault::UnprovenPageKept.is_on()
+                || RecoveryFault::OneMoveForAll.is_on() && counts.moved_pages > 0;
+            if ftl.locate(last.entry.lpn) == Some(last.page) && !is_left {
+                ftl.move_unproven(last, &survey, restart.plan)?;
                 counts.moved_pages += 1;
             }
+        }
+        if RecoveryFault::MovesNotDone.is_on() {
+            restart.plan.clear();
         }
         Ok((ftl, counts))
     }
 
     /// Takes over the pages that count. Blocks without any are free, to be erased before they are written; blank
     /// ones first, because the others may hold what an unproven page was copied from.
-    fn adopt(&mut self, survey: &Survey, current: &[Found]) {
+    fn adopt(&mut self, survey: &SpareSurvey, current: &[ReadPage]) {
         for found in current {
             self.maps.place(found.entry.lpn, found.page);
-            self.planes[self.config.geometry.plane_of(found.page.block).index()].valid_pages += 1;
+            let counted = u64::from(!RecoveryFault::ValidNotCounted.is_on());
+            self.planes[self.config.geometry.plane_of(found.page.block).index()].valid_pages += counted;
         }
-        self.unproven = vec![u64::MAX; bits::words_for(self.config.geometry.blocks() as usize)];
+        let unproven = if RecoveryFault::BlankBlocksTrusted.is_on() { 0 } else { u64::MAX };
+        self.unproven = vec![unproven; bits::words_for(self.config.geometry.blocks() as usize)];
         for &(block, ..) in &survey.blocks {
             self.free.withdraw(block, &mut self.pool);
             if self.maps.valid_pages(block) > 0 {
                 bits::clear(&mut self.unproven, block.index());
+                if RecoveryFault::BlocksNotClosed.is_on() {
+                    continue;
+                }
                 (0..self.config.units.pages.units()).for_each(|unit| self.close(WriteStream::Host, block, unit));
             } else {
+                if RecoveryFault::OldBlocksTrusted.is_on() {
+                    bits::clear(&mut self.unproven, block.index());
+                }
                 let units = UnitSet::first(self.config.units.pages.units());
                 self.free.give_back(block, units, 0, &mut self.pool);
             }
         }
     }
 
-    /// Copies a page whose program may not have ended: behind itself, where the page between may have been cut too,
-    /// or into another block if its own one is full.
-    fn move_unproven(&mut self, last: Found, plan: &mut Plan) -> Result<(), FtlError> {
-        let Found { page: source, entry } = last;
+    /// Copies a page whose program may not have ended into a blank block, which is erased first. If the plane has none
+    /// left, because the power was cut again and again, behind everything in its own block; the first blank page
+    /// there may have been cut without a trace.
+    fn move_unproven(&mut self, last: ReadPage, survey: &SpareSurvey, plan: &mut Plan) -> Result<(), FtlError> {
+        let ReadPage { page: source, entry } = last;
         let plane = self.config.geometry.plane_of(source.block);
-        let behind = PageAddress::new(source.block, source.page + 2);
-        let (target, sequence, opened) = if behind.page < self.config.geometry.pages_per_block {
-            (behind, 0, None)
-        } else {
-            let stream = self.stream_of_moves();
-            let (target, sequence) = self.next_page(plane, stream)?;
-            self.prove(target.block, plan);
-            (target, sequence, Some(stream))
+        let behind = PageAddress::new(source.block, survey.end_of(source.block) + 1);
+        let has_blank = self.free_units(plane) > survey.superseded(plane, &self.config.geometry, &self.maps);
+        let stays = !has_blank && behind.page < self.config.geometry.pages_per_block;
+        let next = PageAddress::new(source.block, behind.page - 1);
+        let stream = self.stream_of_moves();
+        let (target, sequence) = match stays {
+            _ if RecoveryFault::MovedToNextPage.is_on() && behind.page < self.config.geometry.pages_per_block => {
+                (next, 0)
+            }
+            true => (behind, 0),
+            false => self.next_page(plane, stream)?,
         };
+        self.prove(target.block, plan);
         self.invalidate(source);
         self.place(entry.lpn, target, plane);
         self.planes[plane.index()].valid_pages += 1;
         plan.push(FlashCommand::copy(source, target, entry.lpn, sequence));
-        match opened {
-            Some(stream) => self.close_if_full(plane, stream),
-            None => self.count_anew(source.block),
+        if target.block == source.block {
+            self.count_anew(source.block);
+        } else {
+            self.close_if_full(plane, stream);
         }
         Ok(())
     }

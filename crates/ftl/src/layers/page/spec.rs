@@ -106,7 +106,7 @@ impl Layer for PageFtl {
     type Keys = PageKeys;
     type Running = PageFtl;
 
-    const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold", "map_cache_entries", "recovery"];
+    const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold", "map_cache_entries"];
     const CHOOSES_VICTIMS: bool = true;
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
     const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
@@ -212,7 +212,7 @@ fn hot_cold(keys: &PageKeys, user_pages: u32) -> HotCold {
 fn blank_blocks(spec: &LayerSpec) -> u32 {
     match spec.shared.recovery {
         Recovery::Off => 0,
-        Recovery::Scan => 1,
+        Recovery::Scan => 2,
     }
 }
 
