@@ -150,7 +150,7 @@ impl<O: Observer> Ssd<'_, O> {
         let array = &self.controller.scheduler.chips.checked.array;
         let mut port = Port { array, commands: Vec::new(), last_number: 0 };
         let (ftl, found) = {
-            let (counters, erased_again) = (self.ftl().counters().clone(), self.ftl().erased_again());
+            let (counters, erased_again) = (*self.ftl().counters(), self.ftl().erased_again());
             let mut restart = Restart { chips: &mut port, plan: &mut plan, counters, erased_again };
             let mut parts = cuts.foundation.parts(cuts.config);
             if RecoveryFault::BadBlocksForgotten.is_on() {

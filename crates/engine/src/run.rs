@@ -334,7 +334,7 @@ impl<O: Observer> Run<'_, O> {
 
     fn warnings(&self, scale: f64) -> Vec<String> {
         let mut warnings = self.workload.notes().warnings();
-        if let Some(left) = self.cuts.as_ref().map(PowerCuts::left).filter(|&left| left > 0) {
+        if let Some(left) = self.cuts.as_ref().map(PowerCuts::left).filter(|&left| self.config.run.timed && left > 0) {
             warnings.push(format!("power.cut_at_s: the run ended before {left} of its cuts"));
         }
         if scale < FAITHFUL_SCALE_MIN {

@@ -20,6 +20,12 @@ choice! {
         MovesNotDone = "moves-not-done",
         /// Only one such page is copied, of the whole device.
         OneMoveForAll = "one-move-for-all",
+        /// The block that such a page goes to is written as it is.
+        MovesTrustBlank = "moves-trust-blank",
+        /// Blocks that were being written are written further.
+        OpenBlocksContinued = "open-blocks-continued",
+        /// Write numbers have six bits.
+        NumbersTooShort = "numbers-too-short",
         /// Blocks that look erased are written as they are.
         BlankBlocksTrusted = "blank-blocks-trusted",
         /// Blocks that hold nothing current are written as they are.
@@ -28,12 +34,6 @@ choice! {
         NumbersBeginAnew = "numbers-begin-anew",
         /// Erases do not wait for programs on other dies.
         ErasesDoNotWait = "erases-do-not-wait",
-        /// A block is read up to its first page that fails its code.
-        StopAtUnreadable = "stop-at-unreadable",
-        /// A block is read up to its first blank page.
-        StopAtBlank = "stop-at-blank",
-        /// A block whose first page fails its code counts as blank.
-        UnreadableIsBlank = "unreadable-is-blank",
         /// A block with a page that fails its code counts as empty.
         UnreadableSpoilsBlock = "unreadable-spoils-block",
         /// Pages of the initial fill do not count.

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use pumice_config::{HostKeys, PartialPage};
 use pumice_ftl::recovery::Recovery;
 use pumice_ftl::{Ftl, Plan, TranslationLayer};
-use pumice_types::{BlockId, DieId, FlashCommand, HostRequest, Lpn, RequestKind, Time};
+use pumice_types::{BlockId, DieId, FlashCommand, HostRequest, Lpn, RecoveryFault, RequestKind, Time};
 
 use crate::chip::erase::Eraser;
 use crate::error::SimError;
@@ -147,7 +147,8 @@ impl Controller {
     pub fn number(&mut self, commands: &mut [FlashCommand]) {
         let Some(next) = &mut self.next_number else { return };
         for command in commands.iter_mut().filter(|command| command.changes_pages()) {
-            *command = command.with_number(*next);
+            let number = if RecoveryFault::NumbersTooShort.is_on() { *next % 64 } else { *next };
+            *command = command.with_number(number);
             *next += 1;
         }
     }

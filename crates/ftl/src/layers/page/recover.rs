@@ -11,9 +11,9 @@
 //!   was therefore not being erased.
 //!
 //! So the earliest copy counts that lies in a block which was not being erased: an interrupted collection is undone,
-//! and takes no room. A page that may be the unfinished one is copied into a blank block before the host is served. Blocks that hold nothing current are free, but nothing proves
-//! that they are erased: each is erased again before its first page is programmed. Blocks that were being written
-//! are closed as they are.
+//! and takes no room. A page that may be the unfinished one is copied into a blank block before the host is served.
+//! Blocks that hold nothing current are free, but nothing proves that they are erased: each is erased again before
+//! its first page is programmed. Blocks that were being written are closed as they are.
 //!
 //! What only RAM knew and is not found again: wear counts and which pages are hot. Both begin anew.
 
@@ -22,7 +22,7 @@ use pumice_types::{
 };
 
 use super::maps::PageMaps;
-use super::plane::WriteStream;
+use super::plane::{Open, WriteStream};
 use super::{HotCold, PageConfig, PageFtl};
 use crate::error::FtlError;
 use crate::layer::TranslationLayer;
@@ -55,9 +55,7 @@ impl SpareSurvey {
         let mut spares = Vec::new();
         let blocks = geometry.blocks() - u32::from(RecoveryFault::LastBlockForgotten.is_on());
         for block in (0..blocks).map(BlockId).filter(|block| !bad.contains(block)) {
-            let first = chips.spare(PageAddress::new(block, 0));
-            let is_unreadable = first == SpareArea::Unreadable;
-            if first == SpareArea::Blank || is_unreadable && RecoveryFault::UnreadableIsBlank.is_on() {
+            if chips.spare(PageAddress::new(block, 0)) == SpareArea::Blank {
                 continue;
             }
             chips.spares(block, &mut spares);
@@ -143,21 +141,12 @@ impl SpareSurvey {
 
 /// What faulty readers make of a block's spare areas.
 fn spoil(spares: &mut [SpareArea]) {
-    let first = |kind: SpareArea| spares.iter().position(|&spare| spare == kind);
-    let cuts = [
-        (RecoveryFault::StopAtUnreadable.is_on(), first(SpareArea::Unreadable)),
-        (RecoveryFault::StopAtBlank.is_on(), first(SpareArea::Blank)),
-        (RecoveryFault::UnreadableSpoilsBlock.is_on(), first(SpareArea::Unreadable).map(|_| 0)),
-    ];
-    for end in cuts.into_iter().filter_map(|(is_on, end)| end.filter(|_| is_on)) {
-        spares[end..].fill(SpareArea::Blank);
+    if RecoveryFault::UnreadableSpoilsBlock.is_on() && spares.contains(&SpareArea::Unreadable) {
+        spares.fill(SpareArea::Blank);
     }
+    let is_filled = |spare: &SpareArea| matches!(spare, SpareArea::Written(entry) if entry.programmed == 0);
     if RecoveryFault::FillForgotten.is_on() {
-        for spare in spares.iter_mut() {
-            if matches!(spare, SpareArea::Written(entry) if entry.programmed == 0) {
-                *spare = SpareArea::Unreadable;
-            }
-        }
+        spares.iter_mut().filter(|spare| is_filled(spare)).for_each(|spare| *spare = SpareArea::Unreadable);
     }
 }
 
@@ -173,7 +162,7 @@ impl PageFtl {
     ) -> Result<(PageFtl, RecoveryCounts), FtlError> {
         let survey = SpareSurvey::read(&config.geometry, bad, restart.chips);
         let mut ftl = PageFtl::new(config, bad);
-        (ftl.counters, ftl.erased_again) = (restart.counters.clone(), restart.erased_again);
+        (ftl.counters, ftl.erased_again) = (restart.counters, restart.erased_again);
         let current = survey.current(ftl.config.user_pages);
         ftl.adopt(&survey, &current);
         let mut counts = RecoveryCounts {
@@ -209,7 +198,7 @@ impl PageFtl {
             self.free.withdraw(block, &mut self.pool);
             if self.maps.valid_pages(block) > 0 {
                 bits::clear(&mut self.unproven, block.index());
-                if RecoveryFault::BlocksNotClosed.is_on() {
+                if RecoveryFault::BlocksNotClosed.is_on() || self.continues(block, survey) {
                     continue;
                 }
                 (0..self.config.units.pages.units()).for_each(|unit| self.close(WriteStream::Host, block, unit));
@@ -221,6 +210,20 @@ impl PageFtl {
                 self.free.give_back(block, units, 0, &mut self.pool);
             }
         }
+    }
+
+    /// Writes a block further that was being written, which is a fault.
+    fn continues(&mut self, block: BlockId, survey: &SpareSurvey) -> bool {
+        let next = survey.end_of(block);
+        if !RecoveryFault::OpenBlocksContinued.is_on() || next >= self.config.geometry.pages_per_block {
+            return false;
+        }
+        let open = &mut self.planes[self.config.geometry.plane_of(block).index()].open;
+        let free = [WriteStream::Host, WriteStream::Copies].into_iter().find(|&stream| open[stream as usize].is_none());
+        if let Some(stream) = free {
+            open[stream as usize] = Some(Open { block, sequence: 0, units: UnitSet::first(1), next });
+        }
+        free.is_some()
     }
 
     /// Copies a page whose program may not have ended into a blank block, which is erased first. If the plane has none
@@ -241,7 +244,9 @@ impl PageFtl {
             true => (behind, 0),
             false => self.next_page(plane, stream)?,
         };
-        self.prove(target.block, plan);
+        if !RecoveryFault::MovesTrustBlank.is_on() {
+            self.prove(target.block, plan);
+        }
         self.invalidate(source);
         self.place(entry.lpn, target, plane);
         self.planes[plane.index()].valid_pages += 1;
