@@ -2,8 +2,8 @@
 
 use pumice_types::erase::PULSES_PER_LOOP;
 use pumice_types::{
-    ChipKeys, EraseKeys, ErasePiece, EraseScheme, EraseTiming, FailBitRanges, FlashTiming, Geometry, Interruption,
-    MultiPlane, PartialEraseUnit, PbTree, Suspension, SuspensionRule, Time,
+    ChipKeys, EraseKeys, ErasePiece, EraseTiming, FailBitRanges, FlashTiming, Geometry, Interruption, MultiPlane,
+    PartialEraseUnit, PbTree, Suspension, SuspensionRule, Time,
 };
 
 use super::{DistributionRequest, EraseConfig, Eraser, distribution};
@@ -20,7 +20,7 @@ const AUTHORS_SUSPEND: Time = Time(100_000);
 /// The erase models of a spec's chips; `None` if every erase takes one fixed time.
 pub fn erase_config(chip: &ChipKeys, seed: u64) -> Option<EraseConfig> {
     let keys = &chip.erase;
-    if keys.scheme == EraseScheme::Fixed {
+    if !keys.scheme.has_loops() {
         return None;
     }
     Some(EraseConfig {
@@ -64,10 +64,7 @@ pub fn expected_time(chip: &ChipKeys, seed: u64, timing: &FlashTiming) -> Time {
 /// When erases may be suspended; `None` if each runs in one piece of known time, and on its own.
 pub fn suspension_rule(chip: &ChipKeys) -> Option<SuspensionRule> {
     let keys = &chip.erase;
-    if keys.scheme == EraseScheme::Fixed
-        && keys.suspension == Suspension::Off
-        && chip.timing.multi_plane == MultiPlane::Off
-    {
+    if !keys.scheme.has_loops() && keys.suspension == Suspension::Off && chip.timing.multi_plane == MultiPlane::Off {
         return None;
     }
     Some(SuspensionRule { whom: keys.suspension_for, ..rule_of(keys) })

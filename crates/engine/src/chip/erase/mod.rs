@@ -13,10 +13,11 @@ pub use from_keys::{erase_config, eraser, expected_time, suspension_rule};
 pub use lifetime::{LAST_PEC, Lifetime, LifetimePoint};
 pub use restarts::RestartTotals;
 
-use pumice_ftl::erase::{EraseAction, EraseController, EraseControllerConfig, EraseJob, EraseReport, Felp};
+use pumice_ftl::erase::{EraseAction, EraseController, EraseControllerConfig, EraseJob, EraseReport};
 use pumice_nand::erase::{BlockErase, EraseTruth, EraseTruthConfig};
 use pumice_nand::reliability::stress;
-use pumice_types::erase::{MAX_LOOPS, total_time};
+use pumice_types::erase::schemes::SchemeMemory;
+use pumice_types::erase::{Felp, MAX_LOOPS, total_time};
 use pumice_types::{
     EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, InitialMemory, RberRequirement, StepKind, Time,
 };
@@ -67,10 +68,9 @@ impl EraseConfig {
     /// In table mode a measured total already holds what the margin saved, so the controller must not
     /// save it again: every scheme then erases to a pass.
     fn felp(&self) -> Felp {
-        if self.scheme == EraseScheme::Aero && self.mode == EraseMode::Mechanism {
-            Felp::with_margin(self.requirement)
-        } else {
-            Felp::conservative()
+        match self.mode {
+            EraseMode::Table => Felp::conservative(),
+            EraseMode::Mechanism => self.scheme.felp(self.requirement),
         }
     }
 
@@ -92,13 +92,18 @@ impl EraseConfig {
 
     /// Whether the scheme remembers what erases before the run showed about shallow erases.
     fn has_learned(&self) -> bool {
-        self.scheme.predicts() && self.memory == InitialMemory::Learned
+        self.scheme.memory() == SchemeMemory::UselessShallow && self.memory == InitialMemory::Learned
     }
 
     /// Whether i-ISPE's memory is read off the measured loops instead of this run's erases: in table
     /// mode the measured loops are themselves the outcome of that memory.
     fn memory_is_measured(&self) -> bool {
-        self.scheme == EraseScheme::IIspe && self.mode == EraseMode::Table
+        self.remembers_last_loop() && self.mode == EraseMode::Table
+    }
+
+    /// Whether the scheme remembers the loop that ended a block's last erase.
+    fn remembers_last_loop(&self) -> bool {
+        self.scheme.memory() == SchemeMemory::LastLoop
     }
 }
 
@@ -203,7 +208,7 @@ impl Eraser {
             decided: vec![0; if config.max_loops < MAX_LOOPS { blocks } else { 0 }],
             config,
         };
-        if config.scheme == EraseScheme::IIspe && initial_pec > 0 {
+        if config.remembers_last_loop() && initial_pec > 0 {
             (0..blocks as u32).for_each(|block| eraser.remember_measured(block, u32::from(initial_pec)));
         }
         if config.has_learned() && initial_pec > 0 {

@@ -4,8 +4,8 @@
 //! must know by then whether the block can be used again. What an erase does follows from the block alone, so
 //! the status can be told in advance: by simulating the erases that are already decided, and the next one.
 
-use pumice_ftl::erase::{BlockMemory, EraseAction};
-use pumice_types::erase::MAX_LOOPS;
+use pumice_ftl::erase::EraseAction;
+use pumice_types::erase::{BlockMemory, MAX_LOOPS};
 
 use super::{Eraser, RunningErase};
 
@@ -44,7 +44,7 @@ impl Eraser {
             let job = self.controller.begin_from(memory);
             let mut erase = RunningErase { job, truth, is_verified: false };
             failed = fails(&mut erase);
-            memory = memory.after(&erase.report());
+            memory = erase.report().remembered_after(memory);
         }
         failed
     }
