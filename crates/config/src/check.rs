@@ -1,4 +1,4 @@
-//! Rules between keys: what each alone allows may still be impossible together.
+//! Rules between keys: combinations that are impossible although each value is allowed.
 
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
 use pumice_types::{ChipKeys, MultiPlane, Suspension, SuspensionFor};
@@ -65,7 +65,7 @@ fn check_erase(config: &Config) -> Result<(), String> {
             keys.suspension
         ));
     }
-    // Commands that overtake others count on the order of the queue behind a suspended erase.
+    // Commands that overtake others rely on the order of the queue after a suspended erase.
     if keys.suspension_for == SuspensionFor::ReadsAndWrites
         && keys.suspension != Suspension::Off
         && config.chip.timing.multi_plane == MultiPlane::Queue
@@ -78,7 +78,7 @@ fn check_erase(config: &Config) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses erases that can fail where nobody retires blocks, or retires a part of one.
+/// Refuses erases that can fail under an FTL that does not retire blocks, or with erase units smaller than a block.
 fn check_retirement(config: &Config) -> Result<(), String> {
     let keys = &config.chip.erase;
     let max_loops = keys.max_loops;

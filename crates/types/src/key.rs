@@ -101,7 +101,7 @@ pub const CHOSEN: &str = "chosen";
 /// Source: PEN's device.
 pub const PEN_TABLE_1: &str = "PEN, FAST'18, Table 1";
 
-/// When a run reads a key. A key that a user sets and the run does not read deserves a warning.
+/// When a run reads a key. If the user set a key that the run does not read, the user is warned.
 #[derive(Clone, Copy, Debug)]
 pub enum When {
     /// In every run.

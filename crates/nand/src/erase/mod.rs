@@ -123,9 +123,9 @@ fn interpolated(table: &[u32; 11], pec: u32) -> f64 {
     (1.0 - weight) * f64::from(table[index]) + weight * f64::from(table[index + 1])
 }
 
-/// Whether fail bits can indicate so many pulses for a block that needs one less. One more pulse to
-/// go is always seen as it is (up to γ), so this starts three pulses into a loop's need; in the first
-/// loop three pulses after a shallow erase of two.
+/// Whether the fail-bit range may indicate one pulse more than the block needs. A single remaining pulse is always
+/// indicated correctly (up to γ), so the exception applies from a need of three pulses in a loop; in the first loop
+/// from three pulses after a shallow erase of two.
 fn has_lower_neighbour(indicated: u8) -> bool {
     let in_loop = (indicated - 1) % PULSES_PER_LOOP + 1;
     in_loop >= if indicated <= PULSES_PER_LOOP { 5 } else { 3 }
@@ -155,9 +155,9 @@ impl BlockErase {
 
     /// Applies `pulses` unit pulses at voltage `level`.
     ///
-    /// Loops skipped on the way to a level count as done, less [`SKIPPED_LOOP_LOSS`] for each. A pulse
-    /// that ends before its loop does stands on a prediction; if this erase mispredicts, the block
-    /// turns out to need one pulse more (AERO, §7.4: an independent chance, at most once an erase).
+    /// Loops skipped on the way to a level count as done, less [`SKIPPED_LOOP_LOSS`] for each. A pulse that is
+    /// shorter than its loop relies on a prediction. If this erase is mispredicted, the block needs one pulse more
+    /// (AERO, §7.4: an independent chance, at most once an erase).
     pub fn pulse(&mut self, level: u8, pulses: u8) {
         let skipped = level.saturating_sub(self.level + 1);
         if self.counts_skipped {

@@ -145,8 +145,8 @@ impl EraseStep {
     /// The same step on a partial block: every duration is taken in the proportion of the partial
     /// block's erase time to the whole block's, rounded to the nearest nanosecond.
     ///
-    /// Nobody has measured fail bits of a partial erase; PEN's table of partial-erase times stands in
-    /// as the scale. `whole` is not zero.
+    /// Fail bits of partial erases have not been measured, so PEN's table of partial-erase times gives the scale.
+    /// `whole` is not zero.
     pub fn scaled(self, partial: Time, whole: Time) -> EraseStep {
         EraseStep { duration: self.duration.scaled(partial, whole), ..self }
     }

@@ -18,7 +18,7 @@ pub struct DistributionRequest {
     pub blocks: u32,
 }
 
-/// What came of it. Sums, so that means and shares follow.
+/// Outcome of the erases, as sums from which means and shares can be computed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution {
     /// Blocks by unit pulses applied, 0 to 35.

@@ -52,9 +52,9 @@ pub fn eraser(chip: &ChipKeys, seed: u64, geometry: &Geometry, tree: PbTree) -> 
     Some(eraser.with_leaves(leaves))
 }
 
-/// What a controller expects an erase of a whole block to take: tBERS, or the mean of its scheme's erases at
-/// the blocks' initial wear. A controller could have measured that on its own erases; that they take longer as
-/// the run goes on is left out.
+/// What a controller expects an erase of a whole block to take: tBERS, or the mean of its scheme's erases at the
+/// blocks' initial wear. A controller could measure this mean on its own erases. It stays constant during the run,
+/// although erases become longer with wear.
 pub fn expected_time(chip: &ChipKeys, seed: u64, timing: &FlashTiming) -> Time {
     let mean =
         |config| distribution(&DistributionRequest { config, pec: chip.erase.initial_pec.into(), blocks: BLOCKS });
