@@ -152,7 +152,7 @@ impl<O: Observer> Run<'_, O> {
         let life = |eraser: &Eraser| (eraser.lifetime().with_stress(chips.restart_factor()), eraser.mean_pec());
         let life = chips.eraser.as_ref().map(life);
         let finished = Finished { config, scale, geometry, timing, host, controller, workload, busy, life, warnings };
-        Ok(Outcome::of(&finished, *submitted)?)
+        Outcome::of(&finished, *submitted)
     }
 
     /// Brings the device into a used state: random one-page writes, without a clock, not counted.
