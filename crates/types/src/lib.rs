@@ -20,6 +20,7 @@ pub mod key;
 pub mod partial_block;
 pub mod prefetch;
 pub mod request;
+mod static_text;
 pub mod suspension;
 pub mod tag;
 pub mod time;

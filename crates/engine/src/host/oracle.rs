@@ -58,7 +58,7 @@ impl Oracle {
         *version
     }
 
-    /// `lpn` is accessed soon.
+    /// Prefetches the entry of `lpn`; no effect on results.
     #[inline]
     pub fn expect(&self, lpn: Lpn) {
         prefetch(self.versions.get(lpn.index()));
