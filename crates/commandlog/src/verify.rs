@@ -1,5 +1,5 @@
-//! Replays a command log into an array of its own: every rule of the chip, every tag that a command
-//! was after, and that no die took a command while it was busy.
+//! Replays a command log into an array of its own: every rule of the chip, every tag that a command expects, and that
+//! no die starts a command while it is busy.
 
 use std::fmt;
 use std::fs::File;
@@ -38,7 +38,7 @@ impl fmt::Display for LogError {
 
 impl std::error::Error for LogError {}
 
-/// The first command that the chip would have refused, or that did not meet what it was after.
+/// The first command that the chip would have refused, or that did not find the tag that it expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
     /// Number of its record, from 0.

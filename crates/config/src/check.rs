@@ -1,8 +1,8 @@
-//! Rules between keys: what each alone allows may still be impossible together.
+//! Rules between keys: combinations that are impossible although each value is allowed.
 
 use pumice_ftl::recovery::Recovery;
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
-use pumice_types::{ChipKeys, EraseScheme, MultiPlane, Suspension, SuspensionFor};
+use pumice_types::{ChipKeys, MultiPlane, Suspension, SuspensionFor};
 use pumice_workload::Trims;
 
 use crate::{Config, SpecError};
@@ -56,7 +56,7 @@ fn check_power(config: &Config) -> Result<(), String> {
     let trims = config.workload.shared.trim_fraction > 0.0;
     let wanted = [
         (host.write_buffer_kib > 0, "host.write_buffer_kib = 0", host.write_buffer_kib.to_string()),
-        (chip.erase.scheme != EraseScheme::Fixed, "erase.scheme = \"fixed\"", format!("\"{}\"", chip.erase.scheme)),
+        (chip.erase.scheme.has_loops(), "erase.scheme = \"fixed\"", format!("\"{}\"", chip.erase.scheme)),
         (
             chip.erase.suspension != Suspension::Off,
             "erase.suspension = \"off\"",
@@ -85,7 +85,7 @@ fn check_power(config: &Config) -> Result<(), String> {
 fn check_erase(config: &Config) -> Result<(), String> {
     let keys = &config.chip.erase;
     let requirement = keys.rber_requirement.bits_per_kib();
-    if keys.scheme != EraseScheme::Fixed && f64::from(requirement) > keys.ecc_bits_per_kib {
+    if keys.scheme.has_loops() && f64::from(requirement) > keys.ecc_bits_per_kib {
         return Err(format!(
             "erase.rber_requirement = {requirement} is above erase.ecc_bits_per_kib = {}, so blocks would stay in use that cannot be read",
             keys.ecc_bits_per_kib
@@ -109,7 +109,7 @@ fn check_erase(config: &Config) -> Result<(), String> {
             keys.suspension
         ));
     }
-    // Commands that overtake others count on the order of the queue behind a suspended erase.
+    // Commands that overtake others rely on the order of the queue after a suspended erase.
     if keys.suspension_for == SuspensionFor::ReadsAndWrites
         && keys.suspension != Suspension::Off
         && config.chip.timing.multi_plane == MultiPlane::Queue
@@ -122,7 +122,7 @@ fn check_erase(config: &Config) -> Result<(), String> {
     Ok(())
 }
 
-/// Refuses erases that can fail where nobody retires blocks, or retires a part of one.
+/// Refuses erases that can fail under an FTL that does not retire blocks, or with erase units smaller than a block.
 fn check_retirement(config: &Config) -> Result<(), String> {
     let keys = &config.chip.erase;
     let max_loops = keys.max_loops;
@@ -130,7 +130,7 @@ fn check_retirement(config: &Config) -> Result<(), String> {
         return Ok(());
     }
     let needs = format!("erase.max_loops = {max_loops} lets erases fail, which needs");
-    if keys.scheme == EraseScheme::Fixed {
+    if !keys.scheme.has_loops() {
         return Err(format!("{needs} erase.scheme = a scheme with erase loops, found \"{}\"", keys.scheme));
     }
     config.ftl.check_retirement(&config.assumed_chip(), &config.initial).map_err(|needed| format!("{needs} {needed}"))
@@ -139,10 +139,12 @@ fn check_retirement(config: &Config) -> Result<(), String> {
 /// Refuses retries where nothing says how many errors a page has.
 fn check_read_retry(chip: &ChipKeys) -> Result<(), String> {
     let keys = &chip.erase;
-    if keys.read_retry && keys.scheme == EraseScheme::Fixed && chip.geometry.block_shape().is_none() {
-        return Err("erase.read_retry = true needs a wear or a place that errors follow from: erase.scheme other than \"fixed\", \
-                    or geometry.layers and geometry.sub_blocks"
-            .into());
+    if keys.read_retry && !keys.scheme.has_loops() && chip.geometry.block_shape().is_none() {
+        return Err(format!(
+            "erase.read_retry = true needs a wear or a place that errors follow from: erase.scheme other than \"{}\", \
+             or geometry.layers and geometry.sub_blocks",
+            keys.scheme
+        ));
     }
     Ok(())
 }

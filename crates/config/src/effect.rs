@@ -1,5 +1,5 @@
-//! Keys that a run does not read. A key that the user set and the run does not read deserves a word: the
-//! result does not depend on it, whatever the user expected.
+//! Keys that a run does not read. If the user set a key that the run does not read, the user is warned, because the
+//! result does not depend on that key.
 //!
 //! When a key is read stands in its row, and which keys of `[ftl]` a translation layer reads stands in that
 //! layer's file. A key whose other values are refused where they mean nothing, such as `ftl.hot_cold` with an

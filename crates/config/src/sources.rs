@@ -37,7 +37,7 @@ pub fn without_effect(source: &SpecSource, config: &Config) -> Result<Vec<String
     Ok(aliases(source).into_iter().chain(lines).collect())
 }
 
-/// Lays what a source sets itself over `values`: its text, then its single settings.
+/// Overrides `values` with what a source sets itself: its text, then its single settings.
 fn apply_own(values: &mut Values, source: &SpecSource, depth: Option<usize>) -> Result<(), SpecError> {
     if let Some(text) = &source.spec_text {
         apply_text(values, source.spec_name.as_deref().unwrap_or("spec"), text, depth)?;
@@ -66,8 +66,8 @@ fn defaults() -> Result<Values, SpecError> {
     Ok(values)
 }
 
-/// Lays a spec text over `values`: its preset first, then its own keys. `depth` is how many presets
-/// led here; `None` leaves the text's preset out.
+/// Overrides `values` with a spec text: its preset first, then its own keys. `depth` is how many presets led here;
+/// `None` leaves the text's preset out.
 ///
 /// # Errors
 /// One line with `name:line`, what was found and what is allowed.
@@ -98,7 +98,7 @@ fn apply_text(values: &mut Values, name: &str, text: &str, depth: Option<usize>)
     Ok(())
 }
 
-/// Lays a section over `values`, and the sections inside it.
+/// Overrides `values` with the keys of a section and of the sections inside it.
 fn apply_section(
     values: &mut Values,
     place: &dyn Fn(usize) -> String,
@@ -119,7 +119,7 @@ fn apply_section(
     Ok(())
 }
 
-/// Lays the named preset over `values`.
+/// Overrides `values` with the named preset.
 fn apply_preset(values: &mut Values, at: &str, name: &Value, depth: usize) -> Result<(), SpecError> {
     let names = || preset::names().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(" | ");
     let Some(text) = name.as_str().and_then(preset::text) else {

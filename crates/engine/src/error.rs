@@ -16,7 +16,7 @@ pub enum SimError {
     Trace(TraceError),
     /// The simulation ended in an error: a flash rule, a wrong belief, lost data.
     Simulation(String),
-    /// Somebody who watches the run could not go on, as a log that cannot be written.
+    /// An observer failed, for example because a log could not be written.
     Output(String),
     /// The caller asked to stop.
     Interrupted,

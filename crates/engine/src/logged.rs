@@ -9,7 +9,7 @@ use crate::observe::{Beginning, Observer, RequestRecord};
 use crate::results::{Outcome, RequestBatch};
 use crate::run::{Progress, run, run_observed};
 
-/// Who takes the pieces of a run's logs, in their order. An error ends the run; its text says why.
+/// Receives the logs of a run piece by piece, in order. An error ends the run; its text says why.
 pub trait Sink {
     /// Takes a batch of finished requests.
     ///

@@ -12,7 +12,8 @@ use crate::ssd::Ssd;
 /// Requests known beforehand: a few memory latencies' worth of work where a request is one flash command.
 const REQUESTS: usize = 24;
 
-/// Place in the window at which a request's map entry has arrived, and what it leads to is asked for.
+/// Position in the window at which a request's map entry is assumed to be in the cache, so that the page it points to
+/// can be prefetched.
 const SOON: usize = 8;
 
 /// The next requests of a workload.
@@ -20,7 +21,7 @@ pub struct Lookahead {
     window: VecDeque<HostRequest>,
     /// Requests that may still be taken.
     left: u64,
-    /// Why the workload ended; told when its turn comes.
+    /// The error that ended the workload, if one did. It is returned after the requests before it.
     error: Option<TraceError>,
 }
 
@@ -30,10 +31,10 @@ impl Lookahead {
         Lookahead { window: VecDeque::with_capacity(REQUESTS), left: max.unwrap_or(u64::MAX), error: None }
     }
 
-    /// The next request; `None` behind the last one. The device hears of those that follow.
+    /// The next request, `None` after the last. Prefetches on the device for the requests after it.
     ///
     /// # Errors
-    /// What the workload ran into, behind the requests before it.
+    /// The error that ended the workload, after all requests before it were returned.
     pub fn next<O: Observer>(
         &mut self,
         workload: &mut Workload,

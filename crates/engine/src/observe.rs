@@ -28,7 +28,7 @@ pub struct Beginning<'a> {
     pub user_pages: u32,
 }
 
-/// Whoever wants to see a run as it happens. Everything defaults to nothing and costs nothing then.
+/// Receives the events of a run. The default methods do nothing and are compiled away.
 pub trait Observer {
     /// The run is about to begin.
     fn begin(&mut self, _beginning: &Beginning) {}
@@ -42,11 +42,11 @@ pub trait Observer {
     #[inline]
     fn request(&mut self, _record: &RequestRecord) {}
 
-    /// Whether it cannot go on watching: the run is then stopped at the next chance.
+    /// Whether it has failed and cannot go on: the run is then stopped at the next chance.
     fn has_failed(&self) -> bool {
         false
     }
 }
 
-/// Nobody.
+/// The observer that ignores everything.
 impl Observer for () {}

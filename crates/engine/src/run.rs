@@ -3,7 +3,7 @@
 use pumice_config::{Check, Config, HostMode, SpecError};
 use pumice_ftl::TranslationLayer;
 use pumice_ftl::recovery::Recovery;
-use pumice_types::{FlashCommand, HostRequest, Time};
+use pumice_types::{FlashCommand, FlashTiming, Geometry, HostRequest, Time};
 use pumice_workload::{RandomStream, Workload};
 
 use crate::build::build;
@@ -40,7 +40,7 @@ pub struct Progress {
     pub simulated: Time,
 }
 
-/// Two who watch: the time series of the document, if there is one, and whoever else does.
+/// Passes each event to two observers: the time series of the document, if there is one, and the caller's.
 struct Watchers<'a, O: Observer> {
     series: Option<TimeSeries>,
     other: &'a mut O,
@@ -98,7 +98,7 @@ pub fn run(config: &Config, scale: f64, progress: &mut dyn FnMut(&Progress) -> b
     run_observed(config, scale, &mut (), progress)
 }
 
-/// As [`run`], with somebody who watches.
+/// Like [`run`], with an observer.
 ///
 /// # Errors
 /// As [`run`].
@@ -129,43 +129,41 @@ pub fn run_observed<O: Observer>(
         behind: Time::ZERO,
         progress,
     };
-    run.age()?;
-    match (config.run.timed, config.host.mode) {
-        (false, _) => run.untimed()?,
-        (true, HostMode::ClosedLoop) => run.closed_loop()?,
-        (true, HostMode::OpenLoop) => run.open_loop()?,
-    }
-    run.check_warmup()?;
-    if config.run.check == Check::Integrity {
-        run.ssd.read_back();
-    }
-    let warnings = run.warnings(scale);
-    let busy = run.busy();
-    let Run { ssd, workload, submitted, .. } = run;
-    let (host, controller, power) = (&ssd.host, &ssd.controller, &ssd.power);
-    let chips = &controller.scheduler.chips;
-    let life = |eraser: &Eraser| (eraser.lifetime().with_stress(chips.restart_factor()), eraser.mean_pec());
-    let life = chips.eraser.as_ref().map(life);
-    let finished = Finished {
-        config,
-        scale,
-        geometry,
-        timing,
-        host,
-        controller,
-        power,
-        workload: &workload,
-        busy,
-        life,
-        warnings,
-    };
-    let mut outcome = Outcome::of(&finished, submitted)?;
-    drop(ssd);
+    run.execute()?;
+    let mut outcome = run.outcome(scale, geometry, timing)?;
     outcome.document["time_series"] = watchers.series.map_or(serde_json::Value::Null, |series| series.document());
     Ok(outcome)
 }
 
 impl<O: Observer> Run<'_, O> {
+    /// Takes the run from its first request to its last check.
+    fn execute(&mut self) -> Result<(), SimError> {
+        self.age()?;
+        match (self.config.run.timed, self.config.host.mode) {
+            (false, HostMode::ClosedLoop | HostMode::OpenLoop) => self.untimed()?,
+            (true, HostMode::ClosedLoop) => self.closed_loop()?,
+            (true, HostMode::OpenLoop) => self.open_loop()?,
+        }
+        self.check_warmup()?;
+        if self.config.run.check == Check::Integrity {
+            self.ssd.read_back();
+        }
+        Ok(())
+    }
+
+    /// What the finished run has to report.
+    fn outcome(self, scale: f64, geometry: Geometry, timing: FlashTiming) -> Result<Outcome, SimError> {
+        let (warnings, busy) = (self.warnings(scale), self.busy());
+        let Run { config, ssd, workload, submitted, .. } = &self;
+        let (host, controller, power) = (&ssd.host, &ssd.controller, &ssd.power);
+        let chips = &controller.scheduler.chips;
+        let life = |eraser: &Eraser| (eraser.lifetime().with_stress(chips.restart_factor()), eraser.mean_pec());
+        let life = chips.eraser.as_ref().map(life);
+        let finished =
+            Finished { config, scale, geometry, timing, host, controller, power, workload, busy, life, warnings };
+        Outcome::of(&finished, *submitted)
+    }
+
     /// Brings the device into a used state: random one-page writes, without a clock, not counted.
     fn age(&mut self) -> Result<(), SimError> {
         let age_writes = self.config.initial.age_writes;

@@ -15,7 +15,7 @@ use crate::metrics::PowerFigures;
 use crate::observe::Observer;
 use crate::scheduler::{NOBODY, Policy, Scheduler, Submission};
 
-/// A device, its host, and who watches it.
+/// A device, its host, and the observer of the run.
 pub struct Ssd<'a, O: Observer> {
     /// Requests in flight and what was measured of them.
     pub host: Host,
@@ -56,12 +56,12 @@ impl<'a, O: Observer> Ssd<'a, O> {
         &self.controller.ftl
     }
 
-    /// Whether somebody who watches cannot go on.
+    /// Whether the observer has failed, so that the run must stop.
     pub fn observer_has_failed(&self) -> bool {
         self.observer.has_failed()
     }
 
-    /// A request comes soon: what its first page will need is brought near. Changes nothing.
+    /// Prefetches the state that the first page of a coming request will need; no effect on results.
     #[inline]
     pub fn expect(&self, request: &HostRequest) {
         let lpn = self.host.pages.first_of(request);
@@ -69,7 +69,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
         self.controller.expect(lpn);
     }
 
-    /// A request that was expected comes very soon.
+    /// Prefetches what a coming write will invalidate, once its map entry is in the cache; no effect on results.
     #[inline]
     pub fn expect_soon(&self, request: &HostRequest) {
         self.controller.expect_soon(self.host.pages.first_of(request), request);

@@ -12,16 +12,14 @@ use pumice_engine::chip::erase::{
 use pumice_engine::run;
 use pumice_nand::erase::Measurements;
 use pumice_nand::reliability::{AERO_CONS_PEC_AT_63, DPES_PEC_AT_63, ISPE_PEC_AT_63};
+use pumice_types::erase::schemes::PulseNeed;
 use pumice_types::erase::total_time;
 use pumice_types::suspension::PieceRestarts;
 use pumice_types::{
-    EraseMode, ErasePiece, EraseScheme, EraseStep, InitialMemory, Interruption, RberRequirement, StepKind,
+    Choice, EraseMode, ErasePiece, EraseScheme, EraseStep, InitialMemory, Interruption, RberRequirement, StepKind,
     SuspensionRule, SuspensionState, Time,
 };
 use pumice_workload::RandomStream;
-
-const SCHEMES: [EraseScheme; 5] =
-    [EraseScheme::Ispe, EraseScheme::IIspe, EraseScheme::Dpes, EraseScheme::AeroCons, EraseScheme::Aero];
 
 fn config(scheme: EraseScheme, mode: EraseMode) -> EraseConfig {
     EraseConfig { mode, ..EraseConfig::aero_chips(scheme) }
@@ -39,7 +37,8 @@ fn shares(counts: &[u64]) -> Vec<f64> {
 
 fn measured(scheme: EraseScheme, pec: u32) -> Vec<f64> {
     let mut shares = vec![0.0; 36];
-    for (pulses, share) in Measurements::get().of(scheme, 63).shares(pec).expect("a measured PEC") {
+    for (pulses, share) in Measurements::get().of(scheme, RberRequirement::Bits63).shares(pec).expect("a measured PEC")
+    {
         shares[usize::from(pulses)] = share;
     }
     shares
@@ -55,8 +54,9 @@ fn mean(shares: &[f64]) -> f64 {
 
 #[test]
 fn t390_in_table_mode_every_scheme_applies_its_measured_pulses() {
-    for scheme in SCHEMES {
-        for pec in Measurements::get().of(scheme, 63).pecs() {
+    let measured_under = |scheme: &&EraseScheme| scheme.need(EraseMode::Table) == PulseNeed::Measured;
+    for &scheme in EraseScheme::ALL.iter().filter(measured_under) {
+        for pec in Measurements::get().of(scheme, RberRequirement::Bits63).pecs() {
             let found = erased(config(scheme, EraseMode::Table), pec);
             let error = total_variation(&shares(&found.by_pulses), &measured(scheme, pec));
             assert!(error < 1e-9, "{scheme} at {pec}: {error}");
@@ -66,7 +66,7 @@ fn t390_in_table_mode_every_scheme_applies_its_measured_pulses() {
     for (requirement, blocks) in [(RberRequirement::Bits40, 960), (RberRequirement::Bits50, 400)] {
         let config = EraseConfig { requirement, ..config(EraseScheme::Aero, EraseMode::Table) };
         let found = distribution(&DistributionRequest { config, pec: 500, blocks });
-        let rows = Measurements::get().of(EraseScheme::Aero, requirement.bits_per_kib());
+        let rows = Measurements::get().of(EraseScheme::Aero, requirement);
         for (pulses, share) in rows.shares(500).expect("measured") {
             assert!((found.by_pulses[usize::from(pulses)] as f64 / f64::from(blocks) - share).abs() < 1e-9);
         }

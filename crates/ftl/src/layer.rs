@@ -18,8 +18,8 @@ use crate::plan::Plan;
 use crate::recovery::{Recovery, RecoveryCounts, Restart};
 use crate::victims::PolicyKeys;
 
-/// A translation layer at work: the controller's belief about where pages are. A call changes that belief at
-/// once and appends the flash commands to a plan; whoever executes them finds out whether the belief was true.
+/// A translation layer at work: the controller's belief about where pages are. A call changes that belief at once and
+/// appends the flash commands to a plan; the array, which executes them, checks whether the belief was true.
 pub trait TranslationLayer {
     /// Logical pages that the host may address.
     fn user_pages(&self) -> u32;
@@ -90,10 +90,10 @@ pub trait TranslationLayer {
     /// report comes before that erase is decided, because nothing else touches the block before it ends.
     fn note_failing(&mut self, _block: BlockId) {}
 
-    /// The host accesses `lpn` soon. Changes nothing; only what it costs.
+    /// Prefetches the map entry of `lpn`, which the host will access; no effect on results.
     fn expect(&self, _lpn: Lpn) {}
 
-    /// The host writes `lpn` soon, which was expected before. Changes nothing; only what it costs.
+    /// Prefetches what a write of `lpn` will change, once its map entry is in the cache; no effect on results.
     fn expect_overwrite(&self, _lpn: Lpn) {}
 
     /// Appends the merges that leave no U-block in use. `false` if the layer cannot be asked for that.
@@ -137,7 +137,7 @@ choice! {
 choice! {
     /// Where the map is.
     pub enum MapPlace {
-        /// All of it in RAM.
+        /// The whole map is in RAM.
         Ram = "ram",
         /// In translation pages in flash, cached on demand.
         Cached = "cached",

@@ -1,7 +1,7 @@
 //! The controller's belief: translation layers, block pool, merge planning, reclaiming.
 //!
-//! Nothing here can see the array. A layer turns one host page access into flash commands in a
-//! reused [`Plan`]; whoever executes the plan (timed or not) finds out whether the belief was true.
+//! Nothing here can see the array. A layer turns one host page access into flash commands in a reused [`Plan`]; the
+//! array, which executes the plan, timed or not, checks whether the belief was true.
 #![forbid(unsafe_code)]
 
 mod block_pool;

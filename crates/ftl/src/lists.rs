@@ -38,13 +38,13 @@ impl Lists {
         new
     }
 
-    /// Sees to it that there are `members` members at least.
+    /// Grows to at least `members` members.
     pub fn grow_members(&mut self, members: usize) {
         debug_assert!(members < LIST as usize);
         self.members.extend((self.members.len()..members).map(|member| Links::alone(member as u32)));
     }
 
-    /// Sees to it that there are `lists` lists at least.
+    /// Grows to at least `lists` lists.
     pub fn grow_lists(&mut self, lists: usize) {
         self.lists.extend((self.lists.len()..lists).map(|list| Links::alone(LIST | list as u32)));
     }
@@ -98,7 +98,7 @@ impl Lists {
         (last & LIST == 0).then_some(last)
     }
 
-    /// A member is moved soon.
+    /// Prefetches the links of a member that will be moved; no effect on results.
     #[inline]
     pub fn expect(&self, member: u32) {
         prefetch(self.members.get(member as usize));

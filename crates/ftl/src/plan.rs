@@ -6,12 +6,12 @@ use pumice_types::FlashCommand;
 /// Which command's end completes the access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Completion {
-    /// The last one.
+    /// The last command.
     #[default]
     Last,
-    /// This one; the commands behind it are the controller's own.
+    /// The command with this index. The access does not wait for the later ones.
     At(usize),
-    /// None: every command is the controller's own.
+    /// No command: no access waits for this plan.
     Nobody,
 }
 

@@ -17,7 +17,7 @@ impl Recency {
         Recency { lists: Lists::new(keys, 1) }
     }
 
-    /// Sees to it that there are `keys` keys at least.
+    /// Grows to at least `keys` keys.
     pub fn grow(&mut self, keys: usize) {
         self.lists.grow_members(keys);
     }

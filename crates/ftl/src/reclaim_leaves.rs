@@ -112,8 +112,8 @@ pub fn choose_leaves(valid: &[Option<u16>], disturbs: &[u8], rule: &LeafRule) ->
     }
 }
 
-/// The pick with the least time a page won, of those that hold `must`: the price falls until nothing is
-/// cheaper (Dinkelbach's method), so it is the least there is.
+/// Of all sets that contain `must`, the set with the least time for each page won. Dinkelbach's method: lower the
+/// price of a page until no set beats it; the result is the minimum.
 fn cheapest(valid: &[Option<u16>], must: UnitSet, rule: &LeafRule) -> Pick {
     let (_, mut found) = Search { rule, valid, must, price: Price { time: 0, won: 1 } }.best(Pb::BLOCK);
     loop {

@@ -173,8 +173,8 @@ impl UnitVictims {
         Some(UnitId { block: (index / units) as u32, unit: index % units })
     }
 
-    /// Chooses what to reclaim next, and takes it out. Pure but for that: the choice depends on valid
-    /// counts, the order in which they changed, and the rule.
+    /// Chooses what to reclaim next and removes it from the lists. The choice depends only on valid counts, the order
+    /// in which they changed, and the rule.
     pub fn take(&mut self, now: u64, rule: &JoinRule) -> Option<(u32, UnitChoice)> {
         self.take_by(now, |seed, valid| join_units(seed.unit, valid, rule))
     }

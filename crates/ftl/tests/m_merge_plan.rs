@@ -187,7 +187,7 @@ fn t513_the_gap_of_the_protection_loop_to_the_optimum() {
         100.0 * sum / f64::from(cases),
         100.0 * max
     );
-    // Found with these cases: see docs/validation/pen.md. A change of the loop shows up here.
+    // Found with these cases: see docs/validation/ground-truth.md. A change of the loop shows up here.
     assert!(max < 1.0 && sum / f64::from(cases) < 0.05, "mean {sum}, max {max}");
 }
 

@@ -234,7 +234,7 @@ fn t554_the_gap_of_the_budgeted_protection_loop_to_the_optimum() {
         100.0 * sum / f64::from(drawn),
         100.0 * max
     );
-    // Found with these cases: see docs/validation/pen.md. A change of the loop shows up here.
+    // Found with these cases: see docs/validation/ground-truth.md. A change of the loop shows up here.
     assert!(worse <= 8 && max < 3.5, "the loop has become worse");
 }
 

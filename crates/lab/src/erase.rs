@@ -3,9 +3,8 @@
 
 use pumice_config::SpecError;
 use pumice_engine::chip::erase::{DistributionRequest, EraseConfig, Lifetime, distribution, felp_samples};
-use pumice_ftl::erase::Felp;
 use pumice_nand::erase::Measurements;
-use pumice_types::erase::{MAX_PULSES, PULSES_PER_LOOP};
+use pumice_types::erase::{Felp, MAX_PULSES, PULSES_PER_LOOP};
 use pumice_types::{Choice, EraseMode, EraseScheme, RberRequirement, choice};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -110,14 +109,13 @@ impl EraseQuery {
     }
 
     fn measured_scheme(&self, scheme: EraseScheme) -> Result<(), SpecError> {
-        match scheme {
-            EraseScheme::Fixed | EraseScheme::AeroFit => {
-                refuse("scheme", scheme, "a measured scheme: ispe, i-ispe, dpes, aero-cons, aero")
-            }
-            EraseScheme::Ispe | EraseScheme::IIspe | EraseScheme::Dpes | EraseScheme::AeroCons | EraseScheme::Aero => {
-                Ok(())
-            }
+        let measurements = Measurements::get();
+        if measurements.has(scheme) {
+            return Ok(());
         }
+        let measured: Vec<&str> =
+            EraseScheme::ALL.iter().filter(|&&scheme| measurements.has(scheme)).map(|scheme| scheme.name()).collect();
+        refuse("scheme", scheme, &format!("a measured scheme: {}", measured.join(", ")))
     }
 }
 
@@ -158,7 +156,7 @@ fn distribution_at(config: &EraseConfig, pec: u32, blocks: u32) -> Value {
 
 /// Measured shares by unit pulses at each measured PEC.
 fn measured(config: &EraseConfig) -> Value {
-    let rows = Measurements::get().of(config.scheme, config.requirement.bits_per_kib());
+    let rows = Measurements::get().of(config.scheme, config.requirement);
     let row = |pec: u32| {
         let mut shares = vec![0.0; usize::from(MAX_PULSES) + 1];
         for (pulses, share) in rows.shares(pec).unwrap_or_default() {

@@ -1,8 +1,8 @@
 //! State of all pages in columns, and the execution of flash commands on it.
 //!
-//! Cost: one bit and a 32-bit tag (logical page and version) a page; columns start as untouched zero
-//! pages of the operating system, so a device that is only partly written costs only what it
-//! touched. A column of corrupt bits exists only once a corrupt page was copied.
+//! Cost: one bit and a 32-bit tag (logical page and version) a page; columns start as zero pages of the operating
+//! system that take no memory until they are written, so a partly written device uses memory only for the blocks that
+//! were touched. A column of corrupt bits exists only once a corrupt page was copied.
 
 mod power;
 mod sub_block;
@@ -218,7 +218,7 @@ impl NandArray {
         result.map_err(|rule| Violation { rule, command: *command })
     }
 
-    /// A command reads or programs `page` soon. Changes nothing; only what it costs.
+    /// Prefetches the state of `page`, which a command will read or program; no effect on results.
     #[inline]
     pub fn expect(&self, page: PageAddress) {
         prefetch(self.blocks.get(page.block.index()));

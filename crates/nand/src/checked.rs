@@ -96,7 +96,7 @@ impl CheckedArray {
         }
     }
 
-    /// Marks a block bad whose erase has failed: whoever still uses it breaks a rule.
+    /// Marks a block bad after its erase failed. Any later command to it breaks the rule `bad-block`.
     #[cold]
     pub fn retire(&mut self, block: BlockId) {
         self.array.mark_bad(block);

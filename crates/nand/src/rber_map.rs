@@ -10,9 +10,8 @@
 //! - every sub-block written later adds disturb, so S0 and S1 are worst and the last sub-block best;
 //! - from S6 on of sixteen, the worst page of a sub-block is better than the worst layer-first page.
 //!
-//! Deviations: one chip without wear or retention; all bits but the first of a cell count as MSB; a
-//! sub-block that is erased and written again alone keeps the value of its place, because nobody has
-//! measured it.
+//! Deviations: one chip without wear or retention; all bits but the first of a cell count as MSB; a sub-block that is
+//! erased and written again alone keeps the value of its place, because no measurement exists.
 
 use pumice_types::{BlockShape, CellPosition, WriteSequence};
 
@@ -29,8 +28,8 @@ const EDGE: f64 = 0.6;
 /// multiple of its errors without.
 const PRECHARGE_LOSS: f64 = 1.75;
 
-/// How much better the last sub-block written is than the first without the loss above, as a share:
-/// nothing is programmed after it.
+/// Share by which the errors of the last sub-block are below those of the first, before the pre-charge loss above.
+/// The last one is best because nothing is programmed after it.
 const LAST_WRITTEN_RELIEF: f64 = 0.08;
 
 /// Bits of a KiB, the unit of error-correcting codes.
@@ -60,8 +59,8 @@ pub fn rber(shape: BlockShape, position: CellPosition) -> f64 {
     }
 }
 
-/// Bit error rate of the worst page of a block of this shape written layer first: what a model that
-/// knows one level a block takes that level for.
+/// Bit error rate of the worst page of a block of this shape written layer first. A model with one error level a
+/// block uses that level for this page.
 pub fn worst_layer_first(shape: BlockShape) -> f64 {
     if shape.bits_per_cell() == 1 { LSB } else { MSB * (1.0 + EDGE) }
 }

@@ -6,10 +6,10 @@
 //! M_RBER = 16 + 47 · (S / S63)^0.30, and at least 46 while erases leave use of the ECC margin.
 //!
 //! 16 is the published value of fresh, completely erased blocks less what rounding hides, 63 the
-//! requirement. Everything calibrated stands here and nowhere else: r, so that `ispe` meets 63 at its
-//! published 5.3K PEC and `aero-cons` at 6.9K; and `dpes`'s own factor, so that it meets 63 at its 6.68K
-//! (26 % beyond `ispe`). What `aero` and `i-ispe` reach, and every figure at another requirement, is
-//! predicted.
+//! requirement. Two numbers are calibrated: r, so that `ispe` meets 63 at its published 5.3K PEC and
+//! `aero-cons` at 6.9K; and the factor of `dpes` (in its file, `pumice_types::erase::schemes`), so that it
+//! meets 63 at its 6.68K (26 % beyond `ispe`). What `aero` and `i-ispe` reach, and every figure at another
+//! requirement, is predicted.
 
 use pumice_types::Time;
 use pumice_types::erase::{EraseScheme, EraseStep, RberRequirement};
@@ -38,11 +38,6 @@ pub const DPES_PEC_AT_63: f64 = 6_680.0;
 /// r: how much more a pulse wears at one level higher. Calibrated.
 pub const LEVEL_RATIO: f64 = 2.893;
 
-/// Factor on the stress of every erase under `dpes`. Calibrated. It stands for the whole life, also past
-/// the PEC up to which the voltage is lowered: young cycles without any stress would not be enough for
-/// the published lifetime.
-pub const DPES_STRESS_FACTOR: f64 = 0.732;
-
 /// Stress of a sequence of steps, in milliseconds at level 1. A fixed erase counts its time at level 1.
 pub fn stress(steps: &[EraseStep]) -> f64 {
     steps.iter().map(|step| stress_for(step, step.duration)).sum()
@@ -69,12 +64,10 @@ fn stress_for(step: &EraseStep, duration: Time) -> f64 {
 
 /// M_RBER, in bits per KiB, at so many times S63.
 ///
-/// The floor of 46 holds for `aero` where the requirement leaves room for it; at 40 the margin is used
-/// only where it stays below the requirement, so no floor is known.
+/// The floor of 46 holds where the scheme uses the margin at this requirement ([`EraseScheme::uses_margin`]).
 pub fn m_rber(relative_stress: f64, scheme: EraseScheme, requirement: RberRequirement) -> f64 {
     let grown = FRESH_BITS_PER_KIB + GROWTH_BITS_PER_KIB * libm::pow(relative_stress, STRESS_EXPONENT);
-    let uses_margin = scheme == EraseScheme::Aero && requirement != RberRequirement::Bits40;
-    if uses_margin { grown.max(MARGIN_BITS_PER_KIB) } else { grown }
+    if scheme.uses_margin(requirement) { grown.max(MARGIN_BITS_PER_KIB) } else { grown }
 }
 
 /// Stress, as a multiple of S63, at which completely erased blocks have so many bit errors per KiB; 0 if

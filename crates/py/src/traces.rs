@@ -110,8 +110,8 @@ impl Write for Handed<'_> {
     }
 }
 
-/// Writes the workload of a request as a trace, piece by piece into `sink(bytes)`, compressed as `name` ends;
-/// returns a report as JSON.
+/// Writes the workload of a request as a trace, piece by piece into `sink(bytes)`. The ending of `name` decides the
+/// compression. Returns a report as JSON.
 #[pyfunction]
 pub fn trace_write(py: Python<'_>, request: &str, format: String, name: PathBuf, sink: Py<PyAny>) -> PyResult<String> {
     let Request { config, scale, .. } = parse_request(request)?;

@@ -38,7 +38,7 @@ pub trait Choice: Copy + 'static {
 macro_rules! choice {
     (
         $(#[$meta:meta])*
-        $vis:vis enum $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $text:literal),+ $(,)? }
+        $vis:vis enum $name:ident { $($(#[$variant_meta:meta])* $variant:ident = $text:expr),+ $(,)? }
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

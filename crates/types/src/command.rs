@@ -69,7 +69,7 @@ pub struct FlashCommand {
     pub version: u8,
     /// What to do.
     pub op: FlashOp,
-    /// For whom.
+    /// Cause: on whose behalf the command runs.
     pub cause: Cause,
 }
 
@@ -185,7 +185,7 @@ impl FlashCommand {
         Time(u64::from(self.sequence))
     }
 
-    /// A command with no field set but these, for whoever reads commands back from a file.
+    /// A command with only these fields set. For readers of command logs.
     pub fn raw(op: FlashOp, cause: Cause, target: PageAddress, operand: u32) -> FlashCommand {
         FlashCommand { operand, ..FlashCommand::new(op, cause, target) }
     }

@@ -101,7 +101,7 @@ pub const CHOSEN: &str = "chosen";
 /// Source: PEN's device.
 pub const PEN_TABLE_1: &str = "PEN, FAST'18, Table 1";
 
-/// When a run reads a key. A key that a user sets and the run does not read deserves a warning.
+/// When a run reads a key. If the user set a key that the run does not read, the user is warned.
 #[derive(Clone, Copy, Debug)]
 pub enum When {
     /// In every run.
@@ -415,13 +415,17 @@ pub fn read_field<T: Field>(path: &'static str, values: &Values) -> Result<T, St
 /// ```
 ///
 /// A row is: field and type; default as TOML text, empty if the key is absent unless given; limits; unit;
-/// source of the default; when a run reads the key; what it means.
+/// source of the default; when a run reads the key; what it means. A longer meaning that is put together from parts
+/// follows after `=>`; users see it instead.
 #[macro_export]
 macro_rules! keys {
+    (@text $text:literal) => { $text };
+    (@text $text:literal $full:expr) => { $full };
     (
         $(#[$meta:meta])*
         $vis:vis struct $name:ident in $section:literal {
-            $($field:ident : $type:ty = $default:literal, $range:expr, $unit:expr, $source:expr, $when:expr, $text:literal;)+
+            $($field:ident : $type:ty = $default:literal, $range:expr, $unit:expr, $source:expr, $when:expr, $text:literal
+            $(=> $full:expr)?;)+
         }
     ) => {
         $(#[$meta])*
@@ -437,7 +441,7 @@ macro_rules! keys {
                 default: $default,
                 source: $source,
                 when: $when,
-                text: $text,
+                text: $crate::keys!(@text $text $($full)?),
                 check: |value| <$type as $crate::key::Field>::read(Some(value)).map(|_| ()),
             }),+];
         }

@@ -22,6 +22,7 @@ pub mod prefetch;
 pub mod recovery_fault;
 pub mod request;
 mod spare;
+mod static_text;
 pub mod suspension;
 pub mod tag;
 mod time;

@@ -1,9 +1,8 @@
-//! Asks the processor for memory that will be needed soon.
+//! Prefetches memory that will be needed soon.
 //!
-//! The columns of a large device lie far beyond the caches, and most look-ups in them are of random pages:
-//! each would wait some hundred cycles for memory. Code that knows beforehand which entry it will need asks for it
-//! here. Nothing is read or changed, so no result depends on it. What it gains is written down in
-//! docs/validation/speed.md.
+//! The columns of a large device lie far beyond the caches, and most look-ups in them are of random pages: each would
+//! wait some hundred cycles for memory. Code that knows the next entry beforehand prefetches it here. Nothing is read
+//! or changed, so no result depends on it. What it gains is written down in docs/validation/speed.md.
 
 /// Begins to bring an entry of a column into the cache; nothing if there is no such entry, or no such
 /// instruction.

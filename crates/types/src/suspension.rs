@@ -64,11 +64,11 @@ pub struct SuspensionRule {
     pub piece: Option<ErasePiece>,
     /// How a piece is interrupted; `None`: it goes on to its end.
     pub interruption: Option<Interruption>,
-    /// So many last loops of an erase are never suspended. Nobody knows which these are before they
-    /// are verified, unless fail bits tell: for `ispe` this takes an oracle.
+    /// So many last loops of an erase are never suspended. Which loops these are is unknown before they are verified,
+    /// unless fail bits show it: for `ispe` this takes an oracle.
     pub protected_loops: u8,
-    /// Suspensions of one erase after which the rest is one piece, as it is if somebody needs the
-    /// block; `None`: no limit.
+    /// Suspensions of one erase after which the rest is one piece, as it is if a write needs the block; `None`: no
+    /// limit.
     pub max_suspensions: Option<u32>,
     /// Who suspends it.
     pub whom: SuspensionFor,
@@ -83,7 +83,7 @@ pub struct SuspensionRule {
 pub struct SuspensionState {
     /// Suspensions so far.
     pub suspensions: u32,
-    /// Somebody needs the erased block now.
+    /// A write needs the erased block now.
     pub urgent: bool,
 }
 
@@ -146,9 +146,9 @@ impl SuspensionRule {
         self.piece.is_some() && self.max_suspensions.is_none_or(within)
     }
 
-    /// Where an erase of these steps stops for somebody who waits from `from` on, in time of the erase
-    /// itself; `None` if it does not stop before its end. Its end is its completion and no stop, and
-    /// its start is none either.
+    /// Where an erase of these steps stops for an access that waits from `from` on, in time of the erase itself;
+    /// `None` if it does not stop before its end. Its end is its completion and not a stop, and its start is none
+    /// either.
     pub fn next_stop(
         &self,
         steps: &[EraseStep],
@@ -172,7 +172,7 @@ impl SuspensionRule {
         None
     }
 
-    /// Where a piece from `start` to `end` stops for somebody who waits from `from` on.
+    /// Where a piece from `start` to `end` stops for an access that waits from `from` on.
     fn stop_in(&self, [start, end]: [Time; 2], from: Time, restarts: PieceRestarts) -> Stop {
         let begun_again = if restarts.start == start { restarts.count } else { 0 };
         let interrupts = |rule: &Interruption| begun_again < rule.max_restarts && end - from >= rule.guard;

@@ -169,9 +169,9 @@ impl Placer {
         Ok(start.min(latest))
     }
 
-    /// Neighbouring regions first touched together (or one after the other) are neighbours on the
-    /// device too. Where they are not, the request must not run on into a stranger's region: it is
-    /// moved back so that it ends with the last region that does follow its first one.
+    /// Neighbouring regions first touched together (or one after the other) are neighbours on the device too. Where
+    /// they are not, the request must not continue into a region that holds other data. It is moved back so that it
+    /// ends with the last region that does follow its first one.
     fn compact(&mut self, volume_bits: u64, offset: u64, bytes: u32) -> Result<u64, Misfit> {
         let last = volume_bits | ((offset + u64::from(bytes) - 1) >> REGION_SHIFT);
         let first = volume_bits | (offset >> REGION_SHIFT);

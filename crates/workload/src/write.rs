@@ -13,8 +13,8 @@ use crate::trace::format::{Writing, WrittenRequest};
 use crate::trace::formats::TraceFormat;
 use crate::trace::time_scale::TimeScale;
 
-/// Seconds from 1970 to 2000, where written times of the calendar begin: a date that nobody takes
-/// for the recording's.
+/// Seconds from 1970 to 2000, where written times of the calendar begin: a date that cannot be mistaken for the
+/// recording's.
 const START_S: u64 = 946_684_800;
 
 /// What [`write_trace`] wrote.

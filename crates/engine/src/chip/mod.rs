@@ -26,7 +26,7 @@ pub struct Chips {
     pub restarts: RestartTotals,
     /// Durations of the chips.
     pub timing: FlashTiming,
-    /// Steps of an erase that nobody times, reused.
+    /// Steps of an untimed erase; a reused buffer.
     steps: Vec<EraseStep>,
     /// Blocks whose erase has begun and will fail.
     failing: Vec<BlockId>,
@@ -52,7 +52,7 @@ impl Chips {
         Ok(())
     }
 
-    /// Marks a block bad whose erase has just failed.
+    /// Marks a block bad after its erase failed. Any later command to it breaks the rule `bad-block`.
     #[cold]
     fn retire(&mut self, block: BlockId) {
         if let Some(at) = self.failing.iter().position(|&failing| failing == block) {

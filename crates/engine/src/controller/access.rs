@@ -14,7 +14,7 @@ pub enum Waits {
     Request(u32),
     /// An entry of the write buffer, which is free once its page is programmed.
     Buffer(u32),
-    /// Nobody: there is no clock.
+    /// No access waits, because there is no clock.
     Nobody,
 }
 

@@ -12,7 +12,8 @@ struct BufferedPage {
     mask: u64,
     /// Its program is on the way; a write to the page makes a new entry.
     flushing: bool,
-    /// Times that it was written; an older place in the order of writes is passed over.
+    /// Number of writes to the page so far. Entries of the write order with a smaller number are outdated and
+    /// skipped.
     written: u64,
     /// Number of its program in the order in which programs begin.
     program: u64,
@@ -29,7 +30,7 @@ pub struct DuePage {
     pub mask: u64,
 }
 
-/// Somebody who waits for programs of buffered pages.
+/// A request that waits for programs of buffered pages.
 #[derive(Clone, Copy, Debug)]
 struct Waiter {
     request: u32,

@@ -74,7 +74,7 @@ pub struct Moment<'a, O: Observer> {
     pub now: Time,
     /// What the host stored.
     pub oracle: &'a mut Oracle,
-    /// Who watches.
+    /// Observer of the run.
     pub observer: &'a mut O,
 }
 
@@ -85,7 +85,7 @@ pub enum PageEnd {
     OneStage(PageDone),
     /// The request that waited for an access of several stages, and the parts of its time.
     Staged(u32, LatencyParts),
-    /// Nobody at the host waited for it.
+    /// No request of the host waited for it.
     Internal,
 }
 
@@ -159,13 +159,13 @@ impl Controller {
         self.buffer.is_some()
     }
 
-    /// A request comes soon: what its first page will need is brought near. Changes nothing.
+    /// Prefetches the state that the first page of a coming request will need; no effect on results.
     #[inline]
     pub fn expect(&self, lpn: Lpn) {
         self.ftl.expect(lpn);
     }
 
-    /// A request that was expected comes very soon.
+    /// Prefetches what a coming write will invalidate, once its map entry is in the cache; no effect on results.
     #[inline]
     pub fn expect_soon(&self, lpn: Lpn, request: &HostRequest) {
         if request.kind == RequestKind::Write {
@@ -200,7 +200,7 @@ impl Controller {
         }
     }
 
-    /// Frees a place in the write buffer and lets in who waited for it.
+    /// Frees a place in the write buffer and stores the writes that waited for it.
     fn buffered_page_ended<O: Observer>(&mut self, entry: u32, moment: &mut Moment<O>) -> Result<(), SimError> {
         if let Some(buffer) = &mut self.buffer {
             buffer.release(entry, &mut self.pages_done);

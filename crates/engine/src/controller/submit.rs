@@ -14,7 +14,7 @@ use crate::scheduler::{NOBODY, Submission};
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
     token: u32,
-    /// The parts of the wait are asked for.
+    /// The parts of the waiting time must be computed.
     parts: bool,
     /// A host read.
     urgent: bool,
@@ -23,7 +23,7 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// Nobody waits.
+    /// No page access waits.
     pub const NOBODY: Wait = Wait { token: NOBODY, parts: false, urgent: false, every_group: false };
 
     /// How the stage of an access waits.
@@ -90,7 +90,7 @@ impl Controller {
         }
     }
 
-    /// Takes note of the erases in the plan, so that the layer hears of those after them that will fail.
+    /// Records the erases of the plan, so that the status of later erases of the same blocks can be predicted.
     #[inline]
     fn note_erases(&mut self) {
         let Some(eraser) = self.scheduler.chips.eraser.as_mut().filter(|_| self.rules.erases_fail) else { return };

@@ -137,7 +137,7 @@ impl Oracle {
         }
     }
 
-    /// `lpn` is accessed soon.
+    /// Prefetches the entry of `lpn`; no effect on results.
     #[inline]
     pub fn expect(&self, lpn: Lpn) {
         prefetch(self.versions.get(lpn.index()));

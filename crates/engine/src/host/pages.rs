@@ -39,8 +39,8 @@ impl Pages {
     }
 }
 
-/// The parts of a page that bytes `from..to` of it touch, one bit each. A part that is touched in part
-/// counts for a read, which needs it, and not for a write, which does not supply it.
+/// The parts of a page that bytes `from..to` of it touch, one bit each. A part that is covered only partly is
+/// included for a read, which needs it, and left out for a write, which does not supply all of it.
 fn part_mask(page_bytes: u64, from: u64, to: u64, reads: bool) -> u64 {
     let (first, last) = (from * PARTS, to * PARTS);
     let (first, last) = match reads {

@@ -128,21 +128,21 @@ pub struct Die {
 
 /// An erase that runs in steps, of one block or of one block in each of several planes.
 ///
-/// Each plane runs its own steps and is then inhibited; the die is busy until the last one is done. To let
-/// go of the die, each plane goes on to its own next stop and waits there for the others.
+/// Each plane runs its own steps and is then inhibited; the die is busy until the last one is done. When the erase is
+/// suspended, each plane continues to its own next stop and waits there for the others.
 #[derive(Debug, Default)]
 pub struct EraseRun {
     /// Its planes, those of this erase first; the others are kept for their memory.
     pub planes: Vec<PlaneErase>,
     /// Planes of this erase.
     pub together: usize,
-    /// When it last went on.
+    /// Time at which the erase last started or resumed.
     pub since: Time,
-    /// It lets go of the die as soon as every plane has come to its stop: a read waits for that.
+    /// A read waits: the erase is suspended as soon as every plane has reached its stop.
     pub stops: bool,
-    /// It has let go of the die.
+    /// The erase is suspended.
     pub is_suspended: bool,
-    /// How often it did, and whether somebody waits for it.
+    /// Number of suspensions so far, and whether the erased block is needed urgently.
     pub state: SuspensionState,
 }
 
@@ -153,7 +153,7 @@ pub struct PlaneErase {
     pub steps: Vec<EraseStep>,
     /// Their time.
     pub total: Time,
-    /// How much of that is over, up to where the erase last went on.
+    /// How much of that was over when the erase last started or resumed.
     pub done: Time,
     /// Where in its steps it stops, if the erase does, and what that keeps; or its end.
     pub stop: Stop,
@@ -167,7 +167,7 @@ impl EraseRun {
         &mut self.planes[..self.together]
     }
 
-    /// Time from where the erase last went on until its slowest plane is done.
+    /// Time from where the erase last started or resumed until its slowest plane is done.
     pub fn left(&mut self) -> Time {
         self.running().iter().map(|plane| plane.total - plane.done).max().unwrap_or_default()
     }
@@ -189,8 +189,8 @@ impl EraseRun {
     }
 }
 
-/// Pages that queued commands will fill, counted by a hash of the page, so that most reads learn at once
-/// that none of them is theirs.
+/// Counts the pages that queued commands will program, by a hash of the page. A count of 0 tells a read at once that
+/// no queued command writes its page.
 #[derive(Debug)]
 pub struct PendingPages {
     /// A power of two.
@@ -199,8 +199,8 @@ pub struct PendingPages {
 }
 
 impl PendingPages {
-    /// Nothing queued, where some `accesses` are queued at most times. `copies`: they are looked for too,
-    /// which only reads with priority do.
+    /// An empty counter, sized for about `accesses` queued page accesses. `copies`: also count copies, which only
+    /// reads with priority search for.
     pub fn new(accesses: usize, copies: bool) -> PendingPages {
         PendingPages { buckets: vec![0; accesses.next_power_of_two()], copies }
     }
@@ -247,7 +247,7 @@ impl PendingPages {
     }
 }
 
-/// How the page that a read is after will come to be.
+/// The queued command that will write the page that a read needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PendingWrite {
     /// From the controller's buffer.
@@ -375,14 +375,13 @@ impl Die {
         work.first_number + work.commands.len() as u64
     }
 
-    /// Follows the queued copies that will bring the page that `read` is after, back to where it is by
-    /// now; whether that is in the controller's buffer, because its program is still queued. The read
-    /// was decided before the work lane's command number `behind`.
+    /// Redirects `read` from a page that queued copies will write to the page where the data is now. Returns whether
+    /// the data is still in the controller's buffer, because its program is queued. The read was decided before the
+    /// work lane's command number `behind`.
     ///
-    /// A page may be moved more than once, even out of its place and back: what moves it is looked for
-    /// among the commands before the one that was found last. What the page holds by now is not asked:
-    /// its version may have come round since it was last there. `behind` moves along, so that following
-    /// again goes on from there.
+    /// A page may be moved more than once, even away and back. Each search covers only the commands queued before the
+    /// copy that was found last. The content of the page is not compared, because versions repeat. `behind` is moved
+    /// along, so that a later call continues from there.
     pub fn follow_copies(&self, read: &mut FlashCommand, behind: &mut u64) -> bool {
         let first = self.lanes[WORK].first_number;
         loop {

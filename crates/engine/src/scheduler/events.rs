@@ -1,8 +1,8 @@
 //! When each die is due next, and which is due first.
 //!
-//! A die has one event or none, so the queue is a tournament over the dies: a leaf each, and in every
-//! other node the earlier of its two children. Moving a die's event plays its leaf's way up anew, which
-//! is one comparison a level; nothing is left behind that would have to be passed over.
+//! A die has one event or none, so the queue is a tournament over the dies: a leaf each, and in every other node the
+//! earlier of its two children. A change of a die's event recomputes the path from its leaf to the root, one
+//! comparison a level. No outdated event remains in the queue.
 
 use pumice_types::Time;
 
@@ -32,7 +32,8 @@ impl Events {
     /// The first event: its time and die.
     #[inline]
     pub fn first(&self) -> Option<(Time, usize)> {
-        // By halves, as it was written: a load of both would wait for the stores to reach the cache.
+        // Read in two halves, as it was written. A single wide load cannot be forwarded from two narrower stores and
+        // would wait for the cache.
         let (at, order) = ((self.nodes[1] >> 64) as u64, self.nodes[1] as u64);
         let die = order as usize & ((1 << self.die_bits) - 1);
         (at != NEVER_AT).then_some((Time(at), die))

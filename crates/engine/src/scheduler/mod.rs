@@ -1,17 +1,16 @@
 //! Time: dies, channels, and the commands that wait for them.
 //!
-//! Each die does one thing at a time; a channel grants transfers in the order in which dies ask.
-//! Queued commands form *segments*: a run of commands that need only the die (copybacks, erases) is
-//! one segment with one event at its end, because nothing outside the die can see its middle. The
-//! middle is still executed command by command, lazily: whoever looks at the die at time t first
-//! calls `advance` for t. A die therefore has at most one event ([`Events`]).
+//! Each die does one thing at a time; a channel grants transfers in the order in which dies ask. Queued commands form
+//! *segments*: a run of commands that need only the die (copybacks, erases) is one segment with one event at its end,
+//! because the middle of a segment is not visible outside the die. Its commands are still executed one by one,
+//! lazily: before the state of the die is read at time t, `advance` for t executes the commands that have ended by t.
+//! A die therefore has at most one event ([`Events`]).
 //!
-//! A die serves what waits for it first-in first-out. With read priority, host reads of one command
-//! wait in a lane of their own, which is served before anything else starts; a blocking merge holds
-//! the die from its first command to its last. An erase in steps lets go of the die at the next
-//! boundary that its rule allows when such a read comes, and goes on when no read waits. With
-//! multi-plane commands from the whole queue, commands of other planes overtake to run together with
-//! the one that is due (`together`), if nothing that they overtake could notice (`plane_queues`).
+//! A die serves what waits for it first-in first-out. With read priority, host reads of one command wait in a lane of
+//! their own, which is served before anything else starts; a blocking merge holds the die from its first command to
+//! its last. When such a read arrives, an erase in steps is suspended at the next boundary that its rule allows. It
+//! resumes when no read waits. With multi-plane commands from the whole queue, commands of other planes overtake to
+//! run together with the one that is due (`together`), if nothing that they overtake could notice (`plane_queues`).
 //!
 //! Hazards: a read of a page whose program is queued is answered from the controller's buffer. A
 //! read that starts before the queued relocation of its page reads the page's source. An erase never
@@ -44,7 +43,7 @@ pub use segment::{PHASES, Phase, PhaseTimes};
 use snapshots::{Snapshot, Snapshots};
 pub use together::MultiPlaneCounts;
 
-/// Marks commands that nobody waits for.
+/// Marks commands that no page access waits for.
 pub const NOBODY: u32 = u32::MAX;
 
 /// Page accesses for which a die's queue has room from the start; deeper bursts make it grow.
@@ -60,7 +59,7 @@ pub struct Policy {
     pub read_priority: bool,
     /// The commands of a plan follow each other without anything between them.
     pub holds_die: bool,
-    /// Erases run step by step, and when they may be suspended; `None`: each takes its time in one.
+    /// Rule for suspending erases, which then run step by step. `None`: an erase runs as one piece.
     pub erase: Option<SuspensionRule>,
     /// Which commands that address one page number of several planes, or erase a block in each of several
     /// planes, run as one command. Needs erases in steps.
@@ -76,9 +75,9 @@ pub struct Submission<'a> {
     pub commands: &'a [FlashCommand],
     /// Index of the command whose end `token` waits for.
     pub completes: usize,
-    /// Who waits; [`NOBODY`] if nobody does.
+    /// Page access that waits; [`NOBODY`] if none.
     pub token: u32,
-    /// Whether the parts of the wait are asked for.
+    /// Whether the parts of the waiting time must be computed.
     pub parts: bool,
     /// A host read, which read priority moves forward.
     pub urgent: bool,
@@ -87,15 +86,15 @@ pub struct Submission<'a> {
 /// A page access that is done.
 #[derive(Clone, Copy, Debug)]
 pub struct PageDone {
-    /// Who waited.
+    /// The page access that waited.
     pub token: u32,
     /// When it was done.
     pub at: Time,
-    /// Its own time on the channel.
+    /// Time of its own commands on the channel.
     pub transfer: Time,
-    /// Its own time on the die.
+    /// Time of its own commands on the die.
     pub die: Time,
-    /// What it waited for, by phase; waiting for the channel counts as host work. Zero if not asked.
+    /// What it waited for, by phase; waiting for the channel counts as host work. Zero if the parts are not computed.
     pub waited: PhaseTimes,
 }
 
@@ -180,7 +179,7 @@ impl Scheduler {
         self.done.pop_front()
     }
 
-    /// The die that the last event left with nothing to do, if that is still so.
+    /// The die that became idle with the last event, if it is still idle.
     #[inline]
     pub fn take_idle(&mut self) -> Option<DieId> {
         self.idle.take().filter(|die| self.dies[die.0 as usize].active.is_none())
@@ -273,13 +272,13 @@ impl Scheduler {
         Ok(false)
     }
 
-    /// Whether the page that a read is after is still to be programmed.
+    /// Whether the page that a read needs is still to be programmed.
     #[inline]
     fn is_in_buffer(&self, index: usize, read: &FlashCommand) -> bool {
         self.dies[index].pending_write(read.target, usize::MAX) == Some(PendingWrite::Program)
     }
 
-    /// Keeps what a die has spent its time on until now, if the parts of an access's wait are asked for.
+    /// Keeps what a die has spent its time on until now, if the parts of an access's waiting time must be computed.
     #[inline]
     fn snapshot(&mut self, index: usize, access: &Submission, now: Time) -> u32 {
         if !access.parts {

@@ -59,7 +59,7 @@ impl Die {
         now + self.read_time(active, self.group, self.round)
     }
 
-    /// Die time behind the transfers of this round: there is some behind the last only.
+    /// Die time after the transfers of this round; not zero only in the last round.
     #[inline]
     pub fn after_transfers(&self) -> Time {
         if self.round == self.usage.retries { self.usage.die_last } else { Time::ZERO }

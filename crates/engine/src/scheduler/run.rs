@@ -153,7 +153,8 @@ impl Scheduler {
         start
     }
 
-    /// Ends what runs: its commands take effect, who waited hears of it, the next starts.
+    /// Ends the active segments: executes their commands, completes the accesses that waited for them, and starts
+    /// what is next.
     fn finish(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
         self.advance(index, now, observer)?;
         let Some(active) = self.dies[index].active else { return Ok(()) };

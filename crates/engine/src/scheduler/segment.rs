@@ -1,4 +1,5 @@
-//! Segments: what a die does without anybody else having to look, and what its time is charged to.
+//! Segments: consecutive commands of one die that are scheduled as one event, and the kind of work that their time is
+//! charged to.
 
 use pumice_types::{Cause, FlashCommand, FlashOp, FlashTiming, Time};
 
@@ -75,21 +76,21 @@ impl Resources {
     }
 }
 
-/// A run of queued commands with one event at its end. Queues are long where merges are, so it holds
-/// nothing that its commands say.
+/// Consecutive queued commands with one event at their end. It stores nothing that can be read from its commands,
+/// because merges make queues long.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
     /// Resources.
     pub shape: Resources,
     /// The next segment of this lane follows without anything between them.
     pub chained: bool,
-    /// Somebody waits for what comes after it in its plan.
+    /// A page access waits for a later command of the same plan.
     pub urgent: bool,
     /// How often its page is read again; known once it starts.
     pub retries: u8,
     /// Commands left.
     pub commands: u32,
-    /// Who waits for its end.
+    /// Page access that waits for the end of the segment; `NOBODY` if none.
     pub token: u32,
     /// The snapshot of the die's time when it was queued, or [`NO_SNAPSHOT`].
     pub snapshot: u32,
@@ -100,7 +101,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// A segment of one command that nobody waits for.
+    /// A segment of one command whose end no page access waits for.
     #[inline]
     pub fn of(shape: Resources) -> Segment {
         Segment {
@@ -117,7 +118,7 @@ impl Segment {
     }
 }
 
-/// How long what runs uses which resource: one segment, or several that run together.
+/// How long the running segment, or several that run together, use die and channel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Usage {
     /// In which order.
@@ -130,7 +131,8 @@ pub struct Usage {
     pub transfers: Time,
     /// Die time after the channel.
     pub die_last: Time,
-    /// How often the first two come again before the last: read retries, the most of all that run together.
+    /// Number of times that die and channel time repeat before the last die time: the most read retries of all
+    /// segments that run together.
     pub retries: u8,
     /// Reads of copies that come one after the other in `die_first`.
     pub reads: u8,

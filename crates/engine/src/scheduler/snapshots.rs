@@ -7,7 +7,7 @@ use super::segment::PhaseTimes;
 /// What a die had spent its time on at one instant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Snapshot {
-    /// When that was.
+    /// Time of the snapshot.
     pub at: Time,
     /// Its time by phase until then.
     pub spent: PhaseTimes,

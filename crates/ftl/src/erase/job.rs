@@ -1,7 +1,8 @@
 //! One erase of one block as the controller conducts it: pulse, verify, decide.
 
-use pumice_types::erase::PULSES_PER_LOOP;
-use pumice_types::{EraseScheme, EraseStep, FailBits, StepKind, Time};
+use pumice_types::erase::schemes::FirstStep;
+use pumice_types::erase::{BlockMemory, PULSES_PER_LOOP};
+use pumice_types::{EraseStep, FailBits, StepKind, Time};
 
 use super::EraseControllerConfig;
 
@@ -33,10 +34,17 @@ pub struct EraseReport {
     pub shallow_was_useless: bool,
 }
 
+impl EraseReport {
+    /// What is remembered after this erase of a block of which `before` was remembered.
+    pub fn remembered_after(&self, before: BlockMemory) -> BlockMemory {
+        BlockMemory { last_loop: self.last_level, skips_shallow: before.skips_shallow || self.shallow_was_useless }
+    }
+}
+
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum JobPhase {
-    Start,
+    Start(FirstStep),
     Pulsed,
     Verified,
     Ended(EraseAction),
@@ -47,22 +55,27 @@ enum JobPhase {
 pub struct EraseJob {
     config: EraseControllerConfig,
     phase: JobPhase,
-    shallow: bool,
+    begins_shallow: bool,
     level: u8,
     /// Unit pulses of the current loop.
     in_loop: u8,
-    /// The last pulse was shorter than its loop, on the word of fail bits.
+    /// The last pulse was shorter than a full loop, as predicted from fail bits.
     predicted: bool,
     report: EraseReport,
 }
 
 impl EraseJob {
-    pub(super) fn new(config: EraseControllerConfig, first_level: u8, shallow: bool) -> EraseJob {
+    pub(super) fn new(config: EraseControllerConfig, first: FirstStep) -> EraseJob {
+        let (begins_shallow, level) = match first {
+            FirstStep::Fixed => (false, 1),
+            FirstStep::Shallow => (true, 1),
+            FirstStep::FullPulse(level) => (false, level),
+        };
         EraseJob {
             config,
-            phase: JobPhase::Start,
-            shallow,
-            level: first_level,
+            phase: JobPhase::Start(first),
+            begins_shallow,
+            level,
             in_loop: 0,
             predicted: false,
             report: EraseReport::default(),
@@ -81,9 +94,9 @@ impl EraseJob {
     /// If the count of a verify read is withheld: a fault of the caller.
     pub fn next(&mut self, last: Option<FailBits>) -> EraseAction {
         match self.phase {
-            JobPhase::Start if self.config.scheme == EraseScheme::Fixed => self.fixed(),
-            JobPhase::Start if self.shallow => self.pulse(StepKind::Shallow, self.config.timing.shallow_pulses),
-            JobPhase::Start => self.pulse(StepKind::Pulse, PULSES_PER_LOOP),
+            JobPhase::Start(FirstStep::Fixed) => self.fixed(),
+            JobPhase::Start(FirstStep::Shallow) => self.pulse(StepKind::Shallow, self.config.timing.shallow_pulses),
+            JobPhase::Start(FirstStep::FullPulse(_)) => self.pulse(StepKind::Pulse, PULSES_PER_LOOP),
             JobPhase::Pulsed => self.verify(),
             JobPhase::Verified => self.decide(last.expect("a verify read reports its fail bits")),
             JobPhase::Ended(action) => action,
@@ -129,13 +142,14 @@ impl EraseJob {
         }
         // A job that began at a higher level has loops left at the highest; it repeats that.
         let level = (self.level + u8::from(loop_is_over)).min(self.config.max_loops);
-        let wanted = self.wanted(level, bits);
+        let range = self.config.ranges.range(bits);
+        let wanted = self.config.scheme.next_pulses(self.config.felp, level, range);
         if wanted == 0 {
             self.report.uses_margin = true;
             return self.end(EraseAction::Done);
         }
         self.report.mispredictions += u8::from(self.predicted);
-        let after_shallow = self.report.pulses == self.config.timing.shallow_pulses && self.shallow;
+        let after_shallow = self.report.pulses == self.config.timing.shallow_pulses && self.begins_shallow;
         if loop_is_over {
             self.level = level;
             self.in_loop = 0;
@@ -144,22 +158,14 @@ impl EraseJob {
         self.report.shallow_was_useless |= after_shallow && self.in_loop + pulses == PULSES_PER_LOOP;
         self.pulse(StepKind::Pulse, pulses)
     }
-
-    /// Unit pulses that the scheme wants in loop `level`.
-    fn wanted(&self, level: u8, bits: FailBits) -> u8 {
-        if self.config.scheme.predicts() {
-            self.config.felp.predict(level, self.config.ranges, bits)
-        } else {
-            PULSES_PER_LOOP
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::erase::{EraseController, Felp};
-    use pumice_types::{EraseTiming, FailBitRanges, RberRequirement};
+    use crate::erase::EraseController;
+    use pumice_types::erase::Felp;
+    use pumice_types::{EraseScheme, EraseTiming, FailBitRanges, RberRequirement};
 
     const RANGES: FailBitRanges = FailBitRanges { gamma: 500, delta: 5_000 };
 

@@ -93,10 +93,9 @@ impl Protection {
         &self.after
     }
 
-    /// Applies the disturb rule to `restores` and adds to the must-restore set the leaves that they
-    /// would disturb beyond tolerance, of those that `counts` says hold something to lose. Returns
-    /// whether there were any: each round adds a leaf or ends, so there are at most as many rounds
-    /// as leaves.
+    /// Applies the disturb rule to `restores` and adds to the must-restore set every leaf that they would disturb
+    /// beyond tolerance and for which `counts` is true (it holds valid pages). Returns whether it added any. Each
+    /// round adds a leaf or ends, so there are at most as many rounds as leaves.
     pub(crate) fn extend(
         &mut self,
         leaves: &[LeafState],

@@ -102,7 +102,7 @@ impl ClosedBlocks {
         }
     }
 
-    /// A page of `block` is invalidated soon.
+    /// Prefetches the entry of `block`, of which a page will be invalidated; no effect on results.
     #[inline]
     pub fn expect(&self, block: u32) {
         prefetch(self.entries.get(block as usize));
@@ -132,8 +132,8 @@ impl ClosedBlocks {
         let greedy = self.fewest_valid().filter(|&block| !self.is_full(block))?;
         let policy = self.policy;
         let chosen = policy.choose(self, now);
-        // A policy that looks at few blocks may meet only full ones; reclaiming such a block gains
-        // nothing, so greedy's choice stands in.
+        // A policy that samples few blocks may draw only fully valid ones. Reclaiming such a block gains nothing, so
+        // greedy's choice is used instead.
         chosen.filter(|&block| policy.takes_full_blocks() || !self.is_full(block)).or(Some(greedy))
     }
 
@@ -201,7 +201,8 @@ mod tests {
 
     const PAGES: u16 = 64;
 
-    /// Looks of the dearest decision among 3,000 on a plane of so many blocks under random writes.
+    /// The largest number of lists and blocks examined by one of 3,000 decisions on a plane of so many blocks under
+    /// random writes.
     fn dearest_decision(policy: VictimPolicy, blocks: u32) -> u64 {
         let mut lists = ClosedBlocks::new(policy, blocks, PAGES, 1);
         let mut random = Xoshiro256PlusPlus::seed_from_u64(2);

@@ -1,4 +1,5 @@
-//! FIFO: the block that was closed first, even if it has no invalid page. Its data goes round once more, as in a log.
+//! FIFO: the block that was closed first, even if it has no invalid page. Its data is then copied once more, as in a
+//! log.
 
 use super::{ClosedBlocks, VictimRule};
 

@@ -6,8 +6,7 @@
 
 use std::sync::OnceLock;
 
-use pumice_types::Choice;
-use pumice_types::EraseScheme;
+use pumice_types::{Choice, EraseScheme, RberRequirement};
 
 /// The measured shares, with their source.
 const DATA: &str = include_str!("../../data/erase_pulse_time.csv");
@@ -114,11 +113,11 @@ impl Measured {
 #[derive(Debug)]
 pub struct Measurements {
     /// In the order of the data.
-    sets: Vec<(EraseScheme, u32, Measured)>,
+    sets: Vec<(EraseScheme, RberRequirement, Measured)>,
 }
 
-/// A scheme whose rows were asked for but never measured.
-const UNMEASURED: &str = "every scheme but fixed and aero-fit was measured at requirement 63";
+/// The panic of a request for rows of a scheme that was never measured.
+const UNMEASURED: &str = "a scheme whose rows are read was measured at requirement 63";
 
 impl Measurements {
     /// The measurements, read once.
@@ -127,35 +126,30 @@ impl Measurements {
         READ.get_or_init(|| Measurements::parse(DATA).expect("the embedded measurements are well formed"))
     }
 
-    /// Rows of a scheme at a requirement in bits per KiB; at 63 where the scheme does not depend on it.
+    /// Whether the scheme was measured.
+    pub fn has(&self, scheme: EraseScheme) -> bool {
+        self.sets.iter().any(|set| set.0 == scheme)
+    }
+
+    /// Rows of a scheme at a requirement; at 63 where the scheme does not depend on it.
     ///
     /// # Panics
-    /// For `fixed` and `aero-fit`, which nobody measured.
-    pub fn of(&self, scheme: EraseScheme, requirement: u32) -> &Measured {
+    /// For a scheme that was not measured ([`Measurements::has`]).
+    pub fn of(&self, scheme: EraseScheme, requirement: RberRequirement) -> &Measured {
         let find = |bits| self.sets.iter().find(|set| set.0 == scheme && set.1 == bits);
-        &find(requirement).or_else(|| find(63)).expect(UNMEASURED).2
+        &find(requirement).or_else(|| find(RberRequirement::Bits63)).expect(UNMEASURED).2
     }
 
     /// Total unit pulses of a block under a scheme: its own rows at its PEC.
     ///
     /// `ispe`, `aero-cons` and `aero` at 63 have a row every 500 PEC and are interpolated. `aero` at 40
-    /// and 50 and `dpes` have three rows and are read as differences from `aero-cons` and `ispe`.
-    /// `i-ispe` holds its last usable row.
-    pub fn total_pulses(&self, scheme: EraseScheme, requirement: u32, quantile: f64, pec: u32) -> u8 {
+    /// and 50 and `dpes` have three rows and are read as differences from `aero-cons` and `ispe`
+    /// ([`EraseScheme::measured_over`]). `i-ispe` holds its last usable row.
+    pub fn total_pulses(&self, scheme: EraseScheme, requirement: RberRequirement, quantile: f64, pec: u32) -> u8 {
         let pec = f64::from(pec.min(LAST_MEASURED_PEC));
         let rows = self.of(scheme, requirement);
-        let base = match scheme {
-            EraseScheme::Aero if requirement != 63 => Some(EraseScheme::AeroCons),
-            EraseScheme::Dpes => Some(EraseScheme::Ispe),
-            EraseScheme::Fixed
-            | EraseScheme::Ispe
-            | EraseScheme::IIspe
-            | EraseScheme::AeroCons
-            | EraseScheme::Aero
-            | EraseScheme::AeroFit => None,
-        };
-        let grains = match base {
-            Some(base) => rows.over(self.of(base, 63), quantile, pec),
+        let grains = match scheme.measured_over(requirement) {
+            Some(base) => rows.over(self.of(base, RberRequirement::Bits63), quantile, pec),
             None => rows.held(quantile, pec),
         };
         rows.pulses(grains, pumice_types::erase::MAX_PULSES)
@@ -164,17 +158,18 @@ impl Measurements {
     /// Unit pulses that a block needs, read off `aero-cons`, which applies no more than needed. PEC
     /// beyond the last row is continued: only the shift of [`super::EraseTruth`] asks for it.
     pub fn needed_pulses(&self, quantile: f64, pec: f64) -> u8 {
-        let rows = self.of(EraseScheme::AeroCons, 63);
+        let rows = self.of(EraseScheme::AeroCons, RberRequirement::Bits63);
         rows.pulses(rows.continued(quantile, pec), pumice_types::erase::MAX_PULSES)
     }
 
     fn parse(text: &str) -> Option<Measurements> {
-        let mut sets: Vec<(EraseScheme, u32, Measured)> = Vec::new();
+        let mut sets: Vec<(EraseScheme, RberRequirement, Measured)> = Vec::new();
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let mut fields = line.split(',');
             let scheme = EraseScheme::from_name(fields.next()?)?;
             let mut number = || fields.next()?.parse::<u32>().ok();
-            let (requirement, pec, first, grain) = (number()?, number()?, number()?, number()?);
+            let requirement = RberRequirement::from_bits(number()?)?;
+            let (pec, first, grain) = (number()?, number()?, number()?);
             let shares: Vec<f64> = fields.map(|share| share.parse().ok()).collect::<Option<_>>()?;
             let row = Row { pec, first: first / grain, cumulative: cumulative(&shares)? };
             match sets.last_mut().filter(|set| set.0 == scheme && set.1 == requirement) {
@@ -207,7 +202,7 @@ mod tests {
     fn t370_every_row_is_given_back_at_its_own_pec() {
         let measured = Measurements::get();
         for (scheme, requirement, set) in &measured.sets {
-            assert!(set.rows.windows(2).all(|pair| pair[0].pec < pair[1].pec), "{scheme} {requirement}");
+            assert!(set.rows.windows(2).all(|pair| pair[0].pec < pair[1].pec), "{scheme} {requirement:?}");
             for pec in set.pecs() {
                 let shares = set.shares(pec).expect("measured");
                 let n = 96 * 200;
@@ -218,7 +213,7 @@ mod tests {
                 }
                 for (pulses, share) in shares {
                     let found = f64::from(counts[pulses as usize]) / f64::from(n);
-                    assert!((found - share).abs() < 1e-9, "{scheme} {requirement} {pec}: {pulses}: {found} {share}");
+                    assert!((found - share).abs() < 1e-9, "{scheme} {requirement:?} {pec}: {pulses}: {found} {share}");
                 }
             }
         }
@@ -229,7 +224,9 @@ mod tests {
         let measured = Measurements::get();
         let mean = |scheme, pec| -> f64 {
             let quantile = |place| (f64::from(place) + 0.5) / 500.0;
-            (0..500).map(|place| f64::from(measured.total_pulses(scheme, 63, quantile(place), pec))).sum()
+            (0..500)
+                .map(|place| f64::from(measured.total_pulses(scheme, RberRequirement::Bits63, quantile(place), pec)))
+                .sum()
         };
         for scheme in [EraseScheme::Ispe, EraseScheme::AeroCons, EraseScheme::Aero, EraseScheme::Dpes] {
             assert_eq!(mean(scheme, 5_000), mean(scheme, 60_000));
@@ -241,6 +238,8 @@ mod tests {
     #[test]
     fn t372_an_incomplete_row_is_refused() {
         assert!(Measurements::parse("aero,63,0,3").is_none());
+        assert!(Measurements::parse("aero,63,0,3,1,5").is_some());
+        assert!(Measurements::parse("aero,62,0,3,1,5").is_none());
         assert!(Measurements::parse("areo,63,0,3,1,5").is_none());
         assert!(Measurements::parse("aero,63,0,3,1,five").is_none());
     }

@@ -8,6 +8,7 @@ mod measured;
 
 pub use measured::{LAST_MEASURED_PEC, Measured, Measurements};
 
+use pumice_types::erase::schemes::PulseNeed;
 use pumice_types::erase::{MAX_PULSES, PULSES_PER_LOOP};
 use pumice_types::{Draw, EraseMode, EraseScheme, FailBitRanges, FailBits, RberRequirement};
 
@@ -24,13 +25,6 @@ pub const SKIPPED_LOOP_LOSS: u8 = 1;
 /// rows closest to the loops measured under `ispe`: least total variation on a grid of 25 PEC, and of
 /// entries that differ in it by no more than one block in 400 the one with the closest mean.
 const FULL_PULSE_LAG: [u32; 11] = [0, 150, 125, 125, 675, 550, 500, 750, 450, 425, 275];
-
-/// PEC at which `aero-fit` reads the needed pulses, at its own PEC 0, 500, … 5000: fitted to the mean
-/// pulse times measured under `aero`.
-const FITTED_PEC: [u32; 11] = [0, 0, 600, 1100, 1425, 1750, 2200, 2975, 3625, 4200, 4875];
-
-/// Least unit pulses under `aero-fit`.
-const FITTED_LEAST_PULSES: u8 = 4;
 
 /// How blocks of a device erase.
 #[derive(Clone, Copy, Debug)]
@@ -108,17 +102,15 @@ impl EraseTruth {
         let measured = Measurements::get();
         let EraseTruthConfig { scheme, mode, requirement, .. } = self.config;
         let pec = pec.min(LAST_MEASURED_PEC);
-        match (scheme, mode) {
-            (EraseScheme::AeroFit, _) => {
-                measured.needed_pulses(quantile, interpolated(&FITTED_PEC, pec)).max(FITTED_LEAST_PULSES)
-            }
-            (EraseScheme::Fixed, _) => PULSES_PER_LOOP,
-            (_, EraseMode::Table) => measured.total_pulses(scheme, requirement.bits_per_kib(), quantile, pec),
-            (EraseScheme::AeroCons | EraseScheme::Aero, EraseMode::Mechanism) => {
-                measured.needed_pulses(quantile, f64::from(pec))
-            }
-            (EraseScheme::Ispe | EraseScheme::IIspe | EraseScheme::Dpes, EraseMode::Mechanism) => {
+        match scheme.need(mode) {
+            PulseNeed::OneLoop => PULSES_PER_LOOP,
+            PulseNeed::Measured => measured.total_pulses(scheme, requirement, quantile, pec),
+            PulseNeed::Least => measured.needed_pulses(quantile, f64::from(pec)),
+            PulseNeed::LeastAfterFullPulses => {
                 measured.needed_pulses(quantile, f64::from(pec) + interpolated(&FULL_PULSE_LAG, pec))
+            }
+            PulseNeed::Fitted(fitted) => {
+                measured.needed_pulses(quantile, interpolated(&fitted.pec, pec)).max(fitted.least_pulses)
             }
         }
     }
@@ -131,9 +123,9 @@ fn interpolated(table: &[u32; 11], pec: u32) -> f64 {
     (1.0 - weight) * f64::from(table[index]) + weight * f64::from(table[index + 1])
 }
 
-/// Whether fail bits can indicate so many pulses for a block that needs one less. One more pulse to
-/// go is always seen as it is (up to γ), so this starts three pulses into a loop's need; in the first
-/// loop three pulses after a shallow erase of two.
+/// Whether the fail-bit range may indicate one pulse more than the block needs. A single remaining pulse is always
+/// indicated correctly (up to γ), so the exception applies from a need of three pulses in a loop; in the first loop
+/// from three pulses after a shallow erase of two.
 fn has_lower_neighbour(indicated: u8) -> bool {
     let in_loop = (indicated - 1) % PULSES_PER_LOOP + 1;
     in_loop >= if indicated <= PULSES_PER_LOOP { 5 } else { 3 }
@@ -163,9 +155,9 @@ impl BlockErase {
 
     /// Applies `pulses` unit pulses at voltage `level`.
     ///
-    /// Loops skipped on the way to a level count as done, less [`SKIPPED_LOOP_LOSS`] for each. A pulse
-    /// that ends before its loop does stands on a prediction; if this erase mispredicts, the block
-    /// turns out to need one pulse more (AERO, §7.4: an independent chance, at most once an erase).
+    /// Loops skipped on the way to a level count as done, less [`SKIPPED_LOOP_LOSS`] for each. A pulse that is
+    /// shorter than its loop relies on a prediction. If this erase is mispredicted, the block needs one pulse more
+    /// (AERO, §7.4: an independent chance, at most once an erase).
     pub fn pulse(&mut self, level: u8, pulses: u8) {
         let skipped = level.saturating_sub(self.level + 1);
         if self.counts_skipped {
@@ -243,13 +235,27 @@ mod tests {
         }
     }
 
+    #[test]
+    fn t388_a_scheme_that_follows_its_measurements_was_measured() {
+        let measured = Measurements::get();
+        for &scheme in EraseScheme::ALL {
+            let needs = EraseMode::ALL.iter().map(|&mode| scheme.need(mode));
+            assert!(measured.has(scheme) || needs.into_iter().all(|need| need != PulseNeed::Measured), "{scheme}");
+            for base in RberRequirement::ALL.into_iter().filter_map(|requirement| scheme.measured_over(requirement)) {
+                assert!(measured.has(base), "{scheme} over {base}");
+            }
+        }
+    }
+
     /// The lags follow from the rule that stands beside them (at 500, 125 would be as close as 150).
     #[test]
     fn t369_each_lag_is_the_one_that_brings_the_loops_closest() {
         let (measured, blocks) = (Measurements::get(), 400);
         for (&lag, pec) in FULL_PULSE_LAG.iter().zip((0..=5_000).step_by(500)) {
             let mut shares = [0.0; 6];
-            for (pulses, share) in measured.of(EraseScheme::Ispe, 63).shares(pec).expect("measured") {
+            for (pulses, share) in
+                measured.of(EraseScheme::Ispe, RberRequirement::Bits63).shares(pec).expect("measured")
+            {
                 shares[usize::from(pulses / PULSES_PER_LOOP)] = share;
             }
             // Blocks apart from the measured loops, and how far the mean is off.

@@ -6,13 +6,16 @@ use crate::{EraseMode, ErasePiece, EraseScheme, InitialMemory, RberRequirement, 
 const AERO_TABLE_2: &str = "AERO, ASPLOS'24, Table 2";
 
 /// Erases run as a process.
-const LOOPS: When = When::IsNot("erase.scheme", &["fixed"]);
+const LOOPS: When = When::Is("erase.scheme", EraseScheme::WITH_LOOPS);
 
 /// Pulses are predicted from fail bits.
-const PREDICTS: When = When::Is("erase.scheme", &["aero-cons", "aero", "aero-fit"]);
+const PREDICTS: When = When::Is("erase.scheme", EraseScheme::PREDICTING);
+
+/// Erases begin shallow.
+const SHALLOW: When = When::Is("erase.scheme", EraseScheme::SHALLOW);
 
 /// Blocks have a past under a scheme that remembers whether shallow erases pay.
-const REMEMBERS: When = When::All(&[PREDICTS, When::Positive("erase.initial_pec")]);
+const REMEMBERS: When = When::All(&[SHALLOW, When::Positive("erase.initial_pec")]);
 
 /// Wear or place decide over bit errors.
 const LOOPS_OR_ERRORS: When = When::Any(&[LOOPS, When::On("erase.read_retry")]);
@@ -33,7 +36,7 @@ keys! {
     /// `[erase]`
     pub struct EraseKeys in "erase" {
         scheme: EraseScheme = "\"fixed\"", ANY, "", CHOSEN, When::Always,
-            "fixed: every erase takes tBERS, or its level's time in the partial-erase table. ispe: full pulses at rising voltage until a verify passes. i-ispe: begins in the loop that ended the block's last erase. dpes: ispe at lower voltage, with slower programs, up to 3K PEC. aero-cons: pulses predicted from fail bits, to a complete erase. aero: leaves to the ECC what the requirement allows. aero-fit: aero at a fitted wear.";
+            "How a whole block is erased." => EraseScheme::EXPLAINED;
         mode: EraseMode = "\"table\"", ANY, "", "chosen: table reproduces", LOOPS,
             "table: each scheme meets the pulse times measured under it. mechanism: one measured need for all; what a scheme does with it follows from its rules.";
         initial_pec: u16 = "0", int(0, 65_535), "P/E cycles", CHOSEN, LOOPS_OR_ERRORS,
@@ -54,8 +57,8 @@ keys! {
             "Erase pulse of one loop. Its seventh is the unit pulse, 0.5 ms, in which pulse times are measured.";
         t_vr_us: f64 = "100.0", ANY_US, "us", "AERO, ASPLOS'24, section 3.2", LOOPS,
             "Verify read after each pulse.";
-        t_se_us: f64 = "1000.0", float(0.001, 1e9), "us", AERO_TABLE_2, PREDICTS,
-            "Shallow erase that begins an erase under aero-cons, aero and aero-fit; one to six sevenths of t_ep_us.";
+        t_se_us: f64 = "1000.0", float(0.001, 1e9), "us", AERO_TABLE_2, SHALLOW,
+            "Shallow erase that begins an erase under the schemes of AERO; one to six sevenths of t_ep_us.";
         gamma: u32 = "500", int(1, COUNT_MAX), "fail bits", "chosen: a tenth of delta; AERO, ASPLOS'24, section 5.2 prints gamma << delta", When::Always,
             "Most fail bits with one unit pulse to go. Controller and chip share gamma and delta, so no erase time depends on their values; they scale the counts that figures show.";
         delta: u32 = "5000", int(2, 100_000_000), "fail bits", "AERO, ASPLOS'24, section 5.2", When::Always,
@@ -71,7 +74,7 @@ keys! {
         suspension_max_restarts: u32 = "10", int(0, COUNT_MAX), "", CHOSEN, INTERRUPTED,
             "So often one pulse or loop begins again; then it goes on to its end. So every erase ends.";
         protected_loops: u8 = "0", int(0, 255), "loops", CHOSEN, SUSPENDED,
-            "So many last loops of an erase are never suspended; a shallow erase counts as a loop. Under ispe, i-ispe and dpes this is an oracle: no controller knows before a verify read which loop is the last.";
+            "So many last loops of an erase are never suspended; a shallow erase counts as a loop. Under schemes that do not predict pulses this is an oracle: no controller knows before a verify read which loop is the last.";
         suspend_us: f64 = "0.0", ANY_US, "us", "chosen: between pulses no voltage is to be taken down", SUSPENDED,
             "Time from the stop of the erase until the die takes a read.";
         resume_us: f64 = "0.0", ANY_US, "us", "chosen, as suspend_us", SUSPENDED,

@@ -40,8 +40,8 @@ pub struct Footprint {
     pub pages: u64,
 }
 
-/// Chunks by number. The map is only looked up; whoever needs all chunks walks the list, whose
-/// order is that of first touch.
+/// Chunks by number. The map is only looked up; to visit all chunks, walk the list, which is in the order of first
+/// touch.
 #[derive(Debug)]
 struct Chunks<T> {
     index: HashMap<u64, u32>,

@@ -16,7 +16,7 @@ pub(super) enum VolumeLayout {
     Shared,
     /// Each in regions of its own, mixed with the others'.
     Regions,
-    /// One behind the other; the first byte of each.
+    /// One after the other; holds the first byte of each.
     Bases(Vec<u64>),
 }
 
@@ -62,7 +62,8 @@ fn ends(path: &Path, options: &TraceOptions) -> Result<Vec<u64>, TraceError> {
     Ok(ends)
 }
 
-/// First byte of each volume when each begins at the 1 MiB behind the last byte of the one that appears before it.
+/// First byte of each volume when each begins at the next whole MiB after the last byte of the one that appears
+/// before it.
 fn bases(path: &Path, ends: &[u64]) -> Result<Vec<u64>, TraceError> {
     let mut next = 0u64;
     let begin = |end: &u64| {

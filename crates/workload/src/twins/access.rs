@@ -71,8 +71,8 @@ impl Writer {
         self.first.completed
     }
 
-    /// The next write. The chance of a first write is what is left to cover over what is left to
-    /// move: new extents come at a constant rate, and both run out together.
+    /// The next write. The probability of a first write is (bytes left to cover) / (bytes left to move): new extents
+    /// come at a constant rate, and both run out together.
     #[inline]
     pub fn next(&mut self, layout: &TwinLayout) -> RequestSpan {
         let want = self.sizes.draw();

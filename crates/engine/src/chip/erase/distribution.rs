@@ -3,7 +3,7 @@
 
 use pumice_nand::erase::EraseTruth;
 use pumice_types::erase::{MAX_PULSES, PULSES_PER_LOOP, total_time};
-use pumice_types::{EraseScheme, EraseStep, FailBits};
+use pumice_types::{EraseStep, FailBits};
 
 use super::{EraseConfig, RunningErase, learn, run_to_end};
 
@@ -18,7 +18,7 @@ pub struct DistributionRequest {
     pub blocks: u32,
 }
 
-/// What came of it. Sums, so that means and shares follow.
+/// Outcome of the erases, as sums from which means and shares can be computed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution {
     /// Blocks by unit pulses applied, 0 to 35.
@@ -77,7 +77,7 @@ pub fn sample_steps(request: &DistributionRequest) -> Vec<Vec<EraseStep>> {
 fn fresh(request: &DistributionRequest, truth: &EraseTruth, place: u32) -> RunningErase {
     let quantile = (f64::from(place) + 0.5) / f64::from(request.blocks);
     let mut controller = request.config.controller(1);
-    if request.config.scheme == EraseScheme::IIspe {
+    if request.config.remembers_last_loop() {
         controller.remember_loop(0, truth.ispe_loops(quantile, request.pec));
     }
     let begin = |pec: u32| truth.begin_at(quantile, pec, u64::from(place) << 32 | u64::from(pec));

@@ -2,8 +2,8 @@
 
 use pumice_types::erase::PULSES_PER_LOOP;
 use pumice_types::{
-    ChipKeys, EraseKeys, ErasePiece, EraseScheme, EraseTiming, FailBitRanges, FlashTiming, Geometry, Interruption,
-    MultiPlane, PartialEraseUnit, PbTree, Suspension, SuspensionRule, Time,
+    ChipKeys, EraseKeys, ErasePiece, EraseTiming, FailBitRanges, FlashTiming, Geometry, Interruption, MultiPlane,
+    PartialEraseUnit, PbTree, Suspension, SuspensionRule, Time,
 };
 
 use super::{DistributionRequest, EraseConfig, Eraser, distribution};
@@ -20,7 +20,7 @@ const AUTHORS_SUSPEND: Time = Time(100_000);
 /// The erase models of a spec's chips; `None` if every erase takes one fixed time.
 pub fn erase_config(chip: &ChipKeys, seed: u64) -> Option<EraseConfig> {
     let keys = &chip.erase;
-    if keys.scheme == EraseScheme::Fixed {
+    if !keys.scheme.has_loops() {
         return None;
     }
     Some(EraseConfig {
@@ -52,9 +52,9 @@ pub fn eraser(chip: &ChipKeys, seed: u64, geometry: &Geometry, tree: PbTree) -> 
     Some(eraser.with_leaves(leaves))
 }
 
-/// What a controller expects an erase of a whole block to take: tBERS, or the mean of its scheme's erases at
-/// the blocks' initial wear. A controller could have measured that on its own erases; that they take longer as
-/// the run goes on is left out.
+/// What a controller expects an erase of a whole block to take: tBERS, or the mean of its scheme's erases at the
+/// blocks' initial wear. A controller could measure this mean on its own erases. It stays constant during the run,
+/// although erases become longer with wear.
 pub fn expected_time(chip: &ChipKeys, seed: u64, timing: &FlashTiming) -> Time {
     let mean =
         |config| distribution(&DistributionRequest { config, pec: chip.erase.initial_pec.into(), blocks: BLOCKS });
@@ -64,10 +64,7 @@ pub fn expected_time(chip: &ChipKeys, seed: u64, timing: &FlashTiming) -> Time {
 /// When erases may be suspended; `None` if each runs in one piece of known time, and on its own.
 pub fn suspension_rule(chip: &ChipKeys) -> Option<SuspensionRule> {
     let keys = &chip.erase;
-    if keys.scheme == EraseScheme::Fixed
-        && keys.suspension == Suspension::Off
-        && chip.timing.multi_plane == MultiPlane::Off
-    {
+    if !keys.scheme.has_loops() && keys.suspension == Suspension::Off && chip.timing.multi_plane == MultiPlane::Off {
         return None;
     }
     Some(SuspensionRule { whom: keys.suspension_for, ..rule_of(keys) })

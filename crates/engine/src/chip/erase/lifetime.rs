@@ -2,7 +2,7 @@
 //! 13, 16 and 17.
 
 use pumice_nand::erase::LAST_MEASURED_PEC;
-use pumice_nand::reliability::{DPES_STRESS_FACTOR, ISPE_PEC_AT_63, m_rber, relative_stress_at};
+use pumice_nand::reliability::{ISPE_PEC_AT_63, m_rber, relative_stress_at};
 use pumice_types::{EraseMode, EraseScheme, RberRequirement};
 
 use super::{DistributionRequest, EraseConfig, distribution};
@@ -99,8 +99,8 @@ fn stress_curve(config: &EraseConfig, steps: usize) -> Vec<f64> {
 }
 
 fn mean_stress(config: &EraseConfig, pec: u32) -> f64 {
-    let factor = if config.scheme == EraseScheme::Dpes { DPES_STRESS_FACTOR } else { 1.0 };
-    factor * distribution(&DistributionRequest { config: *config, pec, blocks: BLOCKS }).mean_stress
+    config.scheme.stress_factor()
+        * distribution(&DistributionRequest { config: *config, pec, blocks: BLOCKS }).mean_stress
 }
 
 fn interpolate(curve: &[f64], pec: f64) -> f64 {

@@ -1,6 +1,6 @@
-//! An erase: what the controller does (`pumice_ftl::erase`) to blocks that behave as they do
-//! (`pumice_nand::erase`). It knows steps and their durations and no clock. With a clock the scheduler runs the
-//! steps on a die and may suspend between them; without one the whole sequence is taken at once.
+//! Joins the controller's side of an erase (`pumice_ftl::erase`) with the block's side (`pumice_nand::erase`). It
+//! yields steps with durations and has no clock. The scheduler may suspend between two steps; an untimed run takes
+//! all steps at once.
 
 mod distribution;
 mod from_keys;
@@ -13,10 +13,11 @@ pub use from_keys::{erase_config, eraser, expected_time, suspension_rule};
 pub use lifetime::{LAST_PEC, Lifetime, LifetimePoint};
 pub use restarts::RestartTotals;
 
-use pumice_ftl::erase::{EraseAction, EraseController, EraseControllerConfig, EraseJob, EraseReport, Felp};
+use pumice_ftl::erase::{EraseAction, EraseController, EraseControllerConfig, EraseJob, EraseReport};
 use pumice_nand::erase::{BlockErase, EraseTruth, EraseTruthConfig};
 use pumice_nand::reliability::stress;
-use pumice_types::erase::{MAX_LOOPS, total_time};
+use pumice_types::erase::schemes::SchemeMemory;
+use pumice_types::erase::{Felp, MAX_LOOPS, total_time};
 use pumice_types::{
     EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, InitialMemory, RberRequirement, StepKind, Time,
 };
@@ -67,10 +68,9 @@ impl EraseConfig {
     /// In table mode a measured total already holds what the margin saved, so the controller must not
     /// save it again: every scheme then erases to a pass.
     fn felp(&self) -> Felp {
-        if self.scheme == EraseScheme::Aero && self.mode == EraseMode::Mechanism {
-            Felp::with_margin(self.requirement)
-        } else {
-            Felp::conservative()
+        match self.mode {
+            EraseMode::Table => Felp::conservative(),
+            EraseMode::Mechanism => self.scheme.felp(self.requirement),
         }
     }
 
@@ -92,18 +92,23 @@ impl EraseConfig {
 
     /// Whether the scheme remembers what erases before the run showed about shallow erases.
     fn has_learned(&self) -> bool {
-        self.scheme.predicts() && self.memory == InitialMemory::Learned
+        self.scheme.memory() == SchemeMemory::UselessShallow && self.memory == InitialMemory::Learned
     }
 
-    /// Whether i-ISPE's memory is read off the measured loops instead of this run's erases: in table
-    /// mode the measured loops are themselves the outcome of that memory.
+    /// Whether the loop that ended a block's last erase is taken from the measurements instead of from this run. In
+    /// table mode the measured loops already include the effect of that memory.
     fn memory_is_measured(&self) -> bool {
-        self.scheme == EraseScheme::IIspe && self.mode == EraseMode::Table
+        self.remembers_last_loop() && self.mode == EraseMode::Table
+    }
+
+    /// Whether the scheme remembers the loop that ended a block's last erase.
+    fn remembers_last_loop(&self) -> bool {
+        self.scheme.memory() == SchemeMemory::LastLoop
     }
 }
 
-/// One erase on its way: the controller's job and the block under it. Ask for steps one at a time, or
-/// drop it if the erase never takes place.
+/// One erase in progress: the controller's job and the block's state. Call for one step at a time; drop it if the
+/// erase is cancelled.
 #[derive(Clone, Copy, Debug)]
 pub struct RunningErase {
     job: EraseJob,
@@ -142,7 +147,7 @@ pub struct EraseOutcome {
     pub retired: bool,
 }
 
-/// What the erases of a run amount to.
+/// Totals over the erases of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EraseTotals {
     /// Erases finished, retirements included.
@@ -203,7 +208,7 @@ impl Eraser {
             decided: vec![0; if config.max_loops < MAX_LOOPS { blocks } else { 0 }],
             config,
         };
-        if config.scheme == EraseScheme::IIspe && initial_pec > 0 {
+        if config.remembers_last_loop() && initial_pec > 0 {
             (0..blocks as u32).for_each(|block| eraser.remember_measured(block, u32::from(initial_pec)));
         }
         if config.has_learned() && initial_pec > 0 {
@@ -247,8 +252,8 @@ impl Eraser {
         self.erase_part(block, leaves, [Time(1), Time(1)], steps)
     }
 
-    /// As [`Eraser::erase`], for some leaves of a block, whose erase takes the first of two times where the
-    /// whole block takes the second: steps last that share. Only these leaves are worn.
+    /// Like [`Eraser::erase`], for some leaves of a block. Each step lasts `part / whole` of the whole block's step.
+    /// Only these leaves are worn.
     pub fn erase_part(
         &mut self,
         block: u32,
@@ -303,7 +308,7 @@ impl Eraser {
         self.totals = EraseTotals::default();
     }
 
-    /// What all finished erases amount to.
+    /// Totals over all finished erases.
     pub fn totals(&self) -> &EraseTotals {
         &self.totals
     }
@@ -321,7 +326,7 @@ fn learn(controller: &mut EraseController, block: usize, truth: BlockErase) {
     controller.finish(block, &erase.report());
 }
 
-/// Takes all steps of an erase; whether the block must be retired.
+/// Runs all steps of an erase. Returns whether the block must be retired.
 fn run_to_end(erase: &mut RunningErase, steps: &mut Vec<EraseStep>) -> bool {
     steps.clear();
     loop {

@@ -19,7 +19,7 @@ pub struct RestartTotals {
 }
 
 impl RestartTotals {
-    /// Takes note of a stop, if it loses anything.
+    /// Records a stop, if it loses anything.
     pub fn note(&mut self, steps: &[EraseStep], stop: Stop) {
         let Stop { at, keeps } = stop;
         if at > keeps {

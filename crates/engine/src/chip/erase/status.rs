@@ -1,11 +1,11 @@
-//! The status of erases to come: whether a block will fail, told when its erase is decided.
+//! Predicts whether an erase will fail, at the moment the FTL decides on it.
 //!
-//! The translation layer changes its belief when it decides on an erase, long before the die gets to it, and
-//! must know by then whether the block can be used again. What an erase does follows from the block alone, so
-//! the status can be told in advance: by simulating the erases that are already decided, and the next one.
+//! The FTL changes its belief when it decides on an erase, long before the die executes it. At that moment it must
+//! know whether the block can be used again. The outcome of an erase depends on its block alone, so it can be
+//! computed in advance: simulate the erases that are already decided, then the next one.
 
-use pumice_ftl::erase::{BlockMemory, EraseAction};
-use pumice_types::erase::MAX_LOOPS;
+use pumice_ftl::erase::EraseAction;
+use pumice_types::erase::{BlockMemory, MAX_LOOPS};
 
 use super::{Eraser, RunningErase};
 
@@ -21,7 +21,7 @@ impl Eraser {
         (0..blocks).filter(|&block| self.fails_next(block))
     }
 
-    /// Takes note that a whole erase of a block is decided; whether the one after it fails.
+    /// Records that an erase of a whole block was decided. Returns whether the next erase of that block would fail.
     pub fn decide(&mut self, block: u32) -> bool {
         if let Some(decided) = self.decided.get_mut(block as usize) {
             *decided += 1;
@@ -29,7 +29,7 @@ impl Eraser {
         self.can_fail() && self.fails_next(block)
     }
 
-    /// Whether the erase of a block fails that comes after those decided.
+    /// Returns whether the next erase of a block fails, given the erases that are already decided.
     fn fails_next(&self, block: u32) -> bool {
         let ahead = self.decided[block as usize];
         let mut memory = self.controller.memory(block as usize);
@@ -44,13 +44,13 @@ impl Eraser {
             let job = self.controller.begin_from(memory);
             let mut erase = RunningErase { job, truth, is_verified: false };
             failed = fails(&mut erase);
-            memory = memory.after(&erase.report());
+            memory = erase.report().remembered_after(memory);
         }
         failed
     }
 }
 
-/// Takes an erase to its end; whether it fails.
+/// Runs all steps of an erase. Returns whether it fails.
 fn fails(erase: &mut RunningErase) -> bool {
     loop {
         match erase.next_action() {

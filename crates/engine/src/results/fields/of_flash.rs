@@ -83,25 +83,25 @@ fields! {
     "wear.mean_erase_latency_us", Number, "us", "no erases",
         "Mean time of an erase, block and partial together, without what suspensions add",
         mean_erase_latency;
-    "wear.loops", List, "", "`erase.scheme = \"fixed\"`",
+    "wear.loops", List, "", "an erase scheme without loops (`fixed`)",
         "Erases by erase loops: five counts, one loop first",
         |run| json!(run.erase_totals().map(|totals| &totals.loops[1..]));
-    "wear.mispredictions", Integer, "", "`erase.scheme = \"fixed\"`",
+    "wear.mispredictions", Integer, "", "an erase scheme without loops (`fixed`)",
         "Pulses predicted from fail bits that were too short",
         |run| json!(run.erase_totals().map(|totals| totals.mispredictions));
-    "wear.retired_blocks", Integer, "", "`erase.scheme = \"fixed\"`",
+    "wear.retired_blocks", Integer, "", "an erase scheme without loops (`fixed`)",
         "Blocks retired while measuring, because their erase had failed after `erase.max_loops` loops",
         |run| json!(run.erase_totals().map(|totals| totals.retired));
-    "wear.restart_stress", Number, "", "`erase.scheme = \"fixed\"`, no erases",
+    "wear.restart_stress", Number, "", "an erase scheme without loops (`fixed`), no erases",
         "Stress of interrupted pulses as a share of the stress of all erases; it counts in the three fields below",
         |run| json!(run.erase_totals().filter(|totals| totals.erases > 0).map(|_| run.chips().restart_factor() - 1.0));
-    "wear.m_rber", Number, "bits/KiB", "`erase.scheme = \"fixed\"`",
+    "wear.m_rber", Number, "bits/KiB", "an erase scheme without loops (`fixed`)",
         "Most raw bit errors of a page after a year, of a block at the mean P/E cycles",
         |run| json!(run.life.as_ref().map(|(life, pec)| life.at(*pec).m_rber));
-    "wear.pec_at_ecc", Number, "P/E cycles", "`erase.scheme = \"fixed\"`, or it always is",
+    "wear.pec_at_ecc", Number, "P/E cycles", "an erase scheme without loops (`fixed`), or it always is",
         "Cycles up to which M_RBER is at most `erase.ecc_bits_per_kib`: later, some reads need retries",
         |run| json!(run.life.as_ref().and_then(|(life, _)| life.pec_at(run.config.chip.erase.ecc_bits_per_kib)));
-    "wear.pec_at_requirement", Number, "P/E cycles", "`erase.scheme = \"fixed\"`, or it is always met",
+    "wear.pec_at_requirement", Number, "P/E cycles", "an erase scheme without loops (`fixed`), or it is always met",
         "Cycles up to which `erase.rber_requirement` is met",
         |run| json!(run.life.as_ref().and_then(|(life, _)| life.pec_at_requirement()));
 }

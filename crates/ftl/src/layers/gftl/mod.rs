@@ -1,15 +1,13 @@
 //! GFTL, a comparator of PEN (FAST'18 §6.2.1): Choudhuri and Givargis, *Deterministic service
 //! guarantees for NAND flash using partial block cleaning*, CODES+ISSS 2008, on top of the NFTL.
 //!
-//! Built: a full pair is not merged at once but queued; while it waits, its writes go to page-mapped
-//! write-buffer blocks; every write comes with a slot of tBERS in which the plane's queue is worked
-//! off, one erase or as many page copies as fit, and what is left of the slot passes unused.
-//! Deviations: the slot stands before the page's own program, so that the response bears it (the sum
-//! is the same); a pair that an unpaired write would merge is queued too, counted as soon as it is
-//! queued, and the write takes a block from the reserve under the threshold; a search of U is cut into
-//! slots like copies. When the reserve or the buffer is used up, the write waits until the queue has
-//! won a block, beyond its slot: the guarantee then fails, as it must where merges are wanted faster
-//! than slots come.
+//! Built: a full pair is not merged at once but queued; while it waits, its writes go to page-mapped write-buffer
+//! blocks; every page written comes with a slot of tBERS for the plane's merge queue: one erase, or as many page
+//! copies as fit; the die is idle for the rest of the slot. Deviations: the slot stands before the page's own
+//! program, so that the response bears it (the sum is the same); a pair that an unpaired write would merge is queued
+//! too, counted as soon as it is queued, and the write takes a block from the reserve under the threshold; a search
+//! of U is cut into slots like copies. When the reserve or the buffer is used up, the write waits until the queue has
+//! won a block, beyond its slot. GFTL's guarantee then fails, because merges are needed faster than slots come.
 
 mod buffer;
 mod clean;

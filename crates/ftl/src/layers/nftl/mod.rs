@@ -12,7 +12,9 @@
 //! beyond the logical ones; where a write to a logical block without a D-block would take the last
 //! free block, the best pair is merged first (a case that the paper's device never meets).
 
+mod merge;
 mod spec;
+mod u_blocks;
 
 use pumice_types::{
     BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PbTree, PlaneId, ProgramOrder, SearchExpectation, bits,
@@ -23,10 +25,10 @@ use crate::counters::GcCounters;
 use crate::error::FtlError;
 use crate::fill::{InitialBlock, InitialFill};
 use crate::layer::{MergePolicy, TranslationLayer, UIndex};
-use crate::merge::m_merge::{LeafState, MMergePlan, MMergePlanner, MergeChoice, PairState, ULeafState};
-use crate::merge::run::{self, NOT_IN_U, Pair};
+use crate::merge::run::NOT_IN_U;
 use crate::plan::Plan;
 use crate::victim::VictimTree;
+use merge::MMergeScratch;
 pub(super) use spec::{check_room, config};
 
 /// Settings of the NFTL.
@@ -78,14 +80,6 @@ pub(super) struct UBlock {
     pub(super) invalid: u16,
 }
 
-/// M-Merge's planner with its inputs' scratch memory.
-struct MMergeScratch {
-    planner: MMergePlanner,
-    d_leaves: Vec<LeafState>,
-    u_leaves: Vec<ULeafState>,
-    slots: Vec<u16>,
-}
-
 /// The translation layer's state.
 pub struct Nftl {
     pub(super) config: NftlConfig,
@@ -122,15 +116,7 @@ impl Nftl {
         // A U-block needs a D-block, so at most half of a plane's blocks are U-blocks.
         let slots_per_plane = (geometry.blocks_per_plane as usize / 2).max(1);
         let slots = slots_per_plane * planes;
-        let scratch = match &config.merge {
-            MergePolicy::BlockErase => None,
-            MergePolicy::MMerge { costs, settings, .. } => Some(Box::new(MMergeScratch {
-                planner: MMergePlanner::new(config.tree, costs.clone(), *settings),
-                d_leaves: vec![LeafState::default(); config.tree.leaves()],
-                u_leaves: vec![ULeafState::default(); config.tree.leaves()],
-                slots: vec![NOT_IN_U; pages],
-            })),
-        };
+        let scratch = MMergeScratch::of(&config.merge, config.tree, pages);
         let free_slots = (0..planes).map(|plane| {
             let first = (plane * slots_per_plane) as u32;
             (first..first + slots_per_plane as u32).rev().collect()
@@ -256,233 +242,6 @@ impl Nftl {
         match &self.config.merge {
             MergePolicy::MMerge { settings, .. } => settings.disturb_tolerance,
             MergePolicy::BlockErase => u8::MAX,
-        }
-    }
-
-    #[inline]
-    fn has_room_in_u(&self, logical: usize) -> bool {
-        let slot = self.logical[logical].u_slot;
-        slot != NONE && (self.u_blocks[slot as usize].written as usize) < self.pages
-    }
-
-    /// Ends with an empty U-block for `logical`, merging this pair if its U-block is full, or the
-    /// plane's best victim if the plane runs low.
-    fn make_room_in_u(&mut self, logical: usize, plan: &mut Plan) -> Result<(), FtlError> {
-        let plane = self.plane_of(logical);
-        if self.logical[logical].u_slot != NONE {
-            self.merge(logical, Trigger::Full, plan)?;
-        } else if self.pool.free_blocks(plane) <= self.config.gc_free_blocks as usize {
-            self.merge_victim(plane, plan)?;
-        }
-        self.give_u_block(logical)
-    }
-
-    /// Pairs a logical block that has no U-block with an empty one.
-    pub(super) fn give_u_block(&mut self, logical: usize) -> Result<(), FtlError> {
-        let plane = self.plane_of(logical);
-        let (block, sequence) = self.take_block(plane)?;
-        let slot = self.free_slots[plane.index()].pop().ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
-        let index = slot as usize;
-        self.u_blocks[index] = UBlock { block, sequence, logical: logical as u32, ..UBlock::default() };
-        self.in_u[index * self.pages..(index + 1) * self.pages].fill(NOT_IN_U);
-        self.logical[logical].u_slot = slot;
-        self.note_invalid(slot);
-        self.u_blocks_used += 1;
-        self.counters.u_blocks_max = self.counters.u_blocks_max.max(self.u_blocks_used);
-        Ok(())
-    }
-
-    /// Merges the plane's pair with the most invalid pages, if the plane has a pair.
-    fn merge_victim(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
-        match self.best_victim(plane) {
-            Some(logical) => self.merge(logical, Trigger::Unpaired, plan),
-            None => Ok(()),
-        }
-    }
-
-    /// Logical block of the plane's pair with the most invalid pages, the oldest among equals.
-    pub(super) fn best_victim(&self, plane: PlaneId) -> Option<usize> {
-        let slot = self.victims[plane.index()].best()?;
-        Some(self.u_blocks[plane.index() * self.slots_per_plane + slot].logical as usize)
-    }
-
-    /// Tells the victim order how many invalid pages the pair of a U-block has. A U-block's
-    /// sequence number is its allocation order, and so its age.
-    #[inline]
-    fn note_invalid(&mut self, slot: u32) {
-        let UBlock { sequence, invalid, .. } = self.u_blocks[slot as usize];
-        let (plane, within) = (slot as usize / self.slots_per_plane, slot as usize % self.slots_per_plane);
-        self.victims[plane].set(within, u32::from(invalid), u64::from(sequence));
-    }
-
-    pub(super) fn append_to_u(&mut self, logical: usize, offset: usize, version: u8, plan: &mut Plan) {
-        let slot = self.logical[logical].u_slot;
-        let (index, words) = (slot as usize, self.words_of(logical));
-        let column = index * self.pages;
-        let superseded_in_d = bits::get(&self.d_valid[words.clone()], offset);
-        let superseded_in_u = self.in_u[column + offset] != NOT_IN_U;
-        if superseded_in_d {
-            bits::clear(&mut self.d_valid[words], offset);
-        }
-        let u = &mut self.u_blocks[index];
-        let target = PageAddress::new(u.block, u.written);
-        self.u_offset[column + u.written as usize] = offset as u16;
-        self.in_u[column + offset] = u.written;
-        u.written += 1;
-        u.invalid += u16::from(superseded_in_d || superseded_in_u);
-        let lpn = Lpn((logical * self.pages + offset) as u32);
-        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, u.sequence));
-        self.note_invalid(slot);
-    }
-
-    /// Merges one pair. Which pair and when never depends on the kind of merge.
-    fn merge(&mut self, logical: usize, trigger: Trigger, plan: &mut Plan) -> Result<(), FtlError> {
-        let slot = self.logical[logical].u_slot;
-        let u = self.u_blocks[slot as usize];
-        self.note_trigger(logical, trigger);
-        if self.config.u_index == UIndex::Spare {
-            let newest = PageAddress::new(u.block, u.written - 1);
-            let (first, scan) = (self.first_lpn(logical), SearchExpectation::Scan);
-            plan.push(FlashCommand::spare_search(Cause::Gc, newest, u.written, first, scan));
-        }
-        let mut scratch = self.scratch.take();
-        let m_merge = scratch.as_mut().is_some_and(|scratch| self.try_m_merge(logical, scratch, plan));
-        self.scratch = scratch;
-        if !m_merge {
-            self.full_merge(logical, plan)?;
-        }
-        self.pool.give_back(self.plane_of(logical), u.block);
-        self.drop_u_block(logical);
-        Ok(())
-    }
-
-    /// Forgets the U-block of a logical block, which holds no current page any more.
-    pub(super) fn drop_u_block(&mut self, logical: usize) {
-        let plane = self.plane_of(logical);
-        let slot = std::mem::replace(&mut self.logical[logical].u_slot, NONE);
-        self.free_slots[plane.index()].push(slot);
-        self.victims[plane.index()].remove(slot as usize % self.slots_per_plane);
-        self.u_blocks_used -= 1;
-    }
-
-    /// Counts why a pair is merged, and how full its U-block is.
-    pub(super) fn note_trigger(&mut self, logical: usize, trigger: Trigger) {
-        match trigger {
-            Trigger::Full => self.counters.trigger_full += 1,
-            Trigger::Unpaired => self.counters.trigger_unpaired += 1,
-        }
-        let slot = self.logical[logical].u_slot;
-        let written = if slot == NONE { 0 } else { self.u_blocks[slot as usize].written };
-        self.counters.note_victim(usize::from(written), self.pages);
-    }
-
-    fn pair(&self, logical: usize) -> Pair<'_> {
-        let LogicalBlock { d, d_sequence, u_slot, .. } = self.logical[logical];
-        let u = &self.u_blocks[u_slot as usize];
-        let column = u_slot as usize * self.pages;
-        Pair {
-            d: BlockId(d),
-            d_sequence,
-            u: u.block,
-            u_sequence: u.sequence,
-            first_lpn: self.first_lpn(logical),
-            d_valid: &self.d_valid[self.words_of(logical)],
-            in_u: &self.in_u[column..column + self.pages],
-            u_written: u.written,
-        }
-    }
-
-    fn full_merge(&mut self, logical: usize, plan: &mut Plan) -> Result<(), FtlError> {
-        let plane = self.plane_of(logical);
-        let (free, sequence) = self.take_block(plane)?;
-        let copies = run::full_merge(&self.pair(logical), free, sequence, plan);
-        self.counters.copied_pages += u64::from(copies);
-        self.counters.full.merges += 1;
-        self.counters.full.block_erases += 2;
-
-        self.pool.give_back(plane, BlockId(self.logical[logical].d));
-        self.logical[logical].d = free.0;
-        self.logical[logical].d_sequence = sequence;
-        self.logical[logical].m_merges = 0;
-        self.take_pages_into_d(logical, 0..self.pages);
-        let words = self.words_of(logical);
-        self.d_programmed[words.clone()].copy_from_slice(&self.d_valid[words]);
-        let leaves = self.leaves_of(logical);
-        self.d_disturb[leaves].fill(0);
-        Ok(())
-    }
-
-    /// Marks current pages of U in `offsets` as current in D.
-    fn take_pages_into_d(&mut self, logical: usize, offsets: std::ops::Range<usize>) {
-        let column = self.logical[logical].u_slot as usize * self.pages;
-        let valid = &mut self.d_valid[logical * self.words..(logical + 1) * self.words];
-        for offset in offsets {
-            if self.in_u[column + offset] != NOT_IN_U {
-                bits::set(valid, offset);
-            }
-        }
-    }
-
-    /// Plans the merge and runs it as M-Merge if that is the choice.
-    fn try_m_merge(&mut self, logical: usize, scratch: &mut MMergeScratch, plan: &mut Plan) -> bool {
-        self.describe_pair(logical, scratch);
-        let m_merges = self.logical[logical].m_merges;
-        let MMergeScratch { planner, d_leaves, u_leaves, slots } = scratch;
-        let chosen = planner.plan(&PairState { d_leaves, u_leaves, m_merges });
-        if chosen.choice != MergeChoice::MMerge {
-            return false;
-        }
-        run::m_merge(&self.pair(logical), self.config.tree, chosen, slots, plan);
-        self.adopt_m_merge(logical, chosen);
-        true
-    }
-
-    /// Belief after an M-Merge.
-    fn adopt_m_merge(&mut self, logical: usize, chosen: &MMergePlan) {
-        let words = self.words_of(logical);
-        for &pb in &chosen.restores {
-            let pages = self.config.tree.page_range(pb);
-            self.take_pages_into_d(logical, pages.clone());
-            bits::clear_range(&mut self.d_programmed[words.clone()], pages.start, pages.end);
-            let valid = &self.d_valid[words.clone()];
-            let programmed = &mut self.d_programmed[words.clone()];
-            pages.filter(|&offset| bits::get(valid, offset)).for_each(|offset| bits::set(programmed, offset));
-        }
-        let leaves = self.leaves_of(logical);
-        self.d_disturb[leaves].copy_from_slice(&chosen.disturb_after);
-        self.logical[logical].m_merges += 1;
-        self.counters.copied_pages += u64::from(chosen.copy_out + chosen.copy_back);
-        self.counters.m_merge.merges += 1;
-        self.counters.m_merge.block_erases += 1;
-        let pre_erase = u64::from(chosen.u_pre_erase.is_some());
-        self.counters.m_merge.partial_erases += chosen.restores.len() as u64 + pre_erase;
-    }
-
-    /// Sums up a pair leaf by leaf for the planner.
-    fn describe_pair(&self, logical: usize, scratch: &mut MMergeScratch) {
-        let (tree, words) = (self.config.tree, self.words_of(logical));
-        let (programmed, valid) = (&self.d_programmed[words.clone()], &self.d_valid[words]);
-        let width = tree.pages_per_leaf();
-        let disturb = &self.d_disturb[self.leaves_of(logical)];
-        let slot = self.logical[logical].u_slot as usize;
-        let written = self.u_blocks[slot].written as usize;
-        for (leaf, state) in scratch.d_leaves.iter_mut().enumerate() {
-            let (start, end) = (leaf * width, (leaf + 1) * width);
-            let valid = bits::count_range(valid, start, end) as u16;
-            let invalid = bits::count_range(programmed, start, end) as u16 - valid;
-            *state = LeafState { valid, invalid, in_u: 0, disturb: disturb[leaf] };
-        }
-        for (leaf, state) in scratch.u_leaves.iter_mut().enumerate() {
-            let free = ((leaf + 1) * width).saturating_sub(written.max(leaf * width)) as u16;
-            *state = ULeafState { free, valid: 0, disturb: 0 };
-        }
-        let column = slot * self.pages;
-        for page in 0..written {
-            let offset = self.u_offset[column + page] as usize;
-            if self.in_u[column + offset] as usize == page {
-                scratch.d_leaves[offset / width].in_u += 1;
-                scratch.u_leaves[page / width].valid += 1;
-            }
         }
     }
 }

@@ -125,10 +125,10 @@ impl Translation {
 }
 
 impl PageFtl {
-    /// Appends what must be done before `lpn` is accessed: the payment of what collection left beyond
-    /// the budget, which nobody waits for, and, if the entry is not cached, the read of its
-    /// translation page, which completes the plan. Wants a plan of its own; its commands may be on
-    /// several dies, each die's in order.
+    /// Appends the map commands that come before an access to `lpn`. First, write-backs that bring the cache back
+    /// into its budget after a collection; no access waits for them. Then, if the entry is not cached, the read of
+    /// its translation page, which completes the plan. The plan must be empty before. Its commands may be on several
+    /// dies, in order on each die.
     ///
     /// # Errors
     /// [`FtlError`] if translation pages find no free block, which their reserve rules out.
@@ -150,7 +150,7 @@ impl PageFtl {
         Ok(())
     }
 
-    /// Gives up entries until the cache holds `more` fewer than its budget allows.
+    /// Evicts entries until `more` entries fit into the budget.
     fn make_map_room(&mut self, more: usize, plan: &mut Plan) -> Result<(), FtlError> {
         while let Some(translation) = &mut self.translation {
             if translation.cache.excess(more) == 0 {

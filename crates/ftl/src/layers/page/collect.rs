@@ -40,13 +40,13 @@ use crate::error::FtlError;
 use crate::plan::Plan;
 use crate::reclaim_units::UnitChoice;
 
-/// How many pages before it is moved the map entry of a page is asked for: some 100 ns pass for each,
-/// and memory answers within a microsecond even when it is busy.
+/// Number of pages by which the prefetch of map entries runs ahead of the copies: some 100 ns pass for each, and
+/// memory answers within a microsecond even when it is busy.
 const MOVES_AHEAD: u32 = 12;
 
 impl PageFtl {
-    /// Sees to it that `stream` has a page in `plane`. Returns whether collection is due behind the
-    /// write's own program.
+    /// Ensures that `stream` has a free page in `plane`. Returns whether collection must follow after the write's own
+    /// program.
     pub(super) fn make_room(&mut self, plane: PlaneId, stream: WriteStream, plan: &mut Plan) -> Result<bool, FtlError> {
         let state = &self.planes[plane.index()];
         if state.open[stream as usize].is_some() {
@@ -89,8 +89,8 @@ impl PageFtl {
     }
 
     /// Reclaims block after block of a plane that ran low until it has enough, and of the planes that collect with
-    /// it. `taken`: units of `plane` that the write which met the threshold has taken since; they count as free, so
-    /// that collection behind a write does as much as collection before it.
+    /// it. `taken`: units of `plane` that the triggering write has taken since the threshold was reached. They count
+    /// as free, so that collection after a write reclaims as much as collection before it.
     pub(super) fn collect(&mut self, plane: PlaneId, taken: usize, plan: &mut Plan) -> Result<(), FtlError> {
         self.collect_plane(plane, taken, plan)?;
         if self.config.gc_planes == GcPlanes::Die {
@@ -116,7 +116,7 @@ impl PageFtl {
         Ok(())
     }
 
-    /// Wins the block that a write cannot do without, in a mode that otherwise collects in steps.
+    /// Reclaims a block for a write that needs one now, in a mode that otherwise collects in steps.
     fn collect_urgently(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         self.counters.urgent += 1;
         self.finish_job(plane, plan)?;

@@ -1,8 +1,8 @@
 //! The cached part of a map that lies in flash: entries in order of use, and which of them are newer
 //! than their translation page. Knows nothing of addresses: it says what must be read and written.
 //!
-//! Plain LRU over single entries. Dirty entries of a translation page stand in one list, so writing
-//! the page back cleans them all (batching, as DFTL does on eviction).
+//! Plain LRU over single entries. Dirty entries of a translation page are in one list, so writing the page back
+//! cleans them all (batching, as DFTL does on eviction).
 //!
 //! State grows with the entries in the cache, not with the pages of the device: a slot is found by a
 //! hash of its logical page, in chains that stay about one slot long.
@@ -12,7 +12,7 @@ use pumice_types::Lpn;
 use crate::lists::Lists;
 use crate::recency::Recency;
 
-/// What giving up the entry unused longest takes.
+/// What must happen to evict the least recently used entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Eviction {
     /// Nothing: the entry is gone.
@@ -76,14 +76,14 @@ impl MapCache {
         slot.is_some()
     }
 
-    /// Adds the entry of `lpn`, clean, as the one used last.
+    /// Adds the entry of `lpn`, clean, as the most recently used.
     pub(super) fn load(&mut self, lpn: Lpn) {
         let slot = self.new_slot(lpn);
         self.recency.touch(slot);
     }
 
-    /// Notes that the entry of `lpn` changed. One that is not cached is known by the change itself
-    /// and enters as the one unused longest, whatever the budget: it is the first to go.
+    /// Records that the entry of `lpn` changed. An entry that is not cached enters as the least recently used, even
+    /// beyond the budget, because the change itself supplies its value. It is the first to be evicted.
     pub(super) fn change(&mut self, lpn: Lpn) {
         let slot = self.slot_of(lpn).unwrap_or_else(|| {
             let slot = self.new_slot(lpn);
@@ -95,7 +95,7 @@ impl MapCache {
         }
     }
 
-    /// Gives up the entry unused longest, if it is clean; otherwise names its translation page.
+    /// Evicts the least recently used entry, if it is clean; otherwise names its translation page.
     pub(super) fn evict(&mut self) -> Eviction {
         let Some(slot) = self.recency.oldest() else { return Eviction::Done };
         if self.dirty.is_listed(slot) {

@@ -83,13 +83,13 @@ impl PageMaps {
         }
     }
 
-    /// `lpn` is looked up soon.
+    /// Prefetches the map entry of `lpn`; no effect on results.
     #[inline]
     pub(super) fn expect(&self, lpn: Lpn) {
         prefetch(self.l2p.get(lpn.index()));
     }
 
-    /// The page of `lpn` is invalidated soon, and its entry is at hand.
+    /// Prefetches the valid bits of the page of `lpn`, whose map entry is in the cache; no effect on results.
     #[inline]
     pub(super) fn expect_overwrite(&self, lpn: Lpn) -> Option<BlockId> {
         let entry = *self.l2p.get(lpn.index())?;
@@ -98,7 +98,8 @@ impl PageMaps {
         Some(page.block)
     }
 
-    /// The logical page in `page` of `block` is moved soon, if there is such a page.
+    /// Prefetches the map entry of the logical page in `page` of `block`, if there is such a page; no effect on
+    /// results.
     #[inline]
     pub(super) fn expect_move(&self, block: BlockId, page: u32) {
         if page < self.pages

@@ -64,11 +64,11 @@ pub enum HotCold {
 }
 
 choice! {
-    /// When a plane that runs low on free blocks reclaims, and who waits for it.
+    /// When a plane with few free blocks reclaims, and whether the write waits.
     pub enum GcMode {
         /// At the start threshold, before the write that met it, up to the stop threshold.
         Blocking = "blocking",
-        /// The same, but behind that write's own program; before it if no block can be spared for it.
+        /// The same, but after that write's own program; before it if no block can be spared for it.
         Foreground = "foreground",
         /// In steps, at or under the stop threshold, whenever the scheduler asks for one.
         Background = "background",
@@ -131,7 +131,7 @@ pub struct PageConfig {
     pub gc_start_blocks: u32,
     /// Free blocks of a plane up to which it reclaims, at least the start.
     pub gc_stop_blocks: u32,
-    /// The map is in flash, a part of it in RAM; `None` if all of it is in RAM.
+    /// Settings of a map in flash with a cache in RAM; `None`: the whole map is in RAM.
     pub cached_map: Option<CachedMap>,
     /// Which pages lie together.
     pub hot_cold: HotCold,
@@ -201,7 +201,7 @@ pub struct PageFtl {
 }
 
 impl PageFtl {
-    /// An empty device. `config.user_pages` must fit its planes; the spec's validation sees to it.
+    /// An empty device. `config.user_pages` must fit its planes; the check of the spec ensures that.
     pub fn new(config: PageConfig, bad_blocks: &[BlockId]) -> PageFtl {
         let geometry = config.geometry;
         let victims = |plane: u32| {
@@ -483,14 +483,13 @@ impl TranslationLayer for PageFtl {
         self.maps.locate(lpn, &self.pool)
     }
 
-    /// The host accesses `lpn` soon: its map entry will be looked up. Changes nothing.
+    /// Prefetches the map entry of `lpn`, which the host will access; no effect on results.
     #[inline]
     fn expect(&self, lpn: Lpn) {
         self.maps.expect(lpn);
     }
 
-    /// The host writes `lpn` soon, and its map entry was expected before: its page will be invalidated.
-    /// Changes nothing.
+    /// Prefetches what the write of `lpn` will invalidate, once its map entry is in the cache; no effect on results.
     #[inline]
     fn expect_overwrite(&self, lpn: Lpn) {
         if let Some(block) = self.maps.expect_overwrite(lpn) {

@@ -36,8 +36,8 @@ pub(super) enum WriteStream {
 /// Number of streams.
 pub(super) const STREAMS: usize = 6;
 
-/// A victim whose valid pages are moved one by one, and which is then erased. It is in no list, so
-/// the host may invalidate its pages meanwhile without further ado.
+/// A victim whose valid pages are moved one by one, and which is then erased. It is in no list, so pages that the
+/// host invalidates meanwhile need no update of a list.
 #[derive(Clone, Copy)]
 pub(super) struct Job {
     pub(super) victim: BlockId,

@@ -79,7 +79,7 @@ struct ZipfRanks {
     /// The hat's integral up to the upper end of the first and of the last rank.
     first: f64,
     last: f64,
-    /// A draw this close above its rank is kept without further ado.
+    /// A draw this close above its rank is accepted without the rejection test.
     squeeze: f64,
 }
 

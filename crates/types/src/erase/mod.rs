@@ -5,6 +5,12 @@
 //! and a verify read that counts fail bits (ISPE; AERO, ASPLOS'24, §3.2). Pulses are counted in
 //! sevenths of the full pulse (0.5 ms of 3.5 ms), the grain at which that paper measures and adapts.
 
+mod felp;
+pub mod schemes;
+
+pub use felp::Felp;
+pub use schemes::{BlockMemory, EraseScheme};
+
 use crate::key::{Field, Value, ValueKind};
 use crate::{Time, choice};
 
@@ -16,36 +22,6 @@ pub const MAX_LOOPS: u8 = 5;
 
 /// Unit pulses of all loops together.
 pub const MAX_PULSES: u8 = PULSES_PER_LOOP * MAX_LOOPS;
-
-choice! {
-    /// How the controller erases a block.
-    pub enum EraseScheme {
-        /// One step of a fixed time.
-        Fixed = "fixed",
-        /// Incremental step pulse erase: full pulses at rising levels until a verify passes.
-        Ispe = "ispe",
-        /// ISPE that starts at the loop which ended the block's last erase.
-        IIspe = "i-ispe",
-        /// ISPE at lower voltage, paid for with slower programs, while the block is young.
-        Dpes = "dpes",
-        /// AERO without use of the ECC margin.
-        AeroCons = "aero-cons",
-        /// AERO with its published table of pulses.
-        Aero = "aero",
-        /// AERO at a fitted effective wear.
-        AeroFit = "aero-fit",
-    }
-}
-
-impl EraseScheme {
-    /// Whether pulses are predicted from fail bits.
-    pub fn predicts(self) -> bool {
-        match self {
-            EraseScheme::AeroCons | EraseScheme::Aero | EraseScheme::AeroFit => true,
-            EraseScheme::Fixed | EraseScheme::Ispe | EraseScheme::IIspe | EraseScheme::Dpes => false,
-        }
-    }
-}
 
 choice! {
     /// Where the array's erase behaviour comes from.
@@ -114,7 +90,7 @@ impl Field for RberRequirement {
 /// Times of the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EraseTiming {
-    /// Whole block under [`EraseScheme::Fixed`].
+    /// Whole block under a scheme without erase loops.
     pub fixed: Time,
     /// Unit pulse: a seventh of tEP.
     pub pulse: Time,
@@ -169,8 +145,8 @@ impl EraseStep {
     /// The same step on a partial block: every duration is taken in the proportion of the partial
     /// block's erase time to the whole block's, rounded to the nearest nanosecond.
     ///
-    /// Nobody has measured fail bits of a partial erase; PEN's table of partial-erase times stands in
-    /// as the scale. `whole` is not zero.
+    /// Fail bits of partial erases have not been measured, so PEN's table of partial-erase times gives the scale.
+    /// `whole` is not zero.
     pub fn scaled(self, partial: Time, whole: Time) -> EraseStep {
         EraseStep { duration: self.duration.scaled(partial, whole), ..self }
     }

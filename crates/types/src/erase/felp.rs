@@ -1,8 +1,7 @@
 //! FELP: the pulse of the next loop, predicted from the fail bits of the last (AERO, ASPLOS'24, §5,
 //! Table 1).
 
-use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP, RberRequirement};
-use pumice_types::{FailBitRanges, FailBits};
+use super::{FailBitRanges, MAX_LOOPS, PULSES_PER_LOOP, RberRequirement};
 
 /// Unit pulses by loop (rows) and range of fail bits (γ, δ, 2δ … 7δ).
 type Table = [[u8; FailBitRanges::COUNT as usize]; MAX_LOOPS as usize];
@@ -58,11 +57,6 @@ impl Felp {
     pub fn pulses(&self, level: u8, range: Option<u8>) -> u8 {
         let row = &self.0[usize::from(level - 1)];
         range.map_or(PULSES_PER_LOOP, |range| row[usize::from(range)])
-    }
-
-    /// As [`Felp::pulses`], for a count.
-    pub fn predict(&self, level: u8, ranges: FailBitRanges, bits: FailBits) -> u8 {
-        self.pulses(level, ranges.range(bits))
     }
 
     /// Rows and columns in milliseconds, loop 1 and range γ first: for printing.
