@@ -1,7 +1,9 @@
 //! Rules between keys: combinations that are impossible although each value is allowed.
 
+use pumice_ftl::recovery::Recovery;
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
 use pumice_types::{ChipKeys, MultiPlane, Suspension, SuspensionFor};
+use pumice_workload::Trims;
 
 use crate::{Config, SpecError};
 
@@ -20,6 +22,7 @@ pub fn check(config: &Config) -> Result<(), SpecError> {
     config.ftl.check(&config.chip, &config.initial)?;
     check_buffer(config)?;
     check_erase(config)?;
+    check_power(config)?;
     check_read_retry(&config.assumed_chip())?;
     config.workload.check()?;
     Ok(check_output(config)?)
@@ -35,6 +38,47 @@ fn check_buffer(config: &Config) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// Refuses cuts of the power where something is in the way that cannot start anew yet.
+fn check_power(config: &Config) -> Result<(), String> {
+    let (recovery, cuts) = (config.ftl.shared.recovery, &config.power.cut_at_s);
+    if recovery == Recovery::Off {
+        return match cuts.is_empty() {
+            true => Ok(()),
+            false => Err("power.cut_at_s needs ftl.recovery = \"scan\", found \"off\"".into()),
+        };
+    }
+    if !cuts.is_sorted_by(|a, b| a < b) {
+        return Err(format!("power.cut_at_s = {cuts:?} is not in ascending order"));
+    }
+    let (chip, host) = (&config.chip, &config.host);
+    let trims = config.workload.shared.trim_fraction > 0.0;
+    let wanted = [
+        (host.write_buffer_kib > 0, "host.write_buffer_kib = 0", host.write_buffer_kib.to_string()),
+        (chip.erase.scheme.has_loops(), "erase.scheme = \"fixed\"", format!("\"{}\"", chip.erase.scheme)),
+        (
+            chip.erase.suspension != Suspension::Off,
+            "erase.suspension = \"off\"",
+            format!("\"{}\"", chip.erase.suspension),
+        ),
+        (
+            chip.timing.multi_plane != MultiPlane::Off,
+            "timing.multi_plane = \"off\"",
+            format!("\"{}\"", chip.timing.multi_plane),
+        ),
+        (config.output.command_log, "output.command_log = false", "true".into()),
+        (trims, "workload.trim_fraction = 0", config.workload.shared.trim_fraction.to_string()),
+        (
+            config.workload.trace.trims != Trims::Drop && config.workload.kind().is_trace(),
+            "workload.trims = \"drop\"",
+            "\"keep\"".into(),
+        ),
+    ];
+    match wanted.iter().find(|(hinders, ..)| *hinders) {
+        Some((_, needs, found)) => Err(format!("ftl.recovery = \"{recovery}\" needs {needs}, found {found}")),
+        None => Ok(()),
+    }
 }
 
 /// Refuses erase keys that cannot hold together.

@@ -27,7 +27,7 @@ pub fn is_conditional(key: &Key) -> bool {
 }
 
 /// Keys of `[ftl]` that every layer reads.
-const EVERY_LAYER: [&str; 4] = ["ftl.kind", "ftl.merge", "ftl.map_place", "ftl.over_provisioning"];
+const EVERY_LAYER: [&str; 5] = ["ftl.kind", "ftl.merge", "ftl.map_place", "ftl.over_provisioning", "ftl.recovery"];
 
 fn is_of_ftl(key: &Key) -> bool {
     key.path.starts_with("ftl.")

@@ -8,6 +8,7 @@
 mod check;
 pub mod effect;
 mod host;
+mod power;
 pub mod preset;
 mod retired;
 mod run;
@@ -25,6 +26,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 pub use host::{FlushPolicy, HostKeys, HostMode, PartialPage};
+pub use power::{PowerKeys, TornKind};
 pub use run::{Check, OutputKeys, RunKeys};
 pub use schema::{explain, schema};
 pub use sources::without_effect;
@@ -124,6 +126,8 @@ pub struct Config {
     pub workload: WorkloadKeys,
     /// `[initial]`
     pub initial: InitialKeys,
+    /// `[power]`
+    pub power: PowerKeys,
     /// `[run]`
     pub run: RunKeys,
     /// `[output]`
@@ -139,6 +143,7 @@ impl Keys for Config {
             HostKeys::rows(),
             WorkloadKeys::rows(),
             InitialKeys::rows(),
+            PowerKeys::rows(),
             RunKeys::rows(),
             OutputKeys::rows(),
         ]
@@ -153,6 +158,7 @@ impl Keys for Config {
             host: Keys::read(values)?,
             workload: Keys::read(values)?,
             initial: Keys::read(values)?,
+            power: Keys::read(values)?,
             run: Keys::read(values)?,
             output: Keys::read(values)?,
         })
@@ -165,6 +171,7 @@ impl Keys for Config {
         self.host.write(values);
         self.workload.write(values);
         self.initial.write(values);
+        self.power.write(values);
         self.run.write(values);
         self.output.write(values);
     }

@@ -282,3 +282,27 @@ fn t065_a_layer_names_only_keys_that_exist() {
         }
     }
 }
+
+#[test]
+fn t066_what_cannot_start_anew_after_a_power_cut_is_refused() {
+    let recovers = |key: &str, value: &str| {
+        let sets = [("ftl.kind", "page"), ("ftl.over_provisioning", "0.3"), ("ftl.recovery", "scan"), (key, value)];
+        let sets = sets.map(|(key, value)| (key.to_string(), value.to_string())).to_vec();
+        SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() }
+    };
+    Config::resolve(&recovers("power.cut_at_s", "[0.1, 0.5]")).expect("valid");
+    error(&with_set("power.cut_at_s", "[0.1]"), &["power.cut_at_s needs ftl.recovery = \"scan\", found \"off\""]);
+    error(&with_set("ftl.recovery", "scan"), &["ftl.recovery = \"scan\" needs ftl.kind = \"page\", found \"nftl\""]);
+    error(&recovers("power.cut_at_s", "[0.5, 0.1]"), &["power.cut_at_s = [0.5, 0.1] is not in ascending order"]);
+    error(&recovers("power.cut_at_s", "0.5"), &["power.cut_at_s = 0.5 is not allowed; allowed: a list of numbers"]);
+    for (key, value, wanted) in [
+        ("host.write_buffer_kib", "64", "0"),
+        ("erase.scheme", "aero", "\"fixed\""),
+        ("timing.multi_plane", "neighbours", "\"off\""),
+        ("output.command_log", "true", "false"),
+        ("workload.trim_fraction", "0.1", "0"),
+        ("ftl.wear_leveling", "static", "\"none\""),
+    ] {
+        error(&recovers(key, value), &["ftl.recovery = \"scan\" needs", &format!("{key} = {wanted}, found")]);
+    }
+}

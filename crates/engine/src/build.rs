@@ -1,9 +1,10 @@
 //! From a configuration to a device in its initial state.
 
 use pumice_config::{Config, SpecError};
+use pumice_ftl::recovery::Recovery;
 use pumice_ftl::{FillTarget, Ftl, InitialBlock, LayerParts, erase::flash_timing};
 use pumice_nand::{ArrayConfig, CheckedArray, NandArray};
-use pumice_types::{BlockId, FlashTiming, Geometry, Lpn, PartialEraseUnit, PlaneId, TagFormat};
+use pumice_types::{BlockId, ChipKeys, FlashTiming, Geometry, Lpn, PartialEraseUnit, PbTree, PlaneId, TagFormat, Time};
 use pumice_workload::RandomStream;
 
 use crate::chip::Chips;
@@ -62,43 +63,81 @@ pub fn user_pages(config: &Config, scale: f64) -> Result<u32, SpecError> {
     Ok(config.ftl.user_pages(&config.layer_spec(&chip), &geometry(config, scale)?))
 }
 
+/// What a configuration makes of a device at a scale, before anything is stored on it.
+pub struct Foundation {
+    chip: ChipKeys,
+    geometry: Geometry,
+    timing: FlashTiming,
+    tree: PbTree,
+    bad_blocks: Vec<BlockId>,
+    block_erase: Time,
+    victim_seed: u64,
+}
+
+impl Foundation {
+    /// That of a configuration at a scale.
+    ///
+    /// # Errors
+    /// A scale that does not fit the geometry.
+    pub fn new(config: &Config, scale: f64) -> Result<Foundation, SpecError> {
+        let (chip, seed, geometry) = (config.assumed_chip(), config.seed, geometry(config, scale)?);
+        let (tree, timing) = (chip.tree().map_err(SpecError)?, flash_timing(&chip).map_err(SpecError)?);
+        Ok(Foundation {
+            bad_blocks: bad_blocks(seed, chip.geometry.bad_blocks_per_plane, &geometry),
+            block_erase: expected_time(&chip, seed, &timing),
+            victim_seed: RandomStream::new(seed, "gc-victims").bits(),
+            chip,
+            geometry,
+            timing,
+            tree,
+        })
+    }
+
+    /// What a translation layer is built from.
+    pub fn parts<'a>(&'a self, config: &'a Config) -> LayerParts<'a> {
+        LayerParts {
+            spec: config.layer_spec(&self.chip),
+            geometry: self.geometry,
+            timing: &self.timing,
+            tree: self.tree,
+            bad_blocks: &self.bad_blocks,
+            block_erase: self.block_erase,
+            seed: self.victim_seed,
+        }
+    }
+}
+
 /// Builds translation layer and chips of a configuration in their initial state.
 ///
 /// # Errors
 /// A scale that does not fit the geometry.
 pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
-    let (chip, seed) = (&config.assumed_chip(), config.seed);
-    let (geometry, spec) = (geometry(config, scale)?, config.layer_spec(chip));
-    let (tree, timing) = (chip.tree().map_err(SpecError)?, flash_timing(chip).map_err(SpecError)?);
-    let user_pages = config.ftl.user_pages(&spec, &geometry);
-    let tags = TagFormat::new(user_pages + config.ftl.translation_pages(&spec, user_pages));
+    let foundation = Foundation::new(config, scale)?;
+    let parts = foundation.parts(config);
+    let Foundation { chip, geometry, timing, tree, bad_blocks, .. } = &foundation;
+    let user_pages = config.ftl.user_pages(&parts.spec, geometry);
+    let tags = TagFormat::new(user_pages + config.ftl.translation_pages(&parts.spec, user_pages));
     let mut array = NandArray::new(ArrayConfig {
-        geometry,
+        geometry: *geometry,
         tags,
-        tree,
+        tree: *tree,
         sub_blocks: chip.geometry.block_shape().filter(|_| chip.partial_erase.unit == PartialEraseUnit::SubBlock),
         program_order: chip.geometry.program_order,
         disturb_tolerance: chip.partial_erase.disturb_tolerance,
         sub_block_disturb: chip.partial_erase.sub_block_disturb,
         copyback: timing.copyback,
     });
-    let bad_blocks = bad_blocks(seed, chip.geometry.bad_blocks_per_plane, &geometry);
     bad_blocks.iter().for_each(|&block| array.mark_bad(block));
     let mut oracle = Oracle::new(user_pages, geometry.pages_per_block, tags);
-    let parts = LayerParts {
-        spec,
-        geometry,
-        timing: &timing,
-        tree,
-        bad_blocks: &bad_blocks,
-        block_erase: expected_time(chip, seed, &timing),
-        seed: RandomStream::new(seed, "gc-victims").bits(),
-    };
+    if config.ftl.shared.recovery != Recovery::Off {
+        array.prepare_for_cuts();
+        oracle.prepare_for_cuts();
+    }
     let ftl = config.ftl.build(&parts, &mut InitialState { array: &mut array, oracle: &mut oracle })?;
-    let eraser = eraser(chip, seed, &geometry, tree);
+    let eraser = eraser(chip, config.seed, geometry, *tree);
     let checked = CheckedArray::new(array, user_pages);
-    let chips = Chips::new(checked, eraser, read_retry(chip, seed), timing.clone());
-    Ok(Built { geometry, timing, ftl, chips, oracle })
+    let chips = Chips::new(checked, eraser, read_retry(chip, config.seed), timing.clone());
+    Ok(Built { geometry: *geometry, timing: timing.clone(), ftl, chips, oracle })
 }
 
 /// Draws the factory's bad blocks, the same for the same seed.

@@ -15,6 +15,7 @@ mod logged;
 mod lookahead;
 pub mod metrics;
 pub mod observe;
+mod power;
 pub mod results;
 mod run;
 pub mod scheduler;

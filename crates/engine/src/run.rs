@@ -2,6 +2,7 @@
 
 use pumice_config::{Check, Config, HostMode, SpecError};
 use pumice_ftl::TranslationLayer;
+use pumice_ftl::recovery::Recovery;
 use pumice_types::{FlashCommand, FlashTiming, Geometry, HostRequest, Time};
 use pumice_workload::{RandomStream, Workload};
 
@@ -11,6 +12,7 @@ use crate::error::SimError;
 use crate::lookahead::Lookahead;
 use crate::metrics::TimeSeries;
 use crate::observe::{Beginning, Observer, RequestRecord};
+use crate::power::PowerCuts;
 use crate::results::{BusyTimes, Finished, Outcome};
 use crate::ssd::Ssd;
 use crate::workload;
@@ -81,6 +83,10 @@ struct Run<'a, O: Observer> {
     busy_after: Option<BusyTimes>,
     /// No request is left to come.
     exhausted: bool,
+    /// Cuts of the power to come; `None` if the device cannot start anew.
+    cuts: Option<PowerCuts<'a>>,
+    /// By how much the host is behind its workload's clock, because it waited for the device to start anew.
+    behind: Time,
     progress: &'a mut dyn FnMut(&Progress) -> bool,
 }
 
@@ -119,6 +125,8 @@ pub fn run_observed<O: Observer>(
         ssd,
         busy_after: None,
         exhausted: false,
+        cuts: (config.ftl.shared.recovery != Recovery::Off).then(|| PowerCuts::new(config, scale)).transpose()?,
+        behind: Time::ZERO,
         progress,
     };
     run.execute()?;
@@ -147,11 +155,12 @@ impl<O: Observer> Run<'_, O> {
     fn outcome(self, scale: f64, geometry: Geometry, timing: FlashTiming) -> Result<Outcome, SimError> {
         let (warnings, busy) = (self.warnings(scale), self.busy());
         let Run { config, ssd, workload, submitted, .. } = &self;
-        let (host, controller) = (&ssd.host, &ssd.controller);
+        let (host, controller, power) = (&ssd.host, &ssd.controller, &ssd.power);
         let chips = &controller.scheduler.chips;
         let life = |eraser: &Eraser| (eraser.lifetime().with_stress(chips.restart_factor()), eraser.mean_pec());
         let life = chips.eraser.as_ref().map(life);
-        let finished = Finished { config, scale, geometry, timing, host, controller, workload, busy, life, warnings };
+        let finished =
+            Finished { config, scale, geometry, timing, host, controller, power, workload, busy, life, warnings };
         Outcome::of(&finished, *submitted)
     }
 
@@ -235,9 +244,17 @@ impl<O: Observer> Run<'_, O> {
                     "requests arrive later than 146 years; lower workload.mean_interarrival_us or raise host.speedup";
                 return Err(SpecError(text.into()).into());
             }
-            while self.ssd.next_event().is_some_and(|at| at <= arrival) {
-                self.step()?;
+            loop {
+                let due = arrival + self.behind;
+                if self.ssd.next_event().is_some_and(|at| at <= due) {
+                    self.step()?;
+                } else if self.is_cut_by(due) {
+                    self.lose_power()?;
+                } else {
+                    break;
+                }
             }
+            let arrival = arrival + self.behind;
             let measured = self.before(&request, arrival)?;
             self.ssd.arrive(&request, measured, arrival)?;
         }
@@ -263,8 +280,26 @@ impl<O: Observer> Run<'_, O> {
         }
     }
 
-    /// One event.
+    /// Whether the power is cut at this time or before.
+    #[inline]
+    fn is_cut_by(&self, at: Time) -> bool {
+        self.cuts.as_ref().is_some_and(|cuts| cuts.next().is_some_and(|cut| cut <= at))
+    }
+
+    /// The next power cut; the host waits until the device has started anew.
+    fn lose_power(&mut self) -> Result<(), SimError> {
+        let Some(cuts) = &mut self.cuts else { return Ok(()) };
+        let at = cuts.next().unwrap_or(self.ssd.now);
+        self.ssd.lose_power(cuts)?;
+        self.behind += self.ssd.now - at;
+        self.tick(PROGRESS_EVERY)
+    }
+
+    /// One event, or the power cut before it.
     fn step(&mut self) -> Result<(), SimError> {
+        if self.ssd.next_event().is_some_and(|at| self.is_cut_by(at)) {
+            return self.lose_power();
+        }
         // The end of the last request, which a buffer may have taken at once, ends what is measured.
         if self.exhausted && self.busy_after.is_none() && self.ssd.host.metrics.is_quiet() {
             self.busy_after = Some(self.ssd.controller.scheduler.busy_times(self.ssd.now));
@@ -297,6 +332,9 @@ impl<O: Observer> Run<'_, O> {
 
     fn warnings(&self, scale: f64) -> Vec<String> {
         let mut warnings = self.workload.notes().warnings();
+        if let Some(left) = self.cuts.as_ref().map(PowerCuts::left).filter(|&left| self.config.run.timed && left > 0) {
+            warnings.push(format!("power.cut_at_s: the run ended before {left} of its cuts"));
+        }
         if scale < FAITHFUL_SCALE_MIN {
             warnings.push(format!("scale {scale} is below 1/16: results are known to drift"));
         }

@@ -2,16 +2,18 @@
 //! scheduler, chips.
 
 use pumice_config::Config;
+use pumice_ftl::recovery::Recovery;
 use pumice_ftl::{Ftl, TranslationLayer};
-use pumice_types::{HostRequest, RequestKind, Time};
+use pumice_types::{FlashCommand, HostRequest, RequestKind, Time};
 
 use crate::build::Built;
 use crate::chip::erase::suspension_rule;
 use crate::controller::{Controller, Moment, PageAccess, Waits};
 use crate::error::SimError;
 use crate::host::{Due, Host};
+use crate::metrics::PowerFigures;
 use crate::observe::Observer;
-use crate::scheduler::{Policy, Scheduler};
+use crate::scheduler::{NOBODY, Policy, Scheduler, Submission};
 
 /// A device, its host, and the observer of the run.
 pub struct Ssd<'a, O: Observer> {
@@ -21,6 +23,8 @@ pub struct Ssd<'a, O: Observer> {
     pub controller: Controller,
     /// The present.
     pub now: Time,
+    /// What power cuts did.
+    pub power: PowerFigures,
     observer: &'a mut O,
 }
 
@@ -34,12 +38,15 @@ impl<'a, O: Observer> Ssd<'a, O> {
             holds_die: ftl.holds_die(),
             erase: suspension_rule(&chip),
             multi_plane: chip.timing.multi_plane,
+            erases_wait: config.ftl.shared.recovery != Recovery::Off,
         };
         let scheduler = Scheduler::new(geometry, chips, policy);
         Ssd {
             host: Host::new(&config.host, geometry.page_bytes, oracle),
-            controller: Controller::new(&config.host, geometry.page_bytes, ftl, scheduler),
+            controller: Controller::new(&config.host, geometry.page_bytes, ftl, scheduler)
+                .numbering(config.ftl.shared.recovery),
             now: Time::ZERO,
+            power: PowerFigures::default(),
             observer,
         }
     }
@@ -172,6 +179,42 @@ impl<'a, O: Observer> Ssd<'a, O> {
             let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
             self.controller.work_when_idle(die, moment)?;
         }
+        Ok(())
+    }
+
+    /// Power is cut now: everything under way ends. Returns the commands that were changing flash.
+    ///
+    /// # Errors
+    /// A broken rule or belief, found in commands that had ended.
+    pub fn cut_flash(&mut self) -> Result<Vec<FlashCommand>, SimError> {
+        self.controller.scheduler.cut_power(self.now, self.observer)
+    }
+
+    /// Queues commands of a device that starts anew, each on its own; `counted`: among the run's commands.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn submit_recovery(&mut self, commands: &[FlashCommand], counted: bool) -> Result<(), SimError> {
+        for command in commands {
+            let commands = std::slice::from_ref(command);
+            let alone = Submission { commands, completes: 0, token: NOBODY, parts: false, urgent: false };
+            self.controller.scheduler.submit(&alone, self.now, self.observer)?;
+            if counted {
+                self.controller.counts.note(command);
+            }
+        }
+        Ok(())
+    }
+
+    /// Handles the scheduler's next event while the device starts anew: nobody waits for anything, and the layer does
+    /// nothing of its own.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn step_recovery(&mut self) -> Result<(), SimError> {
+        self.controller.scheduler.step(self.observer)?;
+        while self.controller.scheduler.take_done().is_some() {}
+        self.controller.scheduler.take_idle();
         Ok(())
     }
 

@@ -27,6 +27,8 @@ const PC: &[(&str, &str)] = &[("workload.kind", "pc"), ("workload.address", "wra
 const TRACE: &[(&str, &str)] = &[("workload.kind", "trace"), ("workload.path", "none.csv")];
 const CLOSED: &[(&str, &str)] = &[("host.mode", "closed-loop")];
 const OPEN: &[(&str, &str)] = &[("host.mode", "open-loop")];
+const RECOVERS: &[(&str, &str)] =
+    &[("ftl.kind", "page"), ("ftl.recovery", "scan"), ("host.mode", "closed-loop"), ("host.queue_depth", "64")];
 const LEAVES: &[(&str, &str)] = &[("ftl.kind", "page"), ("ftl.erase_unit", "partial-block")];
 const SUB_BLOCKS: [(&str, &str); 4] = [
     ("geometry.layers", "16"),
@@ -112,6 +114,8 @@ const CASES: &[Case] = &[
     ("workload.requests", ["900", "800"], TWIN, &[("workload.kind", "w10")]),
     ("workload.trim_fraction", ["0.0", "0.2"], TWIN, UNIFORM),
     ("workload.flush_every", ["5", "9"], TWIN, UNIFORM),
+    ("power.cut_at_s", ["[0.05]", "[0.01, 0.06]"], &[RECOVERS[0], RECOVERS[1], RECOVERS[2], UNTIMED[0]], RECOVERS),
+    ("power.torn", ["old", "mixed"], UNTIMED, &[RECOVERS[0], RECOVERS[1], RECOVERS[2], RECOVERS[3], ("power.cut_at_s", "[0.05]")]),
     ("workload.fua_fraction", ["0.0", "0.5"], TWIN, UNIFORM),
     ("workload.footprint", ["1.0", "0.2"], TWIN, &[TWIN[0], TWIN[1], ("initial.age_writes", "0.1")]),
     ("workload.request_sizes", ["[4096]", "[8192]"], &[("workload.kind", "w10")], UNIFORM),

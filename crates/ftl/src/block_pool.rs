@@ -124,6 +124,19 @@ impl BlockPool {
         Some((block, self.next_sequence))
     }
 
+    /// Takes this free block out.
+    pub fn withdraw(&mut self, plane: PlaneId, block: BlockId) {
+        match &mut self.free[plane.index()] {
+            FreeBlocks::InOrder(blocks) => {
+                // Blocks are asked for in the order in which they are free, so the first is mostly the one.
+                if let Some(at) = blocks.iter().position(|&free| free == block) {
+                    blocks.remove(at);
+                }
+            }
+            FreeBlocks::ByWear(lists) => lists.remove(self.geometry.index_in_plane(block)),
+        }
+    }
+
     /// Gives an erased block back.
     pub fn give_back(&mut self, plane: PlaneId, block: BlockId) {
         self.give_back_worn(plane, block, 0);

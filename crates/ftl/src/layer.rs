@@ -15,6 +15,7 @@ use crate::fill::{FillTarget, InitialKeys};
 use crate::merge::restore::{MMergeSettings, MergeCosts};
 use crate::merge::superblock::RestoreScope;
 use crate::plan::Plan;
+use crate::recovery::{Recovery, RecoveryCounts, Restart};
 use crate::victims::PolicyKeys;
 
 /// A translation layer at work: the controller's belief about where pages are. A call changes that belief at once and
@@ -109,6 +110,11 @@ pub trait TranslationLayer {
     /// Starts counting anew.
     fn reset_counters(&mut self);
 
+    /// Blocks that were erased again after power cuts, because nothing proved that they were erased.
+    fn erased_again(&self) -> u64 {
+        0
+    }
+
     /// Bytes of RAM that the controller's map needs.
     fn map_ram_bytes(&self) -> u64;
 
@@ -165,6 +171,8 @@ keys! {
             "map_place = \"cached\": map entries that the cache holds. map_place = \"spare\": logical blocks of a plane whose tables are cached, least recently used out first.";
         u_index: UIndex = "\"spare\"", ANY, "", "PEN, FAST'18, section 2.2.1", When::Always,
             "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost.";
+        recovery: Recovery = "\"off\"", ANY, "", CHOSEN, When::Always,
+            "How the layer starts anew after a power cut. off: the device never loses power, and nothing is kept for that. scan (page): spare areas of all written pages; see docs/models/power.md.";
         u_blocks: Option<u32> = "", int(1, 1 << 20), "blocks a plane", "all that over-provisioning leaves", When::Always,
             "superblock-2006, replacement-block, log-block, fast: most U-blocks (log blocks) of a plane in use at once, beside the D-blocks and the block that merges copy into.";
     }
@@ -275,6 +283,9 @@ pub trait Layer {
     /// Its own keys that every other layer refuses, unless they have their default, instead of ignoring them.
     const STRICT_KEYS: &'static [&'static str] = &[];
 
+    /// How it can start anew after a power cut.
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off];
+
     /// The figures of garbage collection that it has.
     const REPORTS: Reports;
 
@@ -306,6 +317,18 @@ pub trait Layer {
     /// Pages that hold the map of so many logical pages; none if it is not in pages of its own.
     fn translation_pages(_spec: &LayerSpec, _keys: &Self::Keys, _user_pages: u32) -> u32 {
         0
+    }
+
+    /// Builds the layer from what the chips hold after a power cut.
+    ///
+    /// # Errors
+    /// No room to work in.
+    fn recover(
+        _parts: &LayerParts,
+        _keys: &Self::Keys,
+        _restart: &mut Restart,
+    ) -> Result<(Self::Running, RecoveryCounts), FtlError> {
+        unreachable!("a spec that cuts the power of a layer which cannot start anew is refused")
     }
 
     /// Builds the layer and fills it; `target` hears of the fill.

@@ -18,6 +18,7 @@ mod recency;
 mod reclaim_leaves;
 mod reclaim_lines;
 mod reclaim_units;
+pub mod recovery;
 mod victim;
 pub mod victims;
 mod wear;

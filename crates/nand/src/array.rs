@@ -4,6 +4,7 @@
 //! system that take no memory until they are written, so a partly written device uses memory only for the blocks that
 //! were touched. A column of corrupt bits exists only once a corrupt page was copied.
 
+mod power;
 mod sub_block;
 mod word_lines;
 
@@ -14,6 +15,8 @@ use pumice_types::{
 
 use crate::rules::{Rule, Violation};
 use crate::wear::WearSummary;
+use power::PowerState;
+pub use power::Torn;
 use word_lines::WordLines;
 
 /// What the array needs to know of its chips.
@@ -101,6 +104,8 @@ pub struct NandArray {
     sub_blocks: Option<UnitPages>,
     /// Programs on each word line, if they disturb other sub-blocks.
     word_lines: Option<WordLines>,
+    /// What cuts of the power need and leave, if there may be any.
+    power: Option<Box<PowerState>>,
 }
 
 impl NandArray {
@@ -126,6 +131,7 @@ impl NandArray {
                 .sub_blocks
                 .zip(config.sub_block_disturb)
                 .map(|(shape, bound)| WordLines::new(&config.geometry, shape, bound)),
+            power: None,
             config,
         }
     }
@@ -136,6 +142,7 @@ impl NandArray {
             + (self.programmed.len() + self.corrupt.len()) * 8
             + self.disturb.len()
             + self.word_lines.as_ref().map_or(0, WordLines::state_bytes)
+            + self.power_bytes()
             + self.blocks.len() * size_of::<BlockState>();
         columns as f64 / self.tags.len() as f64
     }
@@ -358,6 +365,9 @@ impl NandArray {
         self.check_programmable(page)?;
         self.store(page, command.lpn, command.version, command.sequence);
         self.note_corrupt(page, false);
+        if self.power.is_some() {
+            self.note_numbers(page, command);
+        }
         Ok(())
     }
 
@@ -374,6 +384,9 @@ impl NandArray {
         self.check_programmable(command.target)?;
         self.store(command.target, content.lpn, content.version, command.sequence);
         self.note_corrupt(command.target, content.corrupt);
+        if self.power.is_some() {
+            self.note_numbers(command.target, command);
+        }
         Ok(content)
     }
 
@@ -381,6 +394,9 @@ impl NandArray {
     fn check_programmable(&self, page: PageAddress) -> Result<(), Rule> {
         if self.is_programmed(page) {
             return Err(Rule::EraseBeforeProgram);
+        }
+        if self.power.is_some() && self.is_unreliable(page) {
+            return Err(Rule::UnstableProgram);
         }
         if self.config.program_order == ProgramOrder::InOrder && !self.is_in_order(page) {
             return Err(Rule::ProgramOrder);
@@ -470,6 +486,7 @@ impl NandArray {
         let truth = &mut self.blocks[block.index()];
         truth.erases += 1;
         *truth = BlockState { erases: truth.erases, ..BlockState::default() };
+        self.forget_cuts(block);
         Ok(())
     }
 

@@ -15,7 +15,7 @@ pub mod reliability;
 mod rules;
 mod wear;
 
-pub use array::{ArrayConfig, NandArray, PageContent, Returned};
+pub use array::{ArrayConfig, NandArray, PageContent, Returned, Torn};
 pub use checked::{CheckedArray, ChipError};
 pub use clock::DieClock;
 pub use rules::{Rule, Violation, check_multi_plane, fits_multi_plane};

@@ -9,6 +9,8 @@ use pumice_types::{FlashCommand, FlashOp, Geometry, PageAddress};
 pub enum Rule {
     /// A page must be erased before it is programmed.
     EraseBeforeProgram,
+    /// A page or block whose program or erase lost its power must be erased before it is programmed.
+    UnstableProgram,
     /// Under in-order programming, pages of an erase unit are programmed in ascending order.
     ProgramOrder,
     /// The data of an erased page cannot be read or copied.
@@ -35,6 +37,7 @@ impl Rule {
     pub fn name(self) -> &'static str {
         match self {
             Rule::EraseBeforeProgram => "erase-before-program",
+            Rule::UnstableProgram => "unstable-program",
             Rule::ProgramOrder => "program-order",
             Rule::ReadErasedPage => "read-erased-page",
             Rule::PartialBlockIndex => "partial-block-index",

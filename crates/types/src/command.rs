@@ -125,6 +125,41 @@ impl FlashCommand {
         FlashCommand { operand: u32::from(pb.0), ..command }
     }
 
+    /// The same command with its number in the order in which the controller decided what changes the flash. The
+    /// spare area of a page keeps 48 bits of it; a copy, whose source takes the room, carries 40.
+    #[inline]
+    #[must_use]
+    pub fn with_number(self, number: u64) -> FlashCommand {
+        if self.op == FlashOp::Copy {
+            return FlashCommand { operand: number as u32, version: (number >> 32) as u8, ..self };
+        }
+        FlashCommand { source: PageAddress::new(BlockId(number as u32), (number >> 32) as u16), ..self }
+    }
+
+    /// Its number; 0 if it was given none.
+    #[inline]
+    pub fn number(&self) -> u64 {
+        match self.op {
+            FlashOp::Copy => u64::from(self.operand) | u64::from(self.version) << 32,
+            FlashOp::Read
+            | FlashOp::SpareSearch
+            | FlashOp::Program
+            | FlashOp::Erase
+            | FlashOp::PartialErase
+            | FlashOp::SubBlockErase
+            | FlashOp::Pause => u64::from(self.source.block.0) | u64::from(self.source.page) << 32,
+        }
+    }
+
+    /// Whether it changes what pages hold.
+    #[inline]
+    pub fn changes_pages(&self) -> bool {
+        match self.op {
+            FlashOp::Program | FlashOp::Copy | FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => true,
+            FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => false,
+        }
+    }
+
     /// Erase of a set of physical sub-blocks of `block`, of which a command names the first 32.
     #[inline]
     pub fn sub_block_erase(block: BlockId, sub_blocks: UnitSet) -> FlashCommand {

@@ -63,6 +63,9 @@ METRICS: tuple[Metric, ...] = (
     Metric("spare reads", "flash.reads.spare"),
     Metric("AEP (erases per page)", "wear.aep", 4),
     Metric("VEP (their variance)", "wear.vep", 4),
+    Metric("power cuts", "power.cuts"),
+    Metric("recovery, mean", "power.recovery_us.mean", 1),
+    Metric("broken promises", "power.broken_promises"),
     Metric("corrupt pages", "integrity.corrupt_pages"),
     Metric("wall time", "run.wall_s", 1),
 )

@@ -15,8 +15,9 @@ mod untimed;
 use std::collections::VecDeque;
 
 use pumice_config::{HostKeys, PartialPage};
+use pumice_ftl::recovery::Recovery;
 use pumice_ftl::{Ftl, Plan, TranslationLayer};
-use pumice_types::{BlockId, DieId, HostRequest, Lpn, RequestKind, Time};
+use pumice_types::{BlockId, DieId, FlashCommand, HostRequest, Lpn, RecoveryFault, RequestKind, Time};
 
 use crate::chip::erase::Eraser;
 use crate::error::SimError;
@@ -56,6 +57,8 @@ pub struct Controller {
     /// Flash commands of the warm-up and of ageing.
     uncounted_commands: u64,
     rules: Rules,
+    /// The number of the next command that changes flash, if spare areas keep such numbers.
+    next_number: Option<u64>,
     plan: Plan,
     accesses: AccessTable,
     buffer: Option<WriteBuffer>,
@@ -114,11 +117,39 @@ impl Controller {
             counts: FlashCounts::default(),
             uncounted_commands: 0,
             rules,
+            next_number: None,
             plan: Plan::with_capacity(PLAN_COMMANDS),
             accesses: AccessTable::default(),
             buffer: (buffer_pages > 0).then(|| WriteBuffer::new(buffer_pages, host.flush)),
             waiting: VecDeque::new(),
             pages_done: VecDeque::new(),
+        }
+    }
+
+    /// The same controller, which numbers its commands if the device can start anew after a power cut.
+    #[must_use]
+    pub fn numbering(mut self, recovery: Recovery) -> Controller {
+        self.next_number = (recovery != Recovery::Off).then_some(1);
+        self
+    }
+
+    /// Power has come back: a new translation layer, and nothing in flight. Numbers go on from `next_number`.
+    pub fn restart(&mut self, ftl: Ftl, next_number: u64) {
+        self.ftl = ftl;
+        self.next_number = Some(next_number);
+        self.accesses = AccessTable::default();
+        self.waiting.clear();
+        self.pages_done.clear();
+    }
+
+    /// Gives commands that change flash their numbers, in this order, if spare areas keep them.
+    #[inline]
+    pub fn number(&mut self, commands: &mut [FlashCommand]) {
+        let Some(next) = &mut self.next_number else { return };
+        for command in commands.iter_mut().filter(|command| command.changes_pages()) {
+            let number = if RecoveryFault::NumbersTooShort.is_on() { *next % 64 } else { *next };
+            *command = command.with_number(number);
+            *next += 1;
         }
     }
 

@@ -117,7 +117,7 @@ impl Controller {
         let lpn = access.lpn;
         match access.kind {
             RequestKind::Write => {
-                let version = oracle.next_version(lpn);
+                let version = oracle.next_version(lpn, access.waits.request());
                 self.ftl.write(lpn, version, &mut self.plan)?;
             }
             RequestKind::Read => {

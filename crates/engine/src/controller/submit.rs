@@ -44,7 +44,7 @@ impl Controller {
     /// many groups is waited: for the one that completes the access, or for all of them.
     #[inline]
     pub(super) fn submit_plan<O: Observer>(&mut self, wait: &Wait, moment: &mut Moment<O>) -> Result<u32, SimError> {
-        self.note_erases();
+        self.prepare_plan();
         let completes = self.plan.completes();
         let (mut waiting, mut start) = (0, 0);
         while let Some(first) = self.plan.commands.get(start) {
@@ -79,9 +79,20 @@ impl Controller {
         Ok(waiting)
     }
 
+    /// What is done with every plan before its first command runs.
+    #[inline]
+    pub(super) fn prepare_plan(&mut self) {
+        self.note_erases();
+        if self.next_number.is_some() {
+            let mut commands = std::mem::take(&mut self.plan.commands);
+            self.number(&mut commands);
+            self.plan.commands = commands;
+        }
+    }
+
     /// Records the erases of the plan, so that the status of later erases of the same blocks can be predicted.
     #[inline]
-    pub(super) fn note_erases(&mut self) {
+    fn note_erases(&mut self) {
         let Some(eraser) = self.scheduler.chips.eraser.as_mut().filter(|_| self.rules.erases_fail) else { return };
         for FlashCommand { op, target, .. } in &self.plan.commands {
             if *op == FlashOp::Erase && eraser.decide(target.block.0) {

@@ -52,7 +52,7 @@ impl Controller {
         for &stage in stages {
             access.stage = stage;
             self.plan_stage(&access, oracle)?;
-            self.note_erases();
+            self.prepare_plan();
             for command in &self.plan.commands {
                 self.counts.note(command);
                 self.scheduler.chips.execute_untimed(command)?;

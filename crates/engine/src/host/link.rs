@@ -74,6 +74,12 @@ impl Link {
         self.due.push(Reverse((at, self.sequence, due)));
     }
 
+    /// Forgets what is on its way; both directions are free at `now`.
+    pub fn clear(&mut self, now: Time) {
+        self.due.clear();
+        (self.inward.free_at, self.outward.free_at) = (now, now);
+    }
+
     /// When something is due next.
     #[inline]
     pub fn next_event(&self) -> Option<Time> {

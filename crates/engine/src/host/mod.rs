@@ -159,6 +159,9 @@ impl Host {
     #[inline]
     pub fn complete(&mut self, id: u32, now: Time, parts: Option<LatencyParts>, observer: &mut impl Observer) {
         let InFlight { request, arrival, submitted, measured, .. } = self.slots[id as usize];
+        if request.kind == RequestKind::Write {
+            self.oracle.note_acknowledged(id, self.pages.of(&request).map(|(lpn, _)| lpn));
+        }
         self.free_slots.push(id);
         self.completed += 1;
         self.metrics.note_done(now);
@@ -168,6 +171,17 @@ impl Host {
             self.metrics.record(&request, now - arrival, &parts);
             observer.request(&RequestRecord { arrival, done: now, request });
         }
+    }
+
+    /// Everything in flight fails at `now`. Returns how many requests that are.
+    pub fn fail_outstanding(&mut self, now: Time) -> u64 {
+        let failed = self.slots.len() - self.free_slots.len();
+        self.slots.clear();
+        self.free_slots.clear();
+        self.link.clear(now);
+        (0..failed).for_each(|_| self.metrics.note_done(now));
+        self.completed += failed as u64;
+        failed as u64
     }
 
     /// Notes a request of a run without a clock.

@@ -4,7 +4,36 @@
 //! programmed into the spare area, and a read must return the version that was newest when the read
 //! was submitted. This is truth about the host, so neither FTL nor array can see it.
 
-use pumice_types::{Lpn, TagFormat, bits, prefetch};
+use std::collections::BTreeMap;
+
+use pumice_types::{Lpn, RecoveryFault, TagFormat, bits, prefetch};
+
+/// A page whose newest version is not promised.
+struct Unsettled {
+    /// The version that is; `None` if nothing was stored.
+    promised: Option<u8>,
+    /// Those written since, oldest first, with the requests that brought them.
+    newer: Vec<(u8, u32)>,
+}
+
+/// Pages whose newest version is not promised. Without a write buffer these are the writes in flight.
+#[derive(Default)]
+struct Promises {
+    pages: BTreeMap<u32, Unsettled>,
+}
+
+impl Promises {
+    /// What `request` brought to a page is promised, and so is everything that it replaced.
+    fn promise(&mut self, lpn: Lpn, request: u32) {
+        let Some(page) = self.pages.get_mut(&lpn.0) else { return };
+        let Some(last) = page.newer.iter().rposition(|&(_, by)| by == request) else { return };
+        page.promised = Some(page.newer[last].0);
+        page.newer.drain(..=last);
+        if page.newer.is_empty() {
+            self.pages.remove(&lpn.0);
+        }
+    }
+}
 
 /// Versions stored by the host.
 pub struct Oracle {
@@ -17,6 +46,8 @@ pub struct Oracle {
     pages_per_block: u32,
     /// Logical pages given up since they were stored, one bit each; empty until the first.
     trimmed: Vec<u64>,
+    /// What has been promised of pages whose newest version has not, if power may be cut.
+    promises: Option<Promises>,
 }
 
 impl Oracle {
@@ -29,6 +60,38 @@ impl Oracle {
             filled: vec![0; user_pages.div_ceil(u32::from(pages_per_block)) as usize],
             pages_per_block: u32::from(pages_per_block),
             trimmed: Vec::new(),
+            promises: None,
+        }
+    }
+
+    /// Notes from now on which versions the device has promised to keep.
+    pub fn prepare_for_cuts(&mut self) {
+        self.promises = Some(Promises::default());
+    }
+
+    /// A write of these pages was acknowledged, whose versions `request` brought: they are promised.
+    #[inline]
+    pub fn note_acknowledged(&mut self, request: u32, lpns: impl Iterator<Item = Lpn>) {
+        if let Some(promises) = &mut self.promises {
+            lpns.for_each(|lpn| promises.promise(lpn, request));
+        }
+    }
+
+    /// What a device may return after a power cut, page by page where that is more than one version: the version
+    /// that was promised (`None`: nothing stored), and those written since, oldest first. Nothing is in flight then.
+    pub fn take_unsettled(&mut self) -> Vec<(Lpn, Option<u8>, Vec<u8>)> {
+        let Some(promises) = &mut self.promises else { return Vec::new() };
+        let pages = std::mem::take(&mut promises.pages).into_iter();
+        pages
+            .map(|(lpn, page)| (Lpn(lpn), page.promised, page.newer.iter().map(|&(version, _)| version).collect()))
+            .collect()
+    }
+
+    /// The host has found this version after a power cut (`None`: nothing), and goes on with it.
+    pub fn settle(&mut self, lpn: Lpn, found: Option<u8>) {
+        match found {
+            Some(version) => self.versions[lpn.index()] = version,
+            None => self.note_trim(lpn),
         }
     }
 
@@ -47,15 +110,31 @@ impl Oracle {
         }
     }
 
-    /// The version that a host write of `lpn` stores.
+    /// The version that a host write of `lpn` stores; `request` brings it, if a request does.
     #[inline]
-    pub fn next_version(&mut self, lpn: Lpn) -> u8 {
+    pub fn next_version(&mut self, lpn: Lpn, request: Option<u32>) -> u8 {
+        if self.promises.is_some() {
+            self.note_written(lpn, request);
+        }
         let version = &mut self.versions[lpn.index()];
         *version = self.tags.next(*version);
         if !self.trimmed.is_empty() {
             bits::clear(&mut self.trimmed, lpn.index());
         }
         *version
+    }
+
+    /// A version comes that is not promised yet.
+    fn note_written(&mut self, lpn: Lpn, request: Option<u32>) {
+        let promised = self.is_stored(lpn).then(|| self.versions[lpn.index()]);
+        let version = self.tags.next(self.versions[lpn.index()]);
+        if let (Some(promises), Some(request)) = (&mut self.promises, request) {
+            let page = promises.pages.entry(lpn.0).or_insert_with(|| Unsettled { promised, newer: Vec::new() });
+            page.newer.push((version, request));
+            if RecoveryFault::AcknowledgedEarly.is_on() {
+                promises.promise(lpn, request);
+            }
+        }
     }
 
     /// Prefetches the entry of `lpn`; no effect on results.

@@ -6,12 +6,14 @@ use pumice_types::{HostRequest, RequestKind, Time};
 mod flash_counts;
 mod histograms;
 mod parts;
+mod power;
 mod time_series;
 mod wear_map;
 
 pub use flash_counts::FlashCounts;
 pub use histograms::interval_log;
 pub use parts::{LatencyParts, Stage};
+pub use power::PowerFigures;
 pub use time_series::TimeSeries;
 pub use wear_map::WearMap;
 

@@ -15,7 +15,7 @@ use crate::chip::erase::{EraseTotals, Eraser, Lifetime};
 use crate::controller::Controller;
 use crate::error::SimError;
 use crate::host::Host;
-use crate::metrics::{FlashCounts, WearMap, interval_log};
+use crate::metrics::{FlashCounts, PowerFigures, WearMap, interval_log};
 use crate::scheduler::Scheduler;
 pub use fields::{ResultField, fields_of_result};
 pub use request_log::RequestBatch;
@@ -48,7 +48,7 @@ impl Outcome {
     /// # Errors
     /// A histogram that its own format cannot hold.
     pub fn of(run: &Finished, requests: u64) -> Result<Outcome, SimError> {
-        let (config, lost) = (run.config, run.host.lost_pages);
+        let (config, lost) = (run.config, run.host.lost_pages + run.power.broken_promises);
         let corrupt = run.checked().corrupt_pages;
         let broken = config.run.check == Check::Integrity && corrupt + lost > 0;
         let output = &config.output;
@@ -77,6 +77,8 @@ pub struct Finished<'a> {
     pub host: &'a Host,
     /// Translation layer, scheduler and chips.
     pub controller: &'a Controller,
+    /// What power cuts did.
+    pub power: &'a PowerFigures,
     /// The workload, consumed.
     pub workload: &'a Workload,
     /// Busy times of dies and of channels since the warm-up; empty without a clock.

@@ -36,6 +36,12 @@ pub struct Lane {
 }
 
 impl Lane {
+    /// Forgets everything queued.
+    fn clear(&mut self) {
+        self.segments.clear();
+        self.commands.clear();
+    }
+
     /// Empty queues with room for so many accesses, and for so many further commands.
     pub fn with_capacity(accesses: usize, commands: usize) -> Lane {
         Lane {
@@ -108,6 +114,8 @@ pub struct Die {
     pub spent: PhaseTimes,
     /// Time busy.
     pub busy: Time,
+    /// Since when it does nothing because its next erase waits for programs of other dies.
+    pub stalled_since: Option<Time>,
     /// The erase that runs, or is suspended.
     pub erase: EraseRun,
     /// Programs and copies queued and not executed.
@@ -209,6 +217,11 @@ impl PendingPages {
         command.op == FlashOp::Program || (self.copies && command.op == FlashOp::Copy)
     }
 
+    /// Nothing is queued any more.
+    fn clear(&mut self) {
+        self.buckets.fill(0);
+    }
+
     /// A command was queued.
     #[inline]
     pub fn add(&mut self, command: &FlashCommand) {
@@ -273,8 +286,33 @@ impl Die {
             cursor: Time::ZERO,
             spent: PhaseTimes::default(),
             busy: Time::ZERO,
+            stalled_since: None,
             erase: EraseRun::default(),
         }
+    }
+
+    /// Power is gone: nothing runs or waits any more.
+    pub fn power_off(&mut self, now: Time) {
+        if self.active.take().is_some() {
+            self.busy += now - self.started;
+        }
+        self.lanes.iter_mut().for_each(Lane::clear);
+        self.pending.clear();
+        self.snapshots.clear();
+        self.clock = DieClock::default();
+        self.stalled_since = None;
+        self.erase = EraseRun::default();
+    }
+
+    /// Whether anything waits.
+    pub fn is_waited_for(&self) -> bool {
+        self.lanes.iter().any(|lane| !lane.segments.is_empty())
+    }
+
+    /// The number of the first queued program or copy, the one that runs included.
+    pub fn first_program(&self) -> Option<u64> {
+        let mut commands = self.lanes[WORK].commands.iter();
+        commands.find(|command| matches!(command.op, FlashOp::Program | FlashOp::Copy)).map(FlashCommand::number)
     }
 
     /// Resources of what runs; `None` if the die is idle.

@@ -39,6 +39,12 @@ impl Events {
         (at != NEVER_AT).then_some((Time(at), die))
     }
 
+    /// When a die is due.
+    pub fn of(&self, die: usize) -> Option<Time> {
+        let at = (self.nodes[1 << self.die_bits | die] >> 64) as u64;
+        (at != NEVER_AT).then_some(Time(at))
+    }
+
     /// Gives a die its event, in place of the one it had.
     #[inline]
     pub fn set(&mut self, die: usize, at: Time) {

@@ -20,6 +20,7 @@ mod die;
 mod erase;
 mod events;
 mod plane_queues;
+mod power;
 mod retry;
 mod run;
 mod segment;
@@ -63,6 +64,8 @@ pub struct Policy {
     /// Which commands that address one page number of several planes, or erase a block in each of several
     /// planes, run as one command. Needs erases in steps.
     pub multi_plane: MultiPlane,
+    /// An erase waits for every program that was decided before it, on whichever die: the device may lose power.
+    pub erases_wait: bool,
 }
 
 /// Commands of one page access on one die.
@@ -117,6 +120,8 @@ pub struct Scheduler {
     shapes: ShapeRule,
     multi_plane: MultiPlaneCounts,
     suspensions: u64,
+    /// Dies whose next erase waits for programs of others.
+    stalled: Vec<usize>,
 }
 
 impl Scheduler {
@@ -156,6 +161,7 @@ impl Scheduler {
             shapes,
             multi_plane: MultiPlaneCounts::default(),
             suspensions: 0,
+            stalled: Vec::new(),
             geometry,
         }
     }
@@ -297,7 +303,11 @@ impl Scheduler {
         if let Some(queues) = &mut die.queues {
             queues.queued(command, nth == 0);
         }
-        let joins_last = nth > 0 && self.policy.holds_die && shape == Resources::Die && die.queues.is_none();
+        let joins_last = nth > 0
+            && self.policy.holds_die
+            && !self.policy.erases_wait
+            && shape == Resources::Die
+            && die.queues.is_none();
         let lane = &mut die.lanes[WORK];
         lane.commands.push_back(*command);
         if joins_last

@@ -63,6 +63,9 @@ impl Scheduler {
     pub(super) fn spent_at(&self, index: usize, now: Time) -> PhaseTimes {
         let die = &self.dies[index];
         let mut spent = die.spent;
+        if let Some(since) = die.stalled_since {
+            spent[Phase::GcErase as usize] += now - since;
+        }
         if let Some(active) = die.active {
             let lane = &die.lanes[active];
             let segment = &lane.segments[0];
@@ -88,7 +91,12 @@ impl Scheduler {
         if lane == WORK && die.erase.is_suspended {
             self.let_writes_pass(index);
         }
-        self.start_lane(index, lane, now);
+        if lane == WORK && self.erase_waits(index) {
+            self.stall(index, now);
+        } else {
+            self.end_stall(index, now);
+            self.start_lane(index, lane, now);
+        }
     }
 
     #[inline]
@@ -186,14 +194,17 @@ impl Scheduler {
         {
             chained = held && goes_on;
         }
-        let waiting = |lane: usize| !die.lanes[lane].segments.is_empty();
-        if chained {
+        let is_waited_for = die.is_waited_for();
+        if chained && !(active == WORK && self.erase_waits(index)) {
             self.start_lane(index, active, now);
-        } else if waiting(WORK) || waiting(READS) {
+        } else if is_waited_for {
             self.start(index, now);
         } else {
-            die.active = None;
+            self.dies[index].active = None;
             self.idle = Some(DieId(index as u32));
+        }
+        if !self.stalled.is_empty() {
+            self.wake(now);
         }
         Ok(())
     }

@@ -27,6 +27,12 @@ impl Snapshots {
         Snapshots { places: Vec::with_capacity(accesses), free: Vec::with_capacity(accesses) }
     }
 
+    /// Forgets all of them.
+    pub fn clear(&mut self) {
+        self.places.clear();
+        self.free.clear();
+    }
+
     /// Keeps a snapshot; returns its place.
     #[inline]
     pub fn keep(&mut self, snapshot: Snapshot) -> u32 {

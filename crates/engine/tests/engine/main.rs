@@ -19,6 +19,7 @@ mod partial_writes;
 mod past_bugs;
 mod peers;
 mod percentiles;
+mod power;
 mod read_retries;
 mod registry;
 mod retirement;

@@ -90,6 +90,7 @@ impl OneDie {
             holds_die: kind.blocking,
             erase: Some(SuspensionRule::NEVER),
             multi_plane: MultiPlane::Queue,
+            erases_wait: false,
         };
         let timing = built.timing.clone();
         let scheduler = Scheduler::new(built.geometry, built.chips, policy);

@@ -25,6 +25,7 @@ use crate::layer::{
     Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Reports, SharedKeys, SuperblockKeys, TranslationLayer,
 };
 use crate::plan::Plan;
+use crate::recovery::{Recovery, RecoveryCounts, Restart};
 use crate::victims::PolicyKeys;
 
 /// Makes enum, keys and dispatch from the registry. A line is: variant, name in `ftl.kind`, field of its own keys,
@@ -118,6 +119,11 @@ macro_rules! registry {
                 match self { $(FtlKind::$variant => <$layer as Layer>::MAP_PLACES),+ }
             }
 
+            /// How it can start anew after a power cut.
+            pub fn recoveries(self) -> &'static [Recovery] {
+                match self { $(FtlKind::$variant => <$layer as Layer>::RECOVERIES),+ }
+            }
+
             /// Its own keys that other layers refuse instead of ignoring them.
             fn strict_keys(self) -> &'static [&'static str] {
                 match self { $(FtlKind::$variant => <$layer as Layer>::STRICT_KEYS),+ }
@@ -148,6 +154,23 @@ macro_rules! registry {
             pub fn check_retirement(&self, chip: &ChipKeys, initial: &InitialKeys) -> Result<(), String> {
                 let spec = &self.spec(chip, initial);
                 match self.kind { $(FtlKind::$variant => <$layer as Layer>::check_retirement(spec, &self.$keys)),+ }
+            }
+
+            /// See [`Layer::recover`].
+            ///
+            /// # Errors
+            /// As there.
+            pub fn recover(
+                &self,
+                parts: &LayerParts,
+                restart: &mut Restart,
+            ) -> Result<(Ftl, RecoveryCounts), FtlError> {
+                Ok(match self.kind {
+                    $(FtlKind::$variant => {
+                        let (layer, counts) = <$layer as Layer>::recover(parts, &self.$keys, restart)?;
+                        (Ftl::$variant(Box::new(layer)), counts)
+                    }),+
+                })
             }
 
             /// See [`Layer::extra_blocks`].
@@ -280,6 +303,10 @@ impl TranslationLayer for Ftl {
         each!(self, ftl => ftl.counters())
     }
 
+    fn erased_again(&self) -> u64 {
+        each!(self, ftl => ftl.erased_again())
+    }
+
     fn reset_counters(&mut self) {
         each!(self, ftl => ftl.reset_counters());
     }
@@ -297,7 +324,7 @@ impl FtlKind {
     /// Whether a run with this layer reads a key of `[ftl]`.
     pub fn reads(self, path: &str) -> bool {
         let shared = path.strip_prefix("ftl.").unwrap_or(path);
-        ["kind", "merge", "map_place"].contains(&shared)
+        ["kind", "merge", "map_place", "recovery"].contains(&shared)
             || self.shared_keys().contains(&shared)
             || self.chooses_victims() && PolicyKeys::rows().iter().any(|key| key.path == path)
             || self.own_keys().iter().any(|key| key.path == path)
@@ -342,6 +369,11 @@ impl FtlKeys {
         if !kind.map_places().contains(&place) {
             let able = kinds_that(|kind| kind.map_places().contains(&place));
             return Err(format!("ftl.map_place = \"{place}\" needs ftl.kind = {able}, found \"{kind}\""));
+        }
+        let recovery = self.shared.recovery;
+        if !kind.recoveries().contains(&recovery) {
+            let able = kinds_that(|kind| kind.recoveries().contains(&recovery));
+            return Err(format!("ftl.recovery = \"{recovery}\" needs ftl.kind = {able}, found \"{kind}\""));
         }
         self.check_strict_keys()?;
         let chip = self.adapted(chip);

@@ -6,6 +6,7 @@
 mod of_collection;
 mod of_flash;
 mod of_host;
+mod of_power;
 mod of_run;
 mod of_workload;
 
@@ -82,11 +83,13 @@ const NULL_AS_A_WHOLE: &[&str] = &[
     "gc.erases_by_merge.dead",
     "write_latency_breakdown_us",
     "utilisation",
+    "power.recovery_us",
+    "power",
 ];
 
 /// Every field, section by section.
 pub fn fields_of_result() -> impl Iterator<Item = &'static ResultField> {
-    [of_run::FIELDS, of_workload::FIELDS, of_host::FIELDS, of_flash::FIELDS, of_collection::FIELDS]
+    [of_run::FIELDS, of_workload::FIELDS, of_host::FIELDS, of_flash::FIELDS, of_collection::FIELDS, of_power::FIELDS]
         .into_iter()
         .flatten()
 }

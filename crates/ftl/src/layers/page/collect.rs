@@ -10,7 +10,7 @@
 //!
 //! 1. *Emptying a victim needs no more room than there is.* The room is at least P whenever a victim is begun:
 //!    a host block is opened only above the floor of 2U − 1 free units ([`PageFtl::floor`]), so at least U
-//!    units stay free. A victim has at most P valid pages. Where units disturb each other, blank ones of the
+//!    units stay free; one block more where power may be cut. A victim has at most P valid pages. Where units disturb each other, blank ones of the
 //!    victim are no room, because its block is not handed out while it is reclaimed; but with k of them blank,
 //!    the others hold at most P − k · P / U valid pages, and that is what is left of the room. Copies of hot and of cold pages
 //!    have blocks of their own, so either kind takes the other one's block when it has no own one left.
@@ -73,7 +73,7 @@ impl PageFtl {
     /// has stay free when a host block is opened from above.
     #[inline]
     fn floor(&self) -> usize {
-        2 * self.config.units.pages.units() - 1
+        (2 + self.config.blank_blocks as usize) * self.config.units.pages.units() - 1
     }
 
     /// Free units of a plane at or under which collection starts.
@@ -345,6 +345,7 @@ impl PageFtl {
         let lpn = self.maps.owner(source, &self.pool);
         let stream = self.stream_of_copy(lpn, job, plane);
         let (target, sequence) = self.next_page(plane, stream)?;
+        self.prove(target.block, plan);
         self.maps.invalidate(source);
         self.place(lpn, target, plane);
         self.note_change(lpn);

@@ -20,6 +20,7 @@ mod map_cache;
 mod maps;
 mod neighbours;
 mod plane;
+mod recover;
 mod spec;
 mod units;
 
@@ -136,6 +137,8 @@ pub struct PageConfig {
     pub hot_cold: HotCold,
     /// What is done about uneven wear.
     pub wear_leveling: WearLeveling,
+    /// Blocks of a plane that stay blank beyond what collection needs, so that there is room after a power cut.
+    pub blank_blocks: u32,
     /// The planes of a die collect together where collection works in steps, and victims that are empty
     /// at the same time are erased one behind the other, so that the die can erase them at once.
     pub erases_together: bool,
@@ -148,7 +151,7 @@ impl PageConfig {
     /// collection starts, the open ones with one to copy into, and those of translation pages.
     pub fn reserved_blocks(&self) -> u32 {
         let map = self.cached_map.map_or(0, |map| map.blocks_per_plane);
-        self.gc_start_blocks + PageConfig::open_blocks(self.hot_cold, self.wear_leveling) + map
+        self.gc_start_blocks + PageConfig::open_blocks(self.hot_cold, self.wear_leveling) + map + self.blank_blocks
     }
 
     /// Blocks of a plane that data keeps open, and one to copy into.
@@ -190,6 +193,11 @@ pub struct PageFtl {
     disturbs: Disturbs,
     /// A bit a block: the chip reported that its next erase fails. Empty until the first such report.
     failing: Vec<u64>,
+    /// A bit a block that was free when the power came back: it is erased again before it is written. Empty before
+    /// the first cut.
+    unproven: Vec<u64>,
+    /// Blocks that were erased for that.
+    erased_again: u64,
 }
 
 impl PageFtl {
@@ -224,6 +232,8 @@ impl PageFtl {
             wear: Wear::new(&geometry, config.wear_leveling),
             counters: GcCounters::default(),
             failing: Vec::new(),
+            unproven: Vec::new(),
+            erased_again: 0,
             disturbs: Disturbs::new(&geometry, &config.units),
             config,
         }
@@ -401,6 +411,10 @@ impl TranslationLayer for PageFtl {
         self.counters = GcCounters::default();
     }
 
+    fn erased_again(&self) -> u64 {
+        self.erased_again
+    }
+
     /// RAM of the map: four bytes a logical page, or what the cache and its directory take.
     fn map_ram_bytes(&self) -> u64 {
         match &self.translation {
@@ -428,6 +442,7 @@ impl TranslationLayer for PageFtl {
         let free_before = collect_behind.then(|| self.free_units(plane));
         let was_open = self.planes[plane.index()].open[stream as usize].is_some();
         let (target, sequence) = self.next_page(plane, stream)?;
+        self.prove(target.block, plan);
         debug_assert!(was_open || self.keeps_room(plane), "a block opened for the host leaves copies their room");
         // Reclaiming may have moved the old copy, so it is looked up only now.
         if let Some(old) = self.locate(lpn) {

@@ -15,6 +15,7 @@ use crate::fill::FillTarget;
 use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports, typed_share, whole_share};
 use crate::reclaim_leaves::LeafRule;
 use crate::reclaim_lines::LineRule;
+use crate::recovery::{Recovery, RecoveryCounts, Restart};
 use crate::wear::WearLeveling;
 
 choice! {
@@ -108,6 +109,7 @@ impl Layer for PageFtl {
     const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold", "map_cache_entries"];
     const CHOOSES_VICTIMS: bool = true;
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
     const STRICT_KEYS: &'static [&'static str] =
         &["ftl.gc_mode", "ftl.allocation", "ftl.erase_unit", "ftl.hot_cold", "ftl.wear_leveling"];
     const REPORTS: Reports = Reports { reclaims_victims: true, ..Reports::NOTHING };
@@ -118,6 +120,7 @@ impl Layer for PageFtl {
         }
         check_erase_unit(spec, keys)?;
         check_map(spec, keys)?;
+        check_recovery(spec, keys)?;
         check_room(spec, keys)
     }
 
@@ -143,6 +146,33 @@ impl Layer for PageFtl {
         target.note_stored(Lpn(0), filled);
         Ok(ftl)
     }
+
+    fn recover(
+        parts: &LayerParts,
+        keys: &PageKeys,
+        restart: &mut Restart,
+    ) -> Result<(PageFtl, RecoveryCounts), FtlError> {
+        PageFtl::scan(config(parts, keys), parts.bad_blocks, restart)
+    }
+}
+
+/// Refuses what does not start anew yet.
+fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    let recovery = spec.shared.recovery;
+    if recovery == Recovery::Off {
+        return Ok(());
+    }
+    let needs = [
+        ("map_place", "ram", spec.shared.map_place.name()),
+        ("erase_unit", "block", keys.erase_unit.name()),
+        ("wear_leveling", "none", keys.wear_leveling.name()),
+    ];
+    match needs.iter().find(|(_, wanted, found)| wanted != found) {
+        Some((key, wanted, found)) => {
+            Err(format!("ftl.recovery = \"{recovery}\" needs ftl.{key} = \"{wanted}\", found \"{found}\""))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Its settings.
@@ -164,6 +194,7 @@ fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
         cached_map: cached_map(spec, keys),
         hot_cold: hot_cold(keys, user_pages),
         wear_leveling: wear_leveling(keys),
+        blank_blocks: blank_blocks(spec),
         erases_together: spec.chip.timing.multi_plane != MultiPlane::Off,
         seed: parts.seed,
     }
@@ -174,6 +205,14 @@ fn hot_cold(keys: &PageKeys, user_pages: u32) -> HotCold {
         Separation::Mixed => HotCold::Mixed,
         Separation::Gc => HotCold::Copies,
         Separation::Recency => HotCold::Recency { window: whole_share(u64::from(user_pages), keys.hot_window).max(1) },
+    }
+}
+
+/// Blocks of a plane that stay blank for the case of a power cut.
+fn blank_blocks(spec: &LayerSpec) -> u32 {
+    match spec.shared.recovery {
+        Recovery::Off => 0,
+        Recovery::Scan => 2,
     }
 }
 
@@ -315,7 +354,7 @@ fn check_map(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
 fn reserve(spec: &LayerSpec, keys: &PageKeys) -> u32 {
     // The window plays no part in how many blocks are open.
     let open = PageConfig::open_blocks(hot_cold(keys, 1), wear_leveling(keys));
-    spec.gc_start_blocks() + open + spec.chip.geometry.bad_blocks_per_plane + 1
+    spec.gc_start_blocks() + open + blank_blocks(spec) + spec.chip.geometry.bad_blocks_per_plane + 1
 }
 
 /// The most blocks of a plane that the host can fill beside that reserve and the translation pages

@@ -105,6 +105,14 @@ impl FreeUnits {
         self.of_plane[plane.index()] += units.len() as usize;
     }
 
+    /// Takes a free block out of the pool, because it turned out to hold something.
+    pub(super) fn withdraw(&mut self, block: BlockId, pool: &mut BlockPool) {
+        let plane = self.geometry.plane_of(block);
+        pool.withdraw(plane, block);
+        let units = std::mem::take(&mut self.of_block[block.index()]);
+        self.of_plane[plane.index()] -= units.len() as usize;
+    }
+
     /// Whether a set holds all units of a block.
     pub(super) fn is_whole(&self, units: UnitSet) -> bool {
         units == self.all

@@ -1,0 +1,25 @@
+//! What power cuts did.
+
+use pumice_ftl::recovery::RecoveryCounts;
+use pumice_types::Time;
+
+/// What power cuts did in a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PowerFigures {
+    /// Cuts, those during a recovery included.
+    pub cuts: u64,
+    /// Times the device was ready for the host again, which is once for cuts that follow in a recovery.
+    pub recoveries: u64,
+    /// Time from the cut, or the first of several, until the device was ready: sum and longest.
+    pub recovery: [Time; 2],
+    /// Spare areas read.
+    pub spare_reads: u64,
+    /// Programs and copies, and erases, that were under way when the power was cut.
+    pub torn: [u64; 2],
+    /// Requests that failed because they were in flight.
+    pub failed_requests: u64,
+    /// Pages that did not return what was promised, nor anything newer.
+    pub broken_promises: u64,
+    /// What the layer found, summed over its starts.
+    pub found: RecoveryCounts,
+}

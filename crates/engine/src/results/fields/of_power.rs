@@ -1,0 +1,58 @@
+//! Power cuts, and what starting anew took.
+
+use pumice_ftl::TranslationLayer;
+use pumice_ftl::recovery::Recovery;
+use pumice_types::Time;
+use serde_json::{Value, json};
+
+use super::Type::{Integer, Number};
+use super::{ResultField, count, fields, when};
+use crate::results::Finished;
+
+fields! {
+    pub const FIELDS:
+    "power.cuts", Integer, "", "`ftl.recovery = \"off\"`",
+        "Power cuts, those during a recovery included",
+        |run| of(run, run.power.cuts);
+    "power.recovery_us.mean", Number, "us", "no cuts",
+        "Time from a cut, or from the first of several that follow in a recovery, until the host is served again: mean",
+        |run| when(run.power.recoveries > 0, || json!(us(run.power.recovery[0]) / run.power.recoveries as f64));
+    "power.recovery_us.max", Number, "us", "no cuts",
+        "The longest of these",
+        |run| when(run.power.recoveries > 0, || json!(us(run.power.recovery[1])));
+    "power.spare_reads", Integer, "pages", "`ftl.recovery = \"off\"`",
+        "Spare areas read to start anew. They are not among `flash.reads`",
+        |run| of(run, run.power.spare_reads);
+    "power.torn_programs", Integer, "commands", "`ftl.recovery = \"off\"`",
+        "Programs and copies that were under way when the power was cut",
+        |run| of(run, run.power.torn[0]);
+    "power.torn_erases", Integer, "commands", "`ftl.recovery = \"off\"`",
+        "Erases that were under way when the power was cut",
+        |run| of(run, run.power.torn[1]);
+    "power.unreadable_pages", Integer, "pages", "`ftl.recovery = \"off\"`",
+        "Pages that failed their code when the device started anew, at each start",
+        |run| of(run, run.power.found.unreadable_pages);
+    "power.abandoned_blocks", Integer, "blocks", "`ftl.recovery = \"off\"`",
+        "Blocks with pages left to write that are not written further, at each start",
+        |run| of(run, run.power.found.abandoned_blocks);
+    "power.moved_pages", Integer, "pages", "`ftl.recovery = \"off\"`",
+        "Pages copied because nothing proves that their program had ended",
+        |run| of(run, run.power.found.moved_pages);
+    "power.erased_again", Integer, "blocks", "`ftl.recovery = \"off\"`",
+        "Free blocks erased before their first page was written, because nothing proves that they are erased",
+        |run| of(run, run.controller.ftl.erased_again());
+    "power.failed_requests", Integer, "requests", "`ftl.recovery = \"off\"`",
+        "Requests that failed because they were in flight",
+        |run| of(run, run.power.failed_requests);
+    "power.broken_promises", Integer, "pages", "`ftl.recovery = \"off\"`",
+        "Pages that returned, after a cut, neither the version that was promised nor a newer one. With `run.check = \"integrity\"` every stored page is looked at, and one such page ends the run with status 1",
+        |run| of(run, run.power.broken_promises);
+}
+
+fn of(run: &Finished, value: u64) -> Value {
+    count(run.config.ftl.shared.recovery != Recovery::Off, value)
+}
+
+fn us(time: Time) -> f64 {
+    time.0 as f64 / 1e3
+}

@@ -1,0 +1,57 @@
+//! Starting anew after a power cut: what a layer may ask the chips, and how a spec asks for it.
+
+use pumice_types::{BlockId, PageAddress, SpareArea, choice};
+
+use crate::counters::GcCounters;
+use crate::plan::Plan;
+
+choice! {
+    /// How a layer finds its map again after a power cut.
+    pub enum Recovery {
+        /// It does not: the device never loses power.
+        Off = "off",
+        /// It reads the spare area of every page that is written.
+        Scan = "scan",
+    }
+}
+
+/// The chips, as a controller sees them that knows nothing. Every answer is paid for by a command.
+pub trait ChipPort {
+    /// The spare area of one page, which costs a read.
+    fn spare(&mut self, page: PageAddress) -> SpareArea;
+
+    /// The spare areas of all pages of a block in order, which costs a read each, into `found`.
+    fn spares(&mut self, block: BlockId, found: &mut Vec<SpareArea>);
+}
+
+/// What a layer starts anew with.
+pub struct Restart<'a> {
+    /// The chips.
+    pub chips: &'a mut dyn ChipPort,
+    /// Takes what must be done before the host is served.
+    pub plan: &'a mut Plan,
+    /// What was counted before the cut. No knowledge of the layer: a measurement that goes on.
+    pub counters: GcCounters,
+    /// Likewise, the blocks that were erased again after earlier cuts.
+    pub erased_again: u64,
+}
+
+/// What a layer found when it started anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecoveryCounts {
+    /// Pages that fail their code.
+    pub unreadable_pages: u64,
+    /// Blocks that were being written, and are not written further.
+    pub abandoned_blocks: u64,
+    /// Pages that are copied because nothing proves that their program had ended.
+    pub moved_pages: u64,
+}
+
+impl RecoveryCounts {
+    /// Adds those of another start.
+    pub fn add(&mut self, other: &RecoveryCounts) {
+        self.unreadable_pages += other.unreadable_pages;
+        self.abandoned_blocks += other.abandoned_blocks;
+        self.moved_pages += other.moved_pages;
+    }
+}

@@ -1,0 +1,184 @@
+//! What power cuts leave in the array, and what a controller that starts anew can ask a chip.
+//!
+//! Only devices that may lose power keep this: two numbers a page, and sets of the few pages and blocks that a cut
+//! left unreliable.
+
+use std::collections::BTreeSet;
+
+use pumice_types::{BlockId, FlashCommand, FlashOp, PageAddress, SpareArea, SpareEntry, bits, choice};
+
+use super::NandArray;
+use crate::rules::Violation;
+
+choice! {
+    /// What a command leaves whose power was cut.
+    pub enum Torn {
+        /// As if it had not begun: the page looks erased, the block keeps its data.
+        Old = "old",
+        /// As if it had ended: the page or block reads well, for now.
+        New = "new",
+        /// Neither: the page fails its code; of the block some pages are as before, some fail, some look erased.
+        Mixed = "mixed",
+    }
+}
+
+/// What a device keeps that may lose power.
+pub(super) struct PowerState {
+    written: Vec<u64>,
+    programmed: Vec<u64>,
+    /// Pages whose program was cut: not to be programmed before their block is erased.
+    torn: BTreeSet<PageAddress>,
+    /// Those of them that read well, until some time after the device has started again.
+    fading: BTreeSet<PageAddress>,
+    /// Pages that fail their code.
+    unreadable: BTreeSet<PageAddress>,
+    /// Blocks whose erase was cut.
+    half_erased: BTreeSet<BlockId>,
+}
+
+impl NandArray {
+    /// Bytes of the columns.
+    pub(super) fn power_bytes(&self) -> usize {
+        self.power.as_ref().map_or(0, |power| (power.written.len() + power.programmed.len()) * size_of::<u64>())
+    }
+
+    /// From now on spare areas keep the numbers of writes and programs, and power may be cut.
+    pub fn prepare_for_cuts(&mut self) {
+        let numbers = || vec![0; self.tags.len()];
+        let (torn, fading, unreadable) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let (written, programmed, half_erased) = (numbers(), numbers(), BTreeSet::new());
+        self.power = Some(Box::new(PowerState { written, programmed, torn, fading, unreadable, half_erased }));
+    }
+
+    /// The spare area of a page, as a controller reads it that starts anew. Nothing tells that a page or block that
+    /// reads well was touched by a cut.
+    pub fn spare_area(&self, page: PageAddress) -> SpareArea {
+        let Some(power) = self.power.as_ref().filter(|_| self.is_programmed(page)) else { return SpareArea::Blank };
+        if power.unreadable.contains(&page) {
+            return SpareArea::Unreadable;
+        }
+        let column = self.column(page);
+        let (lpn, _) = self.content(page);
+        SpareArea::Written(SpareEntry { lpn, written: power.written[column], programmed: power.programmed[column] })
+    }
+
+    /// Whether a program of the page would be lost: a cut has left it, or its block, unreliable.
+    #[inline]
+    pub(super) fn is_unreliable(&self, page: PageAddress) -> bool {
+        let marked = |power: &PowerState| power.torn.contains(&page) || power.half_erased.contains(&page.block);
+        self.power.as_deref().is_some_and(marked)
+    }
+
+    /// Notes the numbers of a page that was just stored. A copy brings the number of its data along.
+    #[inline]
+    pub(super) fn note_numbers(&mut self, page: PageAddress, command: &FlashCommand) {
+        let source = if command.op == FlashOp::Copy { command.source } else { command.target };
+        let (to, from) = (self.column(page), self.column(source));
+        if let Some(power) = &mut self.power {
+            let number = command.number();
+            power.written[to] = if command.op == FlashOp::Copy { power.written[from] } else { number };
+            power.programmed[to] = number;
+        }
+    }
+
+    /// A block was erased whole: what cuts left in it is gone.
+    pub(super) fn forget_cuts(&mut self, block: BlockId) {
+        let Some(power) = &mut self.power else { return };
+        power.half_erased.remove(&block);
+        for pages in [&mut power.torn, &mut power.fading, &mut power.unreadable] {
+            if !pages.is_empty() {
+                pages.retain(|page| page.block != block);
+            }
+        }
+    }
+
+    /// Power is cut while a program, copy or block erase is under way. `draw(page)` decides what becomes of each page
+    /// of a block of which some are as before and some are not.
+    ///
+    /// Source: Tseng, Grupp and Swanson, DAC'11; Zheng and others, FAST'13.
+    ///
+    /// # Errors
+    /// The rule that the command breaks.
+    pub fn tear(
+        &mut self,
+        command: &FlashCommand,
+        left: Torn,
+        draw: impl FnMut(PageAddress) -> Torn,
+    ) -> Result<(), Violation> {
+        match command.op {
+            FlashOp::Program | FlashOp::Copy => self.tear_program(command, left)?,
+            FlashOp::Erase => self.tear_erase(command.target.block, left, draw),
+            FlashOp::Read | FlashOp::SpareSearch | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause => {}
+        }
+        Ok(())
+    }
+
+    fn tear_program(&mut self, command: &FlashCommand, left: Torn) -> Result<(), Violation> {
+        let page = command.target;
+        if left == Torn::Old {
+            if let Some(power) = &mut self.power {
+                power.torn.insert(page);
+            }
+            return Ok(());
+        }
+        // It is stored as if it had ended, and marked as what cannot be trusted.
+        self.execute(command)?;
+        self.note_corrupt(page, left == Torn::Mixed);
+        if let Some(power) = &mut self.power {
+            power.torn.insert(page);
+            let kind = if left == Torn::Mixed { &mut power.unreadable } else { &mut power.fading };
+            kind.insert(page);
+        }
+        Ok(())
+    }
+
+    fn tear_erase(&mut self, block: BlockId, left: Torn, mut draw: impl FnMut(PageAddress) -> Torn) {
+        if left == Torn::New {
+            self.blocks[block.index()].erases += 1;
+            let words = self.words(block);
+            self.programmed[words].fill(0);
+        } else {
+            if self.blocks[block.index()].fill_pages > 0 {
+                self.write_out_fill(block);
+            }
+            self.blocks[block.index()].erases += 1;
+            for page in (0..self.config.geometry.pages_per_block).map(|page| PageAddress::new(block, page)) {
+                if self.is_programmed(page) {
+                    self.tear_erased_page(page, if left == Torn::Old { left } else { draw(page) });
+                }
+            }
+        }
+        if let Some(power) = &mut self.power {
+            power.half_erased.insert(block);
+        }
+    }
+
+    /// What a cut erase leaves of one programmed page.
+    fn tear_erased_page(&mut self, page: PageAddress, left: Torn) {
+        match left {
+            Torn::New => {
+                let words = self.words(page.block);
+                bits::clear(&mut self.programmed[words], usize::from(page.page));
+            }
+            Torn::Old => {
+                if let Some(power) = &mut self.power {
+                    power.fading.insert(page);
+                }
+            }
+            Torn::Mixed => {
+                self.note_corrupt(page, true);
+                if let Some(power) = &mut self.power {
+                    power.unreadable.insert(page);
+                }
+            }
+        }
+    }
+
+    /// Some time has passed since the device started again: what a cut had left readable fails now.
+    pub fn fade(&mut self) {
+        let Some(power) = &mut self.power else { return };
+        let fading = std::mem::take(&mut power.fading);
+        power.unreadable.extend(&fading);
+        fading.into_iter().for_each(|page| self.note_corrupt(page, true));
+    }
+}

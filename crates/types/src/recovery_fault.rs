@@ -1,0 +1,89 @@
+//! Faults in starting anew after a power cut, which tests switch on to see that the tests notice them.
+//!
+//! Without the feature `recovery-faults` no fault can be switched on, and every question after one is answered when
+//! the program is compiled.
+
+use crate::choice;
+
+choice! {
+    /// One thing done wrong.
+    pub enum RecoveryFault {
+        /// The oldest copy of a page counts.
+        OldCopyWins = "old-copy-wins",
+        /// The earliest copy counts even in a block whose erase may have been cut.
+        BlockUnderEraseTrusted = "block-under-erase-trusted",
+        /// A page whose program may not have ended stays where it is.
+        UnprovenPageKept = "unproven-page-kept",
+        /// Such a page is copied to the very next page, which may have been cut too.
+        MovedToNextPage = "moved-to-next-page",
+        /// Such pages are entered in the map as copied, and are not.
+        MovesNotDone = "moves-not-done",
+        /// Only one such page is copied, of the whole device.
+        OneMoveForAll = "one-move-for-all",
+        /// The block that such a page goes to is written as it is.
+        MovesTrustBlank = "moves-trust-blank",
+        /// Blocks that were being written are written further.
+        OpenBlocksContinued = "open-blocks-continued",
+        /// Write numbers have six bits.
+        NumbersTooShort = "numbers-too-short",
+        /// Blocks that look erased are written as they are.
+        BlankBlocksTrusted = "blank-blocks-trusted",
+        /// Blocks that hold nothing current are written as they are.
+        OldBlocksTrusted = "old-blocks-trusted",
+        /// Write numbers begin at 1 again.
+        NumbersBeginAnew = "numbers-begin-anew",
+        /// Erases do not wait for programs on other dies.
+        ErasesDoNotWait = "erases-do-not-wait",
+        /// A block with a page that fails its code counts as empty.
+        UnreadableSpoilsBlock = "unreadable-spoils-block",
+        /// Pages of the initial fill do not count.
+        FillForgotten = "fill-forgotten",
+        /// The last block of the device is not looked at.
+        LastBlockForgotten = "last-block-forgotten",
+        /// Bad blocks are used again.
+        BadBlocksForgotten = "bad-blocks-forgotten",
+        /// Blocks that were found are never reclaimed.
+        BlocksNotClosed = "blocks-not-closed",
+        /// The valid pages of planes are not counted.
+        ValidNotCounted = "valid-not-counted",
+        /// Collection works while spare areas are still being read.
+        CollectsWhileStarting = "collects-while-starting",
+        /// Writes are acknowledged before they are programmed.
+        AcknowledgedEarly = "acknowledged-early",
+    }
+}
+
+#[cfg(feature = "recovery-faults")]
+mod switched {
+    use std::cell::Cell;
+
+    use super::RecoveryFault;
+
+    thread_local! {
+        static ON: Cell<Option<RecoveryFault>> = const { Cell::new(None) };
+    }
+
+    /// Switches a fault on for the calling thread, in place of the one before; or off.
+    pub fn switch(fault: Option<RecoveryFault>) {
+        ON.set(fault);
+    }
+
+    /// Whether this fault is on.
+    pub fn is_on(fault: RecoveryFault) -> bool {
+        ON.get() == Some(fault)
+    }
+}
+
+#[cfg(feature = "recovery-faults")]
+pub use switched::switch;
+
+impl RecoveryFault {
+    /// Whether it is switched on.
+    #[inline]
+    pub fn is_on(self) -> bool {
+        #[cfg(feature = "recovery-faults")]
+        return switched::is_on(self);
+        #[cfg(not(feature = "recovery-faults"))]
+        false
+    }
+}
