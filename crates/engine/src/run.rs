@@ -297,7 +297,7 @@ impl<O: Observer> Run<'_, O> {
 
     /// One event, or the power cut before it.
     fn step(&mut self) -> Result<(), SimError> {
-        if self.ssd.next_event().is_some_and(|at| self.is_cut_by(at)) {
+        if self.cuts.is_some() && self.ssd.next_event().is_some_and(|at| self.is_cut_by(at)) {
             return self.lose_power();
         }
         // The end of the last request, which a buffer may have taken at once, ends what is measured.

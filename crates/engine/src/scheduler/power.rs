@@ -13,8 +13,15 @@ impl Scheduler {
     /// Whether a die's next erase must wait: a program that was decided before it has not ended, on another die. It
     /// may be the new copy of a page whose old copy the erase takes away. Commands have ascending numbers, so what
     /// has the lowest number waits for nothing, and all of them run in the end.
+    #[inline]
     pub(super) fn erase_waits(&self, index: usize) -> bool {
-        if !self.policy.erases_wait || RecoveryFault::ErasesDoNotWait.is_on() {
+        self.policy.erases_wait && self.is_held_back(index)
+    }
+
+    /// The same, of a device that may lose power.
+    #[cold]
+    fn is_held_back(&self, index: usize) -> bool {
+        if RecoveryFault::ErasesDoNotWait.is_on() {
             return false;
         }
         let erases = |op| matches!(op, FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase);
@@ -35,6 +42,7 @@ impl Scheduler {
     }
 
     /// Notes what a die did while it was stalled, if it was: it waited for the erase.
+    #[inline]
     pub(super) fn end_stall(&mut self, index: usize, now: Time) {
         let die = &mut self.dies[index];
         if let Some(since) = die.stalled_since.take() {

@@ -40,18 +40,16 @@ struct ReadPage {
 struct SpareSurvey {
     /// Pages that can be read, by block and page.
     found: Vec<ReadPage>,
-    /// Blocks that hold something, in the same order, each with where its pages end in `found`, and whether it has
-    /// pages left to write.
-    blocks: Vec<(BlockId, usize, bool)>,
-    /// How many pages of each of these blocks lie before the blank ones at its end.
-    ends: Vec<u16>,
+    /// Blocks that hold something, in the same order, each with where its pages end in `found`, and how many of its
+    /// pages lie before the blank ones at its end.
+    blocks: Vec<(BlockId, usize, u16)>,
     unreadable: u64,
 }
 
 impl SpareSurvey {
     /// Reads the first page of every good block, and the whole of those that are not blank.
     fn read(geometry: &Geometry, bad: &[BlockId], chips: &mut dyn ChipPort) -> SpareSurvey {
-        let mut survey = SpareSurvey { found: Vec::new(), blocks: Vec::new(), ends: Vec::new(), unreadable: 0 };
+        let mut survey = SpareSurvey { found: Vec::new(), blocks: Vec::new(), unreadable: 0 };
         let mut spares = Vec::new();
         let blocks = geometry.blocks() - u32::from(RecoveryFault::LastBlockForgotten.is_on());
         for block in (0..blocks).map(BlockId).filter(|block| !bad.contains(block)) {
@@ -69,23 +67,21 @@ impl SpareSurvey {
                     }
                 }
             }
-            let is_open = spares.last() == Some(&SpareArea::Blank);
-            survey.blocks.push((block, survey.found.len(), is_open));
             let end = spares.iter().rposition(|&spare| spare != SpareArea::Blank).map_or(0, |last| last + 1);
-            survey.ends.push(end as u16);
+            survey.blocks.push((block, survey.found.len(), end as u16));
         }
         survey
     }
 
-    /// The blocks with their pages.
-    fn by_block(&self) -> impl Iterator<Item = (BlockId, &[ReadPage])> {
+    /// The pages of each block.
+    fn by_block(&self) -> impl Iterator<Item = &[ReadPage]> {
         let mut start = 0;
-        self.blocks.iter().map(move |&(block, end, _)| (block, &self.found[std::mem::replace(&mut start, end)..end]))
+        self.blocks.iter().map(move |&(_, end, _)| &self.found[std::mem::replace(&mut start, end)..end])
     }
 
     /// How many pages of a block lie before the blank ones at its end.
     fn end_of(&self, block: BlockId) -> u16 {
-        self.blocks.binary_search_by_key(&block, |&(block, ..)| block).map_or(0, |at| self.ends[at])
+        self.blocks.binary_search_by_key(&block, |&(block, ..)| block).map_or(0, |at| self.blocks[at].2)
     }
 
     /// Blocks of a plane that hold something, but nothing current.
@@ -110,7 +106,7 @@ impl SpareSurvey {
         let is_newest = |found: &ReadPage| newest[found.entry.lpn.index()].0 == found.entry.written + 1;
         let is_last = |found: &ReadPage| newest[found.entry.lpn.index()].1 == found.entry.programmed + 1;
         let mut chosen: Vec<Option<ReadPage>> = vec![None; logical_pages as usize];
-        for (_, pages) in self.by_block() {
+        for pages in self.by_block() {
             // Nothing is the last copy: the block may have been under erase.
             let holds_last = pages.iter().any(|found| is_newest(found) && is_last(found));
             if !holds_last && !RecoveryFault::BlockUnderEraseTrusted.is_on() {
@@ -167,7 +163,11 @@ impl PageFtl {
         ftl.adopt(&survey, &current);
         let mut counts = RecoveryCounts {
             unreadable_pages: survey.unreadable,
-            abandoned_blocks: survey.blocks.iter().filter(|(_, _, is_open)| *is_open).count() as u64,
+            abandoned_blocks: survey
+                .blocks
+                .iter()
+                .filter(|(_, _, end)| *end < ftl.config.geometry.pages_per_block)
+                .count() as u64,
             moved_pages: 0,
         };
         for last in survey.last_of_planes(&ftl.config.geometry).into_iter().flatten() {
