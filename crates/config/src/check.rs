@@ -42,15 +42,10 @@ fn check_buffer(config: &Config) -> Result<(), String> {
 
 /// Refuses cuts of the power where something is in the way that cannot start anew yet.
 fn check_power(config: &Config) -> Result<(), String> {
-    let (recovery, cuts) = (config.ftl.shared.recovery, &config.power.cut_at_s);
+    let recovery = config.ftl.shared.recovery;
+    config.power.check(recovery != Recovery::Off)?;
     if recovery == Recovery::Off {
-        return match cuts.is_empty() {
-            true => Ok(()),
-            false => Err("power.cut_at_s needs ftl.recovery = \"scan\", found \"off\"".into()),
-        };
-    }
-    if !cuts.is_sorted_by(|a, b| a < b) {
-        return Err(format!("power.cut_at_s = {cuts:?} is not in ascending order"));
+        return Ok(());
     }
     let (chip, host) = (&config.chip, &config.host);
     let trims = config.workload.shared.trim_fraction > 0.0;

@@ -26,7 +26,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 pub use host::{FlushPolicy, HostKeys, HostMode, PartialPage};
-pub use power::{PowerKeys, TornKind};
+pub use power::{Cuts, PowerKeys, TornKind};
 pub use run::{Check, OutputKeys, RunKeys};
 pub use schema::{explain, schema};
 pub use sources::without_effect;

@@ -1,6 +1,6 @@
 //! `[power]`: when the power is cut, and what that leaves.
 
-use pumice_types::key::{ANY, When, float};
+use pumice_types::key::{ANY, When, float, int};
 use pumice_types::{choice, keys};
 
 choice! {
@@ -20,11 +20,70 @@ choice! {
 const TIMED: When = When::On("run.timed");
 const RECOVERS: When = When::All(&[When::IsNot("ftl.recovery", &["off"]), TIMED]);
 
+/// When the power is cut.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cuts<'a> {
+    /// At these times, in seconds.
+    At(&'a [f64]),
+    /// In the middle of these commands that change flash.
+    Within(&'a [f64]),
+    /// So often, as the seed draws.
+    Drawn(u32),
+}
+
+impl PowerKeys {
+    /// When the power is cut, and the key that says so. The first of the keys that is given: a spec has only one.
+    pub fn schedule(&self) -> (&'static str, Cuts<'_>) {
+        match (self.cut_at_command.is_empty(), self.cuts) {
+            (false, _) => ("power.cut_at_command", Cuts::Within(&self.cut_at_command)),
+            (true, 0) => ("power.cut_at_s", Cuts::At(&self.cut_at_s)),
+            (true, cuts) => ("power.cuts", Cuts::Drawn(cuts)),
+        }
+    }
+
+    /// The keys that ask for cuts.
+    fn given(&self) -> Vec<&'static str> {
+        let keys = [
+            ("power.cut_at_s", !self.cut_at_s.is_empty()),
+            ("power.cut_at_command", !self.cut_at_command.is_empty()),
+            ("power.cuts", self.cuts > 0),
+        ];
+        keys.into_iter().filter(|(_, given)| *given).map(|(key, _)| key).collect()
+    }
+
+    /// Refuses cuts of a device that cannot start anew, cuts that two keys ask for, and lists out of order.
+    ///
+    /// # Errors
+    /// What is impossible, and what would work.
+    pub fn check(&self, recovers: bool) -> Result<(), String> {
+        let given = self.given();
+        match given[..] {
+            [] => return Ok(()),
+            [key, ..] if !recovers => return Err(format!("{key} needs ftl.recovery = \"scan\", found \"off\"")),
+            [first, second, ..] => return Err(format!("{first} and {second} are both given; allowed: one of them")),
+            [_] => {}
+        }
+        for (key, list) in [("power.cut_at_s", &self.cut_at_s), ("power.cut_at_command", &self.cut_at_command)] {
+            if !list.is_sorted_by(|a, b| a < b) {
+                return Err(format!("{key} = {list:?} is not in ascending order"));
+            }
+        }
+        match self.cut_at_command.iter().find(|at| at.fract() != 0.0) {
+            Some(at) => Err(format!("power.cut_at_command: {at} is not allowed; allowed: whole numbers")),
+            None => Ok(()),
+        }
+    }
+}
+
 keys! {
     /// `[power]`
     pub struct PowerKeys in "power" {
         cut_at_s: Vec<f64> = "[]", float(0.0, 1e9), "s", "no cuts", TIMED,
             "When the power is cut, on the run's clock, in ascending order. Requests in flight fail; the device starts anew as ftl.recovery says, and the host goes on where it was, later by that time.";
+        cut_at_command: Vec<f64> = "[]", float(1.0, 9e15), "commands", "no cuts", TIMED,
+            "Commands in the middle of which the power is cut, in ascending order. 1 is the first of those that program, copy or erase, in the order in which they begin on the dies; those of a recovery count too.";
+        cuts: u32 = "0", int(0, 1 << 20), "cuts", "no cuts", TIMED,
+            "Cuts that the seed draws over the run: so many points of the workload, and at each of them one of the next 64 commands that program, copy or erase, and a moment in it. Points that are near each other cut the power while the device starts anew.";
         torn: TornKind = "\"drawn\"", ANY, "", "Tseng, Grupp and Swanson, DAC'11; Zheng and others, FAST'13", RECOVERS,
             "What a program, copy or erase leaves that was under way when the power was cut. old: as before. new: it reads well now and fails later. mixed: it fails its code; of a block some pages do. drawn: one of these, by the seed.";
     }

@@ -294,6 +294,16 @@ fn t066_what_cannot_start_anew_after_a_power_cut_is_refused() {
     error(&with_set("power.cut_at_s", "[0.1]"), &["power.cut_at_s needs ftl.recovery = \"scan\", found \"off\""]);
     error(&with_set("ftl.recovery", "scan"), &["ftl.recovery = \"scan\" needs ftl.kind = \"page\", found \"nftl\""]);
     error(&recovers("power.cut_at_s", "[0.5, 0.1]"), &["power.cut_at_s = [0.5, 0.1] is not in ascending order"]);
+    let message = ["power.cut_at_command: 2.5 is not allowed; allowed: whole numbers"];
+    error(&recovers("power.cut_at_command", "[1, 2.5]"), &message);
+    error(
+        &recovers("power.cut_at_command", "[3, 1]"),
+        &["power.cut_at_command = [3.0, 1.0] is not in ascending order"],
+    );
+    error(&with_set("power.cuts", "3"), &["power.cuts needs ftl.recovery = \"scan\", found \"off\""]);
+    let mut both = recovers("power.cuts", "3");
+    both.sets.push(("power.cut_at_s".into(), "[0.1]".into()));
+    error(&both, &["power.cut_at_s and power.cuts are both given; allowed: one of them"]);
     error(&recovers("power.cut_at_s", "0.5"), &["power.cut_at_s = 0.5 is not allowed; allowed: a list of numbers"]);
     for (key, value, wanted) in [
         ("host.write_buffer_kib", "64", "0"),

@@ -130,7 +130,8 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
     bad_blocks.iter().for_each(|&block| array.mark_bad(block));
     let mut oracle = Oracle::new(user_pages, geometry.pages_per_block, tags);
     if config.ftl.shared.recovery != Recovery::Off {
-        array.prepare_for_cuts();
+        let (pages, bytes) = (geometry.pages_per_block, geometry.page_bytes);
+        array.prepare_for_cuts(config.ftl.shared.recovery.summary_pages(pages, bytes));
         oracle.prepare_for_cuts();
     }
     let ftl = config.ftl.build(&parts, &mut InitialState { array: &mut array, oracle: &mut oracle })?;

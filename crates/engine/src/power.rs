@@ -4,18 +4,20 @@
 //! ([`Torn`]). A new translation layer is then built from what the chips can be asked, by commands that take their
 //! time in the scheduler, and the host goes on.
 
-use pumice_config::{Check, Config, TornKind};
+use pumice_config::{Check, Config, Cuts, TornKind};
 use pumice_ftl::recovery::{ChipPort, Restart};
 use pumice_ftl::{Plan, TranslationLayer};
 use pumice_nand::{NandArray, Torn};
 use pumice_types::{
-    BlockId, Cause, FlashCommand, FlashOp, Lpn, PageAddress, RecoveryFault, SearchExpectation, SpareArea, Time,
+    BlockId, Cause, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, RecoveryFault, SearchExpectation, SpareArea,
+    Time,
 };
 use pumice_workload::RandomStream;
 
 use crate::build::Foundation;
 use crate::error::SimError;
 use crate::observe::Observer;
+use crate::scheduler::Scheduler;
 use crate::ssd::Ssd;
 
 /// What a program, copy or erase leaves that a cut has interrupted, when it is drawn.
@@ -26,6 +28,7 @@ const OUTCOMES: [Torn; 3] = [Torn::Old, Torn::New, Torn::Mixed];
 struct Port<'a> {
     array: &'a NandArray,
     commands: Vec<FlashCommand>,
+    summary_pages: u16,
     /// The largest number that was found.
     last_number: u64,
 }
@@ -39,23 +42,89 @@ impl Port<'_> {
         area
     }
 
-    fn pay(&mut self, newest: PageAddress, pages: u16) {
-        let search = FlashCommand::spare_search(Cause::Map, newest, pages, Lpn(0), SearchExpectation::Scan);
-        self.commands.push(search);
+    fn pay(&mut self, newest: PageAddress, pages: u16, what: SearchExpectation) {
+        self.commands.push(FlashCommand::spare_search(Cause::Map, newest, pages, Lpn(0), what));
     }
 }
 
 impl ChipPort for Port<'_> {
     fn spare(&mut self, page: PageAddress) -> SpareArea {
-        self.pay(page, 1);
+        self.pay(page, 1, SearchExpectation::Scan);
         self.read(page)
     }
 
     fn spares(&mut self, block: BlockId, found: &mut Vec<SpareArea>) {
         let pages = self.array.config().geometry.pages_per_block;
-        self.pay(PageAddress::new(block, pages - 1), pages);
+        self.pay(PageAddress::new(block, pages - 1), pages, SearchExpectation::Scan);
         found.clear();
         found.extend((0..pages).map(|page| self.read(PageAddress::new(block, page))));
+    }
+
+    fn summary(&mut self, block: BlockId, found: &mut Vec<SpareArea>) -> Option<u64> {
+        let pages = self.array.config().geometry.pages_per_block;
+        self.pay(PageAddress::new(block, pages - 1), self.summary_pages, SearchExpectation::Pages);
+        let number = self.array.summary(block, found)?;
+        let listed = found.iter().filter_map(|area| match area {
+            SpareArea::Written(entry) => Some(entry.programmed),
+            SpareArea::Blank | SpareArea::Unreadable => None,
+        });
+        self.last_number = listed.fold(self.last_number.max(number), u64::max);
+        Some(number)
+    }
+}
+
+/// Of the commands that begin from a drawn point of the workload on, one of so many is drawn.
+const COMMANDS_DRAWN_FROM: u64 = 64;
+
+/// Half of a command, in 2^-32.
+const HALF: u32 = 1 << 31;
+
+/// The cuts to come, the next one last.
+enum CutsToCome {
+    /// At these times.
+    At(Vec<Time>),
+    /// In these commands that change flash.
+    Within(Vec<u64>),
+    /// Behind these shares of the workload, in commands that a stream draws. `armed`: the share of the next one is
+    /// reached, and its command is drawn.
+    Drawn { shares: Vec<f64>, random: RandomStream, armed: bool },
+}
+
+impl CutsToCome {
+    /// Those that a configuration asks for.
+    fn of(config: &Config) -> CutsToCome {
+        match config.power.schedule().1 {
+            Cuts::At(times) => CutsToCome::At(times.iter().rev().map(|&at| Time::from_us(at * 1e6)).collect()),
+            Cuts::Within(commands) => {
+                CutsToCome::Within(commands.iter().rev().map(|&command| command as u64).collect())
+            }
+            Cuts::Drawn(cuts) => {
+                let mut random = RandomStream::new(config.seed, "power-cuts");
+                let mut shares: Vec<f64> = (0..cuts).map(|_| random.unit()).collect();
+                shares.sort_unstable_by(|a, b| b.total_cmp(a));
+                CutsToCome::Drawn { shares, random, armed: false }
+            }
+        }
+    }
+
+    fn left(&self) -> usize {
+        match self {
+            CutsToCome::At(times) => times.len(),
+            CutsToCome::Within(commands) => commands.len(),
+            CutsToCome::Drawn { shares, .. } => shares.len(),
+        }
+    }
+
+    /// The next one has come.
+    fn pop(&mut self) {
+        match self {
+            CutsToCome::At(times) => drop(times.pop()),
+            CutsToCome::Within(commands) => drop(commands.pop()),
+            CutsToCome::Drawn { shares, armed, .. } => {
+                shares.pop();
+                *armed = false;
+            }
+        }
     }
 }
 
@@ -63,8 +132,9 @@ impl ChipPort for Port<'_> {
 pub struct PowerCuts<'a> {
     config: &'a Config,
     foundation: Foundation,
-    /// Times of the cuts to come, the next one last.
-    times: Vec<Time>,
+    to_come: CutsToCome,
+    /// Share of the workload that has been submitted.
+    share: f64,
     random: RandomStream,
 }
 
@@ -74,20 +144,48 @@ impl<'a> PowerCuts<'a> {
     /// # Errors
     /// A scale that does not fit the geometry.
     pub fn new(config: &'a Config, scale: f64) -> Result<PowerCuts<'a>, SimError> {
-        let times = config.power.cut_at_s.iter().rev().map(|&at| Time::from_us(at * 1e6)).collect();
         let random = RandomStream::new(config.seed, "power");
-        Ok(PowerCuts { config, foundation: Foundation::new(config, scale)?, times, random })
+        let (foundation, to_come) = (Foundation::new(config, scale)?, CutsToCome::of(config));
+        Ok(PowerCuts { config, foundation, to_come, share: 0.0, random })
     }
 
-    /// When the power is cut next.
+    /// When the power is cut next, as far as it is known.
     #[inline]
-    pub fn next(&self) -> Option<Time> {
-        self.times.last().copied()
+    fn next(&self, scheduler: &Scheduler) -> Option<Time> {
+        match &self.to_come {
+            CutsToCome::At(times) => times.last().copied(),
+            CutsToCome::Within(_) | CutsToCome::Drawn { .. } => scheduler.cut_at(),
+        }
     }
 
     /// Cuts that are still to come.
     pub fn left(&self) -> usize {
-        self.times.len()
+        self.to_come.left()
+    }
+
+    /// Whether cuts wait for the workload to get to their share of it.
+    #[inline]
+    pub fn wait_for_share(&self) -> bool {
+        matches!(&self.to_come, CutsToCome::Drawn { shares, armed: false, .. } if !shares.is_empty())
+    }
+
+    /// Tells the scheduler of the command in which the power is cut next, once that is settled. So much of the
+    /// workload has been submitted.
+    pub fn arm(&mut self, share: Option<f64>, scheduler: &mut Scheduler) {
+        self.share = share.unwrap_or(self.share);
+        match &mut self.to_come {
+            CutsToCome::At(_) => {}
+            CutsToCome::Within(commands) => {
+                commands.last().into_iter().for_each(|&command| scheduler.cut_in(command, HALF));
+            }
+            CutsToCome::Drawn { shares, random, armed } => {
+                if !*armed && shares.last().is_some_and(|&next| next <= self.share) {
+                    *armed = true;
+                    let command = scheduler.changes_begun() + 1 + random.below(COMMANDS_DRAWN_FROM);
+                    scheduler.cut_in(command, random.bits() as u32);
+                }
+            }
+        }
     }
 
     /// What an operation leaves.
@@ -108,9 +206,11 @@ impl<O: Observer> Ssd<'_, O> {
     /// # Errors
     /// A broken rule or belief, or a layer that finds no room to work in.
     pub fn lose_power(&mut self, cuts: &mut PowerCuts) -> Result<(), SimError> {
-        let Some(first) = cuts.next() else { return Ok(()) };
-        while let Some(at) = cuts.times.pop() {
+        let Some(first) = self.next_cut(cuts) else { return Ok(()) };
+        while let Some(at) = self.next_cut(cuts) {
+            cuts.to_come.pop();
             self.cut(at, cuts)?;
+            cuts.arm(None, &mut self.controller.scheduler);
             if self.start_anew(cuts)? {
                 break;
             }
@@ -121,6 +221,12 @@ impl<O: Observer> Ssd<'_, O> {
         figures.recovery = [figures.recovery[0] + took, figures.recovery[1].max(took)];
         self.settle(cuts.config.run.check == Check::Integrity);
         Ok(())
+    }
+
+    /// When the power is cut next, as far as it is known.
+    #[inline]
+    pub fn next_cut(&self, cuts: &PowerCuts) -> Option<Time> {
+        cuts.next(&self.controller.scheduler)
     }
 
     /// The cut itself.
@@ -148,7 +254,9 @@ impl<O: Observer> Ssd<'_, O> {
     fn start_anew(&mut self, cuts: &PowerCuts) -> Result<bool, SimError> {
         let mut plan = Plan::default();
         let array = &self.controller.scheduler.chips.checked.array;
-        let mut port = Port { array, commands: Vec::new(), last_number: 0 };
+        let Geometry { pages_per_block, page_bytes, .. } = array.config().geometry;
+        let summary_pages = cuts.config.ftl.shared.recovery.summary_pages(pages_per_block, page_bytes);
+        let mut port = Port { array, commands: Vec::new(), summary_pages, last_number: 0 };
         let (ftl, found) = {
             let (counters, erased_again) = (*self.ftl().counters(), self.ftl().erased_again());
             let mut restart = Restart { chips: &mut port, plan: &mut plan, counters, erased_again };
@@ -161,21 +269,24 @@ impl<O: Observer> Ssd<'_, O> {
         let Port { commands, last_number, .. } = port;
         let begins_anew = RecoveryFault::NumbersBeginAnew.is_on();
         self.controller.restart(ftl, if begins_anew { 1 } else { last_number + 1 });
-        self.power.spare_reads += commands.iter().map(|command| u64::from(command.searched_pages())).sum::<u64>();
+        for command in &commands {
+            let whole = usize::from(command.expectation() == SearchExpectation::Pages);
+            self.power.reads[whole] += u64::from(command.searched_pages());
+        }
         self.power.found.add(&found);
         self.submit_recovery(&commands, false)?;
-        if !self.drain_until(cuts.next())? {
+        if !self.drain_until_cut(cuts)? {
             return Ok(false);
         }
         self.controller.number(&mut plan.commands);
         self.submit_recovery(&plan.commands, true)?;
-        self.drain_until(cuts.next())
+        self.drain_until_cut(cuts)
     }
 
-    /// Runs what is queued; `false` if a time comes before it has ended.
-    fn drain_until(&mut self, limit: Option<Time>) -> Result<bool, SimError> {
+    /// Runs what is queued; `false` if the power is cut before it has ended.
+    fn drain_until_cut(&mut self, cuts: &PowerCuts) -> Result<bool, SimError> {
         while let Some(at) = self.controller.scheduler.next_event() {
-            if limit.is_some_and(|limit| limit <= at) {
+            if self.next_cut(cuts).is_some_and(|cut| cut <= at) {
                 return Ok(false);
             }
             self.now = at;

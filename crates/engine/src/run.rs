@@ -129,6 +129,9 @@ pub fn run_observed<O: Observer>(
         behind: Time::ZERO,
         progress,
     };
+    if let Some(cuts) = &mut run.cuts {
+        cuts.arm(None, &mut run.ssd.controller.scheduler);
+    }
     run.execute()?;
     let mut outcome = run.outcome(scale, geometry, timing)?;
     outcome.document["time_series"] = watchers.series.map_or(serde_json::Value::Null, |series| series.document());
@@ -199,6 +202,11 @@ impl<O: Observer> Run<'_, O> {
         }
         self.submitted += 1;
         self.ssd.now = now;
+        if self.cuts.as_ref().is_some_and(PowerCuts::wait_for_share) {
+            let share = self.share();
+            let scheduler = &mut self.ssd.controller.scheduler;
+            self.cuts.iter_mut().for_each(|cuts| cuts.arm(share, scheduler));
+        }
         self.tick(1 + u64::from(request.bytes / self.config.chip.geometry.page_bytes))?;
         Ok(self.submitted > warmup)
     }
@@ -283,13 +291,13 @@ impl<O: Observer> Run<'_, O> {
     /// Whether the power is cut at this time or before.
     #[inline]
     fn is_cut_by(&self, at: Time) -> bool {
-        self.cuts.as_ref().is_some_and(|cuts| cuts.next().is_some_and(|cut| cut <= at))
+        self.cuts.as_ref().is_some_and(|cuts| self.ssd.next_cut(cuts).is_some_and(|cut| cut <= at))
     }
 
     /// The next power cut; the host waits until the device has started anew.
     fn lose_power(&mut self) -> Result<(), SimError> {
         let Some(cuts) = &mut self.cuts else { return Ok(()) };
-        let at = cuts.next().unwrap_or(self.ssd.now);
+        let at = self.ssd.next_cut(cuts).unwrap_or(self.ssd.now);
         self.ssd.lose_power(cuts)?;
         self.behind += self.ssd.now - at;
         self.tick(PROGRESS_EVERY)
@@ -333,7 +341,8 @@ impl<O: Observer> Run<'_, O> {
     fn warnings(&self, scale: f64) -> Vec<String> {
         let mut warnings = self.workload.notes().warnings();
         if let Some(left) = self.cuts.as_ref().map(PowerCuts::left).filter(|&left| self.config.run.timed && left > 0) {
-            warnings.push(format!("power.cut_at_s: the run ended before {left} of its cuts"));
+            let key = self.config.power.schedule().0;
+            warnings.push(format!("{key}: the run ended before {left} of its cuts"));
         }
         if scale < FAITHFUL_SCALE_MIN {
             warnings.push(format!("scale {scale} is below 1/16: results are known to drift"));

@@ -115,6 +115,8 @@ const CASES: &[Case] = &[
     ("workload.trim_fraction", ["0.0", "0.2"], TWIN, UNIFORM),
     ("workload.flush_every", ["5", "9"], TWIN, UNIFORM),
     ("power.cut_at_s", ["[0.05]", "[0.01, 0.06]"], &[RECOVERS[0], RECOVERS[1], RECOVERS[2], UNTIMED[0]], RECOVERS),
+    ("power.cut_at_command", ["[5]", "[20, 90]"], &[RECOVERS[0], RECOVERS[1], RECOVERS[2], UNTIMED[0]], RECOVERS),
+    ("power.cuts", ["2", "5"], &[RECOVERS[0], RECOVERS[1], RECOVERS[2], UNTIMED[0]], RECOVERS),
     ("power.torn", ["old", "mixed"], UNTIMED, &[RECOVERS[0], RECOVERS[1], RECOVERS[2], RECOVERS[3], ("power.cut_at_s", "[0.05]")]),
     ("workload.fua_fraction", ["0.0", "0.5"], TWIN, UNIFORM),
     ("workload.footprint", ["1.0", "0.2"], TWIN, &[TWIN[0], TWIN[1], ("initial.age_writes", "0.1")]),

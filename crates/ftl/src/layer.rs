@@ -172,7 +172,7 @@ keys! {
         u_index: UIndex = "\"spare\"", ANY, "", "PEN, FAST'18, section 2.2.1", When::Always,
             "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost.";
         recovery: Recovery = "\"off\"", ANY, "", CHOSEN, When::Always,
-            "How the layer starts anew after a power cut. off: the device never loses power, and nothing is kept for that. scan (page): spare areas of all written pages; see docs/models/power.md.";
+            "How the layer starts anew after a power cut. off: the device never loses power, and nothing is kept for that. scan (page): spare areas of all written pages. summary (page): the last pages of each block, which list what it holds; spare areas only of blocks without such a list. See docs/models/power.md.";
         u_blocks: Option<u32> = "", int(1, 1 << 20), "blocks a plane", "all that over-provisioning leaves", When::Always,
             "superblock-2006, replacement-block, log-block, fast: most U-blocks (log blocks) of a plane in use at once, beside the D-blocks and the block that merges copy into.";
     }
@@ -314,7 +314,8 @@ pub trait Layer {
     /// Logical pages that the host may address on a device of this shape.
     fn user_pages(spec: &LayerSpec, keys: &Self::Keys, geometry: &Geometry) -> u32;
 
-    /// Pages that hold the map of so many logical pages; none if it is not in pages of its own.
+    /// Logical pages that the layer writes for itself beside so many of the host: those of a map in flash, and one
+    /// that stands for all summaries of blocks.
     fn translation_pages(_spec: &LayerSpec, _keys: &Self::Keys, _user_pages: u32) -> u32 {
         0
     }

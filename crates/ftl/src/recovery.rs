@@ -12,6 +12,34 @@ choice! {
         Off = "off",
         /// It reads the spare area of every page that is written.
         Scan = "scan",
+        /// It reads the last pages of each block, which list what the block holds, and the spare areas of blocks
+        /// without such a list.
+        Summary = "summary",
+    }
+}
+
+/// Bytes of a page in the summary of its block: logical page, and the numbers of the write and of the program.
+const SUMMARY_ENTRY_BYTES: u32 = 4 + 6 + 6;
+
+impl Recovery {
+    /// Whether the layer writes pages of its own for it.
+    pub fn writes_own_pages(self) -> bool {
+        match self {
+            Recovery::Off | Recovery::Scan => false,
+            Recovery::Summary => true,
+        }
+    }
+
+    /// Pages at the end of each block that list what the block holds.
+    pub fn summary_pages(self, pages_per_block: u16, page_bytes: u32) -> u16 {
+        match self {
+            Recovery::Off | Recovery::Scan => 0,
+            Recovery::Summary => {
+                // Each of them lists as many pages as it has room for, and takes one page itself.
+                let entries = page_bytes / SUMMARY_ENTRY_BYTES;
+                u32::from(pages_per_block).div_ceil(entries + 1) as u16
+            }
+        }
     }
 }
 
@@ -22,6 +50,10 @@ pub trait ChipPort {
 
     /// The spare areas of all pages of a block in order, which costs a read each, into `found`.
     fn spares(&mut self, block: BlockId, found: &mut Vec<SpareArea>);
+
+    /// What the summary of a block says of the pages before it, into `found`, and the number of its program; `None`
+    /// if it cannot be read. Costs the reads of its pages.
+    fn summary(&mut self, block: BlockId, found: &mut Vec<SpareArea>) -> Option<u64>;
 }
 
 /// What a layer starts anew with.

@@ -164,6 +164,7 @@ impl NandArray {
         truth.sequence = sequence;
         let words = self.words(block);
         bits::set_range(&mut self.programmed[words], 0, pages as usize);
+        self.fill_summary(block, pages);
     }
 
     /// What the array knows of its chips.
@@ -467,7 +468,7 @@ impl NandArray {
         let unfilled = self.blocks[command.target.block.index()].fill_pages == 0;
         let none_newer = || unfilled && !tags[1..].iter().any(is_wanted);
         Ok(match command.expectation() {
-            SearchExpectation::Scan => true,
+            SearchExpectation::Scan | SearchExpectation::Pages => true,
             SearchExpectation::Absent => {
                 (none_newer() && !is_wanted(&tags[0])) || !(last..=command.target.page).any(holds)
             }

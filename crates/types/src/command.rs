@@ -49,6 +49,8 @@ pub enum SearchExpectation {
     Absent,
     /// All spare areas are read, for whatever they hold.
     Scan,
+    /// The pages are read whole, for whatever they hold.
+    Pages,
 }
 
 /// One flash command. Build it with the constructors; fields a command does not use are zero.
@@ -209,7 +211,8 @@ impl FlashCommand {
         match self.version {
             0 => SearchExpectation::Found,
             1 => SearchExpectation::Absent,
-            _ => SearchExpectation::Scan,
+            2 => SearchExpectation::Scan,
+            _ => SearchExpectation::Pages,
         }
     }
 

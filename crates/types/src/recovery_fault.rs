@@ -10,8 +10,8 @@ choice! {
     pub enum RecoveryFault {
         /// The oldest copy of a page counts.
         OldCopyWins = "old-copy-wins",
-        /// The earliest copy counts even in a block whose erase may have been cut.
-        BlockUnderEraseTrusted = "block-under-erase-trusted",
+        /// The earliest copy of the newest data counts, although its block may have been under erase.
+        EarliestCopyWins = "earliest-copy-wins",
         /// A page whose program may not have ended stays where it is.
         UnprovenPageKept = "unproven-page-kept",
         /// Such a page is copied to the very next page, which may have been cut too.
@@ -46,8 +46,16 @@ choice! {
         BlocksNotClosed = "blocks-not-closed",
         /// The valid pages of planes are not counted.
         ValidNotCounted = "valid-not-counted",
+        /// Blocks that hold nothing current are not erased before the host is served.
+        SupersededLeft = "superseded-left",
+        /// Blocks that cuts have taken are not reclaimed.
+        RoomNotRestored = "room-not-restored",
         /// Collection works while spare areas are still being read.
         CollectsWhileStarting = "collects-while-starting",
+        /// Blocks without a summary count as free.
+        BlocksWithoutSummaryForgotten = "blocks-without-summary-forgotten",
+        /// Where the summary of a block fails its code, the block counts as free.
+        TornSummaryIsBlank = "torn-summary-is-blank",
         /// Writes are acknowledged before they are programmed.
         AcknowledgedEarly = "acknowledged-early",
     }

@@ -12,8 +12,8 @@ pub struct PowerFigures {
     pub recoveries: u64,
     /// Time from the cut, or the first of several, until the device was ready: sum and longest.
     pub recovery: [Time; 2],
-    /// Spare areas read.
-    pub spare_reads: u64,
+    /// Spare areas, and whole pages, read to start anew.
+    pub reads: [u64; 2],
     /// Programs and copies, and erases, that were under way when the power was cut.
     pub torn: [u64; 2],
     /// Requests that failed because they were in flight.

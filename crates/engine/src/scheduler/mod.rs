@@ -122,6 +122,8 @@ pub struct Scheduler {
     suspensions: u64,
     /// Dies whose next erase waits for programs of others.
     stalled: Vec<usize>,
+    /// The command in which the power is cut next.
+    cut: power::CommandCut,
 }
 
 impl Scheduler {
@@ -162,6 +164,7 @@ impl Scheduler {
             multi_plane: MultiPlaneCounts::default(),
             suspensions: 0,
             stalled: Vec::new(),
+            cut: power::CommandCut::default(),
             geometry,
         }
     }

@@ -9,7 +9,60 @@ use super::segment::{Phase, Resources, die_only_time};
 use crate::error::SimError;
 use crate::observe::Observer;
 
+/// Commands that change flash, counted as they begin, and the one in which the power is cut.
+#[derive(Debug)]
+pub(super) struct CommandCut {
+    begun: u64,
+    target: u64,
+    /// How far the change has come by then, in 2^-32.
+    part: u32,
+    /// When that is, once the command has begun.
+    at: Option<Time>,
+}
+
+impl Default for CommandCut {
+    fn default() -> CommandCut {
+        CommandCut { begun: 0, target: u64::MAX, part: 0, at: None }
+    }
+}
+
 impl Scheduler {
+    /// Cuts the power in this command that changes flash (from 1), when so many 2^-32 of its change are done.
+    pub fn cut_in(&mut self, command: u64, part: u32) {
+        self.cut = CommandCut { target: command, part, at: None, ..self.cut };
+    }
+
+    /// Commands that change flash and have begun.
+    pub fn changes_begun(&self) -> u64 {
+        self.cut.begun
+    }
+
+    /// When the power is cut, if the command of [`Scheduler::cut_in`] has begun.
+    pub fn cut_at(&self) -> Option<Time> {
+        self.cut.at
+    }
+
+    /// Counts a command whose end is now known, if it changes flash and the device may lose power.
+    #[inline]
+    pub(super) fn note_change(&mut self, index: usize, due: Time) {
+        if self.policy.erases_wait {
+            self.count_change(index, due);
+        }
+    }
+
+    #[cold]
+    fn count_change(&mut self, index: usize, due: Time) {
+        let die = &self.dies[index];
+        let command = die.active.and_then(|lane| die.lanes[lane].commands.front());
+        let Some(command) = command.filter(|command| command.changes_pages()) else { return };
+        let Some(begins) = self.change_begins(index, command, due) else { return };
+        self.cut.begun += 1;
+        if self.cut.begun == self.cut.target {
+            let part = (u128::from((due - begins).0) * u128::from(self.cut.part)) >> 32;
+            self.cut.at = Some(begins + Time(part as u64));
+        }
+    }
+
     /// Whether a die's next erase must wait: a program that was decided before it has not ended, on another die. It
     /// may be the new copy of a page whose old copy the erase takes away. Commands have ascending numbers, so what
     /// has the lowest number waits for nothing, and all of them run in the end.
@@ -81,7 +134,24 @@ impl Scheduler {
         self.done.clear();
         self.stalled.clear();
         self.idle = None;
+        self.cut = CommandCut { begun: self.cut.begun, ..CommandCut::default() };
         Ok(torn)
+    }
+
+    /// When the last part on the die begins of a command that ends at `due`: the program of a page, or an erase.
+    /// `None` before that is known.
+    fn change_begins(&self, index: usize, command: &FlashCommand, due: Time) -> Option<Time> {
+        let die = &self.dies[index];
+        match die.usage.shape {
+            Resources::Erase => Some(die.started),
+            Resources::Die if command.op == FlashOp::Copy => Some(die.cursor + self.timing.t_r),
+            Resources::Die => Some(die.cursor),
+            Resources::DieThenChannel => None,
+            Resources::DieChannelDie if !die.on_channel => None,
+            Resources::ChannelThenDie | Resources::DieChannelDie | Resources::Copyback => {
+                Some(due - die.usage.die_last)
+            }
+        }
     }
 
     /// The command that changes pages of a die at `now`.
@@ -93,15 +163,7 @@ impl Scheduler {
         }
         let command = *lane.commands.front()?;
         let due = self.events.of(index)?;
-        // When its last part on the die begins: the program of a page, or an erase.
-        let begun = match die.usage.shape {
-            Resources::Erase => die.started,
-            Resources::Die if command.op == FlashOp::Copy => die.cursor + self.timing.t_r,
-            Resources::Die => die.cursor,
-            Resources::DieThenChannel => return None,
-            Resources::DieChannelDie if !die.on_channel => return None,
-            Resources::ChannelThenDie | Resources::DieChannelDie | Resources::Copyback => due - die.usage.die_last,
-        };
+        let begun = self.change_begins(index, &command, due)?;
         debug_assert!(die.usage.shape != Resources::Die || now < die.cursor + die_only_time(&self.timing, &command));
         (begun <= now && command.changes_pages()).then_some(command)
     }

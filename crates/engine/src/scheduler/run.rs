@@ -23,6 +23,7 @@ impl Scheduler {
             let (transfers, then) = (die.transfers(), die.after_transfers());
             let end = self.grant(index, now, transfers) + transfers + then;
             self.events.set(index, end);
+            self.note_change(index, end);
             return Ok(());
         }
         if die.round < die.usage.retries {
@@ -141,6 +142,7 @@ impl Scheduler {
             Resources::Erase => return self.start_erase(index, now),
         };
         self.events.set(index, due);
+        self.note_change(index, due);
     }
 
     /// Reserves the die's channel for `time`; returns when the transfer starts.

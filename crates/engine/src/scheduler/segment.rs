@@ -1,7 +1,7 @@
 //! Segments: consecutive commands of one die that are scheduled as one event, and the kind of work that their time is
 //! charged to.
 
-use pumice_types::{Cause, FlashCommand, FlashOp, FlashTiming, Time};
+use pumice_types::{Cause, FlashCommand, FlashOp, FlashTiming, SearchExpectation, Time};
 
 /// The place of a snapshot that was not taken.
 pub const NO_SNAPSHOT: u32 = u32::MAX;
@@ -151,7 +151,11 @@ impl Usage {
             Resources::Die => (segment.die_only, Time::ZERO, Time::ZERO),
             Resources::DieThenChannel if command.op == FlashOp::SpareSearch => {
                 let pages = u64::from(command.searched_pages());
-                (t.t_r * pages, t.spare_transfer * pages + t.command_overhead, Time::ZERO)
+                let transfer = match command.expectation() {
+                    SearchExpectation::Pages => t.page_transfer,
+                    SearchExpectation::Found | SearchExpectation::Absent | SearchExpectation::Scan => t.spare_transfer,
+                };
+                (t.t_r * pages, transfer * pages + t.command_overhead, Time::ZERO)
             }
             Resources::DieThenChannel => (t.t_r, page, Time::ZERO),
             Resources::ChannelThenDie => (Time::ZERO, page, t.t_prog),

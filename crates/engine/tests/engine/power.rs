@@ -141,6 +141,11 @@ fn devices() -> impl Iterator<Item = Sets<'static>> {
     })
 }
 
+/// The same device, which starts anew by this method.
+fn by(method: &'static str, device: Sets<'static>) -> Sets<'static> {
+    device.into_iter().chain([("ftl.recovery", method)]).collect()
+}
+
 #[test]
 fn t800_a_page_level_ftl_keeps_its_promises_wherever_the_power_is_cut() {
     let mut met = Met::default();
@@ -153,6 +158,21 @@ fn t800_a_page_level_ftl_keeps_its_promises_wherever_the_power_is_cut() {
 }
 
 #[test]
+fn t805_so_it_does_from_summaries_of_blocks() {
+    let mut met = Met::default();
+    for device in devices().chain(further_devices()).map(|device| by("summary", device)) {
+        let more = cut_everywhere(&device, 5, false).unwrap_or_else(|error| panic!("{error}"));
+        met = met.with(more);
+    }
+    for device in devices().step_by(3).map(|device| by("summary", device)) {
+        let more = cut_everywhere(&device, 151, true).unwrap_or_else(|error| panic!("{error}"));
+        met = met.with(more);
+    }
+    println!("{met:?}");
+    assert!(met.cuts > 5_000 && met.programs > 5_000 && met.erases > 500, "{met:?}");
+}
+
+#[test]
 fn t801_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
     let mut met = Met::default();
     for device in devices() {
@@ -161,6 +181,59 @@ fn t801_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
     }
     println!("{met:?}");
     assert!(met.cuts > 10_000, "{met:?}");
+}
+
+/// A device on which cuts are drawn: large enough that most of it is in no cut's way.
+const LARGER: &[(&str, &str)] = &[
+    ("geometry.channels", "4"),
+    ("geometry.chips_per_channel", "2"),
+    ("geometry.blocks_per_plane", "24"),
+    ("geometry.pages_per_block", "16"),
+    ("ftl.over_provisioning", "0.4"),
+    ("workload.requests", "20000"),
+    ("host.queue_depth", "16"),
+    ("power.cuts", "200"),
+];
+
+/// Runs a larger device that loses power again and again.
+fn cut_often(device: &Sets, seed: usize, met: &mut Met) -> Result<(), String> {
+    let seed = seed.to_string();
+    let sets: Sets = DEVICE.iter().chain(LARGER).chain(device).copied().chain([("seed", &*seed)]).collect();
+    let (document, _) = run(&sets)?;
+    assert!(number(&document, "power.cuts") > 190.0, "those at the very end may not come");
+    met.add(&document);
+    Ok(())
+}
+
+#[test]
+fn t803_and_at_moments_that_the_seed_draws_on_a_larger_device() {
+    let mut met = Met::default();
+    let all = devices().flat_map(|device| ["scan", "summary"].map(|method| by(method, device.clone())));
+    for (nth, device) in all.enumerate() {
+        cut_often(&device, nth, &mut met).unwrap_or_else(|error| panic!("{error}"));
+    }
+    println!("{met:?}");
+    assert!(met.cuts > 3_000 && met.programs > 3_000 && met.erases > 100, "{met:?}");
+}
+
+#[test]
+fn t804_a_cut_in_a_command_meets_that_command() {
+    let (whole, _) = run(&DEVICE.to_vec()).unwrap_or_else(|error| panic!("{error}"));
+    let commands = ["flash.programs.host", "flash.programs.gc", "flash.erases.block"]
+        .map(|field| number(&whole, field))
+        .iter()
+        .sum::<f64>();
+    let mut programs_and_erases = [0.0; 2];
+    for command in 1..=commands as u32 {
+        let at = format!("[{command}]");
+        let sets: Sets = DEVICE.iter().copied().chain([("power.cut_at_command", &*at)]).collect();
+        let (document, _) = run(&sets).unwrap_or_else(|error| panic!("{error}"));
+        let met = ["power.torn_programs", "power.torn_erases"].map(|field| number(&document, field));
+        assert!(met[0] + met[1] >= 1.0 && number(&document, "power.cuts") == 1.0, "command {command}");
+        programs_and_erases[0] += met[0];
+        programs_and_erases[1] += met[1];
+    }
+    assert!(programs_and_erases[0] > 200.0 && programs_and_erases[1] > 20.0, "{programs_and_erases:?}");
 }
 
 /// Bad blocks and several planes; and dies so far apart that one erases what another has yet to replace.
@@ -184,9 +257,14 @@ fn is_noticed(fault: RecoveryFault) -> bool {
     let fails = |device: &Sets, step, again: bool| {
         catch_unwind(AssertUnwindSafe(|| cut_everywhere(device, step, again))).map_or(true, |met| met.is_err())
     };
+    let often = |device: &Sets| cut_often(device, 0, &mut Met::default());
+    let fails_often =
+        |device: &Sets| catch_unwind(AssertUnwindSafe(|| often(device))).map_or(true, |outcome| outcome.is_err());
     let noticed = further_devices().iter().any(|device| fails(device, 13, false))
         || devices().any(|device| fails(&device, 11, false))
-        || devices().any(|device| fails(&device, 61, true));
+        || devices().any(|device| fails(&device, 61, true))
+        || devices().any(|device| fails(&by("summary", device), 11, false))
+        || devices().any(|device| fails_often(&device));
     switch(None);
     noticed
 }

@@ -34,6 +34,8 @@ pub(super) struct PowerState {
     unreadable: BTreeSet<PageAddress>,
     /// Blocks whose erase was cut.
     half_erased: BTreeSet<BlockId>,
+    /// Pages at the end of each block that list what the block holds.
+    summary_pages: u16,
 }
 
 impl NandArray {
@@ -42,12 +44,55 @@ impl NandArray {
         self.power.as_ref().map_or(0, |power| (power.written.len() + power.programmed.len()) * size_of::<u64>())
     }
 
-    /// From now on spare areas keep the numbers of writes and programs, and power may be cut.
-    pub fn prepare_for_cuts(&mut self) {
+    /// From now on spare areas keep the numbers of writes and programs, and power may be cut. The last
+    /// `summary_pages` pages of each block are for a list of what it holds.
+    pub fn prepare_for_cuts(&mut self, summary_pages: u16) {
         let numbers = || vec![0; self.tags.len()];
         let (torn, fading, unreadable) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let (written, programmed, half_erased) = (numbers(), numbers(), BTreeSet::new());
-        self.power = Some(Box::new(PowerState { written, programmed, torn, fading, unreadable, half_erased }));
+        let state = PowerState { written, programmed, torn, fading, unreadable, half_erased, summary_pages };
+        self.power = Some(Box::new(state));
+    }
+
+    /// The initial fill has filled so many pages of a block: if it is full, its summary is written too.
+    pub(super) fn fill_summary(&mut self, block: BlockId, pages: u16) {
+        let (summary, all) = (self.summary_pages(), self.config.geometry.pages_per_block);
+        if summary > 0 && pages + summary == all {
+            let words = self.words(block);
+            bits::set_range(&mut self.programmed[words], usize::from(pages), usize::from(all));
+            self.blocks[block.index()].next_in_order = all;
+        }
+    }
+
+    fn summary_pages(&self) -> u16 {
+        self.power.as_ref().map_or(0, |power| power.summary_pages)
+    }
+
+    /// What the summary of a block says of all pages before it, into `found`; and the number of the program of its
+    /// last page. `None` if a page of it is blank or fails its code.
+    pub fn summary(&self, block: BlockId, found: &mut Vec<SpareArea>) -> Option<u64> {
+        let (summary, all) = (self.summary_pages(), self.config.geometry.pages_per_block);
+        let is_readable = |page: u16| match self.spare_area(PageAddress::new(block, page)) {
+            SpareArea::Written(_) => true,
+            SpareArea::Blank | SpareArea::Unreadable => false,
+        };
+        if summary == 0 || !(all - summary..all).all(is_readable) {
+            return None;
+        }
+        found.clear();
+        // It was written when all other pages were. The columns keep what it says until the block is erased, also of
+        // pages that cannot be read any more.
+        found
+            .extend((0..all - summary).map(|page| SpareArea::Written(self.spare_entry(PageAddress::new(block, page)))));
+        Some(self.spare_entry(PageAddress::new(block, all - 1)).programmed)
+    }
+
+    /// What the spare area of a page says that was programmed.
+    fn spare_entry(&self, page: PageAddress) -> SpareEntry {
+        let column = self.column(page);
+        let number = |of: fn(&PowerState) -> &Vec<u64>| self.power.as_deref().map_or(0, |power| of(power)[column]);
+        let (lpn, _) = self.content(page);
+        SpareEntry { lpn, written: number(|power| &power.written), programmed: number(|power| &power.programmed) }
     }
 
     /// The spare area of a page, as a controller reads it that starts anew. Nothing tells that a page or block that
@@ -57,9 +102,7 @@ impl NandArray {
         if power.unreadable.contains(&page) {
             return SpareArea::Unreadable;
         }
-        let column = self.column(page);
-        let (lpn, _) = self.content(page);
-        SpareArea::Written(SpareEntry { lpn, written: power.written[column], programmed: power.programmed[column] })
+        SpareArea::Written(self.spare_entry(page))
     }
 
     /// Whether a program of the page would be lost: a cut has left it, or its block, unreliable.

@@ -35,9 +35,9 @@ fields! {
     "flash.programs.gc", Integer, "pages", "",
         "Pages programmed by copies",
         |run| json!(run.counts().copies);
-    "flash.programs.map", Integer, "pages", "the whole map is in RAM",
-        "Programs of translation pages, those copied included",
-        |run| count(run.is_map_cached(), run.counts().map_programs + run.counts().map_copies);
+    "flash.programs.map", Integer, "pages", "the whole map is in RAM, and nothing else is written to find it again",
+        "Programs of translation pages, those copied included, and of summaries of blocks",
+        |run| count(run.is_map_cached() || run.config.ftl.shared.recovery.writes_own_pages(), run.counts().map_programs + run.counts().map_copies);
     "flash.erases.block", Integer, "commands", "",
         "Erases of whole blocks",
         |run| json!(run.counts().block_erases);

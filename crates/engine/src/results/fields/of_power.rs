@@ -2,7 +2,7 @@
 
 use pumice_ftl::TranslationLayer;
 use pumice_ftl::recovery::Recovery;
-use pumice_types::Time;
+use pumice_types::{Geometry, Time};
 use serde_json::{Value, json};
 
 use super::Type::{Integer, Number};
@@ -22,7 +22,17 @@ fields! {
         |run| when(run.power.recoveries > 0, || json!(us(run.power.recovery[1])));
     "power.spare_reads", Integer, "pages", "`ftl.recovery = \"off\"`",
         "Spare areas read to start anew. They are not among `flash.reads`",
-        |run| of(run, run.power.spare_reads);
+        |run| of(run, run.power.reads[0]);
+    "power.page_reads", Integer, "pages", "`ftl.recovery = \"off\"`",
+        "Whole pages read to start anew: summaries of blocks. They are not among `flash.reads`",
+        |run| of(run, run.power.reads[1]);
+    "power.summary_pages", Integer, "pages a block", "`ftl.recovery` is not `summary`",
+        "Pages of each block that hold no data, because they list what the others hold. Their programs are among `flash.programs.map`",
+        |run| {
+            let Geometry { pages_per_block, page_bytes, .. } = run.geometry;
+            let recovery = run.config.ftl.shared.recovery;
+            count(recovery == Recovery::Summary, u64::from(recovery.summary_pages(pages_per_block, page_bytes)))
+        };
     "power.torn_programs", Integer, "commands", "`ftl.recovery = \"off\"`",
         "Programs and copies that were under way when the power was cut",
         |run| of(run, run.power.torn[0]);

@@ -72,7 +72,7 @@ impl PageFtl {
     /// Free units of a plane at which only collection may still open a block: as many units as a block
     /// has stay free when a host block is opened from above.
     #[inline]
-    fn floor(&self) -> usize {
+    pub(super) fn floor(&self) -> usize {
         (2 + self.config.blank_blocks as usize) * self.config.units.pages.units() - 1
     }
 
@@ -218,7 +218,7 @@ impl PageFtl {
     }
 
     /// Takes the next victim out of the lists; `false` if no closed unit has an invalid page.
-    fn begin_reclaim(&mut self, plane: PlaneId) -> bool {
+    pub(super) fn begin_reclaim(&mut self, plane: PlaneId) -> bool {
         let Some((victim, UnitChoice { units, .. })) = self.take_victim(plane) else { return false };
         let victim = self.config.geometry.block(plane, victim);
         self.begin(Job { victim, units, next: 0, copied: 0, levels_wear: false });
@@ -257,7 +257,7 @@ impl PageFtl {
         }
     }
 
-    fn finish_job(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
+    pub(super) fn finish_job(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         while self.planes[plane.index()].job.is_some() {
             self.step(plane, plan)?;
         }
@@ -309,8 +309,7 @@ impl PageFtl {
     /// or else a block. No longer promised once erases have failed. For assertions.
     pub(super) fn keeps_room(&self, plane: PlaneId) -> bool {
         let state = &self.planes[plane.index()];
-        let wanted =
-            state.job.map_or(usize::from(self.config.geometry.pages_per_block), |job| self.valid_pages_of(&job));
+        let wanted = state.job.map_or(usize::from(self.config.data_pages()), |job| self.valid_pages_of(&job));
         state.retired > 0 || self.room(plane) >= wanted
     }
 
@@ -351,7 +350,7 @@ impl PageFtl {
         self.note_change(lpn);
         self.counters.copied_pages += 1;
         plan.push(FlashCommand::copy(source, target, lpn, sequence));
-        self.close_if_full(plane, stream);
+        self.end_page(plane, stream, plan);
         Ok(())
     }
 

@@ -15,7 +15,7 @@ impl PageFtl {
     /// # Errors
     /// [`FtlError`] if a plane has fewer blocks than the share needs.
     pub fn fill(&mut self, share: f64, mut programmed: impl FnMut(InitialBlock)) -> Result<u32, FtlError> {
-        let (planes, pages) = (self.config.order.len() as u32, self.maps.pages);
+        let (planes, pages) = (self.config.order.len() as u32, u32::from(self.config.data_pages()));
         let stripes = (f64::from(self.config.user_pages) * share) as u32 / (planes * pages);
         for stripe in 0..stripes {
             for nth in 0..planes {

@@ -23,6 +23,8 @@ pub(super) struct PageMaps {
     p2l: Vec<u32>,
     valid: Vec<u64>,
     filled_pages: u32,
+    /// Pages of a block that take data.
+    data_pages: u32,
     /// Planes in the order of the fill, and the place of each plane in it.
     order: Vec<PlaneId>,
     turn_of_plane: Vec<u32>,
@@ -36,8 +38,9 @@ fn turns(order: &[PlaneId]) -> Vec<u32> {
 }
 
 impl PageMaps {
-    /// Maps of an empty device with `logical_pages` entries; `order` is that of the fill.
-    pub(super) fn new(geometry: Geometry, logical_pages: u32, order: &[PlaneId]) -> PageMaps {
+    /// Maps of an empty device with `logical_pages` entries, whose blocks take `data_pages` each; `order` is that of
+    /// the fill.
+    pub(super) fn new(geometry: Geometry, data_pages: u16, logical_pages: u32, order: &[PlaneId]) -> PageMaps {
         let words = bits::words_for(usize::from(geometry.pages_per_block));
         PageMaps {
             pages: u32::from(geometry.pages_per_block),
@@ -46,6 +49,7 @@ impl PageMaps {
             p2l: vec![AS_FILLED; geometry.pages() as usize],
             valid: vec![0; geometry.blocks() as usize * words],
             filled_pages: 0,
+            data_pages: u32::from(data_pages),
             order: order.to_vec(),
             turn_of_plane: turns(order),
             geometry,
@@ -67,10 +71,10 @@ impl PageMaps {
         self.filled_pages = pages;
     }
 
-    /// Notes that all pages of `block` are valid.
+    /// Notes that all pages of `block` that take data are valid.
     pub(super) fn set_all_valid(&mut self, block: BlockId) {
         let words = self.words_of(block);
-        bits::set_range(&mut self.valid[words], 0, self.pages as usize);
+        bits::set_range(&mut self.valid[words], 0, self.data_pages as usize);
     }
 
     /// Where the current page of `lpn` is.
@@ -114,8 +118,8 @@ impl PageMaps {
         let plane = self.order[(lpn.0 % planes) as usize];
         let nth = lpn.0 / planes;
         // Bad blocks shift the fill, so the nth good block is looked up; without them it is the nth.
-        let block = pool.good_block(plane, nth / self.pages);
-        PageAddress::new(block, (nth % self.pages) as u16)
+        let block = pool.good_block(plane, nth / self.data_pages);
+        PageAddress::new(block, (nth % self.data_pages) as u16)
     }
 
     /// Logical page that the physical page was programmed with.
@@ -131,7 +135,7 @@ impl PageMaps {
         let planes = self.order.len() as u32;
         let nth = self.turn_of_plane[self.geometry.plane_of(page.block).index()];
         let stripe = pool.good_index(page.block);
-        Lpn((stripe * self.pages + u32::from(page.page)) * planes + nth)
+        Lpn((stripe * self.data_pages + u32::from(page.page)) * planes + nth)
     }
 
     /// Maps `lpn` to a page that is about to be programmed.

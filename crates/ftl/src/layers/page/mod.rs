@@ -167,7 +167,12 @@ impl PageConfig {
     /// Pages of valid data that a plane of `good_blocks` can hold.
     pub fn plane_pages_max(&self, good_blocks: u32) -> u64 {
         let blocks = good_blocks.saturating_sub(self.reserved_blocks());
-        u64::from(blocks) * u64::from(self.geometry.pages_per_block)
+        u64::from(blocks) * u64::from(self.data_pages())
+    }
+
+    /// Pages of a block that take data. Those behind them list what the block holds.
+    pub fn data_pages(&self) -> u16 {
+        self.units.pages.pages_per_block()
     }
 
     /// Translation pages of the whole device; none if the map is in RAM.
@@ -221,7 +226,12 @@ impl PageFtl {
         let units = config.units.pages.units();
         let good = (0..geometry.planes()).map(|p| pool.free_blocks(PlaneId(p)) as u32).min().unwrap_or(0);
         PageFtl {
-            maps: PageMaps::new(geometry, config.user_pages + config.translation_pages(), &config.order),
+            maps: PageMaps::new(
+                geometry,
+                config.data_pages(),
+                config.user_pages + config.translation_pages(),
+                &config.order,
+            ),
             translation: config.cached_map.map(|map| Translation::new(&config, map)),
             free: FreeUnits::new(geometry, units, &pool),
             pool,
@@ -330,6 +340,24 @@ impl PageFtl {
             return self.open_apart(plane).ok_or(none);
         }
         self.free.take(plane, wanted, &mut self.pool).ok_or(none)
+    }
+
+    /// After a page of a stream was written: closes what is full, and lists what a full block holds in its last
+    /// pages, if the device starts anew from such lists.
+    #[inline]
+    fn end_page(&mut self, plane: PlaneId, stream: WriteStream, plan: &mut Plan) {
+        let (data_pages, pages) = (self.config.data_pages(), self.config.geometry.pages_per_block);
+        let open = self.planes[plane.index()].open[stream as usize].filter(|open| open.next == data_pages);
+        self.close_if_full(plane, stream);
+        if data_pages < pages
+            && let Some(Open { block, sequence, .. }) = open
+        {
+            let lpn = Lpn(self.config.user_pages);
+            plan.commands.extend(
+                (data_pages..pages)
+                    .map(|page| FlashCommand::program(Cause::Map, PageAddress::new(block, page), lpn, 0, sequence)),
+            );
+        }
     }
 
     /// Makes the unit of a stream's last page a candidate for reclaiming if that page was the unit's
@@ -452,9 +480,9 @@ impl TranslationLayer for PageFtl {
         self.planes[plane.index()].valid_pages += 1;
         self.note_change(lpn);
         plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence));
-        self.close_if_full(plane, stream);
+        plan.complete_here();
+        self.end_page(plane, stream, plan);
         if let Some(free) = free_before {
-            plan.complete_here();
             let taken = free - self.free_units(plane);
             self.collect(plane, taken, plan)?;
         }

@@ -1,4 +1,6 @@
-//! The page-level FTL starts anew after a power cut: it reads the spare area of every page that is written.
+//! The page-level FTL starts anew after a power cut: it reads the spare area of every page that is written; or, with
+//! summaries, the last pages of every block, which list the spare areas of the others, and only blocks without a
+//! readable summary page by page.
 //!
 //! A spare area holds the logical page, the number of the write that brought the data (a copy takes it along), and
 //! the number of the program that put it here. The newest data of a logical page is that with the largest write
@@ -6,14 +8,14 @@
 //!
 //! - A program that was cut may read well now and fail later. A plane does one thing at a time, so this can only be
 //!   the page of the plane with the largest program number.
-//! - An erase that was cut may leave a block that reads well now and fails later. A victim is erased only after the
-//!   copies of all its valid pages, which have larger program numbers. A block that holds the last copy of anything
-//!   was therefore not being erased.
+//! - An erase that was cut may leave a block that reads well now and fails later. A block is erased only after the
+//!   programs of everything that replaces its pages, and these have larger numbers. So the last copy of anything, by
+//!   program number, is never in a block that was being erased.
 //!
-//! So the earliest copy counts that lies in a block which was not being erased: an interrupted collection is undone,
-//! and takes no room. A page that may be the unfinished one is copied into a blank block before the host is served.
-//! Blocks that hold nothing current are free, but nothing proves that they are erased: each is erased again before
-//! its first page is programmed. Blocks that were being written are closed as they are.
+//! So the last copy counts. A page that may be the unfinished one is copied into a blank block before the host is
+//! served. Blocks that hold nothing current are free, but nothing proves that they are erased: those that hold
+//! something are erased at once, the others before their first page is programmed. Blocks that were being written are
+//! closed as they are, and blocks are reclaimed until each plane has as many free ones as it always has.
 //!
 //! What only RAM knew and is not found again: wear counts and which pages are hot. Both begin anew.
 
@@ -44,19 +46,28 @@ struct SpareSurvey {
     /// pages lie before the blank ones at its end.
     blocks: Vec<(BlockId, usize, u16)>,
     unreadable: u64,
+    /// Summaries, with the numbers of their programs.
+    summaries: Vec<(BlockId, u64)>,
 }
 
 impl SpareSurvey {
-    /// Reads the first page of every good block, and the whole of those that are not blank.
-    fn read(geometry: &Geometry, bad: &[BlockId], chips: &mut dyn ChipPort) -> SpareSurvey {
-        let mut survey = SpareSurvey { found: Vec::new(), blocks: Vec::new(), unreadable: 0 };
+    /// Reads the summary of every good block, if blocks have one. Where there is none, reads the first page, and the
+    /// whole block if that is not blank.
+    fn read(config: &PageConfig, bad: &[BlockId], chips: &mut dyn ChipPort) -> SpareSurvey {
+        let (geometry, data_pages) = (&config.geometry, config.data_pages());
+        let mut survey = SpareSurvey { found: Vec::new(), blocks: Vec::new(), unreadable: 0, summaries: Vec::new() };
         let mut spares = Vec::new();
         let blocks = geometry.blocks() - u32::from(RecoveryFault::LastBlockForgotten.is_on());
         for block in (0..blocks).map(BlockId).filter(|block| !bad.contains(block)) {
-            if chips.spare(PageAddress::new(block, 0)) == SpareArea::Blank {
+            let summary = if data_pages < geometry.pages_per_block { chips.summary(block, &mut spares) } else { None };
+            if let Some(number) = summary {
+                survey.summaries.push((block, number));
+            } else if chips.spare(PageAddress::new(block, 0)) == SpareArea::Blank || forgets(block, config, chips) {
                 continue;
+            } else {
+                chips.spares(block, &mut spares);
             }
-            chips.spares(block, &mut spares);
+            spares.truncate(usize::from(data_pages));
             spoil(&mut spares);
             for (page, spare) in spares.iter().enumerate() {
                 match *spare {
@@ -73,12 +84,6 @@ impl SpareSurvey {
         survey
     }
 
-    /// The pages of each block.
-    fn by_block(&self) -> impl Iterator<Item = &[ReadPage]> {
-        let mut start = 0;
-        self.blocks.iter().map(move |&(_, end, _)| &self.found[std::mem::replace(&mut start, end)..end])
-    }
-
     /// How many pages of a block lie before the blank ones at its end.
     fn end_of(&self, block: BlockId) -> u16 {
         self.blocks.binary_search_by_key(&block, |&(block, ..)| block).map_or(0, |at| self.blocks[at].2)
@@ -90,39 +95,22 @@ impl SpareSurvey {
         of_plane.filter(|&&(block, ..)| maps.valid_pages(block) == 0).count()
     }
 
-    /// The pages that count, one for each logical page that is stored.
+    /// The pages that count, one for each logical page that is stored: that with the newest data, and of its copies
+    /// the last one.
     fn current(&self, logical_pages: u32) -> Vec<ReadPage> {
-        // Number of the newest write of each logical page and of its last program, both plus one.
-        let mut newest = vec![(0, 0); logical_pages as usize];
-        for ReadPage { entry, .. } in &self.found {
-            let known = &mut newest[entry.lpn.index()];
-            let last = (entry.written + 1, entry.programmed + 1);
-            let is_later =
-                if RecoveryFault::OldCopyWins.is_on() && *known > (0, 0) { last < *known } else { last > *known };
-            if is_later {
-                *known = last;
+        // Number of the page in `found` plus one.
+        let mut chosen = vec![0u32; logical_pages as usize];
+        for (nth, found) in self.found.iter().enumerate() {
+            let known = &mut chosen[found.entry.lpn.index()];
+            if *known == 0 || counts_before(&found.entry, &self.found[*known as usize - 1].entry) {
+                *known = nth as u32 + 1;
             }
         }
-        let is_newest = |found: &ReadPage| newest[found.entry.lpn.index()].0 == found.entry.written + 1;
-        let is_last = |found: &ReadPage| newest[found.entry.lpn.index()].1 == found.entry.programmed + 1;
-        let mut chosen: Vec<Option<ReadPage>> = vec![None; logical_pages as usize];
-        for pages in self.by_block() {
-            // Nothing is the last copy: the block may have been under erase.
-            let holds_last = pages.iter().any(|found| is_newest(found) && is_last(found));
-            if !holds_last && !RecoveryFault::BlockUnderEraseTrusted.is_on() {
-                continue;
-            }
-            for found in pages.iter().filter(|found| is_newest(found)) {
-                let best = &mut chosen[found.entry.lpn.index()];
-                if best.is_none_or(|best| found.entry.programmed < best.entry.programmed) {
-                    *best = Some(*found);
-                }
-            }
-        }
-        chosen.into_iter().flatten().collect()
+        chosen.into_iter().filter(|&nth| nth > 0).map(|nth| self.found[nth as usize - 1]).collect()
     }
 
-    /// The page of each plane that was programmed last, as far as it can be read; not those of the initial fill.
+    /// The page of each plane that was programmed last, as far as it can be read; not those of the initial fill. None
+    /// where that is the summary of a block: whatever becomes of it, no data depends on it.
     fn last_of_planes(&self, geometry: &Geometry) -> Vec<Option<ReadPage>> {
         let mut last: Vec<Option<ReadPage>> = vec![None; geometry.planes() as usize];
         for found in self.found.iter().filter(|found| found.entry.programmed > 0) {
@@ -131,8 +119,35 @@ impl SpareSurvey {
                 *last = Some(*found);
             }
         }
+        for &(block, number) in &self.summaries {
+            let last = &mut last[geometry.plane_of(block).index()];
+            if last.is_some_and(|last| last.entry.programmed < number) {
+                *last = None;
+            }
+        }
         last
     }
+}
+
+/// Whether a faulty reader passes over a block without a readable summary.
+fn forgets(block: BlockId, config: &PageConfig, chips: &mut dyn ChipPort) -> bool {
+    if config.data_pages() == config.geometry.pages_per_block {
+        return false;
+    }
+    let mut is_torn = || chips.spare(PageAddress::new(block, config.data_pages())) == SpareArea::Unreadable;
+    RecoveryFault::BlocksWithoutSummaryForgotten.is_on() || RecoveryFault::TornSummaryIsBlank.is_on() && is_torn()
+}
+
+/// Whether a page counts rather than another one with the same logical page.
+fn counts_before(page: &SpareEntry, other: &SpareEntry) -> bool {
+    let is_later = (page.written, page.programmed) > (other.written, other.programmed);
+    if RecoveryFault::OldCopyWins.is_on() {
+        return !is_later;
+    }
+    if RecoveryFault::EarliestCopyWins.is_on() && page.written == other.written {
+        return page.programmed < other.programmed;
+    }
+    is_later
 }
 
 /// What faulty readers make of a block's spare areas.
@@ -156,18 +171,14 @@ impl PageFtl {
         bad: &[BlockId],
         restart: &mut Restart,
     ) -> Result<(PageFtl, RecoveryCounts), FtlError> {
-        let survey = SpareSurvey::read(&config.geometry, bad, restart.chips);
+        let survey = SpareSurvey::read(&config, bad, restart.chips);
         let mut ftl = PageFtl::new(config, bad);
         (ftl.counters, ftl.erased_again) = (restart.counters, restart.erased_again);
         let current = survey.current(ftl.config.user_pages);
         ftl.adopt(&survey, &current);
         let mut counts = RecoveryCounts {
             unreadable_pages: survey.unreadable,
-            abandoned_blocks: survey
-                .blocks
-                .iter()
-                .filter(|(_, _, end)| *end < ftl.config.geometry.pages_per_block)
-                .count() as u64,
+            abandoned_blocks: survey.blocks.iter().filter(|(_, _, end)| *end < ftl.config.data_pages()).count() as u64,
             moved_pages: 0,
         };
         for last in survey.last_of_planes(&ftl.config.geometry).into_iter().flatten() {
@@ -181,7 +192,36 @@ impl PageFtl {
         if RecoveryFault::MovesNotDone.is_on() {
             restart.plan.clear();
         }
+        ftl.blank_superseded(&survey, restart.plan);
+        for plane in (0..ftl.config.geometry.planes()).map(PlaneId) {
+            ftl.restore_room(plane, restart.plan)?;
+        }
         Ok((ftl, counts))
+    }
+
+    /// Erases the free blocks that hold something. The next start takes a blank block for what it moves, and cuts
+    /// that follow each other closely would use up the blank ones while these are left.
+    fn blank_superseded(&mut self, survey: &SpareSurvey, plan: &mut Plan) {
+        if RecoveryFault::SupersededLeft.is_on() {
+            return;
+        }
+        for &(block, ..) in &survey.blocks {
+            if !self.free.of(block).is_empty() {
+                self.prove(block, plan);
+            }
+        }
+    }
+
+    /// Reclaims blocks of a plane until so many are free as always are when the host is served. A cut abandons the
+    /// open blocks and takes a blank one, so cuts that follow each other closely would use the blank ones up.
+    fn restore_room(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
+        while self.free_units(plane) < self.floor()
+            && !RecoveryFault::RoomNotRestored.is_on()
+            && self.begin_reclaim(plane)
+        {
+            self.finish_job(plane, plan)?;
+        }
+        Ok(())
     }
 
     /// Takes over the pages that count. Blocks without any are free, to be erased before they are written; blank
@@ -215,7 +255,7 @@ impl PageFtl {
     /// Writes a block further that was being written, which is a fault.
     fn continues(&mut self, block: BlockId, survey: &SpareSurvey) -> bool {
         let next = survey.end_of(block);
-        if !RecoveryFault::OpenBlocksContinued.is_on() || next >= self.config.geometry.pages_per_block {
+        if !RecoveryFault::OpenBlocksContinued.is_on() || next >= self.config.data_pages() {
             return false;
         }
         let open = &mut self.planes[self.config.geometry.plane_of(block).index()].open;
@@ -234,13 +274,11 @@ impl PageFtl {
         let plane = self.config.geometry.plane_of(source.block);
         let behind = PageAddress::new(source.block, survey.end_of(source.block) + 1);
         let has_blank = self.free_units(plane) > survey.superseded(plane, &self.config.geometry, &self.maps);
-        let stays = !has_blank && behind.page < self.config.geometry.pages_per_block;
+        let stays = !has_blank && behind.page < self.config.data_pages();
         let next = PageAddress::new(source.block, behind.page - 1);
         let stream = self.stream_of_moves();
         let (target, sequence) = match stays {
-            _ if RecoveryFault::MovedToNextPage.is_on() && behind.page < self.config.geometry.pages_per_block => {
-                (next, 0)
-            }
+            _ if RecoveryFault::MovedToNextPage.is_on() && behind.page < self.config.data_pages() => (next, 0),
             true => (behind, 0),
             false => self.next_page(plane, stream)?,
         };
@@ -254,7 +292,7 @@ impl PageFtl {
         if target.block == source.block {
             self.count_anew(source.block);
         } else {
-            self.close_if_full(plane, stream);
+            self.end_page(plane, stream, plan);
         }
         Ok(())
     }

@@ -109,7 +109,7 @@ impl Layer for PageFtl {
     const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold", "map_cache_entries"];
     const CHOOSES_VICTIMS: bool = true;
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
-    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan, Recovery::Summary];
     const STRICT_KEYS: &'static [&'static str] =
         &["ftl.gc_mode", "ftl.allocation", "ftl.erase_unit", "ftl.hot_cold", "ftl.wear_leveling"];
     const REPORTS: Reports = Reports { reclaims_victims: true, ..Reports::NOTHING };
@@ -137,7 +137,8 @@ impl Layer for PageFtl {
     }
 
     fn translation_pages(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> u32 {
-        cached_map(spec, keys).map_or(0, |map| user_pages.div_ceil(map.entries_per_page))
+        let summaries = u32::from(data_pages(spec) < spec.chip.geometry.pages_per_block);
+        cached_map(spec, keys).map_or(summaries, |map| user_pages.div_ceil(map.entries_per_page))
     }
 
     fn build(parts: &LayerParts, keys: &PageKeys, target: &mut dyn FillTarget) -> Result<PageFtl, FtlError> {
@@ -212,8 +213,14 @@ fn hot_cold(keys: &PageKeys, user_pages: u32) -> HotCold {
 fn blank_blocks(spec: &LayerSpec) -> u32 {
     match spec.shared.recovery {
         Recovery::Off => 0,
-        Recovery::Scan => 2,
+        Recovery::Scan | Recovery::Summary => 2,
     }
+}
+
+/// Pages of a block that take data.
+fn data_pages(spec: &LayerSpec) -> u16 {
+    let geometry = &spec.chip.geometry;
+    geometry.pages_per_block - spec.shared.recovery.summary_pages(geometry.pages_per_block, geometry.page_bytes)
 }
 
 fn wear_leveling(keys: &PageKeys) -> WearLeveling {
@@ -253,7 +260,7 @@ fn map_blocks(spec: &LayerSpec, user_pages: u32) -> u32 {
 fn erase_units(parts: &LayerParts, keys: &PageKeys) -> EraseUnits {
     let (copy, erase) = (parts.timing.copy(), parts.block_erase);
     let chip = parts.spec.chip;
-    let whole = || EraseUnits::whole_blocks(parts.geometry.pages_per_block);
+    let whole = || EraseUnits::whole_blocks(data_pages(&parts.spec));
     match keys.erase_unit {
         EraseUnit::Block => whole(),
         EraseUnit::SubBlock => chip.geometry.block_shape().map_or_else(whole, |shape| EraseUnits {
@@ -382,7 +389,9 @@ fn check_room(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
         ));
     }
     let kept = raw - data;
-    let smallest = f64::from(kept) / f64::from(raw);
+    let (pages, data_pages) = (u64::from(spec.chip.geometry.pages_per_block), u64::from(data_pages(spec)));
+    let raw_pages = u64::from(raw) * pages;
+    let smallest = (raw_pages - u64::from(data) * data_pages) as f64 / raw_pages as f64;
     if spec.shared.over_provisioning < smallest {
         let map = if spec.shared.map_place == MapPlace::Cached { ", for translation pages" } else { "" };
         return Err(format!(
