@@ -2,9 +2,11 @@
 
 use pumice_config::{Config, SpecError};
 use pumice_ftl::recovery::Recovery;
-use pumice_ftl::{FillTarget, Ftl, InitialBlock, LayerParts, erase::flash_timing};
+use pumice_ftl::{FillTarget, Ftl, InitialBlock, LayerParts, Payload, erase::flash_timing};
 use pumice_nand::{ArrayConfig, CheckedArray, NandArray};
-use pumice_types::{BlockId, ChipKeys, FlashTiming, Geometry, Lpn, PartialEraseUnit, PbTree, PlaneId, TagFormat, Time};
+use pumice_types::{
+    BlockId, ChipKeys, FlashTiming, Geometry, Lpn, PageAddress, PartialEraseUnit, PbTree, PlaneId, TagFormat, Time,
+};
 use pumice_workload::RandomStream;
 
 use crate::chip::Chips;
@@ -22,6 +24,10 @@ struct InitialState<'a> {
 impl FillTarget for InitialState<'_> {
     fn program(&mut self, filled: &InitialBlock) {
         self.array.fill_block(filled.block, [filled.first.0, filled.stride], filled.pages, filled.sequence);
+    }
+
+    fn program_own(&mut self, page: PageAddress, lpn: Lpn, content: Payload) {
+        self.array.fill_own(page, lpn, content);
     }
 
     fn note_stored(&mut self, first: Lpn, pages: u32) {

@@ -6,11 +6,11 @@
 
 use pumice_config::{Check, Config, Cuts, TornKind};
 use pumice_ftl::recovery::{ChipPort, Restart};
-use pumice_ftl::{Plan, TranslationLayer};
+use pumice_ftl::{Payload, Plan, TranslationLayer};
 use pumice_nand::{NandArray, Torn};
 use pumice_types::{
     BlockId, Cause, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, RecoveryFault, SearchExpectation, SpareArea,
-    Time,
+    SpareEntry, Time,
 };
 use pumice_workload::RandomStream;
 
@@ -70,6 +70,13 @@ impl ChipPort for Port<'_> {
         });
         self.last_number = listed.fold(self.last_number.max(number), u64::max);
         Some(number)
+    }
+
+    fn page(&mut self, page: PageAddress) -> Option<(SpareEntry, Payload)> {
+        self.pay(page, 1, SearchExpectation::Pages);
+        let found = self.array.own_page(page);
+        self.last_number = found.iter().map(|(entry, _)| entry.programmed).fold(self.last_number, u64::max);
+        found
     }
 }
 
@@ -235,6 +242,7 @@ impl<O: Observer> Ssd<'_, O> {
         self.power.cuts += 1;
         let torn = self.cut_flash()?;
         let array = &mut self.controller.scheduler.chips.checked.array;
+        array.forget_staged(&torn);
         // What an earlier cut had left readable has had its time.
         array.fade();
         for command in &torn {
@@ -252,14 +260,16 @@ impl<O: Observer> Ssd<'_, O> {
 
     /// Builds the layer anew and lets its commands run. `false` if the power is cut before they have ended.
     fn start_anew(&mut self, cuts: &PowerCuts) -> Result<bool, SimError> {
-        let mut plan = Plan::default();
+        let (mut first, mut plan) = (Plan::default(), Plan::default());
         let array = &self.controller.scheduler.chips.checked.array;
         let Geometry { pages_per_block, page_bytes, .. } = array.config().geometry;
         let summary_pages = cuts.config.ftl.shared.recovery.summary_pages(pages_per_block, page_bytes);
         let mut port = Port { array, commands: Vec::new(), summary_pages, last_number: 0 };
         let (ftl, found) = {
-            let (counters, erased_again) = (*self.ftl().counters(), self.ftl().erased_again());
-            let mut restart = Restart { chips: &mut port, plan: &mut plan, counters, erased_again };
+            let (counters, erased_again, log) =
+                (*self.ftl().counters(), self.ftl().erased_again(), self.ftl().log_counts());
+            let (chips, first, plan) = (&mut port, &mut first, &mut plan);
+            let mut restart = Restart { chips, first, plan, counters, erased_again, log };
             let mut parts = cuts.foundation.parts(cuts.config);
             if RecoveryFault::BadBlocksForgotten.is_on() {
                 parts.bad_blocks = &[];
@@ -275,11 +285,16 @@ impl<O: Observer> Ssd<'_, O> {
         }
         self.power.found.add(&found);
         self.submit_recovery(&commands, false)?;
-        if !self.drain_until_cut(cuts)? {
-            return Ok(false);
+        for mut phase in [first, plan] {
+            if !self.drain_until_cut(cuts)? {
+                return Ok(false);
+            }
+            self.controller.number(&mut phase);
+            self.submit_recovery(&phase.commands, true)?;
+            for command in &phase.commands {
+                self.power.written[usize::from(command.op == FlashOp::Erase)] += 1;
+            }
         }
-        self.controller.number(&mut plan.commands);
-        self.submit_recovery(&plan.commands, true)?;
         self.drain_until_cut(cuts)
     }
 

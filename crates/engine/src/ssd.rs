@@ -39,6 +39,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
             erase: suspension_rule(&chip),
             multi_plane: chip.timing.multi_plane,
             erases_wait: config.ftl.shared.recovery != Recovery::Off,
+            log_waits: config.ftl.shared.recovery == Recovery::Checkpoint,
         };
         let scheduler = Scheduler::new(geometry, chips, policy);
         Ssd {

@@ -17,12 +17,15 @@ pub enum FtlError {
         /// Its retired blocks.
         retired: u32,
     },
+    /// The log of a device that starts anew holds no complete map.
+    NoMap,
 }
 
 impl fmt::Display for FtlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FtlError::NoFreeBlock { plane } => write!(f, "plane {plane} has no free block left"),
+            FtlError::NoMap => f.write_str("the log of the map holds no complete map"),
             FtlError::WornOut { plane, retired } => write!(
                 f,
                 "plane {plane} has no free block left: {retired} of its blocks failed their erase and are retired"

@@ -1,7 +1,9 @@
 //! What is stored before the first request.
 
 use pumice_types::key::{ANY, CHOSEN, PEN_TABLE_1, When, float};
-use pumice_types::{BlockId, Lpn, choice, keys};
+use pumice_types::{BlockId, Lpn, PageAddress, choice, keys};
+
+use crate::plan::Payload;
 
 choice! {
     /// What the share of the initial fill is taken of.
@@ -82,6 +84,9 @@ pub struct InitialBlock {
 pub trait FillTarget {
     /// Programs a block.
     fn program(&mut self, filled: &InitialBlock);
+
+    /// Programs a page of the layer's own.
+    fn program_own(&mut self, _page: PageAddress, _lpn: Lpn, _content: Payload) {}
 
     /// Notes that `pages` logical pages from `first`, the first of a logical block, are stored.
     fn note_stored(&mut self, first: Lpn, pages: u32);

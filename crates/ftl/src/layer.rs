@@ -15,7 +15,7 @@ use crate::fill::{FillTarget, InitialKeys};
 use crate::merge::restore::{MMergeSettings, MergeCosts};
 use crate::merge::superblock::RestoreScope;
 use crate::plan::Plan;
-use crate::recovery::{Recovery, RecoveryCounts, Restart};
+use crate::recovery::{LogCounts, Recovery, RecoveryCounts, Restart};
 use crate::victims::PolicyKeys;
 
 /// A translation layer at work: the controller's belief about where pages are. A call changes that belief at once and
@@ -115,6 +115,11 @@ pub trait TranslationLayer {
         0
     }
 
+    /// What it has written of its map for the case of a power cut.
+    fn log_counts(&self) -> LogCounts {
+        LogCounts::default()
+    }
+
     /// Bytes of RAM that the controller's map needs.
     fn map_ram_bytes(&self) -> u64;
 
@@ -172,7 +177,7 @@ keys! {
         u_index: UIndex = "\"spare\"", ANY, "", "PEN, FAST'18, section 2.2.1", When::Always,
             "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost.";
         recovery: Recovery = "\"off\"", ANY, "", CHOSEN, When::Always,
-            "How the layer starts anew after a power cut. off: the device never loses power, and nothing is kept for that. scan (page): spare areas of all written pages. summary (page): the last pages of each block, which list what it holds; spare areas only of blocks without such a list. See docs/models/power.md.";
+            "How the layer starts anew after a power cut. off: the device never loses power, and nothing is kept for that. scan (page): spare areas of all written pages. summary (page): the last pages of each block, which list what it holds; spare areas only of blocks without such a list. checkpoint (page): pages of the map and a journal, and spare areas of what is younger. See docs/models/power.md.";
         u_blocks: Option<u32> = "", int(1, 1 << 20), "blocks a plane", "all that over-provisioning leaves", When::Always,
             "superblock-2006, replacement-block, log-block, fast: most U-blocks (log blocks) of a plane in use at once, beside the D-blocks and the block that merges copy into.";
     }

@@ -45,7 +45,7 @@ pub use layers::superblock_2006::spare::{SpareImage, TableIndices};
 pub use layers::superblock_2006::{SpareTables, Superblock2006, SuperblockConfig};
 pub use layers::superblock_pen::{SuperblockPen, SuperblockPenConfig};
 pub use layers::{Ftl, FtlKeys, FtlKind, is_strict};
-pub use plan::Plan;
+pub use plan::{Payload, Plan};
 pub use reclaim_leaves::{LeafRule, choose_leaves};
 pub use reclaim_lines::{LineRule, choose_on_shared_lines};
 pub use reclaim_units::{JoinRule, UnitChoice, UnitId, UnitVictims, join_units};

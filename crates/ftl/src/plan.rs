@@ -1,7 +1,12 @@
 //! The flash commands that one host page access causes, in the order they must run, and which of
 //! them the host waits for.
 
+use std::sync::Arc;
+
 use pumice_types::FlashCommand;
+
+/// What a layer writes into a page of its own.
+pub type Payload = Arc<[u32]>;
 
 /// Which command's end completes the access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +25,8 @@ enum Completion {
 pub struct Plan {
     /// Commands in execution order.
     pub commands: Vec<FlashCommand>,
+    /// What some of the programs write, each with the place of its command.
+    pub contents: Vec<(usize, Payload)>,
     completion: Completion,
 }
 
@@ -33,12 +40,19 @@ impl Plan {
     #[inline]
     pub fn clear(&mut self) {
         self.commands.clear();
+        self.contents.clear();
         self.completion = Completion::Last;
     }
 
     /// Appends a command.
     #[inline]
     pub fn push(&mut self, command: FlashCommand) {
+        self.commands.push(command);
+    }
+
+    /// Appends a program of a page of the layer's own.
+    pub fn push_content(&mut self, command: FlashCommand, content: Payload) {
+        self.contents.push((self.commands.len(), content));
         self.commands.push(command);
     }
 

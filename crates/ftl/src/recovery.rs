@@ -1,9 +1,9 @@
 //! Starting anew after a power cut: what a layer may ask the chips, and how a spec asks for it.
 
-use pumice_types::{BlockId, PageAddress, SpareArea, choice};
+use pumice_types::{BlockId, PageAddress, SpareArea, SpareEntry, choice};
 
 use crate::counters::GcCounters;
-use crate::plan::Plan;
+use crate::plan::{Payload, Plan};
 
 choice! {
     /// How a layer finds its map again after a power cut.
@@ -15,6 +15,8 @@ choice! {
         /// It reads the last pages of each block, which list what the block holds, and the spare areas of blocks
         /// without such a list.
         Summary = "summary",
+        /// It reads its map and a journal of changes from flash, and the spare areas of what is younger.
+        Checkpoint = "checkpoint",
     }
 }
 
@@ -26,14 +28,14 @@ impl Recovery {
     pub fn writes_own_pages(self) -> bool {
         match self {
             Recovery::Off | Recovery::Scan => false,
-            Recovery::Summary => true,
+            Recovery::Summary | Recovery::Checkpoint => true,
         }
     }
 
     /// Pages at the end of each block that list what the block holds.
     pub fn summary_pages(self, pages_per_block: u16, page_bytes: u32) -> u16 {
         match self {
-            Recovery::Off | Recovery::Scan => 0,
+            Recovery::Off | Recovery::Scan | Recovery::Checkpoint => 0,
             Recovery::Summary => {
                 // Each of them lists as many pages as it has room for, and takes one page itself.
                 let entries = page_bytes / SUMMARY_ENTRY_BYTES;
@@ -54,18 +56,38 @@ pub trait ChipPort {
     /// What the summary of a block says of the pages before it, into `found`, and the number of its program; `None`
     /// if it cannot be read. Costs the reads of its pages.
     fn summary(&mut self, block: BlockId, found: &mut Vec<SpareArea>) -> Option<u64>;
+
+    /// A page of the layer's own, whole, with its spare area; `None` if it is blank or fails its code. Costs a read.
+    fn page(&mut self, page: PageAddress) -> Option<(SpareEntry, Payload)>;
+}
+
+/// What a layer has written of its map for the case of a power cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogCounts {
+    /// Journal pages.
+    pub journal_pages: u64,
+    /// Pages of the map, and of the table of open blocks.
+    pub map_pages: u64,
+    /// Blocks of a plane that are set aside for both.
+    pub blocks_per_plane: u64,
+    /// RAM for what is not written yet, and for where the pages are.
+    pub ram_bytes: u64,
 }
 
 /// What a layer starts anew with.
 pub struct Restart<'a> {
     /// The chips.
     pub chips: &'a mut dyn ChipPort,
+    /// Takes what must have ended before the plan begins.
+    pub first: &'a mut Plan,
     /// Takes what must be done before the host is served.
     pub plan: &'a mut Plan,
     /// What was counted before the cut. No knowledge of the layer: a measurement that goes on.
     pub counters: GcCounters,
     /// Likewise, the blocks that were erased again after earlier cuts.
     pub erased_again: u64,
+    /// Likewise, what was written of the map.
+    pub log: LogCounts,
 }
 
 /// What a layer found when it started anew.

@@ -39,6 +39,10 @@ pub enum Cause {
     Rmw,
 }
 
+/// The version of a journal page of the map. On a device that starts anew from one, its program comes after every
+/// program that was decided before it; those of the other pages of the map after every program of data.
+pub const JOURNAL: u8 = 1;
+
 /// What the controller believes a spare search will meet. The array checks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -93,6 +97,12 @@ impl FlashCommand {
     #[inline]
     pub fn program(cause: Cause, target: PageAddress, lpn: Lpn, version: u8, sequence: u32) -> FlashCommand {
         FlashCommand { lpn, version, sequence, ..FlashCommand::new(FlashOp::Program, cause, target) }
+    }
+
+    /// Program of a page that the controller writes for itself, to start anew from.
+    #[inline]
+    pub fn own_program(target: PageAddress, lpn: Lpn, version: u8) -> FlashCommand {
+        FlashCommand::program(Cause::Map, target, lpn, version, 0)
     }
 
     /// Copy of `lpn` from `source` to `target`.

@@ -56,6 +56,26 @@ choice! {
         BlocksWithoutSummaryForgotten = "blocks-without-summary-forgotten",
         /// Where the summary of a block fails its code, the block counts as free.
         TornSummaryIsBlank = "torn-summary-is-blank",
+        /// The oldest page of the map counts.
+        OldMapPageCounts = "old-map-page-counts",
+        /// The journal is not read.
+        JournalForgotten = "journal-forgotten",
+        /// What is younger than the journal is not looked for.
+        TailForgotten = "tail-forgotten",
+        /// It is not looked for in blocks that were open.
+        OpenBlocksForgotten = "open-blocks-forgotten",
+        /// It is not looked for in blocks that were free.
+        YoungBlocksForgotten = "young-blocks-forgotten",
+        /// The journal does not wait for the programs that it tells of.
+        JournalDoesNotWait = "journal-does-not-wait",
+        /// Pages of the map do not wait for the programs that they tell of.
+        MapPagesDoNotWait = "map-pages-do-not-wait",
+        /// Blocks are erased before the journal says that they are not needed.
+        ErasedBeforeJournal = "erased-before-journal",
+        /// Pages that are not proven are forgotten when a new journal page is written.
+        SuspectsNotNamed = "suspects-not-named",
+        /// The host is served before the map is written anew.
+        NoNewRound = "no-new-round",
         /// Writes are acknowledged before they are programmed.
         AcknowledgedEarly = "acknowledged-early",
     }

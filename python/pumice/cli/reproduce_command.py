@@ -25,7 +25,7 @@ def reproduce_command(
     paper: Annotated[
         str,
         typer.Argument(
-            metavar="pen|superblock|sfws|aero|matrix|all", help="What to reproduce; all is the four papers."
+            metavar="pen|superblock|sfws|aero|matrix|power|all", help="What to reproduce; all is the four papers."
         ),
     ],
     *,

@@ -40,8 +40,8 @@ from pumice.runs.batch import Job
 #: The papers, in the order in which `pumice reproduce all` takes them.
 PAPERS = ("pen", "superblock", "sfws", "aero")
 
-#: All that can be reproduced. The matrix compares nothing with a paper.
-EXPERIMENTS = (*PAPERS, "matrix")
+#: All that can be reproduced. The matrix and power cuts compare nothing with a paper.
+EXPERIMENTS = (*PAPERS, "matrix", "power")
 
 #: What a figure found for rows of the scoreboard, by row.
 Findings = dict[str, Finding]

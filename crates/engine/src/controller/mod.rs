@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use pumice_config::{HostKeys, PartialPage};
 use pumice_ftl::recovery::Recovery;
 use pumice_ftl::{Ftl, Plan, TranslationLayer};
-use pumice_types::{BlockId, DieId, FlashCommand, HostRequest, Lpn, RecoveryFault, RequestKind, Time};
+use pumice_types::{BlockId, DieId, HostRequest, Lpn, RecoveryFault, RequestKind, Time};
 
 use crate::chip::erase::Eraser;
 use crate::error::SimError;
@@ -39,6 +39,8 @@ struct Rules {
     reads_old_copy: bool,
     /// The map may have to be read.
     loads_map: bool,
+    /// The commands of a plan may lie on several dies: pages of a map lie on others than the access.
+    spans_dies: bool,
     /// Erases can fail.
     erases_fail: bool,
     /// The layer has steps for an idle die.
@@ -108,6 +110,7 @@ impl Controller {
         let rules = Rules {
             reads_old_copy: host.partial_page == PartialPage::Rmw,
             loads_map: ftl.loads_map(),
+            spans_dies: ftl.loads_map(),
             erases_fail: scheduler.chips.eraser.as_ref().is_some_and(Eraser::can_fail),
             works_when_idle: ftl.works_when_idle(),
         };
@@ -130,6 +133,7 @@ impl Controller {
     #[must_use]
     pub fn numbering(mut self, recovery: Recovery) -> Controller {
         self.next_number = (recovery != Recovery::Off).then_some(1);
+        self.rules.spans_dies |= recovery == Recovery::Checkpoint;
         self
     }
 
@@ -142,14 +146,18 @@ impl Controller {
         self.pages_done.clear();
     }
 
-    /// Gives commands that change flash their numbers, in this order, if spare areas keep them.
+    /// Gives the commands of a plan that change flash their numbers, in this order, if spare areas keep them; and the
+    /// chips what the layer writes into pages of its own.
     #[inline]
-    pub fn number(&mut self, commands: &mut [FlashCommand]) {
+    pub fn number(&mut self, plan: &mut Plan) {
         let Some(next) = &mut self.next_number else { return };
-        for command in commands.iter_mut().filter(|command| command.changes_pages()) {
+        for command in plan.commands.iter_mut().filter(|command| command.changes_pages()) {
             let number = if RecoveryFault::NumbersTooShort.is_on() { *next % 64 } else { *next };
             *command = command.with_number(number);
             *next += 1;
+        }
+        for (at, content) in plan.contents.drain(..) {
+            self.scheduler.chips.checked.array.stage(plan.commands[at].number(), content);
         }
     }
 

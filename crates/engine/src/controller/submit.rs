@@ -49,8 +49,7 @@ impl Controller {
         let (mut waiting, mut start) = (0, 0);
         while let Some(first) = self.plan.commands.get(start) {
             let rest = &self.plan.commands[start..];
-            let length = match self.rules.loads_map {
-                // Only the pages of a map lie on other dies than the access.
+            let length = match self.rules.spans_dies {
                 false => rest.len(),
                 true => {
                     let die = self.scheduler.die_of(first);
@@ -84,9 +83,9 @@ impl Controller {
     pub(super) fn prepare_plan(&mut self) {
         self.note_erases();
         if self.next_number.is_some() {
-            let mut commands = std::mem::take(&mut self.plan.commands);
-            self.number(&mut commands);
-            self.plan.commands = commands;
+            let mut plan = std::mem::take(&mut self.plan);
+            self.number(&mut plan);
+            self.plan = plan;
         }
     }
 

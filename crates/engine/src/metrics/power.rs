@@ -14,6 +14,8 @@ pub struct PowerFigures {
     pub recovery: [Time; 2],
     /// Spare areas, and whole pages, read to start anew.
     pub reads: [u64; 2],
+    /// Programs and copies, and erases, of devices that started anew.
+    pub written: [u64; 2],
     /// Programs and copies, and erases, that were under way when the power was cut.
     pub torn: [u64; 2],
     /// Requests that failed because they were in flight.

@@ -309,10 +309,11 @@ impl Die {
         self.lanes.iter().any(|lane| !lane.segments.is_empty())
     }
 
-    /// The number of the first queued program or copy, the one that runs included.
-    pub fn first_program(&self) -> Option<u64> {
+    /// The number of the first queued program or copy that is wanted, the one that runs included.
+    pub fn first_program(&self, is_wanted: impl Fn(&FlashCommand) -> bool) -> Option<u64> {
+        let is_program = |command: &FlashCommand| matches!(command.op, FlashOp::Program | FlashOp::Copy);
         let mut commands = self.lanes[WORK].commands.iter();
-        commands.find(|command| matches!(command.op, FlashOp::Program | FlashOp::Copy)).map(FlashCommand::number)
+        commands.find(|command| is_program(command) && is_wanted(command)).map(FlashCommand::number)
     }
 
     /// Resources of what runs; `None` if the die is idle.

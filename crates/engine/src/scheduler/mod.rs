@@ -66,6 +66,8 @@ pub struct Policy {
     pub multi_plane: MultiPlane,
     /// An erase waits for every program that was decided before it, on whichever die: the device may lose power.
     pub erases_wait: bool,
+    /// Pages of the map wait for the programs that they tell of: the device starts anew from them.
+    pub log_waits: bool,
 }
 
 /// Commands of one page access on one die.

@@ -1,7 +1,7 @@
 //! What the scheduler does for a device that may lose power: erases that wait for the programs decided before them,
 //! and the cut itself.
 
-use pumice_types::{FlashCommand, FlashOp, RecoveryFault, Time};
+use pumice_types::{Cause, FlashCommand, FlashOp, JOURNAL, RecoveryFault, Time};
 
 use super::Scheduler;
 use super::die::WORK;
@@ -63,9 +63,10 @@ impl Scheduler {
         }
     }
 
-    /// Whether a die's next erase must wait: a program that was decided before it has not ended, on another die. It
-    /// may be the new copy of a page whose old copy the erase takes away. Commands have ascending numbers, so what
-    /// has the lowest number waits for nothing, and all of them run in the end.
+    /// Whether a die's next command must wait: a program that was decided before it has not ended, on another die.
+    /// Of an erase, that may be the new copy of a page whose old copy the erase takes away; of a page of the map, a
+    /// page whose place it tells. Commands have ascending numbers, so what has the lowest number waits for nothing,
+    /// and all of them run in the end.
     #[inline]
     pub(super) fn erase_waits(&self, index: usize) -> bool {
         self.policy.erases_wait && self.is_held_back(index)
@@ -74,15 +75,21 @@ impl Scheduler {
     /// The same, of a device that may lose power.
     #[cold]
     fn is_held_back(&self, index: usize) -> bool {
-        if RecoveryFault::ErasesDoNotWait.is_on() {
-            return false;
-        }
-        let erases = |op| matches!(op, FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase);
-        let Some(erase) = self.dies[index].lanes[WORK].commands.front().filter(|command| erases(command.op)) else {
-            return false;
+        let Some(next) = self.dies[index].lanes[WORK].commands.front() else { return false };
+        let is_of_log = |command: &FlashCommand| self.policy.log_waits && command.cause == Cause::Map;
+        let (waits, for_log) = match next.op {
+            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => {
+                (!RecoveryFault::ErasesDoNotWait.is_on(), true)
+            }
+            FlashOp::Program if is_of_log(next) && next.version == JOURNAL => {
+                (!RecoveryFault::JournalDoesNotWait.is_on(), true)
+            }
+            FlashOp::Program if is_of_log(next) => (!RecoveryFault::MapPagesDoNotWait.is_on(), false),
+            FlashOp::Program | FlashOp::Copy | FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => (false, false),
         };
-        let before = |number: u64| number < erase.number();
-        self.dies.iter().any(|die| die.first_program().is_some_and(before))
+        let is_waited_for = |command: &FlashCommand| for_log || !is_of_log(command);
+        let before = |number: u64| number < next.number();
+        waits && self.dies.iter().any(|die| die.first_program(is_waited_for).is_some_and(before))
     }
 
     /// A die does nothing until [`Scheduler::wake`] finds that its next erase may begin, or a read comes.

@@ -45,7 +45,14 @@ fn scheduler(built: Built, multi_plane: MultiPlane) -> Scheduler {
 
 /// A scheduler that suspends erases by a rule.
 pub fn scheduler_with(rule: SuspensionRule, built: Built, multi_plane: MultiPlane) -> Scheduler {
-    let policy = Policy { read_priority: true, holds_die: false, erase: Some(rule), multi_plane, erases_wait: false };
+    let policy = Policy {
+        read_priority: true,
+        holds_die: false,
+        erase: Some(rule),
+        multi_plane,
+        erases_wait: false,
+        log_waits: false,
+    };
     Scheduler::new(built.geometry, built.chips, policy)
 }
 

@@ -143,7 +143,18 @@ fn devices() -> impl Iterator<Item = Sets<'static>> {
 
 /// The same device, which starts anew by this method.
 fn by(method: &'static str, device: Sets<'static>) -> Sets<'static> {
-    device.into_iter().chain([("ftl.recovery", method)]).collect()
+    // Small pages, so that the map takes several and the journal fills.
+    let small_pages: &[(&str, &str)] = match method {
+        "checkpoint" => &[
+            ("geometry.page_bytes", "512"),
+            ("geometry.blocks_per_plane", "24"),
+            ("ftl.over_provisioning", "0.6"),
+            ("ftl.checkpoint_interval", "0.3"),
+            ("workload.request_bytes", "1024"),
+        ],
+        _ => &[],
+    };
+    device.into_iter().chain([("ftl.recovery", method)]).chain(small_pages.iter().copied()).collect()
 }
 
 #[test]
@@ -165,6 +176,21 @@ fn t805_so_it_does_from_summaries_of_blocks() {
         met = met.with(more);
     }
     for device in devices().step_by(3).map(|device| by("summary", device)) {
+        let more = cut_everywhere(&device, 151, true).unwrap_or_else(|error| panic!("{error}"));
+        met = met.with(more);
+    }
+    println!("{met:?}");
+    assert!(met.cuts > 5_000 && met.programs > 5_000 && met.erases > 500, "{met:?}");
+}
+
+#[test]
+fn t806_so_it_does_from_the_map_and_its_journal_in_flash() {
+    let mut met = Met::default();
+    for device in devices().chain(further_devices()).map(|device| by("checkpoint", device)) {
+        let more = cut_everywhere(&device, 5, false).unwrap_or_else(|error| panic!("{error}"));
+        met = met.with(more);
+    }
+    for device in devices().step_by(3).map(|device| by("checkpoint", device)) {
         let more = cut_everywhere(&device, 151, true).unwrap_or_else(|error| panic!("{error}"));
         met = met.with(more);
     }
@@ -208,7 +234,7 @@ fn cut_often(device: &Sets, seed: usize, met: &mut Met) -> Result<(), String> {
 #[test]
 fn t803_and_at_moments_that_the_seed_draws_on_a_larger_device() {
     let mut met = Met::default();
-    let all = devices().flat_map(|device| ["scan", "summary"].map(|method| by(method, device.clone())));
+    let all = devices().flat_map(|device| ["scan", "summary", "checkpoint"].map(|method| by(method, device.clone())));
     for (nth, device) in all.enumerate() {
         cut_often(&device, nth, &mut met).unwrap_or_else(|error| panic!("{error}"));
     }
@@ -260,11 +286,12 @@ fn is_noticed(fault: RecoveryFault) -> bool {
     let often = |device: &Sets| cut_often(device, 0, &mut Met::default());
     let fails_often =
         |device: &Sets| catch_unwind(AssertUnwindSafe(|| often(device))).map_or(true, |outcome| outcome.is_err());
-    let noticed = further_devices().iter().any(|device| fails(device, 13, false))
-        || devices().any(|device| fails(&device, 11, false))
-        || devices().any(|device| fails(&device, 61, true))
-        || devices().any(|device| fails(&by("summary", device), 11, false))
-        || devices().any(|device| fails_often(&device));
+    let methods = || ["scan", "summary", "checkpoint"].into_iter();
+    // Drawn cuts are quick and notice most.
+    let noticed = methods().any(|method| devices().any(|device| fails_often(&by(method, device))))
+        || further_devices().iter().any(|device| fails(device, 13, false))
+        || methods().any(|method| devices().any(|device| fails(&by(method, device), 11, false)))
+        || methods().any(|method| devices().any(|device| fails(&by(method, device), 61, true)));
     switch(None);
     noticed
 }

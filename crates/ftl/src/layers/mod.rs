@@ -25,7 +25,7 @@ use crate::layer::{
     Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Reports, SharedKeys, SuperblockKeys, TranslationLayer,
 };
 use crate::plan::Plan;
-use crate::recovery::{Recovery, RecoveryCounts, Restart};
+use crate::recovery::{LogCounts, Recovery, RecoveryCounts, Restart};
 use crate::victims::PolicyKeys;
 
 /// Makes enum, keys and dispatch from the registry. A line is: variant, name in `ftl.kind`, field of its own keys,
@@ -305,6 +305,10 @@ impl TranslationLayer for Ftl {
 
     fn erased_again(&self) -> u64 {
         each!(self, ftl => ftl.erased_again())
+    }
+
+    fn log_counts(&self) -> LogCounts {
+        each!(self, ftl => ftl.log_counts())
     }
 
     fn reset_counters(&mut self) {

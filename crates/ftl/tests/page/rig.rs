@@ -35,6 +35,7 @@ pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) 
         cached_map: None,
         hot_cold: HotCold::Copies,
         wear_leveling: WearLeveling::NONE,
+        log: None,
         blank_blocks: 0,
         erases_together: false,
         seed: 7,

@@ -3,9 +3,10 @@
 //! Only devices that may lose power keep this: two numbers a page, and sets of the few pages and blocks that a cut
 //! left unreliable.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use pumice_types::{BlockId, FlashCommand, FlashOp, PageAddress, SpareArea, SpareEntry, bits, choice};
+use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, PageAddress, SpareArea, SpareEntry, bits, choice};
 
 use super::NandArray;
 use crate::rules::Violation;
@@ -34,6 +35,10 @@ pub(super) struct PowerState {
     unreadable: BTreeSet<PageAddress>,
     /// Blocks whose erase was cut.
     half_erased: BTreeSet<BlockId>,
+    /// What programs under way write into pages of the controller's own, by their numbers.
+    staged: BTreeMap<u64, Arc<[u32]>>,
+    /// What such pages hold.
+    stored: BTreeMap<PageAddress, Arc<[u32]>>,
     /// Pages at the end of each block that list what the block holds.
     summary_pages: u16,
 }
@@ -50,8 +55,36 @@ impl NandArray {
         let numbers = || vec![0; self.tags.len()];
         let (torn, fading, unreadable) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let (written, programmed, half_erased) = (numbers(), numbers(), BTreeSet::new());
-        let state = PowerState { written, programmed, torn, fading, unreadable, half_erased, summary_pages };
+        let (staged, stored) = (BTreeMap::new(), BTreeMap::new());
+        let state =
+            PowerState { written, programmed, torn, fading, unreadable, half_erased, staged, stored, summary_pages };
         self.power = Some(Box::new(state));
+    }
+
+    /// What the program with this number will write into a page of the controller's own.
+    pub fn stage(&mut self, number: u64, content: Arc<[u32]>) {
+        if let Some(power) = &mut self.power {
+            power.staged.insert(number, content);
+        }
+    }
+
+    /// Programs a page of the controller's own, as part of the initial state.
+    pub fn fill_own(&mut self, page: PageAddress, lpn: Lpn, content: Arc<[u32]>) {
+        self.store(page, lpn, 0, 0);
+        if let Some(power) = &mut self.power {
+            power.stored.insert(page, content);
+        }
+    }
+
+    /// A page of the controller's own, with its spare area; `None` if it is blank or fails its code.
+    pub fn own_page(&self, page: PageAddress) -> Option<(SpareEntry, Arc<[u32]>)> {
+        match self.spare_area(page) {
+            SpareArea::Written(entry) => {
+                let content = self.power.as_ref().and_then(|power| power.stored.get(&page));
+                Some((entry, content.cloned().unwrap_or_else(|| Arc::from([]))))
+            }
+            SpareArea::Blank | SpareArea::Unreadable => None,
+        }
     }
 
     /// The initial fill has filled so many pages of a block: if it is full, its summary is written too.
@@ -121,6 +154,18 @@ impl NandArray {
             let number = command.number();
             power.written[to] = if command.op == FlashOp::Copy { power.written[from] } else { number };
             power.programmed[to] = number;
+            if !power.staged.is_empty()
+                && let Some(content) = power.staged.remove(&number)
+            {
+                power.stored.insert(page, content);
+            }
+        }
+    }
+
+    /// Power is cut: what was to be programmed is gone with the controller, but for the commands that are torn.
+    pub fn forget_staged(&mut self, torn: &[FlashCommand]) {
+        if let Some(power) = &mut self.power {
+            power.staged.retain(|number, _| torn.iter().any(|command| command.number() == *number));
         }
     }
 
@@ -128,6 +173,11 @@ impl NandArray {
     pub(super) fn forget_cuts(&mut self, block: BlockId) {
         let Some(power) = &mut self.power else { return };
         power.half_erased.remove(&block);
+        if !power.stored.is_empty() {
+            let of_block = PageAddress::new(block, 0)..=PageAddress::new(block, u16::MAX);
+            let pages: Vec<PageAddress> = power.stored.range(of_block).map(|(&page, _)| page).collect();
+            pages.iter().for_each(|page| drop(power.stored.remove(page)));
+        }
         for pages in [&mut power.torn, &mut power.fading, &mut power.unreadable] {
             if !pages.is_empty() {
                 pages.retain(|page| page.block != block);
@@ -161,6 +211,7 @@ impl NandArray {
         if left == Torn::Old {
             if let Some(power) = &mut self.power {
                 power.torn.insert(page);
+                power.staged.remove(&command.number());
             }
             return Ok(());
         }

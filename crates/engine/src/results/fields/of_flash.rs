@@ -36,7 +36,7 @@ fields! {
         "Pages programmed by copies",
         |run| json!(run.counts().copies);
     "flash.programs.map", Integer, "pages", "the whole map is in RAM, and nothing else is written to find it again",
-        "Programs of translation pages, those copied included, and of summaries of blocks",
+        "Programs of translation pages, those copied included, of summaries of blocks, and of the map and its journal",
         |run| count(run.is_map_cached() || run.config.ftl.shared.recovery.writes_own_pages(), run.counts().map_programs + run.counts().map_copies);
     "flash.erases.block", Integer, "commands", "",
         "Erases of whole blocks",

@@ -1,7 +1,7 @@
 //! Power cuts, and what starting anew took.
 
 use pumice_ftl::TranslationLayer;
-use pumice_ftl::recovery::Recovery;
+use pumice_ftl::recovery::{LogCounts, Recovery};
 use pumice_types::{Geometry, Time};
 use serde_json::{Value, json};
 
@@ -24,8 +24,26 @@ fields! {
         "Spare areas read to start anew. They are not among `flash.reads`",
         |run| of(run, run.power.reads[0]);
     "power.page_reads", Integer, "pages", "`ftl.recovery = \"off\"`",
-        "Whole pages read to start anew: summaries of blocks. They are not among `flash.reads`",
+        "Whole pages read to start anew: summaries of blocks, or pages of the map and of its journal. They are not among `flash.reads`",
         |run| of(run, run.power.reads[1]);
+    "power.recovery_programs", Integer, "pages", "`ftl.recovery = \"off\"`",
+        "Pages programmed or copied before the host was served again. They are among `flash.programs`",
+        |run| of(run, run.power.written[0]);
+    "power.recovery_erases", Integer, "blocks", "`ftl.recovery = \"off\"`",
+        "Blocks erased before the host was served again. They are among `flash.erases`",
+        |run| of(run, run.power.written[1]);
+    "power.journal_pages", Integer, "pages", "`ftl.recovery` is not `checkpoint`",
+        "Journal pages programmed. They are among `flash.programs.map`",
+        |run| count(is_logged(run), log(run).journal_pages);
+    "power.map_pages", Integer, "pages", "`ftl.recovery` is not `checkpoint`",
+        "Pages of the map, and of the table of open blocks, programmed. They are among `flash.programs.map`",
+        |run| count(is_logged(run), log(run).map_pages);
+    "power.log_blocks", Integer, "blocks a plane", "`ftl.recovery` is not `checkpoint`",
+        "Blocks of each plane set aside for the map and its journal",
+        |run| count(is_logged(run), log(run).blocks_per_plane);
+    "power.log_ram_bytes", Integer, "bytes", "`ftl.recovery` is not `checkpoint`",
+        "RAM for changes not written yet, and for where the pages of the map are",
+        |run| count(is_logged(run), log(run).ram_bytes);
     "power.summary_pages", Integer, "pages a block", "`ftl.recovery` is not `summary`",
         "Pages of each block that hold no data, because they list what the others hold. Their programs are among `flash.programs.map`",
         |run| {
@@ -61,6 +79,14 @@ fields! {
 
 fn of(run: &Finished, value: u64) -> Value {
     count(run.config.ftl.shared.recovery != Recovery::Off, value)
+}
+
+fn is_logged(run: &Finished) -> bool {
+    run.config.ftl.shared.recovery == Recovery::Checkpoint
+}
+
+fn log(run: &Finished) -> LogCounts {
+    run.controller.ftl.log_counts()
 }
 
 fn us(time: Time) -> f64 {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use pumice_types::{BlockId, Geometry, Lpn, PageAddress, PlaneId, bits, prefetch};
 
 use crate::block_pool::BlockPool;
+use crate::plan::Payload;
 
 /// Entry of a logical page that is where the initial fill put it.
 const AS_FILLED: u32 = 0;
@@ -25,6 +26,8 @@ pub(super) struct PageMaps {
     filled_pages: u32,
     /// Pages of a block that take data.
     data_pages: u32,
+    /// Good blocks of each plane before the first that takes data.
+    first_block: u32,
     /// Planes in the order of the fill, and the place of each plane in it.
     order: Vec<PlaneId>,
     turn_of_plane: Vec<u32>,
@@ -38,9 +41,14 @@ fn turns(order: &[PlaneId]) -> Vec<u32> {
 }
 
 impl PageMaps {
-    /// Maps of an empty device with `logical_pages` entries, whose blocks take `data_pages` each; `order` is that of
-    /// the fill.
-    pub(super) fn new(geometry: Geometry, data_pages: u16, logical_pages: u32, order: &[PlaneId]) -> PageMaps {
+    /// Maps of an empty device with `logical_pages` entries; `order` is that of the fill. It begins at the good block
+    /// `first_block` of each plane, and a block takes `data_pages`.
+    pub(super) fn new(
+        geometry: Geometry,
+        [data_pages, first_block]: [u32; 2],
+        logical_pages: u32,
+        order: &[PlaneId],
+    ) -> PageMaps {
         let words = bits::words_for(usize::from(geometry.pages_per_block));
         PageMaps {
             pages: u32::from(geometry.pages_per_block),
@@ -49,7 +57,8 @@ impl PageMaps {
             p2l: vec![AS_FILLED; geometry.pages() as usize],
             valid: vec![0; geometry.blocks() as usize * words],
             filled_pages: 0,
-            data_pages: u32::from(data_pages),
+            data_pages,
+            first_block,
             order: order.to_vec(),
             turn_of_plane: turns(order),
             geometry,
@@ -118,7 +127,7 @@ impl PageMaps {
         let plane = self.order[(lpn.0 % planes) as usize];
         let nth = lpn.0 / planes;
         // Bad blocks shift the fill, so the nth good block is looked up; without them it is the nth.
-        let block = pool.good_block(plane, nth / self.data_pages);
+        let block = pool.good_block(plane, self.first_block + nth / self.data_pages);
         PageAddress::new(block, (nth % self.data_pages) as u16)
     }
 
@@ -134,7 +143,7 @@ impl PageMaps {
     fn filled_owner(&self, page: PageAddress, pool: &BlockPool) -> Lpn {
         let planes = self.order.len() as u32;
         let nth = self.turn_of_plane[self.geometry.plane_of(page.block).index()];
-        let stripe = pool.good_index(page.block);
+        let stripe = pool.good_index(page.block) - self.first_block;
         Lpn((stripe * self.data_pages + u32::from(page.page)) * planes + nth)
     }
 
@@ -185,13 +194,72 @@ impl PageMaps {
         &self.valid[self.words_of(block)]
     }
 
+    /// The entry of a logical page, as it is written into flash.
+    pub(super) fn entry(&self, lpn: Lpn) -> u32 {
+        self.l2p[lpn.index()]
+    }
+
+    /// Sets the entry of a logical page to what was read from flash. [`PageMaps::count_anew`] must follow.
+    pub(super) fn set_entry(&mut self, lpn: Lpn, entry: u32) {
+        self.l2p[lpn.index()] = entry;
+    }
+
+    /// A page of the map, of so many entries, as it is written into flash: what the initial fill has stored, and the
+    /// entries, if there is any other than that fill's.
+    pub(super) fn page_of_map(&self, page: u32, entries: u32) -> Payload {
+        let places = &self.l2p[self.entries_of(page, entries)];
+        let is_as_filled = places.iter().all(|&entry| entry == AS_FILLED);
+        std::iter::once(self.filled_pages).chain(places.iter().copied().filter(|_| !is_as_filled)).collect()
+    }
+
+    /// Sets a page of the map to what was read from flash. [`PageMaps::count_anew`] must follow.
+    pub(super) fn set_page_of_map(&mut self, page: u32, entries: u32, content: &[u32]) {
+        let range = self.entries_of(page, entries);
+        if let Some((&filled, places)) = content.split_first() {
+            self.filled_pages = filled;
+            self.l2p[range].iter_mut().zip(places).for_each(|(entry, &place)| *entry = place);
+        }
+    }
+
+    fn entries_of(&self, page: u32, entries: u32) -> Range<usize> {
+        let first = page as usize * entries as usize;
+        first..(first + entries as usize).min(self.l2p.len())
+    }
+
+    /// Derives from the entries which pages are valid, and what they hold.
+    pub(super) fn count_anew(&mut self, pool: &BlockPool) {
+        for lpn in (0..self.logical_pages()).map(Lpn) {
+            let Some(page) = self.locate(lpn, pool) else { continue };
+            if self.l2p[lpn.index()] == AS_FILLED {
+                let words = self.words_of(page.block);
+                bits::set(&mut self.valid[words], usize::from(page.page));
+            } else {
+                self.place(lpn, page);
+            }
+        }
+    }
+
+    /// Moves a logical page to another place, which holds it already.
+    pub(super) fn replace(&mut self, lpn: Lpn, page: PageAddress, pool: &BlockPool) {
+        if let Some(old) = self.locate(lpn, pool) {
+            self.invalidate(old);
+        }
+        self.place(lpn, page);
+    }
+
+    /// The page with a physical number.
+    pub(super) fn address_of(&self, physical: u32) -> PageAddress {
+        self.address(physical)
+    }
+
     #[inline]
     fn address(&self, physical: u32) -> PageAddress {
         PageAddress::new(BlockId(physical / self.pages), (physical % self.pages) as u16)
     }
 
+    /// The physical number of a page.
     #[inline]
-    fn physical(&self, page: PageAddress) -> u32 {
+    pub(super) fn physical(&self, page: PageAddress) -> u32 {
         page.block.0 * self.pages + u32::from(page.page)
     }
 

@@ -17,10 +17,12 @@ mod collect;
 mod fill;
 mod heat;
 mod map_cache;
+mod map_log;
 mod maps;
 mod neighbours;
 mod plane;
 mod recover;
+mod recover_log;
 mod spec;
 mod units;
 
@@ -34,12 +36,15 @@ use crate::error::FtlError;
 use crate::layer::TranslationLayer;
 use crate::plan::Plan;
 use crate::reclaim_units::{UnitId, UnitVictims};
+use crate::recovery::LogCounts;
 use crate::victims::VictimPolicy;
 use crate::wear::{Wear, WearLeveling};
 pub use cached::CachedMap;
 use cached::Translation;
 use cached::{CACHED_ENTRY_BYTES, STORED_ENTRY_BYTES};
 use heat::RecentWrites;
+pub use map_log::LogShape;
+use map_log::MapLog;
 use maps::PageMaps;
 use neighbours::Disturbs;
 pub use neighbours::Neighbours;
@@ -137,6 +142,8 @@ pub struct PageConfig {
     pub hot_cold: HotCold,
     /// What is done about uneven wear.
     pub wear_leveling: WearLeveling,
+    /// The map and its journal in flash, if the device starts anew from them.
+    pub log: Option<LogShape>,
     /// Blocks of a plane that stay blank beyond what collection needs, so that there is room after a power cut.
     pub blank_blocks: u32,
     /// The planes of a die collect together where collection works in steps, and victims that are empty
@@ -191,6 +198,8 @@ pub struct PageFtl {
     plane_pages_max: u64,
     next_plane: usize,
     translation: Option<Translation>,
+    /// The map and its journal in flash, if the device starts anew from them.
+    log: Option<Box<MapLog>>,
     recent: Option<RecentWrites>,
     wear: Option<Wear>,
     counters: GcCounters,
@@ -223,17 +232,20 @@ impl PageFtl {
             HotCold::Recency { window } => Some(RecentWrites::new(config.user_pages, window)),
             HotCold::Mixed | HotCold::Copies => None,
         };
-        let units = config.units.pages.units();
+        let mut free = FreeUnits::new(geometry, config.units.pages.units(), &pool);
+        let log = config.log.map(|shape| MapLog::new(shape, &geometry, config.user_pages, &pool, &config.order));
+        log.iter().flat_map(|log| &log.blocks).for_each(|&block| free.withdraw(block, &mut pool));
         let good = (0..geometry.planes()).map(|p| pool.free_blocks(PlaneId(p)) as u32).min().unwrap_or(0);
         PageFtl {
             maps: PageMaps::new(
                 geometry,
-                config.data_pages(),
+                [u32::from(config.data_pages()), config.log.map_or(0, |log| log.rows)],
                 config.user_pages + config.translation_pages(),
                 &config.order,
             ),
             translation: config.cached_map.map(|map| Translation::new(&config, map)),
-            free: FreeUnits::new(geometry, units, &pool),
+            log: log.map(Box::new),
+            free,
             pool,
             planes: (0..geometry.planes()).map(|plane| Plane::new(victims(plane))).collect(),
             plane_pages_max: config.plane_pages_max(good),
@@ -261,6 +273,9 @@ impl PageFtl {
     fn note_change(&mut self, lpn: Lpn) {
         if let Some(translation) = &mut self.translation {
             translation.change(lpn);
+        }
+        if let Some(log) = &mut self.log {
+            log.note_change(lpn);
         }
     }
 
@@ -339,6 +354,9 @@ impl PageFtl {
         if self.config.units.neighbours.are_disturbed() {
             return self.open_apart(plane).ok_or(none);
         }
+        if let Some(log) = &mut self.log {
+            log.note_open(plane, stream);
+        }
         self.free.take(plane, wanted, &mut self.pool).ok_or(none)
     }
 
@@ -358,6 +376,7 @@ impl PageFtl {
                     .map(|page| FlashCommand::program(Cause::Map, PageAddress::new(block, page), lpn, 0, sequence)),
             );
         }
+        self.write_down_if_full(plan);
     }
 
     /// Makes the unit of a stream's last page a candidate for reclaiming if that page was the unit's
@@ -373,6 +392,9 @@ impl PageFtl {
         let is_full = open.page(units).is_none();
         if is_full {
             self.planes[plane.index()].open[stream as usize] = None;
+            if let Some(log) = &mut self.log {
+                log.note_open(plane, stream);
+            }
         }
         match self.config.units.neighbours.are_disturbed() {
             true if is_full => {
@@ -403,6 +425,7 @@ impl PageFtl {
     /// Appends the erase of units that hold nothing any more, and gives them back; a block whose erase fails
     /// is never used again.
     fn erase(&mut self, block: BlockId, units: UnitSet, plan: &mut Plan) {
+        self.write_down_before_erase(plan);
         match &self.config.units.neighbours {
             _ if self.free.is_whole(units) => plan.push(FlashCommand::erase(block)),
             Neighbours::Leaves(rule) => {
@@ -437,6 +460,13 @@ impl TranslationLayer for PageFtl {
     /// Starts counting anew.
     fn reset_counters(&mut self) {
         self.counters = GcCounters::default();
+        if let Some(log) = &mut self.log {
+            log.counts = LogCounts::default();
+        }
+    }
+
+    fn log_counts(&self) -> LogCounts {
+        self.log.as_ref().map_or_else(LogCounts::default, |log| log.counted())
     }
 
     fn erased_again(&self) -> u64 {
@@ -447,7 +477,7 @@ impl TranslationLayer for PageFtl {
     fn map_ram_bytes(&self) -> u64 {
         match &self.translation {
             Some(translation) => translation.ram_bytes(),
-            None => u64::from(self.config.user_pages) * u64::from(STORED_ENTRY_BYTES),
+            None => u64::from(self.config.user_pages) * u64::from(STORED_ENTRY_BYTES) + self.log_counts().ram_bytes,
         }
     }
 
@@ -457,6 +487,7 @@ impl TranslationLayer for PageFtl {
             + self.free.state_bytes()
             + self.disturbs.state_bytes()
             + self.translation.as_ref().map_or(0, Translation::state_bytes)
+            + self.log.as_ref().map_or(0, |log| log.state_bytes())
             + self.recent.as_ref().map_or(0, RecentWrites::state_bytes)
             + self.wear.as_ref().map_or(0, Wear::state_bytes)
     }

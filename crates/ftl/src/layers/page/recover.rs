@@ -33,9 +33,9 @@ use crate::recovery::{ChipPort, RecoveryCounts, Restart};
 
 /// A page that was found written.
 #[derive(Clone, Copy)]
-struct ReadPage {
-    page: PageAddress,
-    entry: SpareEntry,
+pub(super) struct ReadPage {
+    pub(super) page: PageAddress,
+    pub(super) entry: SpareEntry,
 }
 
 /// Everything that the spare areas say.
@@ -214,7 +214,7 @@ impl PageFtl {
 
     /// Reclaims blocks of a plane until so many are free as always are when the host is served. A cut abandons the
     /// open blocks and takes a blank one, so cuts that follow each other closely would use the blank ones up.
-    fn restore_room(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
+    pub(super) fn restore_room(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         while self.free_units(plane) < self.floor()
             && !RecoveryFault::RoomNotRestored.is_on()
             && self.begin_reclaim(plane)
@@ -298,7 +298,7 @@ impl PageFtl {
     }
 
     /// The stream whose block takes pages that are moved.
-    fn stream_of_moves(&self) -> WriteStream {
+    pub(super) fn stream_of_moves(&self) -> WriteStream {
         match self.config.hot_cold {
             HotCold::Mixed => WriteStream::Host,
             HotCold::Copies | HotCold::Recency { .. } => WriteStream::Copies,

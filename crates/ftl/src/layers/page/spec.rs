@@ -7,8 +7,8 @@ use pumice_types::{
 };
 
 use super::{
-    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, GcMode, GcPlanes, HotCold, Neighbours, PageConfig, PageFtl,
-    STORED_ENTRY_BYTES,
+    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, GcMode, GcPlanes, HotCold, LogShape, Neighbours, PageConfig,
+    PageFtl, STORED_ENTRY_BYTES,
 };
 use crate::error::FtlError;
 use crate::fill::FillTarget;
@@ -97,6 +97,8 @@ keys! {
             "page: dynamic takes the free block with the fewest erases, not the one free longest. static moves the data of the least erased closed block of a plane when the most erased one is more than wear_threshold ahead.";
         wear_threshold: u32 = "50", int(1, COUNT_MAX), "erases", CHOSEN, When::Is("ftl.wear_leveling", &["static", "both"]),
             "Erases between a plane's most erased block and its least erased closed one beyond which static levelling moves data.";
+        checkpoint_interval: f64 = "0.1", float(1e-6, 1000.0), "user capacities", CHOSEN, When::Is("ftl.recovery", &["checkpoint"]),
+            "recovery = \"checkpoint\": pages programmed while every page of the map is written once. More of them mean fewer programs, and a longer journal to read after a power cut.";
         map_ram_kib: Option<u32> = "", int(1, COUNT_MAX), "KiB", "none: map_place = \"cached\" needs this or map_cache_entries", When::Always,
             "RAM for cached map entries, 8 bytes each; the directory of translation pages comes on top.";
     }
@@ -109,7 +111,7 @@ impl Layer for PageFtl {
     const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold", "map_cache_entries"];
     const CHOOSES_VICTIMS: bool = true;
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
-    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan, Recovery::Summary];
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan, Recovery::Summary, Recovery::Checkpoint];
     const STRICT_KEYS: &'static [&'static str] =
         &["ftl.gc_mode", "ftl.allocation", "ftl.erase_unit", "ftl.hot_cold", "ftl.wear_leveling"];
     const REPORTS: Reports = Reports { reclaims_victims: true, ..Reports::NOTHING };
@@ -138,13 +140,15 @@ impl Layer for PageFtl {
 
     fn translation_pages(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> u32 {
         let summaries = u32::from(data_pages(spec) < spec.chip.geometry.pages_per_block);
-        cached_map(spec, keys).map_or(summaries, |map| user_pages.div_ceil(map.entries_per_page))
+        let map = cached_map(spec, keys).map_or(0, |map| user_pages.div_ceil(map.entries_per_page));
+        map + summaries + log_shape(spec, keys).map_or(0, |log| log.own_pages())
     }
 
     fn build(parts: &LayerParts, keys: &PageKeys, target: &mut dyn FillTarget) -> Result<PageFtl, FtlError> {
         let mut ftl = PageFtl::new(config(parts, keys), parts.bad_blocks);
         let filled = ftl.fill(parts.spec.initial.fill, |filled| target.program(&filled))?;
         target.note_stored(Lpn(0), filled);
+        ftl.begin_log(target);
         Ok(ftl)
     }
 
@@ -153,7 +157,11 @@ impl Layer for PageFtl {
         keys: &PageKeys,
         restart: &mut Restart,
     ) -> Result<(PageFtl, RecoveryCounts), FtlError> {
-        PageFtl::scan(config(parts, keys), parts.bad_blocks, restart)
+        let config = config(parts, keys);
+        match config.log {
+            Some(_) => PageFtl::from_log(config, parts.bad_blocks, restart),
+            None => PageFtl::scan(config, parts.bad_blocks, restart),
+        }
     }
 }
 
@@ -168,12 +176,17 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
         ("erase_unit", "block", keys.erase_unit.name()),
         ("wear_leveling", "none", keys.wear_leveling.name()),
     ];
-    match needs.iter().find(|(_, wanted, found)| wanted != found) {
-        Some((key, wanted, found)) => {
-            Err(format!("ftl.recovery = \"{recovery}\" needs ftl.{key} = \"{wanted}\", found \"{found}\""))
-        }
-        None => Ok(()),
+    if let Some((key, wanted, found)) = needs.iter().find(|(_, wanted, found)| wanted != found) {
+        return Err(format!("ftl.recovery = \"{recovery}\" needs ftl.{key} = \"{wanted}\", found \"{found}\""));
     }
+    let (page_bytes, planes) = (spec.chip.geometry.page_bytes, spec.chip.geometry.scaled(1.0)?.planes());
+    let smallest = LogShape::page_bytes_min(planes);
+    if recovery == Recovery::Checkpoint && page_bytes < smallest {
+        return Err(format!(
+            "ftl.recovery = \"checkpoint\" with {planes} planes needs geometry.page_bytes of at least {smallest}, found {page_bytes}"
+        ));
+    }
+    Ok(())
 }
 
 /// Its settings.
@@ -195,6 +208,8 @@ fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
         cached_map: cached_map(spec, keys),
         hot_cold: hot_cold(keys, user_pages),
         wear_leveling: wear_leveling(keys),
+        log: (spec.shared.recovery == Recovery::Checkpoint)
+            .then(|| LogShape::new(geometry, user_pages, keys.checkpoint_interval)),
         blank_blocks: blank_blocks(spec),
         erases_together: spec.chip.timing.multi_plane != MultiPlane::Off,
         seed: parts.seed,
@@ -213,8 +228,14 @@ fn hot_cold(keys: &PageKeys, user_pages: u32) -> HotCold {
 fn blank_blocks(spec: &LayerSpec) -> u32 {
     match spec.shared.recovery {
         Recovery::Off => 0,
-        Recovery::Scan | Recovery::Summary => 2,
+        Recovery::Scan | Recovery::Summary | Recovery::Checkpoint => 2,
     }
+}
+
+/// The map and its journal in flash, on a device of the spec's size.
+fn log_shape(spec: &LayerSpec, keys: &PageKeys) -> Option<LogShape> {
+    let geometry = spec.chip.geometry.scaled(1.0).ok().filter(|_| spec.shared.recovery == Recovery::Checkpoint)?;
+    Some(LogShape::new(&geometry, PageFtl::user_pages(spec, keys, &geometry), keys.checkpoint_interval))
 }
 
 /// Pages of a block that take data.
@@ -361,7 +382,8 @@ fn check_map(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
 fn reserve(spec: &LayerSpec, keys: &PageKeys) -> u32 {
     // The window plays no part in how many blocks are open.
     let open = PageConfig::open_blocks(hot_cold(keys, 1), wear_leveling(keys));
-    spec.gc_start_blocks() + open + blank_blocks(spec) + spec.chip.geometry.bad_blocks_per_plane + 1
+    let log = log_shape(spec, keys).map_or(0, |log| log.rows);
+    spec.gc_start_blocks() + open + blank_blocks(spec) + log + spec.chip.geometry.bad_blocks_per_plane + 1
 }
 
 /// The most blocks of a plane that the host can fill beside that reserve and the translation pages
