@@ -57,8 +57,8 @@ impl Cells {
     pub fn read(&self, page: PageAddress, data: &mut [u8], oob: &mut [u8]) {
         match self.cell(page).and_then(|cell| cell.bytes.as_ref()) {
             Some(bytes) => {
-                data.copy_from_slice(&bytes[..data.len()]);
-                oob.copy_from_slice(&bytes[self.page_bytes..][..oob.len()]);
+                copy(data, bytes);
+                copy(oob, &bytes[self.page_bytes..]);
             }
             None => blank(data, oob),
         }
@@ -102,8 +102,14 @@ impl Cells {
     }
 }
 
-/// Fills data and spare area with what erased cells read as.
+/// Copies the first bytes. An empty copy is left out: where its pointer leads nowhere, some processors take 100 ns.
+fn copy(to: &mut [u8], from: &[u8]) {
+    if !to.is_empty() {
+        to.copy_from_slice(&from[..to.len()]);
+    }
+}
+
+/// Fills data and spare area with what erased cells read as; an empty part is left out for the same reason.
 pub fn blank(data: &mut [u8], oob: &mut [u8]) {
-    data.fill(BLANK);
-    oob.fill(BLANK);
+    [data, oob].into_iter().filter(|part| !part.is_empty()).for_each(|part| part.fill(BLANK));
 }

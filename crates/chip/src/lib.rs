@@ -95,6 +95,9 @@ impl Chip {
     /// # Errors
     /// [`SpecError`]: one line that names the place, what was found and what is allowed.
     pub fn open(source: &SpecSource) -> Result<Chip, SpecError> {
+        if let Some(scale) = source.scale.filter(|&scale| scale != 1.0) {
+            return Err(SpecError(format!("scale = {scale}: a chip is not scaled; set the keys of [geometry]")));
+        }
         let (seed, keys) = Config::resolve_chip(source)?;
         let notes = without_effect_on_a_chip(source)?;
         let mut chips = bare_chips(&keys, seed)?;

@@ -162,6 +162,7 @@ fn t135_a_spec_is_checked_as_that_of_a_run_and_idle_keys_are_named() {
     let loops = refusal("[erase]\nscheme = \"ispe\"\nmax_loops = 3");
     assert!(loops.contains("partial_erase.unit = \"none\", found \"partial-block\""), "{loops}");
     assert!(Chip::open(&SpecSource { preset: Some("tini".into()), ..SpecSource::default() }).is_err());
+    assert!(Chip::open(&SpecSource { scale: Some(0.5), ..source("") }).is_err());
 
     assert!(chip("").notes().is_empty());
     let notes = chip("disturb_aware = true\n[ftl]\nkind = \"nftl\"\n[workload]\nrequests = 3").notes().to_vec();
