@@ -29,6 +29,12 @@ const CLOSED: &[(&str, &str)] = &[("host.mode", "closed-loop")];
 const OPEN: &[(&str, &str)] = &[("host.mode", "open-loop")];
 const RECOVERS: &[(&str, &str)] =
     &[("ftl.kind", "page"), ("ftl.recovery", "scan"), ("host.mode", "closed-loop"), ("host.queue_depth", "64")];
+const CHECKPOINT: &[(&str, &str)] = &[
+    ("ftl.kind", "page"),
+    ("ftl.recovery", "checkpoint"),
+    ("ftl.over_provisioning", "0.4"),
+    ("workload.request_bytes", "65536"),
+];
 const LEAVES: &[(&str, &str)] = &[("ftl.kind", "page"), ("ftl.erase_unit", "partial-block")];
 const SUB_BLOCKS: [(&str, &str); 4] = [
     ("geometry.layers", "16"),
@@ -96,6 +102,7 @@ const CASES: &[Case] = &[
     ("ftl.d_choices", ["8", "1"], PAGE, &[("ftl.kind", "page"), ("ftl.gc_policy", "d-choices")]),
     ("ftl.hot_window", ["0.5", "0.1"], PAGE, &[("ftl.kind", "page"), ("ftl.hot_cold", "recency")]),
     ("ftl.wear_threshold", ["50", "1"], PAGE, &[("ftl.kind", "page"), ("ftl.wear_leveling", "static")]),
+    ("ftl.checkpoint_interval", ["0.1", "0.001"], RECOVERS, CHECKPOINT),
     ("ftl.map_ram_kib", ["1", "64"], NFTL, &[("ftl.kind", "page"), ("ftl.map_place", "cached")]),
     ("ftl.map_cache_entries", ["16", "64"], NFTL, &[("ftl.kind", "page"), ("ftl.map_place", "cached")]),
     ("ftl.u_index", ["spare", "ram"], &[("ftl.kind", "log-block")], NFTL),

@@ -46,8 +46,6 @@ choice! {
         BlocksNotClosed = "blocks-not-closed",
         /// The valid pages of planes are not counted.
         ValidNotCounted = "valid-not-counted",
-        /// Blocks that hold nothing current are not erased before the host is served.
-        SupersededLeft = "superseded-left",
         /// Blocks that cuts have taken are not reclaimed.
         RoomNotRestored = "room-not-restored",
         /// Collection works while spare areas are still being read.

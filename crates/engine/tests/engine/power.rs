@@ -280,6 +280,7 @@ fn further_devices() -> [Sets<'static>; 2] {
 /// Whether some cut of some device fails with this fault.
 fn is_noticed(fault: RecoveryFault) -> bool {
     switch(Some(fault));
+    let begun = std::time::Instant::now();
     let fails = |device: &Sets, step, again: bool| {
         catch_unwind(AssertUnwindSafe(|| cut_everywhere(device, step, again))).map_or(true, |met| met.is_err())
     };
@@ -293,6 +294,7 @@ fn is_noticed(fault: RecoveryFault) -> bool {
         || methods().any(|method| devices().any(|device| fails(&by(method, device), 11, false)))
         || methods().any(|method| devices().any(|device| fails(&by(method, device), 61, true)));
     switch(None);
+    println!("{fault}: {:.1} s", begun.elapsed().as_secs_f64());
     noticed
 }
 

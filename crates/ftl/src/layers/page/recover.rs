@@ -202,9 +202,6 @@ impl PageFtl {
     /// Erases the free blocks that hold something. The next start takes a blank block for what it moves, and cuts
     /// that follow each other closely would use up the blank ones while these are left.
     fn blank_superseded(&mut self, survey: &SpareSurvey, plan: &mut Plan) {
-        if RecoveryFault::SupersededLeft.is_on() {
-            return;
-        }
         for &(block, ..) in &survey.blocks {
             if !self.free.of(block).is_empty() {
                 self.prove(block, plan);

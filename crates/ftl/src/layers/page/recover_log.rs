@@ -36,8 +36,15 @@ struct LogRead {
     last_of_plane: Vec<u64>,
 }
 
+/// A page of the log.
+struct LogPage {
+    number: u64,
+    lpn: Lpn,
+    content: Payload,
+}
+
 /// One block of the log, read from its end.
-struct LogBlock {
+struct BlockOfLog {
     row: u32,
     /// Its place in the row.
     turn: u32,
@@ -62,34 +69,35 @@ impl LogRead {
         let planes = log.blocks.len() as u32 / log.shape.rows;
         for (nth, &block) in (0..).zip(&log.blocks) {
             let left = written_pages(block, geometry.pages_per_block, chips);
-            let mut of = LogBlock { row: nth / planes, turn: nth % planes, block, left };
+            let mut of = BlockOfLog { row: nth / planes, turn: nth % planes, block, left };
             if let Some(page) = of.next(chips) {
                 let last = &mut read.last_of_plane[geometry.plane_of(block).index()];
-                *last = page.0.max(*last);
-                heads.insert(of.order(page.0), (page, of));
+                *last = page.number.max(*last);
+                heads.insert(of.order(page.number), (page, of));
             }
         }
         let (mut missing, mut needed) = (read.items.len(), vec![false; log.shape.rows as usize]);
-        while let Some((_, ((number, lpn, content), mut of))) = heads.pop_last() {
-            if read.note(lpn, number, content, log, &mut missing) {
-                needed[of.row as usize] = true;
-                if read.journal.len() == 1 && lpn.0 == log.first + log.shape.items {
+        while let Some((_, (page, mut of))) = heads.pop_last() {
+            if read.note(page, log, &mut missing) {
+                if read.journal.len() == 1 && !needed.contains(&true) {
                     read.fresh_row = (of.row + 1) % log.shape.rows;
                 }
+                needed[of.row as usize] = true;
             }
             if missing == 0 {
                 debug_assert!(!needed[read.fresh_row as usize], "the row behind the newest one holds nothing needed");
                 return Ok(read);
             }
             if let Some(page) = of.next(chips) {
-                heads.insert(of.order(page.0), (page, of));
+                heads.insert(of.order(page.number), (page, of));
             }
         }
         Err(FtlError::NoMap)
     }
 
     /// Takes a page of the log, from the newest to the oldest. Whether it is needed.
-    fn note(&mut self, lpn: Lpn, number: u64, content: Payload, log: &MapLog, missing: &mut usize) -> bool {
+    fn note(&mut self, page: LogPage, log: &MapLog, missing: &mut usize) -> bool {
+        let LogPage { number, lpn, content } = page;
         let Some(item) = lpn.0.checked_sub(log.first) else { return false };
         if item >= log.shape.items {
             self.journal.push((number, content));
@@ -162,18 +170,18 @@ impl LogRead {
     }
 }
 
-impl LogBlock {
+impl BlockOfLog {
     /// Where the page read last, which has this number, stands among all pages of the log.
     fn order(&self, number: u64) -> (u64, u32, u16, u32) {
         (number, self.row, self.left, self.turn)
     }
 
-    /// The next page that can be read, from the end: its number, logical page and content.
-    fn next(&mut self, chips: &mut dyn ChipPort) -> Option<(u64, Lpn, Payload)> {
+    /// The next page that can be read, from the end.
+    fn next(&mut self, chips: &mut dyn ChipPort) -> Option<LogPage> {
         while self.left > 0 {
             self.left -= 1;
             if let Some((entry, content)) = chips.page(PageAddress::new(self.block, self.left)) {
-                return Some((entry.programmed, entry.lpn, content));
+                return Some(LogPage { number: entry.programmed, lpn: entry.lpn, content });
             }
         }
         None
@@ -285,24 +293,32 @@ impl PageFtl {
                 suspects.push(page);
             }
         }
-        let mut counts =
-            RecoveryCounts { unreadable_pages: tail.unreadable, abandoned_blocks: open.len() as u64, moved_pages: 0 };
         let (moves, suspects) = ftl.take_over(&tail, &suspects, read.horizon());
         ftl.adopt_blocks(&suspects.pages);
         if let Some(log) = &mut ftl.log {
             log.counts = restart.log;
             log.begin_at(read.fresh_row);
         }
+        ftl.make_durable(&moves, &suspects, restart)?;
+        ftl.finish_start(&tail.stale, restart.plan)?;
+        let counts = RecoveryCounts {
+            unreadable_pages: tail.unreadable,
+            abandoned_blocks: open.len() as u64,
+            moved_pages: moves.len() as u64,
+        };
+        Ok((ftl, counts))
+    }
+
+    /// Writes a new round, copies the suspects that count, and writes that down.
+    fn make_durable(&mut self, moves: &[ReadPage], suspects: &Suspects, restart: &mut Restart) -> Result<(), FtlError> {
         if !RecoveryFault::NoNewRound.is_on() {
-            ftl.write_round(&suspects, restart.first);
+            self.write_round(suspects, restart.first);
         }
         for suspect in moves {
-            counts.moved_pages += 1;
-            ftl.move_suspect(suspect, restart.plan)?;
+            self.move_suspect(*suspect, restart.plan)?;
         }
-        ftl.write_down(restart.plan);
-        ftl.finish_start(&tail.stale, restart.plan)?;
-        Ok((ftl, counts))
+        self.write_down(restart.plan);
+        Ok(())
     }
 
     /// Enters the younger pages that count and are proven. Returns the suspects that count before those, and all
