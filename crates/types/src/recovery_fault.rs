@@ -54,8 +54,6 @@ choice! {
         BlocksWithoutSummaryForgotten = "blocks-without-summary-forgotten",
         /// Where the summary of a block fails its code, the block counts as free.
         TornSummaryIsBlank = "torn-summary-is-blank",
-        /// The oldest page of the map counts.
-        OldMapPageCounts = "old-map-page-counts",
         /// The journal is not read.
         JournalForgotten = "journal-forgotten",
         /// What is younger than the journal is not looked for.

@@ -105,10 +105,10 @@ impl LogRead {
         }
         // What is younger than the last journal page may belong to a round that was cut.
         let known = &mut self.items[item as usize];
-        if self.journal.is_empty() || known.is_some() && !RecoveryFault::OldMapPageCounts.is_on() {
+        if self.journal.is_empty() || known.is_some() {
             return false;
         }
-        *missing -= usize::from(known.is_none());
+        *missing -= 1;
         *known = Some((number, content));
         true
     }
