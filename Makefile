@@ -40,10 +40,10 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
     if $$python -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1; then command -v $$python; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint bench figures fuzz dist install clean
+.PHONY: help build run test lint bench figures generated fuzz dist install clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 build: $(STAMP) ## build the engine and install everything into .venv (leaves .venv/bin/pumice)
 
@@ -78,6 +78,10 @@ bench: ## measure the engine: nanoseconds a flash command, requests a second, by
 
 figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (MEASURE=--measure: its speed as well)
 	$(BIN)/python -m pumice.papers.ground_truth --out docs/figures $(MEASURE)
+
+generated: $(STAMP) ## write docs/KEYS.md, docs/schema and the tables of docs/RESULTS.md anew, from the engine
+	$(BIN)/python -m pumice.runs.keys .
+	$(BIN)/python -m pumice.results.fields docs/RESULTS.md
 
 # The wheel is built from the unpacked source distribution, so that one which lacks a file is noticed.
 dist: $(BIN)/maturin ## build the source distribution and this machine's wheel into dist/
