@@ -457,7 +457,7 @@ impl NandArray {
         let last = command.target.page + 1 - pages;
         let holds = |page: u16| {
             let page = PageAddress::new(command.target.block, page);
-            self.is_programmed(page) && self.content(page).0 == command.lpn
+            self.is_programmed(page) && self.content(page).0 == command.lpn && !self.is_unreadable(page)
         };
         // Tags of erased pages are stale, so a match in the column is only a candidate; no match
         // is final. The column of an initial fill is not written out yet.
@@ -486,7 +486,9 @@ impl NandArray {
         let truth = &mut self.blocks[block.index()];
         truth.erases += 1;
         *truth = BlockState { erases: truth.erases, ..BlockState::default() };
-        self.forget_cuts(block);
+        if self.power.is_some() {
+            self.forget_cuts(block, 0..self.config.tree.leaves());
+        }
         Ok(())
     }
 
@@ -512,7 +514,10 @@ impl NandArray {
         let truth = &mut self.blocks[block.index()];
         truth.partially_erased = true;
         truth.over_tolerance = counters.iter().any(|&count| count > tolerance);
-        self.leaf_erases[leaves][erased].iter_mut().for_each(|count| *count += 1);
+        self.leaf_erases[leaves][erased.clone()].iter_mut().for_each(|count| *count += 1);
+        if self.power.is_some() {
+            self.forget_cuts(block, erased);
+        }
         Ok(())
     }
 }

@@ -50,6 +50,22 @@ choice! {
         CollectsWhileStarting = "collects-while-starting",
         /// Writes are acknowledged before they are programmed.
         AcknowledgedEarly = "acknowledged-early",
+        /// U-blocks are taken for D-blocks.
+        RolesIgnored = "roles-ignored",
+        /// A block that a merge has only begun to copy into counts as if it held everything.
+        TargetsCountAsWhole = "targets-count-as-whole",
+        /// What D-blocks have blank is programmed without an erase.
+        BlankPagesTrusted = "blank-pages-trusted",
+        /// A D-block with a U-block counts as undisturbed.
+        PairsUndisturbed = "pairs-undisturbed",
+        /// A D-block that an M-Merge has restored counts as undisturbed.
+        RestoredUndisturbed = "restored-undisturbed",
+        /// U-blocks count as undisturbed.
+        UBlocksUndisturbed = "u-blocks-undisturbed",
+        /// U-blocks without a D-block are forgotten.
+        LoneUForgotten = "lone-u-forgotten",
+        /// A logical block that is to be copied is erased before.
+        CopiedBlocksErasedFirst = "copied-blocks-erased-first",
     }
 }
 

@@ -4,8 +4,11 @@
 //! left unreliable.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use pumice_types::{BlockId, FlashCommand, FlashOp, PageAddress, SpareArea, SpareEntry, bits, choice};
+use pumice_types::{
+    BlockId, FlashCommand, FlashOp, PageAddress, Pb, SpareArea, SpareEntry, SpareRole, bits, choice, disturb,
+};
 
 use super::NandArray;
 use crate::rules::Violation;
@@ -22,9 +25,13 @@ choice! {
     }
 }
 
+/// Numbers take 48 bits.
+const ROLE_AT: u32 = 48;
+
 /// What a device keeps that may lose power.
 pub(super) struct PowerState {
     written: Vec<u64>,
+    /// Number of the program, and from bit [`ROLE_AT`] on the role of the page.
     programmed: Vec<u64>,
     /// Pages whose program was cut: not to be programmed before their block is erased.
     torn: BTreeSet<PageAddress>,
@@ -32,8 +39,8 @@ pub(super) struct PowerState {
     fading: BTreeSet<PageAddress>,
     /// Pages that fail their code.
     unreadable: BTreeSet<PageAddress>,
-    /// Blocks whose erase was cut.
-    half_erased: BTreeSet<BlockId>,
+    /// Blocks whose erase was cut, with the leaf that takes no program before it is erased.
+    half_erased: BTreeSet<(BlockId, usize)>,
 }
 
 impl NandArray {
@@ -54,18 +61,35 @@ impl NandArray {
     /// reads well was touched by a cut.
     pub fn spare_area(&self, page: PageAddress) -> SpareArea {
         let Some(power) = self.power.as_ref().filter(|_| self.is_programmed(page)) else { return SpareArea::Blank };
-        if power.unreadable.contains(&page) {
+        if power.unreadable.contains(&page) || self.is_over_tolerance(page) || self.was_copied_corrupt(page) {
             return SpareArea::Unreadable;
         }
         let column = self.column(page);
         let (lpn, _) = self.content(page);
-        SpareArea::Written(SpareEntry { lpn, written: power.written[column], programmed: power.programmed[column] })
+        let (written, programmed) = (power.written[column], power.programmed[column]);
+        let (number, role) = (programmed & ((1 << ROLE_AT) - 1), SpareRole::of_bits(programmed >> ROLE_AT));
+        SpareArea::Written(SpareEntry { lpn, written, programmed: number, role })
     }
 
-    /// Whether a program of the page would be lost: a cut has left it, or its block, unreliable.
+    /// Whether a page holds data that will still be readable after the next cut.
+    pub fn is_sound(&self, page: PageAddress) -> bool {
+        let hurt = |power: &PowerState| {
+            power.torn.contains(&page) || power.fading.contains(&page) || power.unreadable.contains(&page)
+        };
+        self.is_programmed(page) && !self.power.as_deref().is_some_and(hurt) && !self.was_copied_corrupt(page)
+    }
+
+    /// Whether a cut has left a page that fails its code.
+    #[inline]
+    pub(super) fn is_unreadable(&self, page: PageAddress) -> bool {
+        self.power.as_deref().is_some_and(|power| power.unreadable.contains(&page))
+    }
+
+    /// Whether a program of the page would be lost: a cut has left it, or its part of the block, unreliable.
     #[inline]
     pub(super) fn is_unreliable(&self, page: PageAddress) -> bool {
-        let marked = |power: &PowerState| power.torn.contains(&page) || power.half_erased.contains(&page.block);
+        let leaf = (page.block, self.config.tree.leaf_of_page(usize::from(page.page)));
+        let marked = |power: &PowerState| power.torn.contains(&page) || power.half_erased.contains(&leaf);
         self.power.as_deref().is_some_and(marked)
     }
 
@@ -77,23 +101,29 @@ impl NandArray {
         if let Some(power) = &mut self.power {
             let number = command.number();
             power.written[to] = if command.op == FlashOp::Copy { power.written[from] } else { number };
-            power.programmed[to] = number;
+            power.programmed[to] = number | (command.role as u64) << ROLE_AT;
         }
     }
 
-    /// A block was erased whole: what cuts left in it is gone.
-    pub(super) fn forget_cuts(&mut self, block: BlockId) {
+    /// Leaves of a block were erased: what cuts left in them is gone.
+    pub(super) fn forget_cuts(&mut self, block: BlockId, leaves: Range<usize>) {
+        let of_page: [u16; 2] = [leaves.start, leaves.end].map(|leaf| self.first_page_of(leaf));
         let Some(power) = &mut self.power else { return };
-        power.half_erased.remove(&block);
+        leaves.for_each(|leaf| _ = power.half_erased.remove(&(block, leaf)));
         for pages in [&mut power.torn, &mut power.fading, &mut power.unreadable] {
             if !pages.is_empty() {
-                pages.retain(|page| page.block != block);
+                pages.retain(|page| page.block != block || !(of_page[0]..of_page[1]).contains(&page.page));
             }
         }
     }
 
-    /// Power is cut while a program, copy or block erase is under way. `draw(page)` decides what becomes of each page
-    /// of a block of which some are as before and some are not.
+    /// The first page of a partial block of the last level; one past the last page behind them.
+    fn first_page_of(&self, leaf: usize) -> u16 {
+        (leaf * self.config.tree.pages_per_leaf()) as u16
+    }
+
+    /// Power is cut while a program, copy, or erase of a block or partial block is under way. `draw(page)` decides what becomes of each page
+    /// of what was being erased if some are as before and some are not.
     ///
     /// Source: Tseng, Grupp and Swanson, DAC'11; Zheng and others, FAST'13.
     ///
@@ -107,8 +137,9 @@ impl NandArray {
     ) -> Result<(), Violation> {
         match command.op {
             FlashOp::Program | FlashOp::Copy => self.tear_program(command, left)?,
-            FlashOp::Erase => self.tear_erase(command.target.block, left, draw),
-            FlashOp::Read | FlashOp::SpareSearch | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause => {}
+            FlashOp::Erase => self.tear_erase(command.target.block, Pb::BLOCK, left, draw),
+            FlashOp::PartialErase => self.tear_erase(command.target.block, command.pb(), left, draw),
+            FlashOp::Read | FlashOp::SpareSearch | FlashOp::SubBlockErase | FlashOp::Pause => {}
         }
         Ok(())
     }
@@ -132,25 +163,46 @@ impl NandArray {
         Ok(())
     }
 
-    fn tear_erase(&mut self, block: BlockId, left: Torn, mut draw: impl FnMut(PageAddress) -> Torn) {
-        if left == Torn::New {
+    /// Cuts an erase of a partial block, or of the whole block, which is its first one.
+    fn tear_erase(&mut self, block: BlockId, pb: Pb, left: Torn, mut draw: impl FnMut(PageAddress) -> Torn) {
+        if self.blocks[block.index()].fill_pages > 0 {
+            self.write_out_fill(block);
+        }
+        let pages = self.config.tree.page_range(pb);
+        for page in pages.clone().map(|page| PageAddress::new(block, page as u16)) {
+            if self.is_programmed(page) {
+                let drawn = if left == Torn::Mixed { draw(page) } else { left };
+                self.tear_erased_page(page, drawn);
+            }
+        }
+        let erased = self.config.tree.leaf_range(pb);
+        if pb == Pb::BLOCK {
             self.blocks[block.index()].erases += 1;
-            let words = self.words(block);
-            self.programmed[words].fill(0);
         } else {
-            if self.blocks[block.index()].fill_pages > 0 {
-                self.write_out_fill(block);
-            }
-            self.blocks[block.index()].erases += 1;
-            for page in (0..self.config.geometry.pages_per_block).map(|page| PageAddress::new(block, page)) {
-                if self.is_programmed(page) {
-                    self.tear_erased_page(page, if left == Torn::Old { left } else { draw(page) });
-                }
-            }
+            self.disturb_neighbours(block, &erased);
+            let leaves = self.leaves(block);
+            self.leaf_erases[leaves][erased.clone()].iter_mut().for_each(|count| *count += 1);
         }
         if let Some(power) = &mut self.power {
-            power.half_erased.insert(block);
+            power.half_erased.extend(erased.map(|leaf| (block, leaf)));
         }
+    }
+
+    /// A partial erase that was cut has disturbed its neighbours; what it has done to the counters of its own leaves
+    /// does not matter, because these are erased before anything is programmed there.
+    fn disturb_neighbours(&mut self, block: BlockId, erased: &Range<usize>) {
+        let (words, leaves, width) = (self.words(block), self.leaves(block), self.config.tree.pages_per_leaf());
+        let programmed = &self.programmed[words];
+        let counters = &mut self.disturb[leaves];
+        for leaf in disturb::neighbours(erased, counters.len()) {
+            if bits::count_range(programmed, leaf * width, (leaf + 1) * width) > 0 {
+                counters[leaf] = counters[leaf].saturating_add(1);
+            }
+        }
+        let tolerance = self.config.disturb_tolerance;
+        let truth = &mut self.blocks[block.index()];
+        truth.partially_erased = true;
+        truth.over_tolerance = counters.iter().any(|&count| count > tolerance);
     }
 
     /// What a cut erase leaves of one programmed page.
