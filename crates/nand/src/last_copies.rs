@@ -15,6 +15,7 @@ struct NewestCopies {
 }
 
 /// Sound copies of the newest data of each logical page.
+#[derive(Clone)]
 pub(crate) struct LastCopies(Vec<NewestCopies>);
 
 impl LastCopies {

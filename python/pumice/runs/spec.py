@@ -99,7 +99,7 @@ def check_key(key: str) -> None:
     _engine.explain(key)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Spec:
     """A spec before the engine has resolved it: layers that override one another from left to right.
 
@@ -119,6 +119,15 @@ class Spec:
     sets: tuple[tuple[str, str], ...] = ()
     origins: tuple[str, ...] = ()
     scale: float | None = None
+
+    def __repr__(self) -> str:
+        """What it starts from and what it sets, in one line."""
+        return f"Spec({', '.join(f'{key} = {value}' for key, value in facts(self))})"
+
+    def _repr_html_(self) -> str:
+        from pumice.results.notebook import spec_html  # loaded here: only notebooks need it
+
+        return spec_html(self)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
@@ -214,6 +223,17 @@ def _pairs(section: Mapping[str, Any], path: str = "", depth: int = 0) -> list[t
         else:
             pairs.append((f"{path}{key}", toml_text(f"{path}{key}", content)))
     return pairs
+
+
+def facts(spec: Spec) -> list[tuple[str, str]]:
+    """What a spec starts from and what it sets, as keys and TOML text; of keys that are set twice, the last."""
+    found = {"preset": json.dumps(spec.preset)} if spec.preset is not None else {}
+    if spec.text is not None:
+        found["text"] = spec.name or f"{len(spec.text.splitlines())} lines of TOML"
+    found |= dict(spec.sets)
+    if spec.scale is not None:
+        found["scale"] = str(spec.scale)
+    return [(printable(key), printable(value)) for key, value in found.items()]
 
 
 def check_spec(spec: Any) -> Spec:

@@ -4,11 +4,8 @@
 //! left unreliable.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
-use pumice_types::{
-    BlockId, FlashCommand, FlashOp, PageAddress, Pb, SpareArea, SpareEntry, SpareRole, bits, choice, disturb,
-};
+use pumice_types::{BlockId, FlashCommand, FlashOp, PageAddress, SpareArea, SpareEntry, SpareRole, bits, choice};
 
 use super::NandArray;
 use crate::rules::Violation;
@@ -29,6 +26,7 @@ choice! {
 const ROLE_AT: u32 = 48;
 
 /// What a device keeps that may lose power.
+#[derive(Clone)]
 pub(super) struct PowerState {
     written: Vec<u64>,
     /// Number of the program, and from bit [`ROLE_AT`] on the role of the page.
@@ -39,8 +37,8 @@ pub(super) struct PowerState {
     fading: BTreeSet<PageAddress>,
     /// Pages that fail their code.
     unreadable: BTreeSet<PageAddress>,
-    /// Blocks whose erase was cut, with the leaf that takes no program before it is erased.
-    half_erased: BTreeSet<(BlockId, usize)>,
+    /// Blocks whose erase was cut.
+    half_erased: BTreeSet<BlockId>,
 }
 
 impl NandArray {
@@ -72,7 +70,7 @@ impl NandArray {
     }
 
     /// Whether a page holds data that will still be readable after the next cut.
-    pub fn is_sound(&self, page: PageAddress) -> bool {
+    pub(crate) fn is_sound(&self, page: PageAddress) -> bool {
         let hurt = |power: &PowerState| {
             power.torn.contains(&page) || power.fading.contains(&page) || power.unreadable.contains(&page)
         };
@@ -85,11 +83,10 @@ impl NandArray {
         self.power.as_deref().is_some_and(|power| power.unreadable.contains(&page))
     }
 
-    /// Whether a program of the page would be lost: a cut has left it, or its part of the block, unreliable.
+    /// Whether a program of the page would be lost: a cut has left it, or its block, unreliable.
     #[inline]
     pub(super) fn is_unreliable(&self, page: PageAddress) -> bool {
-        let leaf = (page.block, self.config.tree.leaf_of_page(usize::from(page.page)));
-        let marked = |power: &PowerState| power.torn.contains(&page) || power.half_erased.contains(&leaf);
+        let marked = |power: &PowerState| power.torn.contains(&page) || power.half_erased.contains(&page.block);
         self.power.as_deref().is_some_and(marked)
     }
 
@@ -105,25 +102,28 @@ impl NandArray {
         }
     }
 
-    /// Leaves of a block were erased: what cuts left in them is gone.
-    pub(super) fn forget_cuts(&mut self, block: BlockId, leaves: Range<usize>) {
-        let of_page: [u16; 2] = [leaves.start, leaves.end].map(|leaf| self.first_page_of(leaf));
+    /// A block was erased whole: what cuts left in it is gone.
+    pub(super) fn forget_cuts(&mut self, block: BlockId) {
+        if let Some(power) = &mut self.power {
+            power.half_erased.remove(&block);
+        }
+        self.forget_cuts_in(block, |_| true);
+    }
+
+    /// A part of a block was erased: what cuts left in its pages is gone.
+    pub(super) fn forget_cuts_in(&mut self, block: BlockId, is_erased: impl Fn(u16) -> bool) {
         let Some(power) = &mut self.power else { return };
-        leaves.for_each(|leaf| _ = power.half_erased.remove(&(block, leaf)));
         for pages in [&mut power.torn, &mut power.fading, &mut power.unreadable] {
             if !pages.is_empty() {
-                pages.retain(|page| page.block != block || !(of_page[0]..of_page[1]).contains(&page.page));
+                pages.retain(|page| page.block != block || !is_erased(page.page));
             }
         }
     }
 
-    /// The first page of a partial block of the last level; one past the last page behind them.
-    fn first_page_of(&self, leaf: usize) -> u16 {
-        (leaf * self.config.tree.pages_per_leaf()) as u16
-    }
-
-    /// Power is cut while a program, copy, or erase of a block or partial block is under way. `draw(page)` decides what becomes of each page
-    /// of what was being erased if some are as before and some are not.
+    /// Power is cut while a program, copy or erase is under way. `draw(page)` decides what becomes of each page of an
+    /// erased block or part of which some are as before and some are not.
+    ///
+    /// An erase of a part changes no other page; that it disturbed its neighbours has happened.
     ///
     /// Source: Tseng, Grupp and Swanson, DAC'11; Zheng and others, FAST'13.
     ///
@@ -137,9 +137,15 @@ impl NandArray {
     ) -> Result<(), Violation> {
         match command.op {
             FlashOp::Program | FlashOp::Copy => self.tear_program(command, left)?,
-            FlashOp::Erase => self.tear_erase(command.target.block, Pb::BLOCK, left, draw),
-            FlashOp::PartialErase => self.tear_erase(command.target.block, command.pb(), left, draw),
-            FlashOp::Read | FlashOp::SpareSearch | FlashOp::SubBlockErase | FlashOp::Pause => {}
+            FlashOp::Erase => self.tear_erase(command.target.block, left, draw),
+            FlashOp::PartialErase => {
+                let pages = self.config.tree.page_range(command.pb()).map(|page| page as u16).collect();
+                self.tear_part(command, pages, left, draw)?;
+            }
+            FlashOp::SubBlockErase => {
+                self.tear_part(command, self.pages_of_sub_blocks(command.sub_blocks()), left, draw)?;
+            }
+            FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => {}
         }
         Ok(())
     }
@@ -163,46 +169,62 @@ impl NandArray {
         Ok(())
     }
 
-    /// Cuts an erase of a partial block, or of the whole block, which is its first one.
-    fn tear_erase(&mut self, block: BlockId, pb: Pb, left: Torn, mut draw: impl FnMut(PageAddress) -> Torn) {
-        if self.blocks[block.index()].fill_pages > 0 {
-            self.write_out_fill(block);
-        }
-        let pages = self.config.tree.page_range(pb);
-        for page in pages.clone().map(|page| PageAddress::new(block, page as u16)) {
-            if self.is_programmed(page) {
-                let drawn = if left == Torn::Mixed { draw(page) } else { left };
-                self.tear_erased_page(page, drawn);
+    fn tear_erase(&mut self, block: BlockId, left: Torn, mut draw: impl FnMut(PageAddress) -> Torn) {
+        if left == Torn::New {
+            self.blocks[block.index()].erases += 1;
+            let words = self.words(block);
+            self.programmed[words].fill(0);
+        } else {
+            if self.blocks[block.index()].fill_pages > 0 {
+                self.write_out_fill(block);
+            }
+            self.blocks[block.index()].erases += 1;
+            for page in (0..self.config.geometry.pages_per_block).map(|page| PageAddress::new(block, page)) {
+                if self.is_programmed(page) {
+                    self.tear_erased_page(page, if left == Torn::Old { left } else { draw(page) });
+                }
             }
         }
-        let erased = self.config.tree.leaf_range(pb);
-        if pb == Pb::BLOCK {
-            self.blocks[block.index()].erases += 1;
-        } else {
-            self.disturb_neighbours(block, &erased);
-            let leaves = self.leaves(block);
-            self.leaf_erases[leaves][erased.clone()].iter_mut().for_each(|count| *count += 1);
-        }
         if let Some(power) = &mut self.power {
-            power.half_erased.extend(erased.map(|leaf| (block, leaf)));
+            power.half_erased.insert(block);
         }
     }
 
-    /// A partial erase that was cut has disturbed its neighbours; what it has done to the counters of its own leaves
-    /// does not matter, because these are erased before anything is programmed there.
-    fn disturb_neighbours(&mut self, block: BlockId, erased: &Range<usize>) {
-        let (words, leaves, width) = (self.words(block), self.leaves(block), self.config.tree.pages_per_leaf());
-        let programmed = &self.programmed[words];
-        let counters = &mut self.disturb[leaves];
-        for leaf in disturb::neighbours(erased, counters.len()) {
-            if bits::count_range(programmed, leaf * width, (leaf + 1) * width) > 0 {
-                counters[leaf] = counters[leaf].saturating_add(1);
+    /// An erase of a part of a block, of these pages, is cut.
+    fn tear_part(
+        &mut self,
+        command: &FlashCommand,
+        pages: Vec<u16>,
+        left: Torn,
+        mut draw: impl FnMut(PageAddress) -> Torn,
+    ) -> Result<(), Violation> {
+        let block = command.target.block;
+        let address = |page: &u16| PageAddress::new(block, *page);
+        // A page that was bad before the erase does not become good by it.
+        let was_bad = |page| self.peek(page).is_ok_and(|content| content.corrupt);
+        let stored = pages.iter().map(address).filter(|&page| self.is_programmed(page));
+        let stored: Vec<_> = stored.map(|page| (page, was_bad(page))).collect();
+        self.execute(command)?;
+        for (page, was_bad) in stored {
+            let left = if left == Torn::Mixed { draw(page) } else { left };
+            if left != Torn::New {
+                let words = self.words(block);
+                bits::set(&mut self.programmed[words], usize::from(page.page));
+                self.tear_erased_page(page, if was_bad { Torn::Mixed } else { left });
             }
         }
-        let tolerance = self.config.disturb_tolerance;
-        let truth = &mut self.blocks[block.index()];
-        truth.partially_erased = true;
-        truth.over_tolerance = counters.iter().any(|&count| count > tolerance);
+        if let Some(power) = &mut self.power {
+            power.torn.extend(pages.iter().map(address));
+        }
+        Ok(())
+    }
+
+    /// A cut destroyed what a programmed page held: from now on it fails its code.
+    pub fn spoil(&mut self, page: PageAddress) {
+        self.note_corrupt(page, true);
+        if let Some(power) = &mut self.power {
+            power.unreadable.insert(page);
+        }
     }
 
     /// What a cut erase leaves of one programmed page.
@@ -217,12 +239,7 @@ impl NandArray {
                     power.fading.insert(page);
                 }
             }
-            Torn::Mixed => {
-                self.note_corrupt(page, true);
-                if let Some(power) = &mut self.power {
-                    power.unreadable.insert(page);
-                }
-            }
+            Torn::Mixed => self.spoil(page),
         }
     }
 
