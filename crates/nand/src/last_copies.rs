@@ -47,7 +47,7 @@ impl LastCopies {
             let Some(entry) = sound(array, page) else { continue };
             let Some(newest) = self.0.get_mut(entry.lpn.index()) else { continue };
             if entry.written == newest.written {
-                newest.copies -= 1;
+                newest.copies = newest.copies.saturating_sub(1);
                 lost = lost.or((newest.copies == 0).then_some(entry.lpn));
             }
         }
