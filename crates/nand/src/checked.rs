@@ -59,10 +59,8 @@ impl CheckedArray {
 
     /// From now on no erase may take the last copy of a page's newest data; on devices that may lose power, whose
     /// host trims nothing.
-    #[must_use]
-    pub fn guarding_copies(mut self) -> CheckedArray {
+    pub fn guard_copies(&mut self) {
         self.copies = Some(Box::new(LastCopies::of(&self.array, self.host_pages)));
-        self
     }
 
     /// Executes one command: rules and tags.

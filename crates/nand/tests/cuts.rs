@@ -152,7 +152,8 @@ fn t127_no_erase_takes_the_last_copy_of_what_was_written_last() {
     let to = |page: u16| PageAddress::new(BlockId(1), page);
     let erase = |block: u32| FlashCommand::erase(BlockId(block));
     let copied = || {
-        let mut checked = CheckedArray::new(full(false), 100).guarding_copies();
+        let mut checked = CheckedArray::new(full(false), 100);
+        checked.guard_copies();
         for page in 0..PAGES {
             let copy = FlashCommand::copy(at(page), to(page), Lpn(u32::from(page)), 2);
             checked.execute(&copy.with_number(100 + u64::from(page))).expect("legal");

@@ -72,6 +72,12 @@ def lines_of(sheet: Sheet, width: int) -> list[str]:
     return lines
 
 
+def hanging(lead: str, text: str, width: int) -> list[str]:
+    """`text` behind `lead`, its further lines below its first."""
+    pieces = _wrap(_shown(text), max(width - cell_len(lead), 1))
+    return [(lead if place == 0 else _blanks(cell_len(lead))) + piece for place, piece in enumerate(pieces)]
+
+
 def _parts(sheet: Sheet, width: int) -> list[list[int]]:
     """The columns of each table that the sheet is split into; empty if there is no way to fit it."""
     names = list(range(sheet.names))
