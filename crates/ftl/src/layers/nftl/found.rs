@@ -20,7 +20,7 @@ use crate::survey::{DieSurvey, FoundBlock, FoundPage};
 
 /// One block of a logical block.
 #[derive(Clone, Copy)]
-pub(super) struct Found<'a> {
+pub(super) struct BlockFinds<'a> {
     /// Which.
     pub block: BlockId,
     /// Pages before the blank ones at its end.
@@ -29,11 +29,11 @@ pub(super) struct Found<'a> {
     pub pages: &'a [FoundPage],
 }
 
-impl<'a> Found<'a> {
+impl<'a> BlockFinds<'a> {
     /// A block that has readable pages; the others hold nothing that counts.
-    pub fn of(survey: &'a DieSurvey, found: &FoundBlock) -> Option<Found<'a>> {
+    pub fn of(survey: &'a DieSurvey, found: &FoundBlock) -> Option<BlockFinds<'a>> {
         let pages = survey.pages_of(found);
-        (!pages.is_empty()).then_some(Found { block: found.block, end: found.end, pages })
+        (!pages.is_empty()).then_some(BlockFinds { block: found.block, end: found.end, pages })
     }
 
     /// Whether it is a U-block.
@@ -90,7 +90,7 @@ impl Newest {
     }
 
     /// Looks through all blocks of a logical block.
-    pub fn find(&mut self, first_lpn: u32, blocks: &[Found]) {
+    pub fn find(&mut self, first_lpn: u32, blocks: &[BlockFinds]) {
         self.first_lpn = first_lpn;
         self.of.fill((0, PageAddress::default()));
         for found in blocks.iter().flat_map(|block| block.pages) {
@@ -127,14 +127,14 @@ impl Newest {
     }
 
     /// Whether a block has the newest data of everything.
-    fn is_complete(&self, block: &Found) -> bool {
+    fn is_complete(&self, block: &BlockFinds) -> bool {
         let held = self.newest_in(block.pages.iter());
         self.stored().all(|(offset, _)| bits::get(&held, offset))
     }
 
     /// Whether nothing would be lost without a block: what it has of the newest data lies elsewhere too, on a page
     /// that is proven.
-    fn is_spare(&self, block: &Found, blocks: &[Found], unproven: Option<PageAddress>) -> bool {
+    fn is_spare(&self, block: &BlockFinds, blocks: &[BlockFinds], unproven: Option<PageAddress>) -> bool {
         let others = blocks.iter().filter(|other| other.block != block.block).flat_map(|other| other.pages);
         let elsewhere = self.newest_in(others.filter(|found| Some(found.page) != unproven));
         let held = self.newest_in(block.pages.iter());
@@ -142,7 +142,7 @@ impl Newest {
     }
 
     /// Whether the newest data of each page of U is where a search of U ends, so that U can be used as it is.
-    fn is_searchable(&self, u: &Found) -> bool {
+    fn is_searchable(&self, u: &BlockFinds) -> bool {
         let mut seen = vec![0; bits::words_for(self.of.len())];
         u.pages.iter().rev().all(|found| {
             let is_first = !bits::get(&seen, self.offset(found));
@@ -152,7 +152,12 @@ impl Newest {
     }
 
     /// Decides what becomes of a logical block. Blocks that hold nothing that counts are moved to `erased`.
-    pub fn decide(&self, blocks: &mut Vec<Found>, unproven: Option<PageAddress>, erased: &mut Vec<BlockId>) -> Fate {
+    pub fn decide(
+        &self,
+        blocks: &mut Vec<BlockFinds>,
+        unproven: Option<PageAddress>,
+        erased: &mut Vec<BlockId>,
+    ) -> Fate {
         loop {
             let d_blocks = blocks.iter().filter(|found| !found.is_u()).count();
             let is_unproven = blocks.iter().any(|found| found.holds(unproven));
@@ -182,7 +187,7 @@ impl Newest {
     }
 
     /// A block of a logical block that is to be copied which is not needed for that: for a plane without free blocks.
-    pub fn spare_block(&self, blocks: &[Found], unproven: Option<PageAddress>) -> Option<usize> {
+    pub fn spare_block(&self, blocks: &[BlockFinds], unproven: Option<PageAddress>) -> Option<usize> {
         let whole = blocks.iter().find(|found| !found.is_u() && self.is_complete(found)).map(|found| found.block);
         (0..blocks.len()).find(|&n| {
             let is_candidate = whole.map_or(!blocks[n].is_u(), |whole| whole != blocks[n].block);

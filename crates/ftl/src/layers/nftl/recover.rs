@@ -13,7 +13,7 @@
 
 use pumice_types::{BlockId, DieId, FlashCommand, Lpn, PageAddress, RecoveryFault, bits};
 
-use super::found::{Fate, Found, Newest};
+use super::found::{BlockFinds, Fate, Newest};
 use super::{LogicalBlock, NONE, Nftl, NftlConfig, UBlock};
 use crate::error::FtlError;
 use crate::merge::run::NOT_IN_U;
@@ -27,7 +27,7 @@ pub(super) const SPARE_BYTES: u32 = 4 + 1 + 6 + 6;
 /// A logical block that was found.
 struct FoundLogical<'a> {
     logical: usize,
-    blocks: Vec<Found<'a>>,
+    blocks: Vec<BlockFinds<'a>>,
 }
 
 /// The recovery of one die.
@@ -92,21 +92,21 @@ impl Nftl {
 
     /// Sorts the blocks of a die by logical block, the oldest U-blocks first. None of them is free.
     fn group<'a>(&mut self, survey: &'a DieSurvey, erased: &mut Vec<BlockId>) -> Vec<FoundLogical<'a>> {
-        let mut blocks: Vec<(usize, Found)> = Vec::with_capacity(survey.blocks.len());
+        let mut blocks: Vec<(usize, BlockFinds)> = Vec::with_capacity(survey.blocks.len());
         for found in &survey.blocks {
             self.pool.withdraw(self.config.geometry.plane_of(found.block), found.block);
-            match Found::of(survey, found) {
+            match BlockFinds::of(survey, found) {
                 Some(found) => blocks.push((self.split(found.pages[0].entry.lpn).0, found)),
                 None => erased.push(found.block),
             }
         }
         blocks.sort_by_key(|&(logical, _)| logical);
-        let of_logical = |blocks: &[(usize, Found<'a>)]| FoundLogical {
+        let of_logical = |blocks: &[(usize, BlockFinds<'a>)]| FoundLogical {
             logical: blocks[0].0,
             blocks: blocks.iter().map(|&(_, found)| found).collect(),
         };
         let mut found: Vec<FoundLogical> = blocks.chunk_by(|a, b| a.0 == b.0).map(of_logical).collect();
-        let age = |found: &FoundLogical| found.blocks.iter().find(|block| block.is_u()).map_or(0, Found::age);
+        let age = |found: &FoundLogical| found.blocks.iter().find(|block| block.is_u()).map_or(0, BlockFinds::age);
         found.sort_by_cached_key(age);
         found
     }
@@ -119,7 +119,7 @@ impl Nftl {
             match recovery.newest.decide(&mut found.blocks, recovery.unproven, &mut recovery.erased) {
                 Fate::Empty => {}
                 Fate::Kept { d, u } => {
-                    let is_open = |block: &Found| usize::from(block.end) < self.pages;
+                    let is_open = |block: &BlockFinds| usize::from(block.end) < self.pages;
                     let open = u.map_or(d, |u| u);
                     recovery.counts.abandoned_blocks += u64::from(is_open(&found.blocks[open]));
                     self.adopt_d(found.logical, &found.blocks[d], u.is_some(), &recovery.newest);
@@ -134,7 +134,7 @@ impl Nftl {
         copied
     }
 
-    fn adopt_d(&mut self, logical: usize, d: &Found, has_u: bool, newest: &Newest) {
+    fn adopt_d(&mut self, logical: usize, d: &BlockFinds, has_u: bool, newest: &Newest) {
         let (words, leaves) = (self.words_of(logical), self.leaves_of(logical));
         for found in d.pages.iter().filter(|found| newest.is_newest(found)) {
             bits::set(&mut self.d_valid[words.clone()], newest.offset(found));
@@ -152,7 +152,7 @@ impl Nftl {
         self.logical[logical] = LogicalBlock { d: d.block.0, d_sequence, u_slot: NONE, m_merges: 0 };
     }
 
-    fn adopt_u(&mut self, logical: usize, u: &Found, newest: &Newest) {
+    fn adopt_u(&mut self, logical: usize, u: &BlockFinds, newest: &Newest) {
         let (plane, words) = (self.plane_of(logical), self.words_of(logical));
         let Some(slot) = self.free_slots[plane.index()].pop() else { return };
         let (index, column) = (slot as usize, slot as usize * self.pages);
@@ -226,7 +226,7 @@ impl Nftl {
     }
 
     /// Erases the old blocks before they are copied, which is a fault.
-    fn erase_early(&mut self, blocks: &[Found], plan: &mut Plan) {
+    fn erase_early(&mut self, blocks: &[BlockFinds], plan: &mut Plan) {
         if RecoveryFault::CopiedBlocksErasedFirst.is_on() {
             blocks.iter().for_each(|found| self.erase_found(found.block, plan));
         }
