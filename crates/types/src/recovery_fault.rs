@@ -52,7 +52,7 @@ choice! {
         AcknowledgedEarly = "acknowledged-early",
         /// U-blocks are taken for D-blocks.
         RolesIgnored = "roles-ignored",
-        /// A block that a merge has only begun to copy into counts as if it held everything.
+        /// A block that a merge has copied into counts as if it held everything, proven.
         TargetsCountAsWhole = "targets-count-as-whole",
         /// What D-blocks have blank is programmed without an erase.
         BlankPagesTrusted = "blank-pages-trusted",
@@ -60,10 +60,6 @@ choice! {
         PairsUndisturbed = "pairs-undisturbed",
         /// A D-block that an M-Merge has restored counts as undisturbed.
         RestoredUndisturbed = "restored-undisturbed",
-        /// U-blocks count as undisturbed.
-        UBlocksUndisturbed = "u-blocks-undisturbed",
-        /// U-blocks without a D-block are forgotten.
-        LoneUForgotten = "lone-u-forgotten",
         /// A logical block that is to be copied is erased before.
         CopiedBlocksErasedFirst = "copied-blocks-erased-first",
     }

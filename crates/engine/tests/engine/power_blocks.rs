@@ -116,8 +116,6 @@ pub const OF_BLOCKS: &[RecoveryFault] = &[
     RecoveryFault::BlankPagesTrusted,
     RecoveryFault::PairsUndisturbed,
     RecoveryFault::RestoredUndisturbed,
-    RecoveryFault::UBlocksUndisturbed,
-    RecoveryFault::LoneUForgotten,
     RecoveryFault::CopiedBlocksErasedFirst,
 ];
 

@@ -163,14 +163,14 @@ impl Newest {
             let is_unproven = blocks.iter().any(|found| found.holds(unproven));
             let last_d = (0..blocks.len()).filter(|&n| !blocks[n].is_u()).max_by_key(|&n| blocks[n].last_program());
             let Some(d) = last_d else {
-                let is_nothing = blocks.is_empty() || RecoveryFault::LoneUForgotten.is_on();
-                return if is_nothing { Fate::Empty } else { Fate::Copied };
+                return if blocks.is_empty() { Fate::Empty } else { Fate::Copied };
             };
             if blocks.len() == 1 {
                 return if is_unproven { Fate::Copied } else { Fate::Kept { d, u: None } };
             }
-            if self.is_complete(&blocks[d]) || RecoveryFault::TargetsCountAsWhole.is_on() && d_blocks > 1 {
-                if is_unproven {
+            let is_trusted = RecoveryFault::TargetsCountAsWhole.is_on() && d_blocks > 1;
+            if is_trusted || self.is_complete(&blocks[d]) {
+                if is_unproven && !is_trusted {
                     return Fate::Copied;
                 }
                 let kept = blocks.swap_remove(d);

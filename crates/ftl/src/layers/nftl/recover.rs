@@ -166,7 +166,7 @@ impl Nftl {
             }
         }
         let current = self.in_u[column..column + self.pages].iter().filter(|&&page| page != NOT_IN_U).count();
-        let disturb = if RecoveryFault::UBlocksUndisturbed.is_on() { 0 } else { self.tolerance() };
+        let disturb = self.tolerance();
         let end = if RecoveryFault::OpenBlocksContinued.is_on() { self.pages as u16 } else { u.end };
         let (block, sequence, logical_block) = (u.block, self.pool.next_sequence(), logical as u32);
         let invalid = u.end - current as u16 + self.superseded_in_d(logical, slot);
