@@ -28,6 +28,7 @@ const ROLE_AT: u32 = 48;
 /// What a device keeps that may lose power.
 #[derive(Clone)]
 pub(super) struct PowerState {
+    /// Numbers of each page's write and program; empty if spare areas keep none.
     written: Vec<u64>,
     /// Number of the program, and from bit [`ROLE_AT`] on the role of the page.
     programmed: Vec<u64>,
@@ -49,7 +50,16 @@ impl NandArray {
 
     /// From now on spare areas keep the numbers of writes and programs, and power may be cut.
     pub fn prepare_for_cuts(&mut self) {
-        let numbers = || vec![0; self.tags.len()];
+        self.keep_cuts(self.tags.len());
+    }
+
+    /// From now on power may be cut. Spare areas keep no numbers: all are 0.
+    pub fn prepare_for_cuts_without_numbers(&mut self) {
+        self.keep_cuts(0);
+    }
+
+    fn keep_cuts(&mut self, numbered_pages: usize) {
+        let numbers = || vec![0; numbered_pages];
         let (torn, fading, unreadable) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let (written, programmed, half_erased) = (numbers(), numbers(), BTreeSet::new());
         self.power = Some(Box::new(PowerState { written, programmed, torn, fading, unreadable, half_erased }));
@@ -64,9 +74,10 @@ impl NandArray {
         }
         let column = self.column(page);
         let (lpn, _) = self.content(page);
-        let (written, programmed) = (power.written[column], power.programmed[column]);
-        let (number, role) = (programmed & ((1 << ROLE_AT) - 1), SpareRole::of_bits(programmed >> ROLE_AT));
-        SpareArea::Written(SpareEntry { lpn, written, programmed: number, role })
+        let number = |numbers: &[u64]| numbers.get(column).copied().unwrap_or_default();
+        let (written, programmed) = (number(&power.written), number(&power.programmed));
+        let role = SpareRole::of_bits(programmed >> ROLE_AT);
+        SpareArea::Written(SpareEntry { lpn, written, programmed: programmed & ((1 << ROLE_AT) - 1), role })
     }
 
     /// Whether a page holds data that will still be readable after the next cut.
@@ -95,7 +106,7 @@ impl NandArray {
     pub(super) fn note_numbers(&mut self, page: PageAddress, command: &FlashCommand) {
         let source = if command.op == FlashOp::Copy { command.source } else { command.target };
         let (to, from) = (self.column(page), self.column(source));
-        if let Some(power) = &mut self.power {
+        if let Some(power) = self.power.as_mut().filter(|power| !power.written.is_empty()) {
             let number = command.number();
             power.written[to] = if command.op == FlashOp::Copy { power.written[from] } else { number };
             power.programmed[to] = number | (command.role as u64) << ROLE_AT;
