@@ -118,7 +118,8 @@ class Chip:
         Raises:
             OperationFailed: the block is going bad.
         """
-        self._chip.program((_number("block", block), _number("page", page)), bytes(data), bytes(oob))
+        target = (_number("block", block), _number("page", page))
+        self._chip.program(target, memoryview(data).tobytes(), memoryview(oob).tobytes())
 
     def copy(self, source: tuple[int, int], target: tuple[int, int], oob: bytes | None = None) -> None:
         """Copies a page, both named as `(block, page)`.
@@ -133,7 +134,7 @@ class Chip:
             OperationFailed: the target's block is going bad.
         """
         places = [(_number("block", block), _number("page", page)) for block, page in (source, target)]
-        self._chip.copy(places[0], places[1], None if oob is None else bytes(oob))
+        self._chip.copy(places[0], places[1], None if oob is None else memoryview(oob).tobytes())
 
     def erase(self, block: int) -> None:
         """Erases a block.

@@ -75,6 +75,8 @@ def test_arguments_that_mean_nothing_are_refused_in_one_line() -> None:
         chip.erase(-1)
     with pytest.raises(ValueError, match="513 bytes of data; a page has 512"):
         chip.program(0, 0, bytes(513))
+    with pytest.raises(TypeError):
+        chip.program(0, 0, 5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match='"torn" is not allowed; allowed: before, old, new, mixed, drawn'):
         chip.cut_after(0, "torn")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="another spec or seed"):

@@ -37,10 +37,10 @@ fn raised(py: Python<'_>, failure: ChipFailure) -> PyErr {
 pub struct ChipState(ChipSnapshot);
 
 /// A chip; see `pumice.Chip`.
-#[pyclass(module = "pumice._engine")]
-pub struct Chip(pumice_chip::Chip);
+#[pyclass(name = "Chip", module = "pumice._engine")]
+pub struct PythonChip(pumice_chip::Chip);
 
-impl Chip {
+impl PythonChip {
     /// Does something with a chip; a failure becomes an exception.
     fn work<T>(
         &mut self,
@@ -52,12 +52,12 @@ impl Chip {
 }
 
 #[pymethods]
-impl Chip {
+impl PythonChip {
     #[new]
-    fn new(request: &str) -> PyResult<Chip> {
+    fn new(request: &str) -> PyResult<PythonChip> {
         let source: SpecSource =
             serde_json::from_str(request).map_err(|error| SpecError::new_err(format!("request: {error}")))?;
-        Ok(Chip(pumice_chip::Chip::open(&source).map_err(spec_error)?))
+        Ok(PythonChip(pumice_chip::Chip::open(&source).map_err(spec_error)?))
     }
 
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -198,7 +198,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Uncorrectable", py.get_type::<chip::Uncorrectable>())?;
     module.add("OperationFailed", py.get_type::<chip::OperationFailed>())?;
     module.add("PowerLost", py.get_type::<chip::PowerLost>())?;
-    module.add_class::<chip::Chip>()?;
+    module.add_class::<chip::PythonChip>()?;
     module.add_class::<chip::ChipState>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(runs::resolve, module)?)?;
