@@ -1,7 +1,7 @@
 //! Seeded calls in any order, with null pointers, wrong versions, buffers of any length and addresses that do not
 //! exist. No call may crash; a call that is refused changes nothing; what was programmed is what is read.
 //!
-//! `FUZZ_SEED` and `FUZZ_SECONDS` choose other calls, and more of them.
+//! `FUZZ_SEED` and `FUZZ_SECONDS` (for all fuzz targets together) choose other calls, and more of them.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -31,6 +31,9 @@ const SPEC: &str = "
     [partial_erase]
     max_splits = 2
 ";
+
+/// Targets of all fuzz tests, which share `FUZZ_SECONDS`; the others are in the folder `fuzz`.
+const TARGETS: u32 = 14;
 
 /// Random numbers, one after the other.
 struct Random {
@@ -112,7 +115,9 @@ struct Fuzzed {
     snapshot: *mut ChipSnapshot,
     /// First byte of the pages that were programmed and that nothing has touched since.
     known: BTreeMap<(u32, u32), u8>,
-    /// The same when the snapshot was taken.
+    /// The page whose program met the last cut, and where every fourth read goes.
+    torn: (u32, u32),
+    /// The same as `known` when the snapshot was taken.
     known_then: BTreeMap<(u32, u32), u8>,
     statuses: [u64; 9],
 }
@@ -182,12 +187,16 @@ impl Fuzzed {
             ok if status == ok && data_bytes > 0 => drop(self.known.insert((block, page), value)),
             ok if status == ok => drop(self.known.insert((block, page), 0xff)),
             _ if status == ChipStatus::Refused as c_int || status == ChipStatus::Misuse as c_int => {}
-            _ => drop(self.known.remove(&(block, page))),
+            _ => {
+                self.known.remove(&(block, page));
+                self.torn = (block, page);
+            }
         }
         status
     }
 
     unsafe fn read(&mut self, chip: *mut ChipHandle, block: u32, page: u32) -> c_int {
+        let (block, page) = if self.random.one_in(4) { self.torn } else { (block, page) };
         let mut data = [0; PAGE + 1];
         let mut oob = [0; OOB + 1];
         let (data_bytes, oob_bytes) = (self.length(PAGE), self.length(OOB));
@@ -266,8 +275,15 @@ fn run(seed: u64, mut goes_on: impl FnMut(u64) -> bool) -> [u64; 9] {
     let (status, chip, message) = open(&options(&spec, &raw mut refusals));
     assert_eq!(status, 0, "{message}");
     let (known, known_then) = (BTreeMap::new(), BTreeMap::new());
-    let mut fuzzed =
-        Fuzzed { random: Random::new(seed), chip, snapshot: null_mut(), known, known_then, statuses: [0; 9] };
+    let mut fuzzed = Fuzzed {
+        random: Random::new(seed),
+        chip,
+        snapshot: null_mut(),
+        known,
+        torn: (0, 0),
+        known_then,
+        statuses: [0; 9],
+    };
     let mut told = 0;
     for nth in 0.. {
         if !goes_on(nth) {
@@ -301,7 +317,7 @@ fn run(seed: u64, mut goes_on: impl FnMut(u64) -> bool) -> [u64; 9] {
 fn t073_no_calls_in_any_order_crash_the_library_or_make_it_forget() {
     let seed: u64 = std::env::var("FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     let seconds: Option<u64> = std::env::var("FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
-    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds) / TARGETS);
     let mut statuses = [0; 9];
     for round in 0.. {
         let found = run(seed + round, |nth| nth < 4_000);
@@ -312,7 +328,8 @@ fn t073_no_calls_in_any_order_crash_the_library_or_make_it_forget() {
     }
     let [done, refused, uncorrectable, failed, power_lost, misuse, ..] = statuses;
     let all = [done, refused, uncorrectable, failed, power_lost, misuse];
-    assert!(all.iter().all(|&count| count > 10), "every kind of end is met: {statuses:?}");
+    // A run of a chosen length may be too short for that.
+    assert!(end.is_some() || all.iter().all(|&count| count > 100), "every kind of end is met: {statuses:?}");
 }
 
 #[test]

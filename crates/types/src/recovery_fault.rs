@@ -62,10 +62,6 @@ choice! {
         OpenBlocksForgotten = "open-blocks-forgotten",
         /// It is not looked for in blocks that were free.
         YoungBlocksForgotten = "young-blocks-forgotten",
-        /// The journal does not wait for the programs that it tells of.
-        JournalDoesNotWait = "journal-does-not-wait",
-        /// Pages of the map do not wait for the programs that they tell of.
-        MapPagesDoNotWait = "map-pages-do-not-wait",
         /// Blocks are erased before the journal says that they are not needed.
         ErasedBeforeJournal = "erased-before-journal",
         /// Pages that are not proven are forgotten when a new journal page is written.
@@ -74,6 +70,18 @@ choice! {
         NoNewRound = "no-new-round",
         /// Writes are acknowledged before they are programmed.
         AcknowledgedEarly = "acknowledged-early",
+        /// U-blocks are taken for D-blocks.
+        RolesIgnored = "roles-ignored",
+        /// A block that a merge has copied into counts as if it held everything, proven.
+        TargetsCountAsWhole = "targets-count-as-whole",
+        /// What D-blocks have blank is programmed without an erase.
+        BlankPagesTrusted = "blank-pages-trusted",
+        /// A D-block with a U-block counts as undisturbed.
+        PairsUndisturbed = "pairs-undisturbed",
+        /// A D-block that an M-Merge has restored counts as undisturbed.
+        RestoredUndisturbed = "restored-undisturbed",
+        /// A logical block that is to be copied is erased before.
+        CopiedBlocksErasedFirst = "copied-blocks-erased-first",
     }
 }
 

@@ -311,6 +311,7 @@ impl Scheduler {
         let joins_last = nth > 0
             && self.policy.holds_die
             && !self.policy.erases_wait
+            && !self.cut.is_awaited()
             && shape == Resources::Die
             && die.queues.is_none();
         let lane = &mut die.lanes[WORK];

@@ -20,6 +20,14 @@ pub(super) struct CommandCut {
     at: Option<Time>,
 }
 
+impl CommandCut {
+    /// Whether the power is cut in a command that is to come, so that commands are counted.
+    #[inline]
+    pub(super) fn is_awaited(&self) -> bool {
+        self.target != u64::MAX
+    }
+}
+
 impl Default for CommandCut {
     fn default() -> CommandCut {
         CommandCut { begun: 0, target: u64::MAX, part: 0, at: None }
@@ -32,7 +40,7 @@ impl Scheduler {
         self.cut = CommandCut { target: command, part, at: None, ..self.cut };
     }
 
-    /// Commands that change flash and have begun.
+    /// Commands that change flash and have begun while a cut waited for one.
     pub fn changes_begun(&self) -> u64 {
         self.cut.begun
     }
@@ -42,10 +50,10 @@ impl Scheduler {
         self.cut.at
     }
 
-    /// Counts a command whose end is now known, if it changes flash and the device may lose power.
+    /// Counts a command whose end is now known, if it changes flash and a cut waits for one.
     #[inline]
     pub(super) fn note_change(&mut self, index: usize, due: Time) {
-        if self.policy.erases_wait {
+        if self.cut.is_awaited() {
             self.count_change(index, due);
         }
     }
@@ -81,10 +89,7 @@ impl Scheduler {
             FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => {
                 (!RecoveryFault::ErasesDoNotWait.is_on(), true)
             }
-            FlashOp::Program if is_of_log(next) && next.version == JOURNAL => {
-                (!RecoveryFault::JournalDoesNotWait.is_on(), true)
-            }
-            FlashOp::Program if is_of_log(next) => (!RecoveryFault::MapPagesDoNotWait.is_on(), false),
+            FlashOp::Program if is_of_log(next) => (true, next.version == JOURNAL),
             FlashOp::Program | FlashOp::Copy | FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => (false, false),
         };
         let is_waited_for = |command: &FlashCommand| for_log || !is_of_log(command);

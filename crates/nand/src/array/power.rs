@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, PageAddress, SpareArea, SpareEntry, bits, choice};
+use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, PageAddress, SpareArea, SpareEntry, SpareRole, bits, choice};
 
 use super::NandArray;
 use crate::rules::Violation;
@@ -23,10 +23,15 @@ choice! {
     }
 }
 
+/// Numbers take 48 bits.
+const ROLE_AT: u32 = 48;
+
 /// What a device keeps that may lose power.
 #[derive(Clone)]
 pub(super) struct PowerState {
+    /// Numbers of each page's write and program; empty if spare areas keep none.
     written: Vec<u64>,
+    /// Number of the program, and from bit [`ROLE_AT`] on the role of the page.
     programmed: Vec<u64>,
     /// Pages whose program was cut: not to be programmed before their block is erased.
     torn: BTreeSet<PageAddress>,
@@ -52,7 +57,16 @@ impl NandArray {
 
     /// From now on spare areas keep the numbers of writes and programs, and power may be cut.
     pub fn prepare_for_cuts(&mut self) {
-        let numbers = || vec![0; self.tags.len()];
+        self.keep_cuts(self.tags.len());
+    }
+
+    /// From now on power may be cut. Spare areas keep no numbers: all are 0.
+    pub fn prepare_for_cuts_without_numbers(&mut self) {
+        self.keep_cuts(0);
+    }
+
+    fn keep_cuts(&mut self, numbered_pages: usize) {
+        let numbers = || vec![0; numbered_pages];
         let (torn, fading, unreadable) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let (written, programmed, half_erased) = (numbers(), numbers(), BTreeSet::new());
         let (staged, stored) = (BTreeMap::new(), BTreeMap::new());
@@ -128,19 +142,37 @@ impl NandArray {
     /// What the spare area of a page says that was programmed.
     fn spare_entry(&self, page: PageAddress) -> SpareEntry {
         let column = self.column(page);
-        let number = |of: fn(&PowerState) -> &Vec<u64>| self.power.as_deref().map_or(0, |power| of(power)[column]);
+        let number = |of: fn(&PowerState) -> &Vec<u64>| {
+            self.power.as_deref().and_then(|power| of(power).get(column).copied()).unwrap_or_default()
+        };
         let (lpn, _) = self.content(page);
-        SpareEntry { lpn, written: number(|power| &power.written), programmed: number(|power| &power.programmed) }
+        let (written, programmed) = (number(|power| &power.written), number(|power| &power.programmed));
+        let role = SpareRole::of_bits(programmed >> ROLE_AT);
+        SpareEntry { lpn, written, programmed: programmed & ((1 << ROLE_AT) - 1), role }
     }
 
     /// The spare area of a page, as a controller reads it that starts anew. Nothing tells that a page or block that
     /// reads well was touched by a cut.
     pub fn spare_area(&self, page: PageAddress) -> SpareArea {
         let Some(power) = self.power.as_ref().filter(|_| self.is_programmed(page)) else { return SpareArea::Blank };
-        if power.unreadable.contains(&page) {
+        if power.unreadable.contains(&page) || self.is_over_tolerance(page) || self.was_copied_corrupt(page) {
             return SpareArea::Unreadable;
         }
         SpareArea::Written(self.spare_entry(page))
+    }
+
+    /// Whether a page holds data that will still be readable after the next cut.
+    pub(crate) fn is_sound(&self, page: PageAddress) -> bool {
+        let hurt = |power: &PowerState| {
+            power.torn.contains(&page) || power.fading.contains(&page) || power.unreadable.contains(&page)
+        };
+        self.is_programmed(page) && !self.power.as_deref().is_some_and(hurt) && !self.was_copied_corrupt(page)
+    }
+
+    /// Whether a cut has left a page that fails its code.
+    #[inline]
+    pub(super) fn is_unreadable(&self, page: PageAddress) -> bool {
+        self.power.as_deref().is_some_and(|power| power.unreadable.contains(&page))
     }
 
     /// Whether a program of the page would be lost: a cut has left it, or its block, unreliable.
@@ -155,10 +187,10 @@ impl NandArray {
     pub(super) fn note_numbers(&mut self, page: PageAddress, command: &FlashCommand) {
         let source = if command.op == FlashOp::Copy { command.source } else { command.target };
         let (to, from) = (self.column(page), self.column(source));
-        if let Some(power) = &mut self.power {
+        if let Some(power) = self.power.as_mut().filter(|power| !power.written.is_empty()) {
             let number = command.number();
             power.written[to] = if command.op == FlashOp::Copy { power.written[from] } else { number };
-            power.programmed[to] = number;
+            power.programmed[to] = number | (command.role as u64) << ROLE_AT;
             if !power.staged.is_empty()
                 && let Some(content) = power.staged.remove(&number)
             {
