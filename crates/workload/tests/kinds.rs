@@ -65,7 +65,8 @@ fn requests(values: &Values) -> Result<Vec<HostRequest>, String> {
         WorkloadKind::Trace(_) => (1 << 36, 1.0),
     };
     let placement = Placement { capacity_bytes, page_bytes: 4_096, policy: keys.shared.address };
-    let mut workload = keys.open(&OpenFor { placement, seed: 1, scale }).map_err(|error| error.to_string())?;
+    let mut workload =
+        keys.open(&OpenFor { placement, seed: 1, scale, content: None }).map_err(|error| error.to_string())?;
     let next = std::iter::from_fn(|| workload.next_request().expect("legal"));
     Ok(next.take(REQUESTS).collect())
 }
