@@ -111,6 +111,7 @@ impl Write for Passed<'_> {
 /// compression. Returns a report as JSON.
 #[pyfunction]
 #[pyo3(signature = (request, format, name, sink, requests=None))]
+#[allow(clippy::too_many_arguments, reason = "the Python call's arguments, one to one")]
 pub fn trace_write(
     py: Python<'_>,
     request: &str,

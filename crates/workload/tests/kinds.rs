@@ -99,6 +99,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("workload.hot_share", "0.3"),
     ("workload.path", "msr-good.txt"),
     ("workload.format", "alibaba"),
+    ("workload.columns", "op=0,offset=1,size=2"),
     ("workload.volumes", "separate"),
     ("workload.trims", "drop"),
 ];
@@ -239,7 +240,7 @@ fn w405_a_kind_lists_the_keys_that_it_may_read() {
     );
     assert_eq!(
         paths("trace"),
-        ["kind", "path", "format", "volumes", "trims", "address", "footprint"]
+        ["kind", "path", "format", "columns", "volumes", "trims", "address", "footprint"]
             .map(|key| WorkloadKeys::rows().iter().find(|row| row.path.ends_with(key)).expect(key).path)
             .into()
     );

@@ -51,9 +51,12 @@ def decode(path: str | os.PathLike[str], trace_format: str | None, columns: str 
             head = file.read(6)
         kind = next(kind for magic, kind in _MAGIC.items() if head.startswith(magic))
         table = _read(name, kind)
-    except (pa.ArrowException, OSError, EOFError) as error:
+        table.validate(full=True)  # damage may lead anywhere in memory otherwise
+        text, layout = _text(table, name, trace_format, columns)
+    except TraceError:
+        raise
+    except (pa.ArrowException, OSError, EOFError, ValueError, MemoryError) as error:
         raise TraceError(f"{name}: damaged or cut off Parquet or Arrow file: {one_line(error)}") from None
-    text, layout = _text(table, name, trace_format, columns)
     return text, kind.split()[0], layout
 
 
@@ -106,7 +109,7 @@ def as_arrow(requests: Any) -> pa.Table:
             return pa.table(requests)
         if hasattr(requests, "to_arrow"):
             return pa.table(requests.to_arrow())
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise SpecError(f"requests: no table can be made of them: {one_line(error)}") from None
     raise SpecError(
         f"requests: {type(requests).__name__} is no table; allowed: a table of pandas, polars or Arrow, a structured"

@@ -17,6 +17,7 @@ import pyarrow.parquet
 import pytest
 
 import pumice
+from pumice.results.document import lookup
 
 SMALL = pumice.preset("small").with_(run={"check": "integrity"})
 
@@ -27,6 +28,11 @@ COLUMNS: dict[str, list[Any]] = {
     "offset_bytes": [8192, 8192, 0, 4096, 0],
     "size_bytes": [4096, 512, 16384, 4096, 0],
 }
+
+
+def at(result: pumice.Result, path: str) -> Any:
+    """A value of a result document."""
+    return lookup(result.document, path)
 
 
 def written(columns: dict[str, list[Any]], path: Path) -> Path:
@@ -59,8 +65,8 @@ def test_a_file_of_columns_is_a_trace(tmp_path: Path, name: str) -> None:
     found = pumice.read_trace(path)
     assert {key: values.tolist() for key, values in found.items()} == expected()
     result = pumice.run(SMALL, trace=path)
-    assert result["workload.sha256"] == pumice._engine.file_digest(path)
-    assert result["workload.columns"] == "time=0:us,op=1,offset=2:bytes,size=3:bytes"
+    assert at(result, "workload.sha256") == pumice._engine.file_digest(path)
+    assert at(result, "workload.columns") == "time=0:us,op=1,offset=2:bytes,size=3:bytes"
 
 
 def structured() -> Any:
@@ -86,24 +92,18 @@ TABLES = {
 @pytest.mark.parametrize("kind", TABLES)
 def test_tables_of_every_library_give_one_result(tmp_path: Path, kind: str) -> None:
     results = [pumice.run(SMALL, requests=table) for table in (TABLES[kind](), COLUMNS)]
-    assert results[0]["workload.format"] == "table"
+    assert at(results[0], "workload.format") == "table"
     for field in ("host", "flash", "gc", "wear"):
-        assert results[0][field] == results[1][field]
+        assert at(results[0], field) == at(results[1], field)
     report = pumice.write_trace(TABLES[kind](), tmp_path / "t.csv.zst")
     assert (report["requests"], report["trims_left_out"], report["fua_left_out"]) == (5, 0, 0)
     assert pumice.read_trace(tmp_path / "t.csv.zst")["bytes"].tolist() == COLUMNS["size_bytes"]
 
 
 def test_the_digest_of_a_table_is_that_of_its_requests() -> None:
-    digests = {
-        pumice.run(SMALL, requests=COLUMNS | change)["workload.sha256"]
-        for change in (
-            {},
-            {"size_bytes": [4096, 512, 16384, 8192, 0]},
-            {"op": ["W", "W", "W", "D", "F"]},
-            {"note": [1] * 5},
-        )
-    }
+    sizes, operations = [4096, 512, 16384, 8192, 0], ["W", "W", "W", "D", "F"]
+    changes: list[dict[str, Any]] = [{}, {"size_bytes": sizes}, {"op": operations}, {"note": [1] * 5}]
+    digests = {at(pumice.run(SMALL, requests=COLUMNS | change), "workload.sha256") for change in changes}
     assert len(digests) == 3, "a column that is not read changes nothing"
 
 
@@ -122,12 +122,12 @@ def test_columns_are_named_by_number_or_name() -> None:
     other = {"lba": [16, 16, 0], "rw": [0, 1, 0], "when": [5.0, 5.5, 6.25], "n": [8, 1, 32]}
     lists = ("time=2:s,op=1:1/0,offset=0:sectors,size=3:sectors", "time=when:s,op=rw:1/0,offset=LBA:512,size=n:512")
     results = [pumice.run(SMALL, requests=other, columns=columns) for columns in lists]
-    assert results[0]["workload.sha256"] == results[1]["workload.sha256"]
-    assert results[0]["host.write.requests"] == 2
+    assert at(results[0], "workload.sha256") == at(results[1], "workload.sha256")
+    assert at(results[0], "host.write.requests") == 2
     alibaba = {"timestamp": [7, 9], "opcode": ["R", "W"], "length": [512, 512], "offset": [0, 0], "device_id": [3, 4]}
     result = pumice.run(SMALL, requests=alibaba)
-    assert result["workload.columns"] == "time=0:us,op=1:R/W,offset=3:bytes,size=2:bytes,volume=4"
-    assert result["workload.volumes_seen"] == 2
+    assert at(result, "workload.columns") == "time=0:us,op=1:R/W,offset=3:bytes,size=2:bytes,volume=4"
+    assert at(result, "workload.volumes_seen") == 2
 
 
 @pytest.mark.parametrize(
@@ -137,14 +137,14 @@ def test_columns_are_named_by_number_or_name() -> None:
         ({"op": ["W", None, "W", "D", "F"]}, "requests:2: op"),
         (
             {"size_bytes": [4096, 0, 1, 1, 0]},
-            'requests:2: size (column "size_bytes") 0 found; allowed are 1 to 4294967295',
+            'size (column "size_bytes") 0 found; allowed are 1 to 4294967295',
         ),
         ({"offset_bytes": [0, 0, -4096, 0, 0]}, "requests:3: offset"),
         ({"offset_bytes": [0, 0.5, 0, 0, 0]}, "requests:2: offset"),
         ({"offset_bytes": [0, None, 0, 0, 0]}, 'requests:2: offset (column "offset_bytes") nothing found'),
         ({"time_us": [0, 1, -1, 2, 3]}, "requests:3: time"),
         ({"time_us": [0.0, float("nan"), 1, 2, 3]}, "requests:2: time"),
-        ({"time_us": [0, 1, 2, 2**63, 3]}, "requests:4: time"),
+        ({"time_us": pa.array([0, 1, 2, 2**63, 3], pa.uint64())}, "requests:4: time"),
         ({"time_us": list("abcde")}, "holds string; allowed are numbers, timestamps and durations"),
         ({"size_bytes": [4096, 2**33, 1, 1, 0]}, "requests:2: size"),
         ({"volume": ["a", "b", "", "c", "d"]}, "requests:3: volume"),
@@ -177,7 +177,7 @@ def test_a_time_of_a_calendar_needs_no_unit() -> None:
     start = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
     stamps = [start + datetime.timedelta(microseconds=us) for us in COLUMNS["time_us"]]
     table = {"Timestamp": stamps} | {name: values for name, values in COLUMNS.items() if name != "time_us"}
-    assert pumice.run(SMALL, requests=pa.table(table))["host"] == pumice.run(SMALL, requests=COLUMNS)["host"]
+    assert at(pumice.run(SMALL, requests=pa.table(table)), "host") == at(pumice.run(SMALL, requests=COLUMNS), "host")
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.arrows"])
@@ -185,7 +185,7 @@ def test_damaged_files_give_one_line_that_names_them(tmp_path: Path, name: str) 
     whole = written(COLUMNS | {"note": ["x" * 100] * 5}, tmp_path / name).read_bytes()
     draw = random.Random(7)
     path = tmp_path / f"broken-{name}"
-    refused = 0
+    messages = []
     for turn in range(150):
         damaged = bytearray(whole[: draw.randrange(8, len(whole))] if turn % 2 else whole)
         for _ in range(0 if turn % 2 else 3):
@@ -194,10 +194,9 @@ def test_damaged_files_give_one_line_that_names_them(tmp_path: Path, name: str) 
         try:
             pumice.read_trace(path)
         except pumice.TraceError as error:
-            refused += 1
-            assert str(error).startswith(str(path)), str(error)
-            assert "\n" not in str(error)
-    assert refused > 70
+            messages.append(str(error))
+    assert len(messages) > 70
+    assert not [text for text in messages if not text.startswith(str(path)) or "\n" in text]
 
 
 def test_a_sweep_replays_a_file_of_columns_in_its_workers(tmp_path: Path) -> None:

@@ -94,9 +94,8 @@ def test_a_device_is_fitted_to_a_trace(command: Command, tmp_path: Path) -> None
     assert "--fit-device: 2 channels x 64 chips x 1 die, user capacity" in done.stderr
     config = json.loads(done.stdout)["config"]
     assert (config["geometry"]["chips_per_channel"], config["workload"]["address"]) == (64, "exact")
-    compact = command(
-        "run", "--preset", "tiny", "--trace", "t.csv", "--fit-device", "--set", "workload.address=compact", "--json"
-    )
+    fitted = ["run", "--preset", "tiny", "--trace", "t.csv", "--fit-device", "--json"]
+    compact = command(*fitted, "--set", "workload.address=compact")
     shape = json.loads(compact.stdout)["config"]["geometry"]
     assert (shape["channels"], shape["chips_per_channel"]) == (1, 1)
     scaled = command("run", "--preset", "tiny", "--trace", "t.csv", "--scale", "0.5")
@@ -116,4 +115,4 @@ def test_variants_share_the_fitted_device(command: Command, tmp_path: Path) -> N
     assert len({document["config"]["geometry"]["chips_per_channel"] for document in documents}) == 1
     spec = pumice.preset("tiny")
     fitted = pumice.run(spec, trace=tmp_path / "t.csv", fit_device=True)
-    assert fitted["config.geometry.chips_per_channel"] == 2
+    assert fitted.document["config"]["geometry"]["chips_per_channel"] == 2

@@ -81,9 +81,9 @@ impl RecordReader {
             path: path.to_owned(),
             content: options.content.clone(),
             lines,
-            parser: match format {
-                TraceFormat::Csv => LineParser::of_columns(columns),
-                named => LineParser::new(named),
+            parser: match columns {
+                Some(columns) => LineParser::of_columns(columns),
+                None => LineParser::new(format),
             },
             scale,
             likely: scale.likely(),

@@ -21,8 +21,8 @@ use crate::trace::time_scale::TimeScale;
 #[derive(Default)]
 pub(in crate::trace) struct Csv {
     /// What the user or another format's columns ask for.
-    request: Option<ColumnRequest>,
-    layout: Option<ColumnLayout>,
+    request: Option<Box<ColumnRequest>>,
+    layout: Option<Box<ColumnLayout>>,
     /// What is wrong with line 1.
     fault: Option<String>,
     /// Start and end of every field of a line, reused.
@@ -41,17 +41,17 @@ enum Fault {
 }
 
 impl Csv {
-    pub fn new(request: Option<ColumnRequest>) -> Csv {
-        Csv { request, ..Csv::default() }
+    pub fn new(request: ColumnRequest) -> Csv {
+        Csv { request: Some(Box::new(request)), ..Csv::default() }
     }
 
     /// Line 1 gives the layout. It is no request if it names the columns.
     #[cold]
     fn begin<'a>(&mut self, line: &'a [u8]) -> Option<ParsedLine<'a>> {
-        match ColumnLayout::of(self.request.as_ref(), line) {
+        match ColumnLayout::of(self.request.as_deref(), line) {
             Ok(layout) => {
                 let has_header = layout.has_header();
-                self.layout = Some(layout);
+                self.layout = Some(Box::new(layout));
                 if has_header { Some(ParsedLine::Other(OtherLine::Header)) } else { self.parse(line) }
             }
             Err(fault) => {
@@ -105,7 +105,7 @@ impl LineFormat for Csv {
     }
 
     fn layout_text(&self) -> Option<String> {
-        self.layout.as_ref().map(ColumnLayout::text)
+        self.layout.as_deref().map(ColumnLayout::text)
     }
 
     fn explain(&self, line: &[u8]) -> String {

@@ -96,8 +96,8 @@ formats! {
 }
 
 impl LineParser {
-    /// The parser of delimited text with the columns asked for; without any the header must tell them.
-    pub fn of_columns(request: Option<ColumnRequest>) -> LineParser {
+    /// The parser of delimited text with the columns asked for.
+    pub fn of_columns(request: ColumnRequest) -> LineParser {
         LineParser::Csv(csv::Csv::new(request))
     }
 }
