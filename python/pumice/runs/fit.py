@@ -9,7 +9,7 @@ from typing import Any
 
 from pumice import _engine
 from pumice.errors import SpecError, TraceError
-from pumice.runs.batch import Job
+from pumice.runs.jobs import Job
 from pumice.runs.spec import Spec
 from pumice.text import count
 from pumice.traces.columnar import Content

@@ -12,6 +12,7 @@ from pumice.errors import Interrupted, SpecError
 from pumice.results.result import Result
 from pumice.runs import fit
 from pumice.runs.output_files import run_to_text
+from pumice.runs.progress import RunProgress, in_notebook
 from pumice.runs.spec import Spec, check_spec, toml_text
 from pumice.text import printable
 from pumice.traces import columnar
@@ -96,7 +97,7 @@ def run(
     fit_device: bool = False,
     scale: float | None = None,
     seed: int | None = None,
-    progress: ProgressCallback | None = None,
+    progress: ProgressCallback | bool | None = None,
     out: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Simulates `spec` and returns its result. Other Python threads run meanwhile.
@@ -115,7 +116,8 @@ def run(
         fit_device: takes the smallest device of the spec's kind on which the trace fits.
         scale: share of the study to run; planes, requests and bytes are multiplied by it.
         seed: seed of every random stream.
-        progress: see `ProgressCallback`.
+        progress: see `ProgressCallback`. True shows a bar, in a notebook or on the terminal that stderr is; None
+            shows it in a notebook only, False nowhere.
         out: directory for `result.json` and for the files that the spec's `[output]` asks for; they are
             there when the run has ended well, and only then.
 
@@ -139,15 +141,20 @@ def run(
     if fit_device:
         spec, _ = fit.fit_device(spec, content)
     stopped = False
+    has_bar = progress is True or (progress is None and in_notebook())
 
     def tick(requests: int, share: float | None, simulated_s: float) -> bool:
         nonlocal stopped
-        stopped = progress is not None and progress(requests, share, simulated_s) is False
+        if has_bar:
+            bar.update(requests, share, simulated_s)
+        stopped = callable(progress) and progress(requests, share, simulated_s) is False
         return not stopped
 
     try:
-        # A Python function is passed even without `progress`: it is where Ctrl-C is noticed.
-        return Result(json.loads(run_to_text(spec, tick, Path(out) if out is not None else None, content)))
+        place = Path(out) if out is not None else None
+        with RunProgress("run", shown=has_bar) as bar:
+            # A Python function is passed even without `progress`: it is where Ctrl-C is noticed.
+            return Result(json.loads(run_to_text(spec, tick, place, content)))
     except KeyboardInterrupt:
         if stopped:
             raise Interrupted("the run was stopped; it leaves no result") from None
