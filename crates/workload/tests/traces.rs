@@ -275,7 +275,7 @@ fn w190_info_of_a_small_trace() {
 fn w191_names_that_do_not_exist() {
     assert!("msr".parse::<TraceFormat>().is_ok());
     assert!(TraceFormat::NAMES.iter().all(|name| name.parse::<TraceFormat>().is_ok_and(|f| f.name() == *name)));
-    assert!("csv".parse::<TraceFormat>().expect_err("unknown").to_string().contains("allowed are msr, alibaba"));
+    assert!("xlsx".parse::<TraceFormat>().expect_err("unknown").to_string().contains("allowed are msr, alibaba"));
 }
 
 /// Real slices, when they lie beside the repository: format, requests, writes (both counted without
