@@ -98,9 +98,8 @@ def generate_command(out: OutArgument, *, options: opt.DeviceOptions, to: ToOpti
 
 
 def _write(spec: Spec, out: Path, to: str | None) -> None:
-    trace_format = format_to_write(out, to)
     with files.output_file(out):
-        report = write_workload(spec, out, trace_format)
+        report = write_workload(spec, out, format_to_write(out, to))
     for noun, nouns in (("trim", "trims"), ("flush", "flushes")):
         if left_out := report[f"{nouns}_left_out"]:
             were = f"1 {noun} was" if left_out == 1 else f"{left_out:,} {nouns} were"
