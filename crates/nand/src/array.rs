@@ -52,18 +52,18 @@ pub struct PageContent {
     pub corrupt: bool,
 }
 
-/// What a command returned.
+/// What a command returned. Only one variant holds anything: fields of two would share bytes, and every page that is
+/// read would be put together byte by byte in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returned {
     /// Nothing to return.
     Done,
     /// A page read, or the source page of a copy.
     Page(PageContent),
-    /// A spare search, and whether it met what the controller expected.
-    Searched {
-        /// Expectation met.
-        as_expected: bool,
-    },
+    /// A spare search that met what the controller expected.
+    Expected,
+    /// A spare search that met something else.
+    Unexpected,
 }
 
 /// Per-block truth.
@@ -203,32 +203,64 @@ impl NandArray {
     /// The rule that the command breaks; the array is then unchanged.
     #[inline]
     pub fn execute(&mut self, command: &FlashCommand) -> Result<Returned, Violation> {
-        let result = match command.op {
-            FlashOp::Read => self.read(command.target).map(Returned::Page),
-            FlashOp::Program => self.program(command.target, command).map(|()| Returned::Done),
-            FlashOp::Copy => self.copy(command).map(Returned::Page),
-            FlashOp::SpareSearch => self.search(command).map(|as_expected| Returned::Searched { as_expected }),
-            FlashOp::Erase => self.erase(command.target.block).map(|()| Returned::Done),
-            FlashOp::PartialErase => self.partial_erase(command.target.block, command.pb()).map(|()| Returned::Done),
-            FlashOp::SubBlockErase => {
-                self.sub_block_erase(command.target.block, command.sub_blocks()).map(|()| Returned::Done)
+        // The check and what it lets through are two steps. In one result of both they would share their bytes, and
+        // every read would wait until those are put together in memory.
+        match self.check(command) {
+            Ok(()) => Ok(self.perform(command)),
+            Err(rule) => Err(Violation { rule, command: *command }),
+        }
+    }
+
+    /// Whether the command breaks a rule.
+    #[inline(always)]
+    fn check(&self, command: &FlashCommand) -> Result<(), Rule> {
+        let block = PageAddress::new(command.target.block, 0);
+        match command.op {
+            FlashOp::Read => self.check_readable(command.target),
+            FlashOp::Program => self.check_programmable(command.target),
+            FlashOp::Copy => self.check_copy(command),
+            FlashOp::SpareSearch => self.check_search(command),
+            FlashOp::Erase => self.check_address(block),
+            FlashOp::PartialErase => {
+                self.check_address(block)?;
+                if self.config.tree.contains(command.pb()) { Ok(()) } else { Err(Rule::PartialBlockIndex) }
             }
-            FlashOp::Pause => Ok(Returned::Done),
-        };
-        result.map_err(|rule| Violation { rule, command: *command })
+            FlashOp::SubBlockErase => {
+                self.check_address(block)?;
+                self.check_sub_blocks(command.sub_blocks())
+            }
+            FlashOp::Pause => Ok(()),
+        }
+    }
+
+    /// Changes what a command changes that breaks no rule.
+    #[inline(always)]
+    fn perform(&mut self, command: &FlashCommand) -> Returned {
+        match command.op {
+            FlashOp::Read => return Returned::Page(self.page_content(command.target)),
+            FlashOp::Copy => return Returned::Page(self.copy(command)),
+            FlashOp::SpareSearch if self.search(command) => return Returned::Expected,
+            FlashOp::SpareSearch => return Returned::Unexpected,
+            FlashOp::Program => self.program(command),
+            FlashOp::Erase => self.erase(command.target.block),
+            FlashOp::PartialErase => self.partial_erase(command.target.block, command.pb()),
+            FlashOp::SubBlockErase => self.sub_block_erase(command.target.block, command.sub_blocks()),
+            FlashOp::Pause => {}
+        }
+        Returned::Done
     }
 
     /// Prefetches the state of `page`, which a command will read or program; no effect on results.
     #[inline]
     pub fn expect(&self, page: PageAddress) {
         prefetch(self.blocks.get(page.block.index()));
-        prefetch(self.programmed.get(self.words(page.block).start + usize::from(page.page >> 6)));
+        prefetch(self.programmed.get(self.bit(page) >> 6));
         prefetch(self.tags.get(self.column(page)));
     }
 
     /// Whether a page is programmed (a spare read of a blank page is legal).
     pub fn is_programmed(&self, page: PageAddress) -> bool {
-        bits::get(&self.programmed[self.words(page.block)], page.page as usize)
+        bits::get(&self.programmed, self.bit(page))
     }
 
     /// The spare area of a page: `None` if it is blank. What a recovery scan would read.
@@ -244,7 +276,8 @@ impl NandArray {
     /// # Errors
     /// The rule that such a read would break.
     pub fn peek(&self, page: PageAddress) -> Result<PageContent, Rule> {
-        self.read(page)
+        self.check_readable(page)?;
+        Ok(self.page_content(page))
     }
 
     /// Disturb counters of a block, one a leaf.
@@ -287,6 +320,12 @@ impl NandArray {
         start..start + self.words_per_block
     }
 
+    /// The place of a page in a column of bits.
+    #[inline]
+    fn bit(&self, page: PageAddress) -> usize {
+        page.block.index() * self.words_per_block * 64 + usize::from(page.page)
+    }
+
     #[inline]
     fn leaves(&self, block: BlockId) -> std::ops::Range<usize> {
         let leaves = self.leaves_per_block;
@@ -298,7 +337,7 @@ impl NandArray {
         page.block.index() * self.config.geometry.pages_per_block as usize + page.page as usize
     }
 
-    #[inline]
+    #[inline(always)]
     fn check_address(&self, page: PageAddress) -> Result<(), Rule> {
         let block = self.blocks.get(page.block.index()).ok_or(Rule::AddressRange)?;
         if page.page >= self.config.geometry.pages_per_block {
@@ -308,7 +347,7 @@ impl NandArray {
     }
 
     /// Logical page and version of a programmed page.
-    #[inline]
+    #[inline(always)]
     fn content(&self, page: PageAddress) -> (Lpn, u8) {
         let block = &self.blocks[page.block.index()];
         if page.page < block.fill_pages {
@@ -317,15 +356,18 @@ impl NandArray {
         self.config.tags.unpack(self.tags[self.column(page)])
     }
 
-    #[inline(always)]
-    fn read(&self, page: PageAddress) -> Result<PageContent, Rule> {
+    #[inline]
+    fn check_readable(&self, page: PageAddress) -> Result<(), Rule> {
         self.check_address(page)?;
-        if !self.is_programmed(page) {
-            return Err(Rule::ReadErasedPage);
-        }
+        if self.is_programmed(page) { Ok(()) } else { Err(Rule::ReadErasedPage) }
+    }
+
+    /// What a programmed page returns.
+    #[inline(always)]
+    fn page_content(&self, page: PageAddress) -> PageContent {
         let (lpn, version) = self.content(page);
         let corrupt = self.is_over_tolerance(page) || self.was_copied_corrupt(page);
-        Ok(PageContent { lpn, version, corrupt })
+        PageContent { lpn, version, corrupt }
     }
 
     #[inline]
@@ -342,7 +384,7 @@ impl NandArray {
 
     #[inline]
     fn was_copied_corrupt(&self, page: PageAddress) -> bool {
-        !self.corrupt.is_empty() && bits::get(&self.corrupt[self.words(page.block)], page.page as usize)
+        !self.corrupt.is_empty() && bits::get(&self.corrupt, self.bit(page))
     }
 
     /// Notes whether the data just programmed is corrupt. The column is made when it is first needed.
@@ -354,26 +396,34 @@ impl NandArray {
             }
             self.corrupt = vec![0; self.programmed.len()];
         }
-        let words = self.words(page.block);
+        let bit = self.bit(page);
         let change = if corrupt { bits::set } else { bits::clear };
-        change(&mut self.corrupt[words], page.page as usize);
+        change(&mut self.corrupt, bit);
     }
 
     #[inline]
-    fn program(&mut self, page: PageAddress, command: &FlashCommand) -> Result<(), Rule> {
-        self.check_address(page)?;
-        self.check_programmable(page)?;
-        self.store(page, command.lpn, command.version, command.sequence);
-        self.note_corrupt(page, false);
+    fn program(&mut self, command: &FlashCommand) {
+        self.store(command.target, command.lpn, command.version, command.sequence);
+        self.note_corrupt(command.target, false);
         if self.power.is_some() {
-            self.note_numbers(page, command);
+            self.note_numbers(command.target, command);
         }
-        Ok(())
     }
 
     #[inline]
-    fn copy(&mut self, command: &FlashCommand) -> Result<PageContent, Rule> {
-        let content = self.read(command.source)?;
+    fn copy(&mut self, command: &FlashCommand) -> PageContent {
+        let content = self.page_content(command.source);
+        self.store(command.target, content.lpn, content.version, command.sequence);
+        self.note_corrupt(command.target, content.corrupt);
+        if self.power.is_some() {
+            self.note_numbers(command.target, command);
+        }
+        content
+    }
+
+    #[inline(always)]
+    fn check_copy(&self, command: &FlashCommand) -> Result<(), Rule> {
+        self.check_readable(command.source)?;
         self.check_address(command.target)?;
         if self.config.copyback {
             let geometry = &self.config.geometry;
@@ -381,17 +431,12 @@ impl NandArray {
                 return Err(Rule::CopybackPlane);
             }
         }
-        self.check_programmable(command.target)?;
-        self.store(command.target, content.lpn, content.version, command.sequence);
-        self.note_corrupt(command.target, content.corrupt);
-        if self.power.is_some() {
-            self.note_numbers(command.target, command);
-        }
-        Ok(content)
+        self.check_programmable(command.target)
     }
 
-    #[inline]
+    #[inline(always)]
     fn check_programmable(&self, page: PageAddress) -> Result<(), Rule> {
+        self.check_address(page)?;
         if self.is_programmed(page) {
             return Err(Rule::EraseBeforeProgram);
         }
@@ -418,13 +463,13 @@ impl NandArray {
         bits::count_range(programmed, index, leaf_end) == 0
     }
 
-    #[inline]
+    #[inline(always)]
     fn store(&mut self, page: PageAddress, lpn: Lpn, version: u8, sequence: u32) {
         if self.blocks[page.block.index()].fill_pages > 0 {
             self.write_out_fill(page.block);
         }
-        let (words, column) = (self.words(page.block), self.column(page));
-        bits::set(&mut self.programmed[words], page.page as usize);
+        let (bit, column) = (self.bit(page), self.column(page));
+        bits::set(&mut self.programmed, bit);
         self.tags[column] = self.config.tags.pack(lpn, version);
         let block = &mut self.blocks[page.block.index()];
         block.next_in_order = block.next_in_order.max(page.page + 1);
@@ -435,6 +480,7 @@ impl NandArray {
     }
 
     /// Writes the initial fill into the columns, so that single pages can change.
+    #[cold]
     fn write_out_fill(&mut self, block: BlockId) {
         let BlockState { fill_lpn, fill_stride, fill_pages, .. } = self.blocks[block.index()];
         let start = self.column(PageAddress::new(block, 0));
@@ -448,12 +494,15 @@ impl NandArray {
         self.blocks[block.index()].fill_pages = 0;
     }
 
-    fn search(&self, command: &FlashCommand) -> Result<bool, Rule> {
+    fn check_search(&self, command: &FlashCommand) -> Result<(), Rule> {
         self.check_address(command.target)?;
         let pages = command.searched_pages();
-        if pages == 0 || pages > command.target.page + 1 {
-            return Err(Rule::AddressRange);
-        }
+        if pages == 0 || pages > command.target.page + 1 { Err(Rule::AddressRange) } else { Ok(()) }
+    }
+
+    /// Whether a spare search meets what it expects.
+    fn search(&self, command: &FlashCommand) -> bool {
+        let pages = command.searched_pages();
         let last = command.target.page + 1 - pages;
         let holds = |page: u16| {
             let page = PageAddress::new(command.target.block, page);
@@ -466,17 +515,16 @@ impl NandArray {
         let is_wanted = |tag: &u32| self.config.tags.lpn(*tag) == command.lpn;
         let unfilled = self.blocks[command.target.block.index()].fill_pages == 0;
         let none_newer = || unfilled && !tags[1..].iter().any(is_wanted);
-        Ok(match command.expectation() {
+        match command.expectation() {
             SearchExpectation::Scan => true,
             SearchExpectation::Absent => {
                 (none_newer() && !is_wanted(&tags[0])) || !(last..=command.target.page).any(holds)
             }
             SearchExpectation::Found => holds(last) && (none_newer() || !(last + 1..=command.target.page).any(holds)),
-        })
+        }
     }
 
-    fn erase(&mut self, block: BlockId) -> Result<(), Rule> {
-        self.check_address(PageAddress::new(block, 0))?;
+    fn erase(&mut self, block: BlockId) {
         let (words, leaves) = (self.words(block), self.leaves(block));
         self.programmed[words].fill(0);
         self.disturb[leaves].fill(0);
@@ -487,15 +535,10 @@ impl NandArray {
         truth.erases += 1;
         *truth = BlockState { erases: truth.erases, ..BlockState::default() };
         self.forget_cuts(block);
-        Ok(())
     }
 
-    fn partial_erase(&mut self, block: BlockId, pb: Pb) -> Result<(), Rule> {
-        self.check_address(PageAddress::new(block, 0))?;
+    fn partial_erase(&mut self, block: BlockId, pb: Pb) {
         let tree = self.config.tree;
-        if !tree.contains(pb) {
-            return Err(Rule::PartialBlockIndex);
-        }
         if self.blocks[block.index()].fill_pages > 0 {
             self.write_out_fill(block);
         }
@@ -513,6 +556,5 @@ impl NandArray {
         truth.partially_erased = true;
         truth.over_tolerance = counters.iter().any(|&count| count > tolerance);
         self.leaf_erases[leaves][erased].iter_mut().for_each(|count| *count += 1);
-        Ok(())
     }
 }

@@ -6,17 +6,19 @@
 //! the layers it disturbs nobody. What disturbs the others is that the erased pages are programmed again
 //! (`word_lines`). A sub-block is a leaf of wear: its erases are counted apart.
 
-use pumice_types::{BlockId, PageAddress, UnitSet};
+use pumice_types::{BlockId, UnitSet};
 
 use super::NandArray;
 use crate::rules::Rule;
 
 impl NandArray {
-    pub(super) fn sub_block_erase(&mut self, block: BlockId, erased: UnitSet) -> Result<(), Rule> {
-        self.check_address(PageAddress::new(block, 0))?;
-        if self.sub_blocks.as_ref().is_none_or(|units| !is_legal(erased, units.units())) {
-            return Err(Rule::SubBlockSet);
-        }
+    /// Whether the chip can erase these sub-blocks.
+    pub(super) fn check_sub_blocks(&self, erased: UnitSet) -> Result<(), Rule> {
+        let known = self.sub_blocks.as_ref().is_some_and(|units| is_legal(erased, units.units()));
+        if known { Ok(()) } else { Err(Rule::SubBlockSet) }
+    }
+
+    pub(super) fn sub_block_erase(&mut self, block: BlockId, erased: UnitSet) {
         if self.blocks[block.index()].fill_pages > 0 {
             self.write_out_fill(block);
         }
@@ -26,7 +28,6 @@ impl NandArray {
         }
         self.blocks[block.index()].partially_erased = true;
         erased.iter().for_each(|sub_block| self.leaf_erases[leaves.start + sub_block] += 1);
-        Ok(())
     }
 }
 
