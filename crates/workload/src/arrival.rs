@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn w035_a_stopped_clock_stays_at_zero() {
+    fn w037_a_stopped_clock_stays_at_zero() {
         let mut clock = ArrivalClock::two_phase(1e6, 7.0, 1).expect("legal");
         (0..10).for_each(|_| drop(clock.tick()));
         clock.stop();
