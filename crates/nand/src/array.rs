@@ -92,6 +92,7 @@ struct BlockState {
 }
 
 /// The physical state of every page of the device.
+#[derive(Clone)]
 pub struct NandArray {
     config: ArrayConfig,
     words_per_block: usize,
@@ -208,15 +209,22 @@ impl NandArray {
     pub fn execute(&mut self, command: &FlashCommand) -> Result<Returned, Violation> {
         // The check and what it lets through are two steps. In one result of both they would share their bytes, and
         // every read would wait until those are put together in memory.
-        match self.check(command) {
+        match self.check_rules(command) {
             Ok(()) => Ok(self.perform(command)),
             Err(rule) => Err(Violation { rule, command: *command }),
         }
     }
 
-    /// Whether the command breaks a rule.
+    /// Whether a command breaks no rule now. Nothing is executed.
+    ///
+    /// # Errors
+    /// The rule that it breaks.
+    pub fn check(&self, command: &FlashCommand) -> Result<(), Violation> {
+        self.check_rules(command).map_err(|rule| Violation { rule, command: *command })
+    }
+
     #[inline(always)]
-    fn check(&self, command: &FlashCommand) -> Result<(), Rule> {
+    fn check_rules(&self, command: &FlashCommand) -> Result<(), Rule> {
         let block = PageAddress::new(command.target.block, 0);
         match command.op {
             FlashOp::Read => self.check_readable(command.target),
@@ -585,5 +593,6 @@ impl NandArray {
         truth.partially_erased = true;
         truth.over_tolerance = counters.iter().any(|&count| count > tolerance);
         self.leaf_erases[leaves][erased].iter_mut().for_each(|count| *count += 1);
+        self.forget_cuts_in(block, |page| pages.contains(&usize::from(page)));
     }
 }

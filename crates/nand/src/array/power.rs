@@ -23,7 +23,9 @@ choice! {
 }
 
 /// What a device keeps that may lose power.
+#[derive(Clone)]
 pub(super) struct PowerState {
+    /// Numbers of each page's write and program; empty if spare areas keep none.
     written: Vec<u64>,
     programmed: Vec<u64>,
     /// Pages whose program was cut: not to be programmed before their block is erased.
@@ -44,7 +46,16 @@ impl NandArray {
 
     /// From now on spare areas keep the numbers of writes and programs, and power may be cut.
     pub fn prepare_for_cuts(&mut self) {
-        let numbers = || vec![0; self.tags.len()];
+        self.keep_cuts(self.tags.len());
+    }
+
+    /// From now on power may be cut. Spare areas keep no numbers: all are 0.
+    pub fn prepare_for_cuts_without_numbers(&mut self) {
+        self.keep_cuts(0);
+    }
+
+    fn keep_cuts(&mut self, numbered_pages: usize) {
+        let numbers = || vec![0; numbered_pages];
         let (torn, fading, unreadable) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let (written, programmed, half_erased) = (numbers(), numbers(), BTreeSet::new());
         self.power = Some(Box::new(PowerState { written, programmed, torn, fading, unreadable, half_erased }));
@@ -59,7 +70,8 @@ impl NandArray {
         }
         let column = self.column(page);
         let (lpn, _) = self.content(page);
-        SpareArea::Written(SpareEntry { lpn, written: power.written[column], programmed: power.programmed[column] })
+        let number = |numbers: &[u64]| numbers.get(column).copied().unwrap_or_default();
+        SpareArea::Written(SpareEntry { lpn, written: number(&power.written), programmed: number(&power.programmed) })
     }
 
     /// Whether a program of the page would be lost: a cut has left it, or its block, unreliable.
@@ -74,7 +86,7 @@ impl NandArray {
     pub(super) fn note_numbers(&mut self, page: PageAddress, command: &FlashCommand) {
         let source = if command.op == FlashOp::Copy { command.source } else { command.target };
         let (to, from) = (self.column(page), self.column(source));
-        if let Some(power) = &mut self.power {
+        if let Some(power) = self.power.as_mut().filter(|power| !power.written.is_empty()) {
             let number = command.number();
             power.written[to] = if command.op == FlashOp::Copy { power.written[from] } else { number };
             power.programmed[to] = number;
@@ -83,17 +95,26 @@ impl NandArray {
 
     /// A block was erased whole: what cuts left in it is gone.
     pub(super) fn forget_cuts(&mut self, block: BlockId) {
+        if let Some(power) = &mut self.power {
+            power.half_erased.remove(&block);
+        }
+        self.forget_cuts_in(block, |_| true);
+    }
+
+    /// A part of a block was erased: what cuts left in its pages is gone.
+    pub(super) fn forget_cuts_in(&mut self, block: BlockId, is_erased: impl Fn(u16) -> bool) {
         let Some(power) = &mut self.power else { return };
-        power.half_erased.remove(&block);
         for pages in [&mut power.torn, &mut power.fading, &mut power.unreadable] {
             if !pages.is_empty() {
-                pages.retain(|page| page.block != block);
+                pages.retain(|page| page.block != block || !is_erased(page.page));
             }
         }
     }
 
-    /// Power is cut while a program, copy or block erase is under way. `draw(page)` decides what becomes of each page
-    /// of a block of which some are as before and some are not.
+    /// Power is cut while a program, copy or erase is under way. `draw(page)` decides what becomes of each page of an
+    /// erased block or part of which some are as before and some are not.
+    ///
+    /// An erase of a part changes no other page; that it disturbed its neighbours has happened.
     ///
     /// Source: Tseng, Grupp and Swanson, DAC'11; Zheng and others, FAST'13.
     ///
@@ -108,7 +129,14 @@ impl NandArray {
         match command.op {
             FlashOp::Program | FlashOp::Copy => self.tear_program(command, left)?,
             FlashOp::Erase => self.tear_erase(command.target.block, left, draw),
-            FlashOp::Read | FlashOp::SpareSearch | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause => {}
+            FlashOp::PartialErase => {
+                let pages = self.config.tree.page_range(command.pb()).map(|page| page as u16).collect();
+                self.tear_part(command, pages, left, draw)?;
+            }
+            FlashOp::SubBlockErase => {
+                self.tear_part(command, self.pages_of_sub_blocks(command.sub_blocks()), left, draw)?;
+            }
+            FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => {}
         }
         Ok(())
     }
@@ -153,6 +181,43 @@ impl NandArray {
         }
     }
 
+    /// An erase of a part of a block, of these pages, is cut.
+    fn tear_part(
+        &mut self,
+        command: &FlashCommand,
+        pages: Vec<u16>,
+        left: Torn,
+        mut draw: impl FnMut(PageAddress) -> Torn,
+    ) -> Result<(), Violation> {
+        let block = command.target.block;
+        let address = |page: &u16| PageAddress::new(block, *page);
+        // A page that was bad before the erase does not become good by it.
+        let was_bad = |page| self.peek(page).is_ok_and(|content| content.corrupt);
+        let stored = pages.iter().map(address).filter(|&page| self.is_programmed(page));
+        let stored: Vec<_> = stored.map(|page| (page, was_bad(page))).collect();
+        self.execute(command)?;
+        for (page, was_bad) in stored {
+            let left = if left == Torn::Mixed { draw(page) } else { left };
+            if left != Torn::New {
+                let words = self.words(block);
+                bits::set(&mut self.programmed[words], usize::from(page.page));
+                self.tear_erased_page(page, if was_bad { Torn::Mixed } else { left });
+            }
+        }
+        if let Some(power) = &mut self.power {
+            power.torn.extend(pages.iter().map(address));
+        }
+        Ok(())
+    }
+
+    /// A cut destroyed what a programmed page held: from now on it fails its code.
+    pub fn spoil(&mut self, page: PageAddress) {
+        self.note_corrupt(page, true);
+        if let Some(power) = &mut self.power {
+            power.unreadable.insert(page);
+        }
+    }
+
     /// What a cut erase leaves of one programmed page.
     fn tear_erased_page(&mut self, page: PageAddress, left: Torn) {
         match left {
@@ -165,12 +230,7 @@ impl NandArray {
                     power.fading.insert(page);
                 }
             }
-            Torn::Mixed => {
-                self.note_corrupt(page, true);
-                if let Some(power) = &mut self.power {
-                    power.unreadable.insert(page);
-                }
-            }
+            Torn::Mixed => self.spoil(page),
         }
     }
 

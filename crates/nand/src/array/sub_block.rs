@@ -28,6 +28,16 @@ impl NandArray {
         }
         self.blocks[block.index()].partially_erased = true;
         erased.iter().for_each(|sub_block| self.leaf_erases[leaves.start + sub_block] += 1);
+        if self.power.is_some() {
+            let pages = self.pages_of_sub_blocks(erased);
+            self.forget_cuts_in(block, |page| pages.contains(&page));
+        }
+    }
+
+    /// The pages that an erase of sub-blocks erases, ascending; none on chips that cannot.
+    pub(super) fn pages_of_sub_blocks(&self, erased: UnitSet) -> Vec<u16> {
+        let is_erased = |page: &u16| self.sub_blocks.as_ref().is_some_and(|u| erased.contains(u.unit_of(*page)));
+        (0..self.config.geometry.pages_per_block).filter(is_erased).collect()
     }
 }
 
