@@ -164,6 +164,33 @@ fn t111_a_search_tells_where_the_newest_copy_is() {
 }
 
 #[test]
+fn t117_searches_agree_with_a_look_at_every_page() {
+    let mut array = array();
+    for page in 0..80 {
+        done(&mut array, program(0, page, 100 + u32::from(page) % 37));
+    }
+    array.fill_block(BlockId(1), [100, 1], 70, 1);
+    array.fill_block(BlockId(2), [100, 2], 70, 1);
+    for (block, lpn) in [0, 1, 2].into_iter().flat_map(|block| (95..245).map(move |lpn| (block, lpn))) {
+        let holds: Vec<bool> =
+            (0..100).map(|page| array.spare(at(block, page)).is_some_and(|spare| spare.0 == Lpn(lpn))).collect();
+        for (newest, pages) in [(0, 1), (40, 1), (69, 70), (79, 75), (99, 64), (99, 100)] {
+            let searched = &holds[newest + 1 - pages..=newest];
+            let none_newer = searched[1..].iter().all(|&held| !held);
+            for (expect, met) in [
+                (SearchExpectation::Found, searched[0] && none_newer),
+                (SearchExpectation::Absent, !searched[0] && none_newer),
+            ] {
+                let newest = at(block, newest as u16);
+                let search = FlashCommand::spare_search(Cause::Host, newest, pages as u16, Lpn(lpn), expect);
+                let returned = if met { Returned::Expected } else { Returned::Unexpected };
+                assert_eq!(done(&mut array, search), returned, "{search:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn t320_disturb_beyond_tolerance_reads_corrupt_and_a_copy_stays_corrupt() {
     let mut array = array();
     array.fill_block(BlockId(0), [0, 1], 576, 1);
