@@ -7,6 +7,7 @@
 mod closed_forms;
 mod contract;
 mod erase_suspension;
+mod fit;
 mod golden;
 mod host_timing;
 mod merge_execution;
@@ -20,6 +21,7 @@ mod past_bugs;
 mod peers;
 mod percentiles;
 mod power;
+mod power_blocks;
 mod read_retries;
 mod registry;
 mod retirement;

@@ -21,7 +21,7 @@ impl NandArray {
         let last = command.target.page + 1 - pages;
         let holds = |page: u16| {
             let page = PageAddress::new(command.target.block, page);
-            self.is_programmed(page) && self.content(page).0 == command.lpn
+            self.is_programmed(page) && self.content(page).0 == command.lpn && !self.is_unreadable(page)
         };
         let filled = self.blocks[command.target.block.index()];
         if filled.fill_pages > 0 {
@@ -53,7 +53,7 @@ impl NandArray {
         let upto = fill.fill_pages.min(command.target.page + 1);
         let found = nth.filter(|&nth| {
             let page = |nth| PageAddress::new(command.target.block, nth as u16);
-            nth < u32::from(upto) && self.is_programmed(page(nth))
+            nth < u32::from(upto) && self.is_programmed(page(nth)) && !self.is_unreadable(page(nth))
         });
         match command.expectation() {
             SearchExpectation::Scan => true,
