@@ -14,6 +14,9 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml Makefile \
 # Files that a registry's macro declares as modules: cargo fmt does not find them.
 IN_REGISTRIES := crates/types/src/erase/schemes/*.rs
 
+# What the engine says that it was built from; nothing outside a clone.
+export PUMICE_COMMIT := $(shell git describe --always --dirty --abbrev=40 --match '' 2>/dev/null)
+
 # The first interpreter that is new enough. `make PYTHON=/path/to/python3` overrides the choice.
 IS_NEW_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3.14; do \

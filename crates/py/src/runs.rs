@@ -45,7 +45,7 @@ pub fn resolve(request: &str) -> PyResult<String> {
 /// Runs a request; returns the result document as JSON. `progress(requests, share, simulated_s)`
 /// returning `False` stops the run. `sink(name, content)` takes what the keys of `[output]` ask for:
 /// request_log (several calls, a dictionary of columns each), command_log (several calls, bytes),
-/// histograms (bytes) and wear_map (a dictionary). Both are called in the calling thread.
+/// timeline (several calls, text), histograms (bytes) and wear_map (a dictionary). Both are called in the calling thread.
 #[pyfunction]
 #[pyo3(signature = (request, progress=None, sink=None))]
 pub fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>, sink: Option<Py<PyAny>>) -> PyResult<String> {

@@ -64,8 +64,10 @@ def run(arguments: Sequence[str]) -> int:
         TraceError,
         one_line,
     )
+    from pumice.made import note_command
 
     try:
+        note_command(arguments)
         status = typer.main.get_command(app)(list(arguments), prog_name="pumice", standalone_mode=False)
     except typer.TyperException as error:
         return _complain(usage_text(error, arguments), USAGE)
