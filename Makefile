@@ -23,7 +23,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
     if $$python -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1; then command -v $$python; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint bench figures fuzz dist clean
+.PHONY: help build run test lint bench figures docs fuzz dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
@@ -61,6 +61,11 @@ bench: ## measure the engine: nanoseconds a flash command, requests a second, by
 
 figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (MEASURE=--measure: its speed as well)
 	$(BIN)/python -m pumice.papers.ground_truth --out docs/figures $(MEASURE)
+
+docs: $(STAMP) ## build the site of docs/ into out/site; a warning is an error
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10' 'mkdocstrings[python]>=1,<2'
+	$(BIN)/mkdocs build --strict --quiet
+	@echo site written to out/site/index.html
 
 # The wheel is built from the unpacked source distribution, so that one which lacks a file is noticed.
 dist: $(BIN)/maturin ## build the source distribution and this machine's wheel into dist/

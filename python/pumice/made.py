@@ -9,7 +9,8 @@ import json
 import os
 import platform
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,19 @@ MADE, BYTES_MAX = "made.json", 1 << 20
 
 _TEXTS = ("version", "commit", "command", "written", "system", "processor", "python")
 
-#: The command line of this process; None if pumice is used as a library.
+#: The command line that is being run; None if pumice is used as a library.
 _command: str | None = None
 
 
-def note_command(arguments: Sequence[str]) -> None:
-    """Keeps the command line, so that what it writes can say how it was made."""
+@contextmanager
+def command_line(arguments: Sequence[str]) -> Iterator[None]:
+    """Inside the block, what is written says that this command line wrote it."""
     global _command
     _command = shlex.join(["pumice", *arguments])
+    try:
+        yield
+    finally:
+        _command = None
 
 
 def facts() -> dict[str, Any]:

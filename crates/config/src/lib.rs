@@ -98,6 +98,17 @@ pub struct SpecSource {
     pub scale: Option<f64>,
 }
 
+impl SpecSource {
+    /// Name of the preset that the spec starts from: the one that is asked for, else the one that its text names.
+    pub fn preset_name(&self) -> Option<String> {
+        let named = || {
+            let table: toml::Table = toml::from_str(self.spec_text.as_deref()?).ok()?;
+            Some(table.get("preset")?.as_str()?.to_string())
+        };
+        self.preset.clone().or_else(named)
+    }
+}
+
 /// The one key outside every section.
 const SEED: Key = Key {
     path: "seed",
@@ -184,7 +195,7 @@ impl Config {
     /// [`SpecError`]: one line that names the place, what was found and what is allowed.
     pub fn resolve(source: &SpecSource) -> Result<Config, SpecError> {
         let config = Config::read(&sources::values(source)?)?;
-        check::check(&config)?;
+        check::check(&config).map_err(|error| sources::with_aliases(source, error))?;
         Ok(config)
     }
 

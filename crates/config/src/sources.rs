@@ -55,6 +55,12 @@ fn aliases(source: &SpecSource) -> Vec<String> {
     names.filter_map(|name| retired::alias("ftl.kind", name)).map(|alias| alias.note.to_string()).collect()
 }
 
+/// An error about keys that a source did not write itself, with what its aliases stand for.
+pub fn with_aliases(source: &SpecSource, error: SpecError) -> SpecError {
+    let notes = aliases(source);
+    if notes.is_empty() { error } else { SpecError(format!("{error} ({})", notes.join("; "))) }
+}
+
 /// Defaults of every key that has one.
 fn defaults() -> Result<Values, SpecError> {
     let mut values = Values::new();
@@ -175,8 +181,11 @@ fn set(values: &mut Values, at: &str, path: &str, value: Value) -> Result<(), Sp
         return alias.values.iter().try_for_each(|(path, text)| set(values, at, path, parse_value(text)));
     }
     let accepted = typed(&value).and_then(|typed| key.accept(typed)).ok_or_else(|| refused(at, key, &value))?;
-    (key.check)(&accepted)
-        .map_err(|why| at_place(at, &format!("{} = {} {why}", key.path, shown(&value.to_string()))))?;
+    (key.check)(&accepted).map_err(|why| {
+        let hint = value.as_str().and_then(|text| retired::meant(key, text));
+        let why = hint.map_or(why, |hint| format!("does not exist; {hint}"));
+        at_place(at, &format!("{} = {} {why}", key.path, shown(&value.to_string())))
+    })?;
     values.insert(key.path, accepted);
     Ok(())
 }
@@ -203,7 +212,8 @@ fn refused(at: &str, key: &Key, found: &Value) -> SpecError {
     let number = found.as_str().filter(|text| text.parse::<f64>().is_ok());
     let found = number.map_or_else(|| shown(&found.to_string()), shown);
     let unit = if key.unit.is_empty() { String::new() } else { format!(" ({})", key.unit) };
-    at_place(at, &format!("{} = {found} is not allowed; allowed: {}{unit}", key.path, key.allowed()))
+    let hint = retired::meant(key, &plain).map_or(String::new(), |meant| format!("; {meant}"));
+    at_place(at, &format!("{} = {found} is not allowed; allowed: {}{unit}{hint}", key.path, key.allowed()))
 }
 
 fn check_section(at: &str, section: &str) -> Result<(), SpecError> {

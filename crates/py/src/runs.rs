@@ -16,6 +16,8 @@ use crate::outputs::{Handover, Pieces, pass_rest};
 pub struct Request {
     pub config: Config,
     pub scale: f64,
+    /// Name of the preset that it starts from.
+    preset: Option<String>,
     /// A line for each key that was set and is not read.
     without_effect: Vec<String>,
 }
@@ -29,16 +31,19 @@ pub fn parse_request(request: &str) -> PyResult<Request> {
     }
     let config = Config::resolve(&source).map_err(spec_error)?;
     let without_effect = without_effect(&source, &config).map_err(spec_error)?;
-    Ok(Request { config, scale, without_effect })
+    Ok(Request { config, scale, preset: source.preset_name(), without_effect })
 }
 
 /// Validates a request; returns its resolved configuration, digest and scale as JSON, and a line for each
 /// key that it sets and that its run does not read.
 #[pyfunction]
 pub fn resolve(request: &str) -> PyResult<String> {
-    let Request { config, scale, without_effect } = parse_request(request)?;
+    let Request { config, scale, preset, without_effect } = parse_request(request)?;
     config.chip.geometry.scaled(scale).map_err(SpecError::new_err)?;
-    let found = json!({ "config": config.to_json(), "config_sha256": config.digest(), "scale": scale, "without_effect": without_effect });
+    let found = json!({
+        "config": config.to_json(), "config_sha256": config.digest(), "scale": scale, "preset": preset,
+        "without_effect": without_effect,
+    });
     Ok(found.to_string())
 }
 
@@ -49,7 +54,7 @@ pub fn resolve(request: &str) -> PyResult<String> {
 #[pyfunction]
 #[pyo3(signature = (request, progress=None, sink=None))]
 pub fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>, sink: Option<Py<PyAny>>) -> PyResult<String> {
-    let Request { config, scale, without_effect } = parse_request(request)?;
+    let Request { config, scale, preset, without_effect } = parse_request(request)?;
     if let (Some(key), None) = (config.output.files().first(), &sink) {
         return Err(SpecError::new_err(format!(
             "{key} writes a file: it needs a single run with an output directory, and is not for sweeps, comparisons or repeated runs"
@@ -67,7 +72,7 @@ pub fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>, sink: Opt
     if let Some(sink) = &sink {
         pass_rest(py, sink, &outcome)?;
     }
-    finish(outcome, started.elapsed().as_secs_f64(), without_effect)
+    finish(outcome, started.elapsed().as_secs_f64(), preset, without_effect)
 }
 
 /// Tells the caller's function how far a run has come; whether it shall go on.
@@ -77,12 +82,14 @@ fn tell(py: Python<'_>, report: &Progress, progress: Option<&Py<PyAny>>) -> PyRe
     Ok(answer.is_none(py) || answer.is_truthy(py)?)
 }
 
-/// Adds to the document what only a wall clock and the operating system know, and what the request set in vain.
-fn finish(outcome: Outcome, wall_s: f64, without_effect: Vec<String>) -> PyResult<String> {
+/// Adds to the document what only a wall clock and the operating system know, and what only the request knows: its
+/// preset, and what it set in vain.
+fn finish(outcome: Outcome, wall_s: f64, preset: Option<String>, without_effect: Vec<String>) -> PyResult<String> {
     if let Some(text) = outcome.integrity_error {
         return Err(SimulationError::new_err(text));
     }
     let mut document = outcome.document;
+    document["preset"] = json!(preset);
     if let Some(run) = document.get_mut("run").and_then(Value::as_object_mut) {
         run.insert("wall_s".into(), json!(wall_s));
         run.insert("requests_per_s".into(), json!(outcome.requests as f64 / wall_s));

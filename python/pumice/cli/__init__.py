@@ -64,11 +64,11 @@ def run(arguments: Sequence[str]) -> int:
         TraceError,
         one_line,
     )
-    from pumice.made import note_command
+    from pumice.made import command_line
 
     try:
-        note_command(arguments)
-        status = typer.main.get_command(app)(list(arguments), prog_name="pumice", standalone_mode=False)
+        with command_line(arguments):
+            status = typer.main.get_command(app)(list(arguments), prog_name="pumice", standalone_mode=False)
     except typer.TyperException as error:
         return _complain(usage_text(error, arguments), USAGE)
     except (SpecError, TraceError) as error:

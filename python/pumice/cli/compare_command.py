@@ -10,15 +10,16 @@ from typing import Annotated
 import typer
 
 from pumice import files
-from pumice.analysis import comparison_figures
 from pumice.cli import options as opt
-from pumice.cli.terminal import emit, emit_json, note, plain_table, show, tell_failures, warn_all
+from pumice.cli.tables import Column, Sheet
+from pumice.cli.terminal import emit, emit_json, note, show, tell_failures, warn_all
 from pumice.errors import SpecError
 from pumice.outputs import COMPARISON, FIGURES, STORE, one_set
 from pumice.results import comparison
 from pumice.results.comparison import Variant
-from pumice.runs.batch import Job, Outcome, Settings, run_jobs
+from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.grid import Grid, check_repeat, parse_vary
+from pumice.runs.jobs import Job, Outcome
 from pumice.runs.sweep import raise_if_refused
 from pumice.text import count, printable
 
@@ -59,6 +60,8 @@ def _tell(variants: list[Variant], repeat: int, out: Path | None, *, as_json: bo
     else:
         _show(variants, repeat)
     if out is not None:
+        from pumice.analysis import comparison_figures  # loaded here: only an output directory has figures
+
         with one_set(out, COMPARISON) as staged:
             comparison.write(variants, staged)
             comparison_figures.draw(variants, staged / FIGURES)
@@ -86,10 +89,9 @@ def _variants(groups: list[tuple[str, list[Job]]], outcomes: list[Outcome]) -> l
 
 def _show(variants: list[Variant], repeat: int) -> None:
     head, rows = comparison.as_text(variants)
-    table = plain_table(head, left=2)
-    for row in rows:
-        table.add_row(*row)
-    show(f"ratio: to {variants[0].label}", table)
+    columns = [*(Column(name, "text") for name in head[:2]), *(Column(name.replace(", ", ",\n")) for name in head[2:])]
+    groups = [1, *[2] * (len(variants) - 1)]
+    show(Sheet(columns, rows, names=2, groups=groups), f"ratio: to {variants[0].label}")
     if repeat > 1:
         noisy = any(cell.startswith("~") for row in rows for cell in row)
         emit(

@@ -9,7 +9,8 @@ import typer
 
 from pumice import _engine
 from pumice.cli import options as opt
-from pumice.cli.terminal import emit, emit_json, plain_table, show
+from pumice.cli.tables import Column, Sheet
+from pumice.cli.terminal import emit, emit_json, show
 from pumice.errors import SpecError, nearest
 from pumice.runs.spec import check_key, workloads
 from pumice.text import printable
@@ -40,11 +41,12 @@ def workloads_command(as_json: opt.JsonOption = False) -> None:
         emit_json(json.dumps(found, indent=2))
         return
     facts = list(dict.fromkeys(key for workload in found for key in workload if key not in ("name", "about")))
-    table = plain_table(["name", *facts, "about"])
-    table.columns[-1].justify = "left"
-    for workload in found:
-        table.add_row(workload["name"], *(_fact(workload.get(fact)) for fact in facts), str(workload.get("about", "")))
-    show(table)
+    columns = [Column("name", "text"), *map(Column, facts), Column("about", "text")]
+    rows = [
+        [workload["name"], *(_fact(workload.get(fact)) for fact in facts), str(workload.get("about", ""))]
+        for workload in found
+    ]
+    show(Sheet(columns, rows))
 
 
 def schema_command() -> None:

@@ -10,11 +10,13 @@ import typer
 
 from pumice import files
 from pumice.cli import options as opt
-from pumice.cli.terminal import emit, note, plain_table, show, tell_failures, warn_all
+from pumice.cli.tables import Column, Sheet
+from pumice.cli.terminal import emit, note, show, tell_failures, warn_all
 from pumice.outputs import RUNS, STORE, one_set
 from pumice.results import grid_summary
 from pumice.runs import run_list
-from pumice.runs.batch import Outcome, Settings
+from pumice.runs.batch import Settings
+from pumice.runs.jobs import Outcome
 from pumice.runs.sweep import outcome_table, read_sweep, run_grid
 from pumice.text import count
 
@@ -60,8 +62,8 @@ def _show(outcomes: Sequence[Outcome]) -> None:
         emit(f"{count(len(found), 'combination')}: `pumice report` shows them all")
     elif found:
         head, rows = grid_summary.table(found, first=True)
-        table = plain_table(head, left=len(grid_summary.keys(found)))
-        for row in rows:
-            table.add_row(*row)
+        names = len(grid_summary.keys(found))
+        columns = [Column(text, "text" if place < names else "number") for place, text in enumerate(head)]
+        table = Sheet(columns, rows, names, [1] * (len(columns) - names))
         repeated = max(len(point.documents) for point in found) > 1
-        show("± is the 95 % interval of the mean over the seeds" if repeated else "one run each", table)
+        show(table, "± is the 95 % interval of the mean over the seeds" if repeated else "One run each.")

@@ -247,6 +247,7 @@ def _identity(document: Mapping[str, Any], about: Mapping[str, Any]) -> list[tup
     machine = ", ".join(str(about[key]) for key in ("processor", "system", "python") if about.get(key))
     wall = number(document, "run.wall_s")
     found = [
+        ("preset", document.get("preset")),
         ("version of pumice", document.get("version")),
         ("commit", about.get("commit")),
         ("SHA-256 of the configuration", document.get("config_sha256")),

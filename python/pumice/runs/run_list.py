@@ -12,7 +12,7 @@ from pumice.errors import SpecError
 from pumice.outputs import RUNS, STORE
 from pumice.results.grid_summary import Run
 from pumice.results.result import read_json, read_result
-from pumice.runs.batch import Outcome
+from pumice.runs.jobs import Outcome
 
 #: Format of `runs.json`.
 FORMAT = "pumice.runs/1"
