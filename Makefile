@@ -17,16 +17,36 @@ IN_REGISTRIES := crates/types/src/erase/schemes/*.rs
 # What the engine says that it was built from; nothing outside a clone.
 export PUMICE_COMMIT := $(shell git describe --always --dirty --abbrev=40 --match '' 2>/dev/null)
 
+# `make install PREFIX=…`: the chip library for C. Its version is that of the interface, crates/capi/include/pumice_chip.h.
+PREFIX       ?= /usr/local
+override PREFIX := $(abspath $(PREFIX))
+CHIP_VERSION := 1.0.0
+CHIP_MAJOR   := $(firstword $(subst ., ,$(CHIP_VERSION)))
+ifeq ($(shell uname -s),Darwin)
+CHIP_LIBRARY := libpumice_chip.$(CHIP_MAJOR).dylib
+CHIP_LINK    := libpumice_chip.dylib
+CHIP_BUILT   := libpumice_capi.dylib
+CHIP_NAME    := -Wl,-install_name,$(PREFIX)/lib/$(CHIP_LIBRARY)
+NATIVE_LIBS  := -liconv -lSystem -lc -lm
+else
+CHIP_LIBRARY := libpumice_chip.so.$(CHIP_MAJOR)
+CHIP_LINK    := libpumice_chip.so
+CHIP_BUILT   := libpumice_capi.so
+CHIP_NAME    := -Wl,-soname,$(CHIP_LIBRARY)
+NATIVE_LIBS  := -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc
+endif
+RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
+
 # The first interpreter that is new enough. `make PYTHON=/path/to/python3` overrides the choice.
 IS_NEW_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3.14; do \
     if $$python -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1; then command -v $$python; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint bench figures docs fuzz dist clean
+.PHONY: help build run test lint bench figures generated fuzz dist install clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 build: $(STAMP) ## build the engine and install everything into .venv (leaves .venv/bin/pumice)
 
@@ -52,9 +72,9 @@ lint: $(STAMP) ## check the code: rustfmt, clippy, ruff, mypy
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-fuzz: ## mutate traces and specs for FUZZ_SECONDS (60) in all, from FUZZ_SEED (the time)
+fuzz: ## mutate traces and specs, and call the C interface at random, for FUZZ_SECONDS (60) in all, from FUZZ_SEED (the time)
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)) \
-	    cargo test -p pumice-workload -p pumice-engine --test fuzz -- --nocapture --test-threads=1
+	    cargo test -p pumice-workload -p pumice-engine -p pumice-capi --test fuzz -- --nocapture --test-threads=1
 
 bench: ## measure the engine: nanoseconds a flash command, requests a second, bytes a page
 	cargo run --release -p pumice-engine --example bench
@@ -67,10 +87,24 @@ docs: $(STAMP) ## build the site of docs/ into out/site; a warning is an error
 	$(BIN)/mkdocs build --strict --quiet
 	@echo site written to out/site/index.html
 
+generated: $(STAMP) ## write docs/KEYS.md, docs/schema and the tables of docs/RESULTS.md anew, from the engine
+	$(BIN)/python -m pumice.runs.keys .
+	$(BIN)/python -m pumice.results.fields docs/RESULTS.md
+
 # The wheel is built from the unpacked source distribution, so that one which lacks a file is noticed.
 dist: $(BIN)/maturin ## build the source distribution and this machine's wheel into dist/
 	rm -rf $(DIST)
 	$(BIN)/maturin build --release --sdist --interpreter $(BIN)/python --out $(DIST)
+
+install: ## build the chip library and put library, header and pkg-config file into PREFIX (/usr/local)
+	cargo rustc --release --locked -p pumice-capi --lib --crate-type cdylib,staticlib -- -C link-arg=$(CHIP_NAME)
+	mkdir -p '$(DESTDIR)$(PREFIX)/include' '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
+	install -m 644 crates/capi/include/pumice_chip.h '$(DESTDIR)$(PREFIX)/include/pumice_chip.h'
+	install -m 755 '$(RELEASE)/$(CHIP_BUILT)' '$(DESTDIR)$(PREFIX)/lib/$(CHIP_LIBRARY)'
+	ln -sf $(CHIP_LIBRARY) '$(DESTDIR)$(PREFIX)/lib/$(CHIP_LINK)'
+	install -m 644 '$(RELEASE)/libpumice_capi.a' '$(DESTDIR)$(PREFIX)/lib/libpumice_chip.a'
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(CHIP_VERSION)|' -e 's|@NATIVE_LIBS@|$(NATIVE_LIBS)|' \
+	    crates/capi/pumice_chip.pc.in > '$(DESTDIR)$(PREFIX)/lib/pkgconfig/pumice_chip.pc'
 
 clean: ## remove everything that was built or simulated
 	rm -rf $(VENV) out target $(DIST)

@@ -18,6 +18,7 @@ TYPE_CHECKING = False  # type checkers take this for true; importing the name fr
 if TYPE_CHECKING:
     from typing import Any
 
+    from pumice.chip import Chip, ChipError, ChipState, OperationFailed, PowerLost, Refused, Uncorrectable
     from pumice.errors import Interrupted, SimulationError, SpecError, TraceError
     from pumice.planning.m_merge import Plan, plan_m_merge
     from pumice.results.command_log import read_command_log, verify_log
@@ -30,13 +31,20 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Chip",
+    "ChipError",
+    "ChipState",
     "Interrupted",
+    "OperationFailed",
     "Plan",
+    "PowerLost",
+    "Refused",
     "Result",
     "SimulationError",
     "Spec",
     "SpecError",
     "TraceError",
+    "Uncorrectable",
     "plan_m_merge",
     "preset",
     "presets",
@@ -49,6 +57,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "pumice.chip": ("Chip", "ChipError", "ChipState", "OperationFailed", "PowerLost", "Refused", "Uncorrectable"),
     "pumice.errors": ("Interrupted", "SimulationError", "SpecError", "TraceError"),
     "pumice.results.command_log": ("read_command_log", "verify_log"),
     "pumice.planning.m_merge": ("Plan", "plan_m_merge"),

@@ -29,7 +29,7 @@ pub use host::{FlushPolicy, HostKeys, HostMode, PartialPage};
 pub use power::{PowerKeys, TornKind};
 pub use run::{Check, OutputKeys, RunKeys};
 pub use schema::{explain, schema};
-pub use sources::without_effect;
+pub use sources::{without_effect, without_effect_on_a_chip};
 
 /// A spec that cannot be run, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -197,6 +197,17 @@ impl Config {
         let config = Config::read(&sources::values(source)?)?;
         check::check(&config).map_err(|error| sources::with_aliases(source, error))?;
         Ok(config)
+    }
+
+    /// Resolves and validates a spec for its chips alone: seed and the sections that describe chips. The other
+    /// sections may be there, and their values are checked one by one.
+    ///
+    /// # Errors
+    /// [`SpecError`]: one line that names the place, what was found and what is allowed.
+    pub fn resolve_chip(source: &SpecSource) -> Result<(u64, ChipKeys), SpecError> {
+        let Config { seed, chip, .. } = Config::read(&sources::values(source)?)?;
+        check::check_chip(&chip)?;
+        Ok((seed, chip))
     }
 
     /// The chips that the translation layer assumes: the spec's, but for layers that are compared on chips of

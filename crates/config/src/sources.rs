@@ -1,11 +1,12 @@
 //! From preset, file and `--set` to one flat set of accepted values, with errors that name the
 //! place, what was found and what is allowed.
 
-use pumice_types::key::{self, Key, Values};
+use pumice_types::ChipKeys;
+use pumice_types::key::{self, Key, Keys, Values};
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
-use crate::{Config, SpecError, SpecSource, at_place, distance, effect, preset, retired, shown, table};
+use crate::{Config, SEED, SpecError, SpecSource, at_place, distance, effect, preset, retired, shown, table};
 
 /// Presets may start from presets; deeper chains than this are a loop.
 const PRESET_DEPTH_MAX: usize = 8;
@@ -35,6 +36,35 @@ pub fn without_effect(source: &SpecSource, config: &Config) -> Result<Vec<String
     let idle = |key: &&&'static str| effect::idle(config, key).map(|why| format!("{key} has no effect with {why}"));
     let lines = own.keys().filter_map(|key| idle(&key));
     Ok(aliases(source).into_iter().chain(lines).collect())
+}
+
+/// Keys of the chips' sections that only a controller reads.
+const OF_THE_CONTROLLER: [&str; 12] = [
+    "timing.multi_plane",
+    "erase.suspension",
+    "erase.suspension_for",
+    "erase.suspension_restart",
+    "erase.suspension_guard_us",
+    "erase.suspension_max_restarts",
+    "erase.protected_loops",
+    "erase.suspend_us",
+    "erase.resume_us",
+    "erase.max_suspensions",
+    "partial_erase.disturb_aware",
+    "partial_erase.wear_limit_w",
+];
+
+/// One line for each key that a source sets itself and that a chip without a controller does not read.
+///
+/// # Errors
+/// A source that [`Config::resolve_chip`] refuses as well.
+pub fn without_effect_on_a_chip(source: &SpecSource) -> Result<Vec<String>, SpecError> {
+    let mut own = Values::new();
+    apply_own(&mut own, source, None)?;
+    let chip: Vec<&str> = ChipKeys::rows().iter().map(|key| key.path).chain([SEED.path]).collect();
+    let is_idle = |key: &&&str| !chip.contains(*key) || OF_THE_CONTROLLER.contains(*key);
+    let line = |key: &&'static str| format!("{key} has no effect: a chip alone has no controller");
+    Ok(own.keys().filter(is_idle).map(line).collect())
 }
 
 /// Overrides `values` with what a source sets itself: its text, then its single settings.

@@ -66,6 +66,10 @@ def run(arguments: Sequence[str]) -> int:
     )
     from pumice.made import command_line
 
+    if os.environ.get("_PUMICE_COMPLETE"):  # a shell asks what may come next
+        from typer.completion import completion_init  # type: ignore[attr-defined]
+
+        completion_init()
     try:
         with command_line(arguments):
             status = typer.main.get_command(app)(list(arguments), prog_name="pumice", standalone_mode=False)

@@ -14,6 +14,37 @@ from pumice.errors import nearest
 app = new_app(name="pumice", cls=LazyGroup, help="Simulates 3D NAND SSDs built around the erase operation.")
 
 
+#: What other tools call a command, and what people type who look for one.
+_OTHER_NAMES = {
+    "simulate": "run SPEC.toml",
+    "sim": "run SPEC.toml",
+    "start": "run SPEC.toml",
+    "exec": "run SPEC.toml",
+    "replay": "run --trace FILE",
+    "benchmark": "run --fio-job JOB",
+    "fio": "run --fio-job JOB",
+    "diff": "compare",
+    "grid": "sweep SWEEP.toml",
+    "batch": "sweep SWEEP.toml",
+    "plot": "report",
+    "html": "report",
+    "check": "trace check FILE",
+    "info": "trace info FILE",
+    "convert": "trace convert FILE OUT",
+    "generate": "trace generate OUT",
+    "help": "--help",
+    "version": "--version",
+    "search": "explain --search WORD",
+    "keys": "explain --all",
+    "config": "explain --all",
+    "options": "explain --all",
+    "list": "presets",
+    "devices": "presets",
+    "traces": "workloads",
+    "manual": "man",
+}
+
+
 @app.callback(invoke_without_command=True)
 def pumice(
     context: typer.Context,
@@ -38,7 +69,9 @@ def usage_text(error: typer.TyperException, arguments: Sequence[str]) -> str:
     if "No such command" in text and hasattr(context.command, "commands"):
         word = text.partition("'")[2].partition("'")[0]
         known = list(context.command.commands)
-        return f"no such command {word!r}{nearest(word, known)}; allowed: {', '.join(known)}{explain}"
+        meant = _OTHER_NAMES.get(word.lower())
+        hint = f"; meant is perhaps `pumice {meant}`" if meant and context.parent is None else nearest(word, known)
+        return f"no such command {word!r}{hint}; allowed: {', '.join(known)}{explain}"
     option = getattr(error, "option_name", None)
     if option and "No such option" in text:
         known = [name for param in context.command.params for name in param.opts if name.startswith("--")]

@@ -55,6 +55,10 @@ COMMANDS: dict[str, Entry] = {
         "explain_command",
         "Say what a key of the spec means: unit, default, allowed values, source.",
     ),
+    "completion": Entry("manual_commands", "completion_command", "Print the completion script of a shell."),
+    "man": Entry(
+        "manual_commands", "man_command", "Print a man page (`pumice man run | man -l -`), or write all of them."
+    ),
     "trace": Entry("trace_command", "app", "Look into trace files and write them."),
 }
 

@@ -17,6 +17,7 @@ from pumice.errors import SpecError
 from pumice.outputs import COMPARISON, FIGURES, STORE, one_set
 from pumice.results import comparison
 from pumice.results.comparison import Variant
+from pumice.results.notes import notes_of
 from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.grid import Grid, check_repeat, parse_vary
 from pumice.runs.jobs import Job, Outcome
@@ -59,6 +60,7 @@ def _tell(variants: list[Variant], repeat: int, out: Path | None, *, as_json: bo
         emit_json(json.dumps(comparison.index(variants)))
     else:
         _show(variants, repeat)
+        _tell_notes(variants)
     if out is not None:
         from pumice.analysis import comparison_figures  # loaded here: only an output directory has figures
 
@@ -66,6 +68,17 @@ def _tell(variants: list[Variant], repeat: int, out: Path | None, *, as_json: bo
             comparison.write(variants, staged)
             comparison_figures.draw(variants, staged / FIGURES)
         (note if as_json else emit)(f"results and figures written to {out}")
+
+
+def _tell_notes(variants: list[Variant]) -> None:
+    """Writes each note once, with the variants that it is of."""
+    of: dict[str, list[str]] = {}
+    for variant in variants:
+        for line in notes_of(variant.documents[0]) if variant.documents else []:
+            of.setdefault(line, []).append(variant.label)
+    labels = [(line, "" if len(own) == len(variants) else f"{'; '.join(own)}: ") for line, own in of.items()]
+    if labels:
+        emit("\n".join(["", *(f"note: {lead}{line}" for line, lead in labels)]))
 
 
 def _groups(paths: list[Path], shared: opt.SpecOptions, vary: list[str], repeat: int) -> list[tuple[str, list[Job]]]:

@@ -11,7 +11,7 @@ import typer
 from pumice import files
 from pumice.cli import options as opt
 from pumice.cli.tables import Column, Sheet
-from pumice.cli.terminal import emit, emit_json, note, show, tell_failures, warn_all
+from pumice.cli.terminal import emit, emit_json, note, show, tell_failures, tell_notes, warn_all
 from pumice.errors import Interrupted
 from pumice.outputs import RESULT, RUNS, RUNS_TABLE, STORE, one_set
 from pumice.results.comparison import Variant, compare
@@ -61,6 +61,7 @@ def _run_once(spec: Spec, out: Path | None, *, as_json: bool) -> None:
         emit_json(text)
         return
     show(*_result_sheet([document]))
+    tell_notes(document)
     if out is not None:
         emit(f"result written to {out / RESULT}")
 
@@ -79,6 +80,7 @@ def _run_repeated(spec: Spec, repeat: int, settings: Settings, out: Path | None,
         emit_json(json.dumps(documents))
     elif documents:
         show(*_result_sheet(documents))
+        tell_notes(documents[0])
     tell_failures(outcomes)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pumice.errors import ReaderGone
 from pumice.results.document import warnings_of
+from pumice.results.notes import notes_of
 from pumice.text import count, json_text, message, printable
 
 if TYPE_CHECKING:
@@ -61,6 +62,13 @@ def warn_all(documents: Iterable[Mapping[str, Any] | None]) -> None:
     """Writes the warnings of some result documents to stderr, each once; None stands for a run that failed."""
     for warning in warnings_of(documents):
         note(f"warning: {warning}")
+
+
+def tell_notes(document: Mapping[str, Any]) -> None:
+    """Writes below a result what should be known about it, one line each."""
+    lines = notes_of(document)
+    if lines:
+        emit("\n".join(["", *(f"note: {line}" for line in lines)]))
 
 
 def tell_failures(outcomes: Sequence[Outcome]) -> None:

@@ -133,19 +133,26 @@ def duration_text(seconds: float) -> str:
 class _Bar:
     """A bar that is shown while its block runs."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, *, shown: bool = True) -> None:
         self._title = title
+        self._shown = shown
         self._painter: _Painter = _Nobody()
         self._painted = -REPAINT_S
 
     def __enter__(self) -> Self:
-        self._painter = _painter(self._title)
+        if self._shown:
+            self._painter = _painter(self._title)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._painter.close()
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether anybody sees the bar."""
+        return not isinstance(self._painter, _Nobody)
 
     def _paint(self, share: float | None, pieces: Sequence[str]) -> None:
         now = time.monotonic()
@@ -157,8 +164,8 @@ class _Bar:
 class RunProgress(_Bar):
     """Bar of a single run. Used as a context; `update` has the shape of the engine's callback."""
 
-    def __init__(self, title: str) -> None:
-        super().__init__(title)
+    def __init__(self, title: str, *, shown: bool = True) -> None:
+        super().__init__(title, shown=shown)
         self._started = time.monotonic()
         #: Time of the first report and the share done then. What comes before, as filling the device, is no measure.
         self._first: tuple[float, float] | None = None

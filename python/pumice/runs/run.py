@@ -11,6 +11,7 @@ from typing import Any
 from pumice.errors import Interrupted, SpecError
 from pumice.results.result import Result
 from pumice.runs.output_files import run_to_text
+from pumice.runs.progress import RunProgress, in_notebook
 from pumice.runs.spec import Spec, check_spec, toml_text
 from pumice.text import printable
 
@@ -76,7 +77,7 @@ def run(
     trace_format: str | None = None,
     scale: float | None = None,
     seed: int | None = None,
-    progress: ProgressCallback | None = None,
+    progress: ProgressCallback | bool | None = None,
     out: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Simulates `spec` and returns its result. Other Python threads run meanwhile.
@@ -88,7 +89,8 @@ def run(
         trace_format: its format, if it should not be recognised by content.
         scale: share of the study to run; planes, requests and bytes are multiplied by it.
         seed: seed of every random stream.
-        progress: see `ProgressCallback`.
+        progress: see `ProgressCallback`. True shows a bar, in a notebook or on the terminal that stderr is; None
+            shows it in a notebook only, False nowhere.
         out: directory for `result.json` and for the files that the spec's `[output]` asks for; they are
             there when the run has ended well, and only then.
 
@@ -101,15 +103,19 @@ def run(
     """
     spec = with_options(spec, workload=workload, trace=trace, trace_format=trace_format, scale=scale, seed=seed)
     stopped = False
+    has_bar = progress is True or (progress is None and in_notebook())
 
     def tick(requests: int, share: float | None, simulated_s: float) -> bool:
         nonlocal stopped
-        stopped = progress is not None and progress(requests, share, simulated_s) is False
+        if has_bar:
+            bar.update(requests, share, simulated_s)
+        stopped = callable(progress) and progress(requests, share, simulated_s) is False
         return not stopped
 
     try:
-        # A Python function is passed even without `progress`: it is where Ctrl-C is noticed.
-        return Result(json.loads(run_to_text(spec, tick, Path(out) if out is not None else None)))
+        with RunProgress("run", shown=has_bar) as bar:
+            # A Python function is passed even without `progress`: it is where Ctrl-C is noticed.
+            return Result(json.loads(run_to_text(spec, tick, Path(out) if out is not None else None)))
     except KeyboardInterrupt:
         if stopped:
             raise Interrupted("the run was stopped; it leaves no result") from None

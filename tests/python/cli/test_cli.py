@@ -57,6 +57,21 @@ BAD_USAGE = [
     (["plan", "--d", "576v", "--u", "576f", "--disturb", "0,x"], "--disturb: 'x'"),
     (["plan", "--d", "576v", "--u", "576f", "--disturb", "no.npy"], "no.npy"),
     (["explain", "ftl.mrege"], "ftl.merge"),
+    (["explain", "gftl"], "it is a value of 'ftl.kind'"),
+    (["explain", "dftl"], 'stands for ftl.kind = "page" with ftl.map_place = "cached"'),
+    (["explain"], "one of KEY, --search WORD and --all"),
+    (["explain", "ftl.merge", "--all"], "one of KEY, --search WORD and --all"),
+    (["explain", "--search", "xyzzy"], "speaks of 'xyzzy'"),
+    (["run", "--preset", "gftl"], "it is a value of 'ftl.kind'"),
+    (["run", *TINY, "--set", "ftl.kind=page-level"], '"page-level" is "page" here'),
+    (["run", "sweep.toml"], "sweep.toml: is a sweep file: it has a table [vary]; `pumice sweep sweep.toml` runs it"),
+    (["compare", "sweep.toml", "sweep.toml"], "`pumice sweep sweep.toml` runs it"),
+    (["run", "scaled.toml"], "scaled.toml: scale stands in sweep files; for a spec it is the option --scale 0.5"),
+    (["simulate"], "meant is perhaps `pumice run SPEC.toml`"),
+    (["help"], "meant is perhaps `pumice --help`"),
+    (["completion", "csh"], "allowed: bash, zsh, fish"),
+    (["man", "rnu"], "nearest: run"),
+    (["man", "run", "--out", "x"], "takes no COMMAND"),
     (["presets", "tini"], "nearest: tiny"),
     (["run", *TINY, "--fio-job", "numjobs=2"], 'key "numjobs" of an fio job found'),
     (["run", *TINY, "--fio-job", "no.fio"], "no.fio: no such file"),
@@ -88,6 +103,8 @@ def inputs(tmp_path: Path) -> None:
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     (tmp_path / "t.csv").write_text("a,b\n")
     (tmp_path / "other.json").write_text("{}")
+    (tmp_path / "sweep.toml").write_text('preset = "tiny"\nscale = 0.5\n[vary]\nseed = [1, 2]\n')
+    (tmp_path / "scaled.toml").write_text('preset = "tiny"\nscale = 0.5\n')
 
 
 @pytest.mark.usefixtures("inputs")
@@ -189,8 +206,14 @@ def test_seeds_have_an_upper_bound_that_is_named(command: Command) -> None:
 
 
 def test_catalogues(command: Command) -> None:
-    assert "tiny" in command("presets").stdout.splitlines()
+    lines = command("presets").stdout.splitlines()
+    assert [line.split()[0] for line in lines[2:]] == pumice.presets(), "a line each"
+    assert "tiny  " in lines[-1]
+    assert "A device of 256 blocks" in lines[-1]
+    listed = json.loads(command("presets", "--json").stdout)
+    assert all(one["about"] and not one["about"].startswith("schema") for one in listed)
     assert "[geometry]" in command("presets", "tiny").stdout
+    assert "#:schema" not in command("presets", "tiny").stdout
     assert "twin:prn_1" in command("workloads").stdout
     assert json.loads(command("schema").stdout)["type"] == "object"
     assert "source" in command("explain", "ftl.merge").stdout
