@@ -43,7 +43,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
     if $$python -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1; then command -v $$python; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint bench figures generated fuzz dist install clean
+.PHONY: help build run test lint bench figures generated docs fuzz dist install clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
