@@ -43,7 +43,7 @@ struct Collection {
 
 /// Slices of a die that may still grow.
 #[derive(Clone, Copy, Default)]
-struct Open {
+struct Growing {
     slice: Option<Slice>,
     collection: Option<Collection>,
 }
@@ -53,7 +53,7 @@ pub struct Timeline {
     from: Time,
     until: Time,
     geometry: Geometry,
-    open: Vec<Open>,
+    open: Vec<Growing>,
     requests: u64,
     text: String,
 }
@@ -68,7 +68,7 @@ impl Timeline {
             from,
             until,
             geometry,
-            open: vec![Open::default(); geometry.dies() as usize],
+            open: vec![Growing::default(); geometry.dies() as usize],
             requests: 0,
             text: String::new(),
         };
@@ -131,7 +131,7 @@ impl Timeline {
     /// Ends the text.
     pub fn end(&mut self) {
         for die in 0..self.open.len() as u32 {
-            let Open { slice, collection } = std::mem::take(&mut self.open[die as usize]);
+            let Growing { slice, collection } = std::mem::take(&mut self.open[die as usize]);
             self.close_slice(die, slice);
             self.close_collection(die, collection);
         }
