@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::attended::{Desk, attend};
 use crate::errors::{SimulationError, SpecError, sim_error, spec_error};
 use crate::outputs::{Handover, Pieces, pass_rest};
+use crate::recorded::{self, Handed};
 
 /// A request as it is to be run.
 pub struct Request {
@@ -51,16 +52,25 @@ pub fn resolve(request: &str) -> PyResult<String> {
 /// returning `False` stops the run. `sink(name, content)` takes what the keys of `[output]` ask for:
 /// request_log (several calls, a dictionary of columns each), command_log (several calls, bytes),
 /// timeline (several calls, text), histograms (bytes) and wear_map (a dictionary). Both are called in the calling thread.
+/// `requests` replaces the file of a recorded trace: its requests as text, where they come from, and which column of that
+/// is what.
 #[pyfunction]
-#[pyo3(signature = (request, progress=None, sink=None))]
-pub fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>, sink: Option<Py<PyAny>>) -> PyResult<String> {
-    let Request { config, scale, preset, without_effect } = parse_request(request)?;
+#[pyo3(signature = (request, progress=None, sink=None, requests=None))]
+pub fn run(
+    py: Python<'_>,
+    request: &str,
+    progress: Option<Py<PyAny>>,
+    sink: Option<Py<PyAny>>,
+    requests: Option<Handed>,
+) -> PyResult<String> {
+    let Request { mut config, scale, preset, without_effect } = parse_request(request)?;
     if let (Some(key), None) = (config.output.files().first(), &sink) {
         return Err(SpecError::new_err(format!(
             "{key} writes a file: it needs a single run with an output directory, and is not for sweeps, comparisons or repeated runs"
         )));
     }
     let started = Instant::now();
+    config.recorded = recorded::content(py, &config, requests)?;
     let simulate = move |desk: &Desk<Handover>| {
         run_logged(&config, scale, &mut Pieces(desk), &mut |report| desk.ask(Handover::Progress(*report)))
     };
