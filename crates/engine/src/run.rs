@@ -3,7 +3,7 @@
 use pumice_config::{Check, Config, HostMode, SpecError};
 use pumice_ftl::TranslationLayer;
 use pumice_ftl::recovery::Recovery;
-use pumice_types::{FlashCommand, FlashTiming, Geometry, HostRequest, Time};
+use pumice_types::{DieId, FlashCommand, FlashTiming, Geometry, HostRequest, Time};
 use pumice_workload::{RandomStream, Workload};
 
 use crate::build::build;
@@ -64,6 +64,21 @@ impl<O: Observer> Observer for Watchers<'_, O> {
         self.other.request(record);
     }
 
+    #[inline]
+    fn watches_transfers(&self) -> bool {
+        self.other.watches_transfers()
+    }
+
+    #[inline]
+    fn transfer(&mut self, die: DieId, start: Time, end: Time) {
+        self.other.transfer(die, start, end);
+    }
+
+    #[inline]
+    fn suspended(&mut self, start: Time, end: Time, command: &FlashCommand) {
+        self.other.suspended(start, end, command);
+    }
+
     fn has_failed(&self) -> bool {
         self.other.has_failed()
     }
@@ -111,7 +126,10 @@ pub fn run_observed<O: Observer>(
     let built = build(config, scale)?;
     let (geometry, timing, user_pages) = (built.geometry, built.timing.clone(), built.ftl.user_pages());
     let capacity = u64::from(user_pages) * u64::from(geometry.page_bytes);
-    let workload = workload::open(config, scale, capacity)?;
+    let mut workload = workload::open(config, scale, capacity)?;
+    if !reads_arrivals(config) {
+        workload.skip_arrivals();
+    }
     let mut watchers = Watchers { series: config.output.time_series_s.map(TimeSeries::new), other: observer };
     watchers.begin(&Beginning { config, scale, array: &built.chips.checked.array, user_pages });
     let ssd = Ssd::new(config, built, &mut watchers);
@@ -136,6 +154,15 @@ pub fn run_observed<O: Observer>(
     let mut outcome = run.outcome(scale, geometry, timing)?;
     outcome.document["time_series"] = watchers.series.map_or(serde_json::Value::Null, |series| series.document());
     Ok(outcome)
+}
+
+/// Whether it matters to a run when its requests arrive.
+fn reads_arrivals(config: &Config) -> bool {
+    config.run.timed
+        && match config.host.mode {
+            HostMode::OpenLoop => true,
+            HostMode::ClosedLoop => false,
+        }
 }
 
 impl<O: Observer> Run<'_, O> {
@@ -237,6 +264,7 @@ impl<O: Observer> Run<'_, O> {
             let measured = self.before(&request, Time::ZERO)?;
             self.ssd.run_untimed(&request, measured)?;
         }
+        self.ssd.host.metrics.end_untimed();
         self.ssd.flush_untimed()
     }
 
@@ -304,6 +332,7 @@ impl<O: Observer> Run<'_, O> {
     }
 
     /// One event, or the power cut before it.
+    #[inline]
     fn step(&mut self) -> Result<(), SimError> {
         if self.cuts.is_some() && self.ssd.next_event().is_some_and(|at| self.is_cut_by(at)) {
             return self.lose_power();

@@ -51,8 +51,9 @@ pub fn resolve(request: &str) -> PyResult<String> {
 /// Runs a request; returns the result document as JSON. `progress(requests, share, simulated_s)`
 /// returning `False` stops the run. `sink(name, content)` takes what the keys of `[output]` ask for:
 /// request_log (several calls, a dictionary of columns each), command_log (several calls, bytes),
-/// histograms (bytes) and wear_map (a dictionary). Both are called in the calling thread. `requests` replaces the file of
-/// a recorded trace: its requests as text, where they come from, and which column of that is what.
+/// timeline (several calls, text), histograms (bytes) and wear_map (a dictionary). Both are called in the calling thread.
+/// `requests` replaces the file of a recorded trace: its requests as text, where they come from, and which column of that
+/// is what.
 #[pyfunction]
 #[pyo3(signature = (request, progress=None, sink=None, requests=None))]
 pub fn run(
