@@ -29,6 +29,8 @@ mod together;
 
 use std::collections::VecDeque;
 
+use pumice_ftl::PolicyFault;
+use pumice_ftl::policy::Decider;
 use pumice_types::suspension::SuspensionRule;
 use pumice_types::{DieId, FlashCommand, FlashOp, FlashTiming, Geometry, MultiPlane, Time};
 
@@ -122,6 +124,10 @@ pub struct Scheduler {
     suspensions: u64,
     /// Dies whose next erase waits for programs of others.
     stalled: Vec<usize>,
+    /// The user's own policy, if it decides when erases are suspended.
+    suspends_by: Option<Decider>,
+    /// What it did wrong; told when the erase that it was asked about lets go of its die.
+    policy_fault: Option<PolicyFault>,
 }
 
 impl Scheduler {
@@ -162,8 +168,16 @@ impl Scheduler {
             multi_plane: MultiPlaneCounts::default(),
             suspensions: 0,
             stalled: Vec::new(),
+            suspends_by: None,
+            policy_fault: None,
             geometry,
         }
+    }
+
+    /// The same scheduler, which asks a user's own policy when erases are suspended if it decides that.
+    #[must_use]
+    pub fn suspending_by(self, decider: Option<Decider>) -> Scheduler {
+        Scheduler { suspends_by: decider.filter(|decider| decider.decides().suspend), ..self }
     }
 
     /// When something happens next.

@@ -37,6 +37,7 @@ pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) 
         wear_leveling: WearLeveling::NONE,
         blank_blocks: 0,
         erases_together: false,
+        decider: None,
         seed: 7,
     }
 }

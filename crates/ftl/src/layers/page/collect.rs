@@ -38,6 +38,7 @@ use super::units::valid_in;
 use super::{GcMode, GcPlanes, HotCold, Neighbours, PageFtl};
 use crate::error::FtlError;
 use crate::plan::Plan;
+use crate::policy::STREAMS_MAX;
 use crate::reclaim_units::UnitChoice;
 
 /// Number of pages by which the prefetch of map entries runs ahead of the copies: some 100 ns pass for each, and
@@ -49,10 +50,10 @@ impl PageFtl {
     /// program.
     pub(super) fn make_room(&mut self, plane: PlaneId, stream: WriteStream, plan: &mut Plan) -> Result<bool, FtlError> {
         let state = &self.planes[plane.index()];
-        if state.open[stream as usize].is_some() {
+        if state.open[stream.index()].is_some() {
             // Where all pages share a block, its room belongs to a victim in work that cannot open
             // another one.
-            let shared = state.job.is_some() && self.config.hot_cold == HotCold::Mixed;
+            let shared = state.job.is_some() && self.config.hot_cold.shares_blocks();
             if shared && self.free_units(plane) == 0 {
                 self.collect_urgently(plane, plan)?;
             }
@@ -107,7 +108,7 @@ impl PageFtl {
     /// Reclaims block after block of one plane until it has enough.
     fn collect_plane(&mut self, plane: PlaneId, taken: usize, plan: &mut Plan) -> Result<(), FtlError> {
         self.counters.trigger_free_blocks += 1;
-        while self.free_units(plane) + taken <= self.stop() && self.begin_reclaim(plane) {
+        while self.free_units(plane) + taken <= self.stop() && self.begin_reclaim(plane)? {
             self.finish_job(plane, plan)?;
         }
         if self.begin_move(plane) {
@@ -120,7 +121,7 @@ impl PageFtl {
     fn collect_urgently(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         self.counters.urgent += 1;
         self.finish_job(plane, plan)?;
-        while self.free_units(plane) <= self.floor() && self.begin_reclaim(plane) {
+        while self.free_units(plane) <= self.floor() && self.begin_reclaim(plane)? {
             self.note_collecting(plane);
             self.finish_job(plane, plan)?;
         }
@@ -141,7 +142,7 @@ impl PageFtl {
             return Ok(());
         };
         if in_work.is_none() {
-            self.begin_due(plane);
+            self.begin_due(plane)?;
         }
         self.step(plane, plan)
     }
@@ -151,7 +152,7 @@ impl PageFtl {
     fn step_of_planes(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
         for plane in self.planes_of(die) {
             if self.planes[plane.index()].job.is_none() && self.is_due(plane) {
-                self.begin_due(plane);
+                self.begin_due(plane)?;
             }
         }
         let copies = |plane: &PlaneId| {
@@ -166,12 +167,13 @@ impl PageFtl {
     }
 
     /// Begins the victim for which `plane` is due.
-    fn begin_due(&mut self, plane: PlaneId) {
-        if self.is_low(plane) && self.begin_reclaim(plane) {
+    fn begin_due(&mut self, plane: PlaneId) -> Result<(), FtlError> {
+        if self.is_low(plane) && self.begin_reclaim(plane)? {
             self.note_collecting(plane);
         } else {
             self.begin_move(plane);
         }
+        Ok(())
     }
 
     /// Whether [`PageFtl::internal_step`] would append something: one look at each plane of the die.
@@ -206,7 +208,10 @@ impl PageFtl {
     /// The block whose data static wear levelling should move now.
     #[inline]
     fn overdue(&self, plane: PlaneId) -> Option<BlockId> {
-        self.wear.as_ref()?.overdue(plane)
+        match &self.wear {
+            Some(wear) => wear.overdue(plane).or_else(|| self.wanted_swap(plane)),
+            None => self.wanted_swap(plane),
+        }
     }
 
     /// Notes that a plane collects in steps, from now until it is above the stop threshold.
@@ -218,17 +223,22 @@ impl PageFtl {
     }
 
     /// Takes the next victim out of the lists; `false` if no closed unit has an invalid page.
-    fn begin_reclaim(&mut self, plane: PlaneId) -> bool {
-        let Some((victim, UnitChoice { units, .. })) = self.take_victim(plane) else { return false };
+    ///
+    /// # Errors
+    /// A user's own policy failed.
+    fn begin_reclaim(&mut self, plane: PlaneId) -> Result<bool, FtlError> {
+        let taken = if self.names_victims() { self.take_named_victim(plane)? } else { self.take_victim(plane) };
+        let Some((victim, UnitChoice { units, .. })) = taken else { return Ok(false) };
         let victim = self.config.geometry.block(plane, victim);
         self.begin(Job { victim, units, next: 0, copied: 0, levels_wear: false });
-        true
+        Ok(true)
     }
 
     /// Takes the block that static wear levelling moves out of the lists; `false` if there is none.
     fn begin_move(&mut self, plane: PlaneId) -> bool {
         let Some(victim) = self.overdue(plane) else { return false };
         let units = UnitSet::one(0); // Wear is levelled by whole blocks.
+        self.planes[plane.index()].swap = None;
         self.planes[plane.index()].victims.remove(self.config.geometry.index_in_plane(victim), units);
         self.begin(Job { victim, units, next: 0, copied: 0, levels_wear: true });
         true
@@ -269,9 +279,9 @@ impl PageFtl {
     fn step(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(job) = self.planes[plane.index()].job else { return Ok(()) };
         let Some(page) = self.next_to_move(&job) else {
-            self.erase_victim(plane, job, plan);
+            self.erase_victim(plane, job, plan)?;
             if self.config.erases_together {
-                self.erase_empty_victims(plane, plan);
+                self.erase_empty_victims(plane, plan)?;
             }
             return Ok(());
         };
@@ -283,23 +293,24 @@ impl PageFtl {
 
     /// Where a copy of `lpn` goes.
     #[inline]
-    fn stream_of_copy(&self, lpn: Lpn, job: &Job, plane: PlaneId) -> WriteStream {
+    fn stream_of_copy(&mut self, lpn: Lpn, job: &Job, plane: PlaneId) -> Result<WriteStream, FtlError> {
         let (own, other) = match (&self.recent, self.config.hot_cold) {
-            _ if job.levels_wear => return WriteStream::Moved,
-            (_, HotCold::Mixed) => return WriteStream::Host,
+            _ if job.levels_wear => return Ok(WriteStream::Moved),
+            (_, HotCold::Placed { streams }) => return self.placed_stream_of_copy(lpn, job, plane, streams),
+            (_, HotCold::Mixed) => return Ok(WriteStream::Host),
             (Some(recent), _) if recent.is_hot(lpn) => (WriteStream::HotCopies, WriteStream::Copies),
             (Some(_), _) => (WriteStream::Copies, WriteStream::HotCopies),
-            (None, _) => return WriteStream::Copies,
+            (None, _) => return Ok(WriteStream::Copies),
         };
         // The room that is kept for a victim's copies may lie in the other one's block.
-        let has_room = self.planes[plane.index()].open[own as usize].is_some() || self.units_for_copies(plane, job) > 0;
-        if has_room { own } else { other }
+        let has_room = self.planes[plane.index()].open[own.index()].is_some() || self.units_for_copies(plane, job) > 0;
+        Ok(if has_room { own } else { other })
     }
 
     /// Free units of a plane that copies of the victim in work may go to. Where units disturb each other, a block
     /// of which some are reclaimed is not handed out, so its own blank ones are not among them.
     #[inline]
-    fn units_for_copies(&self, plane: PlaneId, job: &Job) -> usize {
+    pub(super) fn units_for_copies(&self, plane: PlaneId, job: &Job) -> usize {
         let is_withheld = self.config.units.neighbours.are_disturbed();
         let withheld = if is_withheld { self.free.of(job.victim).len() as usize } else { 0 };
         self.free_units(plane) - withheld
@@ -318,14 +329,16 @@ impl PageFtl {
     /// open for them. For assertions.
     fn room(&self, plane: PlaneId) -> usize {
         let (pages, state) = (&self.config.units.pages, &self.planes[plane.index()]);
+        let placed: [WriteStream; STREAMS_MAX as usize] = std::array::from_fn(|n| WriteStream::Placed(n as u8));
         let streams: &[WriteStream] = match (state.job.is_some_and(|job| job.levels_wear), self.config.hot_cold) {
             (true, _) => &[WriteStream::Moved],
             (false, HotCold::Mixed) => &[WriteStream::Host],
             (false, HotCold::Copies) => &[WriteStream::Copies],
             (false, HotCold::Recency { .. }) => &[WriteStream::Copies, WriteStream::HotCopies],
+            (false, HotCold::Placed { streams }) => &placed[..usize::from(streams)],
         };
         let free = state.job.map_or(self.free_units(plane), |job| self.units_for_copies(plane, &job));
-        let open = streams.iter().filter_map(|&stream| state.open[stream as usize]);
+        let open = streams.iter().filter_map(|&stream| state.open[stream.index()]);
         let rest = |open: Open| {
             (open.next..pages.pages_per_block()).filter(|&page| open.units.contains(pages.unit_of(page))).count()
         };
@@ -343,7 +356,7 @@ impl PageFtl {
         let source = PageAddress::new(job.victim, page);
         let plane = self.config.geometry.plane_of(source.block);
         let lpn = self.maps.owner(source, &self.pool);
-        let stream = self.stream_of_copy(lpn, job, plane);
+        let stream = self.stream_of_copy(lpn, job, plane)?;
         let (target, sequence) = self.next_page(plane, stream)?;
         self.prove(target.block, plan);
         self.maps.invalidate(source);
@@ -356,15 +369,16 @@ impl PageFtl {
     }
 
     /// Erases the empty victims of the planes on the die of `plane`.
-    fn erase_empty_victims(&mut self, plane: PlaneId, plan: &mut Plan) {
+    fn erase_empty_victims(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         for plane in self.planes_of(self.config.geometry.die_of(plane)) {
             if let Some(job) = self.planes[plane.index()].job.filter(|job| self.next_to_move(job).is_none()) {
-                self.erase_victim(plane, job, plan);
+                self.erase_victim(plane, job, plan)?;
             }
         }
+        Ok(())
     }
 
-    fn erase_victim(&mut self, plane: PlaneId, job: Job, plan: &mut Plan) {
+    fn erase_victim(&mut self, plane: PlaneId, job: Job, plan: &mut Plan) -> Result<(), FtlError> {
         let counted = if job.levels_wear { &mut self.counters.moved } else { &mut self.counters.reclaimed };
         counted.merges += 1;
         match &self.config.units.neighbours {
@@ -386,5 +400,9 @@ impl PageFtl {
         let state = &mut self.planes[plane.index()];
         state.job = None;
         state.collecting &= !enough;
+        if !job.levels_wear && self.config.wear_leveling.asks_policy {
+            self.ask_for_swap(plane)?;
+        }
+        Ok(())
     }
 }

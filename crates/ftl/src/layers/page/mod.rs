@@ -14,6 +14,7 @@
 mod audit;
 mod cached;
 mod collect;
+mod decide;
 mod fill;
 mod heat;
 mod map_cache;
@@ -33,6 +34,7 @@ use crate::counters::GcCounters;
 use crate::error::FtlError;
 use crate::layer::TranslationLayer;
 use crate::plan::Plan;
+use crate::policy::Decider;
 use crate::reclaim_units::{UnitId, UnitVictims};
 use crate::victims::VictimPolicy;
 use crate::wear::{Wear, WearLeveling};
@@ -61,6 +63,21 @@ pub enum HotCold {
         /// Host writes of a window, at least 1.
         window: u32,
     },
+    /// Those that a user's own policy puts together, written and copied alike.
+    Placed {
+        /// Blocks that it keeps open.
+        streams: u8,
+    },
+}
+
+impl HotCold {
+    /// Whether what the host writes and what collection copies share open blocks.
+    fn shares_blocks(self) -> bool {
+        match self {
+            HotCold::Mixed | HotCold::Placed { .. } => true,
+            HotCold::Copies | HotCold::Recency { .. } => false,
+        }
+    }
 }
 
 choice! {
@@ -142,6 +159,8 @@ pub struct PageConfig {
     /// The planes of a die collect together where collection works in steps, and victims that are empty
     /// at the same time are erased one behind the other, so that the die can erase them at once.
     pub erases_together: bool,
+    /// The user's own policy, if it decides anything here. Needs whole blocks.
+    pub decider: Option<Decider>,
     /// Seed of the random victim policies.
     pub seed: u64,
 }
@@ -160,8 +179,9 @@ impl PageConfig {
             HotCold::Mixed => 1,
             HotCold::Copies => 2,
             HotCold::Recency { .. } => 4,
+            HotCold::Placed { streams } => u32::from(streams),
         };
-        open + u32::from(wear_leveling.static_threshold.is_some()) + 1
+        open + u32::from(wear_leveling.moves_data()) + 1
     }
 
     /// Pages of valid data that a plane of `good_blocks` can hold.
@@ -216,7 +236,7 @@ impl PageFtl {
         }
         let recent = match config.hot_cold {
             HotCold::Recency { window } => Some(RecentWrites::new(config.user_pages, window)),
-            HotCold::Mixed | HotCold::Copies => None,
+            HotCold::Mixed | HotCold::Copies | HotCold::Placed { .. } => None,
         };
         let units = config.units.pages.units();
         let good = (0..geometry.planes()).map(|p| pool.free_blocks(PlaneId(p)) as u32).min().unwrap_or(0);
@@ -304,13 +324,13 @@ impl PageFtl {
     /// none is. The page counts as written.
     #[inline]
     fn next_page(&mut self, plane: PlaneId, stream: WriteStream) -> Result<(PageAddress, u32), FtlError> {
-        let mut open = match self.planes[plane.index()].open[stream as usize] {
+        let mut open = match self.planes[plane.index()].open[stream.index()] {
             Some(open) => open,
             None => self.open_block(plane, stream)?,
         };
         let page = open.page(&self.config.units.pages).ok_or_else(|| self.no_free_block(plane))?;
         open.next = page.page + 1;
-        self.planes[plane.index()].open[stream as usize] = Some(open);
+        self.planes[plane.index()].open[stream.index()] = Some(open);
         Ok((page, open.sequence))
     }
 
@@ -337,14 +357,14 @@ impl PageFtl {
     #[inline]
     fn close_if_full(&mut self, plane: PlaneId, stream: WriteStream) {
         let units = &self.config.units.pages;
-        let Some(open) = self.planes[plane.index()].open[stream as usize] else { return };
+        let Some(open) = self.planes[plane.index()].open[stream.index()] else { return };
         let unit = units.unit_of(open.next - 1);
         if units.last_page(unit) + 1 != open.next {
             return;
         }
         let is_full = open.page(units).is_none();
         if is_full {
-            self.planes[plane.index()].open[stream as usize] = None;
+            self.planes[plane.index()].open[stream.index()] = None;
         }
         match self.config.units.neighbours.are_disturbed() {
             true if is_full => {
@@ -365,6 +385,7 @@ impl PageFtl {
             Some(translation) if stream == WriteStream::Map => translation.close(plane, index, valid, state.now),
             _ => {
                 state.victims.close(UnitId { block: index, unit }, valid, state.now);
+                state.victims.note_stream(UnitId { block: index, unit }, stream.number());
                 if let Some(wear) = &mut self.wear {
                     wear.close(block);
                 }
@@ -436,11 +457,10 @@ impl TranslationLayer for PageFtl {
     /// Appends the commands that store version `version` of `lpn`.
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         let plane = self.choose_plane(lpn)?;
-        let hot = self.recent.as_mut().is_some_and(|recent| recent.note(lpn));
-        let stream = if hot { WriteStream::Hot } else { WriteStream::Host };
+        let stream = self.stream_of_write(lpn, plane)?;
         let collect_behind = self.make_room(plane, stream, plan)?;
         let free_before = collect_behind.then(|| self.free_units(plane));
-        let was_open = self.planes[plane.index()].open[stream as usize].is_some();
+        let was_open = self.planes[plane.index()].open[stream.index()].is_some();
         let (target, sequence) = self.next_page(plane, stream)?;
         self.prove(target.block, plan);
         debug_assert!(was_open || self.keeps_room(plane), "a block opened for the host leaves copies their room");

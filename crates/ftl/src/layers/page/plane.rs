@@ -2,6 +2,7 @@
 
 use pumice_types::{BlockId, Geometry, UnitSet};
 
+use crate::policy::STREAMS_MAX;
 use crate::reclaim_units::UnitVictims;
 
 /// A block being filled.
@@ -17,7 +18,6 @@ pub(super) struct Open {
 
 /// What an open block takes: pages of one stream lie together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
 pub(super) enum WriteStream {
     /// Pages that the host writes; the cold ones if hot ones lie apart.
     Host,
@@ -31,10 +31,44 @@ pub(super) enum WriteStream {
     Moved,
     /// Translation pages.
     Map,
+    /// Pages that a user's own policy puts together, written and copied.
+    Placed(u8),
 }
 
+/// Streams that are not named by a user's own policy.
+const OWN_STREAMS: usize = 6;
+
 /// Number of streams.
-pub(super) const STREAMS: usize = 6;
+const STREAMS: usize = OWN_STREAMS + STREAMS_MAX as usize;
+
+impl WriteStream {
+    /// The stream's place among the open blocks of a plane.
+    #[inline]
+    pub(super) fn index(self) -> usize {
+        match self {
+            WriteStream::Host => 0,
+            WriteStream::Hot => 1,
+            WriteStream::Copies => 2,
+            WriteStream::HotCopies => 3,
+            WriteStream::Moved => 4,
+            WriteStream::Map => 5,
+            WriteStream::Placed(stream) => OWN_STREAMS + usize::from(stream),
+        }
+    }
+
+    /// The number by which policies know the stream.
+    pub(super) fn number(self) -> u8 {
+        match self {
+            WriteStream::Placed(stream) => stream,
+            WriteStream::Host
+            | WriteStream::Hot
+            | WriteStream::Copies
+            | WriteStream::HotCopies
+            | WriteStream::Moved
+            | WriteStream::Map => self.index() as u8,
+        }
+    }
+}
 
 /// A victim whose valid pages are moved one by one, and which is then erased. It is in no list, so pages that the
 /// host invalidates meanwhile need no update of a list.
@@ -66,11 +100,25 @@ pub(super) struct Plane {
     pub(super) now: u64,
     /// Blocks that failed an erase and are not used any more.
     pub(super) retired: u32,
+    /// The block whose data a user's own policy wants moved next, by its index in the plane.
+    pub(super) swap: Option<u32>,
+    /// Victims of a user's own policy in a row that had no invalid page.
+    pub(super) fruitless: u32,
 }
 
 impl Plane {
     pub(super) fn new(victims: UnitVictims) -> Plane {
-        Plane { open: [None; STREAMS], victims, job: None, collecting: false, valid_pages: 0, now: 0, retired: 0 }
+        Plane {
+            open: [None; STREAMS],
+            victims,
+            job: None,
+            collecting: false,
+            valid_pages: 0,
+            now: 0,
+            retired: 0,
+            swap: None,
+            fruitless: 0,
+        }
     }
 
     /// Pages of the retired blocks.
