@@ -89,6 +89,7 @@ struct BlockState {
 }
 
 /// The physical state of every page of the device.
+#[derive(Clone)]
 pub struct NandArray {
     config: ArrayConfig,
     words_per_block: usize,
@@ -214,6 +215,25 @@ impl NandArray {
                 self.sub_block_erase(command.target.block, command.sub_blocks()).map(|()| Returned::Done)
             }
             FlashOp::Pause => Ok(Returned::Done),
+        };
+        result.map_err(|rule| Violation { rule, command: *command })
+    }
+
+    /// Whether a command breaks no rule now. Nothing is executed.
+    ///
+    /// # Errors
+    /// The rule that it breaks.
+    pub fn check(&self, command: &FlashCommand) -> Result<(), Violation> {
+        let block = command.target.block;
+        let result = match command.op {
+            FlashOp::Read => self.read(command.target).map(drop),
+            FlashOp::Program => self.check_program(command.target),
+            FlashOp::Copy => self.check_copy(command).map(drop),
+            FlashOp::SpareSearch => self.search(command).map(drop),
+            FlashOp::Erase => self.check_address(PageAddress::new(block, 0)),
+            FlashOp::PartialErase => self.check_partial_erase(block, command.pb()),
+            FlashOp::SubBlockErase => self.check_sub_block_erase(block, command.sub_blocks()),
+            FlashOp::Pause => Ok(()),
         };
         result.map_err(|rule| Violation { rule, command: *command })
     }
@@ -361,8 +381,7 @@ impl NandArray {
 
     #[inline]
     fn program(&mut self, page: PageAddress, command: &FlashCommand) -> Result<(), Rule> {
-        self.check_address(page)?;
-        self.check_programmable(page)?;
+        self.check_program(page)?;
         self.store(page, command.lpn, command.version, command.sequence);
         self.note_corrupt(page, false);
         if self.power.is_some() {
@@ -373,6 +392,18 @@ impl NandArray {
 
     #[inline]
     fn copy(&mut self, command: &FlashCommand) -> Result<PageContent, Rule> {
+        let content = self.check_copy(command)?;
+        self.store(command.target, content.lpn, content.version, command.sequence);
+        self.note_corrupt(command.target, content.corrupt);
+        if self.power.is_some() {
+            self.note_numbers(command.target, command);
+        }
+        Ok(content)
+    }
+
+    /// What a copy takes along, if it is legal.
+    #[inline]
+    fn check_copy(&self, command: &FlashCommand) -> Result<PageContent, Rule> {
         let content = self.read(command.source)?;
         self.check_address(command.target)?;
         if self.config.copyback {
@@ -382,12 +413,13 @@ impl NandArray {
             }
         }
         self.check_programmable(command.target)?;
-        self.store(command.target, content.lpn, content.version, command.sequence);
-        self.note_corrupt(command.target, content.corrupt);
-        if self.power.is_some() {
-            self.note_numbers(command.target, command);
-        }
         Ok(content)
+    }
+
+    #[inline]
+    fn check_program(&self, page: PageAddress) -> Result<(), Rule> {
+        self.check_address(page)?;
+        self.check_programmable(page)
     }
 
     #[inline]
@@ -490,12 +522,14 @@ impl NandArray {
         Ok(())
     }
 
-    fn partial_erase(&mut self, block: BlockId, pb: Pb) -> Result<(), Rule> {
+    fn check_partial_erase(&self, block: BlockId, pb: Pb) -> Result<(), Rule> {
         self.check_address(PageAddress::new(block, 0))?;
+        if self.config.tree.contains(pb) { Ok(()) } else { Err(Rule::PartialBlockIndex) }
+    }
+
+    fn partial_erase(&mut self, block: BlockId, pb: Pb) -> Result<(), Rule> {
+        self.check_partial_erase(block, pb)?;
         let tree = self.config.tree;
-        if !tree.contains(pb) {
-            return Err(Rule::PartialBlockIndex);
-        }
         if self.blocks[block.index()].fill_pages > 0 {
             self.write_out_fill(block);
         }
@@ -513,6 +547,7 @@ impl NandArray {
         truth.partially_erased = true;
         truth.over_tolerance = counters.iter().any(|&count| count > tolerance);
         self.leaf_erases[leaves][erased].iter_mut().for_each(|count| *count += 1);
+        self.forget_cuts_in(block, |page| pages.contains(&usize::from(page)));
         Ok(())
     }
 }

@@ -34,6 +34,7 @@ impl From<Violation> for ChipError {
 }
 
 /// An array that executes commands and compares every tag that comes back with the command's belief.
+#[derive(Clone)]
 pub struct CheckedArray {
     /// The array.
     pub array: NandArray,

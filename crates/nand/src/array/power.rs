@@ -23,6 +23,7 @@ choice! {
 }
 
 /// What a device keeps that may lose power.
+#[derive(Clone)]
 pub(super) struct PowerState {
     written: Vec<u64>,
     programmed: Vec<u64>,
@@ -83,17 +84,26 @@ impl NandArray {
 
     /// A block was erased whole: what cuts left in it is gone.
     pub(super) fn forget_cuts(&mut self, block: BlockId) {
+        if let Some(power) = &mut self.power {
+            power.half_erased.remove(&block);
+        }
+        self.forget_cuts_in(block, |_| true);
+    }
+
+    /// A part of a block was erased: what cuts left in its pages is gone.
+    pub(super) fn forget_cuts_in(&mut self, block: BlockId, is_erased: impl Fn(u16) -> bool) {
         let Some(power) = &mut self.power else { return };
-        power.half_erased.remove(&block);
         for pages in [&mut power.torn, &mut power.fading, &mut power.unreadable] {
             if !pages.is_empty() {
-                pages.retain(|page| page.block != block);
+                pages.retain(|page| page.block != block || !is_erased(page.page));
             }
         }
     }
 
-    /// Power is cut while a program, copy or block erase is under way. `draw(page)` decides what becomes of each page
-    /// of a block of which some are as before and some are not.
+    /// Power is cut while a program, copy or erase is under way. `draw(page)` decides what becomes of each page of an
+    /// erased block or part of which some are as before and some are not.
+    ///
+    /// An erase of a part changes no other page; that it disturbed its neighbours has happened.
     ///
     /// Source: Tseng, Grupp and Swanson, DAC'11; Zheng and others, FAST'13.
     ///
@@ -108,7 +118,14 @@ impl NandArray {
         match command.op {
             FlashOp::Program | FlashOp::Copy => self.tear_program(command, left)?,
             FlashOp::Erase => self.tear_erase(command.target.block, left, draw),
-            FlashOp::Read | FlashOp::SpareSearch | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause => {}
+            FlashOp::PartialErase => {
+                let pages = self.config.tree.page_range(command.pb()).map(|page| page as u16).collect();
+                self.tear_part(command, pages, left, draw)?;
+            }
+            FlashOp::SubBlockErase => {
+                self.tear_part(command, self.pages_of_sub_blocks(command.sub_blocks()), left, draw)?;
+            }
+            FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => {}
         }
         Ok(())
     }
@@ -153,6 +170,43 @@ impl NandArray {
         }
     }
 
+    /// An erase of a part of a block, of these pages, is cut.
+    fn tear_part(
+        &mut self,
+        command: &FlashCommand,
+        pages: Vec<u16>,
+        left: Torn,
+        mut draw: impl FnMut(PageAddress) -> Torn,
+    ) -> Result<(), Violation> {
+        let block = command.target.block;
+        let address = |page: &u16| PageAddress::new(block, *page);
+        // A page that was bad before the erase does not become good by it.
+        let was_bad = |page| self.peek(page).is_ok_and(|content| content.corrupt);
+        let stored = pages.iter().map(address).filter(|&page| self.is_programmed(page));
+        let stored: Vec<_> = stored.map(|page| (page, was_bad(page))).collect();
+        self.execute(command)?;
+        for (page, was_bad) in stored {
+            let left = if left == Torn::Mixed { draw(page) } else { left };
+            if left != Torn::New {
+                let words = self.words(block);
+                bits::set(&mut self.programmed[words], usize::from(page.page));
+                self.tear_erased_page(page, if was_bad { Torn::Mixed } else { left });
+            }
+        }
+        if let Some(power) = &mut self.power {
+            power.torn.extend(pages.iter().map(address));
+        }
+        Ok(())
+    }
+
+    /// A cut destroyed what a programmed page held: from now on it fails its code.
+    pub fn spoil(&mut self, page: PageAddress) {
+        self.note_corrupt(page, true);
+        if let Some(power) = &mut self.power {
+            power.unreadable.insert(page);
+        }
+    }
+
     /// What a cut erase leaves of one programmed page.
     fn tear_erased_page(&mut self, page: PageAddress, left: Torn) {
         match left {
@@ -165,12 +219,7 @@ impl NandArray {
                     power.fading.insert(page);
                 }
             }
-            Torn::Mixed => {
-                self.note_corrupt(page, true);
-                if let Some(power) = &mut self.power {
-                    power.unreadable.insert(page);
-                }
-            }
+            Torn::Mixed => self.spoil(page),
         }
     }
 

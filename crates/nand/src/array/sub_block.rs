@@ -12,11 +12,14 @@ use super::NandArray;
 use crate::rules::Rule;
 
 impl NandArray {
-    pub(super) fn sub_block_erase(&mut self, block: BlockId, erased: UnitSet) -> Result<(), Rule> {
+    pub(super) fn check_sub_block_erase(&self, block: BlockId, erased: UnitSet) -> Result<(), Rule> {
         self.check_address(PageAddress::new(block, 0))?;
-        if self.sub_blocks.as_ref().is_none_or(|units| !is_legal(erased, units.units())) {
-            return Err(Rule::SubBlockSet);
-        }
+        let is_set = self.sub_blocks.as_ref().is_some_and(|units| is_legal(erased, units.units()));
+        if is_set { Ok(()) } else { Err(Rule::SubBlockSet) }
+    }
+
+    pub(super) fn sub_block_erase(&mut self, block: BlockId, erased: UnitSet) -> Result<(), Rule> {
+        self.check_sub_block_erase(block, erased)?;
         if self.blocks[block.index()].fill_pages > 0 {
             self.write_out_fill(block);
         }
@@ -26,7 +29,17 @@ impl NandArray {
         }
         self.blocks[block.index()].partially_erased = true;
         erased.iter().for_each(|sub_block| self.leaf_erases[leaves.start + sub_block] += 1);
+        if self.power.is_some() {
+            let pages = self.pages_of_sub_blocks(erased);
+            self.forget_cuts_in(block, |page| pages.contains(&page));
+        }
         Ok(())
+    }
+
+    /// The pages that an erase of sub-blocks erases, ascending; none on chips that cannot.
+    pub(super) fn pages_of_sub_blocks(&self, erased: UnitSet) -> Vec<u16> {
+        let is_erased = |page: &u16| self.sub_blocks.as_ref().is_some_and(|u| erased.contains(u.unit_of(*page)));
+        (0..self.config.geometry.pages_per_block).filter(is_erased).collect()
     }
 }
 

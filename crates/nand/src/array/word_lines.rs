@@ -11,6 +11,7 @@
 use pumice_types::{BlockId, BlockShape, Geometry, PageAddress};
 
 /// Programs on all word lines of a device.
+#[derive(Clone)]
 pub(super) struct WordLines {
     shape: BlockShape,
     /// Programs in other sub-blocks that a page survives.
