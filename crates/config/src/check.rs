@@ -44,10 +44,12 @@ fn check_buffer(config: &Config) -> Result<(), String> {
 /// Refuses a policy of the user's that decides when erases are suspended, where none ever is.
 fn check_suspending_policy(config: &Config) -> Result<(), String> {
     match &config.ftl.own_policy {
-        Some(policy) if config.ftl.decides().suspend && config.chip.erase.suspension == Suspension::Off => Err(format!(
-            "policy \"{}\" decides suspend: it needs erase.suspension = \"loop\" | \"pulse\" | \"capped\" | \"immediate\" | \"authors-code\", found \"off\"",
-            policy.0.name()
-        )),
+        Some(policy) if config.ftl.decides().suspend && config.chip.erase.suspension == Suspension::Off => {
+            Err(format!(
+                "policy \"{}\" decides suspend: it needs erase.suspension = \"loop\" | \"pulse\" | \"capped\" | \"immediate\" | \"authors-code\", found \"off\"",
+                policy.0.name()
+            ))
+        }
         Some(_) | None => Ok(()),
     }
 }

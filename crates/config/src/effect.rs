@@ -28,7 +28,8 @@ pub fn idle(config: &Config, path: &str) -> Option<String> {
 /// Whether the user's own policy decides what a key would.
 fn is_decided_by_policy(config: &Config, path: &str) -> bool {
     let decides = config.ftl.decides();
-    decides.victim && PolicyKeys::rows().iter().any(|key| key.path == path) || decides.streams > 0 && path == "ftl.hot_cold"
+    decides.victim && PolicyKeys::rows().iter().any(|key| key.path == path)
+        || decides.streams > 0 && path == "ftl.hot_cold"
 }
 
 /// Whether a run may ignore the key: it is read under a condition, and no other value of it is refused then.

@@ -4,6 +4,7 @@ mod attended;
 mod errors;
 mod json;
 mod outputs;
+mod policies;
 mod runs;
 mod traces;
 
@@ -195,6 +196,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(runs::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(runs::run, module)?)?;
+    module.add_function(wrap_pyfunction!(policies::policy_of_library, module)?)?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(preset_toml, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;

@@ -4,13 +4,16 @@ use std::time::Instant;
 
 use pumice_config::{Config, SpecSource, without_effect};
 use pumice_engine::{Outcome, Progress, run_logged};
+use pumice_ftl::policy::OwnPolicy;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
 use crate::attended::{Desk, attend};
 use crate::errors::{SimulationError, SpecError, sim_error, spec_error};
 use crate::outputs::{Handover, Pieces, pass_rest};
+use crate::policies::{RequestedPolicy, own_policy};
 
 /// A request as it is to be run.
 pub struct Request {
@@ -20,9 +23,25 @@ pub struct Request {
     without_effect: Vec<String>,
 }
 
-pub fn parse_request(request: &str) -> PyResult<Request> {
-    let source: SpecSource =
-        serde_json::from_str(request).map_err(|error| PyValueError::new_err(format!("request: {error}")))?;
+/// What the engine is asked for: a spec, and with it a policy of the user's own.
+#[derive(Deserialize)]
+struct Asked {
+    #[serde(flatten)]
+    fields: Map<String, Value>,
+    #[serde(default)]
+    policy: Option<RequestedPolicy>,
+}
+
+/// Parses a request. `policy` takes the place of one that the request names.
+pub fn parse_request(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -> PyResult<Request> {
+    let refused = |error: serde_json::Error| PyValueError::new_err(format!("request: {error}"));
+    let asked: Asked = serde_json::from_str(request).map_err(refused)?;
+    let mut source: SpecSource = serde_json::from_value(asked.fields.into()).map_err(refused)?;
+    source.own_policy = match (policy, asked.policy) {
+        (Some(policy), _) => Some(policy),
+        (None, Some(requested)) => Some(requested.load(py)?),
+        (None, None) => None,
+    };
     let scale = source.scale.unwrap_or(1.0);
     if !(scale > 0.0 && scale <= 1.0) {
         return Err(SpecError::new_err(format!("scale = {scale} is not allowed; allowed: above 0, at most 1")));
@@ -33,23 +52,38 @@ pub fn parse_request(request: &str) -> PyResult<Request> {
 }
 
 /// Validates a request; returns its resolved configuration, digest and scale as JSON, and a line for each
-/// key that it sets and that its run does not read.
+/// key that it sets and that its run does not read; and the SHA-256 of the user's own policy, if there is one.
+/// `policy` is as in `run`.
 #[pyfunction]
-pub fn resolve(request: &str) -> PyResult<String> {
-    let Request { config, scale, without_effect } = parse_request(request)?;
+#[pyo3(signature = (request, policy=None))]
+pub fn resolve(py: Python<'_>, request: &str, policy: Option<Bound<'_, PyAny>>) -> PyResult<String> {
+    let policy = policy.map(|policy| own_policy(&policy)).transpose()?;
+    let Request { config, scale, without_effect } = parse_request(py, request, policy)?;
     config.chip.geometry.scaled(scale).map_err(SpecError::new_err)?;
-    let found = json!({ "config": config.to_json(), "config_sha256": config.digest(), "scale": scale, "without_effect": without_effect });
+    let policy_sha256 = config.ftl.own_policy.as_ref().map(|policy| policy.0.sha256());
+    let found = json!({
+        "config": config.to_json(), "config_sha256": config.digest(), "scale": scale, "without_effect": without_effect,
+        "policy_sha256": policy_sha256,
+    });
     Ok(found.to_string())
 }
 
 /// Runs a request; returns the result document as JSON. `progress(requests, share, simulated_s)`
 /// returning `False` stops the run. `sink(name, content)` takes what the keys of `[output]` ask for:
 /// request_log (several calls, a dictionary of columns each), command_log (several calls, bytes),
-/// histograms (bytes) and wear_map (a dictionary). Both are called in the calling thread.
+/// histograms (bytes) and wear_map (a dictionary). Both are called in the calling thread. `policy` is the user's own,
+/// in place of one that the request names; it is called in the thread of the run.
 #[pyfunction]
-#[pyo3(signature = (request, progress=None, sink=None))]
-pub fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>, sink: Option<Py<PyAny>>) -> PyResult<String> {
-    let Request { config, scale, without_effect } = parse_request(request)?;
+#[pyo3(signature = (request, progress=None, sink=None, policy=None))]
+pub fn run(
+    py: Python<'_>,
+    request: &str,
+    progress: Option<Py<PyAny>>,
+    sink: Option<Py<PyAny>>,
+    policy: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let policy = policy.map(|policy| own_policy(&policy)).transpose()?;
+    let Request { config, scale, without_effect } = parse_request(py, request, policy)?;
     if let (Some(key), None) = (config.output.files().first(), &sink) {
         return Err(SpecError::new_err(format!(
             "{key} writes a file: it needs a single run with an output directory, and is not for sweeps, comparisons or repeated runs"
@@ -57,7 +91,12 @@ pub fn run(py: Python<'_>, request: &str, progress: Option<Py<PyAny>>, sink: Opt
     }
     let started = Instant::now();
     let simulate = move |desk: &Desk<Handover>| {
-        run_logged(&config, scale, &mut Pieces(desk), &mut |report| desk.ask(Handover::Progress(*report)))
+        let go = || run_logged(&config, scale, &mut Pieces(desk), &mut |report| desk.ask(Handover::Progress(*report)));
+        match &config.ftl.own_policy {
+            // A thread that the interpreter knows already takes it, call by call, much faster.
+            Some(_) => Python::attach(|py| py.detach(go)),
+            None => go(),
+        }
     };
     let serve = |py: Python<'_>, question| match question {
         Handover::Progress(report) => tell(py, &report, progress.as_ref()),

@@ -114,7 +114,7 @@ impl Write for Handed<'_> {
 /// compression. Returns a report as JSON.
 #[pyfunction]
 pub fn trace_write(py: Python<'_>, request: &str, format: String, name: PathBuf, sink: Py<PyAny>) -> PyResult<String> {
-    let Request { config, scale, .. } = parse_request(request)?;
+    let Request { config, scale, .. } = parse_request(py, request, None)?;
     let write = move |desk: &Desk<Vec<u8>>| {
         let mut out = BufWriter::with_capacity(PIECE_BYTES, Handed(desk));
         let as_what = (format.as_str(), Compression::of_name(&name));

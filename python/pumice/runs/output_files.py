@@ -22,22 +22,22 @@ def run_to_text(spec: Spec, progress: Callable[..., Any] | None, out: Path | Non
         SpecError: as `pumice.run`; also if files are asked for and `out` is None.
         OSError: a file cannot be written.
     """
-    request = spec.request()
+    request = spec.request(with_policy=False)
     if out is None:
-        return _engine.run(request, progress)
+        return _engine.run(request, progress, None, spec.policy)
     resolved = spec.resolve()
     wanted = [key for key in FILES if resolved["config"]["output"][key]]
     facts = {"pumice.config_sha256": resolved["config_sha256"], "pumice.scale": repr(resolved["scale"])}
     with files.output_directory(out), one_set(out, RESULT) as staged:
-        text = _run_with_files(request, progress, staged, wanted, facts) if wanted else _engine.run(request, progress)
+        text = _run_with_files(spec, progress, staged, wanted, facts) if wanted else run_to_text(spec, progress, None)
         (staged / RESULT).write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
     return text
 
 
 def _run_with_files(
-    request: str, progress: Callable[..., Any] | None, directory: Path, wanted: list[str], facts: dict[str, str]
+    spec: Spec, progress: Callable[..., Any] | None, directory: Path, wanted: list[str], facts: dict[str, str]
 ) -> str:
     from pumice.runs.output_writers import Writers  # loaded here: it needs Arrow, which starts slowly
 
     with Writers(directory, wanted, facts) as writers:
-        return _engine.run(request, progress, writers.take)
+        return _engine.run(spec.request(with_policy=False), progress, writers.take, spec.policy)

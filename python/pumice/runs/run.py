@@ -6,13 +6,16 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pumice.errors import Interrupted, SpecError
 from pumice.results.result import Result
 from pumice.runs.output_files import run_to_text
 from pumice.runs.spec import Spec, check_spec, toml_text
 from pumice.text import printable
+
+if TYPE_CHECKING:
+    from pumice.policy import Policy
 
 #: Called about every 65,536 requests with requests done, share done (0 … 1, None if unknown) and
 #: simulated seconds. Returning False stops the run; None goes on.
@@ -76,6 +79,7 @@ def run(
     trace_format: str | None = None,
     scale: float | None = None,
     seed: int | None = None,
+    policy: Policy | str | os.PathLike[str] | None = None,
     progress: ProgressCallback | None = None,
     out: str | os.PathLike[str] | None = None,
 ) -> Result:
@@ -88,6 +92,7 @@ def run(
         trace_format: its format, if it should not be recognised by content.
         scale: share of the study to run; planes, requests and bytes are multiplied by it.
         seed: seed of every random stream.
+        policy: a policy of your own: what `pumice.policy` makes of functions, or the path of a shared object.
         progress: see `ProgressCallback`.
         out: directory for `result.json` and for the files that the spec's `[output]` asks for; they are
             there when the run has ended well, and only then.
@@ -100,6 +105,8 @@ def run(
         KeyboardInterrupt: Ctrl-C.
     """
     spec = with_options(spec, workload=workload, trace=trace, trace_format=trace_format, scale=scale, seed=seed)
+    if policy is not None:
+        spec = spec.with_policy(policy)
     stopped = False
 
     def tick(requests: int, share: float | None, simulated_s: float) -> bool:

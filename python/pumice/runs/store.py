@@ -1,7 +1,7 @@
 """Results of finished runs on disk, by what they are results of.
 
 The key of a run is a hash over the engine (its version and the bytes of its library), the resolved
-configuration, the scale and, where a trace is replayed, the trace's content. So a stored result is
+configuration, the scale, the trace's content where a trace is replayed, and the user's own policy if there is one. So a stored result is
 reused only where a new run would give the same one. A stored document carries its key and a digest of
 its content, so that one that was edited, damaged or put there by somebody else is noticed.
 """
@@ -53,6 +53,7 @@ def result_key(engine: ModuleType, resolved: dict[str, Any]) -> str:
         resolved["config_sha256"],
         repr(float(resolved["scale"])),
         trace_digest(resolved["config"]) or "",
+        *([f"policy {resolved['policy_sha256']}"] if resolved.get("policy_sha256") else []),
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:KEY_DIGITS]
 

@@ -75,6 +75,9 @@ const PAGE: &[(&str, &str)] = &[
     ("ftl.kind", "page"),
     ("ftl.merge", "block-erase"),
     ("partial_erase.unit", "none"),
+    ("ftl.over_provisioning", "0.2"),
+    ("workload.footprint", "1.0"),
+    ("workload.read_fraction", "0.0"),
     ("initial.fill", "0.9"),
     ("initial.age_writes", "1.0"),
 ];
@@ -206,23 +209,26 @@ fn one_stream(plane: &mut AskingPlane) -> Result<u32, String> {
     greedy(plane)
 }
 
+/// One stream is `ftl.hot_cold = "mixed"`, and copies apart are "gc": so the same placement gives the same result.
 #[test]
-fn t434_hot_and_cold_apart_copies_less_than_together() {
-    let hot: Place = |page| Ok(u8::from(page.lpn.0 < 1000));
+fn t434_the_placement_suffices_for_the_built_in_streams() {
     let together: Place = |_| Ok(0);
-    let sets = [
-        ("ftl.over_provisioning", "0.2"),
-        ("workload.kind", "hot-cold"),
-        ("workload.hot_space", "0.2"),
-        ("workload.hot_share", "0.9"),
-        ("workload.requests", "60000"),
+    let apart: Place = |page| Ok(u8::from(page.copied_from.is_some()));
+    let cases = [
+        ("mixed", 1, together, &["blocking", "foreground", "background", "preemptible"][..]),
+        // In steps the built-in one lets the host write on into its own block where streams that copies may join wait.
+        ("gc", 2, apart, &["blocking", "foreground"][..]),
     ];
-    let copied = |place: Place| {
-        let policy = Functions { place: Some((2, place)), ..Functions::default() };
-        number(&outcome(&with(policy, &sets)).expect("it runs"), "gc.copied_pages")
-    };
-    let (apart, mixed) = (copied(hot), copied(together));
-    assert!(apart < 0.9 * mixed, "{apart} pages copied, {mixed} without streams");
+    for (key, streams, place, modes) in cases {
+        for mode in modes {
+            let sets = [("ftl.gc_mode", *mode), ("workload.kind", "zipf")];
+            let built_in = outcome(&source(&[PAGE, &sets, &[("ftl.hot_cold", key)]].concat())).expect("it runs");
+            let policy = Functions { place: Some((streams, place)), ..Functions::default() };
+            let own = outcome(&with(policy, &sets)).expect("it runs");
+            assert!(number(&built_in, "gc.copied_pages") > 1000.0, "pages were copied");
+            assert_eq!(digest(&built_in), digest(&own), "{key} {mode}");
+        }
+    }
 }
 
 #[test]
@@ -249,6 +255,7 @@ const SUSPENDED: &[(&str, &str)] = &[
     ("erase.scheme", "ispe"),
     ("erase.suspension", "pulse"),
     ("host.mode", "open-loop"),
+    ("host.read_priority", "true"),
     ("workload.kind", "uniform"),
     ("workload.read_fraction", "0.5"),
     ("workload.mean_interarrival_us", "400"),
@@ -288,10 +295,7 @@ fn t437_what_stands_in_the_way_of_a_policy_is_refused() {
     assert_eq!(error, "policy \"mine\" needs ftl.recovery = \"off\", found \"scan\"");
     let place = Functions { place: Some((4, by_page)), ..Functions::default() };
     let error = refusal(place, &[("ftl.hot_cold", "recency"), ("ftl.over_provisioning", "0.3")]);
-    assert_eq!(
-        error,
-        "a policy that decides placement needs ftl.hot_cold = \"mixed\" | \"gc\", found \"recency\""
-    );
+    assert_eq!(error, "a policy that decides placement needs ftl.hot_cold = \"mixed\" | \"gc\", found \"recency\"");
     let suspend = Functions { suspend: Some(|_| Ok(true)), ..Functions::default() };
     assert!(refusal(suspend, &[]).contains("needs erase.suspension = "));
 }

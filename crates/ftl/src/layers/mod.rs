@@ -405,7 +405,10 @@ impl FtlKeys {
         if self.decides().concerns_ftl() && !self.kind.asks_policies() {
             let able = kinds_that(FtlKind::asks_policies);
             let decided = self.decides().names().join(", ");
-            return Err(format!("policy \"{name}\" decides {decided}: it needs ftl.kind = {able}, found \"{}\"", self.kind));
+            return Err(format!(
+                "policy \"{name}\" decides {decided}: it needs ftl.kind = {able}, found \"{}\"",
+                self.kind
+            ));
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use pumice_types::prefetch;
 
 use super::VictimPolicy;
-use super::columns::{BlockRow, Oldest, PlaneColumns};
+use super::columns::{BlockRow, PlaneColumns};
 use crate::lists::Lists;
 
 /// The list of [`ClosedBlocks::by_age`].
@@ -200,12 +200,9 @@ impl ClosedBlocks {
 
     /// The columns that a user's own policy may look at, as they are at the plane's time `now`.
     pub fn columns(&mut self, now: u64) -> &PlaneColumns {
-        let counts = self.lists.count();
-        for count in 0..counts {
-            let first = self.lists.first(count);
-            let oldest = first.map(|block| Oldest { block, age: now - self.row(block).changed() + 1 });
-            self.entries.set_oldest(count, counts, oldest);
-        }
+        self.fewest_valid();
+        let (lists, lowest) = (&self.lists, self.lowest);
+        self.entries.show_oldest(now, lowest..lists.count(), |count| lists.first(count));
         &self.entries
     }
 

@@ -3,6 +3,8 @@
 //! The columns are shared: whoever holds on to one, such as an array of NumPy, keeps its memory. So they consist of
 //! atomic numbers, which cost as much as others here, because nobody asks for an order between them.
 
+use std::mem::offset_of;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -21,6 +23,17 @@ pub struct BlockRow {
 }
 
 impl BlockRow {
+    /// Where a row holds the clock of the block's last change, in bytes.
+    pub const CHANGED_AT: usize = offset_of!(BlockRow, changed);
+    /// Where a row holds the erases, in bytes.
+    pub const ERASES_AT: usize = offset_of!(BlockRow, erases);
+    /// Where a row holds the valid pages, in bytes.
+    pub const VALID_AT: usize = offset_of!(BlockRow, valid);
+    /// Where a row holds the stream, in bytes.
+    pub const STREAM_AT: usize = offset_of!(BlockRow, stream);
+    /// Where a row says whether the block is closed, in bytes.
+    pub const CLOSED_AT: usize = offset_of!(BlockRow, closed);
+
     /// The plane's clock when the block came to its valid count.
     #[inline]
     pub fn changed(&self) -> u64 {
@@ -73,23 +86,17 @@ impl BlockRow {
     }
 }
 
-/// Of the blocks with one count of valid pages the one that has been unchanged longest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Oldest {
-    /// Its index in the plane.
-    pub block: u32,
-    /// Pages written to the plane since it came to that count, and one.
-    pub age: u64,
-}
-
 /// The columns of one plane. Cloning shares them.
 #[derive(Clone, Debug, Default)]
 pub struct PlaneColumns {
     rows: Arc<[BlockRow]>,
-    /// For each count of valid pages the block of [`Oldest`], or [`NO_BLOCK`]; empty until it is asked for.
+    /// For each count of valid pages the closed block that has been unchanged longest, or [`NO_BLOCK`]; empty until it
+    /// is asked for.
     oldest: Arc<[AtomicU32]>,
     /// Their ages as the bits of floating-point numbers; zero where there is none.
     ages: Arc<[AtomicU64]>,
+    /// No count below this one has had a block when they were last shown.
+    shown_from: usize,
 }
 
 impl PlaneColumns {
@@ -114,13 +121,21 @@ impl PlaneColumns {
         &self.ages
     }
 
-    /// Sets what is oldest among the blocks with `count` valid pages; `counts` are all counts there are.
-    pub(super) fn set_oldest(&mut self, count: usize, counts: usize, oldest: Option<Oldest>) {
+    /// Shows the oldest block of each count as they are at the plane's time `now`. `counts` are those that may have one,
+    /// and `first` is the oldest block of a count.
+    pub(super) fn show_oldest(&mut self, now: u64, counts: Range<usize>, first: impl Fn(usize) -> Option<u32>) {
         if self.oldest.is_empty() {
-            self.oldest = (0..counts).map(|_| AtomicU32::new(NO_BLOCK)).collect();
-            self.ages = (0..counts).map(|_| AtomicU64::new(0)).collect();
+            self.oldest = (0..counts.end).map(|_| AtomicU32::new(NO_BLOCK)).collect();
+            self.ages = (0..counts.end).map(|_| AtomicU64::new(0)).collect();
+            self.shown_from = counts.end;
         }
-        self.oldest[count].store(oldest.map_or(NO_BLOCK, |oldest| oldest.block), Relaxed);
-        self.ages[count].store(oldest.map_or(0.0, |oldest| oldest.age as f64).to_bits(), Relaxed);
+        let from = counts.start.min(self.shown_from);
+        self.shown_from = counts.start;
+        for (count, (oldest, age)) in (from..counts.end).zip(self.oldest[from..].iter().zip(&self.ages[from..])) {
+            let block = first(count);
+            let age_of = |block: u32| (now - self.rows[block as usize].changed() + 1) as f64;
+            oldest.store(block.unwrap_or(NO_BLOCK), Relaxed);
+            age.store(block.map_or(0.0, age_of).to_bits(), Relaxed);
+        }
     }
 }

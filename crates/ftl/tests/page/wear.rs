@@ -41,7 +41,8 @@ fn t770_static_levelling_keeps_the_spread_near_its_threshold() {
 #[test]
 fn t771_least_worn_first_saves_static_levelling_most_of_its_moves() {
     let moves = |dynamic| {
-        let (.., rig) = spread(WearLeveling { dynamic, static_threshold: Some(20), asks_policy: false }, GcMode::Blocking);
+        let (.., rig) =
+            spread(WearLeveling { dynamic, static_threshold: Some(20), asks_policy: false }, GcMode::Blocking);
         rig.ftl.counters().moved.block_erases
     };
     let (in_order, by_wear) = (moves(false), moves(true));

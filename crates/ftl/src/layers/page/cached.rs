@@ -216,7 +216,7 @@ impl PageFtl {
         let now = self.planes[plane.index()].now;
         let Some(translation) = &mut self.translation else { return Ok(()) };
         let share = &mut translation.planes[plane.index()];
-        if self.planes[plane.index()].open[WriteStream::Map.index()].is_some() || share.free > 1 {
+        if self.planes[plane.index()].open[WriteStream::Map as usize].is_some() || share.free > 1 {
             return Ok(());
         }
         let Some(victim) = share.victims.choose(now) else { return Ok(()) };
@@ -263,7 +263,7 @@ impl PageFtl {
                     self.maps.place(Lpn(first.0 + u32::from(page) * planes), PageAddress::new(block, page));
                 }
                 let open = Open { next: filled, ..open };
-                self.planes[plane.index()].open[WriteStream::Map.index()] = Some(open);
+                self.planes[plane.index()].open[WriteStream::Map as usize] = Some(open);
                 self.close_if_full(plane, WriteStream::Map);
                 programmed(InitialBlock { block, first, stride: planes, pages: filled, sequence });
             }

@@ -38,7 +38,6 @@ use super::units::valid_in;
 use super::{GcMode, GcPlanes, HotCold, Neighbours, PageFtl};
 use crate::error::FtlError;
 use crate::plan::Plan;
-use crate::policy::STREAMS_MAX;
 use crate::reclaim_units::UnitChoice;
 
 /// Number of pages by which the prefetch of map entries runs ahead of the copies: some 100 ns pass for each, and
@@ -50,7 +49,7 @@ impl PageFtl {
     /// program.
     pub(super) fn make_room(&mut self, plane: PlaneId, stream: WriteStream, plan: &mut Plan) -> Result<bool, FtlError> {
         let state = &self.planes[plane.index()];
-        if state.open[stream.index()].is_some() {
+        if state.open[stream as usize].is_some() {
             // Where all pages share a block, its room belongs to a victim in work that cannot open
             // another one.
             let shared = state.job.is_some() && self.config.hot_cold.shares_blocks();
@@ -303,7 +302,7 @@ impl PageFtl {
             (None, _) => return Ok(WriteStream::Copies),
         };
         // The room that is kept for a victim's copies may lie in the other one's block.
-        let has_room = self.planes[plane.index()].open[own.index()].is_some() || self.units_for_copies(plane, job) > 0;
+        let has_room = self.planes[plane.index()].open[own as usize].is_some() || self.units_for_copies(plane, job) > 0;
         Ok(if has_room { own } else { other })
     }
 
@@ -329,16 +328,15 @@ impl PageFtl {
     /// open for them. For assertions.
     fn room(&self, plane: PlaneId) -> usize {
         let (pages, state) = (&self.config.units.pages, &self.planes[plane.index()]);
-        let placed: [WriteStream; STREAMS_MAX as usize] = std::array::from_fn(|n| WriteStream::Placed(n as u8));
         let streams: &[WriteStream] = match (state.job.is_some_and(|job| job.levels_wear), self.config.hot_cold) {
             (true, _) => &[WriteStream::Moved],
             (false, HotCold::Mixed) => &[WriteStream::Host],
             (false, HotCold::Copies) => &[WriteStream::Copies],
             (false, HotCold::Recency { .. }) => &[WriteStream::Copies, WriteStream::HotCopies],
-            (false, HotCold::Placed { streams }) => &placed[..usize::from(streams)],
+            (false, HotCold::Placed { streams }) => &WriteStream::PLACED[..usize::from(streams)],
         };
         let free = state.job.map_or(self.free_units(plane), |job| self.units_for_copies(plane, &job));
-        let open = streams.iter().filter_map(|&stream| state.open[stream.index()]);
+        let open = streams.iter().filter_map(|&stream| state.open[stream as usize]);
         let rest = |open: Open| {
             (open.next..pages.pages_per_block()).filter(|&page| open.units.contains(pages.unit_of(page))).count()
         };

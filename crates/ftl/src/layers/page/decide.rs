@@ -26,9 +26,11 @@ impl PageFtl {
 
     /// The stream that the policy names for a page.
     fn placed(&self, lpn: Lpn, plane: PlaneId, copied_from: Option<u8>) -> Result<WriteStream, FtlError> {
-        let Some(decider) = &self.config.decider else { return Ok(WriteStream::Placed(0)) };
+        let Some(decider) = &self.config.decider else { return Ok(WriteStream::Placed0) };
         let now = self.planes[plane.index()].now;
-        decider.placement(&PageToPlace { lpn, plane, now, copied_from }).map(WriteStream::Placed)
+        decider
+            .placement(&PageToPlace { lpn, plane, now, copied_from })
+            .map(|stream| WriteStream::PLACED[usize::from(stream)])
     }
 
     /// The stream of a page that collection copies: the one that the policy names if it has room, else the next one
@@ -43,13 +45,12 @@ impl PageFtl {
         let index = self.config.geometry.index_in_plane(job.victim);
         let from = self.planes[plane.index()].victims.blocks().stream_of(index);
         let named = self.placed(lpn, plane, Some(from))?;
-        let WriteStream::Placed(first) = named else { return Ok(named) };
         let open = &self.planes[plane.index()].open;
-        let is_open = |stream: &WriteStream| open[stream.index()].is_some();
+        let is_open = |stream: &WriteStream| open[*stream as usize].is_some();
         if is_open(&named) || self.units_for_copies(plane, job) > 0 {
             return Ok(named);
         }
-        let mut others = (1..streams).map(|step| WriteStream::Placed((first + step) % streams));
+        let mut others = (1..streams).map(|step| WriteStream::PLACED[usize::from((named.number() + step) % streams)]);
         others.find(is_open).ok_or_else(|| self.no_free_block(plane))
     }
 

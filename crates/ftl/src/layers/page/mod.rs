@@ -324,13 +324,13 @@ impl PageFtl {
     /// none is. The page counts as written.
     #[inline]
     fn next_page(&mut self, plane: PlaneId, stream: WriteStream) -> Result<(PageAddress, u32), FtlError> {
-        let mut open = match self.planes[plane.index()].open[stream.index()] {
+        let mut open = match self.planes[plane.index()].open[stream as usize] {
             Some(open) => open,
             None => self.open_block(plane, stream)?,
         };
         let page = open.page(&self.config.units.pages).ok_or_else(|| self.no_free_block(plane))?;
         open.next = page.page + 1;
-        self.planes[plane.index()].open[stream.index()] = Some(open);
+        self.planes[plane.index()].open[stream as usize] = Some(open);
         Ok((page, open.sequence))
     }
 
@@ -357,14 +357,14 @@ impl PageFtl {
     #[inline]
     fn close_if_full(&mut self, plane: PlaneId, stream: WriteStream) {
         let units = &self.config.units.pages;
-        let Some(open) = self.planes[plane.index()].open[stream.index()] else { return };
+        let Some(open) = self.planes[plane.index()].open[stream as usize] else { return };
         let unit = units.unit_of(open.next - 1);
         if units.last_page(unit) + 1 != open.next {
             return;
         }
         let is_full = open.page(units).is_none();
         if is_full {
-            self.planes[plane.index()].open[stream.index()] = None;
+            self.planes[plane.index()].open[stream as usize] = None;
         }
         match self.config.units.neighbours.are_disturbed() {
             true if is_full => {
@@ -460,7 +460,7 @@ impl TranslationLayer for PageFtl {
         let stream = self.stream_of_write(lpn, plane)?;
         let collect_behind = self.make_room(plane, stream, plan)?;
         let free_before = collect_behind.then(|| self.free_units(plane));
-        let was_open = self.planes[plane.index()].open[stream.index()].is_some();
+        let was_open = self.planes[plane.index()].open[stream as usize].is_some();
         let (target, sequence) = self.next_page(plane, stream)?;
         self.prove(target.block, plan);
         debug_assert!(was_open || self.keeps_room(plane), "a block opened for the host leaves copies their room");

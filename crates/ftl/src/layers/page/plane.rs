@@ -18,6 +18,7 @@ pub(super) struct Open {
 
 /// What an open block takes: pages of one stream lie together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
 pub(super) enum WriteStream {
     /// Pages that the host writes; the cold ones if hot ones lie apart.
     Host,
@@ -31,44 +32,47 @@ pub(super) enum WriteStream {
     Moved,
     /// Translation pages.
     Map,
-    /// Pages that a user's own policy puts together, written and copied.
-    Placed(u8),
+    /// Pages that a user's own policy puts together, written and copied: its first stream.
+    Placed0,
+    /// Its second stream.
+    Placed1,
+    /// Its third stream.
+    Placed2,
+    /// Its fourth stream.
+    Placed3,
+    /// Its fifth stream.
+    Placed4,
+    /// Its sixth stream.
+    Placed5,
+    /// Its seventh stream.
+    Placed6,
+    /// Its eighth stream.
+    Placed7,
 }
-
-/// Streams that are not named by a user's own policy.
-const OWN_STREAMS: usize = 6;
-
-/// Number of streams.
-const STREAMS: usize = OWN_STREAMS + STREAMS_MAX as usize;
 
 impl WriteStream {
-    /// The stream's place among the open blocks of a plane.
-    #[inline]
-    pub(super) fn index(self) -> usize {
-        match self {
-            WriteStream::Host => 0,
-            WriteStream::Hot => 1,
-            WriteStream::Copies => 2,
-            WriteStream::HotCopies => 3,
-            WriteStream::Moved => 4,
-            WriteStream::Map => 5,
-            WriteStream::Placed(stream) => OWN_STREAMS + usize::from(stream),
-        }
-    }
+    /// The streams of a user's own policy.
+    pub(super) const PLACED: [WriteStream; STREAMS_MAX as usize] = [
+        WriteStream::Placed0,
+        WriteStream::Placed1,
+        WriteStream::Placed2,
+        WriteStream::Placed3,
+        WriteStream::Placed4,
+        WriteStream::Placed5,
+        WriteStream::Placed6,
+        WriteStream::Placed7,
+    ];
 
-    /// The number by which policies know the stream.
+    /// The number by which policies know the stream: their own number of it, if it is theirs.
     pub(super) fn number(self) -> u8 {
-        match self {
-            WriteStream::Placed(stream) => stream,
-            WriteStream::Host
-            | WriteStream::Hot
-            | WriteStream::Copies
-            | WriteStream::HotCopies
-            | WriteStream::Moved
-            | WriteStream::Map => self.index() as u8,
-        }
+        let number = self as usize;
+        let first = WriteStream::Placed0 as usize;
+        (if number < first { number } else { number - first }) as u8
     }
 }
+
+/// Number of streams.
+pub(super) const STREAMS: usize = WriteStream::Placed7 as usize + 1;
 
 /// A victim whose valid pages are moved one by one, and which is then erased. It is in no list, so pages that the
 /// host invalidates meanwhile need no update of a list.

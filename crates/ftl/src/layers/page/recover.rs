@@ -219,9 +219,9 @@ impl PageFtl {
             return false;
         }
         let open = &mut self.planes[self.config.geometry.plane_of(block).index()].open;
-        let free = [WriteStream::Host, WriteStream::Copies].into_iter().find(|&stream| open[stream.index()].is_none());
+        let free = [WriteStream::Host, WriteStream::Copies].into_iter().find(|&stream| open[stream as usize].is_none());
         if let Some(stream) = free {
-            open[stream.index()] = Some(Open { block, sequence: 0, units: UnitSet::first(1), next });
+            open[stream as usize] = Some(Open { block, sequence: 0, units: UnitSet::first(1), next });
         }
         free.is_some()
     }

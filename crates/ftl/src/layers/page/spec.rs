@@ -181,8 +181,16 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
 fn check_policy(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     let decides = spec.decides;
     let wanted = [
-        (decides.concerns_ftl() && keys.erase_unit != EraseUnit::Block, "erase_unit = \"block\"", keys.erase_unit.name()),
-        (decides.streams > 0 && keys.hot_cold == Separation::Recency, "hot_cold = \"mixed\" | \"gc\"", keys.hot_cold.name()),
+        (
+            decides.concerns_ftl() && keys.erase_unit != EraseUnit::Block,
+            "erase_unit = \"block\"",
+            keys.erase_unit.name(),
+        ),
+        (
+            decides.streams > 0 && keys.hot_cold == Separation::Recency,
+            "hot_cold = \"mixed\" | \"gc\"",
+            keys.hot_cold.name(),
+        ),
         (
             decides.wear_swap && keys.wear_leveling.moves_data(),
             "wear_leveling = \"none\" | \"dynamic\"",
