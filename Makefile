@@ -14,16 +14,36 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml Makefile \
 # Files that a registry's macro declares as modules: cargo fmt does not find them.
 IN_REGISTRIES := crates/types/src/erase/schemes/*.rs
 
+# `make install PREFIX=…`: the chip library for C. Its version is that of the interface, crates/capi/include/pumice_chip.h.
+PREFIX       ?= /usr/local
+override PREFIX := $(abspath $(PREFIX))
+CHIP_VERSION := 1.0.0
+CHIP_MAJOR   := $(firstword $(subst ., ,$(CHIP_VERSION)))
+ifeq ($(shell uname -s),Darwin)
+CHIP_LIBRARY := libpumice_chip.$(CHIP_MAJOR).dylib
+CHIP_LINK    := libpumice_chip.dylib
+CHIP_BUILT   := libpumice_capi.dylib
+CHIP_NAME    := -Wl,-install_name,$(PREFIX)/lib/$(CHIP_LIBRARY)
+NATIVE_LIBS  := -liconv -lSystem -lc -lm
+else
+CHIP_LIBRARY := libpumice_chip.so.$(CHIP_MAJOR)
+CHIP_LINK    := libpumice_chip.so
+CHIP_BUILT   := libpumice_capi.so
+CHIP_NAME    := -Wl,-soname,$(CHIP_LIBRARY)
+NATIVE_LIBS  := -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc
+endif
+RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
+
 # The first interpreter that is new enough. `make PYTHON=/path/to/python3` overrides the choice.
 IS_NEW_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3.14; do \
     if $$python -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1; then command -v $$python; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint bench figures fuzz dist clean
+.PHONY: help build run test lint bench figures generated fuzz dist install clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
 build: $(STAMP) ## build the engine and install everything into .venv (leaves .venv/bin/pumice)
 
@@ -59,10 +79,24 @@ bench: ## measure the engine: nanoseconds a flash command, requests a second, by
 figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (MEASURE=--measure: its speed as well)
 	$(BIN)/python -m pumice.papers.ground_truth --out docs/figures $(MEASURE)
 
+generated: $(STAMP) ## write docs/KEYS.md, docs/schema and the tables of docs/RESULTS.md anew, from the engine
+	$(BIN)/python -m pumice.runs.keys .
+	$(BIN)/python -m pumice.results.fields docs/RESULTS.md
+
 # The wheel is built from the unpacked source distribution, so that one which lacks a file is noticed.
 dist: $(BIN)/maturin ## build the source distribution and this machine's wheel into dist/
 	rm -rf $(DIST)
 	$(BIN)/maturin build --release --sdist --interpreter $(BIN)/python --out $(DIST)
+
+install: ## build the chip library and put library, header and pkg-config file into PREFIX (/usr/local)
+	cargo rustc --release --locked -p pumice-capi --lib --crate-type cdylib,staticlib -- -C link-arg=$(CHIP_NAME)
+	mkdir -p '$(DESTDIR)$(PREFIX)/include' '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
+	install -m 644 crates/capi/include/pumice_chip.h '$(DESTDIR)$(PREFIX)/include/pumice_chip.h'
+	install -m 755 '$(RELEASE)/$(CHIP_BUILT)' '$(DESTDIR)$(PREFIX)/lib/$(CHIP_LIBRARY)'
+	ln -sf $(CHIP_LIBRARY) '$(DESTDIR)$(PREFIX)/lib/$(CHIP_LINK)'
+	install -m 644 '$(RELEASE)/libpumice_capi.a' '$(DESTDIR)$(PREFIX)/lib/libpumice_chip.a'
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(CHIP_VERSION)|' -e 's|@NATIVE_LIBS@|$(NATIVE_LIBS)|' \
+	    crates/capi/pumice_chip.pc.in > '$(DESTDIR)$(PREFIX)/lib/pkgconfig/pumice_chip.pc'
 
 clean: ## remove everything that was built or simulated
 	rm -rf $(VENV) out target $(DIST)

@@ -1,7 +1,7 @@
 """An engine that simulates nothing, for tests of the runner. Its spec is the request's `sets`.
 
 `value` is put into the document, `log` names a file that gets a line for every run, and `do` makes
-the run fail, die, take its time or go on until it is told to stop.
+the run fail, die, take its time, come on slowly or go on until it is told to stop.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ def run(request: str, progress: Callable[[int, float | None, float], bool] | Non
             time.sleep(RUN_S)
         case "obey":
             _wait_for_the_end(_text(sets, "log"), progress)
+        case "slow":
+            _go_on(progress)
         case "pause":
             time.sleep(0.05 * (5 - int(sets["value"])))
     if progress is not None:
@@ -62,6 +64,15 @@ def _wait_for_the_end(log: str, progress: Callable[[int, float | None, float], b
         if progress is not None and not progress(1, None, 0.0):
             with open(log, "a", encoding="utf-8") as file:
                 file.write("stopped\n")
+            raise KeyboardInterrupt
+
+
+def _go_on(progress: Callable[[int, float | None, float], bool] | None) -> None:
+    """Comes a twentieth further in each second."""
+    begun = time.monotonic()
+    while (share := (time.monotonic() - begun) / 20) < 1:
+        time.sleep(0.05)
+        if progress is not None and not progress(1, share, 0.0):
             raise KeyboardInterrupt
 
 

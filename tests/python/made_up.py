@@ -11,7 +11,7 @@ from typing import Any
 from pumice.papers.experiment import read_experiment
 from pumice.papers.figures import Drawing, Findings, figures_of
 from pumice.papers.finished_runs import FinishedRuns
-from pumice.runs.batch import Job, Outcome
+from pumice.runs.jobs import Job, Outcome
 
 #: A study and what a run varies → its document; None for a run that fails.
 Make = Callable[[str, dict[str, Any]], dict[str, Any] | None]

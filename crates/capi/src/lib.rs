@@ -6,6 +6,7 @@
 #![warn(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
 
 pub mod chip;
+mod foreign;
 pub mod policy;
 mod version;
 

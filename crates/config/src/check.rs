@@ -2,7 +2,7 @@
 
 use pumice_ftl::recovery::Recovery;
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
-use pumice_types::{ChipKeys, MultiPlane, Suspension, SuspensionFor};
+use pumice_types::{ChipKeys, EraseKeys, MultiPlane, PartialEraseUnit, Suspension, SuspensionFor};
 use pumice_workload::Trims;
 
 use crate::{Config, SpecError};
@@ -27,6 +27,23 @@ pub fn check(config: &Config) -> Result<(), SpecError> {
     check_read_retry(&config.assumed_chip())?;
     config.workload.check()?;
     Ok(check_output(config)?)
+}
+
+/// Checks what a spec says of chips that no controller drives.
+///
+/// # Errors
+/// The first impossibility, with what would be possible.
+pub fn check_chip(chip: &ChipKeys) -> Result<(), SpecError> {
+    chip.check()?;
+    check_erase_process(&chip.erase)?;
+    check_failing_erases(&chip.erase)?;
+    if chip.erase.max_loops < MAX_LOOPS && chip.partial_erase.unit != PartialEraseUnit::None {
+        return Err(SpecError(format!(
+            "erase.max_loops = {} lets erases fail, which needs partial_erase.unit = \"none\", found \"{}\"",
+            chip.erase.max_loops, chip.partial_erase.unit
+        )));
+    }
+    Ok(check_read_retry(chip)?)
 }
 
 /// Refuses a write buffer of so many pages that the simulation would need gigabytes for it.
@@ -95,9 +112,8 @@ fn check_power(config: &Config) -> Result<(), String> {
     }
 }
 
-/// Refuses erase keys that cannot hold together.
-fn check_erase(config: &Config) -> Result<(), String> {
-    let keys = &config.chip.erase;
+/// Refuses keys of the erase itself that cannot hold together.
+fn check_erase_process(keys: &EraseKeys) -> Result<(), String> {
     let requirement = keys.rber_requirement.bits_per_kib();
     if keys.scheme.has_loops() && f64::from(requirement) > keys.ecc_bits_per_kib {
         return Err(format!(
@@ -105,7 +121,6 @@ fn check_erase(config: &Config) -> Result<(), String> {
             keys.ecc_bits_per_kib
         ));
     }
-    check_retirement(config)?;
     if keys.gamma >= keys.delta {
         return Err(format!("erase.gamma = {} is not below erase.delta = {}", keys.gamma, keys.delta));
     }
@@ -117,6 +132,14 @@ fn check_erase(config: &Config) -> Result<(), String> {
             keys.t_se_us, keys.t_ep_us
         ));
     }
+    Ok(())
+}
+
+/// Refuses erase keys that cannot hold together.
+fn check_erase(config: &Config) -> Result<(), String> {
+    let keys = &config.chip.erase;
+    check_erase_process(keys)?;
+    check_retirement(config)?;
     if keys.suspension != Suspension::Off && !config.host.read_priority {
         return Err(format!(
             "erase.suspension = \"{}\" lets reads go first, which needs host.read_priority = true",
@@ -136,17 +159,25 @@ fn check_erase(config: &Config) -> Result<(), String> {
     Ok(())
 }
 
+/// Refuses erases that can fail under a scheme without loops.
+fn check_failing_erases(keys: &EraseKeys) -> Result<(), String> {
+    if keys.max_loops == MAX_LOOPS || keys.scheme.has_loops() {
+        return Ok(());
+    }
+    Err(format!(
+        "erase.max_loops = {} lets erases fail, which needs erase.scheme = a scheme with erase loops, found \"{}\"",
+        keys.max_loops, keys.scheme
+    ))
+}
+
 /// Refuses erases that can fail under an FTL that does not retire blocks, or with erase units smaller than a block.
 fn check_retirement(config: &Config) -> Result<(), String> {
     let keys = &config.chip.erase;
-    let max_loops = keys.max_loops;
-    if max_loops == MAX_LOOPS {
+    check_failing_erases(keys)?;
+    if keys.max_loops == MAX_LOOPS {
         return Ok(());
     }
-    let needs = format!("erase.max_loops = {max_loops} lets erases fail, which needs");
-    if !keys.scheme.has_loops() {
-        return Err(format!("{needs} erase.scheme = a scheme with erase loops, found \"{}\"", keys.scheme));
-    }
+    let needs = format!("erase.max_loops = {} lets erases fail, which needs", keys.max_loops);
     config.ftl.check_retirement(&config.assumed_chip(), &config.initial).map_err(|needed| format!("{needs} {needed}"))
 }
 

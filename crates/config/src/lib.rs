@@ -30,7 +30,7 @@ pub use host::{FlushPolicy, HostKeys, HostMode, PartialPage};
 pub use power::{PowerKeys, TornKind};
 pub use run::{Check, OutputKeys, RunKeys};
 pub use schema::{explain, schema};
-pub use sources::without_effect;
+pub use sources::{without_effect, without_effect_on_a_chip};
 
 /// A spec that cannot be run, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +100,17 @@ pub struct SpecSource {
     /// The user's own policy; code, and therefore no text of a spec.
     #[serde(skip)]
     pub own_policy: Option<OwnPolicy>,
+}
+
+impl SpecSource {
+    /// Name of the preset that the spec starts from: the one that is asked for, else the one that its text names.
+    pub fn preset_name(&self) -> Option<String> {
+        let named = || {
+            let table: toml::Table = toml::from_str(self.spec_text.as_deref()?).ok()?;
+            Some(table.get("preset")?.as_str()?.to_string())
+        };
+        self.preset.clone().or_else(named)
+    }
 }
 
 /// The one key outside every section.
@@ -189,8 +200,19 @@ impl Config {
     pub fn resolve(source: &SpecSource) -> Result<Config, SpecError> {
         let mut config = Config::read(&sources::values(source)?)?;
         config.ftl.own_policy = source.own_policy.clone();
-        check::check(&config)?;
+        check::check(&config).map_err(|error| sources::with_aliases(source, error))?;
         Ok(config)
+    }
+
+    /// Resolves and validates a spec for its chips alone: seed and the sections that describe chips. The other
+    /// sections may be there, and their values are checked one by one.
+    ///
+    /// # Errors
+    /// [`SpecError`]: one line that names the place, what was found and what is allowed.
+    pub fn resolve_chip(source: &SpecSource) -> Result<(u64, ChipKeys), SpecError> {
+        let Config { seed, chip, .. } = Config::read(&sources::values(source)?)?;
+        check::check_chip(&chip)?;
+        Ok((seed, chip))
     }
 
     /// The chips that the translation layer assumes: the spec's, but for layers that are compared on chips of

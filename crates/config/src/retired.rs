@@ -1,5 +1,9 @@
 //! Spellings that are no longer valid, and other names that people type: each is told what to write.
 
+use pumice_types::key::{Key, ValueKind};
+
+use crate::distance;
+
 /// What to write instead of a key that is gone; `None` if the key never was one.
 pub fn key(path: &str) -> Option<&'static str> {
     match path {
@@ -35,6 +39,58 @@ pub fn alias(path: &str, value: &str) -> Option<Alias> {
             values: &[("ftl.kind", "\"page\""), ("ftl.map_place", "\"cached\"")],
             note: "ftl.kind = \"dftl\" stands for ftl.kind = \"page\" with ftl.map_place = \"cached\"",
         }),
+        _ => None,
+    }
+}
+
+/// Where a word that is no key is known from: a value of a key, or a name that stands for one.
+pub fn key_of_value(rows: &[&'static Key], word: &str) -> Option<String> {
+    if let Some(alias) = alias("ftl.kind", word) {
+        return Some(alias.note.to_string());
+    }
+    let holds = |key: &&&Key| matches!(key.shape, ValueKind::Choice(names) if names.contains(&word));
+    rows.iter().find(holds).map(|key| format!("it is a value of '{}'", key.path))
+}
+
+/// What is probably meant by a value that a key does not allow: what stands for another name of it, or the nearest
+/// of the allowed names.
+pub fn meant(key: &Key, value: &str) -> Option<String> {
+    let plain = value.to_lowercase().replace(['_', ' '], "-");
+    other_name(key.path, &plain).map(|instead| format!("\"{plain}\" is {instead}")).or_else(|| nearest(key, &plain))
+}
+
+fn nearest(key: &Key, value: &str) -> Option<String> {
+    let ValueKind::Choice(names) = key.shape else { return None };
+    let near = |name: &&&str| name.starts_with(value) || distance(value, name) * 2 <= value.chars().count();
+    let name = names.iter().filter(near).min_by_key(|name| distance(value, name))?;
+    Some(format!("nearest: \"{name}\""))
+}
+
+/// What other names of a value are called here; `value` is in lower case with hyphens.
+fn other_name(path: &str, value: &str) -> Option<&'static str> {
+    match (path, value) {
+        ("ftl.kind", "page-level" | "page-mapping" | "page-mapped" | "page-map" | "pagemap" | "pm") => {
+            Some("\"page\" here")
+        }
+        ("ftl.kind", "demand" | "demand-based" | "cached") => Some("\"page\" with ftl.map_place = \"cached\" here"),
+        ("ftl.kind", "block" | "block-level" | "block-mapping" | "block-mapped") => {
+            Some("\"nftl\" or \"replacement-block\" here")
+        }
+        ("ftl.kind", "hybrid" | "log" | "log-buffer") => Some("\"log-block\" or \"fast\" here"),
+        ("ftl.kind", "pen" | "m-merge" | "mmerge" | "partial-erase") => {
+            Some("\"nftl\" or \"superblock-pen\" with ftl.merge = \"m-merge\" here")
+        }
+        ("ftl.gc_policy", "cb" | "costbenefit" | "benefit-cost") => Some("\"cost-benefit\" here"),
+        ("ftl.gc_policy", "random-greedy" | "rga" | "dchoices" | "d-choice") => Some("\"d-choices\" here"),
+        ("ftl.gc_policy", "lru" | "round-robin" | "cyclic") => Some("\"fifo\" here"),
+        ("erase.scheme", "baseline" | "conventional") => Some("\"ispe\" here"),
+        ("workload.kind", "random" | "rand" | "randrw" | "randwrite" | "randread") => {
+            Some("\"uniform\" with workload.read_fraction here")
+        }
+        ("workload.kind", "seq" | "write" | "read" | "seqwrite" | "seqread") => {
+            Some("\"sequential\" with workload.read_fraction here")
+        }
+        ("workload.kind", "zipfian" | "skewed") => Some("\"zipf\" here"),
         _ => None,
     }
 }

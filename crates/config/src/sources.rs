@@ -1,11 +1,12 @@
 //! From preset, file and `--set` to one flat set of accepted values, with errors that name the
 //! place, what was found and what is allowed.
 
-use pumice_types::key::{self, Key, Values};
+use pumice_types::ChipKeys;
+use pumice_types::key::{self, Key, Keys, Values};
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
-use crate::{Config, SpecError, SpecSource, at_place, distance, effect, preset, retired, shown, table};
+use crate::{Config, SEED, SpecError, SpecSource, at_place, distance, effect, preset, retired, shown, table};
 
 /// Presets may start from presets; deeper chains than this are a loop.
 const PRESET_DEPTH_MAX: usize = 8;
@@ -37,6 +38,35 @@ pub fn without_effect(source: &SpecSource, config: &Config) -> Result<Vec<String
     Ok(aliases(source).into_iter().chain(lines).collect())
 }
 
+/// Keys of the chips' sections that only a controller reads.
+const OF_THE_CONTROLLER: [&str; 12] = [
+    "timing.multi_plane",
+    "erase.suspension",
+    "erase.suspension_for",
+    "erase.suspension_restart",
+    "erase.suspension_guard_us",
+    "erase.suspension_max_restarts",
+    "erase.protected_loops",
+    "erase.suspend_us",
+    "erase.resume_us",
+    "erase.max_suspensions",
+    "partial_erase.disturb_aware",
+    "partial_erase.wear_limit_w",
+];
+
+/// One line for each key that a source sets itself and that a chip without a controller does not read.
+///
+/// # Errors
+/// A source that [`Config::resolve_chip`] refuses as well.
+pub fn without_effect_on_a_chip(source: &SpecSource) -> Result<Vec<String>, SpecError> {
+    let mut own = Values::new();
+    apply_own(&mut own, source, None)?;
+    let chip: Vec<&str> = ChipKeys::rows().iter().map(|key| key.path).chain([SEED.path]).collect();
+    let is_idle = |key: &&&str| !chip.contains(*key) || OF_THE_CONTROLLER.contains(*key);
+    let line = |key: &&'static str| format!("{key} has no effect: a chip alone has no controller");
+    Ok(own.keys().filter(is_idle).map(line).collect())
+}
+
 /// Overrides `values` with what a source sets itself: its text, then its single settings.
 fn apply_own(values: &mut Values, source: &SpecSource, depth: Option<usize>) -> Result<(), SpecError> {
     if let Some(text) = &source.spec_text {
@@ -53,6 +83,12 @@ fn aliases(source: &SpecSource) -> Vec<String> {
     let in_sets = source.sets.iter().filter(|(path, _)| path == "ftl.kind").map(|(_, text)| text.trim_matches('"'));
     let names = in_text.into_iter().chain(in_sets);
     names.filter_map(|name| retired::alias("ftl.kind", name)).map(|alias| alias.note.to_string()).collect()
+}
+
+/// An error about keys that a source did not write itself, with what its aliases stand for.
+pub fn with_aliases(source: &SpecSource, error: SpecError) -> SpecError {
+    let notes = aliases(source);
+    if notes.is_empty() { error } else { SpecError(format!("{error} ({})", notes.join("; "))) }
 }
 
 /// Defaults of every key that has one.
@@ -175,8 +211,11 @@ fn set(values: &mut Values, at: &str, path: &str, value: Value) -> Result<(), Sp
         return alias.values.iter().try_for_each(|(path, text)| set(values, at, path, parse_value(text)));
     }
     let accepted = typed(&value).and_then(|typed| key.accept(typed)).ok_or_else(|| refused(at, key, &value))?;
-    (key.check)(&accepted)
-        .map_err(|why| at_place(at, &format!("{} = {} {why}", key.path, shown(&value.to_string()))))?;
+    (key.check)(&accepted).map_err(|why| {
+        let hint = value.as_str().and_then(|text| retired::meant(key, text));
+        let why = hint.map_or(why, |hint| format!("does not exist; {hint}"));
+        at_place(at, &format!("{} = {} {why}", key.path, shown(&value.to_string())))
+    })?;
     values.insert(key.path, accepted);
     Ok(())
 }
@@ -203,7 +242,8 @@ fn refused(at: &str, key: &Key, found: &Value) -> SpecError {
     let number = found.as_str().filter(|text| text.parse::<f64>().is_ok());
     let found = number.map_or_else(|| shown(&found.to_string()), shown);
     let unit = if key.unit.is_empty() { String::new() } else { format!(" ({})", key.unit) };
-    at_place(at, &format!("{} = {found} is not allowed; allowed: {}{unit}", key.path, key.allowed()))
+    let hint = retired::meant(key, &plain).map_or(String::new(), |meant| format!("; {meant}"));
+    at_place(at, &format!("{} = {found} is not allowed; allowed: {}{unit}{hint}", key.path, key.allowed()))
 }
 
 fn check_section(at: &str, section: &str) -> Result<(), SpecError> {

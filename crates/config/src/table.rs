@@ -37,8 +37,13 @@ pub fn lookup(path: &str) -> Result<&'static Key, String> {
     let names: Vec<&str> = rows().iter().map(|key| key.path).filter(|key| is_inside(key, path)).collect();
     match names.is_empty() {
         false => Err(format!("'{path}' is a section; its keys are {}", names.join(", "))),
-        true => Err(format!("unknown key '{}'; nearest valid key: '{}'", shown(path), nearest(path))),
+        true => Err(format!("unknown key '{}'; {}", shown(path), instead_of(path))),
     }
+}
+
+/// What to say of a path that is no key: where its word is known from, else the nearest key.
+fn instead_of(path: &str) -> String {
+    retired::key_of_value(rows(), path).unwrap_or_else(|| format!("nearest valid key: '{}'", nearest(path)))
 }
 
 /// The nearest valid path to a misspelt one; a right key in a wrong section counts as near.

@@ -215,6 +215,49 @@ fn t053_a_fraction_may_stand_without_its_zero() {
 }
 
 #[test]
+fn other_names_that_people_type_are_told_what_to_write() {
+    let cases = [
+        ("ftl.kind", "page-mapping", "\"page-mapping\" is \"page\" here"),
+        ("ftl.kind", "M_Merge", "\"m-merge\" is \"nftl\" or \"superblock-pen\" with ftl.merge = \"m-merge\""),
+        ("ftl.gc_policy", "cost_benefit", "nearest: \"cost-benefit\""),
+        ("erase.scheme", "aero_cons", "nearest: \"aero-cons\""),
+        ("host.mode", "closed", "nearest: \"closed-loop\""),
+        ("workload.kind", "random", "\"random\" is \"uniform\" with workload.read_fraction here"),
+    ];
+    for (path, value, hint) in cases {
+        error(&with_set(path, value), &["--set", path, hint]);
+    }
+    let far = Config::resolve(&with_set("host.mode", "quantum")).expect_err("no mode of that name").0;
+    assert!(!far.contains("nearest"), "{far}");
+}
+
+#[test]
+fn a_word_that_is_a_value_is_not_taken_for_a_misspelt_key() {
+    assert!(explain("gftl").expect_err("no key").0.ends_with("it is a value of 'ftl.kind'"));
+    assert!(explain("dftl").expect_err("no key").0.contains("stands for ftl.kind = \"page\""));
+    assert!(explain("ftl.mrege").expect_err("no key").0.contains("nearest valid key: 'ftl.merge'"));
+}
+
+#[test]
+fn an_error_about_what_an_alias_set_names_the_alias() {
+    let found = Config::resolve(&with_set("ftl.kind", "dftl")).expect_err("no budget for the map").0;
+    assert!(found.contains("ftl.map_cache_entries"), "{found}");
+    assert!(found.contains("ftl.kind = \"dftl\" stands for"), "{found}");
+}
+
+#[test]
+fn the_preset_of_a_spec_has_a_name() {
+    let named = |preset: Option<&str>, text: Option<&str>| {
+        SpecSource { preset: preset.map(Into::into), spec_text: text.map(Into::into), ..Default::default() }
+            .preset_name()
+    };
+    assert_eq!(named(None, None), None);
+    assert_eq!(named(None, Some("seed = 3\n")), None);
+    assert_eq!(named(None, Some("preset = \"pen-1tb\"\n")).as_deref(), Some("pen-1tb"));
+    assert_eq!(named(Some("tiny"), Some("preset = \"pen-1tb\"\n")).as_deref(), Some("tiny"));
+}
+
+#[test]
 fn t061_old_spellings_are_told_the_new_ones() {
     error(&with_set("ftl.comparator", "gftl"), &["--set", "'ftl.comparator' is no key any more", "ftl.kind = \"pbe\""]);
     error(&source("[ftl]\ncomparator = \"none\""), &["my.toml:2", "'ftl.comparator'"]);

@@ -83,7 +83,11 @@ impl Foundation {
     /// # Errors
     /// A scale that does not fit the geometry.
     pub fn new(config: &Config, scale: f64) -> Result<Foundation, SpecError> {
-        let (chip, seed, geometry) = (config.assumed_chip(), config.seed, geometry(config, scale)?);
+        Foundation::of(config.assumed_chip(), config.seed, geometry(config, scale)?)
+    }
+
+    /// That of chips of this shape.
+    fn of(chip: ChipKeys, seed: u64, geometry: Geometry) -> Result<Foundation, SpecError> {
         let (tree, timing) = (chip.tree().map_err(SpecError)?, flash_timing(&chip).map_err(SpecError)?);
         Ok(Foundation {
             bad_blocks: bad_blocks(seed, chip.geometry.bad_blocks_per_plane, &geometry),
@@ -94,6 +98,25 @@ impl Foundation {
             timing,
             tree,
         })
+    }
+
+    /// The chips with every page erased and the factory's bad blocks marked. `host_pages` are the logical pages of
+    /// the host among those of the tags.
+    fn chips(&self, seed: u64, tags: TagFormat, host_pages: u32) -> Chips {
+        let Foundation { chip, geometry, timing, tree, .. } = self;
+        let mut array = NandArray::new(ArrayConfig {
+            geometry: *geometry,
+            tags,
+            tree: *tree,
+            sub_blocks: chip.geometry.block_shape().filter(|_| chip.partial_erase.unit == PartialEraseUnit::SubBlock),
+            program_order: chip.geometry.program_order,
+            disturb_tolerance: chip.partial_erase.disturb_tolerance,
+            sub_block_disturb: chip.partial_erase.sub_block_disturb,
+            copyback: timing.copyback,
+        });
+        self.bad_blocks.iter().for_each(|&block| array.mark_bad(block));
+        let eraser = eraser(chip, seed, geometry, *tree);
+        Chips::new(CheckedArray::new(array, host_pages), eraser, read_retry(chip, seed), timing.clone())
     }
 
     /// What a translation layer is built from.
@@ -134,31 +157,29 @@ impl Foundation {
 pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
     let foundation = Foundation::new(config, scale)?;
     let mut parts = foundation.parts(config);
-    let Foundation { chip, geometry, timing, tree, bad_blocks, .. } = &foundation;
+    let Foundation { geometry, timing, .. } = &foundation;
     let user_pages = config.ftl.user_pages(&parts.spec, geometry);
     parts.decider = foundation.decider(config, user_pages)?;
     let tags = TagFormat::new(user_pages + config.ftl.translation_pages(&parts.spec, user_pages));
-    let mut array = NandArray::new(ArrayConfig {
-        geometry: *geometry,
-        tags,
-        tree: *tree,
-        sub_blocks: chip.geometry.block_shape().filter(|_| chip.partial_erase.unit == PartialEraseUnit::SubBlock),
-        program_order: chip.geometry.program_order,
-        disturb_tolerance: chip.partial_erase.disturb_tolerance,
-        sub_block_disturb: chip.partial_erase.sub_block_disturb,
-        copyback: timing.copyback,
-    });
-    bad_blocks.iter().for_each(|&block| array.mark_bad(block));
+    let mut chips = foundation.chips(config.seed, tags, user_pages);
+    let array = &mut chips.checked.array;
     let mut oracle = Oracle::new(user_pages, geometry.pages_per_block, tags);
     if config.ftl.shared.recovery != Recovery::Off {
         array.prepare_for_cuts();
         oracle.prepare_for_cuts();
     }
-    let ftl = config.ftl.build(&parts, &mut InitialState { array: &mut array, oracle: &mut oracle })?;
-    let eraser = eraser(chip, config.seed, geometry, *tree);
-    let checked = CheckedArray::new(array, user_pages);
-    let chips = Chips::new(checked, eraser, read_retry(chip, config.seed), timing.clone());
+    let ftl = config.ftl.build(&parts, &mut InitialState { array, oracle: &mut oracle })?;
     Ok(Built { geometry: *geometry, timing: timing.clone(), ftl, chips, oracle, decider: parts.decider })
+}
+
+/// The chips of a spec without a controller, every page erased, with the bad blocks that a run of the same seed has.
+/// All data belongs to one logical page.
+///
+/// # Errors
+/// Partial blocks that the chips do not have.
+pub fn bare_chips(chip: &ChipKeys, seed: u64) -> Result<Chips, SpecError> {
+    let geometry = chip.geometry.scaled(1.0)?;
+    Ok(Foundation::of(chip.clone(), seed, geometry)?.chips(seed, TagFormat::new(1), 1))
 }
 
 /// Draws the factory's bad blocks, the same for the same seed.

@@ -22,7 +22,7 @@ pub mod scheduler;
 mod ssd;
 mod workload;
 
-pub use build::{Built, build, user_pages};
+pub use build::{Built, bare_chips, build, user_pages};
 pub use error::SimError;
 pub use fio_job::fio_job_settings;
 pub use logged::{Sink, run_logged};

@@ -167,6 +167,10 @@ pub trait PolicySource: fmt::Debug + Send + Sync {
 #[derive(Clone, Debug)]
 pub struct OwnPolicy(pub Arc<dyn PolicySource>);
 
+// A panic cannot leave a source half changed: what changes is what it makes for each run.
+impl std::panic::UnwindSafe for OwnPolicy {}
+impl std::panic::RefUnwindSafe for OwnPolicy {}
+
 impl PartialEq for OwnPolicy {
     fn eq(&self, other: &OwnPolicy) -> bool {
         self.0.name() == other.0.name() && self.0.sha256() == other.0.sha256()

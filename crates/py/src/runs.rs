@@ -19,6 +19,8 @@ use crate::policies::{RequestedPolicy, own_policy};
 pub struct Request {
     pub config: Config,
     pub scale: f64,
+    /// Name of the preset that it starts from.
+    preset: Option<String>,
     /// A line for each key that was set and is not read.
     without_effect: Vec<String>,
 }
@@ -48,7 +50,7 @@ pub fn parse_request(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -
     }
     let config = Config::resolve(&source).map_err(spec_error)?;
     let without_effect = without_effect(&source, &config).map_err(spec_error)?;
-    Ok(Request { config, scale, without_effect })
+    Ok(Request { config, scale, preset: source.preset_name(), without_effect })
 }
 
 /// Validates a request; returns its resolved configuration, digest and scale as JSON, and a line for each
@@ -58,12 +60,12 @@ pub fn parse_request(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -
 #[pyo3(signature = (request, policy=None))]
 pub fn resolve(py: Python<'_>, request: &str, policy: Option<Bound<'_, PyAny>>) -> PyResult<String> {
     let policy = policy.map(|policy| own_policy(&policy)).transpose()?;
-    let Request { config, scale, without_effect } = parse_request(py, request, policy)?;
+    let Request { config, scale, preset, without_effect } = parse_request(py, request, policy)?;
     config.chip.geometry.scaled(scale).map_err(SpecError::new_err)?;
     let policy_sha256 = config.ftl.own_policy.as_ref().map(|policy| policy.0.sha256());
     let found = json!({
-        "config": config.to_json(), "config_sha256": config.digest(), "scale": scale, "without_effect": without_effect,
-        "policy_sha256": policy_sha256,
+        "config": config.to_json(), "config_sha256": config.digest(), "scale": scale, "preset": preset,
+        "without_effect": without_effect, "policy_sha256": policy_sha256,
     });
     Ok(found.to_string())
 }
@@ -83,7 +85,7 @@ pub fn run(
     policy: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let policy = policy.map(|policy| own_policy(&policy)).transpose()?;
-    let Request { config, scale, without_effect } = parse_request(py, request, policy)?;
+    let Request { config, scale, preset, without_effect } = parse_request(py, request, policy)?;
     if let (Some(key), None) = (config.output.files().first(), &sink) {
         return Err(SpecError::new_err(format!(
             "{key} writes a file: it needs a single run with an output directory, and is not for sweeps, comparisons or repeated runs"
@@ -106,7 +108,7 @@ pub fn run(
     if let Some(sink) = &sink {
         pass_rest(py, sink, &outcome)?;
     }
-    finish(outcome, started.elapsed().as_secs_f64(), without_effect)
+    finish(outcome, started.elapsed().as_secs_f64(), preset, without_effect)
 }
 
 /// Tells the caller's function how far a run has come; whether it shall go on.
@@ -116,12 +118,14 @@ fn tell(py: Python<'_>, report: &Progress, progress: Option<&Py<PyAny>>) -> PyRe
     Ok(answer.is_none(py) || answer.is_truthy(py)?)
 }
 
-/// Adds to the document what only a wall clock and the operating system know, and what the request set in vain.
-fn finish(outcome: Outcome, wall_s: f64, without_effect: Vec<String>) -> PyResult<String> {
+/// Adds to the document what only a wall clock and the operating system know, and what only the request knows: its
+/// preset, and what it set in vain.
+fn finish(outcome: Outcome, wall_s: f64, preset: Option<String>, without_effect: Vec<String>) -> PyResult<String> {
     if let Some(text) = outcome.integrity_error {
         return Err(SimulationError::new_err(text));
     }
     let mut document = outcome.document;
+    document["preset"] = json!(preset);
     if let Some(run) = document.get_mut("run").and_then(Value::as_object_mut) {
         run.insert("wall_s".into(), json!(wall_s));
         run.insert("requests_per_s".into(), json!(outcome.requests as f64 / wall_s));

@@ -8,7 +8,7 @@ from pathlib import Path
 from pumice.analysis import plots
 from pumice.analysis.statistics import summary
 from pumice.results.comparison import Variant
-from pumice.results.document import lookup, number
+from pumice.results.document import lookup, number, subject
 
 #: Parts of the mean write latency in the order in which they are stacked, and their names.
 BREAKDOWN: dict[str, str] = {
@@ -65,7 +65,7 @@ def _draw_ratios(variants: Sequence[Variant], path: Path) -> list[Path]:
     for variant in variants[1:]:
         pairs = [(_mean(base, field), _mean(variant, field)) for field in RATIOS.values()]
         series[variant.label] = [own / first if first and own is not None else None for first, own in pairs]
-    title = f"{_subject(base)}: {' and '.join(series)} / {base.label}"
+    title = f"{subject(base.documents[0])}: ratios to {base.label}"
     frame = plots.Frame(title, f"ratio to {base.label}", reference=(1.0, base.label))
     return plots.grouped_bars(frame, plots.Bars(list(RATIOS), series), path)
 
@@ -74,11 +74,7 @@ def _draw_breakdown(variants: Sequence[Variant], path: Path) -> list[Path]:
     parts = {part: [_mean(v, f"write_latency_breakdown_us.{part}") for v in variants] for part in BREAKDOWN}
     shown = [part for part, values in parts.items() if any(values)]
     series = {BREAKDOWN[part]: parts[part] for part in shown}
-    bars = plots.Bars([variant.label for variant in variants], series, [PART_COLOURS[part] for part in shown])
-    frame = plots.Frame(f"{_subject(variants[0])}: where a write waits", "mean write latency, µs", digits=1)
+    names = [variant.label.replace(", ", ",\n") for variant in variants]
+    bars = plots.Bars(names, series, [PART_COLOURS[part] for part in shown])
+    frame = plots.Frame(f"{subject(variants[0].documents[0])}: where a write waits", "mean write latency, µs", digits=1)
     return plots.stacked_bars(frame, bars, path)
-
-
-def _subject(variant: Variant) -> str:
-    document = variant.documents[0]
-    return f"{lookup(document, 'workload.kind') or 'workload'}, scale {document.get('scale')}"

@@ -65,6 +65,10 @@ def run(arguments: Sequence[str]) -> int:
         one_line,
     )
 
+    if os.environ.get("_PUMICE_COMPLETE"):  # a shell asks what may come next
+        from typer.completion import completion_init  # type: ignore[attr-defined]
+
+        completion_init()
     try:
         status = typer.main.get_command(app)(list(arguments), prog_name="pumice", standalone_mode=False)
     except typer.TyperException as error:

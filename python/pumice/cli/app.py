@@ -7,27 +7,42 @@ from typing import Annotated
 
 import typer
 
-from pumice import __version__
-from pumice.cli import (
-    compare_command,
-    list_commands,
-    plan_command,
-    report_command,
-    reproduce_command,
-    run_command,
-    sweep_command,
-    trace_command,
-    verify_command,
-)
+from pumice.cli.commands import LazyGroup, new_app
 from pumice.cli.terminal import emit
 from pumice.errors import nearest
 
-app = typer.Typer(
-    name="pumice",
-    help="Simulates 3D NAND SSDs built around the erase operation.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = new_app(name="pumice", cls=LazyGroup, help="Simulates 3D NAND SSDs built around the erase operation.")
+
+
+#: What other tools call a command, and what people type who look for one.
+_OTHER_NAMES = {
+    "simulate": "run SPEC.toml",
+    "sim": "run SPEC.toml",
+    "start": "run SPEC.toml",
+    "exec": "run SPEC.toml",
+    "replay": "run --trace FILE",
+    "benchmark": "run --fio-job JOB",
+    "fio": "run --fio-job JOB",
+    "diff": "compare",
+    "grid": "sweep SWEEP.toml",
+    "batch": "sweep SWEEP.toml",
+    "plot": "report",
+    "html": "report",
+    "check": "trace check FILE",
+    "info": "trace info FILE",
+    "convert": "trace convert FILE OUT",
+    "generate": "trace generate OUT",
+    "help": "--help",
+    "version": "--version",
+    "search": "explain --search WORD",
+    "keys": "explain --all",
+    "config": "explain --all",
+    "options": "explain --all",
+    "list": "presets",
+    "devices": "presets",
+    "traces": "workloads",
+    "manual": "man",
+}
 
 
 @app.callback(invoke_without_command=True)
@@ -37,23 +52,11 @@ def pumice(
 ) -> None:
     """Simulates 3D NAND SSDs built around the erase operation."""
     if version:
-        emit(__version__)
+        import pumice as package
+
+        emit(package.__version__)
     elif context.invoked_subcommand is None:
         emit(context.get_help())
-
-
-app.command("run")(run_command.run_command)
-app.command("compare")(compare_command.compare_command)
-app.command("sweep")(sweep_command.sweep_command)
-app.command("plan")(plan_command.plan_command)
-app.command("reproduce")(reproduce_command.reproduce_command)
-app.command("report")(report_command.report_command)
-app.command("verify")(verify_command.verify_command)
-app.command("presets")(list_commands.presets_command)
-app.command("workloads")(list_commands.workloads_command)
-app.command("schema")(list_commands.schema_command)
-app.command("explain")(list_commands.explain_command)
-app.add_typer(trace_command.app, name="trace")
 
 
 def usage_text(error: typer.TyperException, arguments: Sequence[str]) -> str:
@@ -66,7 +69,9 @@ def usage_text(error: typer.TyperException, arguments: Sequence[str]) -> str:
     if "No such command" in text and hasattr(context.command, "commands"):
         word = text.partition("'")[2].partition("'")[0]
         known = list(context.command.commands)
-        return f"no such command {word!r}{nearest(word, known)}; allowed: {', '.join(known)}{explain}"
+        meant = _OTHER_NAMES.get(word.lower())
+        hint = f"; meant is perhaps `pumice {meant}`" if meant and context.parent is None else nearest(word, known)
+        return f"no such command {word!r}{hint}; allowed: {', '.join(known)}{explain}"
     option = getattr(error, "option_name", None)
     if option and "No such option" in text:
         known = [name for param in context.command.params for name in param.opts if name.startswith("--")]

@@ -10,15 +10,17 @@ from typing import Annotated
 import typer
 
 from pumice import files
-from pumice.analysis import comparison_figures
 from pumice.cli import options as opt
-from pumice.cli.terminal import emit, emit_json, note, plain_table, show, tell_failures, warn_all
+from pumice.cli.tables import Column, Sheet
+from pumice.cli.terminal import emit, emit_json, note, show, tell_failures, warn_all
 from pumice.errors import SpecError
 from pumice.outputs import COMPARISON, FIGURES, STORE, one_set
 from pumice.results import comparison
 from pumice.results.comparison import Variant
-from pumice.runs.batch import Job, Outcome, Settings, run_jobs
+from pumice.results.notes import notes_of
+from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.grid import Grid, check_repeat, parse_vary
+from pumice.runs.jobs import Job, Outcome
 from pumice.runs.sweep import raise_if_refused
 from pumice.text import count, printable
 
@@ -58,11 +60,25 @@ def _tell(variants: list[Variant], repeat: int, out: Path | None, *, as_json: bo
         emit_json(json.dumps(comparison.index(variants)))
     else:
         _show(variants, repeat)
+        _tell_notes(variants)
     if out is not None:
+        from pumice.analysis import comparison_figures  # loaded here: only an output directory has figures
+
         with one_set(out, COMPARISON) as staged:
             comparison.write(variants, staged)
             comparison_figures.draw(variants, staged / FIGURES)
         (note if as_json else emit)(f"results and figures written to {out}")
+
+
+def _tell_notes(variants: list[Variant]) -> None:
+    """Writes each note once, with the variants that it is of."""
+    of: dict[str, list[str]] = {}
+    for variant in variants:
+        for line in notes_of(variant.documents[0]) if variant.documents else []:
+            of.setdefault(line, []).append(variant.label)
+    labels = [(line, "" if len(own) == len(variants) else f"{'; '.join(own)}: ") for line, own in of.items()]
+    if labels:
+        emit("\n".join(["", *(f"note: {lead}{line}" for line, lead in labels)]))
 
 
 def _groups(paths: list[Path], shared: opt.SpecOptions, vary: list[str], repeat: int) -> list[tuple[str, list[Job]]]:
@@ -86,10 +102,9 @@ def _variants(groups: list[tuple[str, list[Job]]], outcomes: list[Outcome]) -> l
 
 def _show(variants: list[Variant], repeat: int) -> None:
     head, rows = comparison.as_text(variants)
-    table = plain_table(head, left=2)
-    for row in rows:
-        table.add_row(*row)
-    show(f"ratio: to {variants[0].label}", table)
+    columns = [*(Column(name, "text") for name in head[:2]), *(Column(name.replace(", ", ",\n")) for name in head[2:])]
+    groups = [1, *[2] * (len(variants) - 1)]
+    show(Sheet(columns, rows, names=2, groups=groups), f"ratio: to {variants[0].label}")
     if repeat > 1:
         noisy = any(cell.startswith("~") for row in rows for cell in row)
         emit(

@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
 from pumice import _engine
+from pumice.cli import completions
 from pumice.cli import options as opt
-from pumice.cli.terminal import emit, emit_json, plain_table, show
-from pumice.errors import SpecError, nearest
-from pumice.runs.spec import check_key, workloads
+from pumice.cli.tables import Column, Sheet, hanging, terminal_width
+from pumice.cli.terminal import emit, emit_json, show
+from pumice.errors import SpecError
+from pumice.results.fields import Field
+from pumice.results.fields import fields as result_fields
+from pumice.runs.spec import check_key, check_preset, preset_about, workloads
 from pumice.text import printable
 
 #: Order in which the fields of an explanation are shown.
-_EXPLAINED = ("key", "text", "type", "unit", "allowed", "default", "source")
+_EXPLAINED = ("key", "field", "text", "type", "unit", "allowed", "default", "source")
 
 
 def presets_command(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Print this preset's TOML.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="Print this preset's TOML.", show_default=False, autocompletion=completions.presets
+        ),
     ] = None,
+    as_json: opt.JsonOption = False,
 ) -> None:
     """List the presets, or print one as TOML."""
-    if name is None:
-        emit("\n".join(_engine.presets()))
-        return
     known = _engine.presets()
-    if name not in known:
-        raise SpecError(f"preset '{printable(name)}' is unknown{nearest(name, known)}; allowed: {', '.join(known)}")
+    if name is None:
+        rows = [[known_name, preset_about(known_name)] for known_name in known]
+        if as_json:
+            emit_json(json.dumps([{"name": own, "about": about} for own, about in rows], indent=2))
+        else:
+            show(Sheet([Column("name", "text"), Column("about", "text")], rows))
+        return
+    check_preset(name, "preset")
     emit(_engine.preset_toml(name))
 
 
@@ -40,32 +52,99 @@ def workloads_command(as_json: opt.JsonOption = False) -> None:
         emit_json(json.dumps(found, indent=2))
         return
     facts = list(dict.fromkeys(key for workload in found for key in workload if key not in ("name", "about")))
-    table = plain_table(["name", *facts, "about"])
-    table.columns[-1].justify = "left"
-    for workload in found:
-        table.add_row(workload["name"], *(_fact(workload.get(fact)) for fact in facts), str(workload.get("about", "")))
-    show(table)
+    columns = [Column("name", "text"), *map(Column, facts), Column("about", "text")]
+    rows = [
+        [workload["name"], *(_fact(workload.get(fact)) for fact in facts), str(workload.get("about", ""))]
+        for workload in found
+    ]
+    show(Sheet(columns, rows))
 
 
-def schema_command() -> None:
+def schema_command(
+    sweep: Annotated[bool, typer.Option("--sweep", help="Of a sweep file in place of a spec.")] = False,
+) -> None:
     """Print the JSON Schema of a spec."""
-    emit_json(_engine.schema())
+    if sweep:
+        from pumice.runs.keys import sweep_schema
+
+        emit_json(json.dumps(sweep_schema()))
+    else:
+        emit_json(_engine.schema())
 
 
 def explain_command(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="Such as ftl.merge.")],
+    key: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[KEY]",
+            help="Such as ftl.merge, or a field of the result such as host.iops.",
+            autocompletion=completions.keys,
+        ),
+    ] = None,
+    words: Annotated[
+        str | None, typer.Option("--search", metavar="WORD", help="List the keys and fields that speak of something.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="List all keys.")] = False,
     as_json: opt.JsonOption = False,
 ) -> None:
     """Say what a key of the spec means: unit, default, allowed values, source."""
-    check_key(key)
-    text = _engine.explain(key)
+    if [key is not None, words is not None, everything].count(True) != 1:
+        raise SpecError("explain takes one of KEY, --search WORD and --all")
+    if key is not None:
+        _explain(key, as_json=as_json)
+        return
+    from pumice.runs import keys
+
+    chosen = keys.keys() if words is None else keys.search(words)
+    fields = [] if words is None else _fields_about(words)
+    if as_json:
+        emit_json(json.dumps([{"key": one.path, **_without(asdict(one), "path")} for one in chosen], indent=2))
+        return
+    if not chosen and not fields:
+        raise SpecError(f"no key and no field of the result speaks of '{printable(words or '')}'; --all lists the keys")
+    columns = [Column("key", "text"), Column("unit", "text"), Column("default", "text"), Column("meaning", "text")]
+    if chosen:
+        rows = [[one.path, one.unit, keys.value_text(one.default), _gist(one.text)] for one in chosen]
+        show(Sheet(columns, rows))
+    if fields:
+        if chosen:
+            emit("")
+        rows = [[one.path, one.unit, _gist(one.text)] for one in fields]
+        show(Sheet([Column("field of the result", "text"), columns[1], columns[3]], rows))
+
+
+def _explain(name: str, *, as_json: bool) -> None:
+    """Shows a key, or a field of the result where no key has that name."""
+    field = next((one for one in result_fields() if one.path == name), None)
+    if field is not None:
+        found: dict[str, Any] = {"field": field.path, **_without(asdict(field), "path")}
+        text = json.dumps(found)
+    else:
+        check_key(name)
+        text = _engine.explain(name)
+        found = json.loads(text)
     if as_json:
         emit_json(text)
         return
-    found: dict[str, Any] = json.loads(text)
-    width = max(len(field) for field in found)
-    order = [*(field for field in _EXPLAINED if field in found), *(field for field in found if field not in _EXPLAINED)]
-    emit("\n".join(f"{field:<{width}}  {_fact(found[field])}" for field in order))
+    width = max(len(part) for part in found)
+    order = [*(part for part in _EXPLAINED if part in found), *(part for part in found if part not in _EXPLAINED)]
+    lines = [line for part in order for line in hanging(f"{part:<{width}}  ", _fact(found[part]), terminal_width())]
+    emit("\n".join(lines))
+
+
+def _fields_about(words: str) -> list[Field]:
+    """The fields of the result whose path or text hold every one of some words."""
+    wanted = words.lower().split()
+    return [one for one in result_fields() if all(word in f"{one.path} {one.text}".lower() for word in wanted)]
+
+
+def _gist(text: str) -> str:
+    """The first sentence of a text."""
+    return text.partition(". ")[0].rstrip(".")
+
+
+def _without(values: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key != name}
 
 
 def _fact(value: Any) -> str:

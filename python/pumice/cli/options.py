@@ -11,11 +11,11 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from pumice import _engine
-from pumice.errors import SpecError, nearest
+from pumice.cli import completions
+from pumice.errors import SpecError
 from pumice.runs.grid import RUNS_MAX
 from pumice.runs.run import with_options
-from pumice.runs.spec import Spec, read_text
+from pumice.runs.spec import Spec, check_preset, read_text
 from pumice.text import printable
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
@@ -45,14 +45,31 @@ class DeviceOptions:
     """Options for a device and a workload made for it."""
 
     preset: Annotated[
-        str | None, typer.Option("--preset", metavar="NAME", help="Preset to start from (see `pumice presets`).")
+        str | None,
+        typer.Option(
+            "--preset",
+            metavar="NAME",
+            help="Preset to start from (see `pumice presets`).",
+            autocompletion=completions.presets,
+        ),
     ] = None
     workload: Annotated[
-        str | None, typer.Option("--workload", metavar="W", help="Workload by name (see `pumice workloads`).")
+        str | None,
+        typer.Option(
+            "--workload",
+            metavar="W",
+            help="Workload by name (see `pumice workloads`).",
+            autocompletion=completions.workloads,
+        ),
     ] = None
     sets: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the spec; repeatable."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Override a key of the spec; repeatable.",
+            autocompletion=completions.settings,
+        ),
     ] = None
     scale: Annotated[
         float | None,
@@ -75,11 +92,8 @@ class DeviceOptions:
         return with_options(self._layers(path), workload=self.workload, scale=self.scale, seed=self.seed, dashes="--")
 
     def _layers(self, path: Path | None) -> Spec:
-        if self.preset is not None and self.preset not in _engine.presets():
-            known = _engine.presets()
-            raise SpecError(
-                f"--preset {printable(self.preset)}: unknown{nearest(self.preset, known)}; allowed: {', '.join(known)}"
-            )
+        if self.preset is not None:
+            check_preset(self.preset, "--preset")
         spec = Spec.from_file(path) if path is not None else Spec()
         # Settings of the command line override the job's, which override the preset's and the file's.
         if self.preset is not None:

@@ -9,7 +9,8 @@ import typer
 
 from pumice import files
 from pumice.cli import options as opt
-from pumice.cli.terminal import emit, note, plain_table, show, tell_failures, warn_all
+from pumice.cli.tables import Column, Sheet
+from pumice.cli.terminal import emit, note, show, tell_failures, warn_all
 from pumice.errors import SpecError, nearest
 from pumice.outputs import REPORT, SCOREBOARD
 from pumice.papers.figures import EXPERIMENTS
@@ -17,7 +18,7 @@ from pumice.papers.listing import Listing, cell_text
 from pumice.papers.reproduction import Reproduction, Request, reproduce, reproduce_all
 from pumice.papers.scoreboard import Board, accepted, counts_text, simulated_text, values_text
 from pumice.report.page import write_report
-from pumice.runs.batch import Outcome
+from pumice.runs.jobs import Outcome
 
 
 @opt.takes_options
@@ -105,9 +106,9 @@ def _tell(paper: str, request: Request, done: Reproduction) -> None:
 
 
 def _show(board: Board) -> None:
-    table = plain_table(["row", "published", "simulated", "accepted", "basis", "verdict", "what"], left=7)
-    for row in board.rows:
-        table.add_row(
+    heads = ["row", "published", "simulated", "accepted", "basis", "verdict", "what"]
+    rows = [
+        [
             row["id"],
             values_text(row["published"]),
             simulated_text(row),
@@ -115,8 +116,10 @@ def _show(board: Board) -> None:
             row["basis"],
             row["verdict"],
             row["what"],
-        )
-    show(table)
+        ]
+        for row in board.rows
+    ]
+    show(Sheet([Column(head, "text") for head in heads], rows))
     for row in board.rows:
         if row["note"]:
             emit(f"{row['id']}: {row['note']}")
@@ -124,10 +127,8 @@ def _show(board: Board) -> None:
 
 
 def _show_listing(made: Listing) -> None:
-    emit(made.title)
-    table = plain_table(made.columns, left=made.left)
-    for row in made.rows:
-        table.add_row(*(cell_text(value) for value in row))
-    show(table)
+    columns = [Column(head, "text" if place < made.left else "number") for place, head in enumerate(made.columns)]
+    rows = [[cell_text(value) for value in row] for row in made.rows]
+    show(Sheet(columns, rows, made.left, [1] * (len(columns) - made.left)), made.title)
     for line in made.notes:
         emit(line)

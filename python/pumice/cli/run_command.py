@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from pumice import files
 from pumice.cli import options as opt
-from pumice.cli.terminal import emit, emit_json, note, plain_table, show, tell_failures, warn_all
+from pumice.cli.tables import Column, Sheet
+from pumice.cli.terminal import emit, emit_json, note, show, tell_failures, tell_notes, warn_all
 from pumice.errors import Interrupted
 from pumice.outputs import RESULT, RUNS, RUNS_TABLE, STORE, one_set
 from pumice.results.comparison import Variant, compare
-from pumice.results.document import lookup
+from pumice.results.document import subject
 from pumice.runs import run_list
 from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.grid import repeated
@@ -60,7 +60,8 @@ def _run_once(spec: Spec, out: Path | None, *, as_json: bool) -> None:
     if as_json:
         emit_json(text)
         return
-    show(*_result_parts([document]))
+    show(*_result_sheet([document]))
+    tell_notes(document)
     if out is not None:
         emit(f"result written to {out / RESULT}")
 
@@ -78,26 +79,23 @@ def _run_repeated(spec: Spec, repeat: int, settings: Settings, out: Path | None,
     if as_json:
         emit_json(json.dumps(documents))
     elif documents:
-        show(*_result_parts(documents))
+        show(*_result_sheet(documents))
+        tell_notes(documents[0])
     tell_failures(outcomes)
 
 
-def _result_parts(documents: list[dict[str, Any]]) -> tuple[str, Table]:
-    """A title and a table of one run, or of one spec's runs."""
-    first = documents[0]
-    workload = lookup(first, "workload.kind") or "workload"
-    config = str(first.get("config_sha256", ""))[:12]
-    title = f"{workload}, scale {first.get('scale')}, configuration {config}"
+def _result_sheet(documents: list[dict[str, Any]]) -> tuple[Sheet, str]:
+    """A table of one run, or of one spec's runs, and its title."""
     many = len(documents) > 1
-    columns = ["", "mean", "std. dev.", "± 95 %", "unit"] if many else ["", "value", "unit"]
-    table = plain_table(columns)
-    table.columns[-1].justify = "left"
+    numbers = ["mean", "std. dev.", "± 95 %"] if many else ["value"]
+    columns = [Column("", "text"), *map(Column, numbers), Column("unit", "text")]
+    rows: list[list[str]] = []
     for metric, (cell,) in compare([Variant("run", documents)]):
         if cell.value is None:
             continue
         shown = [cell.value.mean, cell.value.deviation, cell.value.half_width] if many else [cell.value.mean]
         digits = max(metric.digits, 1) if many else metric.digits
-        table.add_row(
-            metric.label, *(f"{value:,.{digits}f}" if value is not None else "" for value in shown), metric.unit
-        )
-    return title + (f", {count(len(documents), 'run')}" if many else ""), table
+        numbers = [f"{value:,.{digits}f}" if value is not None else "" for value in shown]
+        rows.append([metric.label, *numbers, metric.unit])
+    title = subject(documents[0]) + (f", {count(len(documents), 'run')}" if many else "")
+    return Sheet(columns, rows), title

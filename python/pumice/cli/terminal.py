@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
-from rich import box
-from rich.console import Console, RenderableType
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from pumice.errors import ReaderGone
 from pumice.results.document import warnings_of
-from pumice.runs.batch import Outcome
+from pumice.results.notes import notes_of
 from pumice.text import count, json_text, message, printable
 
-#: Width of tables that go to a file or a pipe, where nothing may be cut off.
-UNLIMITED = 10_000
-
-
-#: Lines of a table where the output's encoding has no line characters.
-_ASCII_LINES = box.Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
+if TYPE_CHECKING:
+    from pumice.cli.tables import Sheet
+    from pumice.runs.jobs import Outcome
 
 
 class RunsFailed(Exception):
@@ -57,37 +50,25 @@ def note(text: str) -> None:
     sys.stderr.write(f"pumice: {message(text)}\n")
 
 
-def show(*parts: RenderableType) -> None:
-    """Renders tables and texts to stdout, in colour on a terminal only."""
-    # Rendered first and written in one go: a closed pipe is then met in one place.
-    console = Console(width=None if sys.stdout.isatty() else UNLIMITED, highlight=False, markup=False)
-    with console.capture() as captured:
-        for part in parts:
-            console.print(printable(part) if isinstance(part, str) else part)
-    _write("\n".join(line.rstrip() for line in captured.get().splitlines()))
+def show(sheet: Sheet, title: str = "") -> None:
+    """Writes a table to stdout, below a title if there is one, as wide as the terminal lets it be."""
+    from pumice.cli.tables import lines_of, terminal_width  # loaded here: most commands show no table
 
-
-class _PlainTable(Table):
-    """A table whose cells a terminal cannot obey."""
-
-    def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
-        """Adds a row; see `rich.table.Table`."""
-        super().add_row(*(printable(cell) if isinstance(cell, str) else cell for cell in cells), **options)
-
-
-def plain_table(columns: Sequence[str], left: int = 1) -> Table:
-    """A table without frames; the first `left` columns are aligned left, the others right."""
-    ascii_only = not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
-    table = _PlainTable(box=_ASCII_LINES if ascii_only else box.SIMPLE_HEAD, pad_edge=False)
-    for place, column in enumerate(columns):
-        table.add_column(printable(column), justify="left" if place < left else "right", no_wrap=place < left)
-    return table
+    lines = lines_of(sheet, terminal_width())
+    emit("\n".join([title, "", *lines] if title else lines))
 
 
 def warn_all(documents: Iterable[Mapping[str, Any] | None]) -> None:
     """Writes the warnings of some result documents to stderr, each once; None stands for a run that failed."""
     for warning in warnings_of(documents):
         note(f"warning: {warning}")
+
+
+def tell_notes(document: Mapping[str, Any]) -> None:
+    """Writes below a result what should be known about it, one line each."""
+    lines = notes_of(document)
+    if lines:
+        emit("\n".join(["", *(f"note: {line}" for line in lines)]))
 
 
 def tell_failures(outcomes: Sequence[Outcome]) -> None:

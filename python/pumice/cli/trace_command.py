@@ -11,13 +11,14 @@ import typer
 
 from pumice import _engine, files
 from pumice.cli import options as opt
+from pumice.cli.commands import new_app
 from pumice.cli.terminal import emit, emit_json, note
 from pumice.runs.spec import Spec
 from pumice.text import count, printable
 from pumice.traces.read_write import check_reading, write_trace
 from pumice.traces.trace_figure import trace_figure
 
-app = typer.Typer(help="Look into trace files and write them.", add_completion=False)
+app = new_app(help="Look into trace files and write them.")
 
 
 @dataclass(frozen=True)

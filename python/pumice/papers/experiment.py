@@ -11,8 +11,8 @@ from typing import Any
 
 from pumice.errors import SpecError
 from pumice.papers.scoreboard import Expected, read_expected
-from pumice.runs.batch import Job
 from pumice.runs.grid import Grid
+from pumice.runs.jobs import Job
 from pumice.runs.spec import toml_text
 from pumice.runs.sweep import read_sweep
 

@@ -35,7 +35,7 @@ from pumice.papers.finished_runs import FinishedRuns
 from pumice.papers.listing import Listing
 from pumice.papers.scoreboard import Finding
 from pumice.results.document import number
-from pumice.runs.batch import Job
+from pumice.runs.jobs import Job
 
 #: The papers, in the order in which `pumice reproduce all` takes them.
 PAPERS = ("pen", "superblock", "sfws", "aero")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from pumice.runs.batch import Job, Outcome
+from pumice.runs.jobs import Job, Outcome
 
 #: A key's value in each run that is wanted.
 Varied = Mapping[str, Any]

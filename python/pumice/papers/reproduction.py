@@ -13,7 +13,8 @@ from pumice.papers.figures import PAPERS, Drawing, Figure, Findings, RunPlan, ch
 from pumice.papers.finished_runs import FinishedRuns
 from pumice.papers.listing import Listing
 from pumice.papers.scoreboard import Board, Expected, Finding, board
-from pumice.runs.batch import Job, Outcome, Settings, run_jobs
+from pumice.runs.batch import Settings, run_jobs
+from pumice.runs.jobs import Job, Outcome
 
 
 @dataclass(frozen=True)

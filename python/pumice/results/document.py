@@ -35,6 +35,13 @@ def leaves(document: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
             yield path, value
 
 
+def subject(document: Mapping[str, Any]) -> str:
+    """What was run, in words: preset, workload and scale."""
+    preset = document.get("preset")
+    workload = lookup(document, "workload.kind") or "workload"
+    return f"{f'{preset}: ' if preset else ''}{workload}, scale {document.get('scale')}"
+
+
 def warnings_of(documents: Iterable[Mapping[str, Any] | None]) -> list[str]:
     """Each distinct warning of some result documents, in order. None stands for a run that failed.
 

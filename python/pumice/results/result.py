@@ -10,8 +10,10 @@ from typing import Any
 
 from pumice import files
 from pumice.errors import SpecError, nearest, one_line
-from pumice.results.document import lookup
-from pumice.results.fields import names_below
+from pumice.results.document import leaves, lookup, number, subject
+from pumice.results.fields import fields, names_below
+from pumice.results.notes import notes_of
+from pumice.text import message
 
 #: Value of `format` in a result document that this version reads.
 FORMAT = "pumice.result/1"
@@ -22,13 +24,23 @@ SECTIONS = ("config", "workload", "host", "flash", "gc", "wear", "integrity", "r
 #: Longest JSON file that is read, in bytes.
 JSON_BYTES_MAX = 1 << 30
 
+#: What the one line of a result shows: label, field, digits and unit.
+_IN_REPR = (
+    ("write mean", "host.write.latency_us.mean", 1, " µs"),
+    ("p99", "host.write.latency_us.p99", 1, " µs"),
+    ("read mean", "host.read.latency_us.mean", 1, " µs"),
+    ("p99", "host.read.latency_us.p99", 1, " µs"),
+    ("write amplification", "write_amplification", 3, ""),
+)
+
 #: Kinds of request, by their numbers in the engine.
 KINDS = ("read", "write", "trim", "flush")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
-    """A result document (`pumice.result/1`). Times are microseconds unless the name says otherwise.
+    """A result document (`pumice.result/1`). Times are microseconds unless the name says otherwise. A notebook shows
+    it as a table with curves of its latencies.
 
     Attributes:
         document: the parsed document; `null` became None where a model does not apply.
@@ -59,8 +71,36 @@ class Result:
         return dict(found or dict.fromkeys(names_below(f"host.{kind}.latency_us")))
 
     def value(self, path: str) -> Any:
-        """The field at a dotted path such as `host.write.latency_us.mean`; None if it is absent."""
-        return lookup(self.document, path)
+        """The field at a dotted path such as `host.write.latency_us.mean`, or all fields below one such as `host.write`
+        as a dictionary. None where a model does not apply.
+
+        Raises:
+            SpecError: no result has such a field; the text names the nearest one.
+        """
+        found = lookup(self.document, path)
+        if found is None and not _is_known(path):
+            known = [*(one.path for one in fields()), *(name for name, _ in leaves(self.document))]
+            raise SpecError(f"field {message(str(path))} is unknown{nearest(str(path), dict.fromkeys(known))}")
+        return found
+
+    def __repr__(self) -> str:
+        """What was run and its main figures, in one line."""
+        parts = [f"{lookup(self.document, 'run.requests') or 0:,} requests"]
+        for label, path, digits, unit in _IN_REPR:
+            value = number(self.document, path)
+            parts += [f"{label} {value:,.{digits}f}{unit}"] if value is not None else []
+        return f"<Result {subject(self.document)}: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        from pumice.results.notebook import result_html  # loaded here: only notebooks need it
+
+        return result_html(self.document)
+
+    @property
+    def notes(self) -> list[str]:
+        """What should be known before conclusions are drawn from the result, one line each: a saturated open loop,
+        percentiles of few requests, suspension that hardly fired, and the like."""
+        return notes_of(self.document)
 
     @property
     def warnings(self) -> list[str]:
@@ -76,6 +116,11 @@ class Result:
         from pumice.results import run_table  # loaded here: it needs Arrow, which starts slowly
 
         files.write_parquet(run_table.one_row(self.document), Path(path))
+
+
+def _is_known(path: str) -> bool:
+    """Whether a result can have a field, or fields below a path."""
+    return any(one.path == path or one.path.startswith(f"{path}.") for one in fields())
 
 
 def read_result(path: Path) -> Result:

@@ -11,64 +11,28 @@ and its stored result is replaced.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import signal
 import threading
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pumice.errors import Interrupted, SpecError, TraceError, one_line
 from pumice.outputs import FILES
 from pumice.results.document import lookup
-from pumice.runs import cluster, processes
+from pumice.runs.forecast import BUDGET_S, SAMPLES_SHARE, SLICE_S, Forecast, Underway, sample_of
+from pumice.runs.jobs import Job, Outcome
 from pumice.runs.pending import Ending, Pending
-from pumice.runs.progress import BatchProgress
-from pumice.runs.spec import Spec
+from pumice.runs.progress import BatchProgress, duration_text, in_notebook, on_terminal
 from pumice.runs.store import NotTheResult, Store, result_key, trace_digest
 from pumice.text import count
-
-
-@dataclass(frozen=True)
-class Job:
-    """One simulation of a batch.
-
-    Attributes:
-        label: name of the run in messages.
-        spec: what to simulate.
-        varied: value of each varied key, for tables.
-        seed: seed of the run, if it is repeated over seeds.
-        expected_s: seconds that the run is expected to take on one core; None if unknown.
-    """
-
-    label: str
-    spec: Spec
-    varied: Mapping[str, Any] = field(default_factory=dict)
-    seed: int | None = None
-    expected_s: float | None = None
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a job ended: with a result document, or with an error.
-
-    Attributes:
-        error_kind: "usage" if spec or trace cannot be used, "failed" if the run ended in an error.
-        reused: whether the document came from the store.
-        key: what the document is stored under; None if the run could not be started.
-    """
-
-    job: Job
-    document: dict[str, Any] | None = None
-    error: str | None = None
-    error_kind: Literal["usage", "failed"] | None = None
-    reused: bool = False
-    key: str | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +61,7 @@ class Settings:
 
 
 #: A batch that is expected to take longer than this many seconds is announced.
-LONG_S = 1800.0
+LONG_S = 60.0
 
 
 def run_jobs(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
@@ -115,13 +79,24 @@ def run_jobs(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
         raise SpecError(f"workers: {settings.workers} is too few; allowed: 1 and more")
     batch = _Batch(jobs, settings)
     if batch.waiting:
-        batch.announce()
         with _signals_as_list() as signals, BatchProgress(settings.title, batch.total) as bar:
+            batch.sample(signals, bar)
+            batch.announce()
             batch.simulate(signals, bar)
     return batch.outcomes()
 
 
-@contextmanager
+class _Enough(Exception):
+    """The time for samples is over."""
+
+
+def _cpu_count() -> int:
+    from pumice.runs.processes import cpu_count  # loaded here: a single run starts no process
+
+    return cpu_count()
+
+
+@contextlib.contextmanager
 def _signals_as_list() -> Iterator[list[int]]:
     """Lists Ctrl-C, and other signals that the process handles as a wish to end, where they would interrupt the
     writing of a result."""
@@ -156,6 +131,14 @@ class _Batch:
         self._requests = {key: job.spec.request() for job, key, _ in self._jobs if key is not None}
         if settings.resume and self._store is not None:
             self._reuse(self._store)
+        self._workers = settings.workers or _cpu_count()
+        #: When each run was first seen to go on.
+        self._begun: dict[str, float] = {}
+        self._forecast = Forecast(
+            {key: job.varied for key, job in self._by_key.items()},
+            {key: job.expected_s for key, job in self._by_key.items()},
+            self._workers,
+        )
         self.total = len(self._requests)
         #: Key and request of every run that has not begun, in order.
         self.waiting = deque((key, request) for key, request in self._requests.items() if key not in self._done)
@@ -186,21 +169,47 @@ class _Batch:
         else:
             warnings.warn(text, stacklevel=2)
 
-    def announce(self) -> None:
-        """Announces how many runs wait and how long they will take, if the time of every run is known."""
-        expected = {key: job.expected_s for job, key, _ in self._jobs if key is not None}
-        waiting = [expected[key] for key, _ in self.waiting]
-        known = [seconds for seconds in waiting if seconds is not None]
-        workers = self._settings.workers or processes.cpu_count()
-        if self._settings.announce is None or len(known) < len(waiting) or sum(known) / workers < LONG_S:
+    def sample(self, signals: list[int], bar: BatchProgress) -> None:
+        """Runs some of the runs that wait for a moment each, to know how long all will take. Those that end in that
+        moment are done. Few runs are not sampled, nor are runs whose time nobody would read."""
+        heard = self._settings.announce is not None or on_terminal() or in_notebook()
+        if self._settings.dask is not None or not heard or len(self.waiting) < SAMPLES_SHARE * self._workers:
             return
+        chosen = [(key, self._requests[key]) for key in sample_of([key for key, _ in self.waiting])]
+        begun = time.monotonic()
+
+        def finish(key: str, ending: Ending, content: str) -> None:
+            if ending == "sampled":
+                self._forecast.sampled(key, float(content))
+            else:
+                self._finish(key, ending, content)
+
+        def look(shares: Mapping[str, float]) -> None:
+            self._look(signals, bar, shares, sampling=True)
+            if time.monotonic() - begun > BUDGET_S:
+                raise _Enough
+
+        from pumice.runs import processes
+
+        with contextlib.suppress(_Enough):
+            processes.simulate(Pending(deque(chosen), self._settings.engine, finish, look, SLICE_S), self._workers)
+        self._begun.clear()
+        self.waiting = deque((key, request) for key, request in self.waiting if key not in self._done)
+
+    def announce(self) -> None:
+        """Announces how many runs wait and how long they will take, if that is known and long."""
+        left_s = self._forecast.left_s([key for key, _ in self.waiting], {})
+        if self._settings.announce is None or left_s is None or left_s < LONG_S:
+            return
+        runs = count(len(self.waiting), "run")
         if self._settings.dask is not None:
-            total = f"about {sum(known) / 3600:.1f} hours of one core in all"
-            self._settings.announce(f"{count(len(waiting), 'run')}, {total}")
-        else:
-            estimate = f"about {sum(known) / workers / 3600:.1f} hours with {count(workers, 'worker')} on idle cores"
-            runs = count(len(waiting), "run")
-            self._settings.announce(f"{runs}, {estimate}; Ctrl-C keeps what is finished, --resume goes on")
+            self._settings.announce(f"{runs}, about {duration_text(left_s * self._workers)} of one core in all")
+            return
+        samples = self._forecast.samples()
+        basis = f"by a sample of {samples}" if samples else "on idle cores"
+        estimate = f"about {duration_text(left_s)} with {count(self._workers, 'worker')}, {basis}"
+        hint = "; Ctrl-C keeps what is finished, --resume goes on" if self._store is not None else ""
+        self._settings.announce(f"{runs}, {estimate}{hint}")
 
     def outcomes(self) -> list[Outcome]:
         """The outcomes in the order of the jobs, once every job has one."""
@@ -217,20 +226,39 @@ class _Batch:
     def simulate(self, signals: list[int], bar: BatchProgress) -> None:
         """Simulates all runs that wait, until a signal is listed."""
 
-        def look(shares: Sequence[float]) -> None:
-            bar.update(len(self._done), list(shares))
-            if signals:
-                raise Interrupted(self._what_is_kept(), signals[0])
+        def look(shares: Mapping[str, float]) -> None:
+            self._look(signals, bar, shares)
 
         pending = Pending(self.waiting, self._settings.engine, self._finish, look)
         if self._settings.dask is not None:
+            from pumice.runs import cluster
+
             cluster.simulate(pending, self._settings.dask)
         else:
-            processes.simulate(pending, self._settings.workers or processes.cpu_count())
+            from pumice.runs import processes
+
+            processes.simulate(pending, self._workers)
+
+    def _look(
+        self, signals: list[int], bar: BatchProgress, shares: Mapping[str, float], *, sampling: bool = False
+    ) -> None:
+        """Shows how far the runs have come and ends the batch if a signal is listed."""
+        now = time.monotonic()
+        for key in shares:
+            self._begun.setdefault(key, now)
+        left_s = None
+        if shares and not sampling:  # on a cluster it is not known which runs go on
+            underway = {key: Underway(now - self._begun[key], share) for key, share in shares.items()}
+            left_s = self._forecast.left_s([key for key, _ in self.waiting], underway)
+        bar.update(len(self._done), [] if sampling else list(shares.values()), left_s)
+        if signals:
+            raise Interrupted(self._what_is_kept(), signals[0])
 
     def _finish(self, key: str, ending: Ending, content: str) -> None:
         job = self._by_key[key]
-        if ending != "done":
+        if key in self._begun:
+            self._forecast.ended(key, time.monotonic() - self._begun[key])
+        if ending == "usage" or ending == "failed":
             self._done[key] = Outcome(job, error=content, error_kind=ending)
             return
         document = json.loads(content)

@@ -102,7 +102,7 @@ def _collect(distributed: ModuleType, tasks: dict[Any, str], pending: Pending) -
         task.add_done_callback(ended.put)
     for _ in range(len(tasks)):
         while True:
-            pending.look([])
+            pending.look({})
             with suppress(queue.Empty):
                 task = ended.get(timeout=POLL_S)
                 break

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pumice.errors import SpecError
-from pumice.runs.batch import Job
+from pumice.runs.jobs import Job
 from pumice.runs.spec import SPECIAL_KEYS, Spec, Value, check_key, toml_text
 from pumice.text import printable
 
@@ -74,9 +74,30 @@ class Grid:
 
     def _group(self, point: Mapping[str, Value]) -> tuple[str, list[Job]]:
         spec = self.base.with_sets([(key, toml_text(key, value)) for key, value in point.items()], self.origin)
-        values = [printable(str(value)) for value in point.values()]
+        names = short_names(list(point))
+        values = [f"{names[key]} = {_value_text(value)}" for key, value in point.items()]
         label = ", ".join([*filter(None, [self.name]), *values]) or "run"
         return label, repeated(spec, self.repeat, label, point)
+
+
+def short_names(keys: Sequence[str]) -> dict[str, str]:
+    """What varied keys are called in labels: the last part of a key (`max_splits`), or the section whose kind it is
+    (`workload` of `workload.kind`); the whole key where two would be called the same."""
+    short = {key: _short_name(key) for key in keys}
+    return {key: name if list(short.values()).count(name) == 1 else key for key, name in short.items()}
+
+
+def _short_name(key: str) -> str:
+    section, _, last = key.rpartition(".")
+    return section if last == "kind" and section else last
+
+
+def _value_text(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value_text, value))}]"
+    return printable(str(value))
 
 
 def repeated(spec: Spec, repeat: int, label: str, varied: Mapping[str, Value] | None = None) -> list[Job]:

@@ -7,15 +7,16 @@ cluster (`cluster`). Both simulate a run by `attempt`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Literal
 
 from pumice.errors import SpecError, TraceError, one_line
 
-#: How a run ended: with a result document, with a spec or trace that cannot be used, or with another error.
-Ending = Literal["done", "usage", "failed"]
+#: How a run ended: with a result document, with a spec or trace that cannot be used, with another error, or because
+#: the time was over that a sample is given.
+Ending = Literal["done", "usage", "failed", "sampled"]
 
 #: The engine's progress callback: requests done, share done (None if unknown), simulated seconds.
 #: It returns False to stop the run.
@@ -34,15 +35,17 @@ class Pending:
             it begins.
         engine: name of the module that simulates.
         finish: called once for each run that ended, with its key, how it ended, and the text of its
-            document or of its error.
-        look: called every `POLL_S` seconds with the shares done (0 … 1) of the runs under way. It
+            document or of its error; of a sample, the seconds that the whole run would take.
+        look: called every `POLL_S` seconds with the shares done (0 … 1) of the runs under way, by key. It
             raises `Interrupted` after Ctrl-C; the runs under way are then dropped.
+        limit_s: seconds that a run may take before it is stopped and counts as a sample; None for no limit.
     """
 
     waiting: deque[tuple[str, str]]
     engine: str
     finish: Callable[[str, Ending, str], None]
-    look: Callable[[Sequence[float]], None]
+    look: Callable[[Mapping[str, float]], None]
+    limit_s: float | None = None
 
 
 def attempt(engine: ModuleType, request: str, progress: EngineProgress) -> tuple[Ending, str]:

@@ -24,7 +24,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Literal
 
-from pumice.runs.pending import POLL_S, Ending, EngineProgress, Pending, attempt
+from pumice.runs.pending import POLL_S, Ending, Pending, attempt
 
 #: What a worker sends to the parent: ("progress", share done) while a run goes on, then how the run
 #: ended with the text of its document or error.
@@ -55,9 +55,9 @@ def simulate(pending: Pending, count: int) -> None:
         workers.extend(_start(pending.engine) for _ in range(min(count, len(pending.waiting))))
         for worker in workers:
             _give_next(worker, pending)
-        while any(worker.key is not None for worker in workers):
+        while underway := {worker.key: worker.share for worker in workers if worker.key is not None}:
+            pending.look(underway)
             _read_messages(workers, pending)
-            pending.look([worker.share for worker in workers if worker.key is not None])
     finally:
         for worker in workers:
             _stop(worker)
@@ -109,7 +109,7 @@ def _give_next(worker: _Worker, pending: Pending) -> None:
     worker.key, request = pending.waiting.popleft() if pending.waiting else (None, "")
     if worker.key is not None:
         with suppress(OSError):  # if the worker has died, its closed connection is noticed at the next read
-            worker.connection.send(request)
+            worker.connection.send((request, pending.limit_s))
 
 
 def _read_messages(workers: list[_Worker], pending: Pending) -> None:
@@ -163,21 +163,50 @@ def _work(connection: Connection, engine_name: str) -> None:
     parent = os.getppid()
     while True:
         try:
-            request = connection.recv()
-            connection.send(attempt(engine, request, _reporter(connection, parent)))
-        except (EOFError, OSError):
+            request, limit_s = connection.recv()
+            reporter = _Reporter(connection, parent, limit_s)
+            try:
+                ending = attempt(engine, request, reporter.report)
+            except KeyboardInterrupt:
+                if reporter.whole_s is None:
+                    raise
+                ending = "sampled", str(reporter.whole_s)
+            connection.send(ending)
+        except (EOFError, OSError, KeyboardInterrupt):
             return
 
 
-def _reporter(connection: Connection, parent: int) -> EngineProgress:
-    """A progress callback that reports to the parent and stops the run once the parent is gone."""
-    reported = time.monotonic()
+class _Reporter:
+    """Reports to the parent how far a run has come. Stops the run once the parent is gone or its time is over."""
 
-    def progress(_requests: int, share: float | None, _simulated_s: float) -> bool:
-        nonlocal reported
-        if time.monotonic() - reported >= REPORT_S:
-            reported = time.monotonic()
-            connection.send(("progress", share or 0.0))
-        return os.getppid() == parent
+    def __init__(self, connection: Connection, parent: int, limit_s: float | None) -> None:
+        self._connection = connection
+        self._parent = parent
+        self._limit_s = limit_s
+        self._begun = self._reported = time.monotonic()
+        #: Seconds since the beginning and share done, at the first report that has a share.
+        self._first: tuple[float, float] | None = None
+        #: What the whole run would take, once it was stopped because its time was over.
+        self.whole_s: float | None = None
 
-    return progress
+    def report(self, _requests: int, share: float | None, _simulated_s: float) -> bool:
+        """The engine's callback."""
+        now = time.monotonic()
+        if now - self._reported >= REPORT_S:
+            self._reported = now
+            self._connection.send(("progress", share or 0.0))
+        if self._limit_s is not None and share is not None:
+            self.whole_s = self._whole_s(now - self._begun, share)
+            if self.whole_s is not None:
+                return False
+        return os.getppid() == self._parent
+
+    def _whole_s(self, elapsed_s: float, share: float) -> float | None:
+        """Seconds of the whole run if its time is over and its speed can be told, else None. What comes before the
+        first report, such as filling the device, comes once."""
+        if self._first is None:
+            self._first = elapsed_s, share
+        before_s, done = self._first
+        if self._limit_s is None or elapsed_s < self._limit_s or share <= done:
+            return None
+        return before_s + (elapsed_s - before_s) * (1 - done) / (share - done)

@@ -1,17 +1,24 @@
-"""Progress on a terminal: a bar with rate and time left on stderr, nothing anywhere else."""
+"""Progress: a bar with rate and time left, on a terminal (on stderr) or in a notebook, and nothing anywhere else."""
 
 from __future__ import annotations
 
+import html
 import sys
 import time
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Self
+from typing import Any, Protocol, Self
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from pumice.text import count
 
 #: Least seconds between two repaints of the bar; the engine reports far more often.
 REPAINT_S = 0.1
+
+#: Columns of the bar itself on a terminal, and of what stands around it.
+_BAR_COLUMNS, _EXTRA_COLUMNS = 20, 6
+
+#: Least share of a run from which its time is projected.
+_SHARE_MIN = 0.005
 
 
 def on_terminal() -> bool:
@@ -19,39 +26,144 @@ def on_terminal() -> bool:
     return sys.stderr.isatty()
 
 
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook, which shows what is displayed as HTML."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return getattr(shell, "kernel", None) is not None
+
+
+class _Painter(Protocol):
+    """What shows a bar."""
+
+    def paint(self, share: float | None, pieces: Sequence[str]) -> None:
+        """Shows the share done, None if it is unknown, and pieces of text, the most important one first."""
+
+    def close(self) -> None:
+        """Takes the bar away."""
+
+
+class _Terminal:
+    """A bar on stderr."""
+
+    def __init__(self, title: str) -> None:
+        # Loaded here: a command whose progress nobody sees starts sooner without it.
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+        console = Console(stderr=True)
+        self._room = console.width - len(title) - _BAR_COLUMNS - _EXTRA_COLUMNS
+        columns = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(_BAR_COLUMNS)]
+        if self._room < _BAR_COLUMNS:  # a narrow terminal: the numbers are worth more than the bar
+            self._room += _BAR_COLUMNS
+            columns = columns[:2]
+        self._bar = Progress(*columns, TextColumn("{task.fields[text]}"), console=console, transient=True)
+        self._task = self._bar.add_task(title, total=None, text="")
+        self._bar.start()
+
+    def paint(self, share: float | None, pieces: Sequence[str]) -> None:
+        total = None if share is None else 1.0
+        self._bar.update(self._task, total=total, completed=share or 0.0, text=fitting(pieces, self._room))
+
+    def close(self) -> None:
+        self._bar.stop()
+
+
+class _Notebook:
+    """A bar below the cell of a notebook that runs. It needs no extension of the notebook."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._shown: Any = None
+
+    def paint(self, share: float | None, pieces: Sequence[str]) -> None:
+        from IPython.display import HTML, display  # type: ignore[import-not-found, unused-ignore]
+
+        value = "" if share is None else f' value="{share:.3f}"'
+        text = html.escape(", ".join(pieces))
+        shown = HTML(f"<div>{html.escape(self._title)} <progress max='1'{value}></progress> {text}</div>")
+        if self._shown is None:
+            self._shown = display(shown, display_id=True)
+        else:
+            self._shown.update(shown)
+
+    def close(self) -> None:
+        from IPython.display import HTML
+
+        if self._shown is not None:
+            self._shown.update(HTML(""))
+
+
+class _Nobody:
+    """No bar: nobody would see it."""
+
+    def paint(self, share: float | None, pieces: Sequence[str]) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def _painter(title: str) -> _Painter:
+    if in_notebook():
+        return _Notebook(title)
+    return _Terminal(title) if on_terminal() else _Nobody()
+
+
+def fitting(pieces: Sequence[str], room: int) -> str:
+    """As many pieces of text as there is room for, from the first on; a piece is shown whole or not at all."""
+    text = ""
+    for piece in pieces:
+        longer = f"{text}, {piece}" if text else piece
+        if len(longer) > room:
+            break
+        text = longer
+    return text
+
+
+def duration_text(seconds: float) -> str:
+    """A duration in words, as exact as an estimate is: `40 s`, `12 min`, `3.5 h`."""
+    if seconds < 60:
+        return f"{max(seconds, 1):.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
 class _Bar:
     """A bar that is shown while its block runs."""
 
-    _bar: Progress
+    def __init__(self, title: str, *, shown: bool = True) -> None:
+        self._title = title
+        self._shown = shown
+        self._painter: _Painter = _Nobody()
+        self._painted = -REPAINT_S
 
     def __enter__(self) -> Self:
-        self._bar.start()
+        if self._shown:
+            self._painter = _painter(self._title)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.stop()
+        self._painter.close()
+
+    def _paint(self, share: float | None, pieces: Sequence[str]) -> None:
+        now = time.monotonic()
+        if now - self._painted >= REPAINT_S:
+            self._painted = now
+            self._painter.paint(share, pieces)
 
 
 class RunProgress(_Bar):
     """Bar of a single run. Used as a context; `update` has the shape of the engine's callback."""
 
-    def __init__(self, title: str) -> None:
-        self._bar = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[detail]}"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-            disable=not on_terminal(),
-        )
-        self._task = self._bar.add_task(title, total=None, detail="")
+    def __init__(self, title: str, *, shown: bool = True) -> None:
+        super().__init__(title, shown=shown)
         self._started = time.monotonic()
-        self._painted = 0.0
+        #: Time of the first report and the share done then. What comes before, as filling the device, is no measure.
+        self._first: tuple[float, float] | None = None
         #: Requests finished so far.
         self.requests = 0
 
@@ -59,31 +171,32 @@ class RunProgress(_Bar):
         """Shows the engine's report; always returns True, so that the run goes on."""
         self.requests = requests
         now = time.monotonic()
-        if now - self._painted >= REPAINT_S:
-            self._painted = now
-            rate = requests / max(now - self._started, 1e-9)
-            detail = f"{requests:,} requests, {rate / 1000:,.0f} k/s, {simulated_s:,.0f} s simulated"
-            total = 1.0 if share is not None else None
-            self._bar.update(self._task, total=total, completed=share or 0.0, detail=detail)
+        rate = requests / max(now - self._started, 1e-9)
+        pieces = [count(requests, "request"), f"{rate / 1000:,.0f} k/s", f"{simulated_s:,.0f} s simulated"]
+        if share is not None:
+            pieces = [f"{100 * share:.0f} %", *self._left(now, share), *pieces]
+        self._paint(share, pieces)
         return True
+
+    def _left(self, now: float, share: float) -> list[str]:
+        if self._first is None:
+            self._first = now, share
+        since, done = self._first
+        if share - done < _SHARE_MIN:
+            return []
+        return [f"{duration_text((now - since) * (1 - share) / (share - done))} left"]
 
 
 class BatchProgress(_Bar):
     """Bar of a batch of runs. A run under way counts for the share of it that is done."""
 
     def __init__(self, title: str, runs: int) -> None:
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.fields[finished]}/{task.fields[runs]} runs"),
-            TaskProgressColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-            disable=not on_terminal(),
-        )
-        self._task = self._bar.add_task(title, total=float(max(runs, 1)), finished=0, runs=runs)
+        super().__init__(title)
+        self._runs = runs
 
-    def update(self, finished: int, shares: list[float]) -> None:
-        """Reports the runs finished and the shares done of those under way."""
-        self._bar.update(self._task, completed=finished + sum(shares), finished=finished)
+    def update(self, finished: int, shares: Sequence[float], left_s: float | None) -> None:
+        """Reports the runs finished, the shares done of those under way, and the seconds that are left, None if
+        they are not known yet."""
+        share = (finished + sum(shares)) / max(self._runs, 1)
+        left = [f"{duration_text(left_s)} left"] if left_s is not None else []
+        self._paint(share, [f"{finished}/{self._runs} runs", *left, f"{100 * share:.0f} %"])

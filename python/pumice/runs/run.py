@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pumice.errors import Interrupted, SpecError
 from pumice.results.result import Result
 from pumice.runs.output_files import run_to_text
+from pumice.runs.progress import RunProgress, in_notebook
 from pumice.runs.spec import Spec, check_spec, toml_text
 from pumice.text import printable
 
@@ -80,7 +81,7 @@ def run(
     scale: float | None = None,
     seed: int | None = None,
     policy: Policy | str | os.PathLike[str] | None = None,
-    progress: ProgressCallback | None = None,
+    progress: ProgressCallback | bool | None = None,
     out: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Simulates `spec` and returns its result. Other Python threads run meanwhile.
@@ -93,7 +94,8 @@ def run(
         scale: share of the study to run; planes, requests and bytes are multiplied by it.
         seed: seed of every random stream.
         policy: a policy of your own: what `pumice.policy` makes of functions, or the path of a shared object.
-        progress: see `ProgressCallback`.
+        progress: see `ProgressCallback`. True shows a bar, in a notebook or on the terminal that stderr is; None
+            shows it in a notebook only, False nowhere.
         out: directory for `result.json` and for the files that the spec's `[output]` asks for; they are
             there when the run has ended well, and only then.
 
@@ -108,15 +110,19 @@ def run(
     if policy is not None:
         spec = spec.with_policy(policy)
     stopped = False
+    has_bar = progress is True or (progress is None and in_notebook())
 
     def tick(requests: int, share: float | None, simulated_s: float) -> bool:
         nonlocal stopped
-        stopped = progress is not None and progress(requests, share, simulated_s) is False
+        if has_bar:
+            bar.update(requests, share, simulated_s)
+        stopped = callable(progress) and progress(requests, share, simulated_s) is False
         return not stopped
 
     try:
-        # A Python function is passed even without `progress`: it is where Ctrl-C is noticed.
-        return Result(json.loads(run_to_text(spec, tick, Path(out) if out is not None else None)))
+        with RunProgress("run", shown=has_bar) as bar:
+            # A Python function is passed even without `progress`: it is where Ctrl-C is noticed.
+            return Result(json.loads(run_to_text(spec, tick, Path(out) if out is not None else None)))
     except KeyboardInterrupt:
         if stopped:
             raise Interrupted("the run was stopped; it leaves no result") from None

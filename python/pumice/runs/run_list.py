@@ -10,7 +10,7 @@ from pumice import files
 from pumice.errors import SpecError
 from pumice.outputs import RUNS, STORE
 from pumice.results.result import read_json
-from pumice.runs.batch import Outcome
+from pumice.runs.jobs import Outcome
 
 #: Format of `runs.json`.
 FORMAT = "pumice.runs/1"

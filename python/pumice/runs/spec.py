@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +31,9 @@ SPEC_BYTES_MAX = 1 << 20
 
 #: Deepest nesting of lists, and of sections, in a value.
 _DEPTH_MAX = 32
+
+#: What a text must hold to be worth a look for keys of a sweep file.
+_SWEEP_KEY = re.compile(r"^\s*\[?[\"']?(vary|scale|repeat)\b", re.MULTILINE)
 
 #: Largest whole number that is passed on to be refused with the key's limits, in bits.
 _BITS_MAX = 256
@@ -102,7 +108,7 @@ def check_key(key: str) -> None:
     _engine.explain(key)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Spec:
     """A spec before the engine has resolved it: layers that override one another from left to right.
 
@@ -125,6 +131,15 @@ class Spec:
     scale: float | None = None
     policy: Policy | None = None
 
+    def __repr__(self) -> str:
+        """What it starts from and what it sets, in one line."""
+        return f"Spec({', '.join(f'{key} = {value}' for key, value in facts(self))})"
+
+    def _repr_html_(self) -> str:
+        from pumice.results.notebook import spec_html  # loaded here: only notebooks need it
+
+        return spec_html(self)
+
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
         """Reads a TOML spec.
@@ -132,7 +147,10 @@ class Spec:
         Raises:
             SpecError: the file cannot be read; its content is checked when the spec is resolved.
         """
-        return cls(text=read_text(Path(os.fsdecode(path))), name=printable(os.fsdecode(path)))
+        name = printable(os.fsdecode(path))
+        text = read_text(Path(os.fsdecode(path)))
+        _refuse_sweep(name, text)
+        return cls(text=text, name=name)
 
     def with_(self, **sections: Mapping[str, Any] | Value) -> Self:
         """This spec with keys overridden: `with_(ftl={"merge": "m-merge"}, seed=7)`.
@@ -234,6 +252,36 @@ def _pairs(section: Mapping[str, Any], path: str = "", depth: int = 0) -> list[t
     return pairs
 
 
+def _refuse_sweep(name: str, text: str) -> None:
+    """Refuses a sweep file, which looks like a spec but for a few keys of its own.
+
+    Raises:
+        SpecError: the text has keys of a sweep.
+    """
+    if _SWEEP_KEY.search(text) is None:
+        return
+    try:
+        content = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return  # the engine says what is wrong, and in which line
+    if "vary" in content:
+        raise SpecError(f"{name}: is a sweep file: it has a table [vary]; `pumice sweep {name}` runs it")
+    for key in ("scale", "repeat"):
+        if key in content:
+            raise SpecError(f"{name}: {key} stands in sweep files; for a spec it is the option --{key} {content[key]}")
+
+
+def facts(spec: Spec) -> list[tuple[str, str]]:
+    """What a spec starts from and what it sets, as keys and TOML text; of keys that are set twice, the last."""
+    found = {"preset": json.dumps(spec.preset)} if spec.preset is not None else {}
+    if spec.text is not None:
+        found["text"] = spec.name or f"{len(spec.text.splitlines())} lines of TOML"
+    found |= dict(spec.sets)
+    if spec.scale is not None:
+        found["scale"] = str(spec.scale)
+    return [(printable(key), printable(value)) for key, value in found.items()]
+
+
 def check_spec(spec: Any) -> Spec:
     """`spec`, if it is one.
 
@@ -252,12 +300,32 @@ def preset(name: str) -> Spec:
     Raises:
         SpecError: there is none of that name.
     """
-    known = presets()
-    if name not in known:
-        shown = message(name) if isinstance(name, str) else repr(name)
-        hint = nearest(name, known) if isinstance(name, str) else ""
-        raise SpecError(f"preset {shown} is unknown{hint}; allowed: {', '.join(known)}")
+    check_preset(name, "preset")
     return Spec(preset=name)
+
+
+def check_preset(name: Any, origin: str) -> None:
+    """Refuses a name that no preset has.
+
+    Raises:
+        SpecError: with the nearest name, and what the word means elsewhere; `origin` begins the text.
+    """
+    known = presets()
+    if name in known:
+        return
+    if not isinstance(name, str):
+        raise SpecError(f"{origin} {name!r} is unknown; allowed: {', '.join(known)}")
+    from pumice.runs.keys import known_as  # loaded here: the keys need specs
+
+    hint = nearest(name, known)
+    raise SpecError(f"{origin} {message(name)} is unknown{hint}{known_as(name)}; allowed: {', '.join(known)}")
+
+
+def preset_about(name: str) -> str:
+    """What a preset is: the first sentence of the comment that its file begins with."""
+    lines = itertools.takewhile(lambda line: line.startswith("#"), _engine.preset_toml(name).splitlines())
+    text = " ".join(line.lstrip("# ") for line in lines if not line.startswith("#:"))
+    return text.partition(". ")[0].rstrip(".")
 
 
 def presets() -> list[str]:

@@ -53,6 +53,7 @@ def result_key(engine: ModuleType, resolved: dict[str, Any]) -> str:
         resolved["config_sha256"],
         repr(float(resolved["scale"])),
         trace_digest(resolved["config"]) or "",
+        resolved.get("preset") or "",  # stands in the document
         *([f"policy {resolved['policy_sha256']}"] if resolved.get("policy_sha256") else []),
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:KEY_DIGITS]

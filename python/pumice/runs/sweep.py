@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pumice.errors import SpecError, one_line
-from pumice.runs.batch import Outcome, Settings, run_jobs
+from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.grid import Grid, flatten
+from pumice.runs.jobs import Outcome
 from pumice.runs.spec import Spec, Value, check_spec, read_text
 from pumice.text import printable
 

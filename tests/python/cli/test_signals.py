@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -31,14 +31,20 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def signalled(directory: Path, arguments: Sequence[str], number: int) -> tuple[int, str, str, float]:
-    """Status, output and complaint of a command that gets a signal amid its work, and how long it took to end."""
+def signalled(
+    directory: Path, arguments: Sequence[str], number: int, ready: Callable[[], bool] = lambda: True
+) -> tuple[int, str, str, float]:
+    """Status, output and complaint of a command that gets a signal amid its work, once `ready`, and how long it took
+    to end."""
     process = subprocess.Popen(
         [sys.executable, "-m", "pumice", *arguments],
         cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     time.sleep(BEGIN_S)
+    deadline = time.monotonic() + 60
+    while not ready() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
     assert process.poll() is None, process.communicate()
     begun = time.monotonic()
     os.kill(process.pid, number)
@@ -82,6 +88,50 @@ def test_ctrl_c_ends_every_long_command(tmp_path: Path, trace: Path, arguments: 
     assert complained.count("\n") == 1
     assert took_s < PATIENCE_S
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", *TINY, "--repeat", "3", "--out", "new"],
+        ["compare", *TINY, "--vary", "seed=1,2", "--out", "new"],
+        ["compare", *TINY, "--vary", "seed=1,2"],
+        ["sweep", "sweep.toml", "--out", "new"],
+        ["reproduce", "pen", "--full", "--out", "new"],
+        ["reproduce", "all", "--full", "--out", "new"],
+    ],
+    ids=" ".join,
+)
+def test_ctrl_c_ends_every_study(tmp_path: Path, arguments: list[str]) -> None:
+    """One line that says what is kept, no traceback of a worker, and nothing half-written."""
+    (tmp_path / "sweep.toml").write_text(
+        'preset = "tiny"\nworkload.requests = 4000000000\n[vary]\nseed = [1, 2, 3, 4, 5, 6, 7, 8]\n'
+    )
+    status, said, complained, took_s = signalled(tmp_path, arguments, signal.SIGINT)
+    assert (status, said) == (130, ""), complained
+    *announced, last = complained.splitlines()
+    assert last.startswith("pumice: interrupted")
+    assert "kept" in last
+    assert all(line.startswith("pumice: ") and "Error" not in line for line in announced)
+    assert took_s < PATIENCE_S
+    assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".")]
+
+
+def test_ctrl_c_keeps_the_runs_that_are_finished(tmp_path: Path) -> None:
+    """Two runs of a comparison end at once, the third would take hours."""
+    vary = ("--vary", "run.max_requests=100,200,4000000000")
+    arguments = ["compare", *TINY, *vary, "--out", "new", "--workers", "1"]
+    status, _, complained, _ = signalled(tmp_path, arguments, signal.SIGINT, lambda: stored(tmp_path / "new") == 2)
+    assert status == 130
+    assert complained == (
+        "pumice: interrupted: 2 of 3 runs are kept in new/runs; the same command with --resume goes on from there\n"
+    )
+    assert stored(tmp_path / "new") == 2
+
+
+def stored(directory: Path) -> int:
+    """Number of results in the store of an output directory."""
+    return len(list(directory.glob("runs/*.json")))
 
 
 def test_ctrl_c_ends_the_reading_of_a_trace_in_python(tmp_path: Path, trace: Path) -> None:

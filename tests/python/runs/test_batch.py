@@ -16,8 +16,9 @@ import pytest
 
 from conftest import TESTS
 from pumice import SpecError, files
-from pumice.errors import StoreError
-from pumice.runs.batch import Job, Settings, run_jobs
+from pumice.errors import Interrupted, StoreError
+from pumice.runs.batch import Settings, run_jobs
+from pumice.runs.jobs import Job
 from pumice.runs.spec import Spec
 
 ENGINE = "fake_engine"
@@ -74,16 +75,41 @@ def test_a_long_study_says_how_long_before_it_starts_and_counts_what_is_left(tmp
     told: list[str] = []
     hours = [dataclasses.replace(job(value), expected_s=3600.0) for value in (1, 2, 2, 3)]
     run_jobs(hours, settings(tmp_path, announce=told.append))
-    assert [text.split(";")[0] for text in told] == ["3 runs, about 1.5 hours with 2 workers on idle cores"]
+    kept = "; Ctrl-C keeps what is finished, --resume goes on"
+    assert told == [f"3 runs, about 1.5 h with 2 workers, on idle cores{kept}"]
     told.clear()
     longer = [*hours, dataclasses.replace(job(4), expected_s=7200.0)]
     run_jobs(longer, settings(tmp_path, resume=True, announce=told.append))
-    assert told[0].startswith("1 run, about 1.0 hours")
+    assert told == [f"1 run, about 2.0 h with 2 workers, on idle cores{kept}"], "one worker has the one run"
     told.clear()
     run_jobs(hours, settings(tmp_path, resume=True, announce=told.append))
     run_jobs([*hours, job(5)], settings(announce=told.append))
-    run_jobs([dataclasses.replace(one, expected_s=60.0) for one in hours], settings(announce=told.append))
+    run_jobs([dataclasses.replace(one, expected_s=30.0) for one in hours], settings(announce=told.append))
     assert told == [], "nothing is left, or not known, or it will not take long"
+
+
+def test_a_study_of_many_runs_is_sampled_before_it_begins(tmp_path: Path) -> None:
+    """Each run takes 20 s by its first shares; nobody said so. What the samples began is simulated anew."""
+    log, told = tmp_path / "log", []
+
+    def stop(text: str) -> None:
+        told.append(text)
+        raise Interrupted("heard")
+
+    jobs = [job(value, "slow", log) for value in range(12)]
+    with pytest.raises(Interrupted, match="heard"):
+        run_jobs(jobs, settings(tmp_path / "runs", announce=stop))
+    (text,) = told
+    assert text.startswith("12 runs, about 2 min with 2 workers, by a sample of 4")
+    assert sorted(log.read_text().split()) == ["0", "3", "6", "9"], "spread over the runs"
+
+
+def test_a_sampled_run_that_ends_is_done(tmp_path: Path) -> None:
+    log, told = tmp_path / "log", []
+    found = run_jobs([job(value, log=log) for value in range(9)], settings(announce=told.append))
+    assert [outcome.document["value"] for outcome in found] == list(range(9))
+    assert sorted(log.read_text().split()) == sorted(map(str, range(9))), "no run was simulated twice"
+    assert told == [], "it does not take long"
 
 
 def test_a_damaged_result_is_simulated_again(tmp_path: Path) -> None:

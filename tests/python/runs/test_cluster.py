@@ -19,7 +19,8 @@ import pumice
 from conftest import TESTS
 from pumice import cli
 from pumice.errors import Interrupted
-from pumice.runs.batch import Job, Outcome, Settings, run_jobs
+from pumice.runs.batch import Settings, run_jobs
+from pumice.runs.jobs import Job, Outcome
 from pumice.runs.spec import Spec
 
 TINY = pumice.preset("tiny").with_(run={"max_requests": 2000})

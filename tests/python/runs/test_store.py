@@ -14,7 +14,8 @@ import pumice
 from conftest import Command
 from pumice.errors import TraceError
 from pumice.runs import store
-from pumice.runs.batch import Job, Settings, run_jobs
+from pumice.runs.batch import Settings, run_jobs
+from pumice.runs.jobs import Job
 from pumice.runs.spec import Spec
 from pumice.runs.store import Store, file_digest
 

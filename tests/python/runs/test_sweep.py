@@ -16,7 +16,7 @@ import pumice
 from conftest import Command
 from pumice.results.document import leaves
 from pumice.results.run_table import JSON_FIELDS, RESULT_FIELDS
-from pumice.runs.grid import Grid, parse_value, parse_vary
+from pumice.runs.grid import Grid, parse_value, parse_vary, short_names
 from pumice.runs.spec import toml_text
 from pumice.runs.sweep import read_sweep
 
@@ -146,9 +146,24 @@ def test_every_field_of_a_document_has_a_column() -> None:
 
 def test_grids_vary_the_last_key_fastest_and_refuse_two_sources_of_seeds() -> None:
     grid = Grid(pumice.preset("tiny"), {"ftl.merge": ["block-erase", "m-merge"], "seed": [1, 2]})
-    assert [job.label for job in grid.jobs()] == ["block-erase, 1", "block-erase, 2", "m-merge, 1", "m-merge, 2"]
+    assert [job.label for job in grid.jobs()] == [
+        f"merge = {merge}, seed = {seed}" for merge in ("block-erase", "m-merge") for seed in (1, 2)
+    ]
     with pytest.raises(pumice.SpecError, match="seed"):
         Grid(grid.base, grid.vary, repeat=2).jobs()
+
+
+def test_labels_name_what_varies() -> None:
+    """`compare` showed columns called 1 to 6."""
+    assert short_names(["partial_erase.max_splits", "workload.kind"]) == {
+        "partial_erase.max_splits": "max_splits",
+        "workload.kind": "workload",
+    }
+    same = ["ftl.merge", "x.merge", "seed"]
+    assert short_names(same) == {"ftl.merge": "ftl.merge", "x.merge": "x.merge", "seed": "seed"}
+    vary = {"partial_erase.max_splits": [3], "partial_erase.disturb_aware": [True], "partial_erase.t_us": [[1.5, 2.0]]}
+    (job,) = Grid(pumice.preset("tiny"), vary, name="pen").jobs()
+    assert job.label == "pen, max_splits = 3, disturb_aware = true, t_us = [1.5, 2.0]"
 
 
 def test_keys_that_share_an_entry_change_together() -> None:

@@ -1,12 +1,20 @@
-//! `pumice_chip.h`: the chip as a library for people who write firmware.
+//! `pumice_chip.h`: the chip as a library for people who write firmware. The header says what each function does.
 
-use crate::InterfaceVersion;
+mod handle;
+mod open;
+mod operations;
+mod state;
 
-/// Version of the interface.
-pub const CHIP_VERSION: InterfaceVersion = InterfaceVersion::new(1, 0);
-
-/// Version of the chip interface of this library, `major << 16 | minor`.
-#[unsafe(no_mangle)]
-pub extern "C" fn pumice_chip_version() -> u32 {
-    CHIP_VERSION.code()
-}
+pub use handle::{ChipHandle, ChipStatus, OnRefusal};
+pub use open::{CHIP_VERSION, ChipOptions, pumice_chip_close, pumice_chip_open, pumice_chip_version};
+pub use operations::{
+    pumice_chip_copy, pumice_chip_erase, pumice_chip_erase_partial, pumice_chip_erase_sub_blocks, pumice_chip_is_blank,
+    pumice_chip_program, pumice_chip_read, pumice_chip_read_oob, pumice_chip_read_raw,
+};
+pub use state::{
+    CChipCounts, CChipInfo, pumice_chip_cancel_cut, pumice_chip_cut_after, pumice_chip_get_counts,
+    pumice_chip_get_erases, pumice_chip_get_info, pumice_chip_grow_bad, pumice_chip_is_bad, pumice_chip_mark_bad,
+    pumice_chip_message, pumice_chip_notes, pumice_chip_power_off, pumice_chip_power_on, pumice_chip_rule,
+    pumice_chip_settle, pumice_chip_snapshot_free, pumice_chip_snapshot_restore, pumice_chip_snapshot_take,
+    pumice_chip_wait,
+};

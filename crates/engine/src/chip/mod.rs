@@ -15,6 +15,7 @@ use read_retry::ReadRetry;
 const FIXED_PULSE: Time = Time(500_000);
 
 /// Physical truth with its checks.
+#[derive(Clone)]
 pub struct Chips {
     /// The array, and the check of what it returns.
     pub checked: CheckedArray,

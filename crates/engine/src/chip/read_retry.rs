@@ -46,6 +46,11 @@ impl ReadRetry {
         ReadRetry { model, retries: 0 }
     }
 
+    /// The errors behind it.
+    pub fn model(&self) -> &ErrorModel {
+        &self.model
+    }
+
     /// The retries of a read that begins now. No spec needs more than there are.
     pub fn note(&mut self, page: u16, pec: u32) -> u8 {
         let needed = self.model.retries(page, pec).unwrap_or_default();

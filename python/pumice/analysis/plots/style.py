@@ -102,9 +102,11 @@ def thousands(axis: Any) -> None:
 
 
 def number(value: float, digits: int) -> str:
-    """A value as it stands on a bar or point."""
+    """A value as it stands on a bar or point. A count (an `int`) has no digits after the point."""
     if abs(value) >= 10_000:
         return f"{value / 1000:,.1f}k"
+    if isinstance(value, int):
+        return f"{value:,}"
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.{digits}f}"
 
 

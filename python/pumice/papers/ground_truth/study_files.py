@@ -11,7 +11,8 @@ from typing import Any
 from pumice import files
 from pumice.analysis import plots
 from pumice.papers.experiment import ROOT
-from pumice.runs.batch import Outcome, Settings
+from pumice.runs.batch import Settings
+from pumice.runs.jobs import Outcome
 from pumice.runs.sweep import read_sweep, run_grid
 
 #: Blocks of a plane that hold no data when a victim is chosen: the free one and the one copied into.

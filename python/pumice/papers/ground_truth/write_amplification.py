@@ -10,7 +10,7 @@ from pumice.analysis import plots
 from pumice.papers.ground_truth.closed_forms import greedy_write_amplification, lru_write_amplification
 from pumice.papers.ground_truth.study_files import alpha_of, draw_svg, read_rows, run_study, shape_of, worst_difference
 from pumice.results.document import number
-from pumice.runs.batch import Outcome
+from pumice.runs.jobs import Outcome
 
 #: Curve in the figure → value of `ftl.gc_policy`.
 POLICIES = {"FIFO": "fifo", "greedy": "greedy"}

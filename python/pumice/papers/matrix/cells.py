@@ -13,7 +13,7 @@ from typing import Any
 
 from pumice.errors import SpecError
 from pumice.papers.experiment import Experiment
-from pumice.runs.batch import Job
+from pumice.runs.jobs import Job
 from pumice.runs.spec import Spec, toml_text
 from pumice.traces.repeated import Need, Source, most_written, names, repetitions, write_repeated
 

@@ -27,7 +27,7 @@ from pumice.papers.quantities import (
     quantity,
 )
 from pumice.results.document import WITHOUT_EFFECT, number
-from pumice.runs.batch import Outcome
+from pumice.runs.jobs import Outcome
 
 #: Name of the matrix among experiments, and of its one figure.
 MATRIX = "matrix"

@@ -21,7 +21,7 @@ from pumice.papers.figures import Drawing, PlannedStudy, figure
 from pumice.papers.listing import Listing, Row
 from pumice.papers.quantities import WAF, WRITE_LATENCY
 from pumice.results.document import lookup, number
-from pumice.runs.batch import Job, Outcome
+from pumice.runs.jobs import Job, Outcome
 from pumice.runs.spec import preset
 
 #: Name of the table among the figures, and of its study.

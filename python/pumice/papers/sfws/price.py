@@ -16,7 +16,7 @@ from pumice.papers.finished_runs import FinishedRuns
 from pumice.papers.quantities import Document
 from pumice.papers.sfws.devices import LAYER_FIRST, ORDER, SUB_BLOCK_FIRST
 from pumice.results.document import number
-from pumice.runs.batch import Outcome
+from pumice.runs.jobs import Outcome
 
 PEC = "erase.initial_pec"
 BLOCKS, SUB_BLOCKS = "price-blocks", "price-sub-blocks"

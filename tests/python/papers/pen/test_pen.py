@@ -15,7 +15,7 @@ from pumice.papers.pen.block_size import SIZES
 from pumice.papers.pen.figure_14 import LIMITS, SPLITS
 from pumice.papers.pen.figure_15 import LOSSES
 from pumice.papers.pen.superblock_shapes import SHAPES
-from pumice.runs.batch import Job
+from pumice.runs.jobs import Job
 from pumice.runs.spec import Spec
 
 WORKLOADS = ("prn_1", "proj_1", "hm_0")

@@ -16,6 +16,9 @@ fields! {
     "version", Text, "", "",
         "Version of the engine",
         |_| json!(env!("CARGO_PKG_VERSION"));
+    "preset", Text, "", "the spec starts from none",
+        "Name of the preset that the spec starts from. It says where `config` comes from; the result depends on `config` alone",
+        |_| Value::Null;
     "config.*", Table, "as in the spec", "a key that is absent unless given, and was not given",
         "Every key of the resolved spec: the defaults, overridden by preset, file and `--set`. `pumice explain KEY` says what a key means; `pumice schema` lists them. The geometry stands here before scaling",
         |run| run.config.result_keys();

@@ -1,0 +1,205 @@
+//! Reads, programs, copies and erases.
+//!
+//! The callers of all functions promise the same: the chip is null or a handle that is open and that no other thread
+//! uses, and every other pointer is null or points to as much memory as the length with it says. That is what
+//! `SAFETY` refers to.
+
+use std::ffi::{c_int, c_void};
+
+use pumice_chip::{Chip, ChipFailure};
+use pumice_types::{PageAddress, Pb};
+
+use super::handle::{ChipHandle, call};
+use crate::foreign;
+
+/// Memory of the caller and its length.
+type Room = (*mut c_void, usize);
+
+/// A misuse, in the words of the check that found it.
+fn misuse(text: String) -> ChipFailure {
+    ChipFailure::Usage(text)
+}
+
+/// Reads a page by `how` into the caller's buffers.
+///
+/// # Safety
+/// Each buffer is null or writable for its length.
+unsafe fn read_into(
+    chip: &mut Chip,
+    [block, page]: [u32; 2],
+    [data, oob]: [Room; 2],
+    how: impl FnOnce(&mut Chip, PageAddress, &mut [u8], &mut [u8]) -> Result<(), ChipFailure>,
+) -> Result<(), ChipFailure> {
+    let page = chip.page(block, page)?;
+    foreign::check_apart((data.0, data.1), (oob.0, oob.1)).map_err(misuse)?;
+    // SAFETY: the caller's promise; the buffers do not overlap.
+    let data = unsafe { foreign::bytes_mut(data.0, data.1, "data") }.map_err(misuse)?;
+    // SAFETY: the same.
+    let oob = unsafe { foreign::bytes_mut(oob.0, oob.1, "oob") }.map_err(misuse)?;
+    how(chip, page, data, oob)
+}
+
+/// Reads a page.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_read(
+    chip: *mut ChipHandle,
+    block: u32,
+    page: u32,
+    data: *mut c_void,
+    data_bytes: usize,
+    oob: *mut c_void,
+    oob_bytes: usize,
+) -> c_int {
+    let rooms = [(data, data_bytes), (oob, oob_bytes)];
+    // SAFETY: the promises of this function's caller.
+    unsafe {
+        call(chip, |chip| {
+            read_into(chip, [block, page], rooms, |chip, page, data, oob| chip.read(page, data, oob).map(drop))
+        })
+    }
+}
+
+/// Reads a page without any code.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_read_raw(
+    chip: *mut ChipHandle,
+    block: u32,
+    page: u32,
+    data: *mut c_void,
+    data_bytes: usize,
+    oob: *mut c_void,
+    oob_bytes: usize,
+) -> c_int {
+    let rooms = [(data, data_bytes), (oob, oob_bytes)];
+    // SAFETY: the promises of this function's caller.
+    unsafe { call(chip, |chip| read_into(chip, [block, page], rooms, Chip::read_raw)) }
+}
+
+/// Reads a spare area.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_read_oob(
+    chip: *mut ChipHandle,
+    block: u32,
+    page: u32,
+    oob: *mut c_void,
+    oob_bytes: usize,
+) -> c_int {
+    let rooms = [(std::ptr::null_mut(), 0), (oob, oob_bytes)];
+    // SAFETY: the promises of this function's caller.
+    unsafe { call(chip, |chip| read_into(chip, [block, page], rooms, |chip, page, _, oob| chip.read_oob(page, oob))) }
+}
+
+/// Whether a page looks erased.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_is_blank(
+    chip: *mut ChipHandle,
+    block: u32,
+    page: u32,
+    blank: *mut c_int,
+) -> c_int {
+    let work = |chip: &mut Chip| {
+        let page = chip.page(block, page)?;
+        // SAFETY: the promises of this function's caller. It is written before the chip is asked, so that a null
+        // pointer costs nothing.
+        unsafe { foreign::put(blank, 0, "blank") }.map_err(misuse)?;
+        let is_blank = chip.is_blank(page)?;
+        // SAFETY: the same.
+        unsafe { foreign::put(blank, c_int::from(is_blank), "blank") }.map_err(misuse)
+    };
+    // SAFETY: the promises of this function's caller.
+    unsafe { call(chip, work) }
+}
+
+/// Programs a page.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_program(
+    chip: *mut ChipHandle,
+    block: u32,
+    page: u32,
+    data: *const c_void,
+    data_bytes: usize,
+    oob: *const c_void,
+    oob_bytes: usize,
+) -> c_int {
+    let work = |chip: &mut Chip| {
+        let page = chip.page(block, page)?;
+        // SAFETY: the promises of this function's caller; both are only read.
+        let data = unsafe { foreign::bytes(data, data_bytes, "data") }.map_err(misuse)?;
+        // SAFETY: the same.
+        let oob = unsafe { foreign::bytes(oob, oob_bytes, "oob") }.map_err(misuse)?;
+        chip.program(page, data, oob)
+    };
+    // SAFETY: the promises of this function's caller.
+    unsafe { call(chip, work) }
+}
+
+/// Copies a page.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_copy(
+    chip: *mut ChipHandle,
+    from_block: u32,
+    from_page: u32,
+    to_block: u32,
+    to_page: u32,
+    oob: *const c_void,
+    oob_bytes: usize,
+) -> c_int {
+    let work = |chip: &mut Chip| {
+        let (from, to) = (chip.page(from_block, from_page)?, chip.page(to_block, to_page)?);
+        // SAFETY: the promises of this function's caller.
+        let bytes = unsafe { foreign::bytes(oob, oob_bytes, "oob") }.map_err(misuse)?;
+        chip.copy(from, to, (!oob.is_null()).then_some(bytes))
+    };
+    // SAFETY: the promises of this function's caller.
+    unsafe { call(chip, work) }
+}
+
+/// Erases a block.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_erase(chip: *mut ChipHandle, block: u32) -> c_int {
+    // SAFETY: the promises of this function's caller.
+    unsafe { call(chip, |chip| chip.block(block).and_then(|block| chip.erase(block))) }
+}
+
+/// Erases a partial block.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_erase_partial(chip: *mut ChipHandle, block: u32, partial_block: u32) -> c_int {
+    // No tree has a partial block 0, so the chip refuses what is too large by the name of the rule.
+    let pb = Pb(u16::try_from(partial_block).unwrap_or(0));
+    // SAFETY: the promises of this function's caller.
+    unsafe { call(chip, |chip| chip.block(block).and_then(|block| chip.erase_partial(block, pb))) }
+}
+
+/// Erases sub-blocks.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_erase_sub_blocks(chip: *mut ChipHandle, block: u32, sub_blocks: u32) -> c_int {
+    // SAFETY: the promises of this function's caller.
+    unsafe { call(chip, |chip| chip.block(block).and_then(|block| chip.erase_sub_blocks(block, sub_blocks))) }
+}

@@ -1,0 +1,321 @@
+//! What a chip is and was: shape, counts, bad blocks, time, power, snapshots.
+//!
+//! The callers of all functions promise what those of the operations promise; that is what `SAFETY` refers to.
+
+use std::ffi::{c_char, c_int};
+
+use pumice_chip::{Chip, ChipCounts, ChipFailure, ChipSnapshot, CutOutcome};
+use pumice_types::{Choice, Time};
+
+use super::handle::{ChipHandle, call};
+use super::open::free;
+use crate::foreign;
+
+/// `pumice_chip_info`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+#[allow(missing_docs, reason = "the header says what the members are")]
+pub struct CChipInfo {
+    pub size: u32,
+    pub blocks: u32,
+    pub blocks_per_plane: u32,
+    pub pages_per_block: u32,
+    pub page_bytes: u32,
+    pub oob_bytes: u32,
+    pub max_splits: u32,
+    pub sub_blocks: u32,
+}
+
+/// `pumice_chip_counts`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+#[allow(missing_docs, reason = "the header says what the members are")]
+pub struct CChipCounts {
+    pub size: u32,
+    pub powered: u32,
+    pub time_ns: u64,
+    pub operations: u64,
+    pub reads: u64,
+    pub oob_reads: u64,
+    pub programs: u64,
+    pub copies: u64,
+    pub block_erases: u64,
+    pub partial_erases: u64,
+    pub sub_block_erases: u64,
+    pub read_retries: u64,
+    pub uncorrectable: u64,
+    pub failed: u64,
+    pub cuts: u64,
+}
+
+// `foreign::put_sized` copies the bytes of these structs, so there may be no padding among them.
+const _: () = assert!(size_of::<CChipInfo>() == 8 * 4 && size_of::<CChipCounts>() == 2 * 4 + 13 * 8);
+
+fn misuse(text: String) -> ChipFailure {
+    ChipFailure::Usage(text)
+}
+
+/// One of the texts of a chip.
+///
+/// # Safety
+/// `chip` is null or an open handle that no other thread uses.
+unsafe fn text(chip: *const ChipHandle, which: usize) -> *const c_char {
+    if chip.is_null() {
+        return c"the chip is a null pointer".as_ptr();
+    }
+    // SAFETY: not null, and an open handle by the caller's promise. The text lies in memory of its own.
+    unsafe { &*chip }.texts()[which].as_ptr().cast()
+}
+
+/// Why the last call failed.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_message(chip: *const ChipHandle) -> *const c_char {
+    // SAFETY: the promise of this function's caller.
+    unsafe { text(chip, 0) }
+}
+
+/// The rule that it broke.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_rule(chip: *const ChipHandle) -> *const c_char {
+    // SAFETY: the promise of this function's caller.
+    unsafe { text(chip, 1) }
+}
+
+/// Keys of the spec that a chip does not read.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_notes(chip: *const ChipHandle) -> *const c_char {
+    // SAFETY: the promise of this function's caller.
+    unsafe { text(chip, 2) }
+}
+
+/// Shape of a device.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_get_info(chip: *const ChipHandle, info: *mut CChipInfo) -> c_int {
+    let work = |chip: &mut Chip| {
+        let geometry = chip.geometry();
+        let found = CChipInfo {
+            size: 0,
+            blocks: geometry.blocks(),
+            blocks_per_plane: geometry.blocks_per_plane,
+            pages_per_block: geometry.pages_per_block.into(),
+            page_bytes: geometry.page_bytes,
+            oob_bytes: geometry.spare_bytes,
+            max_splits: chip.max_splits().into(),
+            sub_blocks: chip.sub_blocks().into(),
+        };
+        // SAFETY: the promises of this function's caller; there is no padding.
+        unsafe { foreign::put_sized(info, found, "info") }.map_err(misuse)
+    };
+    // SAFETY: the promises of this function's caller. `const` in the header says that the chip's state stays; its
+    // message may change, so the handle is used alone here as everywhere.
+    unsafe { call(chip.cast_mut(), work) }
+}
+
+/// What was done since the chip was opened.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_get_counts(chip: *const ChipHandle, counts: *mut CChipCounts) -> c_int {
+    let work = |chip: &mut Chip| {
+        let ChipCounts { operations, reads, oob_reads, programs, copies, block_erases, .. } = *chip.counts();
+        let ChipCounts { partial_erases, sub_block_erases, read_retries, uncorrectable, failed, cuts, .. } =
+            *chip.counts();
+        let found = CChipCounts {
+            size: 0,
+            powered: chip.is_powered().into(),
+            time_ns: chip.now().0,
+            operations,
+            reads,
+            oob_reads,
+            programs,
+            copies,
+            block_erases,
+            partial_erases,
+            sub_block_erases,
+            read_retries,
+            uncorrectable,
+            failed,
+            cuts,
+        };
+        // SAFETY: the promises of this function's caller; there is no padding.
+        unsafe { foreign::put_sized(counts, found, "counts") }.map_err(misuse)
+    };
+    // SAFETY: as for the shape.
+    unsafe { call(chip.cast_mut(), work) }
+}
+
+/// Whether a block is marked bad.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_is_bad(chip: *mut ChipHandle, block: u32, bad: *mut c_int) -> c_int {
+    let work = |chip: &mut Chip| {
+        let is_bad = chip.block(block).map(|block| chip.is_bad(block))?;
+        // SAFETY: the promises of this function's caller.
+        unsafe { foreign::put(bad, c_int::from(is_bad), "bad") }.map_err(misuse)
+    };
+    // SAFETY: the promises of this function's caller.
+    unsafe { call(chip, work) }
+}
+
+/// Marks a block bad.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_mark_bad(chip: *mut ChipHandle, block: u32) -> c_int {
+    // SAFETY: the promises of this function's caller.
+    unsafe { call(chip, |chip| chip.block(block).map(|block| chip.mark_bad(block))) }
+}
+
+/// Makes a block go bad.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_grow_bad(chip: *mut ChipHandle, block: u32) -> c_int {
+    // SAFETY: the promises of this function's caller.
+    unsafe { call(chip, |chip| chip.block(block).map(|block| chip.grow_bad(block))) }
+}
+
+/// Erases of a page's part of a block.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_get_erases(
+    chip: *mut ChipHandle,
+    block: u32,
+    page: u32,
+    erases: *mut u64,
+) -> c_int {
+    let work = |chip: &mut Chip| {
+        let found = chip.page(block, page).map(|page| chip.erases(page))?;
+        // SAFETY: the promises of this function's caller.
+        unsafe { foreign::put(erases, found, "erases") }.map_err(misuse)
+    };
+    // SAFETY: the promises of this function's caller.
+    unsafe { call(chip, work) }
+}
+
+/// Lets time pass.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_wait(chip: *mut ChipHandle, time_ns: u64) -> c_int {
+    let work = |chip: &mut Chip| {
+        chip.wait(Time(time_ns));
+        Ok(())
+    };
+    // SAFETY: the promises of this function's caller.
+    unsafe { call(chip, work) }
+}
+
+/// Plans a cut of the power.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_cut_after(chip: *mut ChipHandle, after: u64, leaves: c_int) -> c_int {
+    let work = |chip: &mut Chip| {
+        let outcome = usize::try_from(leaves).ok().and_then(|index| CutOutcome::ALL.get(index));
+        let highest = CutOutcome::ALL.len() - 1;
+        let outcome = outcome
+            .ok_or_else(|| misuse(format!("leaves = {leaves} is no enum pumice_chip_cut; allowed: 0 to {highest}")))?;
+        chip.cut_after(after, *outcome);
+        Ok(())
+    };
+    // SAFETY: the promises of this function's caller.
+    unsafe { call(chip, work) }
+}
+
+/// Declares entry points that only tell a chip something.
+macro_rules! tell {
+    ($($(#[$doc:meta])* $name:ident => $method:ident;)+) => {
+        $(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// See the module.
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name(chip: *mut ChipHandle) -> c_int {
+                let work = |chip: &mut Chip| {
+                    chip.$method();
+                    Ok(())
+                };
+                // SAFETY: the promises of this function's caller.
+                unsafe { call(chip, work) }
+            }
+        )+
+    };
+}
+
+tell! {
+    /// Takes back a planned cut.
+    pumice_chip_cancel_cut => cancel_cut;
+    /// Cuts the power.
+    pumice_chip_power_off => power_off;
+    /// Gives the power back.
+    pumice_chip_power_on => power_on;
+    /// The firmware has recovered.
+    pumice_chip_settle => settle;
+}
+
+/// Keeps the state of a chip.
+///
+/// # Safety
+/// See the module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_snapshot_take(chip: *mut ChipHandle, snapshot: *mut *mut ChipSnapshot) -> c_int {
+    let work = |chip: &mut Chip| {
+        // SAFETY: the promises of this function's caller. A refusal comes before anything is allocated.
+        unsafe { foreign::put(snapshot, std::ptr::null_mut(), "snapshot") }.map_err(misuse)?;
+        let taken = Box::into_raw(Box::new(chip.snapshot()));
+        // SAFETY: the same.
+        unsafe { foreign::put(snapshot, taken, "snapshot") }.map_err(misuse)
+    };
+    // SAFETY: the promises of this function's caller.
+    unsafe { call(chip, work) }
+}
+
+/// Makes a chip what it was.
+///
+/// # Safety
+/// See the module. `snapshot` is null or was taken and not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_snapshot_restore(chip: *mut ChipHandle, snapshot: *const ChipSnapshot) -> c_int {
+    let work = |chip: &mut Chip| {
+        if snapshot.is_null() {
+            return Err(misuse("snapshot is a null pointer".into()));
+        }
+        // SAFETY: not null, and by the caller's promise a snapshot that was not freed; it is only read.
+        chip.restore(unsafe { &*snapshot })
+    };
+    // SAFETY: the promises of this function's caller.
+    unsafe { call(chip, work) }
+}
+
+/// Frees a snapshot.
+///
+/// # Safety
+/// `snapshot` is null, or points to null or to a snapshot that was not freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pumice_chip_snapshot_free(snapshot: *mut *mut ChipSnapshot) {
+    // SAFETY: the promise of this function's caller.
+    unsafe { free(snapshot) };
+}

@@ -1,0 +1,185 @@
+//! `pumice_chip.h` against the Rust side: every function with its types, every number, the layout of every struct.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::mem::offset_of;
+use std::path::Path;
+use std::process::Command;
+
+use pumice_capi::chip::{CChipCounts, CChipInfo, CHIP_VERSION, ChipOptions, ChipStatus};
+use pumice_chip::CutOutcome;
+use pumice_types::Choice;
+
+/// Functions by name, with the Rust types of what they take and, last, of what they return.
+type Functions = BTreeMap<String, Vec<String>>;
+
+fn folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn header() -> String {
+    let text = fs::read_to_string(folder().join("include/pumice_chip.h")).expect("the header is there");
+    let mut code = String::new();
+    for (nth, piece) in text.split("/*").enumerate() {
+        code += if nth == 0 { piece } else { piece.split_once("*/").expect("comments end").1 };
+    }
+    code
+}
+
+/// The Rust type of a C declaration such as `const void *data`.
+fn rust_type(declaration: &str) -> String {
+    let base = declaration.trim().trim_start_matches("const ").split([' ', '*']).next().unwrap_or_default();
+    let base = match base {
+        "uint32_t" => "u32",
+        "uint64_t" => "u64",
+        "size_t" => "usize",
+        "int" => "c_int",
+        "char" => "c_char",
+        "void" => "c_void",
+        "pumice_chip" => "ChipHandle",
+        "pumice_chip_snapshot" => "ChipSnapshot",
+        "pumice_chip_options" => "ChipOptions",
+        "pumice_chip_info" => "CChipInfo",
+        "pumice_chip_counts" => "CChipCounts",
+        other => panic!("the test knows no C type '{other}' in '{declaration}'"),
+    };
+    let stars = declaration.matches('*').count();
+    let constant = declaration.trim().starts_with("const ");
+    let pointer = |level: usize| if level == 0 && constant { "*const " } else { "*mut " };
+    // The innermost pointer is the one to constant memory; Rust writes it last.
+    let pointers: String = (0..stars).rev().map(pointer).collect();
+    format!("{pointers}{base}")
+}
+
+fn functions_of_the_header() -> Functions {
+    let header = header();
+    let mut found = Functions::new();
+    for statement in header.split(';') {
+        let statement = statement.trim().lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join(" ");
+        let Some((head, arguments)) = statement.trim_end().strip_suffix(')').and_then(|text| text.split_once('('))
+        else {
+            continue;
+        };
+        let Some((returned, name)) = head.trim().rsplit_once([' ', '*']) else { continue };
+        if statement.contains("typedef") || !name.starts_with("pumice_chip_") {
+            continue;
+        }
+        let returned = if head.contains('*') { format!("{returned}*") } else { returned.to_string() };
+        let returned = returned.rsplit(['{', '}', '"']).next().unwrap_or_default().trim().to_string();
+        let arguments = arguments.split(',').filter(|argument| argument.trim() != "void");
+        let mut types: Vec<String> = arguments.map(rust_type).collect();
+        types.push(if returned == "void" { String::new() } else { rust_type(&returned) });
+        found.insert(name.to_string(), types);
+    }
+    found
+}
+
+/// The exported functions of the Rust side, as its source declares them.
+fn functions_of_the_source() -> Functions {
+    let mut found = Functions::new();
+    for file in fs::read_dir(folder().join("src/chip")).expect("readable") {
+        let text = fs::read_to_string(file.expect("readable").path()).expect("readable");
+        for (at, _) in text.match_indices("extern \"C\" fn ") {
+            let rest = &text[at + "extern \"C\" fn ".len()..];
+            let (head, _) = rest.split_once('{').expect("a body");
+            let (name, rest) = head.split_once('(').unwrap_or_default();
+            if !name.starts_with("pumice_chip_") {
+                continue;
+            }
+            let (arguments, returned) = rest.rsplit_once(')').expect("closed");
+            let types = arguments.split(',').filter_map(|argument| argument.split_once(':'));
+            let mut types: Vec<String> = types.map(|(_, name)| name.trim().to_string()).collect();
+            types.push(returned.trim().trim_start_matches("->").trim().to_string());
+            assert!(found.insert(name.to_string(), types).is_none());
+        }
+        // Those that a macro declares take a chip and return a status.
+        for line in text.lines().filter(|line| line.contains(" => ") && line.trim_start().starts_with("pumice_chip_")) {
+            let name = line.trim().split(' ').next().unwrap_or_default();
+            found.insert(name.to_string(), vec!["*mut ChipHandle".into(), "c_int".into()]);
+        }
+    }
+    found
+}
+
+#[test]
+fn t071_the_header_declares_every_exported_function_with_its_types_and_no_other() {
+    let (header, source) = (functions_of_the_header(), functions_of_the_source());
+    assert!(source.len() > 25, "functions are found: {source:#?}");
+    assert_eq!(header, source);
+}
+
+/// What the C compiler says that the header means: one `name value` a line.
+fn numbers_of_the_header(lines: &[String]) -> BTreeMap<String, u64> {
+    let folder = std::env::temp_dir().join(format!("pumice-header-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder for the program");
+    let (source, program) = (folder.join("numbers.c"), folder.join("numbers"));
+    let prints: String =
+        lines.iter().map(|line| format!("    printf(\"{line} %llu\\n\", (unsigned long long)({line}));\n")).collect();
+    let text =
+        format!("#include <stdio.h>\n#include \"pumice_chip.h\"\nint main(void) {{\n{prints}    return 0;\n}}\n");
+    fs::write(&source, text).expect("written");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let include = folder_of_the_header();
+    let flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-I", &include, "-o"];
+    let built = Command::new(compiler).args(flags).arg(&program).arg(&source).status().expect("a C compiler");
+    assert!(built.success(), "the header compiles without a warning");
+    let output = Command::new(&program).output().expect("runs");
+    fs::remove_dir_all(&folder).expect("removed");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let pairs = text.lines().filter_map(|line| line.rsplit_once(' '));
+    pairs.map(|(name, value)| (name.to_string(), value.parse().expect("a number"))).collect()
+}
+
+fn folder_of_the_header() -> String {
+    folder().join("include").to_str().expect("a path that is text").to_string()
+}
+
+/// Members of a struct with their offsets, as C and Rust are to agree on them.
+macro_rules! members {
+    ($rust:ty, $c:literal: $($member:ident),+) => {
+        [
+            vec![(format!("sizeof({})", $c), size_of::<$rust>() as u64)],
+            vec![$((format!("offsetof({}, {})", $c, stringify!($member)), offset_of!($rust, $member) as u64)),+],
+        ]
+        .concat()
+    };
+}
+
+#[test]
+fn t072_numbers_and_layouts_of_the_header_are_those_of_the_library() {
+    let statuses = [
+        ("OK", ChipStatus::Ok),
+        ("REFUSED", ChipStatus::Refused),
+        ("UNCORRECTABLE", ChipStatus::Uncorrectable),
+        ("FAILED", ChipStatus::Failed),
+        ("POWER_LOST", ChipStatus::PowerLost),
+        ("MISUSE", ChipStatus::Misuse),
+        ("BAD_SPEC", ChipStatus::BadSpec),
+        ("BAD_VERSION", ChipStatus::BadVersion),
+        ("INTERNAL", ChipStatus::Internal),
+    ];
+    let statuses = statuses.map(|(name, status)| (format!("PUMICE_CHIP_{name}"), status as u64));
+    let cut =
+        |(place, cut): (usize, &CutOutcome)| (format!("PUMICE_CHIP_CUT_{}", cut.name().to_uppercase()), place as u64);
+    let expected: BTreeMap<String, u64> = [
+        vec![("PUMICE_CHIP_VERSION".to_string(), u64::from(CHIP_VERSION.code()))],
+        statuses.to_vec(),
+        CutOutcome::ALL.iter().enumerate().map(cut).collect(),
+        members!(ChipOptions, "pumice_chip_options": version, size, preset, spec, spec_name, on_refusal, context),
+        members!(CChipInfo, "pumice_chip_info": size, blocks, blocks_per_plane, pages_per_block, page_bytes, oob_bytes,
+            max_splits, sub_blocks),
+        members!(CChipCounts, "pumice_chip_counts": size, powered, time_ns, operations, reads, oob_reads, programs,
+            copies, block_erases, partial_erases, sub_block_erases, read_retries, uncorrectable, failed, cuts),
+    ]
+    .concat()
+    .into_iter()
+    .collect();
+    let names: Vec<String> = expected.keys().cloned().collect();
+    assert_eq!(numbers_of_the_header(&names), expected);
+    let header = header();
+    let words = header.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    let in_header: BTreeSet<&str> = words.filter(|word| word.starts_with("PUMICE_CHIP_")).collect();
+    let compared = names.iter().map(String::as_str).filter(|name| name.starts_with("PUMICE_CHIP_"));
+    let compared: BTreeSet<&str> = compared.chain(["PUMICE_CHIP_H", "PUMICE_CHIP_OPTIONS"]).collect();
+    assert_eq!(in_header, compared, "every number of the header is compared");
+}

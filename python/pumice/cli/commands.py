@@ -1,0 +1,106 @@
+"""Every command: its name, where its function is, and its line of help.
+
+A command's module is loaded when the command is used, so that the others do not wait for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A command that is not loaded yet.
+
+    Attributes:
+        module: name of its module in `pumice.cli`.
+        target: name in the module of the command's function, or of the application of its subcommands.
+        text: what it does, in one line. The docstring of its function begins with the same line.
+    """
+
+    module: str
+    target: str
+    text: str
+
+
+#: The commands in the order in which they are listed.
+COMMANDS: dict[str, Entry] = {
+    "run": Entry("run_command", "run_command", "Run one simulation and show its result."),
+    "compare": Entry(
+        "compare_command", "compare_command", "Run variants and show them side by side, with ratios to the first."
+    ),
+    "sweep": Entry("sweep_command", "sweep_command", "Run every combination of a sweep file; one Parquet row a run."),
+    "plan": Entry("plan_command", "plan_command", "Plan one merge and show what is copied, erased and restored."),
+    "reproduce": Entry(
+        "reproduce_command",
+        "reproduce_command",
+        "Reproduce a paper's figures and compare them with what it printed.",
+    ),
+    "report": Entry("report_command", "report_command", "Write a self-contained HTML report."),
+    "verify": Entry(
+        "verify_command",
+        "verify_command",
+        "Replay a command log into the chip's rules; status 1 if one is broken.",
+    ),
+    "presets": Entry("list_commands", "presets_command", "List the presets, or print one as TOML."),
+    "workloads": Entry("list_commands", "workloads_command", "List the workloads and the facts each is made to meet."),
+    "schema": Entry("list_commands", "schema_command", "Print the JSON Schema of a spec."),
+    "explain": Entry(
+        "list_commands",
+        "explain_command",
+        "Say what a key of the spec means: unit, default, allowed values, source.",
+    ),
+    "completion": Entry("manual_commands", "completion_command", "Print the completion script of a shell."),
+    "man": Entry(
+        "manual_commands", "man_command", "Print a man page (`pumice man run | man -l -`), or write all of them."
+    ),
+    "trace": Entry("trace_command", "app", "Look into trace files and write them."),
+}
+
+
+def load(name: str) -> Any:
+    """The command `name`, loaded."""
+    entry = COMMANDS[name]
+    target = getattr(import_module(f"pumice.cli.{entry.module}"), entry.target)
+    if not isinstance(target, typer.Typer):
+        app = new_app()
+        app.command(name)(target)
+        target = app
+    command = typer.main.get_command(target)
+    command.name = name
+    return command
+
+
+def new_app(**settings: Any) -> typer.Typer:
+    """An application in the style of this command line: help is plain text, errors are handled by `cli.run`."""
+    plain: dict[str, Any] = {"add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": None}
+    return typer.Typer(**{"cls": FullGroup, **plain, **settings})
+
+
+class FullGroup(TyperGroup):
+    """A group whose help shows the whole line of each command, wrapped where it must be."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Writes the list of commands."""
+        rows = [(name, command.help or "") for name, command in self.commands.items() if not command.hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+class LazyGroup(FullGroup):
+    """The group of all commands. It lists them without loading any, and loads the one that is used."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name, entry in COMMANDS.items():
+            self.add_command(TyperCommand(name=name, help=entry.text))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command that `args` begins with, loaded, and the rest of them."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load(name) if name in COMMANDS else command, rest

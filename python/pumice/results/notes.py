@@ -1,0 +1,141 @@
+"""What a reader of a result should know before drawing conclusions from it: one line each, from the result's fields.
+
+A note is a function of the document that returns its line, or None where there is nothing to say. `@note` registers
+it; the notes are given in the order in which they stand here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pumice.results.document import lookup, number
+
+Document = Mapping[str, Any]
+Note = Callable[[Document], str | None]
+
+#: Every note, by name.
+NOTES: dict[str, Note] = {}
+
+#: Fewest requests beyond a percentile for it to be more than a few single requests.
+TAIL_SAMPLES = 100
+
+#: Percentiles of the document, with the share of requests beyond them.
+_BEYOND = {"p90": 0.1, "p99": 0.01, "p99_9": 1e-3, "p99_99": 1e-4, "p99_9999": 1e-6}
+
+#: Suspensions for each erase below which suspension hardly did anything.
+_HARDLY = 0.05
+
+#: Share of the erases met by a read from which a lack of reads is no reason for few suspensions.
+_MET = 0.2
+
+
+def note(function: Note) -> Note:
+    """Registers a note."""
+    NOTES[function.__name__] = function
+    return function
+
+
+def notes_of(document: Document) -> list[str]:
+    """The lines of all notes that apply to a result."""
+    return [line for one in NOTES.values() if (line := one(document)) is not None]
+
+
+@note
+def saturated(document: Document) -> str | None:
+    """An open loop that offers more than the device serves."""
+    if not any(str(warning).startswith("saturated:") for warning in document.get("warnings") or []):
+        return None
+    dies = [share for share in lookup(document, "utilisation.die") or [] if share is not None]
+    busy = f" (its busiest die was held {100 * max(dies):.0f} % of the time)" if dies else ""
+    return (
+        f"the open loop is saturated: requests arrive faster than the device serves them{busy}, so every latency tells"
+        " how long the run was. Compare host.service_iops, let requests come more slowly, or set"
+        ' host.mode = "closed-loop"'
+    )
+
+
+@note
+def few_tail_samples(document: Document) -> str | None:
+    """Percentiles beyond which there are few requests."""
+    parts: list[str] = []
+    for kind in ("read", "write"):
+        requests = number(document, f"host.{kind}.requests") or 0
+        if number(document, f"host.{kind}.latency_us.mean") is None:
+            continue
+        for name, beyond in _BEYOND.items():
+            if requests * beyond < TAIL_SAMPLES and number(document, f"host.{kind}.latency_us.{name}") is not None:
+                samples = int(requests * beyond)
+                parts.append(f"{kind} {name.replace('_', '.', 1)} on {samples if samples else 'less than one'}")
+                break
+    if not parts:
+        return None
+    return (
+        f"tails rest on fewer than {TAIL_SAMPLES} requests: {', '.join(parts)}, and what lies beyond on fewer; more"
+        " requests or --repeat make them firm"
+    )
+
+
+@note
+def idle_suspension(document: Document) -> str | None:
+    """A rule of suspension that hardly ever suspended an erase, and why."""
+    rule = lookup(document, "config.erase.suspension")
+    suspensions = number(document, "flash.suspensions")
+    if rule in (None, "off") or suspensions is None:
+        return None
+    erases = sum(number(document, f"flash.erases.{unit}") or 0 for unit in ("block", "partial", "sub_block"))
+    if erases and suspensions >= _HARDLY * erases:
+        return None
+    reads = number(document, "flash.reads.host") or 0
+    said = f'erase.suspension = "{rule}" hardly mattered: {suspensions:,.0f} suspensions of {erases:,.0f} erases'
+    if lookup(document, "config.host.read_priority") is False:
+        return f"{said}; without host.read_priority = true no read goes before an erase"
+    if not erases:
+        return f"{said}; nothing was erased while measuring"
+    if not reads:
+        return f"{said}; no host read reached the flash"
+    met, share = _reads_that_meet_an_erase(document, erases, reads)
+    if met is None or share is None:
+        return said
+    facts = f"a die erased {100 * share:.2g} % of the time, so about {met:,.0f} of {reads:,.0f} page reads met an erase"
+    why = "reads seldom meet one" if met < _MET * erases else "most of those reads came where the rule does not suspend"
+    return f"{said}; {facts} if they are spread evenly: {why}"
+
+
+def _reads_that_meet_an_erase(document: Document, erases: float, reads: float) -> tuple[float | None, float | None]:
+    """How many page reads come while their die erases, were they spread evenly, and the share of time it erases."""
+    mean_us = number(document, "wear.mean_erase_latency_us")
+    simulated_s = number(document, "host.simulated_s")
+    shape = [number(document, f"device.{part}") for part in ("channels", "chips_per_channel", "dies_per_chip")]
+    if not mean_us or not simulated_s or None in shape:
+        return None, None
+    dies = 1.0
+    for part in shape:
+        dies *= part or 1.0
+    share = min(erases * mean_us / (dies * simulated_s * 1e6), 1.0)
+    return reads * share, share
+
+
+@note
+def nothing_reclaimed(document: Document) -> str | None:
+    """A run with writes that ended before space had to be reclaimed."""
+    written = number(document, "flash.programs.host") or 0
+    if not written or number(document, "gc.invocations") != 0:
+        return None
+    return (
+        "space was never reclaimed: the run shows a device with free blocks, not one in its steady state; set"
+        " initial.fill and initial.age_writes, or write more"
+    )
+
+
+@note
+def corrupt(document: Document) -> str | None:
+    """Pages that returned what the host did not write."""
+    pages = number(document, "integrity.corrupt_pages") or 0
+    lost = number(document, "integrity.lost_pages") or 0
+    if not pages and not lost:
+        return None
+    return (
+        f"the device returned wrong data: {pages:,.0f} logical pages corrupt, {lost:,.0f} lost; its translation layer"
+        " or its partial erases destroyed them"
+    )

@@ -1,0 +1,189 @@
+"""The keys of a spec, as the engine lists them: one row a key.
+
+`explain`, shell completion, the schema of sweep files and docs/KEYS.md all come from here.
+`python -m pumice.runs.keys DIRECTORY` writes docs/KEYS.md and the schema files of a checkout anew.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pumice import _engine, files
+from pumice.errors import SpecError
+
+#: Generated files of a checkout: the page of all keys, and the schemas that the `#:schema` lines of TOML files name.
+PAGE, SPEC_SCHEMA, SWEEP_SCHEMA = "docs/KEYS.md", "docs/schema/spec.schema.json", "docs/schema/sweep.schema.json"
+
+_INTRODUCTION = (
+    "# Keys of a spec\n\n"
+    "Every key that a spec can set, section by section. `pumice explain KEY` says the same of one key,"
+    " `pumice explain --search WORD` looks for words. This page is written by `make generated` from the engine's"
+    " table of keys; a test compares them.\n\n"
+    "A key without a default is absent unless it is given.\n"
+)
+
+#: Heading of the keys outside every section.
+_OUTSIDE = "Outside every section"
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of the spec.
+
+    Attributes:
+        path: `section.key`.
+        type: "whole number", "number", "true or false", "text" or "list of numbers".
+        unit: unit of the value; empty if it has none.
+        default: the default; None if the key is absent unless given.
+        allowed: the allowed values in words.
+        source: where the default comes from.
+        text: what the key means.
+    """
+
+    path: str
+    type: str
+    unit: str
+    default: Any
+    allowed: str
+    source: str
+    text: str
+
+    @property
+    def section(self) -> str:
+        """The first part of the path; empty for a key outside every section."""
+        return self.path.partition(".")[0] if "." in self.path else ""
+
+
+@cache
+def keys() -> tuple[Key, ...]:
+    """All keys, section by section."""
+    found = [json.loads(_engine.explain(path)) for path in _paths(spec_schema()["properties"])]
+    return tuple(Key(path=one.pop("key"), **one) for one in found)
+
+
+def spec_schema() -> dict[str, Any]:
+    """JSON Schema of a spec file."""
+    schema: dict[str, Any] = json.loads(_engine.schema())
+    return schema
+
+
+def sweep_schema() -> dict[str, Any]:
+    """JSON Schema of a sweep file: a spec with `scale`, `repeat` and `vary`."""
+    schema = spec_schema()
+    properties = dict(schema["properties"])
+    values = {path: _values({"$ref": f"#{_pointer(path)}"}) for path in [*_paths(properties), "preset"]}
+    share = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
+    values["scale"] = _values(share)
+    nested = {
+        section: {"type": "object"} for section in sorted({path.partition(".")[0] for path in values if "." in path})
+    }
+    together = {"type": "array", "minItems": 1, "items": {"type": "array"}}
+    schema["title"] = "pumice sweep"
+    schema["properties"] = {
+        **properties,
+        "scale": {**share, "description": "Share of the study to run: planes, requests and bytes times this."},
+        "repeat": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "Runs of each combination, with the seeds seed, seed + 1, …",
+        },
+        "vary": {
+            "type": "object",
+            "description": 'Values of the varied keys, "section.key" = [value, …]; every combination is run. Keys that'
+            ' change together share an entry: "a.b, c.d" = [[1, 2], [3, 4]].',
+            "properties": {**values, **nested},
+            "patternProperties": {",": together},
+            "additionalProperties": False,
+        },
+    }
+    return schema
+
+
+def search(words: str) -> list[Key]:
+    """The keys whose path, text, unit or allowed values hold every one of some words, in any case; those whose path
+    holds the words come first."""
+    wanted = words.lower().split()
+
+    def holds(text: str) -> bool:
+        return all(word in text.lower() for word in wanted)
+
+    found = [key for key in keys() if holds(" ".join((key.path, key.text, key.unit, key.allowed, key.source)))]
+    return sorted(found, key=lambda key: not holds(key.path))
+
+
+def known_as(word: str) -> str:
+    """`; it is a value of 'ftl.kind'` if a word is known from somewhere else than keys, else an empty text."""
+    try:
+        _engine.explain(word)
+    except (SpecError, UnicodeError) as error:
+        hint = str(error).partition("'; ")[2]
+        return f"; {hint}" if hint and not hint.startswith("nearest") else ""
+    return ""
+
+
+def value_text(value: Any) -> str:
+    """A value as a spec writes it; a dash where there is none."""
+    return "–" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def page() -> str:
+    """docs/KEYS.md."""
+    lines = [_INTRODUCTION]
+    sections = dict.fromkeys(key.section for key in keys())
+    for section in sections:
+        lines += [f"## {f'`[{section}]`' if section else _OUTSIDE}", ""]
+        lines += ["| Key | Unit | Default | Allowed | Meaning | Source of the default |", "|---|---|---|---|---|---|"]
+        lines += [_row(key) for key in keys() if key.section == section]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def write_generated(root: Path) -> None:
+    """Writes the generated files of a checkout."""
+    for name, text in generated().items():
+        files.write_text(root / name, text)
+
+
+def generated() -> dict[str, str]:
+    """The generated files of a checkout, by path."""
+    schemas = {SPEC_SCHEMA: spec_schema(), SWEEP_SCHEMA: sweep_schema()}
+    return {PAGE: page(), **{name: json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()}}
+
+
+def _row(key: Key) -> str:
+    def cell(text: str) -> str:
+        return text.replace("|", "\\|")
+
+    default = "" if key.default is None else f"`{value_text(key.default)}`"
+    cells = [f"`{key.path}`", key.unit, default, cell(key.allowed), cell(key.text), cell(key.source)]
+    return f"| {' | '.join(cells)} |"
+
+
+def _paths(properties: Mapping[str, Any], lead: str = "") -> Iterator[str]:
+    """The paths of all keys in a schema's properties, `preset` aside."""
+    for name, schema in properties.items():
+        if schema.get("type") == "object":
+            yield from _paths(schema["properties"], f"{lead}{name}.")
+        elif name != "preset" or lead:
+            yield f"{lead}{name}"
+
+
+def _pointer(path: str) -> str:
+    """Where the schema of a key stands in that of a spec, as a JSON pointer."""
+    return "".join(f"/properties/{part}" for part in path.split("."))
+
+
+def _values(schema: Any) -> dict[str, Any]:
+    """The schema of a list of values of a key."""
+    return {"type": "array", "minItems": 1, "items": schema}
+
+
+if __name__ == "__main__":
+    for directory in sys.argv[1:]:
+        write_generated(Path(directory))

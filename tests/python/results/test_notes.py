@@ -1,0 +1,109 @@
+"""Notes on results: each on a run that gives cause for it, and on one that does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import pumice
+from pumice.results.notes import NOTES, notes_of
+
+TINY = pumice.preset("tiny")
+
+#: A page-level device whose erases can be suspended.
+SUSPENDS = TINY.with_(
+    ftl={"kind": "page", "over_provisioning": 0.2, "gc_mode": "preemptible"},
+    partial_erase={"unit": "none"},
+    erase={"scheme": "ispe", "suspension": "immediate"},
+    host={"read_priority": True},
+    run={"max_requests": 8000},
+)
+
+#: Reads that come so fast that most erases meet some.
+FAST = {"mean_interarrival_us": 400.0, "read_fraction": 0.9, "requests": 60_000}
+
+
+def said(name: str, spec: pumice.Spec) -> str | None:
+    """What a note says of a run."""
+    return NOTES[name](pumice.run(spec).to_dict())
+
+
+CAUSES: dict[str, tuple[pumice.Spec, tuple[str, ...], pumice.Spec]] = {
+    "saturated": (
+        TINY.with_(workload={"mean_interarrival_us": 100.0}, run={"max_requests": 2000}),
+        ("saturated", "busiest die was held 100 %", "closed-loop"),
+        TINY.with_(run={"max_requests": 2000}),
+    ),
+    "few_tail_samples": (
+        TINY.with_(run={"max_requests": 2000}),
+        ("read p90 on 61", "write p99 on 13", "fewer than 100 requests"),
+        TINY.with_(run={"timed": False, "max_requests": 2000}),
+    ),
+    "idle_suspension": (
+        SUSPENDS,
+        ("0 suspensions of", "page reads met an erase", "reads seldom meet one"),
+        SUSPENDS.with_(workload=FAST, run={"max_requests": 60_000}),
+    ),
+    "nothing_reclaimed": (
+        TINY.with_(run={"max_requests": 20}),
+        ("never reclaimed", "initial.fill"),
+        TINY.with_(run={"max_requests": 2000}),
+    ),
+    "corrupt": (
+        # Partial erases that do not look at what they disturb.
+        TINY.with_(ftl={"merge": "m-merge"}, partial_erase={"disturb_aware": False}),
+        ("wrong data", "logical pages corrupt"),
+        TINY.with_(ftl={"merge": "m-merge"}, run={"max_requests": 2000}),
+    ),
+}
+
+
+def test_every_note_is_tested() -> None:
+    assert CAUSES.keys() == NOTES.keys()
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_note_is_given_where_there_is_cause_and_only_there(name: str) -> None:
+    suspicious, parts, sound = CAUSES[name]
+    line = said(name, suspicious)
+    assert line is not None
+    assert "\n" not in line
+    for part in parts:
+        assert part in line
+    assert said(name, sound) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"config": {"host": {"read_priority": False}}}, "without host.read_priority = true no read goes before"),
+        ({"flash": {"erases": {"block": 0}}}, "nothing was erased"),
+        ({"flash": {"reads": {"host": 0}}}, "no host read reached the flash"),
+        ({"wear": {"mean_erase_latency_us": 5e5}}, "came where the rule does not suspend"),
+    ],
+)
+def test_why_suspension_hardly_fired(change: dict[str, Any], why: str) -> None:
+    document = {
+        "config": {"erase": {"suspension": "loop"}, "host": {"read_priority": True}},
+        "device": {"channels": 2, "chips_per_channel": 1, "dies_per_chip": 2},
+        "flash": {"suspensions": 1, "erases": {"block": 1000, "partial": 0}, "reads": {"host": 5000}},
+        "wear": {"mean_erase_latency_us": 4000.0},
+        "host": {"simulated_s": 1000.0},
+    }
+    assert "seldom" in (NOTES["idle_suspension"](document) or "")
+    assert "erased 0.1 % of the time, so about 5 of 5,000 page reads" in (NOTES["idle_suspension"](document) or "")
+    for section, values in change.items():
+        document[section] = merged(document[section], values)
+    assert why in (NOTES["idle_suspension"](document) or "")
+
+
+def merged(base: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **base,
+        **{key: merged(base[key], value) if isinstance(value, dict) else value for key, value in change.items()},
+    }
+
+
+def test_a_result_that_a_model_does_not_apply_to_has_no_notes() -> None:
+    assert notes_of({}) == []

@@ -1,0 +1,92 @@
+"""A result in a program and in a notebook: strict fields, one line, a table with curves."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+
+import pytest
+
+import pumice
+from pumice.results.notebook import sparkline
+
+
+@pytest.fixture(scope="module")
+def result() -> pumice.Result:
+    return pumice.run(pumice.preset("tiny").with_(run={"max_requests": 2000}, output={"time_series_s": 50.0}))
+
+
+def test_a_misspelt_field_is_refused_with_the_nearest_one(result: pumice.Result) -> None:
+    assert result.value("host.write.latency_us.mean") == result.latency("write")["mean"]
+    assert result.value("flash.suspensions") is None, "a field that has no value here"
+    assert result.value("host.write")["requests"] == result.value("host.write.requests")
+    for wrong, near in (
+        ("host.wirte.latency_us.mean", "host.write.latency_us.mean"),
+        ("config.ftl.knd", "config.ftl.kind"),
+        ("host.write.latency_us.p999", "host.write.latency_us.p99"),
+    ):
+        with pytest.raises(pumice.SpecError, match=rf"^field {re.escape(wrong)} is unknown \(nearest: {near}"):
+            result.value(wrong)
+    with pytest.raises(pumice.SpecError, match="unknown"):
+        result.value("")
+
+
+def test_a_result_is_one_line(result: pumice.Result) -> None:
+    shown = repr(result)
+    assert shown.startswith("<Result tiny: uniform, scale 1.0: 2,000 requests, write mean ")
+    assert "\n" not in shown
+    assert len(shown) < 200
+
+
+def test_a_spec_is_one_line() -> None:
+    spec = pumice.preset("tiny").with_(ftl={"merge": "m-merge"}, scale=0.5).with_(ftl={"merge": "block-erase"})
+    assert repr(spec) == 'Spec(preset = "tiny", ftl.merge = "block-erase", scale = 0.5)'
+    text = pumice.Spec(text="a = 1\nb = 2\n")
+    assert repr(text) == "Spec(text = 2 lines of TOML)"
+
+
+class Balance(HTMLParser):
+    """Checks that every element is closed, and gathers the text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_a_notebook_shows_figures_curves_and_notes(result: pumice.Result) -> None:
+    page = Balance()
+    page.feed(result._repr_html_())
+    assert page.open == []
+    for part in ("tiny: uniform", "write amplification", f"{result.latency('write')['mean']:,.1f}", *result.notes):
+        assert part in page.text
+    assert page.text.count("latency from p50 to max") == 2
+    assert page.text.count("latency over time") == 2
+
+
+def test_what_a_spec_holds_is_text_in_a_notebook() -> None:
+    page = Balance()
+    spec = pumice.preset("tiny").with_(workload={"path": "<script>alert(1)</script>"})
+    assert "<script>" not in spec._repr_html_()
+    page.feed(spec._repr_html_())
+    assert "<script>alert(1)</script>" in page.text
+
+
+def test_a_curve_rises_as_its_values_do() -> None:
+    image = ElementTree.fromstring(sparkline([1.0, 2.0, 4.0], "three & more"))
+    assert image.find("title").text == "three & more"
+    points = [tuple(map(float, pair.split(","))) for pair in image.find("polyline").get("points").split()]
+    assert [x for x, _ in points] == sorted(x for x, _ in points)
+    assert [y for _, y in points] == sorted((y for _, y in points), reverse=True), "y counts downwards"
+    flat = ElementTree.fromstring(sparkline([3.0, 3.0], "flat")).find("polyline").get("points")
+    assert len({pair.split(",")[1] for pair in flat.split()}) == 1

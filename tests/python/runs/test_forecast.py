@@ -1,0 +1,78 @@
+"""How long a batch takes: samples, what ended, and what goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from pumice.runs.forecast import SAMPLES_MAX, Forecast, Underway, sample_of
+from pumice.runs.progress import duration_text, fitting
+
+VARIED = {f"{size}{seed}": {"size": size, "seed": seed} for size in "ab" for seed in range(3)}
+
+
+def forecast(workers: int = 1, expected: float | None = None) -> Forecast:
+    return Forecast(VARIED, dict.fromkeys(VARIED, expected), workers)
+
+
+def test_samples_are_spread_and_few() -> None:
+    assert sample_of([str(place) for place in range(9)]) == ["0", "3", "6"]
+    many = sample_of([str(place) for place in range(1000)])
+    assert len(many) == SAMPLES_MAX
+    assert int(many[-1]) > 900
+
+
+def test_nothing_is_said_before_anything_is_known() -> None:
+    assert forecast().left_s(VARIED, {}) is None
+    assert forecast().left_s([], {"a0": Underway(1.0, 0.0)}) is None
+    assert forecast().left_s([], {}) == 0.0
+
+
+def test_a_run_without_a_sample_takes_as_long_as_those_like_it() -> None:
+    """Runs of size b take ten times as long; a mean over all would be 55 s for each."""
+    found = forecast()
+    found.sampled("a0", 10.0)
+    found.sampled("b0", 100.0)
+    assert found.left_s(["a1", "a2"], {}) == pytest.approx(20.0)
+    assert found.left_s(["b1", "b2"], {}) == pytest.approx(200.0)
+
+
+def test_what_ended_corrects_what_was_foreseen() -> None:
+    found = forecast(expected=10.0)
+    assert found.left_s(["a1"], {}) == 10.0
+    found.ended("a0", 40.0)
+    assert found.left_s(["a1"], {}) == pytest.approx(40.0), "this machine is slower than the experiment's"
+    sampled = forecast()
+    sampled.sampled("a0", 10.0)
+    sampled.ended("a0", 15.0)
+    assert sampled.left_s(["a1"], {}) == pytest.approx(15.0), "reclaiming began after the sample"
+
+
+def test_a_run_says_itself_how_long_it_takes_once_it_has_come_some_way() -> None:
+    found = forecast(expected=10.0)
+    assert found.left_s([], {"a0": Underway(30.0, 0.5)}) == pytest.approx(30.0)
+    assert found.left_s([], {"a0": Underway(1.0, 0.01)}) == pytest.approx(9.9)
+
+
+def test_the_last_run_keeps_one_worker_busy() -> None:
+    found = forecast(workers=4, expected=12.0)
+    assert found.left_s(["a0"], {}) == 12.0
+    assert found.left_s(VARIED, {}) == pytest.approx(18.0)
+
+
+def test_durations_are_as_exact_as_estimates() -> None:
+    texts = [duration_text(seconds) for seconds in (0.2, 59, 61, 3600, 5400, 36_000)]
+    assert texts == ["1 s", "59 s", "1 min", "60 min", "1.5 h", "10.0 h"]
+
+
+@pytest.mark.parametrize(
+    ("room", "text"),
+    [
+        (3, ""),
+        (4, "43 %"),
+        (20, "43 %, 2 min left"),
+        (32, "43 %, 2 min left, 1,499 requests"),
+        (31, "43 %, 2 min left"),
+    ],
+)
+def test_the_pieces_of_a_bar_are_shown_whole_or_not_at_all(room: int, text: str) -> None:
+    assert fitting(["43 %", "2 min left", "1,499 requests"], room) == text

@@ -1,0 +1,111 @@
+"""Progress bars: on a terminal whole numbers at any width, in a notebook without any extension, else nothing."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import types
+from typing import Any
+
+import pytest
+
+import pumice
+from pumice.runs.progress import BatchProgress, RunProgress
+
+#: Long enough for the engine to report: it does so every few thousand requests.
+TINY = pumice.preset("tiny").with_(run={"max_requests": 100_000}, workload={"requests": 100_000})
+
+
+class Display:
+    """Stands for a notebook: keeps what is displayed below a cell."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def display(self, content: Any, display_id: bool) -> Display:
+        assert display_id
+        self.update(content)
+        return self
+
+    def update(self, content: Any) -> None:
+        self.shown.append(content)
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> Display:
+    display = Display()
+    ipython, shown = types.ModuleType("IPython"), types.ModuleType("IPython.display")
+    ipython.get_ipython = lambda: types.SimpleNamespace(kernel=object())  # type: ignore[attr-defined]
+    shown.HTML, shown.display = str, display.display  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", shown)
+    return display
+
+
+def test_a_run_in_a_notebook_has_a_bar_that_is_taken_away(notebook: Display) -> None:
+    pumice.run(TINY)
+    assert "<progress max='1'" in notebook.shown[0]
+    assert "requests" in notebook.shown[0]
+    assert notebook.shown[-1] == ""
+    notebook.shown.clear()
+    pumice.run(TINY, progress=False)
+    assert notebook.shown == []
+
+
+def test_a_sweep_in_a_notebook_has_a_bar(notebook: Display) -> None:
+    pumice.sweep(TINY, {"seed": [1, 2]}, workers=1)
+    assert "sweep" in notebook.shown[0]
+    assert notebook.shown[-1] == ""
+
+
+def test_elsewhere_nothing_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    pumice.run(TINY, progress=True)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_callback_still_stops_a_run() -> None:
+    with pytest.raises(pumice.Interrupted):
+        pumice.run(TINY, progress=lambda *_: False)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_the_bar_of_a_terminal_cuts_no_number_off(width: int) -> None:
+    """The bar ended in `2,076 s s…` at 40 columns."""
+    master, slave = pty.openpty()
+    environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm"}
+    command = [sys.executable, "-m", "pumice", "run", "--preset", "tiny"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=slave, env=environment) as process:
+        os.close(slave)
+        shown = b""
+        try:
+            while piece := os.read(master, 65536):
+                shown += piece
+        except OSError:
+            pass  # the other end is closed
+        assert process.wait(timeout=60) == 0
+    os.close(master)
+    text = shown.decode()
+    assert "%" in text
+    assert "…" not in text
+    assert ("simulated" in text) == (width >= 80)
+
+
+def test_the_time_left_is_what_the_share_done_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 10.0, 20.0, 30.0])
+    monkeypatch.setattr("pumice.runs.progress.time.monotonic", lambda: next(clock))
+    bar, painted = RunProgress("run"), []
+    monkeypatch.setattr(bar, "_paint", lambda share, pieces: painted.append(pieces))
+    bar.update(10, 0.1, 1.0)
+    bar.update(20, 0.3, 2.0)
+    assert painted[0][:2] == ["10 %", "10 requests"], "one report says nothing about speed"
+    assert painted[1][:2] == ["30 %", "35 s left"], "a fifth took 10 s"
+
+
+def test_a_batch_shows_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    bar, painted = BatchProgress("sweep", 4), []
+    monkeypatch.setattr(bar, "_paint", lambda share, pieces: painted.append((share, pieces)))
+    bar.update(1, [0.5, 0.5], None)
+    bar.update(2, [], 90.0)
+    assert painted == [(0.5, ["1/4 runs", "50 %"]), (0.5, ["2/4 runs", "2 min left", "50 %"])]
