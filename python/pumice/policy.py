@@ -246,7 +246,7 @@ def _policy(
     name: str | None, source: Any, decides: tuple[str, ...], streams: int, make: Callable[[Device], Any]
 ) -> Policy:
     own = _python_function(source)
-    name = name or getattr(own, "__name__", type(own).__name__)
+    name = name or str(getattr(own, "__name__", type(own).__name__))
     if not decides:
         raise SpecError(f"policy {name!r} decides nothing; allowed: methods {', '.join(DECISIONS)}")
     if ("placement" in decides) != (1 <= streams <= STREAMS_MAX):
@@ -316,7 +316,8 @@ def _address(function: Any) -> int | None:
         return int(function.address)
     ctypes = sys.modules.get("ctypes")
     if ctypes is not None and isinstance(function, ctypes._CFuncPtr):
-        return ctypes.cast(function, ctypes.c_void_p).value
+        address: int | None = ctypes.cast(function, ctypes.c_void_p).value
+        return address
     return None
 
 

@@ -141,6 +141,22 @@ def test_what_a_policy_does_wrong_is_one_line_with_its_name(answer: Any, text: s
     assert "\n" not in str(caught.value)
 
 
+def test_a_policy_that_does_not_return_is_an_error() -> None:
+    script = """
+import pumice
+def endless(plane):
+    while True:
+        pass
+spec = pumice.preset("tiny").with_(ftl={"kind": "page", "over_provisioning": 0.2}, initial={"age_writes": 2.0})
+try:
+    pumice.run(spec, policy=pumice.policy.victim(endless))
+except pumice.SimulationError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == 'policy "endless": a call has not returned for 10 s\n'
+
+
 def test_other_decisions_are_asked_with_what_they_are_about() -> None:
     seen: dict[str, Any] = {}
 
@@ -171,7 +187,7 @@ def test_other_decisions_are_asked_with_what_they_are_about() -> None:
     assert result["policy"]["decides"] == ["placement", "suspend", "wear_swap"]
     assert seen.keys() == {"placement", "suspend", "wear_swap"}
     assert seen["suspend"].waiting_reads > 0
-    assert 0 < result["flash"]["suspensions"]
+    assert result["flash"]["suspensions"] > 0
 
 
 def test_what_is_no_policy_is_refused(tmp_path: Path) -> None:
@@ -187,7 +203,7 @@ def test_what_is_no_policy_is_refused(tmp_path: Path) -> None:
         pumice.policy.placement(lambda *_: 0, 9)
     with pytest.raises(pumice.SpecError, match="decides nothing"):
         pumice.policy.of_class(object)
-    with pytest.raises(pumice.SpecError, match='decides victim: it needs ftl.kind = "page", found "nftl"'):
+    with pytest.raises(pumice.SpecError, match=r'decides victim: it needs ftl\.kind = "page"'):
         pumice.run(pumice.preset("tiny"), policy=pumice.policy.victim(fewest_valid))
 
 

@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use pumice_types::{BlockId, DieId, Lpn, PlaneId, Time};
 
@@ -165,7 +166,41 @@ pub trait PolicySource: fmt::Debug + Send + Sync {
 
 /// A user's policy in a configuration. Two are equal if name and source are.
 #[derive(Clone, Debug)]
-pub struct OwnPolicy(pub Arc<dyn PolicySource>);
+pub struct OwnPolicy(pub Arc<dyn PolicySource>, CallCount);
+
+impl OwnPolicy {
+    /// A source's policy, not asked yet.
+    pub fn new(source: impl PolicySource + 'static) -> OwnPolicy {
+        OwnPolicy(Arc::new(source), CallCount::default())
+    }
+
+    /// The count of its calls, for a thread that watches whether they return.
+    pub fn calls(&self) -> CallCount {
+        self.1.clone()
+    }
+}
+
+/// Counts calls of a policy, for a thread that watches whether they return. Cloning shares the count.
+#[derive(Clone, Debug, Default)]
+pub struct CallCount(Arc<AtomicU64>);
+
+impl CallCount {
+    /// The number of the call that goes on now; `None` if none does.
+    pub fn going_on(&self) -> Option<u64> {
+        let count = self.0.load(Relaxed);
+        (count % 2 == 1).then_some(count)
+    }
+
+    /// Makes a call. Only one thread calls.
+    #[inline]
+    fn during<T>(&self, call: impl FnOnce() -> T) -> T {
+        let before = self.0.load(Relaxed);
+        self.0.store(before + 1, Relaxed);
+        let answer = call();
+        self.0.store(before + 2, Relaxed);
+        answer
+    }
+}
 
 // A panic cannot leave a source half changed: what changes is what it makes for each run.
 impl std::panic::UnwindSafe for OwnPolicy {}
@@ -198,7 +233,7 @@ impl Decider {
     /// [`PolicyFault`]: it cannot be made.
     pub fn open(source: &OwnPolicy, shape: &DeviceShape) -> Result<Decider, PolicyFault> {
         let fault = |text| PolicyFault { policy: source.0.name().into(), text };
-        let policy = source.0.open(shape).map_err(fault)?;
+        let policy = source.1.during(|| source.0.open(shape)).map_err(fault)?;
         Ok(Decider { source: source.clone(), decides: source.0.decides(), policy: Rc::new(RefCell::new(policy)) })
     }
 
@@ -218,7 +253,7 @@ impl Decider {
     /// # Errors
     /// The policy failed, or named another block.
     pub fn victim(&self, plane: &mut AskingPlane) -> Result<u32, FtlError> {
-        let answer = self.policy.borrow_mut().victim(plane);
+        let answer = self.source.1.during(|| self.policy.borrow_mut().victim(plane));
         let block = answer.map_err(|text| self.fault(text))?;
         self.check_block("victim", plane, block)?;
         Ok(block)
@@ -229,7 +264,7 @@ impl Decider {
     /// # Errors
     /// As [`Decider::victim`].
     pub fn wear_swap(&self, plane: &mut AskingPlane) -> Result<Option<u32>, FtlError> {
-        let answer = self.policy.borrow_mut().wear_swap(plane);
+        let answer = self.source.1.during(|| self.policy.borrow_mut().wear_swap(plane));
         let Some(block) = answer.map_err(|text| self.fault(text))? else { return Ok(None) };
         self.check_block("wear_swap", plane, block)?;
         Ok(Some(block))
@@ -241,7 +276,7 @@ impl Decider {
     /// The policy failed, or named another stream.
     #[inline]
     pub fn placement(&self, page: &PageToPlace) -> Result<u8, FtlError> {
-        let answer = self.policy.borrow_mut().placement(page);
+        let answer = self.source.1.during(|| self.policy.borrow_mut().placement(page));
         let stream = answer.map_err(|text| self.fault(text))?;
         if stream < self.decides.streams {
             return Ok(stream);
@@ -255,7 +290,7 @@ impl Decider {
     /// # Errors
     /// The policy failed.
     pub fn suspend(&self, erase: &RunningErase) -> Result<bool, PolicyFault> {
-        let answer = self.policy.borrow_mut().suspend(erase);
+        let answer = self.source.1.during(|| self.policy.borrow_mut().suspend(erase));
         answer.map_err(|text| self.fault(text))
     }
 

@@ -48,7 +48,20 @@ impl<Q> Desk<Q> {
 pub fn attend<Q: Send + 'static, T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Desk<Q>) -> T + Send + 'static,
+    serve: impl FnMut(Python<'_>, Q) -> PyResult<bool>,
+) -> PyResult<T> {
+    attend_watching(py, work, serve, || Ok(()))
+}
+
+/// As [`attend`]; `look` is called every now and then, and an error of it ends the call as well.
+///
+/// # Errors
+/// As [`attend`].
+pub fn attend_watching<Q: Send + 'static, T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce(&Desk<Q>) -> T + Send + 'static,
     mut serve: impl FnMut(Python<'_>, Q) -> PyResult<bool>,
+    mut look: impl FnMut() -> PyResult<()>,
 ) -> PyResult<T> {
     let (asked, mut questions) = mpsc::channel();
     let (answered, answers) = mpsc::channel();
@@ -70,7 +83,7 @@ pub fn attend<Q: Send + 'static, T: Send + 'static>(
             // The work has ended and put its end of the line away.
             Err(RecvTimeoutError::Disconnected) => break,
         };
-        if let Err(error) = served.and_then(|()| py.check_signals()) {
+        if let Err(error) = served.and_then(|()| py.check_signals()).and_then(|()| look()) {
             stop.store(true, Ordering::Relaxed);
             drop(answered);
             py.detach(move || drop(end.recv_timeout(GRACE)));

@@ -2,19 +2,19 @@
 //! and Python functions over columns that are read where they are.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::{Duration, Instant};
 
 use pumice_capi::policy::{Addresses, CDecisions, at_addresses, load};
 use pumice_ftl::policy::{
-    AskingPlane, Decides, Decisions, DeviceShape, OwnPolicy, PageToPlace, PolicySource, RunningErase,
+    AskingPlane, CallCount, Decides, Decisions, DeviceShape, OwnPolicy, PageToPlace, PolicySource, RunningErase,
 };
 use pumice_ftl::victims::columns::{BlockRow, PlaneColumns};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use serde::Deserialize;
 
-use crate::errors::SpecError;
+use crate::errors::{SimulationError, SpecError};
 
 /// A policy in a request: a shared object by its path, or a Python policy as `pumice.policy` packs it.
 #[derive(Clone, Debug, Deserialize)]
@@ -61,6 +61,41 @@ pub fn policy_of_library(path: PathBuf) -> PyResult<(String, String, Vec<&'stati
     Ok((policy.0.name().to_string(), policy.0.sha256().to_string(), decides.names(), decides.streams))
 }
 
+/// How long a policy may take to answer.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// Watches whether the calls of a policy return.
+pub struct PolicyWatch {
+    name: String,
+    calls: CallCount,
+    /// The call that went on at the last look, and since when it is known to.
+    seen: Option<(u64, Instant)>,
+}
+
+impl PolicyWatch {
+    /// Watches a policy.
+    pub fn new(policy: &OwnPolicy) -> PolicyWatch {
+        PolicyWatch { name: policy.0.name().to_string(), calls: policy.calls(), seen: None }
+    }
+
+    /// Looks whether a call has gone on for too long.
+    ///
+    /// # Errors
+    /// It has.
+    pub fn look(&mut self) -> PyResult<()> {
+        let going_on = self.calls.going_on();
+        let since = self.seen.filter(|&(call, _)| Some(call) == going_on).map_or_else(Instant::now, |(_, since)| since);
+        self.seen = going_on.map(|call| (call, since));
+        match going_on {
+            Some(_) if since.elapsed() > ANSWER => {
+                let text = format!("policy \"{}\": a call has not returned for {} s", self.name, ANSWER.as_secs());
+                Err(SimulationError::new_err(text))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
 /// A policy of Python functions, as `pumice.policy.Policy` describes itself.
 #[derive(Debug)]
 struct PythonPolicy {
@@ -86,12 +121,12 @@ pub fn own_policy(policy: &Bound<'_, PyAny>) -> PyResult<OwnPolicy> {
         suspend: has("suspend"),
         wear_swap: has("wear_swap"),
     };
-    Ok(OwnPolicy(Arc::new(PythonPolicy {
+    Ok(OwnPolicy::new(PythonPolicy {
         name: policy.getattr("name")?.extract()?,
         sha256: policy.getattr("sha256")?.extract()?,
         decides,
         policy: policy.clone().unbind(),
-    })))
+    }))
 }
 
 impl PolicySource for PythonPolicy {

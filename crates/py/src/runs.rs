@@ -10,10 +10,10 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::attended::{Desk, attend};
+use crate::attended::{Desk, attend_watching};
 use crate::errors::{SimulationError, SpecError, sim_error, spec_error};
 use crate::outputs::{Handover, Pieces, pass_rest};
-use crate::policies::{RequestedPolicy, own_policy};
+use crate::policies::{PolicyWatch, RequestedPolicy, own_policy};
 
 /// A request as it is to be run.
 pub struct Request {
@@ -91,6 +91,7 @@ pub fn run(
             "{key} writes a file: it needs a single run with an output directory, and is not for sweeps, comparisons or repeated runs"
         )));
     }
+    let mut watch = config.ftl.own_policy.as_ref().map(PolicyWatch::new);
     let started = Instant::now();
     let simulate = move |desk: &Desk<Handover>| {
         let go = || run_logged(&config, scale, &mut Pieces(desk), &mut |report| desk.ask(Handover::Progress(*report)));
@@ -104,7 +105,8 @@ pub fn run(
         Handover::Progress(report) => tell(py, &report, progress.as_ref()),
         Handover::Keep(piece) => sink.as_ref().map_or(Ok(()), |sink| piece.pass(py, sink)).map(|()| true),
     };
-    let outcome = attend(py, simulate, serve)?.map_err(sim_error)?;
+    let look = || watch.as_mut().map_or(Ok(()), PolicyWatch::look);
+    let outcome = attend_watching(py, simulate, serve, look)?.map_err(sim_error)?;
     if let Some(sink) = &sink {
         pass_rest(py, sink, &outcome)?;
     }

@@ -215,7 +215,7 @@ class Spec:
             place = f"{origin}: " if origin else ""
             check_text(f"{place}key", key)
             check_text(f"{place}{key} =", text)
-        fields = {
+        fields: dict[str, Any] = {
             "spec_text": self.text,
             "spec_name": self.name,
             "preset": self.preset,

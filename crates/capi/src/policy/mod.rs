@@ -5,7 +5,6 @@ mod table;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::ptr;
-use std::sync::Arc;
 
 use libloading::Library;
 use pumice_ftl::policy::{Decides, Decisions, DeviceShape, OwnPolicy, PolicySource};
@@ -56,7 +55,7 @@ pub fn load(path: &Path) -> Result<OwnPolicy, String> {
     let table = table_of(&library).map_err(|text| format!("{shown}: {text}"))?;
     let decides = table.decides().map_err(|text| format!("{shown}: {text}"))?;
     let name = name_of(&table).map_err(|text| format!("{shown}: {text}"))?;
-    Ok(OwnPolicy(Arc::new(SharedObject { name, sha256, decides, table, _library: library })))
+    Ok(OwnPolicy::new(SharedObject { name, sha256, decides, table, _library: library }))
 }
 
 /// The first line of a loader's message, without the path that it repeats.

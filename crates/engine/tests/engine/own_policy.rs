@@ -1,7 +1,6 @@
 //! 43x: a user's own policy in the place of the built-in ones: the same answers give the same result, and an answer
 //! that is not allowed ends the run with the policy's name.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use pumice_config::{Config, SpecSource};
@@ -83,7 +82,7 @@ const PAGE: &[(&str, &str)] = &[
 ];
 
 fn with(policy: Functions, sets: &[(&str, &str)]) -> SpecSource {
-    SpecSource { own_policy: Some(OwnPolicy(Arc::new(policy))), ..source(&[PAGE, sets].concat()) }
+    SpecSource { own_policy: Some(OwnPolicy::new(policy)), ..source(&[PAGE, sets].concat()) }
 }
 
 /// The document, or the error in one line.
