@@ -33,10 +33,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["NO_BLOCK", "Device", "Erase", "Plane", "Policy", "library", "of_class", "placement", "suspend", "victim"]
+__all__ = ["ABOUT_ERASE", "ABOUT_PAGE", "ABOUT_PLANE", "NO_BLOCK", "Device", "Erase", "Plane", "Policy", "library", "of_class", "placement", "suspend", "victim", "wear_swap"]
 
 #: In `Plane.oldest`: no closed block has so many valid pages. In C: what wear_swap answers if nothing shall move.
 NO_BLOCK = 0xFFFFFFFF
+
+#: Types of compiled functions, as `numba.cfunc` takes them; pumice_policy.h says what the arguments are. `ABOUT_PLANE`
+#: is for victim and wear_swap, `ABOUT_PAGE` for placement, `ABOUT_ERASE` for suspend.
+ABOUT_PLANE = "uint32(uint32, uint64, voidptr, uint32, CPointer(uint32), CPointer(float64), uint32)"
+ABOUT_PAGE = "uint32(uint32, uint32, uint64, uint32)"
+ABOUT_ERASE = "uint32(uint32, uint64, uint64, uint64, uint32, uint32, uint32)"
 
 #: What a policy may decide, in the order in which results list it.
 DECISIONS = ("victim", "placement", "suspend", "wear_swap")
@@ -148,23 +154,20 @@ def victim(function: Callable[[Plane], int], *, name: str | None = None) -> Poli
 
     Args:
         function: given a `Plane`, returns the index of one of its closed blocks. Called if a closed block of the plane
-            has an invalid page. Or a function that numba (`cfunc`) or ctypes made callable from C, with the type that
-            pumice_policy.h gives it.
+            has an invalid page. Or a function that numba (`cfunc(ABOUT_PLANE)`) or ctypes made callable from C.
         name: name of the policy; the function's own if absent.
     """
     return _of_functions(name, {"victim": function})
 
 
-def placement(
-    function: Callable[[int, int, int, int | None], int], streams: int, *, name: str | None = None
-) -> Policy:
+def placement(function: Callable[[int, int, int, int | None], int], streams: int, *, name: str | None = None) -> Policy:
     """A policy that chooses which stream a page joins. Pages of a stream lie together; every stream has an open block
     in each plane.
 
     Args:
         function: given the logical page, the plane, the plane's clock, and the stream of the block that collection
-            copies the page from (None: the host writes it), returns a stream, 0 to `streams` - 1. Or a function made
-            callable from C.
+            copies the page from (None: the host writes it), returns a stream, 0 to `streams` - 1. Or a function that
+            numba (`cfunc(ABOUT_PAGE)`) or ctypes made callable from C.
         streams: number of streams, 1 to 8.
         name: name of the policy; the function's own if absent.
     """
@@ -175,7 +178,8 @@ def suspend(function: Callable[[Erase], bool], *, name: str | None = None) -> Po
     """A policy that chooses whether an erase is suspended where `erase.suspension` says that it could be.
 
     Args:
-        function: given an `Erase`, returns whether it stops there. Or a function made callable from C.
+        function: given an `Erase`, returns whether it stops there. Or a function that numba (`cfunc(ABOUT_ERASE)`) or
+            ctypes made callable from C.
         name: name of the policy; the function's own if absent.
     """
     return _of_functions(name, {"suspend": function})
@@ -292,13 +296,13 @@ class _Fixed:
 class _NumbaFunction(NamedTuple):
     """A function that numba compiled, as another process can compile it again."""
 
-    signature: str
+    signature: Any
     function: Any
 
 
 def _unbound(function: Any) -> Any:
     if hasattr(function, "_pyfunc") and hasattr(function, "_sig"):
-        return _NumbaFunction(str(function._sig), function._pyfunc)
+        return _NumbaFunction(function._sig, function._pyfunc)
     return function
 
 
@@ -360,6 +364,13 @@ def unpacked(packed: str) -> Policy:
 
     policy: Policy = pickle.loads(base64.b64decode(packed))
     return policy
+
+
+def interrupt(thread: int) -> None:
+    """Raises `TimeoutError` in a thread of Python that is in an endless loop."""
+    import ctypes
+
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(TimeoutError))
 
 
 def told(error: BaseException) -> str:

@@ -78,22 +78,12 @@ def test_a_shared_object_by_its_path(shared_object: Path) -> None:
 
 
 def test_a_function_at_an_address_is_called() -> None:
-    class CPlane(ctypes.Structure):
-        _fields_ = (
-            ("now", ctypes.c_uint64),
-            ("plane", ctypes.c_uint32),
-            ("blocks", ctypes.c_uint32),
-            ("counts", ctypes.c_uint32),
-            ("reserved", ctypes.c_uint32),
-            ("block", ctypes.c_void_p),
-            ("oldest", ctypes.POINTER(ctypes.c_uint32)),
-            ("age", ctypes.POINTER(ctypes.c_double)),
-        )
+    u32, u64 = ctypes.c_uint32, ctypes.c_uint64
+    columns = (ctypes.c_void_p, u32, ctypes.POINTER(u32), ctypes.POINTER(ctypes.c_double), u32)
 
-    @ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.POINTER(CPlane))
-    def greedy(_context: int, plane: Any) -> int:
-        oldest = plane.contents.oldest[: plane.contents.counts]
-        return next(block for block in oldest if block != pumice.policy.NO_BLOCK)
+    @ctypes.CFUNCTYPE(u32, u32, u64, *columns)
+    def greedy(_plane: int, _now: int, _rows: int, _blocks: int, oldest: Any, _age: Any, counts: int) -> int:
+        return next(block for block in oldest[:counts] if block != pumice.policy.NO_BLOCK)
 
     own = pumice.run(BASE, policy=pumice.policy.victim(greedy, name="by address"))
     assert figures(own) == figures(pumice.run(BASE))
@@ -131,8 +121,14 @@ def test_arrays_are_views_that_cannot_be_written_and_outlive_the_run() -> None:
         (lambda plane: 1 / 0, r'policy "mine": ZeroDivisionError: division by zero \(test_policy.py:\d+\)'),
         (lambda plane: None, r'policy "mine": victim returned None; allowed: a whole number, not below zero'),
         (lambda plane: -1, r'policy "mine": victim returned -1; allowed'),
-        (lambda plane: 64, r'policy "mine": victim named block 64 of plane \d, which the plane does not have: it has 64'),
-        (lambda plane: int(plane.closed.argmin()), r'policy "mine": victim named block \d+ of plane \d, which is no cl'),
+        (
+            lambda plane: 64,
+            r'policy "mine": victim named block 64 of plane \d, which the plane does not have: it has 64',
+        ),
+        (
+            lambda plane: int(plane.closed.argmin()),
+            r'policy "mine": victim named block \d+ of plane \d, which is no cl',
+        ),
     ],
 )
 def test_what_a_policy_does_wrong_is_one_line_with_its_name(answer: Any, text: str) -> None:

@@ -112,6 +112,14 @@ typedef struct pumice_policy {
     const char *(*failure)(void *context);
 } pumice_policy_table;
 
+/* Functions that are given by their addresses and not in a table (numba, ctypes). They have no state. The arguments are
+ * the members of the structures above. */
+typedef uint32_t pumice_flat_plane(uint32_t plane, uint64_t now, const pumice_block *block, uint32_t blocks,
+                                   const uint32_t *oldest, const double *age, uint32_t counts);
+typedef uint32_t pumice_flat_page(uint32_t lpn, uint32_t plane, uint64_t now, uint32_t copied_from);
+typedef uint32_t pumice_flat_erase(uint32_t die, uint64_t now_ns, uint64_t done_ns, uint64_t total_ns,
+                                   uint32_t suspensions, uint32_t waiting_reads, uint32_t urgent);
+
 /* What your shared object exports. */
 const struct pumice_policy *pumice_policy(void);
 

@@ -66,6 +66,16 @@ macro_rules! asserts {
     (@ $rust:ty, $field:ident, $offset:expr) => { $offset };
 }
 
+/// The types of functions at addresses, written out: a difference to the header does not compile.
+const FLAT: &str = "
+uint32_t about_plane(uint32_t, uint64_t, const pumice_block *, uint32_t, const uint32_t *, const double *, uint32_t);
+pumice_flat_plane about_plane;
+uint32_t about_page(uint32_t, uint32_t, uint64_t, uint32_t);
+pumice_flat_page about_page;
+uint32_t about_erase(uint32_t, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t, uint32_t);
+pumice_flat_erase about_erase;
+";
+
 #[test]
 fn t480_the_header_says_what_rust_has() {
     let text = [
@@ -81,6 +91,7 @@ fn t480_the_header_says_what_rust_has() {
         asserts!("struct pumice_page", CPage: now, lpn, plane, copied_from, reserved),
         asserts!("struct pumice_policy", CPolicy: version, size, name, create, destroy, victim, placement, streams,
             reserved, suspend, wear_swap, failure),
+        FLAT.to_string(),
         "int main(void) { return 0; }\n".to_string(),
     ];
     Folder::new("header").compile("header", &text.concat(), &[]);
@@ -245,16 +256,16 @@ fn t484_without_an_address_there_is_an_error_and_no_call() {
     assert!(decisions.suspend(&erase).is_err());
 }
 
-extern "C" fn second_stream(_: *mut std::ffi::c_void, page: *const CPage) -> u32 {
-    // SAFETY: the engine passes a structure that lives during the call.
-    u32::from(unsafe { (*page).lpn } == 7) + 1
+extern "C" fn second_stream(lpn: u32, plane: u32, now: u64, copied_from: u32) -> u32 {
+    assert_eq!((plane, now, copied_from), (2, 9, 255));
+    u32::from(lpn == 7) + 1
 }
 
 #[test]
 fn t485_a_function_at_an_address_is_called_with_what_the_header_says() {
-    let address = second_stream as extern "C" fn(*mut std::ffi::c_void, *const CPage) -> u32 as usize;
+    let address = second_stream as extern "C" fn(u32, u32, u64, u32) -> u32 as usize;
     let mut decisions = at_addresses(Addresses { placement: address, ..Addresses::default() });
-    let page = PageToPlace { lpn: Lpn(7), plane: PlaneId(0), now: 0, copied_from: Some(3) };
+    let page = PageToPlace { lpn: Lpn(7), plane: PlaneId(2), now: 9, copied_from: None };
     assert_eq!(decisions.placement(&page), Ok(2));
     assert_eq!(decisions.placement(&PageToPlace { lpn: Lpn(8), ..page }), Ok(1));
 }

@@ -162,6 +162,10 @@ pub trait PolicySource: fmt::Debug + Send + Sync {
     /// # Errors
     /// It cannot be made; the text is one line.
     fn open(&self, shape: &DeviceShape) -> Result<Box<dyn Decisions>, String>;
+
+    /// Ends a call that does not return, as far as that is possible. Called in another thread than that of the run,
+    /// which is given up.
+    fn stop(&self) {}
 }
 
 /// A user's policy in a configuration. Two are equal if name and source are.

@@ -50,10 +50,26 @@ pub fn attend<Q: Send + 'static, T: Send + 'static>(
     work: impl FnOnce(&Desk<Q>) -> T + Send + 'static,
     serve: impl FnMut(Python<'_>, Q) -> PyResult<bool>,
 ) -> PyResult<T> {
-    attend_watching(py, work, serve, || Ok(()))
+    attend_watching(py, work, serve, &mut ())
 }
 
-/// As [`attend`]; `look` is called every now and then, and an error of it ends the call as well.
+/// Looks after work that goes on.
+pub trait Watch {
+    /// Called every now and then.
+    ///
+    /// # Errors
+    /// The work must end.
+    fn look(&mut self) -> PyResult<()> {
+        Ok(())
+    }
+
+    /// The work was told to stop, for whatever reason.
+    fn stop(&mut self) {}
+}
+
+impl Watch for () {}
+
+/// As [`attend`]; `watch` looks after the work, and an error of it ends the call as well.
 ///
 /// # Errors
 /// As [`attend`].
@@ -61,7 +77,7 @@ pub fn attend_watching<Q: Send + 'static, T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Desk<Q>) -> T + Send + 'static,
     mut serve: impl FnMut(Python<'_>, Q) -> PyResult<bool>,
-    mut look: impl FnMut() -> PyResult<()>,
+    watch: &mut dyn Watch,
 ) -> PyResult<T> {
     let (asked, mut questions) = mpsc::channel();
     let (answered, answers) = mpsc::channel();
@@ -83,9 +99,10 @@ pub fn attend_watching<Q: Send + 'static, T: Send + 'static>(
             // The work has ended and put its end of the line away.
             Err(RecvTimeoutError::Disconnected) => break,
         };
-        if let Err(error) = served.and_then(|()| py.check_signals()).and_then(|()| look()) {
+        if let Err(error) = served.and_then(|()| py.check_signals()).and_then(|()| watch.look()) {
             stop.store(true, Ordering::Relaxed);
             drop(answered);
+            watch.stop();
             py.detach(move || drop(end.recv_timeout(GRACE)));
             return Err(error);
         }

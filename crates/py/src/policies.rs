@@ -2,10 +2,10 @@
 //! and Python functions over columns that are read where they are.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use pumice_capi::policy::{Addresses, CDecisions, at_addresses, load};
+use pumice_capi::policy::{Addresses, FlatDecisions, at_addresses, load};
 use pumice_ftl::policy::{
     AskingPlane, CallCount, Decides, Decisions, DeviceShape, OwnPolicy, PageToPlace, PolicySource, RunningErase,
 };
@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use serde::Deserialize;
 
+use crate::attended::Watch;
 use crate::errors::{SimulationError, SpecError};
 
 /// A policy in a request: a shared object by its path, or a Python policy as `pumice.policy` packs it.
@@ -64,34 +65,38 @@ pub fn policy_of_library(path: PathBuf) -> PyResult<(String, String, Vec<&'stati
 /// How long a policy may take to answer.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// Watches whether the calls of a policy return.
+/// Watches whether the calls of a run's policy return, if it has one.
 pub struct PolicyWatch {
-    name: String,
-    calls: CallCount,
+    policy: Option<OwnPolicy>,
     /// The call that went on at the last look, and since when it is known to.
     seen: Option<(u64, Instant)>,
 }
 
 impl PolicyWatch {
     /// Watches a policy.
-    pub fn new(policy: &OwnPolicy) -> PolicyWatch {
-        PolicyWatch { name: policy.0.name().to_string(), calls: policy.calls(), seen: None }
+    pub fn new(policy: Option<&OwnPolicy>) -> PolicyWatch {
+        PolicyWatch { policy: policy.cloned(), seen: None }
     }
+}
 
-    /// Looks whether a call has gone on for too long.
-    ///
-    /// # Errors
-    /// It has.
-    pub fn look(&mut self) -> PyResult<()> {
-        let going_on = self.calls.going_on();
+impl Watch for PolicyWatch {
+    fn look(&mut self) -> PyResult<()> {
+        let Some(policy) = &self.policy else { return Ok(()) };
+        let going_on = policy.calls().going_on();
         let since = self.seen.filter(|&(call, _)| Some(call) == going_on).map_or_else(Instant::now, |(_, since)| since);
         self.seen = going_on.map(|call| (call, since));
-        match going_on {
-            Some(_) if since.elapsed() > ANSWER => {
-                let text = format!("policy \"{}\": a call has not returned for {} s", self.name, ANSWER.as_secs());
-                Err(SimulationError::new_err(text))
-            }
-            Some(_) | None => Ok(()),
+        if going_on.is_some() && since.elapsed() > ANSWER {
+            let (name, seconds) = (policy.0.name(), ANSWER.as_secs());
+            return Err(SimulationError::new_err(format!(
+                "policy \"{name}\": a call has not returned for {seconds} s"
+            )));
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        if let Some(policy) = &self.policy {
+            policy.0.stop();
         }
     }
 }
@@ -103,6 +108,8 @@ struct PythonPolicy {
     sha256: String,
     decides: Decides,
     policy: Py<PyAny>,
+    /// The interpreter's number of the thread that runs it; 0 before the run.
+    thread: AtomicU64,
 }
 
 /// The policy that a `pumice.policy.Policy` describes.
@@ -126,6 +133,7 @@ pub fn own_policy(policy: &Bound<'_, PyAny>) -> PyResult<OwnPolicy> {
         sha256: policy.getattr("sha256")?.extract()?,
         decides,
         policy: policy.clone().unbind(),
+        thread: AtomicU64::new(0),
     }))
 }
 
@@ -148,6 +156,15 @@ impl PolicySource for PythonPolicy {
             Ok(Box::new(at_work) as Box<dyn Decisions>)
         })
     }
+
+    /// Raises an exception in the thread of the run: an endless loop in Python ends by it.
+    fn stop(&self) {
+        Python::attach(|py| {
+            let module = py.import("pumice.policy");
+            // If that fails nothing is lost: the run is given up in either case.
+            let _ = module.and_then(|module| module.call_method1("interrupt", (self.thread.load(Relaxed),)));
+        });
+    }
 }
 
 impl PythonPolicy {
@@ -159,6 +176,8 @@ impl PythonPolicy {
         device.set_item("pages_per_block", shape.pages_per_block)?;
         device.set_item("user_pages", shape.user_pages)?;
         device.set_item("seed", shape.seed)?;
+        let thread: u64 = py.import("threading")?.call_method0("get_ident")?.extract()?;
+        self.thread.store(thread, Relaxed);
         let made = self.policy.bind(py).call_method1("at_work", (device,))?;
         let (mut addresses, mut functions) = (Addresses::default(), Functions::default());
         let slots = [
@@ -191,7 +210,7 @@ struct Functions {
 /// A Python policy at work in one run. The interpreter is held during a call, and no longer.
 struct PythonDecisions {
     functions: Functions,
-    compiled: CDecisions,
+    compiled: FlatDecisions,
     made: Py<PyAny>,
     /// What functions are given of each plane; made when it is first asked for.
     planes: Vec<Option<Py<PyAny>>>,
@@ -243,8 +262,10 @@ where
 
 /// An exception in one line, with the place where it was raised.
 fn told(py: Python<'_>, error: PyErr) -> String {
-    let line = py.import("pumice.policy").and_then(|module| module.call_method1("told", (error.value(py),)));
-    line.and_then(|line| line.extract()).unwrap_or_else(|_| error.to_string().replace('\n', " "))
+    let plain = error.to_string().replace('\n', " ");
+    // Unlike a view of it, the exception itself brings its traceback along.
+    let line = py.import("pumice.policy").and_then(|module| module.call_method1("told", (error.into_value(py),)));
+    line.and_then(|line| line.extract()).unwrap_or(plain)
 }
 
 impl Decisions for PythonDecisions {

@@ -91,7 +91,7 @@ pub fn run(
             "{key} writes a file: it needs a single run with an output directory, and is not for sweeps, comparisons or repeated runs"
         )));
     }
-    let mut watch = config.ftl.own_policy.as_ref().map(PolicyWatch::new);
+    let mut watch = PolicyWatch::new(config.ftl.own_policy.as_ref());
     let started = Instant::now();
     let simulate = move |desk: &Desk<Handover>| {
         let go = || run_logged(&config, scale, &mut Pieces(desk), &mut |report| desk.ask(Handover::Progress(*report)));
@@ -105,8 +105,7 @@ pub fn run(
         Handover::Progress(report) => tell(py, &report, progress.as_ref()),
         Handover::Keep(piece) => sink.as_ref().map_or(Ok(()), |sink| piece.pass(py, sink)).map(|()| true),
     };
-    let look = || watch.as_mut().map_or(Ok(()), PolicyWatch::look);
-    let outcome = attend_watching(py, simulate, serve, look)?.map_err(sim_error)?;
+    let outcome = attend_watching(py, simulate, serve, &mut watch)?.map_err(sim_error)?;
     if let Some(sink) = &sink {
         pass_rest(py, sink, &outcome)?;
     }

@@ -1,5 +1,6 @@
 //! `pumice_policy.h`: policies of the user's own, from shared objects and from addresses of functions.
 
+mod flat;
 mod table;
 
 use std::fs;
@@ -11,6 +12,7 @@ use pumice_ftl::policy::{Decides, Decisions, DeviceShape, OwnPolicy, PolicySourc
 use sha2::{Digest, Sha256};
 
 use crate::InterfaceVersion;
+pub use flat::{Addresses, FlatDecisions, FlatErase, FlatPage, FlatPlane, at_addresses};
 pub use table::{AboutErase, AboutPage, AboutPlane, CDecisions, CDevice, CErase, CFunctions, CPage, CPlane, CPolicy};
 
 /// Version of the interface.
@@ -129,35 +131,4 @@ impl PolicySource for SharedObject {
         }
         Ok(Box::new(CDecisions::new(self.table.functions(), context)))
     }
-}
-
-/// Addresses of functions of C, as numba and ctypes give them; 0 where a decision has none.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Addresses {
-    /// Of [`CPolicy::victim`].
-    pub victim: usize,
-    /// Of [`CPolicy::placement`].
-    pub placement: usize,
-    /// Of [`CPolicy::suspend`].
-    pub suspend: usize,
-    /// Of [`CPolicy::wear_swap`].
-    pub wear_swap: usize,
-}
-
-/// Decisions by functions at these addresses, without a state. Whoever gives an address vouches that it is that of a
-/// function of the type that the header has for it, and stays so as long as the decisions live; nobody can check that.
-pub fn at_addresses(addresses: Addresses) -> CDecisions {
-    let Addresses { victim, placement, suspend, wear_swap } = addresses;
-    // SAFETY: an optional function pointer has the size of an address, and a null one is `None`. That the others are
-    // functions of these types is the caller's word, as with any function that ctypes calls.
-    let functions = unsafe {
-        CFunctions {
-            victim: std::mem::transmute::<usize, Option<AboutPlane>>(victim),
-            placement: std::mem::transmute::<usize, Option<AboutPage>>(placement),
-            suspend: std::mem::transmute::<usize, Option<AboutErase>>(suspend),
-            wear_swap: std::mem::transmute::<usize, Option<AboutPlane>>(wear_swap),
-            ..CFunctions::default()
-        }
-    };
-    CDecisions::new(functions, ptr::null_mut())
 }
