@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use pumice_capi::policy::{Addresses, FlatDecisions, at_addresses, load};
 use pumice_ftl::policy::{
-    AskingPlane, CallCount, Decides, Decisions, DeviceShape, OwnPolicy, PageToPlace, PolicySource, RunningErase,
+    AskingPlane, Decides, Decisions, DeviceShape, OwnPolicy, PageToPlace, PolicySource, RunningErase,
 };
 use pumice_ftl::victims::columns::{BlockRow, PlaneColumns};
 use pyo3::prelude::*;
