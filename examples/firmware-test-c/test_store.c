@@ -1,7 +1,7 @@
 /*
  * Cuts the power at every operation of a run of puts, once for each thing that a cut can leave, and again at every
  * operation of the mount that follows. After each, every key must hold the value of the last put that returned, or
- * that of the put that was under way.
+ * that of the put that was under way. Then blocks go bad instead.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +89,28 @@ static void recover_and_go_on(struct model model)
     check(&store, &model);
 }
 
+/* Lets the block of the log go bad before each put in turn: no put may fail, and no value be lost. */
+static void let_blocks_go_bad(void)
+{
+    where = "none: a block goes bad";
+    for (first_cut = 0; first_cut < PUTS; first_cut++) {
+        struct store store;
+        struct model model;
+        open_the_chip();
+        memset(&model, 0, sizeof model);
+        model.key_under_way = STORE_KEYS;
+        if (store_mount(&store) != FLASH_OK)
+            fail("no mount", STORE_KEYS);
+        puts_until_cut(&store, &model, 0, (unsigned)first_cut);
+        pumice_chip_grow_bad(the_chip, store.block);
+        puts_until_cut(&store, &model, (unsigned)first_cut, PUTS - (unsigned)first_cut);
+        if (store_mount(&store) != FLASH_OK)
+            fail("no second mount", STORE_KEYS);
+        check(&store, &model);
+        pumice_chip_close(&the_chip);
+    }
+}
+
 /* Cuts the power at every operation of the mount as well, and leaves that as `leaves` says. */
 static void cut_the_mount(const struct model *model, int leaves)
 {
@@ -132,8 +154,10 @@ int main(void)
             cut_the_mount(&model, leaves);
         }
     }
+    unsigned long operations = first_cut;
     pumice_chip_snapshot_free(&fresh);
     pumice_chip_close(&the_chip);
-    printf("%lu states checked after cuts at each of %lu operations: nothing was lost\n", checked, first_cut);
+    let_blocks_go_bad();
+    printf("%lu states checked after cuts at each of %lu operations: nothing was lost\n", checked, operations);
     return 0;
 }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from pumice import policy
+    from pumice.chip import Chip, ChipError, ChipState, OperationFailed, PowerLost, Refused, Uncorrectable
     from pumice.errors import Interrupted, SimulationError, SpecError, TraceError
     from pumice.planning.m_merge import Plan, plan_m_merge
     from pumice.results.command_log import read_command_log, verify_log
@@ -31,13 +32,20 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Chip",
+    "ChipError",
+    "ChipState",
     "Interrupted",
+    "OperationFailed",
     "Plan",
+    "PowerLost",
+    "Refused",
     "Result",
     "SimulationError",
     "Spec",
     "SpecError",
     "TraceError",
+    "Uncorrectable",
     "plan_m_merge",
     "policy",
     "preset",
@@ -51,6 +59,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "pumice.chip": ("Chip", "ChipError", "ChipState", "OperationFailed", "PowerLost", "Refused", "Uncorrectable"),
     "pumice.errors": ("Interrupted", "SimulationError", "SpecError", "TraceError"),
     "pumice.results.command_log": ("read_command_log", "verify_log"),
     "pumice.planning.m_merge": ("Plan", "plan_m_merge"),

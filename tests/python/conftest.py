@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -35,3 +36,36 @@ def _no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     """Errors are to be told in one line, whatever the developer's shell asks for."""
     monkeypatch.delenv("PUMICE_TRACEBACK", raising=False)
     assert "PUMICE_TRACEBACK" not in os.environ
+
+
+@pytest.fixture(scope="session")
+def chip_prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which the chip library for C was installed."""
+    folder = tmp_path_factory.mktemp("prefix")
+    subprocess.run(["make", "install", f"PREFIX={folder}"], cwd=REPOSITORY, check=True, capture_output=True)
+    return folder
+
+
+#: What stands in for pkg-config where it is not installed.
+PKG_CONFIG = """#!/bin/sh
+for option in "$@"; do
+    case $option in
+    --cflags) printf '%s ' -I{prefix}/include ;;
+    --libs) printf '%s ' -L{prefix}/lib -lpumice_chip ;;
+    --variable=libdir) printf '%s ' {prefix}/lib ;;
+    esac
+done
+"""
+
+
+@pytest.fixture
+def chip_environment(chip_prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of somebody who has installed the chip library and this package."""
+    path = [str(Path(sys.executable).parent), os.environ["PATH"]]
+    if not shutil.which("pkg-config"):
+        script = tmp_path_factory.mktemp("bin") / "pkg-config"
+        script.write_text(PKG_CONFIG.format(prefix=chip_prefix))
+        script.chmod(0o755)
+        path.append(str(script.parent))
+    settings = {"PREFIX": chip_prefix, "PUMICE": REPOSITORY, "PKG_CONFIG_PATH": chip_prefix / "lib" / "pkgconfig"}
+    return {**os.environ, **{name: str(value) for name, value in settings.items()}, "PATH": os.pathsep.join(path)}

@@ -101,7 +101,7 @@ impl Chip {
         let (seed, keys) = Config::resolve_chip(source)?;
         let notes = without_effect_on_a_chip(source)?;
         let mut chips = bare_chips(&keys, seed)?;
-        chips.checked.array.prepare_for_cuts();
+        chips.checked.array.prepare_for_cuts_without_numbers();
         let geometry = chips.checked.array.config().geometry;
         let errors = BitErrors::new(&chips, &keys, seed);
         let state = State {

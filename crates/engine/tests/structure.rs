@@ -302,3 +302,20 @@ fn t924_a_type_name_means_one_thing_in_the_whole_workspace() {
     declared.retain(|_, files| files.len() > 1);
     assert!(declared.is_empty(), "declared in more than one file: {declared:#?}");
 }
+
+#[test]
+fn t925_only_the_c_interface_and_the_prefetch_hint_have_unsafe_code() {
+    let begins = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern", "#[unsafe("];
+    let mut found = BTreeSet::new();
+    for folder in crate_folders() {
+        for file in sources(&folder.join("src")).into_iter().filter(|path| path.is_file()) {
+            let text = fs::read_to_string(&file).expect("readable");
+            if text.lines().any(|line| begins.iter().any(|begin| line.contains(begin))) {
+                found.insert(file.strip_prefix(crates_folder()).expect("in crates").to_path_buf());
+            }
+        }
+    }
+    let (of_the_interface, others): (Vec<_>, Vec<_>) = found.iter().partition(|path| path.starts_with("capi"));
+    assert!(!of_the_interface.is_empty(), "unsafe code is found");
+    assert_eq!(others, [Path::new("types/src/prefetch.rs")]);
+}

@@ -1,6 +1,7 @@
 //! The Python extension module `pumice._engine`: few coarse calls, JSON in and out, no model logic.
 
 mod attended;
+mod chip;
 mod errors;
 mod json;
 mod outputs;
@@ -193,6 +194,13 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SpecError", py.get_type::<SpecError>())?;
     module.add("TraceError", py.get_type::<TraceError>())?;
     module.add("SimulationError", py.get_type::<SimulationError>())?;
+    module.add("ChipError", py.get_type::<chip::ChipError>())?;
+    module.add("Refused", py.get_type::<chip::Refused>())?;
+    module.add("Uncorrectable", py.get_type::<chip::Uncorrectable>())?;
+    module.add("OperationFailed", py.get_type::<chip::OperationFailed>())?;
+    module.add("PowerLost", py.get_type::<chip::PowerLost>())?;
+    module.add_class::<chip::PythonChip>()?;
+    module.add_class::<chip::ChipState>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(runs::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(runs::run, module)?)?;

@@ -32,6 +32,9 @@ PART_COLOURS: dict[str, str] = {
     "map": plots.PALE,
 }
 
+#: Most variants that have a colour each in the figure of ratios, and most signs of their names.
+SERIES_MAX, NAMES_LENGTH_MAX = 4, 70
+
 #: Rows of the ratio figure.
 RATIOS: dict[str, str] = {
     "write latency": "host.write.latency_us.mean",
@@ -60,21 +63,35 @@ def _mean(variant: Variant, path: str) -> float | None:
 
 
 def _draw_ratios(variants: Sequence[Variant], path: Path) -> list[Path]:
-    base = variants[0]
-    series: dict[str, list[float | None]] = {}
-    for variant in variants[1:]:
+    """Quantities side by side with a bar for each variant; where there are many variants or their names are long,
+    variants side by side with a bar for each quantity."""
+    base, *others = variants
+    ratios: dict[str, list[float | None]] = {}
+    for variant in others:
         pairs = [(_mean(base, field), _mean(variant, field)) for field in RATIOS.values()]
-        series[variant.label] = [own / first if first and own is not None else None for first, own in pairs]
-    title = f"{subject(base.documents[0])}: ratios to {base.label}"
-    frame = plots.Frame(title, f"ratio to {base.label}", reference=(1.0, base.label))
-    return plots.grouped_bars(frame, plots.Bars(list(RATIOS), series), path)
+        ratios[variant.label] = [own / first if first and own is not None else None for first, own in pairs]
+    bars = plots.Bars(list(RATIOS), ratios)
+    is_short = len(others) <= SERIES_MAX and sum(map(len, ratios)) + len(base.label) <= NAMES_LENGTH_MAX
+    if not is_short:
+        series = {name: [values[place] for values in ratios.values()] for place, name in enumerate(RATIOS)}
+        bars = plots.Bars([_in_lines(label) for label in ratios], series)
+    what = f"{' and '.join(ratios)} / {base.label}" if is_short else f"ratios to {base.label}"
+    title = f"{subject(base.documents[0])}: {what}"
+    y_label = f"ratio to {base.label if is_short else 'the first'}"
+    frame = plots.Frame(title, y_label, reference=(1.0, base.label if is_short else ""))
+    return plots.grouped_bars(frame, bars, path)
+
+
+def _in_lines(label: str) -> str:
+    """A label below a bar, a line for each key that varies."""
+    return label.replace(", ", ",\n")
 
 
 def _draw_breakdown(variants: Sequence[Variant], path: Path) -> list[Path]:
     parts = {part: [_mean(v, f"write_latency_breakdown_us.{part}") for v in variants] for part in BREAKDOWN}
     shown = [part for part, values in parts.items() if any(values)]
     series = {BREAKDOWN[part]: parts[part] for part in shown}
-    names = [variant.label.replace(", ", ",\n") for variant in variants]
+    names = [_in_lines(variant.label) for variant in variants]
     bars = plots.Bars(names, series, [PART_COLOURS[part] for part in shown])
     frame = plots.Frame(f"{subject(variants[0].documents[0])}: where a write waits", "mean write latency, µs", digits=1)
     return plots.stacked_bars(frame, bars, path)

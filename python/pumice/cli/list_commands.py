@@ -42,7 +42,8 @@ def presets_command(
             show(Sheet([Column("name", "text"), Column("about", "text")], rows))
         return
     check_preset(name, "preset")
-    emit(_engine.preset_toml(name))
+    lines = _engine.preset_toml(name).splitlines()
+    emit("\n".join(line for line in lines if not line.startswith("#:")))  # names a file of the project
 
 
 def workloads_command(as_json: opt.JsonOption = False) -> None:

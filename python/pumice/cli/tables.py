@@ -3,9 +3,9 @@ columns go into several tables below each other, then every row becomes a list."
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -17,6 +17,9 @@ from pumice.text import printable
 
 #: Width of tables that go to a file or a pipe.
 UNLIMITED = 10_000
+
+#: Where a text may be broken: at blanks that do not stand beside an equals sign.
+_BREAKS = re.compile(r"(?<!=) +(?!=)")
 
 #: Blanks between two columns.
 GAP = 2
@@ -111,9 +114,10 @@ def _head(sheet: Sheet, place: int) -> list[str]:
 
 def _least(sheet: Sheet, place: int) -> int:
     """The width below which a column would break a number or a word."""
-    cells, head = _cells(sheet, place), " ".join(_head(sheet, place)).split()
-    words = cells if sheet.columns[place].kind == "number" else [word for cell in cells for word in cell.split()]
-    return max((cell_len(word) for word in [*words, *head]), default=0)
+    texts = _head(sheet, place)
+    numbers = _cells(sheet, place) if sheet.columns[place].kind == "number" else []
+    texts += [] if numbers else _cells(sheet, place)
+    return max((cell_len(word) for word in [*numbers, *(word for text in texts for word in _words(text))]), default=0)
 
 
 def _natural(sheet: Sheet, place: int) -> int:
@@ -164,11 +168,23 @@ def _blanks(count: int) -> str:
     return " " * max(count, 0)
 
 
+def _words(text: str) -> list[str]:
+    """The pieces that a text may be broken into: its words, `max_splits = 3` in one piece."""
+    return [word for word in _BREAKS.split(text) if word]
+
+
 def _wrap(text: str, width: int) -> list[str]:
-    """`text` in lines, broken at blanks only."""
+    """`text` in lines, broken between words only."""
     if cell_len(text) <= width:
         return [text]
-    return textwrap.wrap(text, max(width, 1), break_long_words=False, break_on_hyphens=False) or [""]
+    lines: list[str] = []
+    for word in _words(text):
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and cell_len(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines or [""]
 
 
 def _as_lists(sheet: Sheet, width: int) -> list[str]:

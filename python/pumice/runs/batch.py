@@ -63,6 +63,9 @@ class Settings:
 #: A batch that is expected to take longer than this many seconds is announced.
 LONG_S = 60.0
 
+#: Seconds between two forecasts of the time that is left.
+FORECAST_S = 2.0
+
 
 def run_jobs(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
     """Runs all jobs and returns their outcomes in the jobs' order.
@@ -134,6 +137,9 @@ class _Batch:
         self._workers = settings.workers or _cpu_count()
         #: When each run was first seen to go on.
         self._begun: dict[str, float] = {}
+        #: Seconds that were left at the last forecast, and when it was made.
+        self._left_s: float | None = None
+        self._foretold = 0.0
         self._forecast = Forecast(
             {key: job.varied for key, job in self._by_key.items()},
             {key: job.expected_s for key, job in self._by_key.items()},
@@ -246,11 +252,12 @@ class _Batch:
         now = time.monotonic()
         for key in shares:
             self._begun.setdefault(key, now)
-        left_s = None
-        if shares and not sampling:  # on a cluster it is not known which runs go on
+        # On a cluster it is not known which runs go on, and nobody reads a forecast where no bar is shown.
+        if shares and not sampling and bar.is_seen and now - self._foretold > FORECAST_S:
             underway = {key: Underway(now - self._begun[key], share) for key, share in shares.items()}
-            left_s = self._forecast.left_s([key for key, _ in self.waiting], underway)
-        bar.update(len(self._done), [] if sampling else list(shares.values()), left_s)
+            self._left_s = self._forecast.left_s([key for key, _ in self.waiting], underway)
+            self._foretold = now
+        bar.update(len(self._done), [] if sampling else list(shares.values()), self._left_s)
         if signals:
             raise Interrupted(self._what_is_kept(), signals[0])
 

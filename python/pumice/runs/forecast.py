@@ -2,13 +2,13 @@
 
 The time of a run that has not begun is that of its sample. A run that was not sampled takes as long as the mean of
 those that were and share most of its varied values. What an experiment says of its runs counts where nothing was
-sampled. All are multiplied by the ratio of measured to predicted times of the runs that ended.
+sampled. What was foreseen is multiplied by the ratio of measured to foreseen times of the runs that ended.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,14 +19,19 @@ SAMPLES_MAX, SAMPLES_SHARE = 12, 3
 #: Seconds that a sampled run is given, and all of them together.
 SLICE_S, BUDGET_S = 0.7, 8.0
 
+#: Most runs that a run is compared with, and most of the runs that wait which are looked at: a forecast is made while
+#: runs go on, and may not take their time.
+_COMPARED_MAX, _LOOKED_AT_MAX = 64, 1000
+
 #: Share of a run and seconds from which its own progress says how long it takes.
 _OWN_SHARE, _OWN_S = 0.05, 2.0
 
 
 def sample_of(keys: Sequence[str]) -> list[str]:
-    """The runs to sample: some of the runs that wait, spread evenly over them."""
+    """The runs to sample: some of the runs that wait, spread over them. Each is one further behind the beginning of its
+    part than the one before, so that not all have the same value of the key that varies fastest."""
     many = min(SAMPLES_MAX, len(keys) // SAMPLES_SHARE)
-    return [keys[place * len(keys) // many] for place in range(many)]
+    return [keys[place * len(keys) // many + place % (len(keys) // many)] for place in range(many)]
 
 
 @dataclass(frozen=True)
@@ -71,33 +76,42 @@ class Forecast:
         """Number of runs of which something was measured."""
         return len(self._sampled.keys() | self._measured.keys())
 
-    def left_s(self, waiting: Iterable[str], underway: Mapping[str, Underway]) -> float | None:
+    def left_s(self, waiting: Sequence[str], underway: Mapping[str, Underway]) -> float | None:
         """Seconds until all runs have ended; None if nothing is known."""
-        factor = self._factor()
-        rest: list[float] = []
-        for key in waiting:
-            predicted = self._predicted(key)
+        step = -(-len(waiting) // _LOOKED_AT_MAX) or 1
+        known = self._known()
+        ahead = [self._predicted(key, known) for key in waiting[::step]]
+        current = [self._rest(key, run, known) for key, run in underway.items()]
+        rest = [seconds for seconds in [*ahead, *current] if seconds is not None]
+        if len(rest) < len(ahead) + len(current):
+            return None
+        # A single long run at the end keeps one worker busy, however many there are.
+        total = sum(rest[: len(ahead)]) * len(waiting) / max(len(ahead), 1) + sum(rest[len(ahead) :])
+        return max(total / self.workers, *rest) if rest else 0.0
+
+    def _rest(self, key: str, run: Underway, known: Mapping[str, float]) -> float | None:
+        """Seconds that a run which goes on still takes."""
+        seconds = run.seconds()
+        if seconds is None:
+            predicted = self._predicted(key, known)
             if predicted is None:
                 return None
-            rest.append(predicted * factor)
-        for key, run in underway.items():
-            seconds = run.seconds()
-            if seconds is None:
-                predicted = self._predicted(key)
-                if predicted is None:
-                    return None
-                seconds = max(predicted * factor, run.elapsed_s)
-            rest.append(seconds * (1 - run.share))
-        # A single long run at the end keeps one worker busy, however many there are.
-        return max(sum(rest) / self.workers, *rest) if rest else 0.0
+            seconds = max(predicted, run.elapsed_s)
+        return seconds * (1 - run.share)
 
-    def _predicted(self, key: str) -> float | None:
-        """Seconds of a run that has not ended, before it is known how good the predictions are."""
+    def _known(self) -> dict[str, float]:
+        """Seconds of the runs that others are compared with, by key: as they were measured, else as sampled."""
+        factor = self._factor()
+        recent = dict(list(self._measured.items())[-_COMPARED_MAX:])
+        return {key: seconds * factor for key, seconds in self._sampled.items()} | recent
+
+    def _predicted(self, key: str, known: Mapping[str, float]) -> float | None:
+        """Seconds of a run that has not ended; None if nothing is known that resembles it."""
+        expected = self.expected[key]
         if key in self._sampled:
-            return self._sampled[key]
-        if not self._sampled and self.expected[key] is not None:
-            return self.expected[key]
-        known = {**self._measured, **self._sampled}
+            return known[key]
+        if not self._sampled and expected is not None:
+            return expected * self._factor()
         if not known:
             return None
         alike = {other: self._alike(key, other) for other in known}
@@ -110,11 +124,11 @@ class Forecast:
         return sum(name in others and others[name] == value for name, value in own.items())
 
     def _factor(self) -> float:
-        """Measured / predicted time of the runs that ended and had been predicted."""
-        pairs = [
-            (seconds, self._sampled.get(key, None if self._sampled else self.expected[key]))
+        """How much longer runs take than was foreseen: the geometric mean over the runs that ended."""
+        foreseen = self._sampled or {key: seconds for key, seconds in self.expected.items() if seconds is not None}
+        ratios = [
+            seconds / foreseen[key]
             for key, seconds in self._measured.items()
+            if seconds > 0 and foreseen.get(key, 0.0) > 0
         ]
-        predicted = sum(found for _, found in pairs if found is not None)
-        measured = sum(seconds for seconds, found in pairs if found is not None)
-        return measured / predicted if predicted > 0 and measured > 0 else 1.0
+        return statistics.geometric_mean(ratios) if ratios else 1.0

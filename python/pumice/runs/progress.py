@@ -149,6 +149,11 @@ class _Bar:
     ) -> None:
         self._painter.close()
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether anybody sees the bar."""
+        return not isinstance(self._painter, _Nobody)
+
     def _paint(self, share: float | None, pieces: Sequence[str]) -> None:
         now = time.monotonic()
         if now - self._painted >= REPAINT_S:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import pumice
 from pumice.analysis.comparison_figures import BREAKDOWN, PART_COLOURS, draw
 from pumice.results.comparison import Variant
@@ -19,3 +21,17 @@ def test_every_part_of_the_write_latency_is_drawn_in_a_colour_of_its_own(tmp_pat
     draw([Variant("all", [found])], tmp_path)
     svg = (tmp_path / "write-latency-breakdown.svg").read_text()
     assert [name for name in BREAKDOWN.values() if name not in svg] == []
+
+
+@pytest.mark.parametrize("many", [1, 3, 9, 15])
+@pytest.mark.filterwarnings("error")  # matplotlib only warns where names leave no room for the data
+def test_every_variant_is_named_in_the_figure_of_ratios(tmp_path: Path, many: int) -> None:
+    found = pumice.run(pumice.preset("tiny").with_(run={"max_requests": 50})).to_dict()
+    labels = [f"max_splits = {place}, over_provisioning = 0.{place}" for place in range(many + 1)]
+    if many <= 3:
+        labels = [f"max_splits = {place}" for place in range(many + 1)]
+    draw([Variant(label, [found]) for label in labels], tmp_path)
+    svg = " ".join((tmp_path / "ratios.svg").read_text().split())
+    for label in labels:
+        assert all(part in svg for part in label.split(", ")), label
+    assert "write amplification" in svg

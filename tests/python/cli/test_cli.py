@@ -213,6 +213,7 @@ def test_catalogues(command: Command) -> None:
     listed = json.loads(command("presets", "--json").stdout)
     assert all(one["about"] and not one["about"].startswith("schema") for one in listed)
     assert "[geometry]" in command("presets", "tiny").stdout
+    assert "#:schema" not in command("presets", "tiny").stdout
     assert "twin:prn_1" in command("workloads").stdout
     assert json.loads(command("schema").stdout)["type"] == "object"
     assert "source" in command("explain", "ftl.merge").stdout

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pty
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
 from pumice.cli.tables import Column, Sheet, lines_of
-from pumice.results.comparison import Variant, as_text
+from pumice.results.comparison import METRICS, Variant, as_text
 
 WIDTHS = (40, 60, 80, 120)
 
@@ -78,3 +84,39 @@ def test_wide_characters_count_twice() -> None:
 def test_a_comparison_without_runs_of_a_variant_still_has_a_table() -> None:
     head, rows = as_text([Variant("a", []), Variant("b", [])])
     assert lines_of(Sheet([Column(name) for name in head], rows, names=2, groups=[1, 2]), 80)[0]
+
+
+def on_a_terminal(arguments: list[str], width: int, directory: Path) -> str:
+    """What a command writes to a terminal of a width."""
+    master, slave = pty.openpty()
+    environment = {**os.environ, "COLUMNS": str(width)}
+    command = [sys.executable, "-m", "pumice", *arguments]
+    with subprocess.Popen(command, stdout=slave, stderr=subprocess.DEVNULL, env=environment, cwd=directory) as process:
+        os.close(slave)
+        shown = b""
+        try:
+            while piece := os.read(master, 65536):
+                shown += piece
+        except OSError:
+            pass  # the other end is closed
+        assert process.wait(timeout=60) == 0
+    os.close(master)
+    return shown.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_comparison_on_a_terminal_shows_every_number(tmp_path: Path, width: int) -> None:
+    """At 80 columns `compare` showed `61,…` and `0.8…`."""
+    tiny = ("--preset", "tiny", "--set", "run.max_requests=1000", "--set", "ftl.merge=m-merge")
+    arguments = ["compare", *tiny, "--vary", "partial_erase.max_splits=1,2,3,4", "--out", "out"]
+    shown = on_a_terminal(arguments, width, tmp_path)
+    table = shown.partition("\nnote: ")[0]
+    assert max(map(len, table.splitlines())) <= width
+    assert "…" not in shown
+    numbers = set(re.findall(r"[\d,.]*\d", table))
+    for row in json.loads((tmp_path / "out" / "comparison.json").read_text())["rows"]:
+        digits = next(metric.digits for metric in METRICS if metric.path == row["field"])
+        for value in row["values"]:
+            assert value["mean"] is None or f"{value['mean']:,.{digits}f}" in numbers
+            assert value["ratio"] is None or f"{value['ratio']:.3f}" in numbers
+    assert all(f"max_splits = {splits}" in " ".join(table.split()) for splits in (1, 2, 3, 4))

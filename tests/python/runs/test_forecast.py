@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from pumice.runs.forecast import SAMPLES_MAX, Forecast, Underway, sample_of
@@ -15,14 +17,18 @@ def forecast(workers: int = 1, expected: float | None = None) -> Forecast:
 
 
 def test_samples_are_spread_and_few() -> None:
-    assert sample_of([str(place) for place in range(9)]) == ["0", "3", "6"]
+    assert sample_of([str(place) for place in range(9)]) == ["0", "4", "8"]
+    grid = [(workload, splits) for workload in range(12) for splits in range(4)]
+    sampled = sample_of(grid)
+    assert {workload for workload, _ in sampled} == set(range(12))
+    assert {splits for _, splits in sampled} == set(range(4))
     many = sample_of([str(place) for place in range(1000)])
     assert len(many) == SAMPLES_MAX
     assert int(many[-1]) > 900
 
 
 def test_nothing_is_said_before_anything_is_known() -> None:
-    assert forecast().left_s(VARIED, {}) is None
+    assert forecast().left_s(list(VARIED), {}) is None
     assert forecast().left_s([], {"a0": Underway(1.0, 0.0)}) is None
     assert forecast().left_s([], {}) == 0.0
 
@@ -56,7 +62,18 @@ def test_a_run_says_itself_how_long_it_takes_once_it_has_come_some_way() -> None
 def test_the_last_run_keeps_one_worker_busy() -> None:
     found = forecast(workers=4, expected=12.0)
     assert found.left_s(["a0"], {}) == 12.0
-    assert found.left_s(VARIED, {}) == pytest.approx(18.0)
+    assert found.left_s(list(VARIED), {}) == pytest.approx(18.0)
+
+
+def test_a_forecast_of_many_runs_takes_no_time() -> None:
+    varied = {str(run): {"size": run % 7, "seed": run} for run in range(100_000)}
+    found = Forecast(varied, dict.fromkeys(varied), 2)
+    for run in range(5000):
+        found.ended(str(run), float(1 + run % 7))
+    begun = time.process_time()
+    left_s = found.left_s([str(run) for run in range(5000, 100_000)], {})
+    assert time.process_time() - begun < 1.0
+    assert left_s == pytest.approx(95_000 * 4 / 2, rel=0.02)
 
 
 def test_durations_are_as_exact_as_estimates() -> None:

@@ -25,6 +25,7 @@ choice! {
 /// What a device keeps that may lose power.
 #[derive(Clone)]
 pub(super) struct PowerState {
+    /// Numbers of each page's write and program; empty if spare areas keep none.
     written: Vec<u64>,
     programmed: Vec<u64>,
     /// Pages whose program was cut: not to be programmed before their block is erased.
@@ -45,7 +46,16 @@ impl NandArray {
 
     /// From now on spare areas keep the numbers of writes and programs, and power may be cut.
     pub fn prepare_for_cuts(&mut self) {
-        let numbers = || vec![0; self.tags.len()];
+        self.keep_cuts(self.tags.len());
+    }
+
+    /// From now on power may be cut. Spare areas keep no numbers: all are 0.
+    pub fn prepare_for_cuts_without_numbers(&mut self) {
+        self.keep_cuts(0);
+    }
+
+    fn keep_cuts(&mut self, numbered_pages: usize) {
+        let numbers = || vec![0; numbered_pages];
         let (torn, fading, unreadable) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let (written, programmed, half_erased) = (numbers(), numbers(), BTreeSet::new());
         self.power = Some(Box::new(PowerState { written, programmed, torn, fading, unreadable, half_erased }));
@@ -60,7 +70,8 @@ impl NandArray {
         }
         let column = self.column(page);
         let (lpn, _) = self.content(page);
-        SpareArea::Written(SpareEntry { lpn, written: power.written[column], programmed: power.programmed[column] })
+        let number = |numbers: &[u64]| numbers.get(column).copied().unwrap_or_default();
+        SpareArea::Written(SpareEntry { lpn, written: number(&power.written), programmed: number(&power.programmed) })
     }
 
     /// Whether a program of the page would be lost: a cut has left it, or its block, unreliable.
@@ -75,7 +86,7 @@ impl NandArray {
     pub(super) fn note_numbers(&mut self, page: PageAddress, command: &FlashCommand) {
         let source = if command.op == FlashOp::Copy { command.source } else { command.target };
         let (to, from) = (self.column(page), self.column(source));
-        if let Some(power) = &mut self.power {
+        if let Some(power) = self.power.as_mut().filter(|power| !power.written.is_empty()) {
             let number = command.number();
             power.written[to] = if command.op == FlashOp::Copy { power.written[from] } else { number };
             power.programmed[to] = number;
