@@ -33,7 +33,22 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["ABOUT_ERASE", "ABOUT_PAGE", "ABOUT_PLANE", "NO_BLOCK", "Device", "Erase", "Plane", "Policy", "library", "of_class", "placement", "suspend", "victim", "wear_swap"]
+__all__ = [
+    "ABOUT_ERASE",
+    "ABOUT_PAGE",
+    "ABOUT_PLANE",
+    "NO_BLOCK",
+    "Device",
+    "Erase",
+    "Plane",
+    "Policy",
+    "library",
+    "of_class",
+    "placement",
+    "suspend",
+    "victim",
+    "wear_swap",
+]
 
 #: In `Plane.oldest`: no closed block has so many valid pages. In C: what wear_swap answers if nothing shall move.
 NO_BLOCK = 0xFFFFFFFF
