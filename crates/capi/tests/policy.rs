@@ -10,7 +10,7 @@ use std::process::Command;
 use pumice_capi::policy::{Addresses, CDevice, CErase, CPage, CPlane, CPolicy, POLICY_VERSION, at_addresses, load};
 use pumice_config::{Config, SpecSource};
 use pumice_engine::run;
-use pumice_ftl::policy::{Decisions, OwnPolicy, PageToPlace, RunningErase};
+use pumice_ftl::policy::{Decisions, OwnPolicy, PageToPlace, SuspensionPoint};
 use pumice_ftl::victims::columns::BlockRow;
 use pumice_types::{DieId, Lpn, PlaneId, Time};
 use serde_json::Value;
@@ -244,7 +244,7 @@ fn t484_without_an_address_there_is_an_error_and_no_call() {
     let mut decisions = at_addresses(Addresses::default());
     let page = PageToPlace { lpn: Lpn(0), plane: PlaneId(0), now: 0, copied_from: None };
     assert!(decisions.placement(&page).is_err());
-    let erase = RunningErase {
+    let erase = SuspensionPoint {
         die: DieId(0),
         now: Time::ZERO,
         done: Time::ZERO,

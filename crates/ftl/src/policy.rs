@@ -91,7 +91,7 @@ pub struct PageToPlace {
 
 /// An erase that can be suspended for an access that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RunningErase {
+pub struct SuspensionPoint {
     /// The die that erases.
     pub die: DieId,
     /// Simulated time.
@@ -132,7 +132,7 @@ pub trait Decisions {
     ///
     /// # Errors
     /// The policy failed.
-    fn suspend(&mut self, _erase: &RunningErase) -> Result<bool, String> {
+    fn suspend(&mut self, _erase: &SuspensionPoint) -> Result<bool, String> {
         Err("decides no suspension".into())
     }
 
@@ -293,7 +293,7 @@ impl Decider {
     ///
     /// # Errors
     /// The policy failed.
-    pub fn suspend(&self, erase: &RunningErase) -> Result<bool, PolicyFault> {
+    pub fn suspend(&self, erase: &SuspensionPoint) -> Result<bool, PolicyFault> {
         let answer = self.source.1.during(|| self.policy.borrow_mut().suspend(erase));
         answer.map_err(|text| self.fault(text))
     }

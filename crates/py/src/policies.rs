@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use pumice_capi::policy::{Addresses, FlatDecisions, at_addresses, load};
 use pumice_ftl::policy::{
-    AskingPlane, Decides, Decisions, DeviceShape, OwnPolicy, PageToPlace, PolicySource, RunningErase,
+    AskingPlane, Decides, Decisions, DeviceShape, OwnPolicy, PageToPlace, PolicySource, SuspensionPoint,
 };
 use pumice_ftl::victims::columns::{BlockRow, PlaneColumns};
 use pyo3::prelude::*;
@@ -289,10 +289,10 @@ impl Decisions for PythonDecisions {
         })
     }
 
-    fn suspend(&mut self, erase: &RunningErase) -> Result<bool, String> {
+    fn suspend(&mut self, erase: &SuspensionPoint) -> Result<bool, String> {
         let Some(function) = &self.functions.suspend else { return self.compiled.suspend(erase) };
         Python::attach(|py| {
-            let RunningErase { die, now, done, total, suspensions, waiting_reads, is_urgent } = *erase;
+            let SuspensionPoint { die, now, done, total, suspensions, waiting_reads, is_urgent } = *erase;
             let arguments = (die.0, now.0, done.0, total.0, suspensions, waiting_reads, is_urgent);
             let asked = self.made.bind(py).call_method1("erase", arguments).map_err(|error| told(py, error))?;
             let value = function.bind(py).call1((asked,)).map_err(|error| told(py, error))?;

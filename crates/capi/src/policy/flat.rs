@@ -1,6 +1,6 @@
 //! Functions of plain numbers and columns, given by their addresses: what numba and ctypes make.
 
-use pumice_ftl::policy::{AskingPlane, Decisions, PageToPlace, RunningErase};
+use pumice_ftl::policy::{AskingPlane, Decisions, PageToPlace, SuspensionPoint};
 use pumice_ftl::victims::columns::{BlockRow, NO_BLOCK};
 
 use super::table::FROM_HOST;
@@ -77,9 +77,9 @@ impl Decisions for FlatDecisions {
         Ok(u8::try_from(stream).unwrap_or(u8::MAX))
     }
 
-    fn suspend(&mut self, erase: &RunningErase) -> Result<bool, String> {
+    fn suspend(&mut self, erase: &SuspensionPoint) -> Result<bool, String> {
         let Some(suspend) = self.suspend else { return Err("decides no suspension".into()) };
-        let RunningErase { die, now, done, total, suspensions, waiting_reads, is_urgent } = *erase;
+        let SuspensionPoint { die, now, done, total, suspensions, waiting_reads, is_urgent } = *erase;
         // SAFETY: all arguments are numbers.
         let answer = unsafe { suspend(die.0, now.0, done.0, total.0, suspensions, waiting_reads, is_urgent.into()) };
         Ok(answer != 0)

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
-use pumice_ftl::policy::{AskingPlane, Decides, Decisions, DeviceShape, PageToPlace, RunningErase};
+use pumice_ftl::policy::{AskingPlane, Decides, Decisions, DeviceShape, PageToPlace, SuspensionPoint};
 use pumice_ftl::victims::columns::{BlockRow, NO_BLOCK, PlaneColumns};
 
 /// `copied_from` of a page that the host writes.
@@ -243,7 +243,7 @@ impl Decisions for CDecisions {
         Ok(u8::try_from(stream).unwrap_or(u8::MAX))
     }
 
-    fn suspend(&mut self, erase: &RunningErase) -> Result<bool, String> {
+    fn suspend(&mut self, erase: &SuspensionPoint) -> Result<bool, String> {
         let Some(suspend) = self.functions.suspend else { return Err("decides no suspension".into()) };
         let c_erase = CErase {
             now_ns: erase.now.0,

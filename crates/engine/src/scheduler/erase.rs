@@ -1,6 +1,6 @@
 //! Erases in steps: they start, let reads in between, and go on. Several planes of a die may erase at once.
 
-use pumice_ftl::policy::RunningErase;
+use pumice_ftl::policy::SuspensionPoint;
 use pumice_types::suspension::{PieceRestarts, SuspensionState};
 use pumice_types::{DieId, SuspensionFor, SuspensionRule, Time, erase};
 
@@ -96,7 +96,7 @@ impl Scheduler {
             let run = &mut die.erase;
             let (state, since) = (run.state, run.since);
             let (done, total, loses) = run.progress_at_stop();
-            let asked = RunningErase {
+            let asked = SuspensionPoint {
                 die: DieId(index as u32),
                 now,
                 done,

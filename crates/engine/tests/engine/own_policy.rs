@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use pumice_config::{Config, SpecSource};
 use pumice_engine::run;
 use pumice_ftl::policy::{
-    AskingPlane, Decides, Decisions, DeviceShape, OwnPolicy, PageToPlace, PolicySource, RunningErase,
+    AskingPlane, Decides, Decisions, DeviceShape, OwnPolicy, PageToPlace, PolicySource, SuspensionPoint,
 };
 use pumice_ftl::victims::columns::{NO_BLOCK, PlaneColumns};
 use serde_json::Value;
@@ -16,7 +16,7 @@ use crate::support::{number, source};
 
 type Victim = fn(&mut AskingPlane) -> Result<u32, String>;
 type Place = fn(&PageToPlace) -> Result<u8, String>;
-type Suspend = fn(&RunningErase) -> Result<bool, String>;
+type Suspend = fn(&SuspensionPoint) -> Result<bool, String>;
 type Swap = fn(&mut AskingPlane) -> Result<Option<u32>, String>;
 
 /// A policy of plain functions.
@@ -61,7 +61,7 @@ impl Decisions for Functions {
         self.place.expect("asked only for what it decides").1(page)
     }
 
-    fn suspend(&mut self, erase: &RunningErase) -> Result<bool, String> {
+    fn suspend(&mut self, erase: &SuspensionPoint) -> Result<bool, String> {
         self.suspend.expect("asked only for what it decides")(erase)
     }
 
