@@ -116,3 +116,27 @@ def test_the_stub_names_what_the_engine_has() -> None:
             parameter for parameter in signature.parameters.values() if parameter.default is not parameter.empty
         ]
         assert len(optional) == len(arguments.defaults), name
+
+
+def test_a_result_names_the_preset_that_it_started_from() -> None:
+    few = {"run": {"max_requests": 20}}
+    assert pumice.run(pumice.preset("tiny").with_(**few)).value("preset") == "tiny"
+    text = pumice.Spec(text='preset = "tiny"\n[run]\nmax_requests = 20\n')
+    assert pumice.run(text).value("preset") == "tiny"
+    assert pumice.run(pumice.Spec(), scale=0.0625, workload="uniform").value("preset") is None
+
+
+def test_equal_devices_of_two_presets_keep_their_names() -> None:
+    """PEN's device with M-Merge is a preset of its own: the results are equal, the names are not."""
+    few = {"run": {"max_requests": 100}, "workload": {"kind": "uniform"}}
+    merge = pumice.preset("pen-1tb").with_(ftl={"merge": "m-merge"}, scale=0.0625, **few)
+    rows = pumice.sweep(merge, {"preset": ["pen-1tb", "pen-1tb-m-merge"]}, workers=1)
+    assert rows.column("preset").to_pylist() == ["pen-1tb", "pen-1tb-m-merge"]
+    assert len(set(rows.column("config_sha256").to_pylist())) == 1
+
+
+def test_a_failed_run_keeps_what_was_varied() -> None:
+    """The columns `seed` and `preset` of a failed run were empty: the fields of that name covered them."""
+    rows = pumice.sweep(pumice.preset("tiny").with_(run={"max_requests": 20}), {"seed": [1, -1]}, workers=1)
+    assert rows.column("status").to_pylist() == ["done", "failed"]
+    assert rows.column("seed").to_pylist() == [1, -1]

@@ -49,7 +49,7 @@ def test_a_directory_has_one_index_whatever_is_run_into_it(command: Command, tmp
         (["reproduce", "pen", "--figure", "6"], {"scoreboard.json", "report.html"}, "<h2>Reproduction: out"),
         (["run", *COMMAND, "--repeat", "2"], {"runs.json", "runs.parquet"}, "<h2>run, seed 2"),
         (["reproduce", "pen", "--figure", "10"], {"scoreboard.json", "report.html"}, "<h2>Reproduction: out"),
-        (["sweep", "s.toml"], {"runs.json", "s.parquet"}, "<h2>3<"),
+        (["sweep", "s.toml"], {"runs.json", "s.parquet"}, "<h2>seed = 3<"),
     ]
     for arguments, own, heading in kinds:
         done = command(*arguments, "--out", "out")

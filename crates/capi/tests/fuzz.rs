@@ -115,7 +115,9 @@ struct Fuzzed {
     snapshot: *mut ChipSnapshot,
     /// First byte of the pages that were programmed and that nothing has touched since.
     known: BTreeMap<(u32, u32), u8>,
-    /// The same when the snapshot was taken.
+    /// The page whose program met the last cut, and where every fourth read goes.
+    torn: (u32, u32),
+    /// The same as `known` when the snapshot was taken.
     known_then: BTreeMap<(u32, u32), u8>,
     statuses: [u64; 9],
 }
@@ -185,12 +187,16 @@ impl Fuzzed {
             ok if status == ok && data_bytes > 0 => drop(self.known.insert((block, page), value)),
             ok if status == ok => drop(self.known.insert((block, page), 0xff)),
             _ if status == ChipStatus::Refused as c_int || status == ChipStatus::Misuse as c_int => {}
-            _ => drop(self.known.remove(&(block, page))),
+            _ => {
+                self.known.remove(&(block, page));
+                self.torn = (block, page);
+            }
         }
         status
     }
 
     unsafe fn read(&mut self, chip: *mut ChipHandle, block: u32, page: u32) -> c_int {
+        let (block, page) = if self.random.one_in(4) { self.torn } else { (block, page) };
         let mut data = [0; PAGE + 1];
         let mut oob = [0; OOB + 1];
         let (data_bytes, oob_bytes) = (self.length(PAGE), self.length(OOB));
@@ -269,8 +275,15 @@ fn run(seed: u64, mut goes_on: impl FnMut(u64) -> bool) -> [u64; 9] {
     let (status, chip, message) = open(&options(&spec, &raw mut refusals));
     assert_eq!(status, 0, "{message}");
     let (known, known_then) = (BTreeMap::new(), BTreeMap::new());
-    let mut fuzzed =
-        Fuzzed { random: Random::new(seed), chip, snapshot: null_mut(), known, known_then, statuses: [0; 9] };
+    let mut fuzzed = Fuzzed {
+        random: Random::new(seed),
+        chip,
+        snapshot: null_mut(),
+        known,
+        torn: (0, 0),
+        known_then,
+        statuses: [0; 9],
+    };
     let mut told = 0;
     for nth in 0.. {
         if !goes_on(nth) {
@@ -315,7 +328,8 @@ fn t073_no_calls_in_any_order_crash_the_library_or_make_it_forget() {
     }
     let [done, refused, uncorrectable, failed, power_lost, misuse, ..] = statuses;
     let all = [done, refused, uncorrectable, failed, power_lost, misuse];
-    assert!(all.iter().all(|&count| count > 10), "every kind of end is met: {statuses:?}");
+    // A run of a chosen length may be too short for that.
+    assert!(end.is_some() || all.iter().all(|&count| count > 100), "every kind of end is met: {statuses:?}");
 }
 
 #[test]

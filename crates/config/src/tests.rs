@@ -335,7 +335,14 @@ fn t066_what_cannot_start_anew_after_a_power_cut_is_refused() {
     };
     Config::resolve(&recovers("power.cut_at_s", "[0.1, 0.5]")).expect("valid");
     error(&with_set("power.cut_at_s", "[0.1]"), &["power.cut_at_s needs ftl.recovery = \"scan\", found \"off\""]);
-    error(&with_set("ftl.recovery", "scan"), &["ftl.recovery = \"scan\" needs ftl.kind = \"page\", found \"nftl\""]);
+    error(&recovers("ftl.kind", "fast"), &["ftl.recovery = \"scan\" needs ftl.kind = \"nftl\" | ", "found \"fast\""]);
+    let small = |bytes: &str| {
+        let sets = [("ftl.recovery", "scan"), ("geometry.spare_bytes", bytes)];
+        let sets = sets.map(|(key, value)| (key.to_string(), value.to_string())).to_vec();
+        SpecSource { sets, ..SpecSource::default() }
+    };
+    error(&small("16"), &["ftl.recovery = \"scan\" stores 17 bytes in each spare area, and geometry.spare_bytes = 16"]);
+    Config::resolve(&small("17")).expect("fits");
     error(&recovers("power.cut_at_s", "[0.5, 0.1]"), &["power.cut_at_s = [0.5, 0.1] is not in ascending order"]);
     error(&recovers("power.cut_at_s", "0.5"), &["power.cut_at_s = 0.5 is not allowed; allowed: a list of numbers"]);
     for (key, value, wanted) in [

@@ -1,12 +1,12 @@
 //! From a configuration to a device in its initial state.
 
-use pumice_config::{Config, SpecError};
+use pumice_config::{Check, Config, SpecError};
 use pumice_ftl::policy::{Decider, DeviceShape};
 use pumice_ftl::recovery::Recovery;
 use pumice_ftl::{FillTarget, Ftl, InitialBlock, LayerParts, erase::flash_timing};
 use pumice_nand::{ArrayConfig, CheckedArray, NandArray};
 use pumice_types::{BlockId, ChipKeys, FlashTiming, Geometry, Lpn, PartialEraseUnit, PbTree, PlaneId, TagFormat, Time};
-use pumice_workload::RandomStream;
+use pumice_workload::{RandomStream, Trims};
 
 use crate::chip::Chips;
 use crate::chip::erase::{eraser, expected_time};
@@ -169,7 +169,18 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
         oracle.prepare_for_cuts();
     }
     let ftl = config.ftl.build(&parts, &mut InitialState { array, oracle: &mut oracle })?;
+    if guards_copies(config) {
+        chips.checked.guard_copies();
+    }
     Ok(Built { geometry: *geometry, timing: timing.clone(), ftl, chips, oracle, decider: parts.decider })
+}
+
+/// Whether no erase may take the last copy of a page's newest data: where power may be cut and everything is checked.
+/// A host that trims pages gives their last copies up.
+fn guards_copies(config: &Config) -> bool {
+    let (shared, trace) = (&config.workload.shared, &config.workload.trace);
+    let trims = shared.trim_fraction > 0.0 || config.workload.kind().is_trace() && trace.trims == Trims::Keep;
+    config.ftl.shared.recovery != Recovery::Off && config.run.check == Check::Integrity && !trims
 }
 
 /// The chips of a spec without a controller, every page erased, with the bad blocks that a run of the same seed has.

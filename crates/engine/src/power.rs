@@ -128,17 +128,15 @@ impl<O: Observer> Ssd<'_, O> {
         self.now = at;
         self.power.cuts += 1;
         let torn = self.cut_flash()?;
-        let array = &mut self.controller.scheduler.chips.checked.array;
+        let checked = &mut self.controller.scheduler.chips.checked;
         // What an earlier cut had left readable has had its time.
-        array.fade();
+        checked.array.fade();
         for command in &torn {
-            let kind = usize::from(command.op == FlashOp::Erase);
+            let kind = usize::from(matches!(command.op, FlashOp::Erase | FlashOp::PartialErase));
             self.power.torn[kind] += 1;
             let left = cuts.draw();
             let random = &mut cuts.random;
-            array
-                .tear(command, left, |_| OUTCOMES[random.below(OUTCOMES.len() as u64) as usize])
-                .map_err(|violation| SimError::Simulation(violation.to_string()))?;
+            checked.tear(command, left, |_| OUTCOMES[random.below(OUTCOMES.len() as u64) as usize])?;
         }
         self.power.failed_requests += self.host.fail_outstanding(at);
         Ok(())

@@ -38,7 +38,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
             holds_die: ftl.holds_die(),
             erase: suspension_rule(&chip),
             multi_plane: chip.timing.multi_plane,
-            erases_wait: config.ftl.shared.recovery != Recovery::Off,
+            erases_wait: config.ftl.shared.recovery != Recovery::Off && !config.ftl.kind.copies_on_one_die(),
         };
         let scheduler = Scheduler::new(geometry, chips, policy).suspending_by(decider);
         Ssd {

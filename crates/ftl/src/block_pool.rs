@@ -124,6 +124,12 @@ impl BlockPool {
         Some((block, self.next_sequence))
     }
 
+    /// A sequence number for a block that was withdrawn.
+    pub fn next_sequence(&mut self) -> u32 {
+        self.next_sequence += 1;
+        self.next_sequence
+    }
+
     /// Takes this free block out.
     pub fn withdraw(&mut self, plane: PlaneId, block: BlockId) {
         match &mut self.free[plane.index()] {

@@ -173,7 +173,7 @@ keys! {
         u_index: UIndex = "\"spare\"", ANY, "", "PEN, FAST'18, section 2.2.1", When::Always,
             "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost.";
         recovery: Recovery = "\"off\"", ANY, "", CHOSEN, When::Always,
-            "How the layer starts anew after a power cut. off: the device never loses power, and nothing is kept for that. scan (page): spare areas of all written pages; see docs/models/power.md.";
+            "How the layer starts anew after a power cut. off: the device never loses power, and nothing is kept for that. scan (page, nftl, pbe): spare areas of all written pages; see docs/models/power.md.";
         u_blocks: Option<u32> = "", int(1, 1 << 20), "blocks a plane", "all that over-provisioning leaves", When::Always,
             "superblock-2006, replacement-block, log-block, fast: most U-blocks (log blocks) of a plane in use at once, beside the D-blocks and the block that merges copy into.";
     }
@@ -293,6 +293,10 @@ pub trait Layer {
 
     /// How it can start anew after a power cut.
     const RECOVERIES: &'static [Recovery] = &[Recovery::Off];
+
+    /// Whether all copies of a logical page lie on one die. A die runs its programs and erases in the order in which
+    /// they are decided, so no erase needs to wait for programs on other dies.
+    const COPIES_ON_ONE_DIE: bool = false;
 
     /// The figures of garbage collection that it has.
     const REPORTS: Reports;

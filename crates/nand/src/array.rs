@@ -489,7 +489,7 @@ impl NandArray {
         let last = command.target.page + 1 - pages;
         let holds = |page: u16| {
             let page = PageAddress::new(command.target.block, page);
-            self.is_programmed(page) && self.content(page).0 == command.lpn
+            self.is_programmed(page) && self.content(page).0 == command.lpn && !self.is_unreadable(page)
         };
         // Tags of erased pages are stale, so a match in the column is only a candidate; no match
         // is final. The column of an initial fill is not written out yet.

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, bits};
+use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, PageAddress, bits};
 
-use crate::array::{NandArray, PageContent, Returned};
+use crate::array::{NandArray, PageContent, Returned, Torn};
+use crate::last_copies::LastCopies;
 use crate::rules::Violation;
 
 /// A command that the chip refuses, or that did not return what the controller believed.
@@ -46,12 +47,20 @@ pub struct CheckedArray {
     pub pages_checked: u64,
     /// Distinct logical pages of the host that returned corrupt data.
     pub corrupt_pages: u64,
+    /// Sound copies of the newest data, if erases are to be checked against them.
+    copies: Option<Box<LastCopies>>,
 }
 
 impl CheckedArray {
     /// This array under a host of so many logical pages.
     pub fn new(array: NandArray, host_pages: u32) -> CheckedArray {
-        CheckedArray { array, host_pages, corrupt: Vec::new(), pages_checked: 0, corrupt_pages: 0 }
+        CheckedArray { array, host_pages, corrupt: Vec::new(), pages_checked: 0, corrupt_pages: 0, copies: None }
+    }
+
+    /// From now on no erase may take the last copy of a page's newest data; on devices that may lose power, whose
+    /// host trims nothing.
+    pub fn guard_copies(&mut self) {
+        self.copies = Some(Box::new(LastCopies::of(&self.array, self.host_pages)));
     }
 
     /// Executes one command: rules and tags.
@@ -60,6 +69,52 @@ impl CheckedArray {
     /// A broken rule, or a page that is not what the controller believes.
     #[inline]
     pub fn execute(&mut self, command: &FlashCommand) -> Result<(), ChipError> {
+        if self.copies.is_some() {
+            self.guard_erase(command)?;
+            self.execute_checked(command)?;
+            self.note_stored(command);
+            return Ok(());
+        }
+        self.execute_checked(command)
+    }
+
+    /// Refuses an erase that takes the last copy of a page's newest data.
+    #[cold]
+    fn guard_erase(&mut self, command: &FlashCommand) -> Result<(), ChipError> {
+        let lost = self.copies.as_mut().and_then(|copies| copies.note_erase(&self.array, command));
+        lost.map_or(Ok(()), |lpn| {
+            Err(ChipError::Integrity(format!(
+                "integrity: {:?} in block {} takes the last copy of logical page {}",
+                command.op, command.target.block.0, lpn.0
+            )))
+        })
+    }
+
+    #[cold]
+    fn note_stored(&mut self, command: &FlashCommand) {
+        if let Some(copies) = &mut self.copies
+            && matches!(command.op, FlashOp::Program | FlashOp::Copy)
+        {
+            copies.note_stored(&self.array, command.target);
+        }
+    }
+
+    /// Power is cut while a command is under way: see [`NandArray::tear`].
+    ///
+    /// # Errors
+    /// A broken rule, or an erase that should not have begun.
+    pub fn tear(
+        &mut self,
+        command: &FlashCommand,
+        left: Torn,
+        draw: impl FnMut(PageAddress) -> Torn,
+    ) -> Result<(), ChipError> {
+        self.guard_erase(command)?;
+        Ok(self.array.tear(command, left, draw)?)
+    }
+
+    #[inline]
+    fn execute_checked(&mut self, command: &FlashCommand) -> Result<(), ChipError> {
         match self.array.execute(command)? {
             Returned::Done | Returned::Searched { as_expected: true } => Ok(()),
             Returned::Page(content) => self.check(command, content),

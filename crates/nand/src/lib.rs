@@ -10,6 +10,7 @@ mod array;
 mod checked;
 mod clock;
 pub mod erase;
+mod last_copies;
 pub mod rber_map;
 pub mod reliability;
 mod rules;

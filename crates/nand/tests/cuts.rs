@@ -1,6 +1,6 @@
 //! What a cut of the power leaves of programs and of erases of a whole block, of a partial block, of sub-blocks.
 
-use pumice_nand::{ArrayConfig, NandArray, Rule, Torn};
+use pumice_nand::{ArrayConfig, CheckedArray, NandArray, Rule, Torn};
 use pumice_types::{
     BlockId, BlockShape, Cause, FlashCommand, Geometry, Lpn, PageAddress, Pb, PbTree, ProgramOrder, SpareArea,
     TagFormat, UnitSet, WriteSequence,
@@ -145,4 +145,33 @@ fn t126_a_cut_partial_erase_has_disturbed_its_neighbours() {
     array.tear(&erase, Torn::Old, |_| Torn::Old).expect("legal");
     assert_eq!(array.disturb(BlockId(0)), [1, 0, 1, 0]);
     assert_eq!(array.leaf_erases(BlockId(0), 1), 1, "it wears");
+}
+
+#[test]
+fn t127_no_erase_takes_the_last_copy_of_what_was_written_last() {
+    let to = |page: u16| PageAddress::new(BlockId(1), page);
+    let erase = |block: u32| FlashCommand::erase(BlockId(block));
+    let copied = || {
+        let mut checked = CheckedArray::new(full(false), 100);
+        checked.guard_copies();
+        for page in 0..PAGES {
+            let copy = FlashCommand::copy(at(page), to(page), Lpn(u32::from(page)), 2);
+            checked.execute(&copy.with_number(100 + u64::from(page))).expect("legal");
+        }
+        checked
+    };
+    let lost = |checked: &mut CheckedArray, command: &FlashCommand| {
+        checked.execute(command).map_or_else(|error| error.to_string(), |()| String::new())
+    };
+    assert_eq!(lost(&mut copied(), &erase(0)), "", "block 1 has everything");
+    let mut gone = copied();
+    gone.execute(&erase(0)).expect("legal");
+    assert!(lost(&mut gone, &erase(1)).contains("takes the last copy of logical page 0"));
+    let mut gone = copied();
+    gone.execute(&FlashCommand::partial_erase(BlockId(1), Pb(5))).expect("legal");
+    assert!(lost(&mut gone, &erase(0)).contains("takes the last copy of logical page 8"));
+    let mut torn = copied();
+    torn.tear(&FlashCommand::partial_erase(BlockId(1), Pb(7)), Torn::Old, |_| Torn::Old).expect("legal");
+    assert!(lost(&mut torn, &erase(0)).contains("takes the last copy of logical page 24"), "it reads well, and fades");
+    assert!(torn.tear(&erase(0), Torn::Old, |_| Torn::Old).is_err());
 }

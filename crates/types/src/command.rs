@@ -1,6 +1,6 @@
 //! Flash commands: what the controller emits, the scheduler times and the array executes.
 
-use crate::{BlockId, Lpn, PageAddress, Pb, Time, UnitSet};
+use crate::{BlockId, Lpn, PageAddress, Pb, SpareRole, Time, UnitSet};
 
 /// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,6 +71,8 @@ pub struct FlashCommand {
     pub op: FlashOp,
     /// Cause: on whose behalf the command runs.
     pub cause: Cause,
+    /// What a page programmed or copied to is for. Only devices that may lose power keep it.
+    pub role: SpareRole,
 }
 
 const _: () = assert!(std::mem::size_of::<FlashCommand>() <= 32);
@@ -78,7 +80,8 @@ const _: () = assert!(std::mem::size_of::<FlashCommand>() <= 32);
 impl FlashCommand {
     fn new(op: FlashOp, cause: Cause, target: PageAddress) -> FlashCommand {
         let none = PageAddress::default();
-        FlashCommand { target, source: none, lpn: Lpn(0), version: 0, sequence: 0, operand: 0, op, cause }
+        let role = SpareRole::Home;
+        FlashCommand { target, source: none, lpn: Lpn(0), version: 0, sequence: 0, operand: 0, op, cause, role }
     }
 
     /// Page read that must return `lpn` in `version`.
@@ -123,6 +126,13 @@ impl FlashCommand {
     pub fn partial_erase(block: BlockId, pb: Pb) -> FlashCommand {
         let command = FlashCommand::new(FlashOp::PartialErase, Cause::Gc, PageAddress::new(block, 0));
         FlashCommand { operand: u32::from(pb.0), ..command }
+    }
+
+    /// The same program or copy, of a page of this role.
+    #[inline]
+    #[must_use]
+    pub fn with_role(self, role: SpareRole) -> FlashCommand {
+        FlashCommand { role, ..self }
     }
 
     /// The same command with its number in the order in which the controller decided what changes the flash. The

@@ -153,6 +153,11 @@ impl Geometry {
         DieId(plane.0 / self.planes_per_die)
     }
 
+    /// Planes of a die.
+    pub fn planes_of(&self, DieId(die): DieId) -> impl Iterator<Item = PlaneId> + use<> {
+        (die * self.planes_per_die..(die + 1) * self.planes_per_die).map(PlaneId)
+    }
+
     /// Channel of a die.
     #[inline]
     pub fn channel_of(&self, die: DieId) -> ChannelId {

@@ -43,7 +43,7 @@ pub use partial_block::{Pb, PbTree};
 pub use prefetch::prefetch;
 pub use recovery_fault::RecoveryFault;
 pub use request::{HostRequest, RequestKind};
-pub use spare::{SpareArea, SpareEntry};
+pub use spare::{SpareArea, SpareEntry, SpareRole};
 pub use suspension::{ErasePiece, Interruption, Suspension, SuspensionFor, SuspensionRule, SuspensionState};
 pub use tag::{FILL_VERSION, TagFormat};
 pub use time::Time;

@@ -50,6 +50,18 @@ choice! {
         CollectsWhileStarting = "collects-while-starting",
         /// Writes are acknowledged before they are programmed.
         AcknowledgedEarly = "acknowledged-early",
+        /// U-blocks are taken for D-blocks.
+        RolesIgnored = "roles-ignored",
+        /// A block that a merge has copied into counts as if it held everything, proven.
+        TargetsCountAsWhole = "targets-count-as-whole",
+        /// What D-blocks have blank is programmed without an erase.
+        BlankPagesTrusted = "blank-pages-trusted",
+        /// A D-block with a U-block counts as undisturbed.
+        PairsUndisturbed = "pairs-undisturbed",
+        /// A D-block that an M-Merge has restored counts as undisturbed.
+        RestoredUndisturbed = "restored-undisturbed",
+        /// A logical block that is to be copied is erased before.
+        CopiedBlocksErasedFirst = "copied-blocks-erased-first",
     }
 }
 

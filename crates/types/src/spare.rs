@@ -13,6 +13,30 @@ pub enum SpareArea {
     Written(SpareEntry),
 }
 
+/// What a page is for, as its spare area says. Two bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum SpareRole {
+    /// A page of a D-block, or of a layer whose blocks have no roles.
+    #[default]
+    Home,
+    /// A page of a U-block.
+    Update,
+    /// A page of a D-block that was copied back into a partial block erased for it.
+    Restored,
+    /// A page of a block that logical blocks share.
+    Shared,
+}
+
+impl SpareRole {
+    const ALL: [SpareRole; 4] = [SpareRole::Home, SpareRole::Update, SpareRole::Restored, SpareRole::Shared];
+
+    /// The role of two bits.
+    pub fn of_bits(bits: u64) -> SpareRole {
+        SpareRole::ALL[(bits & 3) as usize]
+    }
+}
+
 /// What a program stores beside the data, on devices that may lose power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpareEntry {
@@ -22,4 +46,6 @@ pub struct SpareEntry {
     pub written: u64,
     /// Number of the program that put it here. Programs that were decided later have larger numbers.
     pub programmed: u64,
+    /// What the page is for.
+    pub role: SpareRole,
 }

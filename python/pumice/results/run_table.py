@@ -66,6 +66,8 @@ def build(rows: Sequence[Row]) -> pa.Table:
     columns["status"] = pa.array(["done" if row.document is not None else "failed" for row in rows], TEXT)
     columns["error"] = pa.array([row.error for row in rows], TEXT)
     for path, kind in RESULT_FIELDS:
+        if path in columns:  # varied, as `seed` or `preset` can be; a failed run has its value there too
+            continue
         columns[path] = pa.array([_scalar(row.document, path, kind) for row in rows], kind)
     for path in JSON_FIELDS:
         columns[path] = pa.array([_json_text(row.document, path) for row in rows], TEXT)

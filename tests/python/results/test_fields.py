@@ -48,7 +48,7 @@ def documents() -> dict[str, list[dict[str, Any]]]:
     superblock = pumice.preset("superblock-2006-2g").with_(workload={"kind": "hot-cold", "requests": 1000})
     recovers = {"kind": "page", "over_provisioning": 0.3, "recovery": "scan"}
     cut = tiny.with_(ftl=recovers, power={"cut_at_s": [0.05]})
-    own = pumice.policy.victim(lambda plane: int(plane.closed.argmax()), name="any")
+    own = pumice.policy.victim(lambda plane: plane.oldest[(plane.age > 0).argmax()], name="any")
     large = pumice.preset("pen-1tb").with_(run={"max_requests": 1000})
     return {
         "uniform": [

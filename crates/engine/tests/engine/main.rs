@@ -21,6 +21,7 @@ mod past_bugs;
 mod peers;
 mod percentiles;
 mod power;
+mod power_blocks;
 mod read_retries;
 mod registry;
 mod retirement;

@@ -80,7 +80,7 @@ impl Case {
             first_lpn: Lpn(0),
             d_valid: &self.d_valid,
             in_u: &self.in_u,
-            u_written: self.updates.len() as u16,
+            u_room: self.updates.len() as u16..PAGES as u16,
         }
     }
 

@@ -133,6 +133,11 @@ macro_rules! registry {
                 match self { $(FtlKind::$variant => <$layer as Layer>::RECOVERIES),+ }
             }
 
+            /// See [`Layer::COPIES_ON_ONE_DIE`].
+            pub fn copies_on_one_die(self) -> bool {
+                match self { $(FtlKind::$variant => <$layer as Layer>::COPIES_ON_ONE_DIE),+ }
+            }
+
             /// Its own keys that other layers refuse instead of ignoring them.
             fn strict_keys(self) -> &'static [&'static str] {
                 match self { $(FtlKind::$variant => <$layer as Layer>::STRICT_KEYS),+ }

@@ -10,6 +10,7 @@ use super::nftl::Nftl;
 use crate::error::FtlError;
 use crate::fill::FillTarget;
 use crate::layer::{Layer, LayerParts, LayerSpec, MergeMethod, Reports, whole_share};
+use crate::recovery::{Recovery, RecoveryCounts, Restart};
 
 /// More disturbs than a counter of one byte can hold: no leaf is ever over tolerance.
 const UNDISTURBED: u8 = u8::MAX;
@@ -33,6 +34,8 @@ impl Layer for Pbe {
     const MERGES: &'static [MergeMethod] = Nftl::MERGES;
     const STRICT_KEYS: &'static [&'static str] = &["ftl.capacity_loss"];
     const REPORTS: Reports = Nftl::REPORTS;
+    const RECOVERIES: &'static [Recovery] = Nftl::RECOVERIES;
+    const COPIES_ON_ONE_DIE: bool = Nftl::COPIES_ON_ONE_DIE;
 
     fn adapt(chip: &mut ChipKeys, keys: &PbeKeys) {
         let blocks = u64::from(chip.geometry.blocks_per_plane);
@@ -53,6 +56,10 @@ impl Layer for Pbe {
 
     fn user_pages(spec: &LayerSpec, _: &PbeKeys, geometry: &Geometry) -> u32 {
         Nftl::user_pages(spec, &(), geometry)
+    }
+
+    fn recover(parts: &LayerParts, _: &PbeKeys, restart: &mut Restart) -> Result<(Nftl, RecoveryCounts), FtlError> {
+        Nftl::recover(parts, &(), restart)
     }
 
     fn build(parts: &LayerParts, _: &PbeKeys, target: &mut dyn FillTarget) -> Result<Nftl, FtlError> {

@@ -1,6 +1,8 @@
 //! Turns a chosen merge of a D-block and its U-block into flash commands.
 
-use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, PbTree, bits};
+use std::ops::Range;
+
+use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, PbTree, SpareRole, bits};
 
 use super::m_merge::MMergePlan;
 use crate::plan::Plan;
@@ -9,7 +11,7 @@ use crate::plan::Plan;
 pub const NOT_IN_U: u16 = u16::MAX;
 
 /// Where the current pages of a pair lie. Offsets are page offsets inside the logical block.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Pair<'a> {
     /// D-block.
     pub d: BlockId,
@@ -25,8 +27,8 @@ pub struct Pair<'a> {
     pub d_valid: &'a [u64],
     /// Page of U that holds each offset, or [`NOT_IN_U`].
     pub in_u: &'a [u16],
-    /// First page of U never programmed.
-    pub u_written: u16,
+    /// Pages of U that may still be programmed.
+    pub u_room: Range<u16>,
 }
 
 impl Pair<'_> {
@@ -65,7 +67,7 @@ pub fn m_merge(pair: &Pair, tree: PbTree, plan: &MMergePlan, slots: &mut [u16], 
         out.push(FlashCommand::partial_erase(pair.u, pb));
     }
     let pre_erased = plan.u_pre_erase.map_or(0..0, |pb| tree.page_range(pb));
-    let mut room = (pair.u_written as usize..tree.pages_per_block()).chain(pre_erased);
+    let mut room = (usize::from(pair.u_room.start)..usize::from(pair.u_room.end)).chain(pre_erased);
     let offsets = || plan.restores.iter().flat_map(|&pb| tree.page_range(pb));
     for offset in offsets() {
         slots[offset] = NOT_IN_U;
@@ -74,7 +76,7 @@ pub fn m_merge(pair: &Pair, tree: PbTree, plan: &MMergePlan, slots: &mut [u16], 
         {
             slots[offset] = slot as u16;
             let (from, to) = (PageAddress::new(pair.d, offset as u16), PageAddress::new(pair.u, slot as u16));
-            out.push(FlashCommand::copy(from, to, pair.lpn(offset), pair.u_sequence));
+            out.push(FlashCommand::copy(from, to, pair.lpn(offset), pair.u_sequence).with_role(SpareRole::Update));
         }
     }
     for &pb in &plan.restores {
@@ -84,7 +86,7 @@ pub fn m_merge(pair: &Pair, tree: PbTree, plan: &MMergePlan, slots: &mut [u16], 
         let page = if slots[offset] == NOT_IN_U { pair.in_u[offset] } else { slots[offset] };
         if page != NOT_IN_U {
             let (from, to) = (PageAddress::new(pair.u, page), PageAddress::new(pair.d, offset as u16));
-            out.push(FlashCommand::copy(from, to, pair.lpn(offset), pair.d_sequence));
+            out.push(FlashCommand::copy(from, to, pair.lpn(offset), pair.d_sequence).with_role(SpareRole::Restored));
         }
     }
     out.push(FlashCommand::erase(pair.u));

@@ -18,6 +18,7 @@ fn gftl() -> Gftl {
         program_order: ProgramOrder::Any,
         logical_blocks_per_plane: 5,
         gc_free_blocks: 1,
+        kept_blocks: 1,
         u_index: UIndex::Spare,
         merge: MergePolicy::BlockErase,
     };

@@ -12,6 +12,7 @@ fn config(merge: MergePolicy) -> NftlConfig {
         program_order: ProgramOrder::Any,
         logical_blocks_per_plane: 5,
         gc_free_blocks: 3,
+        kept_blocks: 1,
         u_index: UIndex::Spare,
         merge,
     }

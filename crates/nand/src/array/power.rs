@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use pumice_types::{BlockId, FlashCommand, FlashOp, PageAddress, SpareArea, SpareEntry, bits, choice};
+use pumice_types::{BlockId, FlashCommand, FlashOp, PageAddress, SpareArea, SpareEntry, SpareRole, bits, choice};
 
 use super::NandArray;
 use crate::rules::Violation;
@@ -22,11 +22,15 @@ choice! {
     }
 }
 
+/// Numbers take 48 bits.
+const ROLE_AT: u32 = 48;
+
 /// What a device keeps that may lose power.
 #[derive(Clone)]
 pub(super) struct PowerState {
     /// Numbers of each page's write and program; empty if spare areas keep none.
     written: Vec<u64>,
+    /// Number of the program, and from bit [`ROLE_AT`] on the role of the page.
     programmed: Vec<u64>,
     /// Pages whose program was cut: not to be programmed before their block is erased.
     torn: BTreeSet<PageAddress>,
@@ -65,13 +69,29 @@ impl NandArray {
     /// reads well was touched by a cut.
     pub fn spare_area(&self, page: PageAddress) -> SpareArea {
         let Some(power) = self.power.as_ref().filter(|_| self.is_programmed(page)) else { return SpareArea::Blank };
-        if power.unreadable.contains(&page) {
+        if power.unreadable.contains(&page) || self.is_over_tolerance(page) || self.was_copied_corrupt(page) {
             return SpareArea::Unreadable;
         }
         let column = self.column(page);
         let (lpn, _) = self.content(page);
         let number = |numbers: &[u64]| numbers.get(column).copied().unwrap_or_default();
-        SpareArea::Written(SpareEntry { lpn, written: number(&power.written), programmed: number(&power.programmed) })
+        let (written, programmed) = (number(&power.written), number(&power.programmed));
+        let role = SpareRole::of_bits(programmed >> ROLE_AT);
+        SpareArea::Written(SpareEntry { lpn, written, programmed: programmed & ((1 << ROLE_AT) - 1), role })
+    }
+
+    /// Whether a page holds data that will still be readable after the next cut.
+    pub(crate) fn is_sound(&self, page: PageAddress) -> bool {
+        let hurt = |power: &PowerState| {
+            power.torn.contains(&page) || power.fading.contains(&page) || power.unreadable.contains(&page)
+        };
+        self.is_programmed(page) && !self.power.as_deref().is_some_and(hurt) && !self.was_copied_corrupt(page)
+    }
+
+    /// Whether a cut has left a page that fails its code.
+    #[inline]
+    pub(super) fn is_unreadable(&self, page: PageAddress) -> bool {
+        self.power.as_deref().is_some_and(|power| power.unreadable.contains(&page))
     }
 
     /// Whether a program of the page would be lost: a cut has left it, or its block, unreliable.
@@ -89,7 +109,7 @@ impl NandArray {
         if let Some(power) = self.power.as_mut().filter(|power| !power.written.is_empty()) {
             let number = command.number();
             power.written[to] = if command.op == FlashOp::Copy { power.written[from] } else { number };
-            power.programmed[to] = number;
+            power.programmed[to] = number | (command.role as u64) << ROLE_AT;
         }
     }
 

@@ -84,7 +84,7 @@ impl Gftl {
             self.enqueue_victim(plane.index());
         }
         self.win_block(plane.index(), plan)?;
-        self.nftl.give_u_block(logical)
+        self.nftl.give_u_block(logical, plan)
     }
 
     /// Free blocks of a plane without those that are the buffer's.
@@ -184,7 +184,7 @@ impl TranslationLayer for Gftl {
         }
         if self.nftl.logical[logical].d == NONE {
             self.win_block(plane, plan)?;
-            self.nftl.take_d_block(logical)?;
+            self.nftl.take_d_block(logical, plan)?;
         }
         if self.nftl.fits_d(logical, offset) {
             self.nftl.program_d(logical, offset, version, plan);

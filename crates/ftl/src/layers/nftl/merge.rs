@@ -77,13 +77,14 @@ impl Nftl {
             first_lpn: self.first_lpn(logical),
             d_valid: &self.d_valid[self.words_of(logical)],
             in_u: &self.in_u[column..column + self.pages],
-            u_written: u.written,
+            u_room: u.written..u.end,
         }
     }
 
     fn full_merge(&mut self, logical: usize, plan: &mut Plan) -> Result<(), FtlError> {
         let plane = self.plane_of(logical);
         let (free, sequence) = self.take_block(plane)?;
+        self.prove(free, plan);
         let copies = run::full_merge(&self.pair(logical), free, sequence, plan);
         self.counters.copied_pages += u64::from(copies);
         self.counters.full.merges += 1;
@@ -154,7 +155,8 @@ impl Nftl {
         let width = tree.pages_per_leaf();
         let disturb = &self.d_disturb[self.leaves_of(logical)];
         let slot = self.logical[logical].u_slot as usize;
-        let written = self.u_blocks[slot].written as usize;
+        let u = &self.u_blocks[slot];
+        let (written, end) = (usize::from(u.written), usize::from(u.end));
         for (leaf, state) in scratch.d_leaves.iter_mut().enumerate() {
             let (start, end) = (leaf * width, (leaf + 1) * width);
             let valid = bits::count_range(valid, start, end) as u16;
@@ -162,8 +164,8 @@ impl Nftl {
             *state = LeafState { valid, invalid, in_u: 0, disturb: disturb[leaf] };
         }
         for (leaf, state) in scratch.u_leaves.iter_mut().enumerate() {
-            let free = ((leaf + 1) * width).saturating_sub(written.max(leaf * width)) as u16;
-            *state = ULeafState { free, valid: 0, disturb: 0 };
+            let free = end.min((leaf + 1) * width).saturating_sub(written.max(leaf * width)) as u16;
+            *state = ULeafState { free, valid: 0, disturb: u.disturb };
         }
         let column = slot * self.pages;
         for page in 0..written {

@@ -12,7 +12,9 @@
 //! beyond the logical ones; where a write to a logical block without a D-block would take the last
 //! free block, the best pair is merged first (a case that the paper's device never meets).
 
+mod found;
 mod merge;
+mod recover;
 mod spec;
 mod u_blocks;
 
@@ -45,6 +47,8 @@ pub struct NftlConfig {
     /// Free blocks a plane at or under which an unpaired write merges a victim; at least 1, so that a
     /// block is left to merge into.
     pub gc_free_blocks: u32,
+    /// Free blocks of a plane that only merges take: 1, and one more to start anew with after a power cut.
+    pub kept_blocks: u32,
     /// Where U's index is.
     pub u_index: UIndex,
     /// How to merge.
@@ -77,7 +81,11 @@ pub(super) struct UBlock {
     pub(super) sequence: u32,
     pub(super) logical: u32,
     pub(super) written: u16,
+    /// One past the last page that may be programmed.
+    pub(super) end: u16,
     pub(super) invalid: u16,
+    /// Counter that its leaves are taken to have.
+    pub(super) disturb: u8,
 }
 
 /// The translation layer's state.
@@ -103,6 +111,9 @@ pub struct Nftl {
     scratch: Option<Box<MMergeScratch>>,
     pub(super) counters: GcCounters,
     u_blocks_used: u64,
+    /// Blocks that nothing proves to be erased, one bit each; empty before the first power cut.
+    unproven: Vec<u64>,
+    erased_again: u64,
 }
 
 impl Nftl {
@@ -139,6 +150,8 @@ impl Nftl {
             scratch,
             counters: GcCounters::default(),
             u_blocks_used: 0,
+            unproven: Vec::new(),
+            erased_again: 0,
             config,
         }
     }
@@ -195,15 +208,16 @@ impl Nftl {
     /// plane's last free block.
     fn give_d_block(&mut self, logical: usize, plan: &mut Plan) -> Result<(), FtlError> {
         let plane = self.plane_of(logical);
-        if self.pool.free_blocks(plane) <= 1 {
+        if self.pool.free_blocks(plane) <= self.config.kept_blocks as usize {
             self.merge_victim(plane, plan)?;
         }
-        self.take_d_block(logical)
+        self.take_d_block(logical, plan)
     }
 
     /// Takes a free block as D.
-    pub(super) fn take_d_block(&mut self, logical: usize) -> Result<(), FtlError> {
+    pub(super) fn take_d_block(&mut self, logical: usize, plan: &mut Plan) -> Result<(), FtlError> {
         let (block, sequence) = self.take_block(self.plane_of(logical))?;
+        self.prove(block, plan);
         self.logical[logical] = LogicalBlock { d: block.0, d_sequence: sequence, u_slot: NONE, m_merges: 0 };
         Ok(())
     }
@@ -257,6 +271,10 @@ impl TranslationLayer for Nftl {
         &self.counters
     }
 
+    fn erased_again(&self) -> u64 {
+        self.erased_again
+    }
+
     /// Starts counting anew.
     fn reset_counters(&mut self) {
         self.counters = GcCounters { u_blocks_max: self.u_blocks_used, ..GcCounters::default() };
@@ -290,14 +308,20 @@ impl TranslationLayer for Nftl {
         if self.logical[logical].d == NONE {
             self.give_d_block(logical, plan)?;
         }
-        if self.fits_d(logical, offset) {
-            self.program_d(logical, offset, version, plan);
-        } else {
-            if !self.has_room_in_u(logical) {
-                self.make_room_in_u(logical, plan)?;
-            }
-            self.append_to_u(logical, offset, version, plan);
+        let mut fits_d = self.fits_d(logical, offset);
+        if !fits_d && !self.has_room_in_u(logical) {
+            self.make_room(logical, plan)?;
+            // After a power cut a merge may have made a place in D out of one that could not be trusted.
+            fits_d = self.fits_d(logical, offset);
         }
+        if fits_d {
+            self.program_d(logical, offset, version, plan);
+            return Ok(());
+        }
+        if self.logical[logical].u_slot == NONE {
+            self.give_u_block(logical, plan)?;
+        }
+        self.append_to_u(logical, offset, version, plan);
         Ok(())
     }
 

@@ -2,14 +2,18 @@
 
 use pumice_types::Geometry;
 
+use super::recover::SPARE_BYTES;
 use super::{Nftl, NftlConfig};
 use crate::error::FtlError;
 use crate::fill::{FillTarget, program_and_note};
 use crate::layer::{Layer, LayerParts, LayerSpec, MergeMethod, Reports, typed_share};
+use crate::recovery::{Recovery, RecoveryCounts, Restart};
 
-/// Blocks a plane that an NFTL needs beyond its logical blocks: a U-block and one free block for
-/// the merge.
-const SPARE_BLOCKS_MIN: u32 = 2;
+/// Free blocks of a plane that only merges take: one to merge into. After a power cut another one is needed, because
+/// nothing proves what the merge that was cut has left in the first.
+fn kept_blocks(spec: &LayerSpec) -> u32 {
+    if spec.shared.recovery == Recovery::Off { 1 } else { 2 }
+}
 
 impl Layer for Nftl {
     type Keys = ();
@@ -18,13 +22,20 @@ impl Layer for Nftl {
     const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold", "u_index"];
     const MERGES: &'static [MergeMethod] = &[MergeMethod::BlockErase, MergeMethod::MMerge];
     const REPORTS: Reports = Reports::PAIRS;
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
+    const COPIES_ON_ONE_DIE: bool = true;
 
     fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
+        check_spare_bytes(spec)?;
         check_room(spec, spec.user_blocks_per_plane())
     }
 
     fn user_pages(spec: &LayerSpec, _: &(), geometry: &Geometry) -> u32 {
         geometry.planes() * spec.user_blocks_per_plane() * u32::from(geometry.pages_per_block)
+    }
+
+    fn recover(parts: &LayerParts, _: &(), restart: &mut Restart) -> Result<(Nftl, RecoveryCounts), FtlError> {
+        Nftl::scan(config(parts), parts.bad_blocks, restart)
     }
 
     fn build(parts: &LayerParts, _: &(), target: &mut dyn FillTarget) -> Result<Nftl, FtlError> {
@@ -42,10 +53,25 @@ pub(in crate::layers) fn config(parts: &LayerParts) -> NftlConfig {
         tree: parts.tree,
         program_order: spec.chip.geometry.program_order,
         logical_blocks_per_plane: spec.user_blocks_per_plane(),
-        gc_free_blocks: spec.gc_start_blocks(),
+        gc_free_blocks: spec.gc_start_blocks().max(kept_blocks(spec)),
+        kept_blocks: kept_blocks(spec),
         u_index: spec.shared.u_index,
         merge: parts.merge_policy(),
     }
+}
+
+/// Refuses spare areas that are too small for what starting anew needs.
+///
+/// # Errors
+/// The smallest size that works.
+fn check_spare_bytes(spec: &LayerSpec) -> Result<(), String> {
+    let (recovery, bytes) = (spec.shared.recovery, spec.chip.geometry.spare_bytes);
+    if recovery == Recovery::Off || bytes >= SPARE_BYTES {
+        return Ok(());
+    }
+    Err(format!(
+        "ftl.recovery = \"{recovery}\" stores {SPARE_BYTES} bytes in each spare area, and geometry.spare_bytes = {bytes}"
+    ))
 }
 
 /// Refuses a device whose `logical` blocks a plane leave no room to merge in.
@@ -60,20 +86,22 @@ pub(in crate::layers) fn check_room(spec: &LayerSpec, logical: u32) -> Result<()
             "ftl.over_provisioning = {over_provisioning} leaves no block a plane for the host; lower it"
         ));
     }
-    if logical + SPARE_BLOCKS_MIN <= good {
+    // A U-block, and what only merges take.
+    let spare = 1 + kept_blocks(spec);
+    if logical + spare <= good {
         return Ok(());
     }
-    let possible = good.saturating_sub(SPARE_BLOCKS_MIN);
+    let possible = good.saturating_sub(spare);
     if possible == 0 {
         return Err(format!(
             "geometry has {good} good blocks a plane; ftl.kind = \"{kind}\" needs at least {}",
-            SPARE_BLOCKS_MIN + 1
+            spare + 1
         ));
     }
     let smallest = typed_share(1.0 - f64::from(possible) / f64::from(spec.blocks_per_plane()));
     Err(format!(
         "ftl.over_provisioning = {over_provisioning} leaves {} blocks a plane beyond the {logical} logical ones, and \
-         ftl.kind = \"{kind}\" needs {SPARE_BLOCKS_MIN} to update and merge in; the smallest value that works is {smallest}",
+         ftl.kind = \"{kind}\" needs {spare} to update and merge in; the smallest value that works is {smallest}",
         good.saturating_sub(logical),
     ))
 }

@@ -1,6 +1,6 @@
 //! U-blocks: given to a logical block, filled in order, chosen as victims, and dropped.
 
-use pumice_types::{Cause, FlashCommand, Lpn, PageAddress, PlaneId, bits};
+use pumice_types::{Cause, FlashCommand, Lpn, PageAddress, PlaneId, SpareRole, bits};
 
 use super::{NONE, Nftl, Trigger, UBlock};
 use crate::error::FtlError;
@@ -11,28 +11,30 @@ impl Nftl {
     #[inline]
     pub(super) fn has_room_in_u(&self, logical: usize) -> bool {
         let slot = self.logical[logical].u_slot;
-        slot != NONE && (self.u_blocks[slot as usize].written as usize) < self.pages
+        slot != NONE && self.u_blocks[slot as usize].written < self.u_blocks[slot as usize].end
     }
 
-    /// Ends with an empty U-block for `logical`, merging this pair if its U-block is full, or the
-    /// plane's best victim if the plane runs low.
-    pub(super) fn make_room_in_u(&mut self, logical: usize, plan: &mut Plan) -> Result<(), FtlError> {
+    /// Ends with `logical` without a U-block and a free block for one, merging this pair if its U-block is full, or
+    /// the plane's best victim if the plane runs low.
+    pub(super) fn make_room(&mut self, logical: usize, plan: &mut Plan) -> Result<(), FtlError> {
         let plane = self.plane_of(logical);
         if self.logical[logical].u_slot != NONE {
             self.merge(logical, Trigger::Full, plan)?;
         } else if self.pool.free_blocks(plane) <= self.config.gc_free_blocks as usize {
             self.merge_victim(plane, plan)?;
         }
-        self.give_u_block(logical)
+        Ok(())
     }
 
     /// Pairs a logical block that has no U-block with an empty one.
-    pub(in crate::layers) fn give_u_block(&mut self, logical: usize) -> Result<(), FtlError> {
+    pub(in crate::layers) fn give_u_block(&mut self, logical: usize, plan: &mut Plan) -> Result<(), FtlError> {
         let plane = self.plane_of(logical);
         let (block, sequence) = self.take_block(plane)?;
+        self.prove(block, plan);
         let slot = self.free_slots[plane.index()].pop().ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
         let index = slot as usize;
-        self.u_blocks[index] = UBlock { block, sequence, logical: logical as u32, ..UBlock::default() };
+        let end = self.pages as u16;
+        self.u_blocks[index] = UBlock { block, sequence, logical: logical as u32, end, ..UBlock::default() };
         self.in_u[index * self.pages..(index + 1) * self.pages].fill(NOT_IN_U);
         self.logical[logical].u_slot = slot;
         self.note_invalid(slot);
@@ -58,7 +60,7 @@ impl Nftl {
     /// Tells the victim order how many invalid pages the pair of a U-block has. A U-block's
     /// sequence number is its allocation order, and so its age.
     #[inline]
-    fn note_invalid(&mut self, slot: u32) {
+    pub(super) fn note_invalid(&mut self, slot: u32) {
         let UBlock { sequence, invalid, .. } = self.u_blocks[slot as usize];
         let (plane, within) = (slot as usize / self.slots_per_plane, slot as usize % self.slots_per_plane);
         self.victims[plane].set(within, u32::from(invalid), u64::from(sequence));
@@ -80,7 +82,8 @@ impl Nftl {
         u.written += 1;
         u.invalid += u16::from(superseded_in_d || superseded_in_u);
         let lpn = Lpn((logical * self.pages + offset) as u32);
-        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, u.sequence));
+        let program = FlashCommand::program(Cause::Host, target, lpn, version, u.sequence);
+        plan.push(program.with_role(SpareRole::Update));
         self.note_invalid(slot);
     }
 

@@ -1,0 +1,152 @@
+//! 81x: the power is cut at every command of small devices whose translation layers map blocks, as in [`crate::power`].
+
+use pumice_types::{Choice, RecoveryFault};
+
+use crate::power::{Met, Sets, cut_everywhere, fails};
+
+/// Two dies of ten blocks of eight pages, full, mostly overwritten in a fifth of it: merges never rest.
+const DEVICE: &[(&str, &str)] = &[
+    ("ftl.kind", "nftl"),
+    ("ftl.recovery", "scan"),
+    ("ftl.over_provisioning", "0.4"),
+    ("ftl.gc_free_threshold", "0.2"),
+    ("partial_erase.unit", "none"),
+    ("geometry.channels", "2"),
+    ("geometry.chips_per_channel", "1"),
+    ("geometry.dies_per_chip", "1"),
+    ("geometry.planes_per_die", "1"),
+    ("geometry.blocks_per_plane", "10"),
+    ("geometry.pages_per_block", "8"),
+    ("initial.fill", "0.8"),
+    ("workload.kind", "hot-cold"),
+    ("workload.read_fraction", "0.2"),
+    ("workload.request_bytes", "8192"),
+    ("workload.requests", "160"),
+    ("host.mode", "closed-loop"),
+    ("host.queue_depth", "4"),
+    ("run.check", "integrity"),
+];
+
+/// With partial erase in leaves of two pages, short enough that M-Merge is often the cheaper merge.
+const PARTIAL: &[(&str, &str)] = &[
+    ("ftl.merge", "m-merge"),
+    ("partial_erase.unit", "partial-block"),
+    ("partial_erase.max_splits", "3"),
+    ("partial_erase.t_us", "[3500, 2000, 1500, 1000]"),
+    ("timing.t_bers_us", "3500"),
+    ("geometry.pages_per_block", "16"),
+    ("workload.requests", "240"),
+];
+
+fn device(more: &[(&'static str, &'static str)]) -> Sets<'static> {
+    DEVICE.iter().chain(more).copied().collect()
+}
+
+/// NFTLs with full merges.
+fn full_merges() -> Vec<Sets<'static>> {
+    vec![
+        device(&[]),
+        device(&[("geometry.program_order", "in-order"), ("ftl.u_index", "ram")]),
+        device(&[("initial.fill_unit", "page"), ("initial.fill", "0.6"), ("workload.kind", "uniform")]),
+        device(&[
+            ("geometry.planes_per_die", "2"),
+            ("geometry.bad_blocks_per_plane", "1"),
+            ("ftl.over_provisioning", "0.5"),
+            ("timing.copyback", "true"),
+        ]),
+    ]
+}
+
+#[test]
+fn t810_an_nftl_with_full_merges_keeps_its_promises_wherever_the_power_is_cut() {
+    let mut met = Met::default();
+    for device in full_merges() {
+        met = met.with(cut_everywhere(&device, 1, false).unwrap_or_else(|error| panic!("{error}")));
+    }
+    println!("{met:?}");
+    assert!(met.cuts > 5_000 && met.programs > 1_000 && met.erases > 1_000, "{met:?}");
+}
+
+#[test]
+fn t811_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
+    let mut met = Met::default();
+    for device in full_merges() {
+        met = met.with(cut_everywhere(&device, 127, true).unwrap_or_else(|error| panic!("{error}")));
+    }
+    println!("{met:?}");
+    assert!(met.cuts > 5_000, "{met:?}");
+}
+
+/// NFTLs with M-Merge.
+fn m_merges() -> Vec<Sets<'static>> {
+    let with = |more: &[(&'static str, &'static str)]| device(&[PARTIAL, more].concat());
+    vec![
+        with(&[]),
+        with(&[("partial_erase.disturb_tolerance", "2"), ("workload.request_bytes", "4096")]),
+        with(&[("geometry.program_order", "in-order"), ("ftl.u_index", "ram"), ("partial_erase.wear_limit_w", "3")]),
+        with(&[("initial.fill_unit", "page"), ("initial.fill", "0.6"), ("workload.kind", "uniform")]),
+        with(&[("timing.copyback", "false"), ("geometry.planes_per_die", "2"), ("ftl.over_provisioning", "0.5")]),
+    ]
+}
+
+#[test]
+fn t812_an_nftl_with_m_merge_keeps_its_promises_wherever_the_power_is_cut() {
+    let mut met = Met::default();
+    for device in m_merges() {
+        met = met.with(cut_everywhere(&device, 1, false).unwrap_or_else(|error| panic!("{error}")));
+    }
+    println!("{met:?}");
+    assert!(met.cuts > 5_000 && met.programs > 1_000 && met.erases > 1_000, "{met:?}");
+}
+
+#[test]
+fn t813_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
+    let mut met = Met::default();
+    for device in m_merges() {
+        met = met.with(cut_everywhere(&device, 127, true).unwrap_or_else(|error| panic!("{error}")));
+    }
+    println!("{met:?}");
+    assert!(met.cuts > 5_000, "{met:?}");
+}
+
+/// Faults that only layers that map blocks can have.
+pub const OF_BLOCKS: &[RecoveryFault] = &[
+    RecoveryFault::RolesIgnored,
+    RecoveryFault::TargetsCountAsWhole,
+    RecoveryFault::BlankPagesTrusted,
+    RecoveryFault::PairsUndisturbed,
+    RecoveryFault::RestoredUndisturbed,
+    RecoveryFault::CopiedBlocksErasedFirst,
+];
+
+/// Faults that they share with the page-level layer.
+const SHARED: &[RecoveryFault] = &[
+    RecoveryFault::OldCopyWins,
+    RecoveryFault::UnprovenPageKept,
+    RecoveryFault::MovesNotDone,
+    RecoveryFault::OpenBlocksContinued,
+    RecoveryFault::NumbersTooShort,
+    RecoveryFault::BlankBlocksTrusted,
+    RecoveryFault::OldBlocksTrusted,
+    RecoveryFault::NumbersBeginAnew,
+    RecoveryFault::UnreadableSpoilsBlock,
+    RecoveryFault::FillForgotten,
+    RecoveryFault::LastBlockForgotten,
+    RecoveryFault::BadBlocksForgotten,
+    RecoveryFault::AcknowledgedEarly,
+];
+
+/// Whether some cut of some device fails with this fault.
+fn is_noticed(fault: RecoveryFault, devices: &[Sets]) -> bool {
+    let noticed = devices.iter().position(|device| fails(fault, device, 13, false));
+    println!("{fault}: {noticed:?}");
+    noticed.is_some()
+}
+
+#[test]
+fn t814_every_fault_of_a_layer_that_maps_blocks_is_noticed() {
+    let devices: Vec<Sets> = m_merges().into_iter().chain(full_merges()).collect();
+    let faults = OF_BLOCKS.iter().chain(SHARED);
+    let missed: Vec<&str> = faults.filter(|&&fault| !is_noticed(fault, &devices)).map(|fault| fault.name()).collect();
+    assert!(missed.is_empty(), "not noticed: {missed:?}");
+}

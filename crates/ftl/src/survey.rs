@@ -1,0 +1,85 @@
+//! What the spare areas of one die say, block by block: for layers that map blocks, and find them again by reading
+//! every page.
+
+use pumice_types::{BlockId, DieId, Geometry, PageAddress, RecoveryFault, SpareArea, SpareEntry, bits};
+
+use crate::recovery::ChipPort;
+
+/// A page that was found written and can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundPage {
+    /// Where.
+    pub page: PageAddress,
+    /// What its spare area says.
+    pub entry: SpareEntry,
+}
+
+/// A block that is not blank.
+#[derive(Clone, Copy, Debug)]
+pub struct FoundBlock {
+    /// Which.
+    pub block: BlockId,
+    /// Pages before the blank ones at its end.
+    pub end: u16,
+    /// Where its readable pages are in the survey.
+    pages: [usize; 2],
+}
+
+/// Everything that the spare areas of a die say.
+#[derive(Debug, Default)]
+pub struct DieSurvey {
+    /// Blocks that are not blank, by address.
+    pub blocks: Vec<FoundBlock>,
+    pages: Vec<FoundPage>,
+    /// The page that was programmed last, as far as it can be read; not of the initial fill. A die does one thing at
+    /// a time, so no other page can be one that a cut left readable for now.
+    pub last: Option<FoundPage>,
+    /// Pages that fail their code.
+    pub unreadable: u64,
+}
+
+impl DieSurvey {
+    /// Reads every page of the die's good blocks.
+    pub fn read(geometry: &Geometry, die: DieId, is_bad: &[u64], chips: &mut dyn ChipPort) -> DieSurvey {
+        let mut survey = DieSurvey::default();
+        let mut spares = Vec::new();
+        let blocks = geometry.blocks() - u32::from(RecoveryFault::LastBlockForgotten.is_on());
+        for plane in geometry.planes_of(die) {
+            let blocks_here = (0..geometry.blocks_per_plane).map(|index| geometry.block(plane, index));
+            for block in blocks_here.filter(|block| block.0 < blocks && !bits::get(is_bad, block.index())) {
+                chips.spares(block, &mut spares);
+                survey.note(block, &spares);
+            }
+        }
+        survey
+    }
+
+    fn note(&mut self, block: BlockId, spares: &[SpareArea]) {
+        let first = self.pages.len();
+        let spoilt = RecoveryFault::UnreadableSpoilsBlock.is_on() && spares.contains(&SpareArea::Unreadable);
+        for (page, spare) in spares.iter().enumerate() {
+            match *spare {
+                SpareArea::Blank => {}
+                SpareArea::Unreadable => self.unreadable += 1,
+                SpareArea::Written(entry) if entry.programmed == 0 && RecoveryFault::FillForgotten.is_on() => {}
+                SpareArea::Written(entry) if !spoilt => {
+                    let found = FoundPage { page: PageAddress::new(block, page as u16), entry };
+                    self.pages.push(found);
+                    let last = self.last.map_or(0, |last| last.entry.programmed);
+                    if entry.programmed > last && !RecoveryFault::UnprovenPageKept.is_on() {
+                        self.last = Some(found);
+                    }
+                }
+                SpareArea::Written(_) => {}
+            }
+        }
+        if let Some(end) = spares.iter().rposition(|&spare| spare != SpareArea::Blank) {
+            self.blocks.push(FoundBlock { block, end: end as u16 + 1, pages: [first, self.pages.len()] });
+        }
+    }
+
+    /// The readable pages of a block, in page order.
+    pub fn pages_of(&self, block: &FoundBlock) -> &[FoundPage] {
+        &self.pages[block.pages[0]..block.pages[1]]
+    }
+}
