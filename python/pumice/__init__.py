@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pumice.runs.run import run
     from pumice.runs.spec import Spec, preset, presets, workloads
     from pumice.runs.sweep import sweep
-    from pumice.traces.read_write import read_trace
+    from pumice.traces.read_write import read_trace, write_trace
 
     __version__: str
 
@@ -56,6 +56,7 @@ __all__ = [
     "sweep",
     "verify_log",
     "workloads",
+    "write_trace",
 ]
 
 _MODULES = {
@@ -67,7 +68,7 @@ _MODULES = {
     "pumice.runs.run": ("run",),
     "pumice.runs.spec": ("Spec", "preset", "presets", "workloads"),
     "pumice.runs.sweep": ("sweep",),
-    "pumice.traces.read_write": ("read_trace",),
+    "pumice.traces.read_write": ("read_trace", "write_trace"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -22,7 +22,7 @@ use pumice_ftl::policy::OwnPolicy;
 use pumice_ftl::{FtlKeys, InitialKeys, LayerSpec};
 use pumice_types::ChipKeys;
 use pumice_types::key::{CHOSEN, Field, Key, Keys, Value, Values, When, int, read_field};
-use pumice_workload::WorkloadKeys;
+use pumice_workload::{SharedContent, WorkloadKeys};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -147,6 +147,9 @@ pub struct Config {
     pub run: RunKeys,
     /// `[output]`
     pub output: OutputKeys,
+    /// What `workload.path` is read from in place of the file. It is no key: the caller sets it, and the result
+    /// identifies it by its SHA-256.
+    pub recorded: Option<SharedContent>,
 }
 
 impl Keys for Config {
@@ -176,6 +179,7 @@ impl Keys for Config {
             power: Keys::read(values)?,
             run: Keys::read(values)?,
             output: Keys::read(values)?,
+            recorded: None,
         })
     }
 

@@ -14,6 +14,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("aero-1tb", include_str!("../../../presets/aero-1tb.toml")),
     ("bench-64g", include_str!("../../../presets/bench-64g.toml")),
     ("tiny", include_str!("../../../presets/tiny.toml")),
+    ("small", include_str!("../../../presets/small.toml")),
 ];
 
 /// Names of all presets.

@@ -18,7 +18,7 @@ pub fn open(config: &Config, scale: f64, capacity_bytes: u64) -> Result<Workload
     workload.kind().check_scale(scale).map_err(SpecError)?;
     let page_bytes = config.chip.geometry.page_bytes;
     let placement = Placement { capacity_bytes, page_bytes, policy: workload.shared.address };
-    Ok(workload.open(&OpenFor { placement, seed: config.seed, scale })?)
+    Ok(workload.open(&OpenFor { placement, seed: config.seed, scale, content: config.recorded.clone() })?)
 }
 
 /// Writes the spec's workload as a trace, every address as the workload gives it: a trace keeps its

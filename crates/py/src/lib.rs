@@ -6,6 +6,7 @@ mod errors;
 mod json;
 mod outputs;
 mod policies;
+mod recorded;
 mod runs;
 mod traces;
 
@@ -215,6 +216,9 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(traces::trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_read, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_write, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::trace_formats, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::fit_device, module)?)?;
+    module.add_function(wrap_pyfunction!(recorded::table_layout, module)?)?;
     module.add_function(wrap_pyfunction!(fio_job_settings, module)?)?;
     module.add_function(wrap_pyfunction!(file_digest, module)?)?;
     module.add_function(wrap_pyfunction!(outputs::verify_log, module)?)?;

@@ -14,6 +14,7 @@ use crate::attended::{Desk, attend_watching};
 use crate::errors::{SimulationError, SpecError, sim_error, spec_error};
 use crate::outputs::{Handover, Pieces, pass_rest};
 use crate::policies::{PolicyWatch, RequestedPolicy, own_policy};
+use crate::recorded::{self, Handed};
 
 /// A request as it is to be run.
 pub struct Request {
@@ -73,19 +74,22 @@ pub fn resolve(py: Python<'_>, request: &str, policy: Option<Bound<'_, PyAny>>) 
 /// Runs a request; returns the result document as JSON. `progress(requests, share, simulated_s)`
 /// returning `False` stops the run. `sink(name, content)` takes what the keys of `[output]` ask for:
 /// request_log (several calls, a dictionary of columns each), command_log (several calls, bytes),
-/// histograms (bytes) and wear_map (a dictionary). Both are called in the calling thread. `policy` is the user's own,
-/// in place of one that the request names; it is called in the thread of the run.
+/// histograms (bytes) and wear_map (a dictionary). Both are called in the calling thread. `requests` replaces the file of
+/// a recorded trace: its requests as text, where they come from, and which column of that is what. `policy` is the
+/// user's own, in place of one that the request names; it is called in the thread of the run.
 #[pyfunction]
-#[pyo3(signature = (request, progress=None, sink=None, policy=None))]
+#[pyo3(signature = (request, progress=None, sink=None, requests=None, policy=None))]
+#[allow(clippy::too_many_arguments, reason = "the Python call's arguments, one to one")]
 pub fn run(
     py: Python<'_>,
     request: &str,
     progress: Option<Py<PyAny>>,
     sink: Option<Py<PyAny>>,
+    requests: Option<Handed>,
     policy: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let policy = policy.map(|policy| own_policy(&policy)).transpose()?;
-    let Request { config, scale, preset, without_effect } = parse_request(py, request, policy)?;
+    let Request { mut config, scale, preset, without_effect } = parse_request(py, request, policy)?;
     if let (Some(key), None) = (config.output.files().first(), &sink) {
         return Err(SpecError::new_err(format!(
             "{key} writes a file: it needs a single run with an output directory, and is not for sweeps, comparisons or repeated runs"
@@ -93,6 +97,7 @@ pub fn run(
     }
     let mut watch = PolicyWatch::new(config.ftl.own_policy.as_ref());
     let started = Instant::now();
+    config.recorded = recorded::content(py, &config, requests)?;
     let simulate = move |desk: &Desk<Handover>| {
         let go = || run_logged(&config, scale, &mut Pieces(desk), &mut |report| desk.ask(Handover::Progress(*report)));
         match &config.ftl.own_policy {

@@ -2,18 +2,20 @@
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
+use pumice_types::Choice;
 use pumice_workload::{
     AddressPolicy, Compression, Placement, RequestKind, TraceError as EngineTraceError, TraceFormat, TraceOptions,
-    Volumes, open_trace_with,
+    open_trace_with,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use serde_json::json;
 
 use crate::attended::{Desk, attend};
 use crate::errors::{sim_error, trace_error};
 use crate::json::to_json;
+use crate::recorded::{self, Handed, file_options};
 use crate::runs::{Request, parse_request};
 
 /// Bytes of a written trace that are handed over at once.
@@ -22,10 +24,10 @@ const PIECE_BYTES: usize = 1 << 20;
 /// Requests read between two looks at whether to go on.
 const LOOK_EVERY: usize = 1 << 12;
 
-fn trace_options(format: Option<&str>, volumes: Option<&str>) -> PyResult<TraceOptions> {
-    let format = format.map(TraceFormat::from_str).transpose().map_err(trace_error)?;
-    let volumes = volumes.map(Volumes::from_str).transpose().map_err(trace_error)?;
-    Ok(TraceOptions { format, volumes: volumes.unwrap_or_default(), ..TraceOptions::default() })
+/// Names of the formats in which traces can be written.
+#[pyfunction]
+pub fn trace_formats() -> Vec<&'static str> {
+    TraceFormat::ALL.iter().filter(|format| format.is_writable()).map(|format| format.name()).collect()
 }
 
 /// Does work that asks nothing of the calling thread.
@@ -38,17 +40,17 @@ fn quietly<T: Send + 'static>(
 
 /// How a trace is understood, as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, format=None, volumes=None))]
-pub fn trace_check(py: Python<'_>, path: PathBuf, format: Option<&str>, volumes: Option<&str>) -> PyResult<String> {
-    let options = trace_options(format, volumes)?;
+#[pyo3(signature = (path, reading=None))]
+pub fn trace_check(py: Python<'_>, path: PathBuf, reading: Option<&str>) -> PyResult<String> {
+    let options = file_options(py, &path, reading)?;
     to_json(&quietly(py, move |_| pumice_workload::check_with(&path, &options))?)
 }
 
 /// Statistics of a trace, as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, format=None, volumes=None))]
-pub fn trace_info(py: Python<'_>, path: PathBuf, format: Option<&str>, volumes: Option<&str>) -> PyResult<String> {
-    let options = trace_options(format, volumes)?;
+#[pyo3(signature = (path, reading=None))]
+pub fn trace_info(py: Python<'_>, path: PathBuf, reading: Option<&str>) -> PyResult<String> {
+    let options = file_options(py, &path, reading)?;
     to_json(&quietly(py, move |_| pumice_workload::info_with(&path, &options))?)
 }
 
@@ -58,14 +60,9 @@ const COLUMNS: [&str; 7] = ["arrival_ns", "offset_bytes", "bytes", "is_write", "
 /// Requests of a trace, one entry each: arrival in nanoseconds and first byte (u64), bytes (u32),
 /// whether it writes, trims, flushes, and has force unit access (u8), as little-endian bytes.
 #[pyfunction]
-#[pyo3(signature = (path, format=None, volumes=None))]
-pub fn trace_read<'py>(
-    py: Python<'py>,
-    path: PathBuf,
-    format: Option<&str>,
-    volumes: Option<&str>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let options = trace_options(format, volumes)?;
+#[pyo3(signature = (path, reading=None))]
+pub fn trace_read<'py>(py: Python<'py>, path: PathBuf, reading: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
+    let options = file_options(py, &path, reading)?;
     let columns = quietly(py, move |desk| read_columns(&path, &options, desk))?;
     let out = PyDict::new(py);
     for (name, column) in COLUMNS.into_iter().zip(&columns) {
@@ -98,9 +95,9 @@ fn read_columns(
 }
 
 /// Hands what is written to the calling thread.
-struct Handed<'a>(&'a Desk<Vec<u8>>);
+struct Passed<'a>(&'a Desk<Vec<u8>>);
 
-impl Write for Handed<'_> {
+impl Write for Passed<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.0.ask(bytes.to_vec()) { Ok(bytes.len()) } else { Err(io::Error::other("stopped")) }
     }
@@ -113,10 +110,20 @@ impl Write for Handed<'_> {
 /// Writes the workload of a request as a trace, piece by piece into `sink(bytes)`. The ending of `name` decides the
 /// compression. Returns a report as JSON.
 #[pyfunction]
-pub fn trace_write(py: Python<'_>, request: &str, format: String, name: PathBuf, sink: Py<PyAny>) -> PyResult<String> {
-    let Request { config, scale, .. } = parse_request(py, request, None)?;
+#[pyo3(signature = (request, format, name, sink, requests=None))]
+#[allow(clippy::too_many_arguments, reason = "the Python call's arguments, one to one")]
+pub fn trace_write(
+    py: Python<'_>,
+    request: &str,
+    format: String,
+    name: PathBuf,
+    sink: Py<PyAny>,
+    requests: Option<Handed>,
+) -> PyResult<String> {
+    let Request { mut config, scale, .. } = parse_request(py, request, None)?;
+    config.recorded = recorded::content(py, &config, requests)?;
     let write = move |desk: &Desk<Vec<u8>>| {
-        let mut out = BufWriter::with_capacity(PIECE_BYTES, Handed(desk));
+        let mut out = BufWriter::with_capacity(PIECE_BYTES, Passed(desk));
         let as_what = (format.as_str(), Compression::of_name(&name));
         let report = pumice_engine::write_workload(&config, scale, as_what, &mut out)?;
         // Only a caller that has stopped refuses bytes, and it has an error of its own.
@@ -125,4 +132,21 @@ pub fn trace_write(py: Python<'_>, request: &str, format: String, name: PathBuf,
     };
     let keep = |py: Python<'_>, bytes: Vec<u8>| sink.call1(py, (PyBytes::new(py, &bytes),)).map(|_| true);
     to_json(&attend(py, write, keep)?.map_err(sim_error)?)
+}
+
+/// The smallest device of a request's kind on which its recorded trace fits, as JSON: `channels`, `chips_per_channel`
+/// and `dies_per_chip` of `[geometry]`, and the bytes `user_bytes` that it has and `needed_bytes` that the trace needs.
+#[pyfunction]
+#[pyo3(signature = (request, requests=None))]
+pub fn fit_device(py: Python<'_>, request: &str, requests: Option<Handed>) -> PyResult<String> {
+    let Request { config, .. } = parse_request(py, request, None)?;
+    let content = recorded::content(py, &config, requests)?;
+    let workload = config.workload.clone();
+    let needed = quietly(py, move |_| workload.trace_extent(content))?;
+    let found = pumice_engine::fit_device(&config, needed).map_err(sim_error)?;
+    Ok(json!({
+        "channels": found.channels, "chips_per_channel": found.chips_per_channel, "dies_per_chip": found.dies_per_chip,
+        "user_bytes": found.user_bytes, "needed_bytes": needed,
+    })
+    .to_string())
 }

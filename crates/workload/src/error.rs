@@ -66,6 +66,11 @@ impl fmt::Display for TraceError {
 
 impl std::error::Error for TraceError {}
 
+/// A number and what it counts: `1 line`, `3 lines`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 /// The text of a line as an error may repeat it: quoted, on one line, without control characters,
 /// and cut after 80 characters.
 pub(crate) fn excerpt(bytes: &[u8]) -> String {

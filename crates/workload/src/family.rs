@@ -6,9 +6,10 @@ use crate::error::TraceError;
 use crate::placement::Placement;
 use crate::request_source::RequestSource;
 use crate::shared_keys::SharedWorkloadKeys;
+use crate::trace::recorded::SharedContent;
 
 /// The run that a workload is opened for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct OpenFor {
     /// The device.
     pub placement: Placement,
@@ -16,6 +17,8 @@ pub struct OpenFor {
     pub seed: u64,
     /// Factor on the workload's length and size, above 0, at most 1.
     pub scale: f64,
+    /// What a recorded trace is read from in place of its file.
+    pub content: Option<SharedContent>,
 }
 
 /// A kind of workload with all its members, such as the twins. A value is one member.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::error::counted;
 use crate::placement::Placer;
 
 /// What a workload had to change or overlook so far. Anything but 0 deserves a warning.
@@ -53,23 +54,32 @@ impl Notes {
     /// Every note that deserves a warning, in words.
     pub fn warnings(&self) -> Vec<String> {
         [
-            (self.reordered, "requests ran backwards in time and were reordered"),
-            (self.clamped, "requests ran backwards beyond the reordering window and were set to the time before"),
-            (self.wrapped, "requests lay beyond the device and were wrapped into it"),
-            (self.moved, "requests were moved back so as not to cross the end of the device or of a compacted region"),
+            (self.reordered, "request", "ran backwards in time and {was} reordered"),
+            (self.clamped, "request", "ran backwards beyond the reordering window and {was} set to the time before"),
+            (self.wrapped, "request", "lay beyond the device and {was} wrapped into it"),
+            (
+                self.moved,
+                "request",
+                "{was} moved back so as not to cross the end of the device or of a compacted region",
+            ),
             (
                 self.other_volumes,
-                "records are of another volume than the first; all share one address space (workload.volumes)",
+                "record",
+                "{is} of another volume than the first; all share one address space (workload.volumes)",
             ),
-            (self.left_out, "records are of another volume than the one asked for and were left out"),
-            (self.discards, "trims were left out"),
-            (self.no_data, "records move no data and were left out"),
-            (self.clock_jumps, "steps of more than a day lie between one request and the next"),
-            (self.unlikely_times, "records have a time that the format's calendar does not expect; taken as it stands"),
+            (self.left_out, "record", "{is} of another volume than the one asked for and {was} left out"),
+            (self.discards, "trim", "{was} left out"),
+            (self.no_data, "record", "without data {was} left out"),
+            (self.clock_jumps, "step", "of more than a day {is} between one request and the next"),
+            (
+                self.unlikely_times,
+                "record",
+                "{has} a time that the format's calendar does not expect; taken as it stands",
+            ),
         ]
         .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
+        .filter(|&(number, ..)| number > 0)
+        .map(|(number, noun, what)| format!("{} {}", counted(number, noun), agreeing(number, what)))
         .chain(self.clock_warning())
         .collect()
     }
@@ -86,5 +96,29 @@ impl Notes {
                 grain as f64 / 1e6
             )),
         }
+    }
+}
+
+/// A sentence whose verbs in braces agree with a number.
+fn agreeing(number: u64, sentence: &str) -> String {
+    let verbs = [("{is}", "is", "are"), ("{was}", "was", "were"), ("{has}", "has", "have")];
+    let choose =
+        |text: String, (verb, one, many): (&str, &str, &str)| text.replace(verb, if number == 1 { one } else { many });
+    verbs.into_iter().fold(sentence.to_owned(), choose)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn w002_warnings_agree_with_their_numbers() {
+        let notes = Notes { reordered: 1, left_out: 2, unlikely_times: 1, ..Notes::default() };
+        let expected = [
+            "1 request ran backwards in time and was reordered",
+            "2 records are of another volume than the one asked for and were left out",
+            "1 record has a time that the format's calendar does not expect; taken as it stands",
+        ];
+        assert_eq!(notes.warnings(), expected);
     }
 }

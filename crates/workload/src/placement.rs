@@ -60,7 +60,7 @@ impl fmt::Display for Misfit {
             Misfit::Beyond { first, last, capacity } => write!(
                 f,
                 "bytes {first} to {last} lie beyond the device's user capacity of {capacity} bytes; \
-                 set workload.address = \"wrap\" or \"compact\", or use a larger device"
+                 set workload.address = \"wrap\" or \"compact\", or let --fit-device find a device that is large enough"
             ),
             Misfit::LongerThanDevice { bytes, capacity } => write!(
                 f,
@@ -70,7 +70,7 @@ impl fmt::Display for Misfit {
             Misfit::TooManyRegions { capacity } => write!(
                 f,
                 "even compacted, the 1 MiB regions touched up to here exceed the device's user capacity of \
-                 {capacity} bytes; set workload.address = \"wrap\", or use a larger device"
+                 {capacity} bytes; set workload.address = \"wrap\", or let --fit-device find a device that is large enough"
             ),
             Misfit::Changed => f.write_str("the file changed while it was read; a file that rests is needed"),
         }
@@ -92,6 +92,11 @@ pub(crate) struct Placer {
 }
 
 impl Placer {
+    /// Bytes of the regions laid out so far.
+    pub fn compacted_bytes(&self) -> u64 {
+        (self.regions.len() as u64) << REGION_SHIFT
+    }
+
     pub fn new(placement: &Placement) -> Placer {
         let Placement { capacity_bytes: capacity, policy, .. } = *placement;
         Placer { capacity, policy, regions: HashMap::new(), wrapped: 0, moved: 0 }

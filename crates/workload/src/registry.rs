@@ -4,6 +4,7 @@
 //! the catalogue and the contract tests go through the registry.
 
 use std::fmt;
+use std::path::Path;
 
 use pumice_types::HostRequest;
 use pumice_types::key::{ANY, CHOSEN, Field, Key, Keys, Value, ValueKind, Values, When};
@@ -21,6 +22,9 @@ use crate::notes::Notes;
 use crate::request_source::RequestSource;
 use crate::shared_keys::{KIND, SharedWorkloadKeys};
 use crate::trace::kind::RecordedTrace;
+use crate::trace::options::TraceOptions;
+use crate::trace::recorded::SharedContent;
+use crate::trace::requests::Trace;
 use crate::twins::names::TwinName;
 
 /// Makes [`WorkloadKind`], [`Workload`] and [`WorkloadKeys`] of lines of kind, type of its members, field of its
@@ -176,13 +180,36 @@ impl WorkloadKeys {
         self.choice.kind
     }
 
+    /// The smallest capacity in bytes on which the recorded trace keeps its addresses, or under
+    /// `workload.address = "compact"` its regions. `content` is read in place of its file.
+    ///
+    /// # Errors
+    /// Another workload, or a trace that cannot be read.
+    pub fn trace_extent(&self, content: Option<SharedContent>) -> Result<u64, TraceError> {
+        self.check().map_err(TraceError::option)?;
+        if !self.kind().is_trace() {
+            return Err(TraceError::option(format!(
+                "--fit-device belongs to a recorded trace, found workload.kind = \"{}\"; --scale makes such a workload and \
+                 its device smaller",
+                self.kind()
+            )));
+        }
+        let path = self.trace.path.as_deref().unwrap_or_default();
+        let options = TraceOptions { content, ..self.trace.options() };
+        Trace::extent(Path::new(path), &options, self.shared.address)
+    }
+
     /// Refuses keys that contradict each other.
     ///
     /// # Errors
     /// Key, what was found and what is allowed.
     pub fn check(&self) -> Result<(), String> {
         let kind = self.kind();
-        let given = [("path", self.trace.path.is_some()), ("format", self.trace.format.is_some())];
+        let given = [
+            ("path", self.trace.path.is_some()),
+            ("format", self.trace.format.is_some()),
+            ("columns", self.trace.columns.is_some()),
+        ];
         match given.into_iter().find(|&(_, is_given)| is_given && !kind.is_trace()) {
             Some((key, _)) => {
                 Err(format!("workload.{key} belongs to workload.kind = \"trace\", found kind = \"{kind}\""))

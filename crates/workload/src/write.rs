@@ -40,7 +40,7 @@ pub struct WriteReport {
     pub trims_left_out: u64,
     /// Flushes left out because the format has none.
     pub flushes_left_out: u64,
-    /// Writes whose force unit access no written format can say.
+    /// Writes whose force unit access the format cannot say.
     pub fua_left_out: u64,
 }
 
@@ -49,7 +49,7 @@ pub struct WriteReport {
 /// Addresses are those on the device, after placement. Times of the calendar begin at 2000-01-01
 /// 00:00:00 UTC, others at 0. Formats that are only read say so ([`TraceFormat::is_writable`]); fio is written as
 /// version 3. Trims and flushes are left out and counted where the format has none ([`TraceFormat::has_trims`],
-/// [`TraceFormat::has_flushes`]); no format that can be written knows force unit access.
+/// [`TraceFormat::has_flushes`]), and so is force unit access where the format does not know it.
 ///
 /// # Errors
 /// A workload's own error, a format that cannot be written, a request too long for the format, or
@@ -159,12 +159,12 @@ impl<'a> TraceWriter<'a> {
             }
             RequestKind::Read | RequestKind::Write | RequestKind::Trim | RequestKind::Flush => {}
         }
-        self.report.fua_left_out += u64::from(request.fua);
+        self.report.fua_left_out += u64::from(request.fua && !self.writing.fua);
         let (offset, bytes) = self.widen(request)?;
         let time = self.start + request.arrival.0 / self.scale.tick_ns;
         self.report.rounded += u64::from(!request.arrival.0.is_multiple_of(self.scale.tick_ns));
         self.last = time;
-        let written = WrittenRequest { time, scale: &self.scale, offset, bytes, kind: request.kind };
+        let written = WrittenRequest { time, scale: &self.scale, offset, bytes, kind: request.kind, fua: request.fua };
         (self.writing.line)(&mut self.out, &written).map_err(TraceError::output)?;
         self.report.lines += 1;
         self.report.requests += 1;

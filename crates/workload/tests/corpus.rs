@@ -26,12 +26,12 @@ fn run(name: &str, format: Option<TraceFormat>) -> Result<(Vec<HostRequest>, Not
 /// File, line of the error, and a part of its text.
 const BROKEN: &[(&str, u64, &str)] = &[
     ("msr-truncated", 3, "4 fields in \"128166372016421111,hm,0,Wri\"; allowed are 7: Timestamp,Hostname"),
-    ("msr-junk", 3, "1 fields in \"\\u{7}\\u{13} not a trace at all\""),
+    ("msr-junk", 3, "1 field in \"\\u{7}\\u{13} not a trace at all\""),
     ("msr-negative", 3, "Offset \"-512\" found; allowed are whole numbers"),
     ("msr-columns", 3, "6 fields in"),
     ("msr-unit", 1, "Timestamp \"1172163600\" is no time; allowed are Windows filetimes"),
     ("alibaba-truncated", 3, "3 fields in \"419,W,87927\"; allowed are 5: device_id,opcode,offset,length,timestamp"),
-    ("alibaba-junk", 3, "1 fields in \"%%%%\""),
+    ("alibaba-junk", 3, "1 field in \"%%%%\""),
     ("alibaba-negative", 3, "length \"-1\" found; allowed are 1 to 4294967295 bytes"),
     ("alibaba-columns", 3, "device_id \"W\" found; allowed are whole numbers"),
     ("alibaba-unit", 1, "timestamp \"1577808144\" is no time; allowed are microseconds since 1970"),
@@ -40,12 +40,12 @@ const BROKEN: &[(&str, u64, &str)] = &[
         3,
         "4 fields in \"1538323200,4247200,128,\"; allowed are 5: Timestamp,Offset,Size,IOType,VolumeID",
     ),
-    ("tencent-junk", 3, "1 fields in \"<html>\""),
+    ("tencent-junk", 3, "1 field in \"<html>\""),
     ("tencent-negative", 3, "Offset \"-8\" found; allowed are sectors of 512 bytes"),
     ("tencent-columns", 3, "IOType \"R\" found; allowed are 0 and 1"),
     ("tencent-unit", 1, "Timestamp \"1538323200000\" is no time; allowed are seconds since 1970"),
     ("spc-truncated", 3, "3 fields in \"0,303574,3584\"; allowed are 5: ASU,LBA,Size,Opcode,Timestamp"),
-    ("spc-junk", 3, "1 fields in \"{\\\"lba\\\": 5}\""),
+    ("spc-junk", 3, "1 field in \"{\\\"lba\\\": 5}\""),
     ("spc-negative", 3, "Timestamp \"-0.026214\" found; allowed are plain digits"),
     ("spc-columns", 3, "Size \"w\" found; allowed are 1 to"),
     ("spc-unit", 3, "Timestamp \"1172163600000000000000\" found"),
@@ -75,10 +75,16 @@ const BROKEN: &[(&str, u64, &str)] = &[
     ("blkparse-unit", 3, "time \"27421us\" found"),
     ("blkparse-sectors", 1, "0 to 8388607 sectors"),
     ("fio-truncated", 4, "action \"wri\" found; allowed are add, open and close"),
-    ("fio-junk", 4, "1 fields in \"....\"; allowed are 5, or only those up to the action: timestamp file action"),
+    ("fio-junk", 4, "1 field in \"....\"; allowed are 5, or only those up to the action: timestamp file action"),
     ("fio-negative", 4, "offset \"-4096\" found"),
     ("fio-columns", 4, "4 fields in"),
     ("fio-unit", 4, "offset \"4k\" found; allowed are whole numbers"),
+    ("csv-truncated", 4, "2 fields in \"250000;W\"; allowed are 5, as in line 1"),
+    ("csv-junk", 3, "1 field in \"<html>\"; allowed are 4, as in line 1"),
+    ("csv-negative", 3, "offset (column \"offset_bytes\") \"-4096\" found; allowed are whole numbers from 0"),
+    ("csv-columns", 3, "op (column \"op\") \"4096\" found; allowed are R, W, read"),
+    ("csv-unit", 1, "\"time\" does not end in a unit; set workload.columns (--columns) to time=time:UNIT,op=op"),
+    ("csv-decimals", 2, "size (column \"size_sectors\") \"0.5\" found; allowed are 1 to 8388607 units of 512 bytes"),
     ("fio-version", 1, "\"fio version 1 iolog\" found; allowed as first line are \"fio version 2 iolog\""),
     ("fio-v3-wait", 3, "action \"wait\" found; allowed are read, write, trim, sync and datasync"),
 ];
@@ -121,6 +127,7 @@ const GOOD: &[(&str, u64, u64)] = &[
     ("systor", 1, 0),
     ("blkparse", 1, 0),
     ("fio", 0, 1),
+    ("csv", 1, 2),
 ];
 
 #[test]
@@ -130,10 +137,11 @@ fn w222_the_good_file_of_every_format_is_recognised_and_read_alike_by_name() {
         let &(_, reads, writes) = row.unwrap_or_else(|| panic!("{format} has no row in GOOD"));
         let name = format!("{format}-good");
         let report = check(&path(&name), None).expect(&name);
-        assert_eq!((report.format, report.reads, report.writes), (format.name(), reads, writes));
+        assert_eq!((report.format.as_str(), report.reads, report.writes), (format.name(), reads, writes));
         let named = run(&name, Some(format)).expect(&name);
         assert_eq!(named, run(&name, None).expect(&name), "{format}");
-        assert_eq!(info(&path(&name), None).expect(&name).requests, reads + writes);
+        let surveyed = info(&path(&name), None).expect(&name);
+        assert_eq!(surveyed.read.requests + surveyed.write.requests, reads + writes);
     }
 }
 
@@ -188,6 +196,7 @@ fn w223_units_by_hand() {
         ("systor-good", 0, 899_056_122_368, 131_072, RequestKind::Read),
         ("blkparse-good", 0, 4_938_888 * 512, 131_072, RequestKind::Read),
         ("fio-good", 0, 4_096, 512, RequestKind::Write),
+        ("csv-good", 3_500_000, 4_096, 512, RequestKind::Write),
         ("fio-v2-good", 300_000, 8_192, 512, RequestKind::Write),
     ] {
         let found = second(name);
@@ -224,7 +233,7 @@ fn w224_flushes_are_requests_and_other_events_without_data_are_counted() {
     assert_eq!((requests[3].kind, requests[3].bytes), (RequestKind::Trim, 4_096));
     assert_eq!((notes.discards, notes.no_data, notes.other_lines), (0, 0, 6));
     let message = run("blkparse-no-requests", None).expect_err("none").to_string();
-    assert!(message.contains("holds no reads, writes or trims (1 lines read)"), "{message}");
+    assert!(message.contains("holds no reads, writes or trims (1 line read)"), "{message}");
 }
 
 #[test]

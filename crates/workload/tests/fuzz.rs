@@ -8,8 +8,8 @@ use std::path::Path;
 use engine::Random;
 use pumice_types::Choice;
 use pumice_workload::{
-    AddressPolicy, FioJob, Placement, RequestKind, TraceError, TraceErrorKind, TraceFormat, TraceOptions, Trims,
-    Volumes, check, info, open_trace_with,
+    AddressPolicy, ColumnRequest, FioJob, Placement, RequestKind, TraceError, TraceErrorKind, TraceFormat,
+    TraceOptions, Trims, Volumes, check, info, open_trace_with,
 };
 
 const CAPACITY: u64 = 1 << 40;
@@ -53,7 +53,10 @@ fn judge(error: &TraceError, path: &Path) -> Result<(), String> {
 fn survive(path: &Path, format: Option<TraceFormat>, random: &mut Random) -> Result<(), String> {
     let volumes = [Volumes::Overlay, Volumes::Separate, Volumes::One("0".to_owned())];
     let trims = if random.below(4) == 0 { Trims::Drop } else { Trims::Keep };
-    let options = TraceOptions { format, volumes: random.pick(&volumes).clone(), trims };
+    let lists = ["time=0:s,op=1,offset=2:sectors,size=3", "op=type:0/1,offset=LBA:4096,size=size:kib,volume=0-1"];
+    let list: &&str = random.pick(&lists);
+    let columns = (random.below(4) == 0).then(|| ColumnRequest::parse(list).expect("legal"));
+    let options = TraceOptions { format, columns, content: None, volumes: random.pick(&volumes).clone(), trims };
     let policy = *random.pick(AddressPolicy::ALL);
     let placement = Placement { capacity_bytes: CAPACITY, page_bytes: 4_096, policy };
     let mut last = 0;

@@ -65,7 +65,8 @@ fn requests(values: &Values) -> Result<Vec<HostRequest>, String> {
         WorkloadKind::Trace(_) => (1 << 36, 1.0),
     };
     let placement = Placement { capacity_bytes, page_bytes: 4_096, policy: keys.shared.address };
-    let mut workload = keys.open(&OpenFor { placement, seed: 1, scale }).map_err(|error| error.to_string())?;
+    let mut workload =
+        keys.open(&OpenFor { placement, seed: 1, scale, content: None }).map_err(|error| error.to_string())?;
     let next = std::iter::from_fn(|| workload.next_request().expect("legal"));
     Ok(next.take(REQUESTS).collect())
 }
@@ -98,6 +99,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("workload.hot_share", "0.3"),
     ("workload.path", "msr-good.txt"),
     ("workload.format", "alibaba"),
+    ("workload.columns", "op=0,offset=1,size=2"),
     ("workload.volumes", "separate"),
     ("workload.trims", "drop"),
 ];
@@ -238,7 +240,7 @@ fn w405_a_kind_lists_the_keys_that_it_may_read() {
     );
     assert_eq!(
         paths("trace"),
-        ["kind", "path", "format", "volumes", "trims", "address", "footprint"]
+        ["kind", "path", "format", "columns", "volumes", "trims", "address", "footprint"]
             .map(|key| WorkloadKeys::rows().iter().find(|row| row.path.ends_with(key)).expect(key).path)
             .into()
     );

@@ -19,6 +19,7 @@ from pumice.results import comparison
 from pumice.results.comparison import Variant
 from pumice.results.notes import notes_of
 from pumice.runs.batch import Settings, run_jobs
+from pumice.runs.fit import fit_jobs
 from pumice.runs.grid import Grid, check_repeat, parse_vary
 from pumice.runs.jobs import Job, Outcome
 from pumice.runs.sweep import raise_if_refused
@@ -36,6 +37,7 @@ def compare_command(
         typer.Option("--vary", metavar="KEY=A,B", help="Values of a key to compare; repeatable: every combination."),
     ] = None,
     options: opt.SpecOptions,
+    fit: opt.FitOption = False,
     repeat: opt.RepeatOption = 1,
     out: opt.OutOption = None,
     as_json: opt.JsonOption = False,
@@ -43,6 +45,8 @@ def compare_command(
 ) -> None:
     """Run variants and show them side by side, with ratios to the first."""
     groups = _groups(specs or [], options, vary or [], repeat)
+    if fit:
+        groups = _fitted(groups)
     with files.output_directory(out):
         store = out / STORE if out is not None else None
         settings = Settings("compare", place.workers, store, place.resume, dask=place.dask, announce=note)
@@ -53,6 +57,12 @@ def compare_command(
         if any(variant.documents for variant in variants):
             _tell(variants, repeat, out, as_json=as_json)
         tell_failures(outcomes)
+
+
+def _fitted(groups: list[tuple[str, list[Job]]]) -> list[tuple[str, list[Job]]]:
+    """The groups with one device for all that replay the same trace."""
+    jobs = iter(fit_jobs([job for _, group in groups for job in group], note))
+    return [(label, list(itertools.islice(jobs, len(group)))) for label, group in groups]
 
 
 def _tell(variants: list[Variant], repeat: int, out: Path | None, *, as_json: bool) -> None:

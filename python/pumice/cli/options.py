@@ -26,6 +26,17 @@ OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Di
 FormatOption = Annotated[
     str | None, typer.Option("--format", metavar="F", help="Trace format; recognised by content if absent.")
 ]
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="LIST",
+        help="Columns of a delimited trace, by number or name: time=0:s,op=1,offset=2:sectors,size=3.",
+    ),
+]
+FitOption = Annotated[
+    bool, typer.Option("--fit-device", help="Take the smallest device of the preset's kind on which the trace fits.")
+]
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", metavar="N", min=1, help="Worker processes; one a CPU if absent.")
 ]
@@ -115,6 +126,7 @@ class SpecOptions(DeviceOptions):
     ] = None
     trace_format: FormatOption = None
     policy: PolicyOption = None
+    columns: ColumnsOption = None
 
     def build(self, path: Path | None = None) -> Spec:
         """As `DeviceOptions.build`; a workload, an fio job and a trace exclude each other."""
@@ -125,6 +137,7 @@ class SpecOptions(DeviceOptions):
             workload=self.workload,
             trace=self.trace,
             trace_format=self.trace_format,
+            columns=self.columns,
             scale=self.scale,
             seed=self.seed,
             dashes="--",

@@ -18,6 +18,7 @@ from pumice.results.comparison import Variant, compare
 from pumice.results.document import subject
 from pumice.runs import run_list
 from pumice.runs.batch import Settings, run_jobs
+from pumice.runs.fit import fit_device
 from pumice.runs.grid import repeated
 from pumice.runs.output_files import run_to_text
 from pumice.runs.progress import RunProgress
@@ -31,6 +32,7 @@ def run_command(
     spec: Annotated[Path | None, typer.Argument(metavar="[SPEC.toml]", help="Spec file.", show_default=False)] = None,
     *,
     options: opt.SpecOptions,
+    fit: opt.FitOption = False,
     repeat: opt.RepeatOption = 1,
     out: opt.OutOption = None,
     as_json: opt.JsonOption = False,
@@ -39,6 +41,9 @@ def run_command(
 ) -> None:
     """Run one simulation and show its result."""
     chosen = options.build(spec)
+    if fit:
+        chosen, device = fit_device(chosen)
+        note(device)
     with files.output_directory(out):
         if repeat > 1:
             store = out / STORE if out is not None else None

@@ -26,6 +26,7 @@ def sweep_command(
         Path | None, typer.Option("--out", metavar="DIR", help="Output directory; out/NAME if absent.")
     ] = None,
     policy: opt.PolicyOption = None,
+    fit: opt.FitOption = False,
     place: opt.PlaceOptions,
 ) -> None:
     """Run every combination of a sweep file; one Parquet row a run."""
@@ -36,7 +37,7 @@ def sweep_command(
     with files.output_directory(directory):
         store = directory / STORE
         settings = Settings("sweep", place.workers, store, place.resume, dask=place.dask, announce=note)
-        outcomes = run_grid(grid, settings)
+        outcomes = run_grid(grid, settings, fit=fit)
         warn_all(outcome.document for outcome in outcomes)
         for outcome in outcomes:
             if outcome.error is not None:

@@ -15,7 +15,8 @@ from pumice.cli.commands import new_app
 from pumice.cli.terminal import emit, emit_json, note
 from pumice.runs.spec import Spec
 from pumice.text import count, printable
-from pumice.traces.read_write import check_reading, write_trace
+from pumice.traces.formats import format_to_write
+from pumice.traces.read_write import reading, write_workload
 from pumice.traces.trace_figure import trace_figure
 
 app = new_app(help="Look into trace files and write them.")
@@ -27,19 +28,19 @@ class TraceOptions:
 
     path: Annotated[Path, typer.Argument(metavar="FILE", help="Trace, plain or compressed.")]
     trace_format: opt.FormatOption = None
+    columns: opt.ColumnsOption = None
     volumes: Annotated[
         str | None,
         typer.Option("--volumes", metavar="V", help="overlay, separate, or the number or name of one volume."),
     ] = None
 
-    def reading(self) -> tuple[str | None, str | None]:
-        """Format and volumes, as the engine takes them.
+    def reading(self) -> str:
+        """Format, columns and volumes, as the engine takes them.
 
         Raises:
             SpecError: one of them is no text.
         """
-        check_reading(self.trace_format, self.volumes)
-        return self.trace_format, self.volumes
+        return reading(self.trace_format, self.columns, self.volumes)
 
 
 @app.callback(invoke_without_command=True)
@@ -49,7 +50,9 @@ def trace(context: typer.Context) -> None:
         emit(context.get_help())
 
 
-ToOption = Annotated[str, typer.Option("--to", metavar="F", help="Format to write.")]
+ToOption = Annotated[
+    str | None, typer.Option("--to", metavar="F", help="Format to write; the name of OUT says it if absent: x.spc.gz.")
+]
 OutArgument = Annotated[Path, typer.Argument(metavar="OUT", help="File to write, - for standard output.")]
 
 
@@ -57,7 +60,7 @@ OutArgument = Annotated[Path, typer.Argument(metavar="OUT", help="File to write,
 @opt.takes_options
 def check_command(source: TraceOptions, *, as_json: opt.JsonOption = False) -> None:
     """Show how the first lines are understood; fail if anything is not."""
-    _show(_engine.trace_check(source.path, *source.reading()), as_json=as_json)
+    _show(_engine.trace_check(source.path, source.reading()), as_json=as_json)
 
 
 @app.command("info")
@@ -65,7 +68,7 @@ def check_command(source: TraceOptions, *, as_json: opt.JsonOption = False) -> N
 def info_command(source: TraceOptions, *, out: opt.OutOption = None, as_json: opt.JsonOption = False) -> None:
     """Show the statistics of a whole trace; with --out also as a figure."""
     with files.output_directory(out):
-        text = _engine.trace_info(source.path, *source.reading())
+        text = _engine.trace_info(source.path, source.reading())
         report = json.loads(text)
         if out is not None:
             name = printable(source.path.name)
@@ -78,29 +81,31 @@ def info_command(source: TraceOptions, *, out: opt.OutOption = None, as_json: op
 
 @app.command("convert")
 @opt.takes_options
-def convert_command(source: TraceOptions, out: OutArgument, *, to: ToOption = "msr") -> None:
+def convert_command(source: TraceOptions, out: OutArgument, *, to: ToOption = None) -> None:
     """Write a trace in another format; addresses stay as they are. .gz, .zst and .xz are compressed."""
     sets = [f"workload.volumes={source.volumes}"] if source.volumes is not None else []
-    spec = opt.SpecOptions(trace=source.path, trace_format=source.trace_format, sets=sets).build()
+    spec = opt.SpecOptions(
+        trace=source.path, trace_format=source.trace_format, columns=source.columns, sets=sets
+    ).build()
     _write(spec, out, to)
 
 
 @app.command("generate")
 @opt.takes_options
-def generate_command(out: OutArgument, *, options: opt.DeviceOptions, to: ToOption = "msr") -> None:
+def generate_command(out: OutArgument, *, options: opt.DeviceOptions, to: ToOption = None) -> None:
     """Write a workload as a trace for the device of a preset; .gz, .zst and .xz are compressed."""
     _write(options.build(), out, to)
 
 
-def _write(spec: Spec, out: Path, to: str) -> None:
+def _write(spec: Spec, out: Path, to: str | None) -> None:
     with files.output_file(out):
-        report = write_trace(spec, out, to)
+        report = write_workload(spec, out, format_to_write(out, to))
     for noun, nouns in (("trim", "trims"), ("flush", "flushes")):
         if left_out := report[f"{nouns}_left_out"]:
             were = f"1 {noun} was" if left_out == 1 else f"{left_out:,} {nouns} were"
-            note(f"warning: {were} left out: format {report['format']} has none; fio has")
+            note(f"warning: {were} left out: format {report['format']} has none; csv and fio have")
     if plain := report["fua_left_out"]:
-        note(f"warning: {count(plain, 'write')} lost force unit access: no format that can be written has it")
+        note(f"warning: {count(plain, 'write')} lost force unit access: format {report['format']} has none; csv has")
     if files.is_stdout(out):
         for line in _lines(report):
             note(line)

@@ -9,14 +9,17 @@ from typing import Any
 from pumice import _engine, files
 from pumice.outputs import FILES, RESULT, one_set
 from pumice.runs.spec import Spec
+from pumice.traces.columnar import Content
 
 
-def run_to_text(spec: Spec, progress: Callable[..., Any] | None, out: Path | None) -> str:
+def run_to_text(
+    spec: Spec, progress: Callable[..., Any] | None, out: Path | None, requests: Content | None = None
+) -> str:
     """Runs `spec` and returns the result document as JSON text.
 
     With `out` the document is also written there, as `result.json`, beside the files that the spec's
     `[output]` asks for; they take the place of what an earlier run left there (see `outputs`). After an
-    error or an interruption none of them is there.
+    error or an interruption none of them is there. `requests` are read in place of the spec's trace file.
 
     Raises:
         SpecError: as `pumice.run`; also if files are asked for and `out` is None.
@@ -24,20 +27,28 @@ def run_to_text(spec: Spec, progress: Callable[..., Any] | None, out: Path | Non
     """
     request = spec.request(with_policy=False)
     if out is None:
-        return _engine.run(request, progress, None, spec.policy)
+        return _engine.run(request, progress, None, requests, spec.policy)
     resolved = spec.resolve()
     wanted = [key for key in FILES if resolved["config"]["output"][key]]
     facts = {"pumice.config_sha256": resolved["config_sha256"], "pumice.scale": repr(resolved["scale"])}
     with files.output_directory(out), one_set(out, RESULT) as staged:
-        text = _run_with_files(spec, progress, staged, wanted, facts) if wanted else run_to_text(spec, progress, None)
+        if wanted:
+            text = _run_with_files((spec, requests), progress, staged, wanted, facts)
+        else:
+            text = _engine.run(request, progress, None, requests, spec.policy)
         (staged / RESULT).write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
     return text
 
 
 def _run_with_files(
-    spec: Spec, progress: Callable[..., Any] | None, directory: Path, wanted: list[str], facts: dict[str, str]
+    work: tuple[Spec, Content | None],
+    progress: Callable[..., Any] | None,
+    directory: Path,
+    wanted: list[str],
+    facts: dict[str, str],
 ) -> str:
+    """Runs a spec, with what replaces its trace file, and writes the files that it asks for."""
     from pumice.runs.output_writers import Writers  # loaded here: it needs Arrow, which starts slowly
 
     with Writers(directory, wanted, facts) as writers:
-        return _engine.run(spec.request(with_policy=False), progress, writers.take, spec.policy)
+        return _engine.run(work[0].request(with_policy=False), progress, writers.take, work[1], work[0].policy)

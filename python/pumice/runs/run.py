@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from pumice.errors import Interrupted, SpecError
 from pumice.results.result import Result
+from pumice.runs import fit
 from pumice.runs.output_files import run_to_text
 from pumice.runs.progress import RunProgress, in_notebook
 from pumice.runs.spec import Spec, check_spec, toml_text
 from pumice.text import printable
+from pumice.traces import columnar
+
+#: `workload.path` of a table in memory.
+TABLE = "table"
 
 if TYPE_CHECKING:
     from pumice.policy import Policy
@@ -29,6 +34,7 @@ def with_options(
     workload: str | None = None,
     trace: str | os.PathLike[str] | None = None,
     trace_format: str | None = None,
+    columns: str | None = None,
     scale: float | None = None,
     seed: int | None = None,
     dashes: str = "",
@@ -37,21 +43,32 @@ def with_options(
     the option after `dashes`, if there are any.
 
     Raises:
-        SpecError: `spec` is none, both a workload and a trace are given, or a format without a trace.
+        SpecError: `spec` is none, both a workload and a trace are given, or a format or columns without a trace.
     """
     spec = check_spec(spec)
     if workload is not None and trace is not None:
         raise SpecError("a run has a workload or a trace, not both")
-    if trace_format is not None and trace is None:
-        raise SpecError("a trace format needs a trace")
+    is_trace = trace is not None or (workload is None and _replays(spec))
+    for option, value in (("format", trace_format), ("columns", columns)):
+        if value is not None and not is_trace:
+            raise SpecError(f"{dashes}{option} says how a trace is read, and there is none; {dashes}trace names one")
     given: list[tuple[str, str, Any]] = [("workload", "workload.kind", workload)]
     if trace is not None:
         given += [("trace", "workload.kind", "trace"), ("trace", "workload.path", _path_text(trace))]
-    given += [("format", "workload.format", trace_format), ("seed", "seed", seed), ("scale", "scale", scale)]
+    given += [("format", "workload.format", trace_format), ("columns", "workload.columns", columns)]
+    given += [("seed", "seed", seed), ("scale", "scale", scale)]
     for option, key, value in given:
         if value is not None:
             spec = spec.with_sets([(key, toml_text(key, value))], f"{dashes}{option}" if dashes else "")
     return spec
+
+
+def _replays(spec: Spec) -> bool:
+    """Whether a spec's workload is a recorded trace. One that cannot be resolved is refused when it is run."""
+    try:
+        return bool(spec.resolve()["config"]["workload"]["kind"] == "trace")
+    except SpecError:
+        return True
 
 
 def _path_text(path: Any) -> str:
@@ -77,7 +94,10 @@ def run(
     workload: str | None = None,
     trace: str | os.PathLike[str] | None = None,
     *,
+    requests: Any = None,
     trace_format: str | None = None,
+    columns: str | None = None,
+    fit_device: bool = False,
     scale: float | None = None,
     seed: int | None = None,
     policy: Policy | str | os.PathLike[str] | None = None,
@@ -90,7 +110,14 @@ def run(
         spec: what to run; `preset()`, `Spec.from_file()`.
         workload: name of a workload (see `workloads()`) in place of the spec's.
         trace: path of a trace file in place of the spec's workload.
-        trace_format: its format, if it should not be recognised by content.
+        requests: a table in place of a trace file: of pandas, polars or Arrow, a structured array of numpy, or a
+            dictionary of columns such as `read_trace` gives. Rows are requests; they may be in any order of time.
+        trace_format: format of the trace, if it should not be recognised by content; of a table, the format whose
+            names of columns it has.
+        columns: which column of a table or of delimited text is what, and in which unit:
+            `"time=when:s,op=rw,offset=lba:sectors,size=len:bytes"`, by name or by number from 0. Without it names
+            such as time_ns, op, offset_bytes and size_bytes tell it; a column of timestamps needs no unit.
+        fit_device: takes the smallest device of the spec's kind on which the trace fits.
         scale: share of the study to run; planes, requests and bytes are multiplied by it.
         seed: seed of every random stream.
         policy: a policy of your own: what `pumice.policy` makes of functions, or the path of a shared object.
@@ -101,12 +128,23 @@ def run(
 
     Raises:
         SpecError: the spec or an option cannot be used; files are asked for and there is no `out`.
-        TraceError: the trace cannot be read.
+        TraceError: the trace cannot be read, or a column of the table is missing or holds what is not allowed.
         SimulationError: the run ended in an error.
         Interrupted: `progress` returned False.
         KeyboardInterrupt: Ctrl-C.
     """
-    spec = with_options(spec, workload=workload, trace=trace, trace_format=trace_format, scale=scale, seed=seed)
+    content = None
+    if requests is not None:
+        if workload is not None or trace is not None:
+            raise SpecError("a run has requests, or a workload, or a trace, not several of them")
+        content = columnar.content(requests, trace_format, columns)
+        spec = with_options(spec, trace=TABLE, scale=scale, seed=seed)
+    else:
+        spec = with_options(
+            spec, workload=workload, trace=trace, trace_format=trace_format, columns=columns, scale=scale, seed=seed
+        )
+    if fit_device:
+        spec, _ = fit.fit_device(spec, content)
     if policy is not None:
         spec = spec.with_policy(policy)
     stopped = False
@@ -120,9 +158,10 @@ def run(
         return not stopped
 
     try:
+        place = Path(out) if out is not None else None
         with RunProgress("run", shown=has_bar) as bar:
             # A Python function is passed even without `progress`: it is where Ctrl-C is noticed.
-            return Result(json.loads(run_to_text(spec, tick, Path(out) if out is not None else None)))
+            return Result(json.loads(run_to_text(spec, tick, place, content)))
     except KeyboardInterrupt:
         if stopped:
             raise Interrupted("the run was stopped; it leaves no result") from None

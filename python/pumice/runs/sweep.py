@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pumice.errors import SpecError, one_line
 from pumice.runs.batch import Settings, run_jobs
+from pumice.runs.fit import fit_jobs
 from pumice.runs.grid import Grid, flatten
 from pumice.runs.jobs import Outcome
 from pumice.runs.spec import Spec, Value, check_spec, read_text
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 #: What a sweep file holds besides a spec.
 SWEEP_KEYS = ("scale", "repeat", "vary")
+
+#: Where the sweep files that are shipped with the package lie.
+_SHIPPED = Path(__file__).resolve().parent.parent / "experiments"
 
 
 def sweep(
@@ -70,14 +74,17 @@ def sweep(
     return outcome_table(run_grid(Grid(base, vary, repeat), settings))
 
 
-def run_grid(grid: Grid, settings: Settings) -> list[Outcome]:
-    """Runs every point of a grid.
+def run_grid(grid: Grid, settings: Settings, *, fit: bool = False) -> list[Outcome]:
+    """Runs every point of a grid; with `fit` on devices fitted to the recorded traces.
 
     Raises:
         SpecError: not a single run could be started; with the first refusal.
         Interrupted: Ctrl-C.
     """
-    outcomes = run_jobs(grid.jobs(), settings)
+    jobs = grid.jobs()
+    if fit:
+        jobs = fit_jobs(jobs, settings.announce or (lambda _: None))
+    outcomes = run_jobs(jobs, settings)
     raise_if_refused(outcomes)
     return outcomes
 
@@ -100,14 +107,21 @@ def outcome_table(outcomes: Sequence[Outcome]) -> pa.Table:
     return run_table.build(rows)
 
 
+def find_sweep(path: Path) -> Path:
+    """The sweep file of a name: the file itself, or else the shipped one, which is called `experiments/PAPER/NAME.toml`
+    from every directory."""
+    shipped = _SHIPPED / Path(*path.parts[1:]) if path.parts[:1] == ("experiments",) else None
+    return shipped if shipped is not None and not path.exists() and shipped.is_file() else path
+
+
 def read_sweep(path: Path) -> Grid:
-    """Reads a sweep file.
+    """Reads a sweep file; see `find_sweep`.
 
     Raises:
         SpecError: it is not TOML, or its additions are not as described; keys of the spec are
             checked when it is run.
     """
-    text = read_text(path)
+    text = read_text(find_sweep(path))
     try:
         content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pumice import _engine, files
+from pumice.runs.run import TABLE, with_options
 from pumice.runs.spec import Spec, check_text
+from pumice.traces import columnar
+from pumice.traces.formats import TABLES, format_to_write
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,13 +21,18 @@ _TYPES = {"arrival_ns": "<u8", "offset_bytes": "<u8", "bytes": "<u4"} | dict.fro
 
 
 def read_trace(
-    path: str | os.PathLike[str], *, trace_format: str | None = None, volumes: str | None = None
+    path: str | os.PathLike[str],
+    *,
+    trace_format: str | None = None,
+    columns: str | None = None,
+    volumes: str | None = None,
 ) -> dict[str, NDArray[Any]]:
     """The requests of a trace as columns of equal length, in order of arrival.
 
     Args:
-        path: trace file, plain or compressed with gzip, zstd or xz.
+        path: trace file: text, plain or compressed with gzip, zstd or xz; Parquet, Feather or Arrow.
         trace_format: its format, if it should not be recognised by content.
+        columns: which column of delimited text or of a table is what, as `workload.columns`.
         volumes: "overlay" (default), "separate", or the number or name of one volume.
 
     Returns:
@@ -34,43 +42,100 @@ def read_trace(
 
     Raises:
         TraceError: the trace cannot be read; the text names file and line.
-        SpecError: format or volumes are no text.
+        SpecError: format, columns or volumes are no text, or `columns` is no list of columns.
     """
     import numpy as np  # loaded here: commands that read no trace start sooner without it
 
-    check_reading(trace_format, volumes)
-    columns = _engine.trace_read(os.fsdecode(path), trace_format, volumes)
-    arrays = {name: np.frombuffer(columns[name], dtype=kind) for name, kind in _TYPES.items()}
+    read = _engine.trace_read(os.fsdecode(path), reading(trace_format, columns, volumes))
+    arrays = {name: np.frombuffer(read[name], dtype=kind) for name, kind in _TYPES.items()}
     return arrays | {name: arrays[name].astype(bool) for name in _FLAGS}
 
 
-def check_reading(trace_format: str | None, volumes: str | None) -> None:
-    """Refuses options of reading that are no text.
+def reading(trace_format: str | None, columns: str | None, volumes: str | None) -> str:
+    """Options of reading, as the engine takes them.
 
     Raises:
         SpecError: one of them holds a byte that is not UTF-8.
     """
-    check_text("format", trace_format or "")
-    check_text("volumes", volumes or "")
+    given = {"format": trace_format, "columns": columns, "volumes": volumes}
+    for name, value in given.items():
+        check_text(name, value or "")
+    return json.dumps(given)
 
 
-def write_trace(spec: Spec, path: Path, trace_format: str) -> dict[str, Any]:
+def write_trace(
+    requests: Any,
+    path: str | os.PathLike[str],
+    *,
+    trace_format: str | None = None,
+    columns: str | None = None,
+) -> dict[str, Any]:
+    """Writes a table of requests as a trace, all of it or nothing.
+
+    Args:
+        requests: a table as `pumice.run` takes it.
+        path: the file to write. A name that ends in .gz, .zst or .xz is compressed.
+        trace_format: its format; the name says it otherwise, such as x.spc.gz, x.csv or x.parquet.
+        columns: which column of the table is what, as `pumice.run` takes it.
+
+    Returns:
+        What was written; see `write_workload`.
+
+    Raises:
+        SpecError: `requests` is no table, or no format can be told.
+        TraceError: a column is missing or holds what is not allowed, or the format cannot hold a request.
+        OSError: the file cannot be written.
+    """
+    place = Path(os.fsdecode(path))
+    chosen = format_to_write(place, trace_format)
+    spec = with_options(Spec(), trace=TABLE)
+    return write_workload(spec, place, chosen, columnar.content(requests, None, columns))
+
+
+def write_workload(
+    spec: Spec, path: Path, trace_format: str, requests: columnar.Content | None = None
+) -> dict[str, Any]:
     """Writes the workload of `spec` as a trace to `path`, all of it or nothing. What is no regular file, such as a
     pipe or standard output (`-`), gets the trace piece by piece.
 
     A trace keeps its own addresses; other workloads have those of the spec's device. A path that
-    ends in .gz, .zst or .xz is compressed.
+    ends in .gz, .zst or .xz is compressed. `requests` are read in place of the spec's trace file.
 
     Returns:
         What was written: `format`, `lines`, `requests`, `bytes`, the format's grain of time and
         address, how many requests had to be rounded to it, and how many trims and flushes were left out
-        because the format has none (fio alone has), and writes that lost their force unit access.
+        because the format has none, and writes that lost their force unit access.
 
     Raises:
         SpecError, TraceError: the workload cannot be read or written.
         OSError: the file cannot be written.
     """
     check_text("format", trace_format)
+    if trace_format in TABLES.values():
+        return _write_table(spec, path, trace_format, requests)
     with files.streamed(path) as file:
-        report: dict[str, Any] = json.loads(_engine.trace_write(spec.request(), trace_format, path, file.write))
+        report: dict[str, Any] = json.loads(
+            _engine.trace_write(spec.request(), trace_format, path, file.write, requests)
+        )
     return report
+
+
+def _write_table(spec: Spec, path: Path, trace_format: str, requests: columnar.Content | None) -> dict[str, Any]:
+    """Writes a workload as a Parquet or Arrow file with the columns of the format csv."""
+    import pyarrow as pa  # loaded here: it starts slowly
+    import pyarrow.csv
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    text = pa.BufferOutputStream()
+    report: dict[str, Any] = json.loads(_engine.trace_write(spec.request(), "csv", "trace", text.write, requests))
+    whole = pa.uint64()
+    types = {"time_ns": whole, "op": pa.string(), "offset_bytes": whole, "size_bytes": pa.uint32()}
+    convert = pa.csv.ConvertOptions(column_types=types, strings_can_be_null=False)
+    table = pa.csv.read_csv(pa.BufferReader(text.getvalue()), convert_options=convert)
+    with files.atomic(path) as file:
+        if trace_format == "parquet":
+            pa.parquet.write_table(table, file, compression="zstd")
+        else:
+            pa.feather.write_feather(table, file, compression="zstd")
+    return report | {"format": trace_format, "lines": table.num_rows}

@@ -39,7 +39,7 @@ BAD_USAGE = [
     (["run", *TINY, "--set", "ftl.merge=never"], "allowed"),
     (["run", *TINY, "--workload", "twin:prn_9"], "twin:prn_"),
     (["run", *TINY, "--workload", "uniform", "--trace", "t.csv"], "not both"),
-    (["run", *TINY, "--format", "msr"], "needs a trace"),
+    (["run", *TINY, "--format", "msr"], "--format says how a trace is read, and there is none"),
     (["run", *TINY, "--trace", "nosuch.csv"], "nosuch.csv"),
     (["run", *TINY, "--trace", "t.csv"], "t.csv:1"),
     (["run", *TINY, "--repeat", "2", "--trace", "t.csv"], "t.csv:1"),
@@ -267,9 +267,9 @@ def test_trims_are_kept_where_the_format_has_them(command: Command, tmp_path: Pa
     columns = pumice.read_trace(tmp_path / "t.log")
     assert 20 < columns["is_trim"].sum() < 80
     assert not (columns["is_trim"] & columns["is_write"]).any()
-    done = command("trace", "convert", "t.log", "t.csv")
+    done = command("trace", "convert", "t.log", "t.msr")
     assert f"{columns['is_trim'].sum()} trims were left out" in done.stderr
-    assert len(pumice.read_trace(tmp_path / "t.csv")["bytes"]) == 100 - columns["is_trim"].sum()
+    assert len(pumice.read_trace(tmp_path / "t.msr")["bytes"]) == 100 - columns["is_trim"].sum()
     found = json.loads(command("trace", "check", "t.log", "--json").stdout)
     assert (found["records"], found["trims"]) == (100, columns["is_trim"].sum())
 
@@ -283,10 +283,12 @@ def test_flushes_and_force_unit_access_are_read_counted_and_reported(command: Co
     assert columns["is_flush"].sum() == 5
     assert (columns["bytes"][columns["is_flush"]] == 0).all()
     assert not columns["is_fua"].any()
-    assert "lost force unit access" in kept.stderr
+    assert "lost force unit access: format fio has none; csv has" in kept.stderr
     assert "left out" not in kept.stderr
-    done = command("trace", "convert", "t.log", "t.csv")
-    assert "5 flushes were left out: format msr has none; fio has" in done.stderr
+    assert command("trace", "generate", "t.csv", *TINY, *sets).stderr == ""
+    assert pumice.read_trace(tmp_path / "t.csv")["is_fua"].sum() > 20
+    done = command("trace", "convert", "t.log", "t.msr")
+    assert "5 flushes were left out: format msr has none; csv and fio have" in done.stderr
     info = json.loads(command("trace", "info", "t.log", "--json").stdout)
     assert (info["flushes"], info["fua_writes"]) == (5, 0)
 

@@ -22,9 +22,6 @@ PAGE = REPOSITORY / "docs" / "RESULTS.md"
 #: Kinds of workload in the table, and the workload whose runs here have their fields.
 WORKLOADS = {"": None, "generators": "uniform", "file systems": "pic", "twins": "twin", "traces": "trace"}
 
-#: Any request of a trace: time, host, disk, kind, offset, bytes, response time.
-RECORDS = "128166372000000000,test,0,{},{},4096,0\n"
-
 
 #: A generated workload with every part that only some have.
 MIXED = {
@@ -68,7 +65,7 @@ def documents() -> dict[str, list[dict[str, Any]]]:
 @pytest.fixture
 def traced(tmp_path: Path) -> dict[str, Any]:
     path = tmp_path / "two.csv"
-    path.write_text(RECORDS.format("Write", 0) + RECORDS.format("Read", 0))
+    path.write_text("time_ns,op,offset_bytes,size_bytes\n0,W,0,4096\n5,R,0,4096\n")
     return pumice.run(pumice.preset("tiny").with_(ftl={"merge": "m-merge"}), trace=path).to_dict()
 
 

@@ -7,6 +7,7 @@
 mod closed_forms;
 mod contract;
 mod erase_suspension;
+mod fit;
 mod golden;
 mod host_timing;
 mod merge_execution;

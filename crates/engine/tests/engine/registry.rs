@@ -7,7 +7,7 @@ use std::path::Path;
 use pumice_commandlog::LogRecord;
 use pumice_config::{Config, SpecSource};
 use pumice_engine::observe::Observer;
-use pumice_engine::run_observed;
+use pumice_engine::{run, run_observed, user_pages};
 use pumice_ftl::{FtlKind, GcPolicy, MergeMethod};
 use pumice_types::{Choice, EraseMode, EraseScheme, FlashCommand, Time};
 use serde_json::Value;
@@ -133,5 +133,25 @@ fn t903_every_layer_policy_and_scheme_tells_the_same_with_a_clock_and_without() 
         check_counts(&untimed);
         check_clock_changes_no_count(&timed, &untimed);
         assert_eq!(timed["integrity"]["lost_pages"], 0, "{name}");
+    }
+}
+
+/// Whoever tries a translation layer first does so on one of these.
+#[test]
+fn t905_every_layer_runs_on_the_small_presets() {
+    for preset in ["tiny", "small"] {
+        for (kind, merge) in FtlKind::ALL.iter().flat_map(|kind| kind.merges().iter().map(move |merge| (*kind, *merge)))
+        {
+            let name = format!("{preset} {kind} {merge}");
+            let sets = [("ftl.kind", kind.name()), ("ftl.merge", merge.name()), ("workload.requests", "2000")];
+            let sets = sets.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
+            let source = SpecSource { preset: Some(preset.to_owned()), sets, ..SpecSource::default() };
+            let config = Config::resolve(&source).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let outcome = run(&config, 1.0, &mut |_| true).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!((outcome.integrity_error, outcome.requests), (None, 2_000), "{name}");
+            let capacity =
+                u64::from(user_pages(&config, 1.0).expect("legal")) * u64::from(config.chip.geometry.page_bytes);
+            assert!(preset == "tiny" || capacity >= 1 << 30, "{name}: {capacity} bytes");
+        }
     }
 }

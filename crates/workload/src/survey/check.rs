@@ -38,13 +38,16 @@ pub struct CheckReport {
     /// The file.
     pub path: String,
     /// Name of the format.
-    pub format: &'static str,
+    pub format: String,
     /// `none`, `gzip`, `zstd` or `xz`.
     pub compression: &'static str,
     /// SHA-256 of the file's bytes, in hexadecimal.
     pub sha256: String,
     /// Units of the columns, in words.
     pub units: &'static str,
+    /// Which column is what, as `workload.columns` would say it; absent if the format says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<String>,
     /// Volume of the first record: host and disk, device, unit or file.
     pub volume: String,
     /// Whether line 1 was taken for a header.
@@ -199,10 +202,11 @@ fn report(records: &RecordReader, tally: CheckTally, window: &ReorderWindow) -> 
     let seconds = |ticks: u64| ticks as f64 * scale.tick_ns as f64 / 1e9;
     CheckReport {
         path: records.path().display().to_string(),
-        format: records.format().name(),
+        format: records.format_name().to_owned(),
         compression: records.compression().name(),
         sha256: records.sha256.clone().unwrap_or_default(),
         units: records.format().units(),
+        columns: records.columns(),
         volume: records.volume(),
         header: counts.header,
         lines: records.line,

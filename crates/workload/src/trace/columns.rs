@@ -1,6 +1,6 @@
 //! What the columns of a format allow, in words: how a refused line is explained.
 
-use crate::error::excerpt;
+use crate::error::{counted, excerpt};
 use crate::trace::fields::{Cursor, device_numbers};
 
 /// What a column allows.
@@ -26,6 +26,36 @@ pub(super) enum ColumnRule {
     Text,
 }
 
+/// What a column tells of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// When it arrives.
+    Time,
+    /// What it does.
+    Op,
+    /// Its first byte.
+    Offset,
+    /// Its length.
+    Size,
+    /// The volume that it goes to.
+    Volume,
+}
+
+impl Role {
+    pub const ALL: [Role; 5] = [Role::Time, Role::Op, Role::Offset, Role::Size, Role::Volume];
+
+    /// The name, as `workload.columns` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Time => "time",
+            Role::Op => "op",
+            Role::Offset => "offset",
+            Role::Size => "size",
+            Role::Volume => "volume",
+        }
+    }
+}
+
 /// How the fields of a line are separated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Separator {
@@ -43,13 +73,16 @@ pub(super) struct ColumnTable {
     /// The format with its article: `an MSR`.
     pub what: &'static str,
     pub separator: Separator,
-    pub columns: &'static [(&'static str, ColumnRule)],
+    /// Name, rule, and what the column tells of a request, if anything.
+    pub columns: &'static [(&'static str, ColumnRule, Option<Role>)],
+    /// Names that a header may have instead, each with the name above that it stands for.
+    pub also: &'static [(&'static str, &'static str)],
 }
 
 impl ColumnTable {
     /// Names of the columns as a line would have them.
     pub fn names(&self) -> String {
-        let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = self.columns.iter().map(|(name, ..)| *name).collect();
         names.join(if self.separator == Separator::Blanks { " " } else { "," })
     }
 
@@ -78,6 +111,15 @@ impl ColumnTable {
             && !text.chars().any(char::is_control)
     }
 
+    /// Where each column is among the names of a header; `None` if one of them is missing.
+    pub fn places(&self, names: &[&str]) -> Option<Vec<usize>> {
+        let is = |found: &str, name: &str| {
+            let stands_for = self.also.iter().any(|(also, own)| *own == name && found.eq_ignore_ascii_case(also));
+            found.eq_ignore_ascii_case(name) || stands_for
+        };
+        self.columns.iter().map(|(name, ..)| names.iter().position(|found| is(found, name))).collect()
+    }
+
     /// What is wrong with a line that the format's parser refuses, and what is allowed.
     pub fn explain(&self, line: &[u8]) -> String {
         let Ok(text) = std::str::from_utf8(line) else {
@@ -87,10 +129,15 @@ impl ColumnTable {
         let wanted = self.columns.len();
         let enough = fields.len() == wanted || (self.separator == Separator::LooseComma && fields.len() > wanted);
         if !enough {
-            return format!("{} fields in {}; allowed are {wanted}: {}", fields.len(), excerpt(line), self.names());
+            return format!(
+                "{} in {}; allowed are {wanted}: {}",
+                counted(fields.len() as u64, "field"),
+                excerpt(line),
+                self.names()
+            );
         }
         let faults = self.columns.iter().zip(&fields);
-        let fault = faults.into_iter().find_map(|(&(name, rule), field)| rule.fault(name, field));
+        let fault = faults.into_iter().find_map(|(&(name, rule, _), field)| rule.fault(name, field));
         let fault = fault.unwrap_or_else(|| {
             "the request's last byte lies beyond the largest address, 2^64 - 1; allowed are requests that end before it"
                 .to_owned()

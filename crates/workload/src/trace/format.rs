@@ -18,6 +18,11 @@ pub(super) trait LineFormat: Default {
     /// One line, parsed; `None` if the format does not allow it.
     fn parse<'a>(&mut self, line: &'a [u8]) -> Option<ParsedLine<'a>>;
 
+    /// Which column is what, as `workload.columns` would say it, once line 1 was read; `None` if the format says it.
+    fn layout_text(&self) -> Option<String> {
+        None
+    }
+
     /// What is wrong with a line that [`LineFormat::parse`] refuses, and what is allowed. A format without columns
     /// has to say it itself.
     fn explain(&self, line: &[u8]) -> String {
@@ -65,6 +70,8 @@ pub(crate) struct Writing {
     pub address_grain: u64,
     /// Grain of the length, in bytes, likewise.
     pub size_grain: u64,
+    /// Whether a line says that a write has force unit access.
+    pub fua: bool,
     /// Lines in front of the first request, each with its line feed.
     pub head: &'static str,
     /// Writes one request and a line feed.
@@ -89,6 +96,8 @@ pub(crate) struct WrittenRequest<'a> {
     /// Length in bytes.
     pub bytes: u64,
     pub kind: RequestKind,
+    /// Whether it is a write with force unit access.
+    pub fua: bool,
 }
 
 impl WrittenRequest<'_> {

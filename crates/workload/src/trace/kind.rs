@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::TraceError;
 use crate::family::{Family, OpenFor};
 use crate::shared_keys::SharedWorkloadKeys;
-use crate::trace::options::TraceKeys;
+use crate::trace::options::{TraceKeys, TraceOptions};
 use crate::trace::requests::Trace;
 
 /// A recorded trace: there is one such kind, which file it is say the keys.
@@ -40,11 +40,14 @@ impl Family for RecordedTrace {
         if scale == 1.0 {
             return Ok(());
         }
-        Err(format!("scale {scale}: a real trace is never scaled; leave the scale at 1"))
+        Err(format!(
+            "scale {scale}: a recorded trace is never scaled; leave the scale at 1, and let --fit-device find the smallest device for it"
+        ))
     }
 
     fn open(self, keys: &TraceKeys, _: &SharedWorkloadKeys, run: &OpenFor) -> Result<Trace, TraceError> {
         let path = keys.path.as_deref().unwrap_or_default();
-        Trace::open(Path::new(path), &keys.options(), &run.placement)
+        let options = TraceOptions { content: run.content.clone(), ..keys.options() };
+        Trace::open(Path::new(path), &options, &run.placement)
     }
 }

@@ -8,6 +8,9 @@ const BUFFER: usize = 1 << 20;
 /// Longest line, in bytes. Longer ones are no text of any format.
 pub(super) const MAX_LINE: usize = 64 << 10;
 
+/// The byte order mark of UTF-8.
+const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Why there is no next line.
 #[derive(Debug)]
 pub(super) enum LineFault {
@@ -52,6 +55,13 @@ impl<R: Read> LineReader<R> {
             }
         }
         &self.buffer[self.start..self.end]
+    }
+
+    /// Leaves out the mark that UTF-8 text may begin with. The first bytes were looked at already.
+    pub fn skip_mark(&mut self) {
+        if self.buffer[self.start..self.end].starts_with(UTF8_MARK) {
+            self.start += UTF8_MARK.len();
+        }
     }
 
     /// The next line without its end, `None` after the last. After a fault there is none.

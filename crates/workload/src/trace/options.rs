@@ -4,7 +4,9 @@ use pumice_types::choice;
 use pumice_types::key::{ANY, CHOSEN, When};
 
 use crate::shared_keys::IS_TRACE;
+use crate::trace::column_request::ColumnRequest;
 use crate::trace::formats::TraceFormat;
+use crate::trace::recorded::SharedContent;
 use crate::trace::volumes::Volumes;
 
 choice! {
@@ -22,6 +24,10 @@ choice! {
 pub struct TraceOptions {
     /// Its format; `None` recognises it by content.
     pub format: Option<TraceFormat>,
+    /// Which column of delimited text is what; `None` if the format or the header says it.
+    pub columns: Option<ColumnRequest>,
+    /// What is read in place of the file.
+    pub content: Option<SharedContent>,
     /// What becomes of its volumes.
     pub volumes: Volumes,
     /// What becomes of its trims.
@@ -30,15 +36,16 @@ pub struct TraceOptions {
 
 impl Default for TraceOptions {
     fn default() -> TraceOptions {
-        TraceOptions { format: None, volumes: Volumes::Overlay, trims: Trims::Keep }
+        TraceOptions { format: None, columns: None, content: None, volumes: Volumes::Overlay, trims: Trims::Keep }
     }
 }
 
 pumice_types::keys! {
-    /// What traces read of `[workload]`. Other workloads refuse a path and a format, so these two are always read.
+    /// What traces read of `[workload]`. Other workloads refuse a path and a format, so these three are always read.
     pub struct TraceKeys in "workload" {
         path: Option<String> = "", ANY, "", "none", When::Always, "Trace file, plain or compressed with gzip, zstd or xz (kind = \"trace\").";
         format: Option<TraceFormat> = "", ANY, "", "found by content", When::Always, "Trace format.";
+        columns: Option<ColumnRequest> = "", ANY, "", "the header or the format", When::Always, "Which column of a delimited trace is what, by number from 0 or by name: time=0:s,op=1,offset=2:sectors,size=3,volume=4. Units of time: ns, 100ns, us, ms, s; of offset and size: bytes, sectors, kib, mib or a number of bytes. op=1:0/1 gives the words of reads and writes.";
         volumes: Volumes = "\"overlay\"", ANY, "", CHOSEN, IS_TRACE, "Traces of several volumes. overlay: all share one address space. separate: each has a region of its own, in order of first appearance. Else the number or name of the one volume to replay.";
         trims: Trims = "\"keep\"", ANY, "", CHOSEN, IS_TRACE, "Trims (discards) of a trace. keep: requests like others. drop: left out and counted.";
     }
@@ -47,6 +54,12 @@ pumice_types::keys! {
 impl TraceKeys {
     /// The options that the keys ask for.
     pub fn options(&self) -> TraceOptions {
-        TraceOptions { format: self.format, volumes: self.volumes.clone(), trims: self.trims }
+        TraceOptions {
+            format: self.format,
+            columns: self.columns.clone(),
+            content: None,
+            volumes: self.volumes.clone(),
+            trims: self.trims,
+        }
     }
 }

@@ -72,6 +72,8 @@ impl<'a> ParsedLine<'a> {
 /// A legal line that is no request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OtherLine {
+    /// The names of the columns.
+    Header,
     /// An event, action or summary that concerns no request of its own.
     Ignored,
     /// A request without data that is no flush.

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use pumice_types::{Choice, RequestKind};
 
 use crate::compression::Compression;
-use crate::error::{TraceError, TraceErrorKind, excerpt};
+use crate::error::{TraceError, TraceErrorKind, counted, excerpt};
 use crate::trace::clock::Grain;
 use crate::trace::formats::{LineParser, TraceFormat};
 use crate::trace::lines::{LineFault, LineReader, MAX_LINE};
 use crate::trace::options::{TraceOptions, Trims};
 use crate::trace::record::{OtherLine, ParsedLine, TraceRecord};
-use crate::trace::sniff::{HEAD_BYTES, recognise};
+use crate::trace::recorded::{RecordedContent, SharedContent};
+use crate::trace::sniff::{HEAD_BYTES, Reading, reading};
 use crate::trace::source::TraceFile;
 use crate::trace::time_scale::TimeScale;
 use crate::trace::volumes::{VOLUMES_MAX, VolumeFilter};
@@ -43,6 +44,8 @@ pub(crate) struct LineCounts {
 /// Reads records one after the other.
 pub(crate) struct RecordReader {
     path: PathBuf,
+    /// What is read in place of the file.
+    content: Option<SharedContent>,
     lines: LineReader<TraceFile>,
     parser: LineParser,
     scale: TimeScale,
@@ -62,17 +65,26 @@ pub(crate) struct RecordReader {
 
 impl RecordReader {
     pub fn open(path: &Path, options: &TraceOptions, strict_time: bool) -> Result<RecordReader, TraceError> {
-        let mut lines = LineReader::new(TraceFile::open(path)?);
-        let format = match options.format {
-            Some(format) => format,
-            None => recognise(lines.peek(HEAD_BYTES))
-                .map_err(|message| TraceError::at_line(TraceErrorKind::Content, path, 1, message))?,
+        let mut lines = LineReader::new(TraceFile::of(path, options.content.as_ref())?);
+        lines.peek(HEAD_BYTES);
+        lines.skip_mark();
+        let found = match &options.content {
+            Some(_) => {
+                RecordedContent::columns().map(|columns| Reading { format: TraceFormat::Csv, columns: Some(columns) })
+            }
+            None => reading(lines.peek(HEAD_BYTES), options),
         };
+        let Reading { format, columns } =
+            found.map_err(|message| TraceError::at_line(TraceErrorKind::Content, path, 1, message))?;
         let scale = format.facts().time;
         Ok(RecordReader {
             path: path.to_owned(),
+            content: options.content.clone(),
             lines,
-            parser: LineParser::new(format),
+            parser: match columns {
+                Some(columns) => LineParser::of_columns(columns),
+                None => LineParser::new(format),
+            },
             scale,
             likely: scale.likely(),
             strict_time,
@@ -92,6 +104,19 @@ impl RecordReader {
 
     pub fn format(&self) -> TraceFormat {
         self.parser.format()
+    }
+
+    /// Which column is what, as `workload.columns` would say it; `None` if the format says it.
+    pub fn columns(&self) -> Option<String> {
+        match &self.content {
+            Some(content) => Some(content.origin_columns.clone()),
+            None => self.parser.layout_text(),
+        }
+    }
+
+    /// The format as results name it.
+    pub fn format_name(&self) -> &str {
+        self.content.as_ref().map_or(self.format().name(), |content| &content.format)
     }
 
     pub fn scale(&self) -> &TimeScale {
@@ -216,7 +241,7 @@ impl RecordReader {
         let what = match (self.line, self.counts.header) {
             (0, _) => "is empty".to_owned(),
             (_, true) => "holds a header and no records".to_owned(),
-            (lines, false) => format!("holds no reads, writes or trims ({lines} lines read)"),
+            (lines, false) => format!("holds no reads, writes or trims ({} read)", counted(lines, "line")),
         };
         format!("{what}; at least one record is needed")
     }
@@ -234,15 +259,16 @@ impl RecordReader {
                 return TraceError::at_line(TraceErrorKind::Content, &self.path, lines + 1, message);
             }
             LineFault::Io(e) if compression == Compression::None => {
-                (TraceErrorKind::File, format!("cannot be read after {lines} lines: {e}"))
+                (TraceErrorKind::File, format!("cannot be read after {}: {e}", counted(lines, "line")))
             }
             LineFault::Io(e) if e.kind() == io::ErrorKind::UnexpectedEof => (
                 TraceErrorKind::Content,
-                format!("{compression} data ends early after {lines} lines; a complete file is needed"),
+                format!("{compression} data ends early after {}; a complete file is needed", counted(lines, "line")),
             ),
-            LineFault::Io(e) => {
-                (TraceErrorKind::Content, format!("{compression} data is damaged after {lines} lines: {e}"))
-            }
+            LineFault::Io(e) => (
+                TraceErrorKind::Content,
+                format!("{compression} data is damaged after {}: {e}", counted(lines, "line")),
+            ),
         };
         TraceError::in_file(kind, &self.path, message)
     }
@@ -251,6 +277,7 @@ impl RecordReader {
 impl LineCounts {
     fn add(&mut self, other: OtherLine) {
         match other {
+            OtherLine::Header => self.header = true,
             OtherLine::Ignored => self.other_lines += 1,
             OtherLine::NoData => self.no_data += 1,
         }

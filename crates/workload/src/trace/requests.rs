@@ -9,7 +9,7 @@ use pumice_types::{Choice, HostRequest, RequestKind, Time};
 use crate::error::{TraceError, TraceErrorKind};
 use crate::fact::Fact;
 use crate::notes::Notes;
-use crate::placement::{Misfit, Placement, Placer};
+use crate::placement::{AddressPolicy, Misfit, Placement, Placer};
 use crate::request_source::RequestSource;
 use crate::trace::layout::VolumeLayout;
 use crate::trace::options::TraceOptions;
@@ -71,6 +71,24 @@ impl Trace {
             ended: false,
             failure: None,
         })
+    }
+
+    /// The smallest capacity on which a trace keeps its addresses, or under [`AddressPolicy::Compact`] its regions.
+    ///
+    /// # Errors
+    /// A trace that cannot be read.
+    pub(crate) fn extent(path: &Path, options: &TraceOptions, policy: AddressPolicy) -> Result<u64, TraceError> {
+        let policy = match policy {
+            // Nothing shall have to be wrapped.
+            AddressPolicy::Exact | AddressPolicy::Wrap => AddressPolicy::Exact,
+            AddressPolicy::Compact => AddressPolicy::Compact,
+        };
+        let mut trace = Trace::open(path, options, &Placement { capacity_bytes: u64::MAX, page_bytes: 1, policy })?;
+        let mut end = 0;
+        while let Some(request) = trace.next_request()? {
+            end = end.max(request.offset_bytes + u64::from(request.bytes));
+        }
+        Ok(end.max(trace.placer.compacted_bytes()))
     }
 
     /// Arrival of a record since the first request.
@@ -197,12 +215,13 @@ impl RequestSource for Trace {
     fn facts(&self) -> Vec<(&'static str, Fact)> {
         let mut facts = vec![
             ("path", Fact::Text(self.records.path().display().to_string())),
-            ("format", Fact::text(self.records.format().name())),
+            ("format", Fact::text(self.records.format_name())),
             ("compression", Fact::text(self.records.compression().name())),
             ("volume", Fact::Text(self.records.volume())),
             ("volumes", Fact::text(self.options.volumes.name())),
             ("volumes_seen", Fact::Count(self.records.volumes())),
         ];
+        facts.extend(self.records.columns().map(|columns| ("columns", Fact::Text(columns))));
         facts.extend(self.records.sha256.as_deref().map(|digest| ("sha256", Fact::text(digest))));
         facts
     }

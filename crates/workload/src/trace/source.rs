@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::compression::Compression;
 use crate::error::{TraceError, TraceErrorKind};
+use crate::trace::recorded::SharedContent;
 
 /// Bytes asked of the file at a time by the decompressors.
 const RAW_CHUNK: usize = 256 << 10;
@@ -17,9 +18,29 @@ const RAW_CHUNK: usize = 256 << 10;
 /// Largest window a zstd stream may ask for, as a power of 2: what `zstd --long=31` writes.
 const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 
+/// Where the bytes come from.
+enum Bytes {
+    File(File),
+    /// Text in memory, and how much of it was read.
+    Memory(SharedContent, usize),
+}
+
+impl Read for Bytes {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Bytes::File(file) => file.read(buffer),
+            Bytes::Memory(content, at) => {
+                let count = (&content.text[*at..]).read(buffer)?;
+                *at += count;
+                Ok(count)
+            }
+        }
+    }
+}
+
 /// The file itself. Hashing on the way costs less than parsing, and spares a second reading.
 pub(super) struct RawFile {
-    file: File,
+    bytes: Bytes,
     /// Bytes looked at to recognise the compression, not yet handed on.
     head: Vec<u8>,
     hash: Sha256,
@@ -29,7 +50,7 @@ pub(super) struct RawFile {
 impl Read for RawFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = if self.head.is_empty() {
-            self.file.read(buffer)?
+            self.bytes.read(buffer)?
         } else {
             let count = self.head.len().min(buffer.len());
             buffer[..count].copy_from_slice(&self.head[..count]);
@@ -56,8 +77,16 @@ pub(super) struct TraceFile {
 }
 
 impl TraceFile {
+    /// Opens the file, or in its place the content that the caller holds.
+    pub fn of(path: &Path, content: Option<&SharedContent>) -> Result<TraceFile, TraceError> {
+        let Some(content) = content else { return TraceFile::open(path) };
+        let bytes = Bytes::Memory(SharedContent::clone(content), 0);
+        let raw = RawFile { bytes, head: Vec::new(), hash: Sha256::new(), bytes_read: 0 };
+        Ok(TraceFile { decoder: Decoder::Plain(raw), file_bytes: Some(content.text.len() as u64) })
+    }
+
     /// Opens the file and recognises its compression.
-    pub fn open(path: &Path) -> Result<TraceFile, TraceError> {
+    fn open(path: &Path) -> Result<TraceFile, TraceError> {
         let refuse = |what: &dyn std::fmt::Display| TraceError::in_file(TraceErrorKind::File, path, what);
         let file = File::open(path).map_err(|e| refuse(&format!("cannot be opened: {e}")))?;
         let metadata = file.metadata().map_err(|e| refuse(&format!("cannot be read: {e}")))?;
@@ -66,7 +95,7 @@ impl TraceFile {
         }
         let mut head = Vec::new();
         (&file).take(6).read_to_end(&mut head).map_err(|e| refuse(&format!("cannot be read: {e}")))?;
-        let raw = RawFile { file, head: head.clone(), hash: Sha256::new(), bytes_read: 0 };
+        let raw = RawFile { bytes: Bytes::File(file), head: head.clone(), hash: Sha256::new(), bytes_read: 0 };
         let buffered = |raw| BufReader::with_capacity(RAW_CHUNK, raw);
         let decoder = match head.as_slice() {
             [0x1f, 0x8b, ..] => Decoder::Gzip(Box::new(MultiGzDecoder::new(buffered(raw)))),
@@ -77,6 +106,12 @@ impl TraceFile {
             [0xfd, b'7', b'z', b'X', b'Z', 0] => Decoder::Xz(Box::new(XzReader::new(buffered(raw), true))),
             [b'B', b'Z', b'h', ..] | [b'P', b'K', 3, 4, ..] | [b'7', b'z', 0xbc, 0xaf, ..] => {
                 return Err(refuse(&"is a bzip2, zip or 7z file; allowed are plain text, gzip, zstd and xz"));
+            }
+            _ if is_columnar(&head) => {
+                return Err(refuse(
+                    &"is a Parquet or Arrow file, which pumice's command and Python package decode; allowed here are text \
+                      formats",
+                ));
             }
             _ => Decoder::Plain(raw),
         };
@@ -120,6 +155,11 @@ impl TraceFile {
     /// SHA-256 of the whole file in hexadecimal, once its content was read to its end.
     pub fn digest(&mut self) -> io::Result<String> {
         let raw = self.raw_mut();
+        if let Bytes::Memory(content, _) = &raw.bytes
+            && let Some(digest) = &content.sha256
+        {
+            return Ok(digest.clone());
+        }
         // A decompressor need not have asked for the file's very last bytes.
         io::copy(raw, &mut io::sink())?;
         Ok(hexadecimal(raw.hash.clone()))
@@ -135,6 +175,11 @@ impl Read for TraceFile {
             Decoder::Xz(xz) => xz.read(buffer),
         }
     }
+}
+
+/// Whether a file that begins so is a Parquet, Feather or Arrow file.
+pub fn is_columnar(head: &[u8]) -> bool {
+    [&b"PAR1"[..], b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"].iter().any(|magic| head.starts_with(magic))
 }
 
 fn zstd_decoder<R: io::BufRead>(raw: R) -> io::Result<zstd::stream::read::Decoder<'static, R>> {

@@ -100,7 +100,9 @@ fact_fields! {
     "traces", "workload.path", Text, "", "",
         "The file, as given";
     "traces", "workload.format", Text, "", "",
-        "The format's name, see [WORKLOADS.md](WORKLOADS.md)";
+        "The format's name, see [WORKLOADS.md](WORKLOADS.md); or `parquet`, `arrow` or `table`";
+    "traces", "workload.columns", Text, "", "the field is absent where the format says it",
+        "Which column is what, as `workload.columns` would give it: of delimited text, Parquet, Arrow and tables";
     "traces", "workload.compression", Text, "", "",
         "`none`, `gzip`, `zstd` or `xz`";
     "traces", "workload.volume", Text, "", "",
@@ -110,5 +112,5 @@ fact_fields! {
     "traces", "workload.volumes_seen", Integer, "", "",
         "Distinct volumes in the part of the file that was read";
     "traces", "workload.sha256", Text, "", "the field is absent if the file was not read to its end (`run.max_requests`)",
-        "SHA-256 of the file's bytes";
+        "SHA-256 of the file's bytes; of a table in memory, of its requests as text";
 }

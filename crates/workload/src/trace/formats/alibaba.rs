@@ -1,7 +1,7 @@
 //! The CSV of Alibaba's block traces of 2020: `device_id,opcode,offset,length,timestamp` with
 //! offset and length in bytes and the time in microseconds since 1970.
 
-use crate::trace::columns::{ColumnRule, ColumnTable, Separator};
+use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
 use crate::trace::fields::{Cursor, letter, size, span};
 use crate::trace::format::{FormatFacts, LineFormat, Writing, no_other_name, no_tail};
 use crate::trace::record::ParsedLine;
@@ -12,12 +12,13 @@ const COLUMNS: ColumnTable = ColumnTable {
     what: "an Alibaba",
     separator: Separator::Comma,
     columns: &[
-        ("device_id", ColumnRule::Whole),
-        ("opcode", ColumnRule::Either("R", "W")),
-        ("offset", ColumnRule::Whole),
-        ("length", ColumnRule::Bytes),
-        ("timestamp", ColumnRule::Whole),
+        ("device_id", ColumnRule::Whole, Some(Role::Volume)),
+        ("opcode", ColumnRule::Either("R", "W"), Some(Role::Op)),
+        ("offset", ColumnRule::Whole, Some(Role::Offset)),
+        ("length", ColumnRule::Bytes, Some(Role::Size)),
+        ("timestamp", ColumnRule::Whole, Some(Role::Time)),
     ],
+    also: &[],
 };
 
 /// The parser.
@@ -51,6 +52,7 @@ impl LineFormat for Alibaba {
         writing: Some(Writing {
             address_grain: 1,
             size_grain: 1,
+            fua: false,
             head: "",
             line: |out, r| writeln!(out, "0,{},{},{},{}", r.letter(), r.offset, r.bytes, r.time),
             tail: no_tail,

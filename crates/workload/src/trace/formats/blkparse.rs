@@ -9,7 +9,7 @@
 use pumice_types::RequestKind;
 
 use crate::error::excerpt;
-use crate::trace::columns::{ColumnRule, ColumnTable, Separator};
+use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
 use crate::trace::fields::{Cursor, device_numbers, sectors};
 use crate::trace::format::{FormatFacts, LineFormat, no_other_name};
 use crate::trace::record::{Durability, OtherLine, ParsedLine};
@@ -21,13 +21,14 @@ const HEAD: ColumnTable = ColumnTable {
     what: "a blkparse",
     separator: Separator::Blanks,
     columns: &[
-        ("device", ColumnRule::Device),
-        ("cpu", ColumnRule::Whole),
-        ("sequence", ColumnRule::Whole),
-        ("time", ColumnRule::Real(9)),
-        ("pid", ColumnRule::Whole),
-        ("action", ColumnRule::Text),
+        ("device", ColumnRule::Device, Some(Role::Volume)),
+        ("cpu", ColumnRule::Whole, None),
+        ("sequence", ColumnRule::Whole, None),
+        ("time", ColumnRule::Real(9), Some(Role::Time)),
+        ("pid", ColumnRule::Whole, None),
+        ("action", ColumnRule::Text, Some(Role::Op)),
     ],
+    also: &[],
 };
 
 /// Names of all fields of a D event.

@@ -4,7 +4,7 @@
 
 use pumice_types::RequestKind;
 
-use crate::trace::columns::{ColumnRule, ColumnTable, Separator};
+use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
 use crate::trace::fields::{Cursor, device_and_extent};
 use crate::trace::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing, no_other_name, no_tail};
 use crate::trace::record::ParsedLine;
@@ -15,12 +15,13 @@ const COLUMNS: ColumnTable = ColumnTable {
     what: "a DiskSim",
     separator: Separator::Blanks,
     columns: &[
-        ("time", ColumnRule::Real(6)),
-        ("device", ColumnRule::Whole),
-        ("block", ColumnRule::SectorAddress),
-        ("size", ColumnRule::Sectors),
-        ("flags", ColumnRule::Whole),
+        ("time", ColumnRule::Real(6), Some(Role::Time)),
+        ("device", ColumnRule::Whole, Some(Role::Volume)),
+        ("block", ColumnRule::SectorAddress, Some(Role::Offset)),
+        ("size", ColumnRule::Sectors, Some(Role::Size)),
+        ("flags", ColumnRule::Whole, Some(Role::Op)),
     ],
+    also: &[],
 };
 
 /// The parser.
@@ -48,6 +49,7 @@ impl LineFormat for DiskSim {
         writing: Some(Writing {
             address_grain: SECTOR_BYTES,
             size_grain: SECTOR_BYTES,
+            fua: false,
             head: "",
             line: |out, r| {
                 let (first, count) = r.sectors();

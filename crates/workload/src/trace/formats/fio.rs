@@ -8,8 +8,8 @@
 
 use pumice_types::RequestKind;
 
-use crate::error::excerpt;
-use crate::trace::columns::{ColumnRule, ColumnTable, Separator};
+use crate::error::{counted, excerpt};
+use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
 use crate::trace::fields::{Cursor, size, span};
 use crate::trace::format::{FormatFacts, LineFormat, Writing, no_other_name};
 use crate::trace::record::{OtherLine, ParsedLine};
@@ -20,23 +20,25 @@ const V2: ColumnTable = ColumnTable {
     what: "an fio iolog v2",
     separator: Separator::Blanks,
     columns: &[
-        ("file", ColumnRule::Text),
-        ("action", ColumnRule::Text),
-        ("offset", ColumnRule::Whole),
-        ("length", ColumnRule::Bytes),
+        ("file", ColumnRule::Text, Some(Role::Volume)),
+        ("action", ColumnRule::Text, Some(Role::Op)),
+        ("offset", ColumnRule::Whole, Some(Role::Offset)),
+        ("length", ColumnRule::Bytes, Some(Role::Size)),
     ],
+    also: &[],
 };
 
 const V3: ColumnTable = ColumnTable {
     what: "an fio iolog v3",
     separator: Separator::Blanks,
     columns: &[
-        ("timestamp", ColumnRule::Whole),
-        ("file", ColumnRule::Text),
-        ("action", ColumnRule::Text),
-        ("offset", ColumnRule::Whole),
-        ("length", ColumnRule::Bytes),
+        ("timestamp", ColumnRule::Whole, Some(Role::Time)),
+        ("file", ColumnRule::Text, Some(Role::Volume)),
+        ("action", ColumnRule::Text, Some(Role::Op)),
+        ("offset", ColumnRule::Whole, Some(Role::Offset)),
+        ("length", ColumnRule::Bytes, Some(Role::Size)),
     ],
+    also: &[],
 };
 
 /// How a file's first line begins.
@@ -79,6 +81,7 @@ impl LineFormat for Fio {
         writing: Some(Writing {
             address_grain: 1,
             size_grain: 1,
+            fua: false,
             head: "fio version 3 iolog\n0 /dev/pumice add\n0 /dev/pumice open\n",
             line: |out, r| writeln!(out, "{} /dev/pumice {} {} {}", r.time, action(r.kind), r.offset, r.bytes),
             tail: |last| format!("{last} /dev/pumice close\n"),
@@ -182,8 +185,8 @@ impl Version {
             4 => self.actions(),
             _ => {
                 return format!(
-                    "{} fields in {}; allowed are {}, or only those up to the action: {}",
-                    words.len(),
+                    "{} in {}; allowed are {}, or only those up to the action: {}",
+                    counted(words.len() as u64, "field"),
                     excerpt(line),
                     columns.columns.len(),
                     columns.names()

@@ -5,6 +5,7 @@
 
 mod alibaba;
 mod blkparse;
+mod csv;
 mod disksim;
 mod fio;
 mod msr;
@@ -20,6 +21,7 @@ use pumice_types::Choice;
 use pumice_types::key::{Field, Value, ValueKind};
 
 use crate::error::{TraceError, excerpt};
+use crate::trace::column_request::ColumnRequest;
 use crate::trace::format::{FormatFacts, LineFormat};
 use crate::trace::record::ParsedLine;
 
@@ -70,6 +72,11 @@ macro_rules! formats {
             pub fn explain(&self, line: &[u8]) -> String {
                 match self { $(LineParser::$format(parser) => parser.explain(line)),+ }
             }
+
+            /// See [`LineFormat::layout_text`].
+            pub fn layout_text(&self) -> Option<String> {
+                match self { $(LineParser::$format(parser) => parser.layout_text()),+ }
+            }
         }
     };
 }
@@ -85,6 +92,14 @@ formats! {
     systor::Systor,
     blkparse::BlkParse,
     fio::Fio,
+    csv::Csv,
+}
+
+impl LineParser {
+    /// The parser of delimited text with the columns asked for.
+    pub fn of_columns(request: ColumnRequest) -> LineParser {
+        LineParser::Csv(csv::Csv::new(request))
+    }
 }
 
 impl TraceFormat {
@@ -111,6 +126,11 @@ impl TraceFormat {
     /// Whether the format has flushes.
     pub fn has_flushes(self) -> bool {
         self.facts().flushes
+    }
+
+    /// Whether a write's force unit access is written.
+    pub fn writes_fua(self) -> bool {
+        self.facts().writing.as_ref().is_some_and(|writing| writing.fua)
     }
 
     /// Whether traces can be written in the format; all can be read.

@@ -4,7 +4,7 @@
 
 use pumice_types::RequestKind;
 
-use crate::trace::columns::{ColumnRule, ColumnTable, Separator};
+use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
 use crate::trace::fields::{number, size, span};
 use crate::trace::format::{FormatFacts, LineFormat, Writing, no_tail};
 use crate::trace::record::ParsedLine;
@@ -15,14 +15,15 @@ const COLUMNS: ColumnTable = ColumnTable {
     what: "an MSR",
     separator: Separator::Comma,
     columns: &[
-        ("Timestamp", ColumnRule::Whole),
-        ("Hostname", ColumnRule::Text),
-        ("Disk", ColumnRule::Whole),
-        ("Type", ColumnRule::Either("Read", "Write")),
-        ("Offset", ColumnRule::Whole),
-        ("Size", ColumnRule::Bytes),
-        ("ResponseTime", ColumnRule::Whole),
+        ("Timestamp", ColumnRule::Whole, Some(Role::Time)),
+        ("Hostname", ColumnRule::Text, Some(Role::Volume)),
+        ("Disk", ColumnRule::Whole, Some(Role::Volume)),
+        ("Type", ColumnRule::Either("Read", "Write"), Some(Role::Op)),
+        ("Offset", ColumnRule::Whole, Some(Role::Offset)),
+        ("Size", ColumnRule::Bytes, Some(Role::Size)),
+        ("ResponseTime", ColumnRule::Whole, None),
     ],
+    also: &[("DiskNumber", "Disk")],
 };
 
 /// Seconds from 1601 to 1970.
@@ -57,6 +58,7 @@ impl LineFormat for Msr {
         writing: Some(Writing {
             address_grain: 1,
             size_grain: 1,
+            fua: false,
             head: "",
             line: |out, r| {
                 let kind = if r.is_read() { "Read" } else { "Write" };
@@ -160,7 +162,7 @@ mod tests {
         for (line, part) in [
             ("1,hm,0,Read,0,4096", "6 fields in"),
             ("1,hm,0,Read,0,4096,1,", "8 fields in"),
-            ("", "1 fields in"),
+            ("", "1 field in"),
             ("-1,hm,0,Read,0,4096,1", "Timestamp \"-1\""),
             ("1.5,hm,0,Read,0,4096,1", "Timestamp \"1.5\""),
             ("18446744073709551616,hm,0,Read,0,4096,1", "Timestamp \"18446744073709551616\""),

@@ -3,7 +3,7 @@
 //! the time in seconds. The specification (revision 1.0.1) allows blanks around fields and further
 //! fields behind these five; they are not used.
 
-use crate::trace::columns::{ColumnRule, ColumnTable, Separator};
+use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
 use crate::trace::fields::{Cursor, letter, size, span};
 use crate::trace::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing, no_other_name, no_tail};
 use crate::trace::record::ParsedLine;
@@ -14,12 +14,13 @@ const COLUMNS: ColumnTable = ColumnTable {
     what: "an SPC",
     separator: Separator::LooseComma,
     columns: &[
-        ("ASU", ColumnRule::Whole),
-        ("LBA", ColumnRule::SectorAddress),
-        ("Size", ColumnRule::Bytes),
-        ("Opcode", ColumnRule::Either("R", "W")),
-        ("Timestamp", ColumnRule::Real(9)),
+        ("ASU", ColumnRule::Whole, Some(Role::Volume)),
+        ("LBA", ColumnRule::SectorAddress, Some(Role::Offset)),
+        ("Size", ColumnRule::Bytes, Some(Role::Size)),
+        ("Opcode", ColumnRule::Either("R", "W"), Some(Role::Op)),
+        ("Timestamp", ColumnRule::Real(9), Some(Role::Time)),
     ],
+    also: &[],
 };
 
 /// The parser.
@@ -46,6 +47,7 @@ impl LineFormat for Spc {
             // The address is a sector's, the size is not.
             address_grain: SECTOR_BYTES,
             size_grain: 1,
+            fua: false,
             head: "",
             line: |out, r| {
                 let (first, _) = r.sectors();

@@ -3,7 +3,7 @@
 
 use pumice_types::RequestKind;
 
-use crate::trace::columns::{ColumnRule, ColumnTable, Separator};
+use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
 use crate::trace::fields::{Cursor, device_and_extent};
 use crate::trace::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing, no_other_name, no_tail};
 use crate::trace::record::ParsedLine;
@@ -14,12 +14,13 @@ const COLUMNS: ColumnTable = ColumnTable {
     what: "an SSDSim",
     separator: Separator::Blanks,
     columns: &[
-        ("time", ColumnRule::Whole),
-        ("device", ColumnRule::Whole),
-        ("LBA", ColumnRule::SectorAddress),
-        ("sectors", ColumnRule::Sectors),
-        ("type", ColumnRule::Either("0", "1")),
+        ("time", ColumnRule::Whole, Some(Role::Time)),
+        ("device", ColumnRule::Whole, Some(Role::Volume)),
+        ("LBA", ColumnRule::SectorAddress, Some(Role::Offset)),
+        ("sectors", ColumnRule::Sectors, Some(Role::Size)),
+        ("type", ColumnRule::Either("0", "1"), Some(Role::Op)),
     ],
+    also: &[],
 };
 
 /// The parser.
@@ -45,6 +46,7 @@ impl LineFormat for SsdSim {
         writing: Some(Writing {
             address_grain: SECTOR_BYTES,
             size_grain: SECTOR_BYTES,
+            fua: false,
             head: "",
             line: |out, r| {
                 let (first, count) = r.sectors();

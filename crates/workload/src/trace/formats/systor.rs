@@ -1,7 +1,7 @@
 //! The CSV of the Systor '17 traces: `Timestamp,Response,IOType,LUN,Offset,Size` with times in
 //! seconds since 1970, offset and size in bytes. The response time is not used and may be missing.
 
-use crate::trace::columns::{ColumnRule, ColumnTable, Separator};
+use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
 use crate::trace::fields::{Cursor, letter, size, span};
 use crate::trace::format::{FormatFacts, LineFormat, Writing, no_other_name, no_tail};
 use crate::trace::record::ParsedLine;
@@ -12,13 +12,14 @@ const COLUMNS: ColumnTable = ColumnTable {
     what: "a Systor",
     separator: Separator::Comma,
     columns: &[
-        ("Timestamp", ColumnRule::Real(9)),
-        ("Response", ColumnRule::RealOrNothing),
-        ("IOType", ColumnRule::Either("R", "W")),
-        ("LUN", ColumnRule::Whole),
-        ("Offset", ColumnRule::Whole),
-        ("Size", ColumnRule::Bytes),
+        ("Timestamp", ColumnRule::Real(9), Some(Role::Time)),
+        ("Response", ColumnRule::RealOrNothing, None),
+        ("IOType", ColumnRule::Either("R", "W"), Some(Role::Op)),
+        ("LUN", ColumnRule::Whole, Some(Role::Volume)),
+        ("Offset", ColumnRule::Whole, Some(Role::Offset)),
+        ("Size", ColumnRule::Bytes, Some(Role::Size)),
     ],
+    also: &[],
 };
 
 /// The parser.
@@ -49,6 +50,7 @@ impl LineFormat for Systor {
         writing: Some(Writing {
             address_grain: 1,
             size_grain: 1,
+            fua: false,
             head: "Timestamp,Response,IOType,LUN,Offset,Size\n",
             line: |out, r| writeln!(out, "{},,{},0,{},{}", r.scale.written(r.time), r.letter(), r.offset, r.bytes),
             tail: no_tail,

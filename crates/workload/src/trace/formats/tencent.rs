@@ -4,7 +4,7 @@
 
 use pumice_types::RequestKind;
 
-use crate::trace::columns::{ColumnRule, ColumnTable, Separator};
+use crate::trace::columns::{ColumnRule, ColumnTable, Role, Separator};
 use crate::trace::fields::{Cursor, sectors};
 use crate::trace::format::{FormatFacts, LineFormat, SECTOR_BYTES, Writing, no_other_name, no_tail};
 use crate::trace::record::ParsedLine;
@@ -15,12 +15,13 @@ const COLUMNS: ColumnTable = ColumnTable {
     what: "a Tencent",
     separator: Separator::Comma,
     columns: &[
-        ("Timestamp", ColumnRule::Whole),
-        ("Offset", ColumnRule::SectorAddress),
-        ("Size", ColumnRule::Sectors),
-        ("IOType", ColumnRule::Either("0", "1")),
-        ("VolumeID", ColumnRule::Whole),
+        ("Timestamp", ColumnRule::Whole, Some(Role::Time)),
+        ("Offset", ColumnRule::SectorAddress, Some(Role::Offset)),
+        ("Size", ColumnRule::Sectors, Some(Role::Size)),
+        ("IOType", ColumnRule::Either("0", "1"), Some(Role::Op)),
+        ("VolumeID", ColumnRule::Whole, Some(Role::Volume)),
     ],
+    also: &[],
 };
 
 /// The parser.
@@ -54,6 +55,7 @@ impl LineFormat for Tencent {
         writing: Some(Writing {
             address_grain: SECTOR_BYTES,
             size_grain: SECTOR_BYTES,
+            fua: false,
             head: "",
             line: |out, r| {
                 let (first, count) = r.sectors();

@@ -1,0 +1,77 @@
+//! Which column of a table in memory is what: a program's table, or one out of a Parquet or Arrow file.
+
+use pumice_types::RequestKind;
+use serde::Serialize;
+
+use crate::error::TraceError;
+use crate::trace::column_layout::ColumnLayout;
+use crate::trace::column_units::Operation;
+use crate::trace::header::TableColumn;
+use crate::trace::options::TraceOptions;
+use crate::trace::sniff;
+
+/// A column and its unit: nanoseconds times ten to the power of it for times, bytes for addresses and lengths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct UnitColumn {
+    /// Number of the column, from 0.
+    pub column: usize,
+    /// Nanoseconds, or bytes.
+    pub unit: u64,
+}
+
+/// Which column of a table is what, and in which unit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TableLayout {
+    /// Arrivals; `None` if all requests arrive at once.
+    pub time: Option<UnitColumn>,
+    /// Number of the column of operations.
+    pub op: usize,
+    /// Words of the operations in lower case, each with the word that the engine's own text has for it.
+    pub words: Vec<(String, &'static str)>,
+    /// First bytes.
+    pub offset: UnitColumn,
+    /// Lengths.
+    pub size: UnitColumn,
+    /// First and last of the columns that name the volume together.
+    pub volume: Option<(usize, usize)>,
+    /// The layout as `workload.columns` would give it.
+    pub text: String,
+}
+
+impl TableLayout {
+    /// The layout of a table with these columns: by the options' columns or format, otherwise by the columns' names.
+    ///
+    /// # Errors
+    /// What the names lack or contradict, and what is allowed.
+    pub fn of(columns: &[TableColumn], options: &TraceOptions) -> Result<TableLayout, TraceError> {
+        let layout = sniff::of_table(columns, options).map_err(TraceError::option)?;
+        Ok(TableLayout::from(&layout))
+    }
+}
+
+impl From<&ColumnLayout> for TableLayout {
+    fn from(layout: &ColumnLayout) -> TableLayout {
+        let unit_column = |(column, unit): (usize, u64)| UnitColumn { column, unit };
+        let words = layout.op.1.iter();
+        TableLayout {
+            time: layout.time.map(|(column, unit)| UnitColumn { column, unit: unit.ns() }),
+            op: layout.op.0,
+            words: words.map(|(word, operation)| (word.to_ascii_lowercase(), own_word(operation))).collect(),
+            offset: unit_column(layout.offset),
+            size: unit_column(layout.size),
+            volume: layout.volume,
+            text: layout.text(),
+        }
+    }
+}
+
+/// The word of the engine's own text.
+pub(super) fn own_word(operation: Operation) -> &'static str {
+    match operation.kind {
+        RequestKind::Read => "R",
+        RequestKind::Write if operation.fua => "WF",
+        RequestKind::Write => "W",
+        RequestKind::Trim => "D",
+        RequestKind::Flush => "F",
+    }
+}

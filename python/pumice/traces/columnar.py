@@ -1,0 +1,291 @@
+"""Requests out of tables: Parquet and Arrow files, and tables of a program.
+
+A table becomes the engine's own text in memory: time in nanoseconds, operation, first byte, length in bytes and
+volume, one line a row. The engine decides by its rules which column is what; this module converts the columns.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pumice import _engine
+from pumice.errors import SpecError, TraceError, one_line
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+#: Requests as the engine takes them: text, origin as results name it, and which column of the origin is what.
+Content = tuple[bytes, str, str]
+
+#: Columns of `read_trace` that tell the operation together, each with its word; a row without any is a read.
+_FLAGS = {"is_write": "W", "is_trim": "D", "is_flush": "F", "is_fua": "WF"}
+
+#: Beginnings of files, and what they are.
+_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "feather", b"\xff\xff\xff\xff": "arrow stream"}
+
+_BYTES_MAX = 2**32 - 1
+_UINT64_MAX = 2**64 - 1
+
+
+def decode(path: str | os.PathLike[str], trace_format: str | None, columns: str | None) -> Content:
+    """The requests of a Parquet, Feather or Arrow file. The engine calls this for every trace that begins as one.
+
+    Args:
+        path: the file.
+        trace_format: format whose names of columns the file has, if they do not tell everything.
+        columns: which column is what, as `workload.columns`.
+
+    Raises:
+        TraceError: the file is damaged, or a column is missing or holds what is not allowed; the text names file
+            and row, counted from 1.
+    """
+    import pyarrow as pa  # loaded here: it starts slowly, and text needs none of it
+
+    name = os.fsdecode(path)
+    try:
+        with open(name, "rb") as file:
+            head = file.read(6)
+        kind = next(kind for magic, kind in _MAGIC.items() if head.startswith(magic))
+        table = _read(name, kind)
+        table.validate(full=True)  # damage may lead anywhere in memory otherwise
+        text, layout = _text(table, name, trace_format, columns)
+    except TraceError:
+        raise
+    except (pa.ArrowException, OSError, EOFError, ValueError, MemoryError) as error:
+        raise TraceError(f"{name}: damaged or cut off Parquet or Arrow file: {one_line(error)}") from None
+    return text, kind.split()[0], layout
+
+
+def _read(name: str, kind: str) -> pa.Table:
+    import pyarrow as pa
+
+    if kind == "parquet":
+        import pyarrow.parquet
+
+        return pa.parquet.ParquetFile(name).read()
+    if kind == "feather":
+        import pyarrow.feather
+
+        return pa.feather.read_table(name)
+    with pa.OSFile(name, "rb") as source:
+        reader = pa.ipc.open_file(source) if kind == "arrow" else pa.ipc.open_stream(source)
+        return reader.read_all()
+
+
+def content(requests: Any, trace_format: str | None, columns: str | None) -> Content:
+    """A program's table as the engine takes it.
+
+    Raises:
+        SpecError: it is no table.
+        TraceError: a column is missing or holds what is not allowed; the text names the row, counted from 1.
+    """
+    text, layout = _text(as_arrow(requests), "requests", trace_format, columns)
+    return text, "table", layout
+
+
+def as_arrow(requests: Any) -> pa.Table:
+    """A table of pandas, polars or Arrow, a structured array of numpy, or columns by name, as an Arrow table.
+
+    Raises:
+        SpecError: it is none of these, or its columns cannot be put side by side.
+    """
+    import pyarrow as pa
+
+    names = getattr(getattr(requests, "dtype", None), "names", None)
+    try:
+        if isinstance(requests, pa.Table):
+            return requests
+        if names is not None:
+            return pa.table({name: requests[name] for name in names})
+        if isinstance(requests, Mapping):
+            return pa.table({str(name): values for name, values in requests.items()})
+        if type(requests).__module__.partition(".")[0] == "pandas" and hasattr(requests, "columns"):
+            return pa.Table.from_pandas(requests, preserve_index=False)
+        if hasattr(requests, "__arrow_c_stream__") or isinstance(requests, pa.RecordBatch):
+            return pa.table(requests)
+        if hasattr(requests, "to_arrow"):
+            return pa.table(requests.to_arrow())
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise SpecError(f"requests: no table can be made of them: {one_line(error)}") from None
+    raise SpecError(
+        f"requests: {type(requests).__name__} is no table; allowed: a table of pandas, polars or Arrow, a structured"
+        " array of numpy, or a dictionary of columns"
+    )
+
+
+def _text(table: pa.Table, name: str, trace_format: str | None, columns: str | None) -> tuple[bytes, str]:
+    """The engine's text of a table, and which column of the table is what."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    table = _with_operations(table)
+    twice = next((known for known in table.column_names if table.column_names.count(known) > 1), None)
+    if twice is not None:
+        raise TraceError(f'{name}: two columns are called "{twice}"; allowed are different names')
+    is_time = [pa.types.is_timestamp(field.type) or pa.types.is_duration(field.type) for field in table.schema]
+    reading = json.dumps({"format": trace_format, "columns": columns})
+    try:
+        layout = json.loads(_engine.table_layout(list(zip(table.column_names, is_time, strict=True)), reading))
+    except (TraceError, SpecError) as error:
+        raise TraceError(f"{name}: {error}") from None
+    reader = _Columns(table, name)
+    operations = reader.operations(layout)
+    carries = operations != "F"
+    parts = {
+        "time": reader.times(layout["time"]),
+        "op": pa.array(operations),
+        "offset": reader.whole("offset", layout["offset"], carries, 0, _UINT64_MAX),
+        "size": reader.whole("size", layout["size"], carries, 1, _BYTES_MAX),
+        "volume": reader.volumes(layout["volume"]),
+    }
+    sink = pa.BufferOutputStream()
+    options = pa.csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
+    pa.csv.write_csv(pa.table(parts), sink, options)
+    return sink.getvalue().to_pybytes(), layout["text"]
+
+
+def _with_operations(table: pa.Table) -> pa.Table:
+    """`table` with a column `op` in place of the flags of `read_trace`, if it has several of them."""
+    import numpy as np
+    import pyarrow as pa
+
+    flags = [flag for flag in _FLAGS if flag in table.column_names]
+    if len(flags) < 2 or "op" in table.column_names:
+        return table
+    words = np.full(table.num_rows, "R", dtype="<U2")
+    for flag in flags:
+        words[np.asarray(table[flag].cast(pa.bool_()).fill_null(False).to_numpy())] = _FLAGS[flag]
+    return table.drop_columns(flags).append_column("op", pa.array(words))
+
+
+class _Columns:
+    """The columns of a table, checked and in the engine's units."""
+
+    def __init__(self, table: pa.Table, name: str) -> None:
+        self._table = table
+        self._name = name
+
+    def times(self, place: dict[str, int] | None) -> NDArray[Any]:
+        """Nanoseconds; all 0 without a column."""
+        import numpy as np
+        import pyarrow as pa
+
+        if place is None:
+            return np.zeros(self._table.num_rows, dtype=np.uint64)
+        column = self._table.column(place["column"])
+        if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
+            kind = pa.timestamp("ns", column.type.tz) if pa.types.is_timestamp(column.type) else pa.duration("ns")
+            try:
+                column = column.cast(kind).cast(pa.int64())
+            except pa.ArrowException as error:
+                raise TraceError(f"{self._name}: {self._label('time', place)}: {one_line(error)}") from None
+        everywhere = np.ones(self._table.num_rows, dtype=bool)
+        if pa.types.is_floating(column.type):
+            allowed = f"numbers of 0 and more, finite, in units of {place['unit']} ns"
+            values = self._floats("time", place, column, everywhere, allowed)
+            scaled = np.rint(values * place["unit"])
+            self._refuse(scaled >= 2.0**63, "time", place, f"times up to {2**63 - 1} ns")
+            return np.asarray(scaled.astype(np.uint64))
+        return np.asarray(self._scaled("time", place, column, everywhere, (0, _UINT64_MAX)))
+
+    def whole(self, role: str, place: dict[str, int], carries: NDArray[Any], low: int, high: int) -> pa.Array:
+        """Bytes of an address or a length; null where a row carries no data."""
+        import pyarrow as pa
+
+        column = self._table.column(place["column"])
+        if pa.types.is_floating(column.type):
+            allowed = "whole numbers"
+            values = self._floats(role, place, column, carries, allowed)
+            self._refuse(carries & ((values % 1 != 0) | (values > 2.0**53)), role, place, allowed)
+            column = pa.chunked_array([pa.array(values.astype("uint64"))])
+        return pa.array(self._scaled(role, place, column, carries, (low, high)), mask=~carries)
+
+    def operations(self, layout: dict[str, Any]) -> NDArray[Any]:
+        """The engine's words of the operations."""
+        import numpy as np
+        import pyarrow as pa
+
+        place = {"column": layout["op"]}
+        words = dict(layout["words"])
+        column = self._table.column(layout["op"])
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        encoded = column.combine_chunks().dictionary_encode()
+        values = encoded.dictionary.to_pylist()
+        found = [words.get(self._word(value)) for value in values]
+        indices = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+        known = np.array([word is not None for word in found] + [False])
+        self._refuse(~known[indices], "op", place, ", ".join(words))
+        return np.asarray(np.array([word or "" for word in found] + [""], dtype="<U2")[indices])
+
+    def volumes(self, place: list[int] | None) -> pa.Array:
+        """Names of volumes; `0` without a column."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if place is None:
+            return pa.repeat("0", self._table.num_rows)
+        names = []
+        for number in range(place[0], place[1] + 1):
+            column = self._table.column(number)
+            if pa.types.is_dictionary(column.type):
+                column = column.cast(column.type.value_type)
+            try:
+                names.append(column.cast(pa.string()).combine_chunks())
+            except pa.ArrowException:
+                self._mistyped("volume", {"column": number}, "text and whole numbers")
+        joined = names[0] if len(names) == 1 else pc.binary_join_element_wise(*names, ",")
+        wrong = pc.or_(pc.match_substring_regex(joined, r"[\x00-\x1f\x7f\"]"), pc.equal(joined, ""))
+        allowed = "names without control characters and quotes"
+        self._refuse(pc.fill_null(wrong, True).to_numpy(zero_copy_only=False), "volume", {"column": place[0]}, allowed)
+        return joined
+
+    @staticmethod
+    def _word(value: Any) -> str:
+        """An operation's word: text without the blanks around it, a whole number or a truth value, in lower case."""
+        plain = int(value) if isinstance(value, float) and value.is_integer() else value
+        return str(plain).strip().lower()
+
+    def _floats(self, role: str, place: dict[str, int], column: Any, where: NDArray[Any], allowed: str) -> NDArray[Any]:
+        """Numbers that are finite and not negative; 0 where they do not matter."""
+        import numpy as np
+
+        values = np.where(where, column.cast("float64").fill_null(float("nan")).to_numpy(), 0.0)
+        self._refuse(~(np.isfinite(values) & (values >= 0)), role, place, allowed)
+        return np.asarray(values)
+
+    def _scaled(
+        self, role: str, place: dict[str, int], column: Any, where: NDArray[Any], limits: tuple[int, int]
+    ) -> NDArray[Any]:
+        """Whole numbers times the column's unit; 0 where they do not matter."""
+        import numpy as np
+        import pyarrow as pa
+
+        unit, (low, high) = place["unit"], limits
+        if not pa.types.is_integer(column.type):
+            self._mistyped(role, place, "whole numbers" if role != "time" else "numbers, timestamps and durations")
+        what = f"{'1' if low else '0'} to {high // unit}" + (f" in units of {unit}" if unit > 1 else "")
+        missing = column.is_null().to_numpy()
+        signed = column.fill_null(0).to_numpy()
+        self._refuse(where & (missing | (signed < low) | (signed > high // unit)), role, place, what)
+        return np.asarray(np.where(where, signed, 0).astype(np.uint64) * np.uint64(unit))
+
+    def _label(self, role: str, place: dict[str, int]) -> str:
+        return f'{role} (column "{self._table.column_names[place["column"]]}")'
+
+    def _mistyped(self, role: str, place: dict[str, int], allowed: str) -> NoReturn:
+        kind = self._table.column(place["column"]).type
+        raise TraceError(f"{self._name}: {self._label(role, place)} holds {kind}; allowed are {allowed}")
+
+    def _refuse(self, wrong: NDArray[Any], role: str, place: dict[str, int], allowed: str) -> None:
+        """Refuses the first row that is wrong, if there is one."""
+        if not wrong.any():
+            return
+        row = int(wrong.argmax())
+        value = self._table.column(place["column"])[row].as_py()
+        found = "nothing" if value is None else json.dumps(value, default=str)
+        raise TraceError(f"{self._name}:{row + 1}: {self._label(role, place)} {found} found; allowed are {allowed}")
