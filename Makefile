@@ -14,6 +14,9 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml Makefile \
 # Files that a registry's macro declares as modules: cargo fmt does not find them.
 IN_REGISTRIES := crates/types/src/erase/schemes/*.rs
 
+# What the engine says that it was built from; nothing outside a clone.
+export PUMICE_COMMIT := $(shell git describe --always --dirty --abbrev=40 --match '' 2>/dev/null)
+
 # `make install PREFIX=…`: the chip library for C. Its version is that of the interface, crates/capi/include/pumice_chip.h.
 PREFIX       ?= /usr/local
 override PREFIX := $(abspath $(PREFIX))
@@ -40,7 +43,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
     if $$python -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1; then command -v $$python; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint bench figures generated fuzz dist install clean
+.PHONY: help build run test lint bench figures generated docs fuzz dist install clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -78,6 +81,11 @@ bench: ## measure the engine: nanoseconds a flash command, requests a second, by
 
 figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (MEASURE=--measure: its speed as well)
 	$(BIN)/python -m pumice.papers.ground_truth --out docs/figures $(MEASURE)
+
+docs: $(STAMP) ## build the site of docs/ into out/site; a warning is an error
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10' 'mkdocstrings[python]>=1,<2'
+	$(BIN)/mkdocs build --strict --quiet
+	@echo site written to out/site/index.html
 
 generated: $(STAMP) ## write docs/KEYS.md, docs/schema and the tables of docs/RESULTS.md anew, from the engine
 	$(BIN)/python -m pumice.runs.keys .

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from pumice import files
+from pumice import files, made
 from pumice.errors import SpecError
 
 #: Indexes: a run's document, a comparison, a reproduction's scoreboard, the runs of a sweep or of repeated runs.
@@ -25,6 +25,7 @@ FILES = {
     "command_log": "command_log.bin.zst",
     "histograms": "latency.hlog",
     "wear_map": "wear_map.npy",
+    "timeline": "timeline.json",
 }
 
 #: A comparison's table, a table of runs, a reproduction's listing, a report.
@@ -37,7 +38,7 @@ FIGURES, FIGURE_LIST = "figures", "figures.json"
 STORE = "runs"
 
 #: Every name that a set can have, figures aside.
-NAMES = (*INDEXES, *FILES.values(), COMPARISON_TABLE, RUNS_TABLE, LISTING, REPORT, FIGURE_LIST)
+NAMES = (*INDEXES, *FILES.values(), COMPARISON_TABLE, RUNS_TABLE, LISTING, REPORT, FIGURE_LIST, made.MADE)
 
 #: Endings of the files of a figure.
 _FIGURE_ENDINGS = (".png", ".svg", ".csv")
@@ -64,6 +65,7 @@ def one_set(directory: Path, index: str) -> Iterator[Path]:
         drawn = sorted(path.name for path in (staged / FIGURES).glob("*"))
         if drawn:
             files.write_text(staged / FIGURE_LIST, json.dumps(drawn) + "\n")
+        made.write(staged)
         _replace(directory, staged, index)
 
 

@@ -14,6 +14,7 @@ import pumice
 from conftest import Command
 from pumice import outputs
 from pumice.errors import SpecError
+from pumice.made import MADE
 from pumice.outputs import FIGURE_LIST, FILES, NAMES, RESULT, one_set
 from pumice.report.page import write_report
 
@@ -28,42 +29,42 @@ def names(directory: Path) -> set[str]:
 def test_a_reused_directory_holds_the_last_run_alone(tmp_path: Path) -> None:
     """The wear map and request log of an earlier run stayed, and the report drew them."""
     pumice.run(TINY.with_(output=dict.fromkeys(FILES, True)), out=tmp_path)
-    assert names(tmp_path) == {RESULT, *FILES.values()}
+    assert names(tmp_path) == {RESULT, MADE, *FILES.values()}
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "mine.png").write_text("mine")
     pumice.run(TINY.with_(seed=2, output={"histograms": True}), out=tmp_path)
-    assert names(tmp_path) == {RESULT, FILES["histograms"], "notes.txt", "figures/mine.png"}
+    assert names(tmp_path) == {RESULT, MADE, FILES["histograms"], "notes.txt", "figures/mine.png"}
     write_report([tmp_path], tmp_path / "report.html")
-    assert "wear map" not in (tmp_path / "report.html").read_text()
+    assert "<b>Wear map" not in (tmp_path / "report.html").read_text()
     pumice.run(TINY.with_(seed=3), out=tmp_path)
-    assert names(tmp_path) == {RESULT, "notes.txt", "figures/mine.png"}, "the report was one on the run before"
+    assert names(tmp_path) == {RESULT, MADE, "notes.txt", "figures/mine.png"}, "the report was one on the run before"
 
 
 def test_a_directory_has_one_index_whatever_is_run_into_it(command: Command, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text('preset = "tiny"\n[run]\nmax_requests = 500\n[vary]\nseed = [1, 2, 3]\n')
     out = tmp_path / "out"
     kinds = [
-        (["compare", *COMMAND, "--vary", "seed=1,2"], {"comparison.json", "comparison.csv"}, "<h2>Comparison: out"),
-        (["run", *COMMAND, "--seed", "9"], {"result.json"}, "<h2>out"),
-        (["reproduce", "pen", "--figure", "6"], {"scoreboard.json", "report.html"}, "<h2>Reproduction: out"),
-        (["run", *COMMAND, "--repeat", "2"], {"runs.json", "runs.parquet"}, "<h2>run, seed 2"),
-        (["reproduce", "pen", "--figure", "10"], {"scoreboard.json", "report.html"}, "<h2>Reproduction: out"),
-        (["sweep", "s.toml"], {"runs.json", "s.parquet"}, "<h2>seed = 3<"),
+        (["compare", *COMMAND, "--vary", "seed=1,2"], {"comparison.json", "comparison.csv"}, "<h1>Comparison: out"),
+        (["run", *COMMAND, "--seed", "9"], {"result.json"}, "<h1>out<"),
+        (["reproduce", "pen", "--figure", "6"], {"scoreboard.json", "report.html"}, "<h1>Reproduction: out"),
+        (["run", *COMMAND, "--repeat", "2"], {"runs.json", "runs.parquet"}, "over 2 seeds"),
+        (["reproduce", "pen", "--figure", "10"], {"scoreboard.json", "report.html"}, "<h1>Reproduction: out"),
+        (["sweep", "s.toml"], {"runs.json", "s.parquet"}, "<h1>Sweep: out<"),
     ]
     for arguments, own, heading in kinds:
         done = command(*arguments, "--out", "out")
         assert done.returncode == 0, done.stderr
         found = {name for name in names(out) if not name.startswith(("runs/", "figures")) and name != "s.parquet"}
-        assert found == own - {"s.parquet"}
+        assert found == (own | {MADE}) - {"s.parquet"}
         figures = {path.name.partition(".")[0] for path in (out / "figures").glob("*")}
         drawn = {"compare": {"ratios", "write-latency-breakdown"}, "reproduce": {f"fig{arguments[-1]}"}}
         assert figures == drawn.get(arguments[0], set())
         assert command("report", "out").returncode == 0
         html = (out / "report.html").read_text()
         assert heading in html
-        assert html.count("data:image/png") == len(figures)
-    assert html.count("<h2>") == 3, "the results of earlier studies in the store are not shown"
+        assert html.count("<img") == len(figures) * (arguments[0] == "reproduce")
+    assert "3 runs of 3 combinations" in html, "the results of earlier studies in the store are not shown"
     assert len(list((out / "runs").glob("*.json"))) == 3
 
 
@@ -130,7 +131,7 @@ def test_a_list_of_figures_that_somebody_edited_leads_nowhere_else(tmp_path: Pat
     (tmp_path / "out" / FIGURE_LIST).write_text(json.dumps(listed))
     with one_set(tmp_path / "out", RESULT) as staged:
         (staged / RESULT).write_text("{}")
-    assert names(tmp_path) == {"victim.png", "out/result.json", "out/figures/notes.txt"}
+    assert names(tmp_path) == {"victim.png", "out/result.json", "out/made.json", "out/figures/notes.txt"}
     for content in ("[" * 100_000, "{}", "\0"):
         (tmp_path / "out" / FIGURE_LIST).write_text(content)
         assert outputs.figures_of_set(tmp_path / "out") == []

@@ -200,6 +200,7 @@ fn check_output(config: &Config) -> Result<(), String> {
     let timed = [
         (output.request_log, "output.request_log"),
         (output.histograms, "output.histograms"),
+        (output.timeline, "output.timeline"),
         (output.time_series_s.is_some(), "output.time_series_s"),
     ];
     match timed.into_iter().find(|(on, _)| *on && !config.run.timed) {

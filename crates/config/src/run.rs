@@ -38,6 +38,12 @@ keys! {
             "File latency.hlog: latencies of reads, writes and trims as HDR histograms (V2 interval log), in nanoseconds. One run with a clock and an output directory.";
         wear_map: bool = "false", ANY, "", CHOSEN, When::Always,
             "File wear_map.npy: erases of every leaf of every block, one row a block. One run with an output directory.";
+        timeline: bool = "false", ANY, "", CHOSEN, When::Always,
+            "File timeline.json: what dies and channels do in a window of time, and the requests, in the Trace Event Format, which ui.perfetto.dev opens. One run with a clock and an output directory.";
+        timeline_begin_s: f64 = "0.0", float(0.0, 1e9), "s", CHOSEN, When::On("output.timeline"),
+            "Begin of the timeline's window on the run's clock, warm-up included.";
+        timeline_length_s: f64 = "0.1", float(1e-6, 1e6), "s", CHOSEN, When::On("output.timeline"),
+            "Length of the timeline's window. Whatever lies partly in it is shown whole.";
         time_series_s: Option<f64> = "", float(1e-6, 1e9), "s", "no time series", When::Always,
             "Length of a window of time_series in the result document: requests and latencies by the time at which requests were done.";
     }
@@ -51,6 +57,7 @@ impl OutputKeys {
             (self.command_log, "output.command_log"),
             (self.histograms, "output.histograms"),
             (self.wear_map, "output.wear_map"),
+            (self.timeline, "output.timeline"),
         ];
         keys.into_iter().filter(|(on, _)| *on).map(|(_, key)| key).collect()
     }

@@ -2,11 +2,11 @@
 
 use pumice_commandlog::{CommandLog, LogHeader, LoggedRun};
 use pumice_config::Config;
-use pumice_types::{BlockId, FlashCommand, MultiPlane, Time};
+use pumice_types::{BlockId, DieId, FlashCommand, MultiPlane, Time};
 
 use crate::error::SimError;
 use crate::observe::{Beginning, Observer, RequestRecord};
-use crate::results::{Outcome, RequestBatch};
+use crate::results::{Outcome, RequestBatch, Timeline};
 use crate::run::{Progress, run, run_observed};
 
 /// Receives the logs of a run piece by piece, in order. An error ends the run; its text says why.
@@ -22,6 +22,12 @@ pub trait Sink {
     /// # Errors
     /// They cannot be kept.
     fn commands(&mut self, bytes: &[u8]) -> Result<(), String>;
+
+    /// Takes the next text of the timeline.
+    ///
+    /// # Errors
+    /// It cannot be kept.
+    fn timeline(&mut self, text: &str) -> Result<(), String>;
 }
 
 /// The logs of one run.
@@ -29,6 +35,8 @@ struct Logs<'a> {
     requests: Option<RequestBatch>,
     logs_commands: bool,
     commands: Option<CommandLog>,
+    draws_timeline: bool,
+    timeline: Option<Timeline>,
     sink: &'a mut dyn Sink,
     failure: Option<String>,
 }
@@ -52,6 +60,15 @@ impl Logs<'_> {
         log.bytes().clear();
     }
 
+    #[cold]
+    fn pass_timeline(&mut self) {
+        let Some(timeline) = &mut self.timeline else { return };
+        if self.failure.is_none() {
+            self.failure = self.sink.timeline(timeline.text()).err();
+        }
+        timeline.text().clear();
+    }
+
     /// Passes on what is left.
     fn end(&mut self) -> Result<(), SimError> {
         self.pass_requests();
@@ -59,16 +76,21 @@ impl Logs<'_> {
             log.end();
         }
         self.pass_commands();
+        if let Some(timeline) = &mut self.timeline {
+            timeline.end();
+        }
+        self.pass_timeline();
         self.failure.take().map_or(Ok(()), |text| Err(SimError::Output(text)))
     }
 }
 
 impl Observer for Logs<'_> {
     fn begin(&mut self, beginning: &Beginning) {
+        let Beginning { config, scale, array, user_pages } = *beginning;
+        self.timeline = self.draws_timeline.then(|| Timeline::new(config, scale, array.config().geometry));
         if !self.logs_commands {
             return;
         }
-        let Beginning { config, scale, array, user_pages } = *beginning;
         let run = LoggedRun {
             config_sha256: config.digest(),
             seed: config.seed,
@@ -90,12 +112,34 @@ impl Observer for Logs<'_> {
         if self.commands.as_mut().is_some_and(|log| log.push_command(start, end, command)) {
             self.pass_commands();
         }
+        if self.timeline.as_mut().is_some_and(|timeline| timeline.command(start, end, command)) {
+            self.pass_timeline();
+        }
+    }
+
+    fn watches_transfers(&self) -> bool {
+        self.timeline.is_some()
+    }
+
+    fn transfer(&mut self, die: DieId, start: Time, end: Time) {
+        if self.timeline.as_mut().is_some_and(|timeline| timeline.transfer(die, start, end)) {
+            self.pass_timeline();
+        }
+    }
+
+    fn suspended(&mut self, start: Time, end: Time, command: &FlashCommand) {
+        if self.timeline.as_mut().is_some_and(|timeline| timeline.suspended(start, end, command)) {
+            self.pass_timeline();
+        }
     }
 
     #[inline]
     fn request(&mut self, record: &RequestRecord) {
         if self.requests.as_mut().is_some_and(|batch| batch.push(record)) {
             self.pass_requests();
+        }
+        if self.timeline.as_mut().is_some_and(|timeline| timeline.request(record)) {
+            self.pass_timeline();
         }
     }
 
@@ -104,7 +148,7 @@ impl Observer for Logs<'_> {
     }
 }
 
-/// As [`crate::run`], with the request log and the command log that the spec asks for given to `sink`.
+/// As [`crate::run`], with the request log, the command log and the timeline that the spec asks for given to `sink`.
 ///
 /// # Errors
 /// As [`crate::run`]; [`SimError::Output`] with the sink's text if that could not go on.
@@ -115,13 +159,15 @@ pub fn run_logged(
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, SimError> {
     let output = &config.output;
-    if !output.request_log && !output.command_log {
+    if !output.request_log && !output.command_log && !output.timeline {
         return run(config, scale, progress);
     }
     let mut logs = Logs {
         requests: output.request_log.then(RequestBatch::new),
         logs_commands: output.command_log,
         commands: None,
+        draws_timeline: output.timeline,
+        timeline: None,
         sink,
         failure: None,
     };

@@ -2,7 +2,7 @@
 
 use pumice_config::Config;
 use pumice_nand::NandArray;
-use pumice_types::{FlashCommand, HostRequest, Time};
+use pumice_types::{DieId, FlashCommand, HostRequest, Time};
 
 /// A finished host request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,21 @@ pub trait Observer {
     /// A request that is measured was done. Requests come in the order in which they are done.
     #[inline]
     fn request(&mut self, _record: &RequestRecord) {}
+
+    /// Whether it wants to be told of transfers.
+    #[inline]
+    fn watches_transfers(&self) -> bool {
+        false
+    }
+
+    /// Data of a die was on its channel from `start` to `end`. Called only if transfers are watched.
+    #[inline]
+    fn transfer(&mut self, _die: DieId, _start: Time, _end: Time) {}
+
+    /// A part of an erase held its die from `start` to `end`; then the erase was suspended. Its last part is told
+    /// by `command`.
+    #[inline]
+    fn suspended(&mut self, _start: Time, _end: Time, _command: &FlashCommand) {}
 
     /// Whether it has failed and cannot go on: the run is then stopped at the next chance.
     fn has_failed(&self) -> bool {

@@ -3,7 +3,7 @@
 use pumice_config::{Check, Config, HostMode, SpecError};
 use pumice_ftl::TranslationLayer;
 use pumice_ftl::recovery::Recovery;
-use pumice_types::{FlashCommand, FlashTiming, Geometry, HostRequest, Time};
+use pumice_types::{DieId, FlashCommand, FlashTiming, Geometry, HostRequest, Time};
 use pumice_workload::{RandomStream, Workload};
 
 use crate::build::build;
@@ -62,6 +62,21 @@ impl<O: Observer> Observer for Watchers<'_, O> {
             series.note(record);
         }
         self.other.request(record);
+    }
+
+    #[inline]
+    fn watches_transfers(&self) -> bool {
+        self.other.watches_transfers()
+    }
+
+    #[inline]
+    fn transfer(&mut self, die: DieId, start: Time, end: Time) {
+        self.other.transfer(die, start, end);
+    }
+
+    #[inline]
+    fn suspended(&mut self, start: Time, end: Time, command: &FlashCommand) {
+        self.other.suspended(start, end, command);
     }
 
     fn has_failed(&self) -> bool {

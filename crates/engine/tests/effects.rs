@@ -114,6 +114,8 @@ const CASES: &[Case] = &[
     ("workload.requests", ["900", "800"], TWIN, &[("workload.kind", "w10")]),
     ("workload.trim_fraction", ["0.0", "0.2"], TWIN, UNIFORM),
     ("workload.flush_every", ["5", "9"], TWIN, UNIFORM),
+    ("output.timeline_begin_s", ["0.0", "1.0"], TIMED, &[("output.timeline", "true")]),
+    ("output.timeline_length_s", ["0.1", "1.0"], TIMED, &[("output.timeline", "true")]),
     ("power.cut_at_s", ["[0.05]", "[0.01, 0.06]"], &[RECOVERS[0], RECOVERS[1], RECOVERS[2], UNTIMED[0]], RECOVERS),
     ("power.torn", ["old", "mixed"], UNTIMED, &[RECOVERS[0], RECOVERS[1], RECOVERS[2], RECOVERS[3], ("power.cut_at_s", "[0.05]")]),
     ("workload.fua_fraction", ["0.0", "0.5"], TWIN, UNIFORM),

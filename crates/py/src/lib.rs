@@ -31,6 +31,12 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
+/// The commit that the engine was built from; `None` if it was not built by `make` in a clone.
+#[pyfunction]
+fn commit() -> Option<&'static str> {
+    option_env!("PUMICE_COMMIT").filter(|text| !text.is_empty())
+}
+
 /// Names of the presets.
 #[pyfunction]
 fn presets() -> Vec<&'static str> {
@@ -203,6 +209,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<chip::PythonChip>()?;
     module.add_class::<chip::ChipState>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(commit, module)?)?;
     module.add_function(wrap_pyfunction!(runs::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(runs::run, module)?)?;
     module.add_function(wrap_pyfunction!(policies::policy_of_library, module)?)?;

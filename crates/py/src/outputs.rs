@@ -19,6 +19,8 @@ pub enum Piece {
     Requests([(&'static str, Vec<u8>); 5]),
     /// The next bytes of the command log.
     Commands(Vec<u8>),
+    /// The next text of the timeline.
+    Timeline(String),
 }
 
 /// What a run asks of the thread that waits for it.
@@ -43,6 +45,7 @@ impl Piece {
                 }
                 sink.call1(py, ("request_log", content))?;
             }
+            Piece::Timeline(text) => drop(sink.call1(py, ("timeline", text))?),
             Piece::Commands(bytes) => drop(sink.call1(py, ("command_log", PyBytes::new(py, &bytes)))?),
         }
         Ok(())
@@ -84,6 +87,10 @@ impl Sink for Pieces<'_> {
 
     fn commands(&mut self, bytes: &[u8]) -> Result<(), String> {
         self.keep(Piece::Commands(bytes.to_vec()))
+    }
+
+    fn timeline(&mut self, text: &str) -> Result<(), String> {
+        self.keep(Piece::Timeline(text.into()))
     }
 }
 

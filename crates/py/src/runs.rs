@@ -74,9 +74,9 @@ pub fn resolve(py: Python<'_>, request: &str, policy: Option<Bound<'_, PyAny>>) 
 /// Runs a request; returns the result document as JSON. `progress(requests, share, simulated_s)`
 /// returning `False` stops the run. `sink(name, content)` takes what the keys of `[output]` ask for:
 /// request_log (several calls, a dictionary of columns each), command_log (several calls, bytes),
-/// histograms (bytes) and wear_map (a dictionary). Both are called in the calling thread. `requests` replaces the file of
-/// a recorded trace: its requests as text, where they come from, and which column of that is what. `policy` is the
-/// user's own, in place of one that the request names; it is called in the thread of the run.
+/// timeline (several calls, text), histograms (bytes) and wear_map (a dictionary). Both are called in the calling thread.
+/// `requests` replaces the file of a recorded trace: its requests as text, where they come from, and which column of that
+/// is what. `policy` is the user's own, in place of one that the request names; it is called in the thread of the run.
 #[pyfunction]
 #[pyo3(signature = (request, progress=None, sink=None, requests=None, policy=None))]
 #[allow(clippy::too_many_arguments, reason = "the Python call's arguments, one to one")]

@@ -64,13 +64,15 @@ def run(arguments: Sequence[str]) -> int:
         TraceError,
         one_line,
     )
+    from pumice.made import command_line
 
     if os.environ.get("_PUMICE_COMPLETE"):  # a shell asks what may come next
         from typer.completion import completion_init  # type: ignore[attr-defined]
 
         completion_init()
     try:
-        status = typer.main.get_command(app)(list(arguments), prog_name="pumice", standalone_mode=False)
+        with command_line(arguments):
+            status = typer.main.get_command(app)(list(arguments), prog_name="pumice", standalone_mode=False)
     except typer.TyperException as error:
         return _complain(usage_text(error, arguments), USAGE)
     except (SpecError, TraceError) as error:

@@ -55,6 +55,9 @@ COMMANDS: dict[str, Entry] = {
         "explain_command",
         "Say what a key of the spec means: unit, default, allowed values, source.",
     ),
+    "from-mqsim": Entry(
+        "convert_command", "from_mqsim_command", "Convert MQSim's configuration and workload files (XML) into a spec."
+    ),
     "completion": Entry("manual_commands", "completion_command", "Print the completion script of a shell."),
     "man": Entry(
         "manual_commands", "man_command", "Print a man page (`pumice man run | man -l -`), or write all of them."

@@ -1,7 +1,8 @@
-"""`pumice sweep`: every combination in a sweep file, one Parquet row a run."""
+"""`pumice sweep`: every combination in a sweep file, one Parquet row a run, and a summary on the terminal."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -10,12 +11,18 @@ import typer
 
 from pumice import files
 from pumice.cli import options as opt
-from pumice.cli.terminal import emit, note, tell_failures, warn_all
+from pumice.cli.tables import Column, Sheet
+from pumice.cli.terminal import emit, note, show, tell_failures, warn_all
 from pumice.outputs import RUNS, STORE, one_set
+from pumice.results import grid_summary
 from pumice.runs import run_list
 from pumice.runs.batch import Settings
+from pumice.runs.jobs import Outcome
 from pumice.runs.sweep import outcome_table, read_sweep, run_grid
 from pumice.text import count
+
+#: Longer summaries are left to the report.
+SUMMARY_ROWS_MAX = 60
 
 
 @opt.takes_options
@@ -46,6 +53,22 @@ def sweep_command(
         with one_set(directory, RUNS) as staged:
             files.write_parquet(outcome_table(outcomes), staged / table)
             run_list.write(outcomes, staged)
+        _show(outcomes)
         reused = sum(outcome.reused for outcome in outcomes)
         emit(f"{count(len(outcomes), 'run')} ({reused} reused) written to {directory / table}")
         tell_failures(outcomes)
+
+
+def _show(outcomes: Sequence[Outcome]) -> None:
+    """A row a combination: the varied keys and the metrics that a study is first read by."""
+    runs = [grid_summary.Run(o.job.label, o.job.varied, o.document, o.error) for o in outcomes]
+    found = [point for point in grid_summary.points(runs) if point.documents]
+    if len(found) > SUMMARY_ROWS_MAX:
+        emit(f"{count(len(found), 'combination')}: `pumice report` shows them all")
+    elif found:
+        head, rows = grid_summary.table(found, first=True)
+        names = len(grid_summary.keys(found))
+        columns = [Column(text, "text" if place < names else "number") for place, text in enumerate(head)]
+        table = Sheet(columns, rows, names, [1] * (len(columns) - names))
+        repeated = max(len(point.documents) for point in found) > 1
+        show(table, "± is the 95 % interval of the mean over the seeds" if repeated else "One run each.")

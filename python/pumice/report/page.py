@@ -1,17 +1,16 @@
-"""Reports: one HTML file that holds everything it shows and needs neither network nor scripts."""
+"""Reports: one HTML file that holds everything it shows, needs no network, and shows all of it without scripts."""
 
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pumice import files
-from pumice.analysis import plots
+from pumice import _engine, files, made
 from pumice.errors import SpecError
-from pumice.outputs import COMPARISON, FILES, LISTING, RESULT, RUNS, SCOREBOARD, STORE, figures_of_set
+from pumice.outputs import COMPARISON, LISTING, RESULT, RUNS, SCOREBOARD, STORE, figures_of_set
 from pumice.papers import listing
 from pumice.papers.scoreboard import (
     ROW_FIELDS,
@@ -23,13 +22,15 @@ from pumice.papers.scoreboard import (
     simulated_text,
     values_text,
 )
-from pumice.report.parts import Configuration, Heading, Line, Numbers, Part, Picture, Scoreboard, ScoreboardRow
+from pumice.report.comparison_parts import comparison_parts
+from pumice.report.parts import Heading, Line, Numbers, Part, Picture, Scoreboard, ScoreboardRow
+from pumice.report.run_parts import run_parts
+from pumice.report.sweep_parts import sweep_parts
 from pumice.results import comparison
-from pumice.results.comparison import Variant, as_text
-from pumice.results.document import lookup, warnings_of
+from pumice.results.grid_summary import Run
 from pumice.results.result import read_json, read_result
 from pumice.runs import run_list
-from pumice.text import count, printable
+from pumice.text import printable
 
 TEMPLATE = "report.html.jinja"
 
@@ -55,66 +56,113 @@ def write_report(sources: Sequence[Path], path: Path) -> None:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    parts = [part for source in sources for part in _parts(source)]
-    files.write_text(
-        path,
-        environment.get_template(TEMPLATE).render(sources=[printable(str(source)) for source in sources], parts=parts),
+    found = [part for nth, source in enumerate(sources, 1) for part in _parts(source, f"part{nth}")]
+    title = "pumice report"
+    if len(sources) == 1 and isinstance(found[0], Heading):
+        title, found = found[0].text, [_raised(part) for part in found[1:]]
+    parts = _with_ids(found)
+    headings = [part for part in parts if isinstance(part, Heading)]
+    text = environment.get_template(TEMPLATE).render(
+        title=title,
+        sources=[printable(str(source)) for source in sources],
+        version=_engine.version(),
+        contents=_contents(headings),
+        parts=parts,
     )
+    files.write_text(path, text)
 
 
-def _parts(source: Path) -> list[Part]:
+@dataclass(frozen=True)
+class _Entry:
+    """A line of the contents."""
+
+    id: str
+    text: str
+    below: list[_Entry] = field(default_factory=list)
+
+
+def _raised(part: Part) -> Part:
+    """A heading one level up, where the page's title takes the place of the first."""
+    return replace(part, level=max(2, part.level - 1)) if isinstance(part, Heading) else part
+
+
+def _with_ids(parts: Sequence[Part]) -> list[Part]:
+    """The parts with an id at each heading."""
+    return [
+        replace(part, id=f"section-{place}") if isinstance(part, Heading) else part for place, part in enumerate(parts)
+    ]
+
+
+def _contents(headings: Sequence[Heading]) -> list[_Entry]:
+    contents: list[_Entry] = []
+    for heading in headings:
+        entry = _Entry(heading.id, heading.text)
+        (contents[-1].below if heading.level > 2 and contents else contents).append(entry)
+    return contents
+
+
+def _parts(source: Path, prefix: str) -> list[Part]:
     """The parts that show a result file, or a directory of results, a comparison or a reproduction."""
     if not source.is_dir():
-        return _result(source, source.name)
+        document = read_result(source).document
+        return run_parts(source.name, [document], None, prefix)
     if (source / RESULT).exists():
-        return [*_result(source / RESULT, source.name), *_wear_map(source)]
+        return run_parts(_name(source), [read_result(source / RESULT).document], source, prefix)
+    about = made.read(source)
     if (source / COMPARISON).exists():
         variants = [variant for variant in comparison.read(source) if variant.documents]
         if not variants:
             raise SpecError(f"{source / COMPARISON}: holds no results")
-        return [Heading(f"Comparison: {_name(source)}"), *_results(variants), *_pictures(source)]
+        return comparison_parts(f"Comparison: {_name(source)}", variants, about, prefix)
     if (source / SCOREBOARD).exists():
-        return _reproduction(source)
+        return _reproduction(source, prefix)
     if (source / RUNS).exists():
-        return [part for label, file in run_list.read(source) for part in _result(file, label)]
+        return _runs(source, about, prefix)
     # A study that was interrupted has no index yet, and the store of a study never has.
     found = sorted(source.glob("*.json")) or sorted((source / STORE).glob("*.json"))
     if not found:
         raise SpecError(f"{source}: holds no results; expected what run, compare, sweep or reproduce write")
-    return [part for file in found for part in _result(file, file.name)]
+    documents = [(file.stem, read_result(file).document) for file in found]
+    runs = [Run(name, {"result": name}, document) for name, document in documents]
+    return sweep_parts(f"Results in {_name(source)}", runs, about, prefix)
+
+
+def _runs(source: Path, about: Mapping[str, Any], prefix: str) -> list[Part]:
+    """The parts that show a sweep, or one spec over several seeds."""
+    runs = run_list.read(source)
+    documents = [dict(run.document) for run in runs if run.document is not None]
+    if not documents:
+        raise SpecError(f"{source / RUNS}: holds no results")
+    if not any(run.varied for run in runs):
+        # Lists of an earlier version do not say what varied.
+        differ = len({document.get("config_sha256") for document in documents}) > len(
+            {d.get("seed") for d in documents}
+        )
+        if not differ:
+            return run_parts(_name(source), documents, source, prefix)
+        runs = [replace(run, varied={"run": run.label}) for run in runs]
+    return sweep_parts(f"Sweep: {_name(source)}", runs, about, prefix)
 
 
 def _name(source: Path) -> str:
-    return printable(source.name)
+    return printable(source.resolve().name)
 
 
-def _result(file: Path, name: str) -> list[Part]:
-    """The parts that show one result."""
-    document = read_result(file).document
-    return [Heading(printable(name)), *_results([Variant(_name(file).removesuffix(".json"), [document])])]
-
-
-def _reproduction(source: Path) -> list[Part]:
+def _reproduction(source: Path, prefix: str) -> list[Part]:
     """The parts that show a reproduction, or several that were made together, paper by paper."""
     rows = _rows(source / SCOREBOARD)
     papers = list(dict.fromkeys(row["id"].partition(".")[0] for row in rows))
     joined = [source / paper for paper in papers if (source / paper / SCOREBOARD).exists()] if len(papers) > 1 else []
     own = _totals(source, rows) if joined else _scoreboard(source, rows)
-    return [*own, *(part for paper in joined for part in _parts(paper)), *_listing(source), *_pictures(source)]
-
-
-def _results(variants: Sequence[Variant]) -> list[Part]:
-    warnings = warnings_of(document for variant in variants for document in variant.documents)
-    head, rows = as_text(variants)
-    parts: list[Part] = [*(Line(warning, "warning") for warning in warnings), Numbers(head, rows)]
-    for variant in variants:
-        document = variant.documents[0]
-        runs = count(len(variant.documents), "run")
-        facts = f"{lookup(document, 'workload.kind')}, scale {document.get('scale')}, {runs}"
-        identity = f"version {document.get('version')}, configuration {document.get('config_sha256')}"
-        config = json.dumps(document.get("config"), indent=2)
-        parts.append(Configuration(f"{variant.label}: {facts}", identity, config))
-    return parts
+    about = made.read(source)
+    how: list[Part] = [Line(f"Written by `{about['command']}`.")] if about.get("command") else []
+    return [
+        *own,
+        *how,
+        *(part for paper in joined for part in _parts(paper, prefix)),
+        *_listing(source),
+        *_pictures(source),
+    ]
 
 
 def _totals(source: Path, rows: Sequence[dict[str, Any]]) -> list[Part]:
@@ -182,15 +230,3 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 def _pictures(source: Path) -> list[Part]:
     images = [path for path in figures_of_set(source) if path.suffix == ".png"]
     return [Picture(image.stem, base64.b64encode(image.read_bytes()).decode()) for image in images]
-
-
-def _wear_map(source: Path) -> list[Part]:
-    path = source / FILES["wear_map"]
-    if not path.is_file():
-        return []
-    from pumice.arrays import read_array  # loaded here: most reports show no wear map, and need no NumPy
-
-    erases = read_array(path)
-    if erases.ndim != 2 or not erases.size or erases.dtype.kind != "u":
-        raise SpecError(f"{path}: is no wear map: counts in rows of blocks are expected")
-    return [Picture("wear map", base64.b64encode(plots.wear_png(erases)).decode(), caption=False)]

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+import base64
+import csv
+import gzip
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Self
+
+#: Files from this length on are embedded compressed, and files longer than `EMBEDDED_MAX` compressed not at all.
+PACKED_FROM, EMBEDDED_MAX = 48_000, 600_000
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading of level 2 or 3."""
+    """A heading of level 2 or 3; the page gives it its id."""
 
     kind: ClassVar[str] = "heading"
     text: str
     level: int = 2
+    id: str = ""
 
 
 @dataclass(frozen=True)
@@ -27,21 +35,113 @@ class Line:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A table whose first column names the rows."""
+    """A table whose first column names the rows.
+
+    Attributes:
+        name: what it holds, for readers who do not see it.
+        caption: what to know before reading it; empty for none.
+        folded: the table is folded away below this line, unless it is empty.
+        text: whether its cells are text rather than numbers.
+        sortable: whether a script may sort and filter it.
+        hints: what a first cell means.
+    """
 
     kind: ClassVar[str] = "numbers"
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
+    name: str = "Numbers"
+    caption: str = ""
+    folded: str = ""
+    text: bool = False
+    sortable: bool = False
+    hints: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Configuration:
-    """The configuration of a variant, folded away below a summary."""
+class Cards:
+    """The few numbers to see first, by name."""
 
-    kind: ClassVar[str] = "configuration"
-    summary: str
-    identity: str
+    kind: ClassVar[str] = "cards"
+    values: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and what they stand for."""
+
+    kind: ClassVar[str] = "facts"
+    values: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Code:
+    """Text to copy, with a sentence about it."""
+
+    kind: ClassVar[str] = "code"
+    about: str
     text: str
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file inside the page."""
+
+    name: str
+    about: str
+    base64: str
+    kind: str
+
+    @classmethod
+    def of(cls, name: str, about: str, content: str, kind: str = "text/plain") -> Self | None:
+        """A file with this content, compressed if it is long; None if it is too long for a page."""
+        data = content.encode()
+        if len(data) >= PACKED_FROM:
+            data, name, kind = gzip.compress(data, mtime=0), f"{name}.gz", "application/gzip"
+        return cls(name, about, base64.b64encode(data).decode(), kind) if len(data) <= EMBEDDED_MAX else None
+
+    @classmethod
+    def table(cls, name: str, about: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Self | None:
+        """A table as CSV; None as `of`."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(head)
+        writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
+        return cls.of(name, about, text.getvalue(), "text/csv")
+
+
+@dataclass(frozen=True)
+class Downloads:
+    """Files to take out of the page."""
+
+    kind: ClassVar[str] = "downloads"
+    files: Sequence[Download]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure inside the page.
+
+    Attributes:
+        svg: the drawing; it is markup and is not escaped.
+        title: what one looks at.
+        reading: how to read it.
+        numbers: what is drawn, as a table.
+        downloads: the same as files.
+    """
+
+    svg: str
+    title: str
+    reading: str
+    numbers: Numbers | None = None
+    downloads: Sequence[Download] = ()
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Figures side by side, where there is room."""
+
+    kind: ClassVar[str] = "figures"
+    figures: Sequence[Figure]
 
 
 @dataclass(frozen=True)
@@ -72,4 +172,4 @@ class Picture:
     caption: bool = True
 
 
-Part = Heading | Line | Numbers | Configuration | Scoreboard | Picture
+Part = Heading | Line | Numbers | Cards | Facts | Code | Downloads | Figures | Scoreboard | Picture

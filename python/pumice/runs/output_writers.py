@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 import numpy as np
 import pyarrow as pa
@@ -35,6 +35,7 @@ class Writers:
         self._stack = ExitStack()
         self._requests: pq.ParquetWriter | None = None
         self._commands: Any = None
+        self._timeline: TextIO | None = None
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -45,6 +46,8 @@ class Writers:
             if (path := self._paths.get("command_log")) is not None:
                 file = stack.enter_context(open(path, "wb"))
                 self._commands = stack.enter_context(pa.CompressedOutputStream(file, "zstd"))
+            if (path := self._paths.get("timeline")) is not None:
+                self._timeline = stack.enter_context(open(path, "w", encoding="utf-8", newline="\n"))
             self._stack = stack.pop_all()
         return self
 
@@ -57,6 +60,8 @@ class Writers:
             self._requests.write_table(_requests(content))
         elif name == "command_log" and self._commands is not None:
             self._commands.write(content)
+        elif name == "timeline" and self._timeline is not None:
+            self._timeline.write(content)
         elif name == "histograms":
             self._paths[name].write_bytes(content)
         elif name == "wear_map":

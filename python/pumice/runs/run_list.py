@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pumice import files
 from pumice.errors import SpecError
 from pumice.outputs import RUNS, STORE
-from pumice.results.result import read_json
+from pumice.results.grid_summary import Run
+from pumice.results.result import read_json, read_result
 from pumice.runs.jobs import Outcome
 
 #: Format of `runs.json`.
@@ -17,26 +19,46 @@ FORMAT = "pumice.runs/1"
 
 
 def write(outcomes: Sequence[Outcome], directory: Path) -> None:
-    """Writes `runs.json`, all of it or nothing. Runs that failed have no result and are not in it."""
-    done = [{"label": o.job.label, "result": f"{STORE}/{o.key}.json"} for o in outcomes if o.document is not None]
-    files.write_text(directory / RUNS, json.dumps({"format": FORMAT, "runs": done}, indent=1) + "\n")
+    """Writes `runs.json`, all of it or nothing: the runs that have a result, and those that failed, with the value of
+    each varied key and the seed if runs are repeated."""
+    done = [{**_of(o), "result": f"{STORE}/{o.key}.json"} for o in outcomes if o.document is not None]
+    failed = [{**_of(o), "error": o.error} for o in outcomes if o.document is None]
+    content = {"format": FORMAT, "runs": done, "failed": failed}
+    files.write_text(directory / RUNS, json.dumps(content, indent=1, default=str) + "\n")
 
 
-def read(directory: Path) -> list[tuple[str, Path]]:
-    """Label and result file of every run that `write` listed.
+def _of(outcome: Outcome) -> dict[str, Any]:
+    job = outcome.job
+    return {"label": job.label, "varied": dict(job.varied), "seed": job.seed}
+
+
+def read(directory: Path) -> list[Run]:
+    """The runs that `write` listed, those that failed last.
 
     Raises:
-        SpecError: the list cannot be read, is of another version, or names a file outside the store.
+        SpecError: the list or a result cannot be read, is of another version, or names a file outside the store.
     """
     path = directory / RUNS
     found = read_json(path)
     entries = found.get("runs") if isinstance(found, dict) and found.get("format") == FORMAT else None
     if not isinstance(entries, list):
         raise SpecError(f"{path}: not a list of runs; expected format {FORMAT!r}")
-    listed: list[tuple[str, Path]] = []
+    listed: list[Run] = []
     for entry in entries:
-        label, result = (entry.get("label"), entry.get("result")) if isinstance(entry, dict) else (None, None)
-        if not isinstance(label, str) or not isinstance(result, str) or Path(result).parent != Path(STORE):
+        label, varied = _name(path, entry)
+        result = entry.get("result")
+        if not isinstance(result, str) or Path(result).parent != Path(STORE):
             raise SpecError(f"{path}: an entry lacks its label or its result in {STORE}/")
-        listed.append((label, directory / result))
+        listed.append(Run(label, varied, read_result(directory / result).document))
+    failed = found.get("failed", [])
+    for entry in failed if isinstance(failed, list) else []:
+        listed.append(Run(*_name(path, entry), None, str(entry.get("error"))))
     return listed
+
+
+def _name(path: Path, entry: Any) -> tuple[str, dict[str, Any]]:
+    label = entry.get("label") if isinstance(entry, dict) else None
+    if not isinstance(label, str):
+        raise SpecError(f"{path}: an entry lacks its label or its result in {STORE}/")
+    varied = entry.get("varied")
+    return label, varied if isinstance(varied, dict) else {}

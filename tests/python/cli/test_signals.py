@@ -199,4 +199,4 @@ def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path: Path) -> None:
     killed.wait(timeout=60)
     assert len(list((tmp_path / "out").iterdir())) == 1
     assert run(1000).wait(timeout=60) == 0
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"result.json", "command_log.bin.zst"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"result.json", "made.json", "command_log.bin.zst"}

@@ -259,7 +259,7 @@ def test_text_that_is_shown() -> None:
 def test_one_of_a_thing_is_told_in_the_singular(command: Command, tmp_path: Path) -> None:
     """`1 requests` and the like."""
     (tmp_path / "s.toml").write_text('preset = "tiny"\n[run]\nmax_requests = 200\n[vary]\nseed = [1]\n')
-    assert command("sweep", "s.toml").stdout.startswith("1 run (0 reused) written to")
+    assert "\n1 run (0 reused) written to" in command("sweep", "s.toml").stdout
     trims = ("--set", "workload.trim_fraction=1.0", "--set", "workload.read_fraction=0", "--set", "workload.requests=1")
     done = command("trace", "generate", "t.csv", *TINY, *trims)
     assert "1 trim was left out" in done.stderr

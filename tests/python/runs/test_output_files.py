@@ -26,7 +26,7 @@ LOGGED = TINY.with_(output=ALL)
 
 def test_every_file_is_written_and_agrees_with_the_document(tmp_path: Path) -> None:
     document = pumice.run(LOGGED, out=tmp_path).to_dict()
-    assert {path.name for path in tmp_path.iterdir()} == {"result.json", *FILES.values()}
+    assert {path.name for path in tmp_path.iterdir()} == {"result.json", "made.json", *FILES.values()}
     assert json.loads((tmp_path / "result.json").read_text()) == document
 
     requests = pq.read_table(tmp_path / FILES["request_log"])
@@ -50,7 +50,7 @@ def test_every_file_is_written_and_agrees_with_the_document(tmp_path: Path) -> N
 def test_a_report_shows_the_wear_map(command: Command, tmp_path: Path) -> None:
     pumice.run(TINY.with_(output={"wear_map": True}), out=tmp_path / "out")
     assert command("report", "out").returncode == 0
-    assert 'alt="wear map"' in (tmp_path / "out" / "report.html").read_text()
+    assert "<b>Wear map</b>" in (tmp_path / "out" / "report.html").read_text()
     np.save(tmp_path / "out" / FILES["wear_map"], np.zeros(3))
     assert "is no wear map" in command("report", "out").stderr
 

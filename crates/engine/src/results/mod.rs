@@ -2,6 +2,7 @@
 
 mod fields;
 mod request_log;
+mod timeline;
 
 use pumice_config::{Check, Config};
 use pumice_ftl::{GcCounters, MapPlace, Reports, TranslationLayer};
@@ -19,6 +20,7 @@ use crate::metrics::{FlashCounts, PowerFigures, WearMap, interval_log};
 use crate::scheduler::Scheduler;
 pub use fields::{ResultField, fields_of_result};
 pub use request_log::RequestBatch;
+pub use timeline::Timeline;
 
 /// Name and version of the document's format.
 pub const FORMAT: &str = "pumice.result/1";

@@ -8,6 +8,7 @@ use super::Scheduler;
 use super::die::{EraseRun, PlaneErase, READS, WORK};
 use super::segment::Resources;
 use crate::error::SimError;
+use crate::observe::Observer;
 
 impl Scheduler {
     /// Starts the erases at the head of the work lane that run together, or lets them go on.
@@ -122,13 +123,16 @@ impl Scheduler {
     }
 
     /// The erase has let go of the die: the reads go on.
-    pub(super) fn suspend(&mut self, index: usize, now: Time) -> Result<(), SimError> {
+    pub(super) fn suspend(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
         if let Some(fault) = self.policy_fault.take() {
             return Err(SimError::Simulation(fault.to_string()));
         }
         let die = &mut self.dies[index];
         let command = die.lanes[WORK].commands[0];
         die.clock.occupy(die.started, now, &command)?;
+        for part in die.lanes[WORK].commands.iter().take(die.erase.together) {
+            observer.suspended(die.started, now, part);
+        }
         die.usage.charge(&mut die.spent, &command, now - die.started);
         die.busy += now - die.started;
         for plane in die.erase.running() {

@@ -26,11 +26,12 @@ impl Scheduler {
             return Ok(());
         }
         if die.round < die.usage.retries {
+            tell_transfers(die, index, now, observer);
             self.events.set(index, die.read_again(now));
             return Ok(());
         }
         if shape == Some(Resources::Erase) && die.erase.stops {
-            self.suspend(index, now)?;
+            self.suspend(index, now, observer)?;
         } else {
             self.finish(index, now, observer)?;
         }
@@ -158,6 +159,7 @@ impl Scheduler {
     fn finish(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
         self.advance(index, now, observer)?;
         let Some(active) = self.dies[index].active else { return Ok(()) };
+        tell_transfers(&self.dies[index], index, now, observer);
         if self.dies[index].group > 1 {
             let group = self.dies[index].group;
             let commands = self.dies[index].lanes[active].commands.make_contiguous();
@@ -207,6 +209,19 @@ impl Scheduler {
             self.wake(now);
         }
         Ok(())
+    }
+}
+
+/// Tells an observer that watches them of the transfers of what has ended its round or its work on a die.
+#[inline]
+fn tell_transfers(die: &Die, index: usize, now: Time, observer: &mut impl Observer) {
+    if !observer.watches_transfers() {
+        return;
+    }
+    let lasted = die.transfers();
+    let end = now - die.after_transfers();
+    if lasted > Time::ZERO && matches!(die.active_shape(), Some(shape) if shape.uses_channel()) {
+        observer.transfer(DieId(index as u32), end - lasted, end);
     }
 }
 

@@ -76,6 +76,16 @@ impl Resources {
     }
 }
 
+impl Resources {
+    /// Whether it takes the channel.
+    pub fn uses_channel(self) -> bool {
+        match self {
+            Resources::DieThenChannel | Resources::ChannelThenDie | Resources::DieChannelDie => true,
+            Resources::Die | Resources::Copyback | Resources::Erase => false,
+        }
+    }
+}
+
 /// Consecutive queued commands with one event at their end. It stores nothing that can be read from its commands,
 /// because merges make queues long.
 #[derive(Clone, Copy, Debug)]

@@ -127,6 +127,10 @@ impl Sink for Bytes {
         self.0.extend(bytes);
         Ok(())
     }
+
+    fn timeline(&mut self, _text: &str) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Settings of a page-level FTL that change what is moved where and when.

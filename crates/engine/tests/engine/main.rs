@@ -31,5 +31,6 @@ mod smallest_reserve;
 mod sub_blocks;
 mod superblock;
 mod support;
+mod timeline;
 mod workloads;
 mod write_amplification;

@@ -20,6 +20,7 @@ use crate::support::{TraceFile, document, number, spec};
 struct Kept {
     requests: Vec<RequestBatch>,
     log: Vec<u8>,
+    timeline: String,
     refuses: bool,
 }
 
@@ -31,6 +32,11 @@ impl Sink for Kept {
 
     fn commands(&mut self, bytes: &[u8]) -> Result<(), String> {
         self.log.extend(bytes);
+        if self.refuses { Err("the disk is full".into()) } else { Ok(()) }
+    }
+
+    fn timeline(&mut self, text: &str) -> Result<(), String> {
+        self.timeline.push_str(text);
         if self.refuses { Err("the disk is full".into()) } else { Ok(()) }
     }
 }
@@ -176,9 +182,9 @@ fn t654_the_request_log_holds_every_measured_request() {
 
 #[test]
 fn t655_a_sink_that_refuses_ends_the_run_with_its_text() {
-    for log in ["output.request_log", "output.command_log"] {
+    for log in ["output.request_log", "output.command_log", "output.timeline"] {
         let mut kept = Kept { refuses: true, ..Kept::default() };
-        let sets = [(log, "true"), ("workload.requests", "400000")];
+        let sets = [(log, "true"), ("workload.requests", "400000"), ("output.timeline_length_s", "100000.0")];
         let error = run_logged(&spec(&sets), 1.0, &mut kept, &mut |_| true).err().expect("refused");
         assert!(matches!(&error, SimError::Output(text) if text == "the disk is full"), "{error}");
         assert!(kept.requests.len() <= 1 && kept.log.len() < 2 << 20, "nothing is handed over after a refusal");
@@ -375,7 +381,7 @@ fn t661_damage_is_told_with_its_byte() {
 
 #[test]
 fn t662_outputs_that_need_a_clock_are_refused_without_one() {
-    for key in ["output.request_log", "output.histograms"] {
+    for key in ["output.request_log", "output.histograms", "output.timeline"] {
         let source = crate::support::source(&[("run.timed", "false"), (key, "true")]);
         let error = pumice_config::Config::resolve(&source).expect_err("refused").to_string();
         assert!(error.contains(key) && error.contains("run.timed"), "{error}");

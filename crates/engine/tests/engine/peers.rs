@@ -165,6 +165,10 @@ impl Sink for Arrivals {
     fn commands(&mut self, _bytes: &[u8]) -> Result<(), String> {
         Ok(())
     }
+
+    fn timeline(&mut self, _text: &str) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// Times were taken for nanoseconds, whatever the trace's unit was: a trace of a day was replayed in 86 ms,

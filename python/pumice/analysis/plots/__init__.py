@@ -4,7 +4,7 @@ and fields of ratios (`heat`)."""
 from pumice.analysis.plots.bars import Bars, grouped_bars, stacked_bars, stacked_panels
 from pumice.analysis.plots.heat import Field, Grid, fields
 from pumice.analysis.plots.lines import Curve, Scale, lines
-from pumice.analysis.plots.panels import panels, wear_png
+from pumice.analysis.plots.panels import panels, wear_image
 from pumice.analysis.plots.style import COLOURS, GREY, PALE, Frame, Range
 
 __all__ = [
@@ -24,5 +24,5 @@ __all__ = [
     "panels",
     "stacked_bars",
     "stacked_panels",
-    "wear_png",
+    "wear_image",
 ]

@@ -1,0 +1,36 @@
+"""`pumice from-mqsim`: configuration and workload files of MQSim as a spec."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pumice import files
+from pumice.cli.terminal import emit, note
+from pumice.other_simulators import mqsim
+
+
+def from_mqsim_command(
+    configuration: Annotated[Path, typer.Argument(metavar="SSDCONFIG.xml", help="MQSim's configuration.")],
+    workload: Annotated[
+        Path | None, typer.Argument(metavar="[WORKLOAD.xml]", help="MQSim's workload.", show_default=False)
+    ] = None,
+    *,
+    scenario: Annotated[int, typer.Option("--scenario", help="Which scenario of the workload file.")] = 1,
+    flow: Annotated[int, typer.Option("--flow", help="Which flow of the scenario.")] = 1,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Spec file; standard output if absent.")
+    ] = None,
+) -> None:
+    """Convert MQSim's configuration and workload files (XML) into a spec."""
+    found = mqsim.convert(configuration, workload, scenario=scenario, flow=flow)
+    for line in found.notes:
+        note(line)
+    if out is None:
+        emit(found.text())
+        return
+    with files.output_file(out):
+        files.write_text(out, found.text())
+    emit(f"spec written to {out}")

@@ -1,0 +1,261 @@
+"""MQSim's configuration and workload files (XML) as a spec.
+
+Nothing is dropped without a word: a parameter that has no counterpart gives a note, and a value that would be
+misread is refused. Facts about MQSim: its files `ssdconfig.xml` and `workload.xml`, and its README.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PureWindowsPath
+from typing import Any
+from xml.etree import ElementTree
+
+from pumice import files
+from pumice.errors import SpecError, one_line
+from pumice.text import printable
+
+#: Longest file that is read, in bytes.
+BYTES_MAX = 1 << 20
+
+#: Bytes of a sector, in which MQSim counts request sizes.
+SECTOR_BYTES = 512
+
+_GEOMETRY = {
+    "Flash_Channel_Count": "channels",
+    "Chip_No_Per_Channel": "chips_per_channel",
+    "Die_No_Per_Chip": "dies_per_chip",
+    "Plane_No_Per_Die": "planes_per_die",
+    "Block_No_Per_Plane": "blocks_per_plane",
+    "Page_No_Per_Block": "pages_per_block",
+    "Page_Capacity": "page_bytes",
+    "Page_Metadat_Capacity": "spare_bytes",
+}
+
+#: Kinds of pages of each technology, as the names of their latencies end.
+_PAGES = {"SLC": ("LSB",), "MLC": ("LSB", "MSB"), "TLC": ("LSB", "CSB", "MSB")}
+
+_POLICIES = {"GREEDY": "greedy", "RGA": "d-choices", "FIFO": "fifo", "RANDOM": "random"}
+
+_ACCESS = {"UNIFORM_RANDOM": "uniform", "STREAMING": "sequential", "RANDOM_HOTCOLD": "hot-cold"}
+
+
+@dataclass
+class Conversion:
+    """A spec under way.
+
+    Attributes:
+        sections: values by section and key.
+        notes: what is not as in MQSim, one line each.
+    """
+
+    sections: dict[str, dict[str, Any]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def set(self, key: str, value: Any) -> None:
+        """Sets `section.key`, or a key without a section."""
+        section, _, name = key.rpartition(".")
+        self.sections.setdefault(section, {})[name] = value
+
+    def text(self) -> str:
+        """The spec as TOML, the notes as comments above it."""
+        from pumice.runs.spec import toml_text  # loaded here: it starts slowly
+
+        lines = ["# Converted from MQSim's files.", *(f"# {note}" for note in self.notes)]
+        # Keys without a section come first in TOML.
+        for section, values in sorted(self.sections.items(), key=lambda pair: pair[0] != ""):
+            lines += ["", f"[{section}]"] if section else []
+            lines += [f"{name} = {toml_text(name, value)}" for name, value in values.items()]
+        return "\n".join(lines) + "\n"
+
+
+class _Parameters:
+    """The parameters of an XML element, each of which must be taken."""
+
+    def __init__(self, path: Path, values: Mapping[str, str]) -> None:
+        self._path = path
+        self._left = dict(values)
+
+    def text(self, name: str, allowed: Sequence[str] = (), default: str | None = None) -> str:
+        """The value of a parameter.
+
+        Raises:
+            SpecError: it is missing without a default, or is none of those that are allowed.
+        """
+        value = self._left.pop(name, default)
+        if value is None:
+            raise SpecError(f"{self._path}: lacks {name}")
+        if allowed and value not in allowed:
+            raise SpecError(f"{self._path}: {name} is {printable(value)!r}; allowed: {', '.join(allowed)}")
+        return value
+
+    def number(self, name: str, kind: Callable[[str], Any] = float) -> Any:
+        """The value of a parameter as a number; raises as `text`, or if it is none."""
+        value = self.text(name)
+        try:
+            return kind(value)
+        except ValueError:
+            raise SpecError(f"{self._path}: {name} is {printable(value)!r}; allowed: a number") from None
+
+    def truth(self, name: str) -> bool:
+        """The value of a parameter as a truth value; raises as `text`."""
+        return self.text(name, ("true", "false")) == "true"
+
+    def left(self) -> list[str]:
+        """Names of the parameters that nobody took."""
+        return list(self._left)
+
+
+def convert(configuration: Path, workload: Path | None, *, scenario: int = 1, flow: int = 1) -> Conversion:
+    """Converts MQSim's files.
+
+    Args:
+        configuration: the file with `Execution_Parameter_Set` (ssdconfig.xml).
+        workload: the file with `MQSim_IO_Scenarios` (workload.xml); None leaves the workload out.
+        scenario, flow: which flow of which scenario, counted from 1: a spec has one workload.
+
+    Raises:
+        SpecError: a file cannot be read, lacks a parameter, or has a value that no spec can say.
+    """
+    found = Conversion()
+    host, device, flash = _sections(configuration)
+    parameters = _Parameters(configuration, {**host, **device, **flash})
+    _device(parameters, found)
+    _collection(parameters, found)
+    if workload is not None:
+        kind, values, others = _flow(workload, scenario, flow)
+        if others:
+            found.notes.append(f"{others} further flows of the scenario are left out: a spec has one workload.")
+        own = _Parameters(workload, values)
+        _trace(own, found) if kind.endswith("Trace_Based") else _generator(own, found)
+        _cache(parameters, own, found)
+        parameters = _Parameters(configuration, dict.fromkeys([*parameters.left(), *own.left()], ""))
+    found.notes.append(f"Not taken over: {', '.join(parameters.left())}.")
+    return found
+
+
+def _device(given: _Parameters, found: Conversion) -> None:
+    for name, key in _GEOMETRY.items():
+        found.set(f"geometry.{key}", given.number(name, int))
+    given.text("Memory_Type", ("FLASH",))
+    pages = _PAGES[given.text("Flash_Technology", tuple(_PAGES))]
+    for operation, key in (("Read", "t_r_us"), ("Program", "t_prog_us")):
+        times = {page: given.number(f"Page_{operation}_Latency_{page}") for page in ("LSB", "CSB", "MSB")}
+        used = [times[page] for page in pages]
+        if len(set(used)) > 1:
+            found.notes.append(f"timing.{key} is the mean over {', '.join(pages)} pages: a spec has one for all pages.")
+        found.set(f"timing.{key}", sum(used) / len(used) / 1000)
+    found.set("timing.t_bers_us", given.number("Block_Erase_Latency") / 1000)
+    rate = given.number("Channel_Transfer_Rate") * given.number("Flash_Channel_Width", int)
+    found.set("timing.channel_mb_per_s", rate)
+    found.set("timing.copyback", given.truth("Use_Copyback_for_GC"))
+    found.set("timing.multi_plane", "queue")
+    found.set("partial_erase.unit", "none")
+    found.set("seed", given.number("Seed", int))
+
+
+def _collection(given: _Parameters, found: Conversion) -> None:
+    given.text("Address_Mapping", ("PAGE_LEVEL",))
+    found.set("ftl.kind", "page")
+    found.set("ftl.merge", "block-erase")
+    found.set("ftl.allocation", "static")
+    found.set("ftl.allocation_order", given.text("Plane_Allocation_Scheme"))
+    found.set("ftl.over_provisioning", given.number("Overprovisioning_Ratio"))
+    found.set("ftl.gc_free_threshold", given.number("GC_Exec_Threshold"))
+    policy = _POLICIES[given.text("GC_Block_Selection_Policy", tuple(_POLICIES))]
+    found.set("ftl.gc_policy", policy)
+    if policy == "d-choices":
+        # The whole part of the logarithm to base 2 of the blocks of a plane.
+        found.set("ftl.d_choices", found.sections["geometry"]["blocks_per_plane"].bit_length() - 1)
+    found.set("ftl.gc_mode", "preemptible" if given.truth("Preemptible_GC_Enabled") else "blocking")
+    levels = given.truth("Dynamic_Wearleveling_Enabled"), given.truth("Static_Wearleveling_Enabled")
+    modes = {(False, False): "none", (True, False): "dynamic", (False, True): "static", (True, True): "both"}
+    found.set("ftl.wear_leveling", modes[levels])
+    threshold = given.number("Static_Wearleveling_Threshold", int)
+    if levels[1]:
+        found.set("ftl.wear_threshold", threshold)
+    if not given.truth("Ideal_Mapping_Table"):
+        found.notes.append("The map is all in RAM; for a cached one set ftl.map_place and ftl.map_cache_entries.")
+
+
+def _generator(given: _Parameters, found: Conversion) -> None:
+    access = _ACCESS[given.text("Address_Distribution", tuple(_ACCESS))]
+    found.set("workload.kind", access)
+    hot = given.number("Percentage_of_Hot_Region") / 100
+    if access == "hot-cold":
+        found.set("workload.hot_space", hot)
+        found.set("workload.hot_share", round(1 - hot, 9))
+    found.set("workload.read_fraction", given.number("Read_Percentage") / 100)
+    given.text("Request_Size_Distribution", ("FIXED",))
+    found.set("workload.request_bytes", given.number("Average_Request_Size", int) * SECTOR_BYTES)
+    found.set("workload.footprint", given.number("Working_Set_Percentage") / 100)
+    found.set("initial.fill", given.number("Initial_Occupancy_Percentage") / 100)
+    requests = given.number("Total_Requests_To_Generate", int)
+    if requests > 0:
+        found.set("workload.requests", requests)
+    else:
+        found.notes.append("Stop_Time ends the flow in MQSim; set workload.requests to a number of requests.")
+    given.text("Synthetic_Generator_Type", ("QUEUE_DEPTH",), default="QUEUE_DEPTH")
+    found.set("host.mode", "closed-loop")
+    found.set("host.queue_depth", given.number("Average_No_of_Reqs_in_Queue", int))
+
+
+def _trace(given: _Parameters, found: Conversion) -> None:
+    found.set("workload.kind", "trace")
+    found.set("workload.format", "ssdsim")
+    found.set("workload.path", PureWindowsPath(given.text("File_Path")).as_posix())
+    found.set("workload.address", "wrap")
+    found.notes.append('workload.address = "wrap": addresses beyond the device start again at its beginning.')
+    given.text("Time_Unit", ("NANOSECOND",))
+    given.text("Relay_Count", ("1",))
+    given.text("Percentage_To_Be_Executed", ("100",))
+    found.set("initial.fill", given.number("Initial_Occupancy_Percentage") / 100)
+    found.set("host.mode", "open-loop")
+
+
+def _cache(device: _Parameters, flow: _Parameters, found: Conversion) -> None:
+    mode = flow.text("Device_Level_Data_Caching_Mode", ("TURNED_OFF", "WRITE_CACHE", "READ_CACHE", "WRITE_READ_CACHE"))
+    capacity = device.number("Data_Cache_Capacity", int)
+    found.set("host.write_buffer_kib", capacity // 1024 if mode.startswith("WRITE") else 0)
+    if mode.endswith("READ_CACHE"):
+        found.notes.append("A read cache has no counterpart.")
+
+
+def _sections(path: Path) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """The parameters of host, device and flash."""
+    root = _root(path, "Execution_Parameter_Set")
+    host, device = root.find("Host_Parameter_Set"), root.find("Device_Parameter_Set")
+    flash = device.find("Flash_Parameter_Set") if device is not None else None
+    if device is None or flash is None:
+        raise SpecError(f"{path}: lacks Device_Parameter_Set or the Flash_Parameter_Set in it")
+    return _values(host), _values(device), _values(flash)
+
+
+def _flow(path: Path, scenario: int, flow: int) -> tuple[str, dict[str, str], int]:
+    """Name and parameters of a flow, and how many others its scenario has."""
+    scenarios = _root(path, "MQSim_IO_Scenarios").findall("IO_Scenario")
+    if not 1 <= scenario <= len(scenarios):
+        raise SpecError(f"{path}: has no scenario {scenario}; allowed: from 1 to {len(scenarios)}")
+    flows = list(scenarios[scenario - 1])
+    if not 1 <= flow <= len(flows):
+        raise SpecError(f"{path}: scenario {scenario} has no flow {flow}; allowed: from 1 to {len(flows)}")
+    return flows[flow - 1].tag, _values(flows[flow - 1]), len(flows) - 1
+
+
+def _values(element: ElementTree.Element | None) -> dict[str, str]:
+    children = list(element) if element is not None else []
+    return {child.tag: (child.text or "").strip() for child in children if not len(child)}
+
+
+def _root(path: Path, name: str) -> ElementTree.Element:
+    content = files.read_bounded(path, BYTES_MAX)
+    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
+        raise SpecError(f"{path}: declares a document type, which no file of MQSim does")
+    try:
+        root = ElementTree.fromstring(content)
+    except ElementTree.ParseError as error:
+        raise SpecError(f"{path}: not XML: {one_line(error)}") from None
+    if root.tag != name:
+        raise SpecError(f"{path}: begins with {printable(root.tag)}; expected {name}")
+    return root

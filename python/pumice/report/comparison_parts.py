@@ -1,0 +1,154 @@
+"""The parts of a report that show variants side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pumice.analysis.comparison_figures import RATIOS
+from pumice.analysis.statistics import summary
+from pumice.report import figures
+from pumice.report.drawing import Axis, Series, curves, drawing
+from pumice.report.parts import Code, Download, Downloads, Facts, Figure, Figures, Heading, Line, Numbers, Part
+from pumice.report.run_parts import configuration, meanings, sentence, spec_text
+from pumice.results.comparison import Variant, as_text
+from pumice.results.document import leaves, lookup, number, warnings_of
+from pumice.text import count, printable
+
+
+def comparison_parts(name: str, variants: Sequence[Variant], about: Mapping[str, Any], prefix: str) -> list[Part]:
+    """The parts that show a comparison.
+
+    Args:
+        name: heading.
+        variants: at least one, each with at least one document.
+        about: how it was made (`pumice.made`); empty if nobody knows.
+        prefix: begins names and ids of what is made here; unique in the page.
+    """
+    head, rows = as_text(variants)
+    documents = [document for variant in variants for document in variant.documents]
+    parts: list[Part] = [Heading(printable(name)), Line(_what(variants))]
+    parts += [Line(warning, "warning") for warning in warnings_of(documents)]
+    parts += [Heading("Side by side", 3)]
+    if len(variants) > 1:
+        parts.append(Line(_how_to_read(variants)))
+    parts.append(Numbers(head, rows, "Comparison", sortable=True, hints=meanings()))
+    table = Download.table(f"{prefix}-comparison.csv", "this table", head, rows)
+    parts += [Downloads([table])] if table is not None else []
+    parts += [Heading("Figures", 3), Figures(_figures(variants, prefix))]
+    parts += [Heading("What differs", 3), differences(variants)]
+    return [*parts, *_reproduce(variants, about, prefix)]
+
+
+def _what(variants: Sequence[Variant]) -> str:
+    return f"{count(len(variants), 'variant')}, the first of them: {sentence(variants[0].documents)}"
+
+
+def _how_to_read(variants: Sequence[Variant]) -> str:
+    base = variants[0].label
+    seeds = len(variants[0].documents)
+    noise = (
+        f" ± is the 95 % interval of the mean over {count(seeds, 'seed')}; ~ marks differences that may be chance."
+        if seeds > 1
+        else " Each variant was run once, so nothing says how much of a difference is chance."
+    )
+    return f"Each ratio is a variant's value divided by that of {base}: below 1 it is smaller.{noise}"
+
+
+def _figures(variants: Sequence[Variant], prefix: str) -> list[Figure]:
+    drawn = [
+        _ratios(variants, f"{prefix}-ratios"),
+        figures.percentiles(variants, ["write"], f"{prefix}-write"),
+        figures.percentiles(variants, ["read"], f"{prefix}-read"),
+        figures.breakdown(variants, f"{prefix}-breakdown"),
+    ]
+    return [one for one in drawn if one is not None]
+
+
+def _ratios(variants: Sequence[Variant], prefix: str) -> Figure | None:
+    """Ratios to the first variant, a point a quantity."""
+    base, others = variants[0], variants[1 : figures.VARIANTS_MAX]
+    quantities = {name: path for name, path in RATIOS.items() if _mean(base, path)}
+    if not others or not quantities:
+        return None
+    places = range(len(quantities))
+    series = [
+        Series(one.label, places, [_ratio(_mean(one, path), _mean(base, path)) for path in quantities.values()])
+        for one in others
+    ]
+    with drawing(3.3) as drawn:
+        axes = drawn.figure.add_subplot()
+        short = {float(place): name.replace(" ", "\n", 1) for place, name in enumerate(quantities)}
+        curves(drawn, axes, series, Axis("", ticks=short), Axis(f"ratio to {base.label}"))
+        for line in axes.lines:
+            line.set_linestyle("none")
+        axes.axhline(1.0, color="#222222", linewidth=0.9, linestyle=(0, (4, 3)))
+        axes.set_ylim(0.0, max(1.05, axes.get_ylim()[1]))
+        axes.set_xlim(-0.5, len(quantities) - 0.5)
+        svg = drawn.svg(f"Ratios to {base.label}", prefix)
+    rows = [
+        [name, *("–" if one.y[place] is None else f"{one.y[place]:.3f}" for one in series)]
+        for place, name in enumerate(quantities)
+    ]
+    return Figure(
+        svg,
+        f"Ratios to {base.label}",
+        f"Points below the dashed line are smaller than with {base.label}. Less is better of all that is shown.",
+        Numbers(["", *(one.label for one in others)], rows, "Ratios"),
+    )
+
+
+def _ratio(value: float | None, base: float | None) -> float | None:
+    return value / base if value is not None and base else None
+
+
+def _mean(variant: Variant, path: str) -> float | None:
+    values = [value for document in variant.documents if (value := number(document, path)) is not None]
+    return summary(values).mean if values else None
+
+
+def differences(variants: Sequence[Variant]) -> Numbers:
+    """The keys of the configuration that are not the same everywhere, with each variant's value."""
+    configs = [dict(leaves(variant.documents[0].get("config") or {})) for variant in variants]
+    keys = [key for key in dict.fromkeys(key for config in configs for key in config) if key != "seed"]
+    differ = [key for key in keys if len({json.dumps(config.get(key)) for config in configs}) > 1]
+    rows = [[key, *(_shown(config.get(key)) for config in configs)] for key in differ]
+    head = ["key", *(variant.label for variant in variants)]
+    return Numbers(head, rows or [["nothing", *("" for _ in variants)]], "Differences of the configurations", text=True)
+
+
+def _shown(value: Any) -> str:
+    return "–" if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
+def _reproduce(variants: Sequence[Variant], about: Mapping[str, Any], prefix: str) -> list[Part]:
+    parts: list[Part] = [Heading("How to reproduce this", 3)]
+    if about.get("command"):
+        parts.append(Code("The command that wrote these files:", about["command"]))
+    parts.append(Facts(facts(about, [variant.documents[0] for variant in variants])))
+    files = [
+        Download.of(f"{prefix}-{nth}.toml", f"spec of {one.label}", spec_text(one.documents[0]), "application/toml")
+        for nth, one in enumerate(variants[: figures.VARIANTS_MAX], 1)
+    ]
+    parts.append(Downloads([file for file in files if file is not None]))
+    return [*parts, configuration(variants[0].documents[0])]
+
+
+def facts(about: Mapping[str, Any], documents: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Version, commit, machine, time, and the digests of configurations and traces."""
+
+    def each(path: str) -> str:
+        return ", ".join(dict.fromkeys(str(value) for one in documents if (value := lookup(one, path)) is not None))
+
+    machine = ", ".join(str(about[key]) for key in ("processor", "system", "python") if about.get(key))
+    found = [
+        ("version of pumice", each("version")),
+        ("commit", about.get("commit")),
+        ("SHA-256 of the configurations", each("config_sha256") if len(documents) <= 8 else None),
+        ("scale", each("scale")),
+        ("SHA-256 of the traces", each("workload.sha256")),
+        ("machine", machine),
+        ("written", about.get("written")),
+    ]
+    return [(name, printable(str(value))) for name, value in found if value]

@@ -1,0 +1,125 @@
+"""Files of MQSim become specs that resolve; what has no counterpart is told, and what would be misread is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import pumice
+from conftest import Command
+from pumice.errors import SpecError
+from pumice.other_simulators import mqsim
+
+DEVICE = {
+    "Seed": "7", "Memory_Type": "FLASH", "Data_Cache_Capacity": "1048576", "Address_Mapping": "PAGE_LEVEL",
+    "Ideal_Mapping_Table": "true", "Plane_Allocation_Scheme": "CWDP", "Overprovisioning_Ratio": "0.2",
+    "GC_Exec_Threshold": "0.05", "GC_Block_Selection_Policy": "RGA", "Use_Copyback_for_GC": "false",
+    "Preemptible_GC_Enabled": "false", "Dynamic_Wearleveling_Enabled": "true", "Static_Wearleveling_Enabled": "true",
+    "Static_Wearleveling_Threshold": "100", "Flash_Channel_Count": "2", "Flash_Channel_Width": "2",
+    "Channel_Transfer_Rate": "333", "Chip_No_Per_Channel": "1", "Flash_Comm_Protocol": "NVDDR2",
+}  # fmt: skip
+FLASH = {
+    "Flash_Technology": "MLC", "Page_Read_Latency_LSB": "60000", "Page_Read_Latency_CSB": "1",
+    "Page_Read_Latency_MSB": "80000", "Page_Program_Latency_LSB": "750000", "Page_Program_Latency_CSB": "1",
+    "Page_Program_Latency_MSB": "750000", "Block_Erase_Latency": "3800000", "Die_No_Per_Chip": "1",
+    "Plane_No_Per_Die": "2", "Block_No_Per_Plane": "64", "Page_No_Per_Block": "64", "Page_Capacity": "4096",
+    "Page_Metadat_Capacity": "128",
+}  # fmt: skip
+GENERATED = {
+    "Device_Level_Data_Caching_Mode": "WRITE_CACHE", "Initial_Occupancy_Percentage": "75",
+    "Working_Set_Percentage": "50", "Synthetic_Generator_Type": "QUEUE_DEPTH", "Read_Percentage": "30",
+    "Address_Distribution": "RANDOM_HOTCOLD", "Percentage_of_Hot_Region": "20", "Request_Size_Distribution": "FIXED",
+    "Average_Request_Size": "8", "Average_No_of_Reqs_in_Queue": "16", "Total_Requests_To_Generate": "3000",
+}  # fmt: skip
+TRACED = {
+    "Device_Level_Data_Caching_Mode": "TURNED_OFF", "Initial_Occupancy_Percentage": "70",
+    "File_Path": "traces\\small.trace", "Percentage_To_Be_Executed": "100", "Relay_Count": "1",
+    "Time_Unit": "NANOSECOND",
+}  # fmt: skip
+
+
+def tags(values: dict[str, str]) -> str:
+    return "".join(f"<{name}>{value}</{name}>" for name, value in values.items())
+
+
+def written(folder: Path, device: dict[str, str], *flows: tuple[str, dict[str, str]]) -> tuple[Path, Path]:
+    """The two files of MQSim, with changes to the device and these flows."""
+    own = {**DEVICE, **{name: value for name, value in device.items() if name not in FLASH}}
+    flash = {**FLASH, **{name: value for name, value in device.items() if name in FLASH}}
+    configuration, workload = folder / "ssd.xml", folder / "work.xml"
+    inner = f"{tags(own)}<Flash_Parameter_Set>{tags(flash)}</Flash_Parameter_Set>"
+    configuration.write_text(
+        f"<Execution_Parameter_Set><Device_Parameter_Set>{inner}</Device_Parameter_Set></Execution_Parameter_Set>"
+    )
+    told = "".join(f"<{name}>{tags(values)}</{name}>" for name, values in flows)
+    workload.write_text(f"<MQSim_IO_Scenarios><IO_Scenario>{told}</IO_Scenario></MQSim_IO_Scenarios>")
+    return configuration, workload
+
+
+SYNTHETIC = ("IO_Flow_Parameter_Set_Synthetic", GENERATED)
+TRACE = ("IO_Flow_Parameter_Set_Trace_Based", TRACED)
+
+
+def test_a_converted_spec_runs_and_says_what_is_left_out(command: Command, tmp_path: Path) -> None:
+    written(tmp_path, {}, SYNTHETIC, TRACE)
+    done = command("from-mqsim", "ssd.xml", "work.xml", "--out", "spec.toml")
+    assert done.returncode == 0, done.stderr
+    assert "timing.t_r_us is the mean over LSB, MSB pages" in done.stderr
+    assert "1 further flows" in done.stderr
+    assert "Not taken over: Flash_Comm_Protocol." in done.stderr
+    config = pumice.Spec.from_file(tmp_path / "spec.toml").resolve()["config"]
+    geometry, timing, ftl = config["geometry"], config["timing"], config["ftl"]
+    assert (geometry["channels"], geometry["blocks_per_plane"], geometry["spare_bytes"]) == (2, 64, 128)
+    assert (timing["t_r_us"], timing["t_prog_us"], timing["t_bers_us"]) == (70.0, 750.0, 3800.0)
+    assert timing["channel_mb_per_s"] == 666.0
+    assert (ftl["gc_policy"], ftl["d_choices"], ftl["over_provisioning"]) == ("d-choices", 6, 0.2)
+    assert (ftl["wear_leveling"], ftl["wear_threshold"]) == ("both", 100)
+    assert (config["host"]["queue_depth"], config["host"]["write_buffer_kib"]) == (16, 1024)
+    work = config["workload"]
+    assert (work["kind"], work["request_bytes"], work["requests"]) == ("hot-cold", 4096, 3000)
+    assert (work["hot_space"], work["hot_share"], work["read_fraction"]) == (0.2, 0.8, 0.3)
+    assert config["seed"] == 7
+    assert command("run", "spec.toml").returncode == 0
+
+
+def test_a_flow_that_replays_a_trace(tmp_path: Path) -> None:
+    found = mqsim.convert(*written(tmp_path, {}, SYNTHETIC, TRACE), flow=2)
+    assert found.sections["workload"]["path"] == "traces/small.trace"
+    assert found.sections["workload"]["format"] == "ssdsim"
+    assert found.sections["host"]["write_buffer_kib"] == 0
+
+
+@pytest.mark.parametrize(
+    ("device", "flow", "text"),
+    [
+        ({"Address_Mapping": "HYBRID"}, SYNTHETIC, "Address_Mapping is 'HYBRID'; allowed: PAGE_LEVEL"),
+        ({"Flash_Channel_Count": "two"}, SYNTHETIC, "Flash_Channel_Count is 'two'; allowed: a number"),
+        ({"GC_Block_Selection_Policy": "BEST"}, SYNTHETIC, "GC_Block_Selection_Policy is 'BEST'"),
+        ({}, (SYNTHETIC[0], {**GENERATED, "Request_Size_Distribution": "NORMAL"}), "is 'NORMAL'; allowed: FIXED"),
+        ({}, (SYNTHETIC[0], {**GENERATED, "Synthetic_Generator_Type": "BANDWIDTH"}), "allowed: QUEUE_DEPTH"),
+        ({}, (TRACE[0], {**TRACED, "Time_Unit": "MICROSECOND"}), "allowed: NANOSECOND"),
+        ({}, (TRACE[0], {**TRACED, "Relay_Count": "3"}), "Relay_Count is '3'; allowed: 1"),
+    ],
+)
+def test_what_no_spec_can_say_is_refused(
+    device: dict[str, str], flow: tuple[str, dict[str, str]], text: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SpecError, match=text):
+        mqsim.convert(*written(tmp_path, device, flow))
+
+
+def test_files_that_are_none_of_mqsims_are_refused(tmp_path: Path) -> None:
+    configuration, workload = written(tmp_path, {}, SYNTHETIC)
+    with pytest.raises(SpecError, match="has no flow 2; allowed: from 1 to 1"):
+        mqsim.convert(configuration, workload, flow=2)
+    with pytest.raises(SpecError, match="begins with MQSim_IO_Scenarios; expected Execution_Parameter_Set"):
+        mqsim.convert(workload, None)
+    for content, text in (
+        ("<a", "not XML"),
+        ("<!DOCTYPE a><a/>", "document type"),
+        ("<Execution_Parameter_Set/>", "lacks"),
+    ):
+        configuration.write_text(content)
+        with pytest.raises(SpecError, match=text):
+            mqsim.convert(configuration, None)

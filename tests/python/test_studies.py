@@ -1,0 +1,36 @@
+"""The studies of the cookbook run, and each has its section and its picture."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import REPOSITORY
+
+FOLDER = REPOSITORY / "examples" / "studies"
+STUDIES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "study")
+
+
+def test_there_are_ten_studies_each_with_a_section_and_a_picture() -> None:
+    page = (REPOSITORY / "docs" / "studies.md").read_text("utf-8")
+    assert len(STUDIES) == 10
+    for name in STUDIES:
+        assert f"`{name}.py`" in page
+        assert f"figures/studies/{name.replace('_', '-')}.svg" in page
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_runs(name: str, tmp_path: Path) -> None:
+    command = [sys.executable, str(FOLDER / f"{name}.py"), "--size", "0.02", "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    figure = tmp_path / name.replace("_", "-")
+    assert {path.suffix for path in tmp_path.glob(f"{figure.name}.*")} == {".png", ".svg", ".csv"}
+    with figure.with_suffix(".csv").open(encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    assert len(rows) > 2
+    assert all(len(row) == len(rows[0]) for row in rows)
