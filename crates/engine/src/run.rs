@@ -126,7 +126,10 @@ pub fn run_observed<O: Observer>(
     let built = build(config, scale)?;
     let (geometry, timing, user_pages) = (built.geometry, built.timing.clone(), built.ftl.user_pages());
     let capacity = u64::from(user_pages) * u64::from(geometry.page_bytes);
-    let workload = workload::open(config, scale, capacity)?;
+    let mut workload = workload::open(config, scale, capacity)?;
+    if !reads_arrivals(config) {
+        workload.skip_arrivals();
+    }
     let mut watchers = Watchers { series: config.output.time_series_s.map(TimeSeries::new), other: observer };
     watchers.begin(&Beginning { config, scale, array: &built.chips.checked.array, user_pages });
     let ssd = Ssd::new(config, built, &mut watchers);
@@ -148,6 +151,15 @@ pub fn run_observed<O: Observer>(
     let mut outcome = run.outcome(scale, geometry, timing)?;
     outcome.document["time_series"] = watchers.series.map_or(serde_json::Value::Null, |series| series.document());
     Ok(outcome)
+}
+
+/// Whether it matters to a run when its requests arrive.
+fn reads_arrivals(config: &Config) -> bool {
+    config.run.timed
+        && match config.host.mode {
+            HostMode::OpenLoop => true,
+            HostMode::ClosedLoop => false,
+        }
 }
 
 impl<O: Observer> Run<'_, O> {
@@ -244,6 +256,7 @@ impl<O: Observer> Run<'_, O> {
             let measured = self.before(&request, Time::ZERO)?;
             self.ssd.run_untimed(&request, measured)?;
         }
+        self.ssd.host.metrics.end_untimed();
         self.ssd.flush_untimed()
     }
 
@@ -311,6 +324,7 @@ impl<O: Observer> Run<'_, O> {
     }
 
     /// One event, or the power cut before it.
+    #[inline]
     fn step(&mut self) -> Result<(), SimError> {
         if self.cuts.is_some() && self.ssd.next_event().is_some_and(|at| self.is_cut_by(at)) {
             return self.lose_power();

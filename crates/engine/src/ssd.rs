@@ -135,6 +135,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
     ///
     /// # Errors
     /// A broken rule or belief.
+    #[inline(always)]
     pub fn step(&mut self) -> Result<(), SimError> {
         let flash = self.controller.scheduler.next_event();
         let host = self.host.next_event();
@@ -164,6 +165,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
     }
 
     /// Handles the scheduler's next event: what is done comes back to the host.
+    #[inline(always)]
     fn step_flash(&mut self) -> Result<(), SimError> {
         let now = self.now;
         self.controller.scheduler.step(self.observer)?;

@@ -5,12 +5,13 @@
 //! were touched. A column of corrupt bits exists only once a corrupt page was copied.
 
 mod power;
+mod search;
 mod sub_block;
 mod word_lines;
 
 use pumice_types::{
     BlockId, BlockShape, FILL_VERSION, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, Pb, PbTree, ProgramOrder,
-    SearchExpectation, TagFormat, UnitPages, bits, disturb, prefetch,
+    TagFormat, UnitPages, bits, disturb, prefetch,
 };
 
 use crate::rules::{Rule, Violation};
@@ -52,18 +53,18 @@ pub struct PageContent {
     pub corrupt: bool,
 }
 
-/// What a command returned.
+/// What a command returned. Only one variant holds anything: fields of two would share bytes, and every page that is
+/// read would be put together byte by byte in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returned {
     /// Nothing to return.
     Done,
     /// A page read, or the source page of a copy.
     Page(PageContent),
-    /// A spare search, and whether it met what the controller expected.
-    Searched {
-        /// Expectation met.
-        as_expected: bool,
-    },
+    /// A spare search that met what the controller expected.
+    Expected,
+    /// A spare search that met something else.
+    Unexpected,
 }
 
 /// Per-block truth.
@@ -204,19 +205,12 @@ impl NandArray {
     /// The rule that the command breaks; the array is then unchanged.
     #[inline]
     pub fn execute(&mut self, command: &FlashCommand) -> Result<Returned, Violation> {
-        let result = match command.op {
-            FlashOp::Read => self.read(command.target).map(Returned::Page),
-            FlashOp::Program => self.program(command.target, command).map(|()| Returned::Done),
-            FlashOp::Copy => self.copy(command).map(Returned::Page),
-            FlashOp::SpareSearch => self.search(command).map(|as_expected| Returned::Searched { as_expected }),
-            FlashOp::Erase => self.erase(command.target.block).map(|()| Returned::Done),
-            FlashOp::PartialErase => self.partial_erase(command.target.block, command.pb()).map(|()| Returned::Done),
-            FlashOp::SubBlockErase => {
-                self.sub_block_erase(command.target.block, command.sub_blocks()).map(|()| Returned::Done)
-            }
-            FlashOp::Pause => Ok(Returned::Done),
-        };
-        result.map_err(|rule| Violation { rule, command: *command })
+        // The check and what it lets through are two steps. In one result of both they would share their bytes, and
+        // every read would wait until those are put together in memory.
+        match self.check_rules(command) {
+            Ok(()) => Ok(self.perform(command)),
+            Err(rule) => Err(Violation { rule, command: *command }),
+        }
     }
 
     /// Whether a command breaks no rule now. Nothing is executed.
@@ -224,31 +218,58 @@ impl NandArray {
     /// # Errors
     /// The rule that it breaks.
     pub fn check(&self, command: &FlashCommand) -> Result<(), Violation> {
-        let block = command.target.block;
-        let result = match command.op {
-            FlashOp::Read => self.read(command.target).map(drop),
-            FlashOp::Program => self.check_program(command.target),
-            FlashOp::Copy => self.check_copy(command).map(drop),
-            FlashOp::SpareSearch => self.search(command).map(drop),
-            FlashOp::Erase => self.check_address(PageAddress::new(block, 0)),
-            FlashOp::PartialErase => self.check_partial_erase(block, command.pb()),
-            FlashOp::SubBlockErase => self.check_sub_block_erase(block, command.sub_blocks()),
+        self.check_rules(command).map_err(|rule| Violation { rule, command: *command })
+    }
+
+    #[inline(always)]
+    fn check_rules(&self, command: &FlashCommand) -> Result<(), Rule> {
+        let block = PageAddress::new(command.target.block, 0);
+        match command.op {
+            FlashOp::Read => self.check_readable(command.target),
+            FlashOp::Program => self.check_programmable(command.target),
+            FlashOp::Copy => self.check_copy(command),
+            FlashOp::SpareSearch => self.check_search(command),
+            FlashOp::Erase => self.check_address(block),
+            FlashOp::PartialErase => {
+                self.check_address(block)?;
+                if self.config.tree.contains(command.pb()) { Ok(()) } else { Err(Rule::PartialBlockIndex) }
+            }
+            FlashOp::SubBlockErase => {
+                self.check_address(block)?;
+                self.check_sub_blocks(command.sub_blocks())
+            }
             FlashOp::Pause => Ok(()),
-        };
-        result.map_err(|rule| Violation { rule, command: *command })
+        }
+    }
+
+    /// Changes what a command changes that breaks no rule.
+    #[inline(always)]
+    fn perform(&mut self, command: &FlashCommand) -> Returned {
+        match command.op {
+            FlashOp::Read => return Returned::Page(self.page_content(command.target)),
+            FlashOp::Copy => return Returned::Page(self.copy(command)),
+            FlashOp::SpareSearch if self.search(command) => return Returned::Expected,
+            FlashOp::SpareSearch => return Returned::Unexpected,
+            FlashOp::Program => self.program(command),
+            FlashOp::Erase => self.erase(command.target.block),
+            FlashOp::PartialErase => self.partial_erase(command.target.block, command.pb()),
+            FlashOp::SubBlockErase => self.sub_block_erase(command.target.block, command.sub_blocks()),
+            FlashOp::Pause => {}
+        }
+        Returned::Done
     }
 
     /// Prefetches the state of `page`, which a command will read or program; no effect on results.
     #[inline]
     pub fn expect(&self, page: PageAddress) {
         prefetch(self.blocks.get(page.block.index()));
-        prefetch(self.programmed.get(self.words(page.block).start + usize::from(page.page >> 6)));
+        prefetch(self.programmed.get(self.bit(page) >> 6));
         prefetch(self.tags.get(self.column(page)));
     }
 
     /// Whether a page is programmed (a spare read of a blank page is legal).
     pub fn is_programmed(&self, page: PageAddress) -> bool {
-        bits::get(&self.programmed[self.words(page.block)], page.page as usize)
+        bits::get(&self.programmed, self.bit(page))
     }
 
     /// The spare area of a page: `None` if it is blank. What a recovery scan would read.
@@ -264,7 +285,8 @@ impl NandArray {
     /// # Errors
     /// The rule that such a read would break.
     pub fn peek(&self, page: PageAddress) -> Result<PageContent, Rule> {
-        self.read(page)
+        self.check_readable(page)?;
+        Ok(self.page_content(page))
     }
 
     /// Disturb counters of a block, one a leaf.
@@ -307,6 +329,12 @@ impl NandArray {
         start..start + self.words_per_block
     }
 
+    /// The place of a page in a column of bits.
+    #[inline]
+    fn bit(&self, page: PageAddress) -> usize {
+        page.block.index() * self.words_per_block * 64 + usize::from(page.page)
+    }
+
     #[inline]
     fn leaves(&self, block: BlockId) -> std::ops::Range<usize> {
         let leaves = self.leaves_per_block;
@@ -318,7 +346,7 @@ impl NandArray {
         page.block.index() * self.config.geometry.pages_per_block as usize + page.page as usize
     }
 
-    #[inline]
+    #[inline(always)]
     fn check_address(&self, page: PageAddress) -> Result<(), Rule> {
         let block = self.blocks.get(page.block.index()).ok_or(Rule::AddressRange)?;
         if page.page >= self.config.geometry.pages_per_block {
@@ -328,7 +356,7 @@ impl NandArray {
     }
 
     /// Logical page and version of a programmed page.
-    #[inline]
+    #[inline(always)]
     fn content(&self, page: PageAddress) -> (Lpn, u8) {
         let block = &self.blocks[page.block.index()];
         if page.page < block.fill_pages {
@@ -337,15 +365,18 @@ impl NandArray {
         self.config.tags.unpack(self.tags[self.column(page)])
     }
 
-    #[inline(always)]
-    fn read(&self, page: PageAddress) -> Result<PageContent, Rule> {
+    #[inline]
+    fn check_readable(&self, page: PageAddress) -> Result<(), Rule> {
         self.check_address(page)?;
-        if !self.is_programmed(page) {
-            return Err(Rule::ReadErasedPage);
-        }
+        if self.is_programmed(page) { Ok(()) } else { Err(Rule::ReadErasedPage) }
+    }
+
+    /// What a programmed page returns.
+    #[inline(always)]
+    fn page_content(&self, page: PageAddress) -> PageContent {
         let (lpn, version) = self.content(page);
         let corrupt = self.is_over_tolerance(page) || self.was_copied_corrupt(page);
-        Ok(PageContent { lpn, version, corrupt })
+        PageContent { lpn, version, corrupt }
     }
 
     #[inline]
@@ -362,7 +393,7 @@ impl NandArray {
 
     #[inline]
     fn was_copied_corrupt(&self, page: PageAddress) -> bool {
-        !self.corrupt.is_empty() && bits::get(&self.corrupt[self.words(page.block)], page.page as usize)
+        !self.corrupt.is_empty() && bits::get(&self.corrupt, self.bit(page))
     }
 
     /// Notes whether the data just programmed is corrupt. The column is made when it is first needed.
@@ -374,56 +405,50 @@ impl NandArray {
             }
             self.corrupt = vec![0; self.programmed.len()];
         }
-        let words = self.words(page.block);
+        let bit = self.bit(page);
         let change = if corrupt { bits::set } else { bits::clear };
-        change(&mut self.corrupt[words], page.page as usize);
+        change(&mut self.corrupt, bit);
     }
 
     #[inline]
-    fn program(&mut self, page: PageAddress, command: &FlashCommand) -> Result<(), Rule> {
-        self.check_program(page)?;
-        self.store(page, command.lpn, command.version, command.sequence);
-        self.note_corrupt(page, false);
+    fn program(&mut self, command: &FlashCommand) {
+        self.store(command.target, command.lpn, command.version, command.sequence);
+        self.note_corrupt(command.target, false);
         if self.power.is_some() {
-            self.note_numbers(page, command);
+            self.note_numbers(command.target, command);
         }
-        Ok(())
     }
 
     #[inline]
-    fn copy(&mut self, command: &FlashCommand) -> Result<PageContent, Rule> {
-        let content = self.check_copy(command)?;
+    fn copy(&mut self, command: &FlashCommand) -> PageContent {
+        let content = self.page_content(command.source);
         self.store(command.target, content.lpn, content.version, command.sequence);
         self.note_corrupt(command.target, content.corrupt);
         if self.power.is_some() {
             self.note_numbers(command.target, command);
         }
-        Ok(content)
+        content
     }
 
-    /// What a copy takes along, if it is legal.
-    #[inline]
-    fn check_copy(&self, command: &FlashCommand) -> Result<PageContent, Rule> {
-        let content = self.read(command.source)?;
+    #[inline(always)]
+    fn check_copy(&self, command: &FlashCommand) -> Result<(), Rule> {
+        self.check_readable(command.source)?;
         self.check_address(command.target)?;
         if self.config.copyback {
             let geometry = &self.config.geometry;
-            if geometry.plane_of(command.source.block) != geometry.plane_of(command.target.block) {
+            let plane = geometry.plane_of(command.source.block);
+            // One division, not two: the target is among the blocks of the source's plane.
+            let first = geometry.block(plane, 0).0;
+            if command.target.block.0.wrapping_sub(first) >= geometry.blocks_per_plane {
                 return Err(Rule::CopybackPlane);
             }
         }
-        self.check_programmable(command.target)?;
-        Ok(content)
+        self.check_programmable(command.target)
     }
 
-    #[inline]
-    fn check_program(&self, page: PageAddress) -> Result<(), Rule> {
-        self.check_address(page)?;
-        self.check_programmable(page)
-    }
-
-    #[inline]
+    #[inline(always)]
     fn check_programmable(&self, page: PageAddress) -> Result<(), Rule> {
+        self.check_address(page)?;
         if self.is_programmed(page) {
             return Err(Rule::EraseBeforeProgram);
         }
@@ -450,13 +475,13 @@ impl NandArray {
         bits::count_range(programmed, index, leaf_end) == 0
     }
 
-    #[inline]
+    #[inline(always)]
     fn store(&mut self, page: PageAddress, lpn: Lpn, version: u8, sequence: u32) {
         if self.blocks[page.block.index()].fill_pages > 0 {
             self.write_out_fill(page.block);
         }
-        let (words, column) = (self.words(page.block), self.column(page));
-        bits::set(&mut self.programmed[words], page.page as usize);
+        let (bit, column) = (self.bit(page), self.column(page));
+        bits::set(&mut self.programmed, bit);
         self.tags[column] = self.config.tags.pack(lpn, version);
         let block = &mut self.blocks[page.block.index()];
         block.next_in_order = block.next_in_order.max(page.page + 1);
@@ -467,6 +492,7 @@ impl NandArray {
     }
 
     /// Writes the initial fill into the columns, so that single pages can change.
+    #[cold]
     fn write_out_fill(&mut self, block: BlockId) {
         let BlockState { fill_lpn, fill_stride, fill_pages, .. } = self.blocks[block.index()];
         let start = self.column(PageAddress::new(block, 0));
@@ -480,35 +506,7 @@ impl NandArray {
         self.blocks[block.index()].fill_pages = 0;
     }
 
-    fn search(&self, command: &FlashCommand) -> Result<bool, Rule> {
-        self.check_address(command.target)?;
-        let pages = command.searched_pages();
-        if pages == 0 || pages > command.target.page + 1 {
-            return Err(Rule::AddressRange);
-        }
-        let last = command.target.page + 1 - pages;
-        let holds = |page: u16| {
-            let page = PageAddress::new(command.target.block, page);
-            self.is_programmed(page) && self.content(page).0 == command.lpn && !self.is_unreadable(page)
-        };
-        // Tags of erased pages are stale, so a match in the column is only a candidate; no match
-        // is final. The column of an initial fill is not written out yet.
-        let start = self.column(PageAddress::new(command.target.block, last));
-        let tags = &self.tags[start..start + pages as usize];
-        let is_wanted = |tag: &u32| self.config.tags.lpn(*tag) == command.lpn;
-        let unfilled = self.blocks[command.target.block.index()].fill_pages == 0;
-        let none_newer = || unfilled && !tags[1..].iter().any(is_wanted);
-        Ok(match command.expectation() {
-            SearchExpectation::Scan => true,
-            SearchExpectation::Absent => {
-                (none_newer() && !is_wanted(&tags[0])) || !(last..=command.target.page).any(holds)
-            }
-            SearchExpectation::Found => holds(last) && (none_newer() || !(last + 1..=command.target.page).any(holds)),
-        })
-    }
-
-    fn erase(&mut self, block: BlockId) -> Result<(), Rule> {
-        self.check_address(PageAddress::new(block, 0))?;
+    fn erase(&mut self, block: BlockId) {
         let (words, leaves) = (self.words(block), self.leaves(block));
         self.programmed[words].fill(0);
         self.disturb[leaves].fill(0);
@@ -519,16 +517,9 @@ impl NandArray {
         truth.erases += 1;
         *truth = BlockState { erases: truth.erases, ..BlockState::default() };
         self.forget_cuts(block);
-        Ok(())
     }
 
-    fn check_partial_erase(&self, block: BlockId, pb: Pb) -> Result<(), Rule> {
-        self.check_address(PageAddress::new(block, 0))?;
-        if self.config.tree.contains(pb) { Ok(()) } else { Err(Rule::PartialBlockIndex) }
-    }
-
-    fn partial_erase(&mut self, block: BlockId, pb: Pb) -> Result<(), Rule> {
-        self.check_partial_erase(block, pb)?;
+    fn partial_erase(&mut self, block: BlockId, pb: Pb) {
         let tree = self.config.tree;
         if self.blocks[block.index()].fill_pages > 0 {
             self.write_out_fill(block);
@@ -548,6 +539,5 @@ impl NandArray {
         truth.over_tolerance = counters.iter().any(|&count| count > tolerance);
         self.leaf_erases[leaves][erased].iter_mut().for_each(|count| *count += 1);
         self.forget_cuts_in(block, |page| pages.contains(&usize::from(page)));
-        Ok(())
     }
 }

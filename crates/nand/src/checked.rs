@@ -116,9 +116,9 @@ impl CheckedArray {
     #[inline]
     fn execute_checked(&mut self, command: &FlashCommand) -> Result<(), ChipError> {
         match self.array.execute(command)? {
-            Returned::Done | Returned::Searched { as_expected: true } => Ok(()),
+            Returned::Done | Returned::Expected => Ok(()),
             Returned::Page(content) => self.check(command, content),
-            Returned::Searched { as_expected: false } => Err(ChipError::Integrity(format!(
+            Returned::Unexpected => Err(ChipError::Integrity(format!(
                 "integrity: spare search of {} pages in block {} for logical page {} did not end where the FTL believes",
                 command.searched_pages(),
                 command.target.block.0,

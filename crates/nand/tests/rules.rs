@@ -85,7 +85,7 @@ fn t102_an_erased_page_has_a_blank_spare_area_but_no_data() {
     refused(&mut array, FlashCommand::copy(at(0, 0), at(1, 0), Lpn(0), 1), Rule::ReadErasedPage);
     assert_eq!(array.spare(at(0, 0)), None);
     let search = FlashCommand::spare_search(Cause::Host, at(0, 9), 10, Lpn(0), SearchExpectation::Absent);
-    assert_eq!(done(&mut array, search), Returned::Searched { as_expected: true });
+    assert_eq!(done(&mut array, search), Returned::Expected);
 }
 
 #[test]
@@ -158,7 +158,35 @@ fn t111_a_search_tells_where_the_newest_copy_is() {
     for (pages, lpn, expect, met) in
         [(2, 5, Found, true), (4, 5, Found, false), (3, 6, Found, true), (4, 8, Absent, true), (4, 6, Absent, false)]
     {
-        assert_eq!(done(&mut array, search(pages, lpn, expect)), Returned::Searched { as_expected: met });
+        let returned = if met { Returned::Expected } else { Returned::Unexpected };
+        assert_eq!(done(&mut array, search(pages, lpn, expect)), returned);
+    }
+}
+
+#[test]
+fn t117_searches_agree_with_a_look_at_every_page() {
+    let mut array = array();
+    for page in 0..80 {
+        done(&mut array, program(0, page, 100 + u32::from(page) % 37));
+    }
+    array.fill_block(BlockId(1), [100, 1], 70, 1);
+    array.fill_block(BlockId(2), [100, 2], 70, 1);
+    for (block, lpn) in [0, 1, 2].into_iter().flat_map(|block| (95..245).map(move |lpn| (block, lpn))) {
+        let holds: Vec<bool> =
+            (0..100).map(|page| array.spare(at(block, page)).is_some_and(|spare| spare.0 == Lpn(lpn))).collect();
+        for (newest, pages) in [(0, 1), (40, 1), (69, 70), (79, 75), (99, 64), (99, 100)] {
+            let searched = &holds[newest + 1 - pages..=newest];
+            let none_newer = searched[1..].iter().all(|&held| !held);
+            for (expect, met) in [
+                (SearchExpectation::Found, searched[0] && none_newer),
+                (SearchExpectation::Absent, !searched[0] && none_newer),
+            ] {
+                let newest = at(block, newest as u16);
+                let search = FlashCommand::spare_search(Cause::Host, newest, pages as u16, Lpn(lpn), expect);
+                let returned = if met { Returned::Expected } else { Returned::Unexpected };
+                assert_eq!(done(&mut array, search), returned, "{search:?}");
+            }
+        }
     }
 }
 

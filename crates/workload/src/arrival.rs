@@ -124,6 +124,11 @@ impl ArrivalClock {
         Ok(ArrivalClock { law, stream: RandomStream::new(seed, "arrivals"), now: 0.0 })
     }
 
+    /// Stops at 0: every arrival from now on is 0.
+    pub fn stop(&mut self) {
+        (self.law, self.now) = (GapLaw::Fixed { gap: 0.0 }, 0.0);
+    }
+
     /// The next arrival.
     #[inline]
     pub fn tick(&mut self) -> Time {
@@ -157,6 +162,16 @@ mod tests {
         let mut clock = ArrivalClock::new(Arrival::Fixed { mean_us: 0.3 }, 1).expect("legal");
         let last = (0..1_000_001).map(|_| clock.tick()).last().expect("some");
         assert!(last.0.abs_diff(300_000_000) <= 1, "{last:?}");
+    }
+
+    #[test]
+    fn w037_a_stopped_clock_stays_at_zero() {
+        let mut clock = ArrivalClock::two_phase(1e6, 7.0, 1).expect("legal");
+        for _ in 0..10 {
+            clock.tick();
+        }
+        clock.stop();
+        assert!((0..10).all(|_| clock.tick() == Time::ZERO));
     }
 
     #[test]

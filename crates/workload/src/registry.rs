@@ -127,6 +127,12 @@ macro_rules! families {
                 match self { $(Workload::$kind(source) => RequestSource::next_request(source.as_mut())),+ }
             }
 
+            /// Tells the workload that nobody reads when requests arrive, so that it need not draw it; they may then
+            /// all arrive at 0. What the requests are does not change.
+            pub fn skip_arrivals(&mut self) {
+                match self { $(Workload::$kind(source) => RequestSource::skip_arrivals(source.as_mut())),+ }
+            }
+
             /// Number of requests in all, if it is known beforehand: never for a trace or a file system.
             pub fn requests_expected(&self) -> Option<u64> {
                 match self { $(Workload::$kind(source) => RequestSource::requests_expected(source.as_ref())),+ }

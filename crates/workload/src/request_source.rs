@@ -14,6 +14,10 @@ pub trait RequestSource {
     /// A bad line of a trace, or a request that does not fit the device.
     fn next_request(&mut self) -> Result<Option<HostRequest>, TraceError>;
 
+    /// Tells a source that nobody reads when requests arrive, so that it need not draw it. A source for which that
+    /// is work lets every request arrive at 0 from now on; the others change nothing.
+    fn skip_arrivals(&mut self) {}
+
     /// Number of requests in all, if it is known beforehand.
     fn requests_expected(&self) -> Option<u64>;
 

@@ -159,7 +159,7 @@ impl Host {
     #[inline]
     pub fn complete(&mut self, id: u32, now: Time, parts: Option<LatencyParts>, observer: &mut impl Observer) {
         let InFlight { request, arrival, submitted, measured, .. } = self.slots[id as usize];
-        if request.kind == RequestKind::Write {
+        if self.oracle.keeps_promises() && request.kind == RequestKind::Write {
             self.oracle.note_acknowledged(id, self.pages.of(&request).map(|(lpn, _)| lpn));
         }
         self.free_slots.push(id);
@@ -186,7 +186,7 @@ impl Host {
 
     /// Notes a request of a run without a clock.
     pub fn note_untimed(&mut self, request: &HostRequest, observer: &mut impl Observer) {
-        self.metrics.record(request, Time::ZERO, &LatencyParts::default());
+        self.metrics.record_untimed(request);
         observer.request(&RequestRecord { arrival: Time::ZERO, done: Time::ZERO, request: *request });
     }
 }

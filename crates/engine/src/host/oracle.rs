@@ -69,8 +69,13 @@ impl Oracle {
         self.promises = Some(Promises::default());
     }
 
-    /// A write of these pages was acknowledged, whose versions `request` brought: they are promised.
+    /// Whether it matters which writes were acknowledged.
     #[inline]
+    pub fn keeps_promises(&self) -> bool {
+        self.promises.is_some()
+    }
+
+    /// A write of these pages was acknowledged, whose versions `request` brought: they are promised.
     pub fn note_acknowledged(&mut self, request: u32, lpns: impl Iterator<Item = Lpn>) {
         if let Some(promises) = &mut self.promises {
             lpns.for_each(|lpn| promises.promise(lpn, request));

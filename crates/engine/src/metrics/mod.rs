@@ -56,6 +56,14 @@ impl KindMetrics {
         self.latency_max = self.latency_max.max(latency);
     }
 
+    /// Records a request without a clock; its latency of 0 comes into the histogram with
+    /// [`Metrics::end_untimed`].
+    #[inline]
+    fn record_untimed(&mut self, bytes: u32) {
+        self.requests += 1;
+        self.bytes += u64::from(bytes);
+    }
+
     /// Mean latency in microseconds, of at least one request.
     pub fn mean_us(&self) -> Option<f64> {
         (self.requests > 0).then(|| self.latency_sum as f64 / self.requests as f64 / 1_000.0)
@@ -187,6 +195,28 @@ impl Metrics {
                 self.write_parts.add(parts);
                 self.fua_writes += u64::from(request.fua);
             }
+        }
+    }
+
+    /// Records a request of a run without a clock.
+    #[inline]
+    pub fn record_untimed(&mut self, request: &HostRequest) {
+        let bytes = request.bytes;
+        match request.kind {
+            RequestKind::Read => self.read.record_untimed(bytes),
+            RequestKind::Trim => self.trim.record_untimed(bytes),
+            RequestKind::Flush => self.flush.record_untimed(bytes),
+            RequestKind::Write => {
+                self.write.record_untimed(bytes);
+                self.fua_writes += u64::from(request.fua);
+            }
+        }
+    }
+
+    /// A run without a clock is over: its requests took no time.
+    pub fn end_untimed(&mut self) {
+        for kind in [&mut self.read, &mut self.write, &mut self.trim, &mut self.flush] {
+            kind.latency.saturating_record_n(0, kind.requests - kind.latency.len());
         }
     }
 

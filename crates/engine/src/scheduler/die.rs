@@ -42,6 +42,14 @@ impl Lane {
         self.commands.clear();
     }
 
+    /// Begins anew at the start of the queues' memory, if nothing waits: what comes next is likelier in the cache.
+    #[inline]
+    pub fn rewind(&mut self) {
+        if self.segments.is_empty() {
+            self.clear();
+        }
+    }
+
     /// Empty queues with room for so many accesses, and for so many further commands.
     pub fn with_capacity(accesses: usize, commands: usize) -> Lane {
         Lane {
@@ -330,7 +338,7 @@ impl Die {
         }
     }
 
-    /// Ends the first command of a lane: it leaves the queue and takes effect. Returns it.
+    /// Ends the first command of a lane: it leaves the queue and takes effect.
     ///
     /// # Errors
     /// What executing it finds.
@@ -341,8 +349,8 @@ impl Die {
         span: BusySpan,
         chips: &mut Chips,
         observer: &mut impl Observer,
-    ) -> Result<Option<FlashCommand>, SimError> {
-        let Some(command) = self.lanes[lane].commands.pop_front() else { return Ok(None) };
+    ) -> Result<(), SimError> {
+        let Some(command) = self.lanes[lane].commands.pop_front() else { return Ok(()) };
         self.lanes[lane].first_number += 1;
         if span.occupies {
             self.clock.occupy(span.start, span.end, &command)?;
@@ -350,7 +358,7 @@ impl Die {
         chips.execute(&command)?;
         observer.command(span.start, span.end, &command);
         self.pending.remove(&command);
-        Ok(Some(command))
+        Ok(())
     }
 
     /// Whether a suspended erase at the head of the work lane, which `passed` segments went before, may be

@@ -228,6 +228,7 @@ impl Scheduler {
     ///
     /// # Errors
     /// What executing overdue commands finds.
+    #[inline(always)]
     pub fn submit(&mut self, access: &Submission, now: Time, observer: &mut impl Observer) -> Result<bool, SimError> {
         let Some(first) = access.commands.first() else { return Ok(true) };
         let index = self.die_of(first).0 as usize;

@@ -33,6 +33,7 @@ impl Scheduler {
     }
 
     /// A die does nothing until [`Scheduler::wake`] finds that its next erase may begin, or a read comes.
+    #[cold]
     pub(super) fn stall(&mut self, index: usize, now: Time) {
         self.dies[index].active = None;
         self.dies[index].stalled_since.get_or_insert(now);
@@ -51,6 +52,7 @@ impl Scheduler {
     }
 
     /// A command has ended: erases that waited for it begin.
+    #[cold]
     pub(super) fn wake(&mut self, now: Time) {
         for nth in (0..self.stalled.len()).rev() {
             let index = self.stalled[nth];

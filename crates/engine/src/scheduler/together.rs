@@ -141,8 +141,8 @@ impl Die {
 
     /// What a segment that ends would have used alone.
     #[inline]
-    pub(super) fn own_usage(&self, segment: &Segment, command: Option<&FlashCommand>, timing: &FlashTiming) -> Usage {
-        match command.filter(|_| self.group > 1) {
+    pub(super) fn own_usage(&self, segment: &Segment, lane: &Lane, timing: &FlashTiming) -> Usage {
+        match lane.commands.front().filter(|_| self.group > 1) {
             Some(command) => Usage::of(segment, command, timing),
             None => self.usage,
         }

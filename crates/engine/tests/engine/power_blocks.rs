@@ -109,6 +109,14 @@ fn t813_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
     assert!(met.cuts > 5_000, "{met:?}");
 }
 
+#[test]
+fn t815_so_does_pbe() {
+    let pbe = [PARTIAL, &[("ftl.kind", "pbe"), ("ftl.capacity_loss", "0.1")]].concat();
+    let met = cut_everywhere(&device(&pbe), 5, false).unwrap_or_else(|error| panic!("{error}"));
+    println!("{met:?}");
+    assert!(met.cuts > 1_000 && met.programs > 500 && met.erases > 100, "{met:?}");
+}
+
 /// Faults that only layers that map blocks can have.
 pub const OF_BLOCKS: &[RecoveryFault] = &[
     RecoveryFault::RolesIgnored,

@@ -6,20 +6,19 @@
 //! the layers it disturbs nobody. What disturbs the others is that the erased pages are programmed again
 //! (`word_lines`). A sub-block is a leaf of wear: its erases are counted apart.
 
-use pumice_types::{BlockId, PageAddress, UnitSet};
+use pumice_types::{BlockId, UnitSet};
 
 use super::NandArray;
 use crate::rules::Rule;
 
 impl NandArray {
-    pub(super) fn check_sub_block_erase(&self, block: BlockId, erased: UnitSet) -> Result<(), Rule> {
-        self.check_address(PageAddress::new(block, 0))?;
-        let is_set = self.sub_blocks.as_ref().is_some_and(|units| is_legal(erased, units.units()));
-        if is_set { Ok(()) } else { Err(Rule::SubBlockSet) }
+    /// Whether the chip can erase these sub-blocks.
+    pub(super) fn check_sub_blocks(&self, erased: UnitSet) -> Result<(), Rule> {
+        let known = self.sub_blocks.as_ref().is_some_and(|units| is_legal(erased, units.units()));
+        if known { Ok(()) } else { Err(Rule::SubBlockSet) }
     }
 
-    pub(super) fn sub_block_erase(&mut self, block: BlockId, erased: UnitSet) -> Result<(), Rule> {
-        self.check_sub_block_erase(block, erased)?;
+    pub(super) fn sub_block_erase(&mut self, block: BlockId, erased: UnitSet) {
         if self.blocks[block.index()].fill_pages > 0 {
             self.write_out_fill(block);
         }
@@ -33,7 +32,6 @@ impl NandArray {
             let pages = self.pages_of_sub_blocks(erased);
             self.forget_cuts_in(block, |page| pages.contains(&page));
         }
-        Ok(())
     }
 
     /// The pages that an erase of sub-blocks erases, ascending; none on chips that cannot.

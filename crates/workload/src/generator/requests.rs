@@ -114,6 +114,10 @@ impl RequestSource for Generator {
         Ok(Some(HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind, fua }))
     }
 
+    fn skip_arrivals(&mut self) {
+        self.clock.stop();
+    }
+
     fn requests_expected(&self) -> Option<u64> {
         let SyntheticOptions { requests, flush_every, .. } = self.options;
         Some(requests + flush_every.map_or(0, |every| requests / every))

@@ -142,6 +142,10 @@ impl RequestSource for Twin {
         Ok(Some(HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind, fua: false }))
     }
 
+    fn skip_arrivals(&mut self) {
+        self.clock.stop();
+    }
+
     fn requests_expected(&self) -> Option<u64> {
         Some(self.total)
     }

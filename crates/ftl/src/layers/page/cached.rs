@@ -262,7 +262,7 @@ impl PageFtl {
                 for page in 0..filled {
                     self.maps.place(Lpn(first.0 + u32::from(page) * planes), PageAddress::new(block, page));
                 }
-                let open = Open { next: filled, ..open };
+                let open = Open { next: u32::from(filled), ..open };
                 self.planes[plane.index()].open[WriteStream::Map as usize] = Some(open);
                 self.close_if_full(plane, WriteStream::Map);
                 programmed(InitialBlock { block, first, stride: planes, pages: filled, sequence });

@@ -268,7 +268,7 @@ impl PageFtl {
 
     fn finish_job(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         while self.planes[plane.index()].job.is_some() {
-            self.step(plane, plan)?;
+            self.work(plane, u32::MAX, plan)?;
         }
         Ok(())
     }
@@ -276,17 +276,29 @@ impl PageFtl {
     /// Moves the next valid page of the victim in work, or erases the victim if it has none left; with it
     /// those of the die's other planes that have none left either, if planes erase together.
     fn step(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
-        let Some(job) = self.planes[plane.index()].job else { return Ok(()) };
-        let Some(page) = self.next_to_move(&job) else {
-            self.erase_victim(plane, job, plan)?;
-            if self.config.erases_together {
-                self.erase_empty_victims(plane, plan)?;
-            }
+        self.work(plane, 1, plan)
+    }
+
+    /// The same, but moves up to `most` pages.
+    fn work(&mut self, plane: PlaneId, most: u32, plan: &mut Plan) -> Result<(), FtlError> {
+        let Some(mut job) = self.planes[plane.index()].job else { return Ok(()) };
+        let before = job.copied;
+        while job.copied - before < most
+            && let Some(page) = self.next_to_move(&job)
+        {
+            self.maps.expect_move(job.victim, u32::from(page) + MOVES_AHEAD);
+            self.copy_page(plane, &job, page, plan)?;
+            (job.next, job.copied) = (page + 1, job.copied + 1);
+        }
+        if job.copied > before {
+            self.counters.copied_pages += u64::from(job.copied - before);
+            self.planes[plane.index()].job = Some(job);
             return Ok(());
-        };
-        self.maps.expect_move(job.victim, u32::from(page) + MOVES_AHEAD);
-        self.copy_page(&job, page, plan)?;
-        self.planes[plane.index()].job = Some(Job { next: page + 1, copied: job.copied + 1, ..job });
+        }
+        self.erase_victim(plane, job, plan)?;
+        if self.config.erases_together {
+            self.erase_empty_victims(plane, plan)?;
+        }
         Ok(())
     }
 
@@ -338,7 +350,7 @@ impl PageFtl {
         let free = state.job.map_or(self.free_units(plane), |job| self.units_for_copies(plane, &job));
         let open = streams.iter().filter_map(|&stream| state.open[stream as usize]);
         let rest = |open: Open| {
-            (open.next..pages.pages_per_block()).filter(|&page| open.units.contains(pages.unit_of(page))).count()
+            (open.next as u16..pages.pages_per_block()).filter(|&page| open.units.contains(pages.unit_of(page))).count()
         };
         free * pages.pages_per_unit() + open.map(rest).sum::<usize>()
     }
@@ -349,10 +361,10 @@ impl PageFtl {
         job.units.iter().map(|unit| usize::from(valid(unit))).sum()
     }
 
-    /// Copies a page of the victim in work to an open block of its plane.
-    fn copy_page(&mut self, job: &Job, page: u16, plan: &mut Plan) -> Result<(), FtlError> {
+    /// Copies a page of the victim in work to an open block of the same plane.
+    #[inline]
+    fn copy_page(&mut self, plane: PlaneId, job: &Job, page: u16, plan: &mut Plan) -> Result<(), FtlError> {
         let source = PageAddress::new(job.victim, page);
-        let plane = self.config.geometry.plane_of(source.block);
         let lpn = self.maps.owner(source, &self.pool);
         let stream = self.stream_of_copy(lpn, job, plane)?;
         let (target, sequence) = self.next_page(plane, stream)?;
@@ -360,7 +372,6 @@ impl PageFtl {
         self.maps.invalidate(source);
         self.place(lpn, target, plane);
         self.note_change(lpn);
-        self.counters.copied_pages += 1;
         plan.push(FlashCommand::copy(source, target, lpn, sequence));
         self.close_if_full(plane, stream);
         Ok(())

@@ -140,16 +140,16 @@ impl PageMaps {
         let physical = self.physical(page);
         self.l2p[lpn.index()] = physical + 1;
         self.p2l[physical as usize] = lpn.0 + 1;
-        let words = self.words_of(page.block);
-        bits::set(&mut self.valid[words], usize::from(page.page));
+        let bit = self.bit(page);
+        bits::set(&mut self.valid, bit);
     }
 
     /// Notes that `page` no longer holds a current page.
     #[inline]
     pub(super) fn invalidate(&mut self, page: PageAddress) {
-        let words = self.words_of(page.block);
-        debug_assert!(bits::get(&self.valid[words.clone()], usize::from(page.page)));
-        bits::clear(&mut self.valid[words], usize::from(page.page));
+        let bit = self.bit(page);
+        debug_assert!(bits::get(&self.valid, bit));
+        bits::clear(&mut self.valid, bit);
     }
 
     /// Forgets where `lpn` is; it is nowhere from now on.
@@ -189,6 +189,12 @@ impl PageMaps {
     #[inline]
     fn physical(&self, page: PageAddress) -> u32 {
         page.block.0 * self.pages + u32::from(page.page)
+    }
+
+    /// The place of a page in the column of valid bits.
+    #[inline]
+    fn bit(&self, page: PageAddress) -> usize {
+        page.block.index() * self.words * 64 + usize::from(page.page)
     }
 
     #[inline]

@@ -324,14 +324,18 @@ impl PageFtl {
     /// none is. The page counts as written.
     #[inline]
     fn next_page(&mut self, plane: PlaneId, stream: WriteStream) -> Result<(PageAddress, u32), FtlError> {
-        let mut open = match self.planes[plane.index()].open[stream as usize] {
-            Some(open) => open,
-            None => self.open_block(plane, stream)?,
-        };
-        let page = open.page(&self.config.units.pages).ok_or_else(|| self.no_free_block(plane))?;
-        open.next = page.page + 1;
-        self.planes[plane.index()].open[stream as usize] = Some(open);
-        Ok((page, open.sequence))
+        if self.planes[plane.index()].open[stream as usize].is_none() {
+            let opened = self.open_block(plane, stream)?;
+            self.planes[plane.index()].open[stream as usize] = Some(opened);
+        }
+        // Field by field: a copy of all of them would have to wait for the last `next`.
+        if let Some(open) = &mut self.planes[plane.index()].open[stream as usize]
+            && let Some(page) = open.page(&self.config.units.pages)
+        {
+            open.next = u32::from(page.page) + 1;
+            return Ok((page, open.sequence));
+        }
+        Err(self.no_free_block(plane))
     }
 
     /// Takes a free block for a stream, with all of its free units.
@@ -357,11 +361,18 @@ impl PageFtl {
     #[inline]
     fn close_if_full(&mut self, plane: PlaneId, stream: WriteStream) {
         let units = &self.config.units.pages;
-        let Some(open) = self.planes[plane.index()].open[stream as usize] else { return };
-        let unit = units.unit_of(open.next - 1);
-        if units.last_page(unit) + 1 != open.next {
-            return;
+        let Some(&Open { next, .. }) = self.planes[plane.index()].open[stream as usize].as_ref() else { return };
+        if u32::from(units.last_page(units.unit_of(next as u16 - 1))) + 1 == next {
+            self.close_unit(plane, stream);
         }
+    }
+
+    /// The same, when that page was the unit's last.
+    #[cold]
+    fn close_unit(&mut self, plane: PlaneId, stream: WriteStream) {
+        let units = &self.config.units.pages;
+        let Some(open) = self.planes[plane.index()].open[stream as usize] else { return };
+        let unit = units.unit_of(open.next as u16 - 1);
         let is_full = open.page(units).is_none();
         if is_full {
             self.planes[plane.index()].open[stream as usize] = None;

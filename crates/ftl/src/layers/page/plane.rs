@@ -12,8 +12,9 @@ pub(super) struct Open {
     pub(super) sequence: u32,
     /// Units that were erased when it was opened: its pages to be written.
     pub(super) units: UnitSet,
-    /// Pages before this one are written, or belong to other units.
-    pub(super) next: u16,
+    /// Pages before this one are written, or belong to other units. A whole word: half of one, read together with
+    /// its neighbours right after it was written, would make the processor wait.
+    pub(super) next: u32,
 }
 
 /// What an open block takes: pages of one stream lie together.

@@ -221,6 +221,7 @@ impl PageFtl {
         let open = &mut self.planes[self.config.geometry.plane_of(block).index()].open;
         let free = [WriteStream::Host, WriteStream::Copies].into_iter().find(|&stream| open[stream as usize].is_none());
         if let Some(stream) = free {
+            let next = u32::from(next);
             open[stream as usize] = Some(Open { block, sequence: 0, units: UnitSet::first(1), next });
         }
         free.is_some()

@@ -129,7 +129,7 @@ impl Open {
     #[inline]
     pub(super) fn page(&self, units: &UnitPages) -> Option<PageAddress> {
         let pages = units.pages_per_block();
-        let page = (self.next..pages).find(|&page| self.units.contains(units.unit_of(page)))?;
+        let page = (self.next as u16..pages).find(|&page| self.units.contains(units.unit_of(page)))?;
         Some(PageAddress::new(self.block, page))
     }
 }
