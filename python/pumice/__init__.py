@@ -18,6 +18,7 @@ TYPE_CHECKING = False  # type checkers take this for true; importing the name fr
 if TYPE_CHECKING:
     from typing import Any
 
+    from pumice import policy
     from pumice.chip import Chip, ChipError, ChipState, OperationFailed, PowerLost, Refused, Uncorrectable
     from pumice.errors import Interrupted, SimulationError, SpecError, TraceError
     from pumice.planning.m_merge import Plan, plan_m_merge
@@ -46,6 +47,7 @@ __all__ = [
     "TraceError",
     "Uncorrectable",
     "plan_m_merge",
+    "policy",
     "preset",
     "presets",
     "read_command_log",
@@ -74,6 +76,8 @@ _HOME = {name: module for module, names in _MODULES.items() for name in names}
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("pumice._engine").version()
+    if name == "policy":
+        return import_module("pumice.policy")
     if name not in _HOME:
         raise AttributeError(f"module 'pumice' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

@@ -7,6 +7,7 @@
 
 pub mod chip;
 mod foreign;
+pub mod policy;
 mod version;
 
 pub use version::InterfaceVersion;

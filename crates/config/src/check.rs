@@ -22,6 +22,7 @@ pub fn check(config: &Config) -> Result<(), SpecError> {
     config.ftl.check(&config.chip, &config.initial)?;
     check_buffer(config)?;
     check_erase(config)?;
+    check_suspending_policy(config)?;
     check_power(config)?;
     check_read_retry(&config.assumed_chip())?;
     config.workload.check()?;
@@ -55,6 +56,19 @@ fn check_buffer(config: &Config) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// Refuses a policy of the user's that decides when erases are suspended, where none ever is.
+fn check_suspending_policy(config: &Config) -> Result<(), String> {
+    match &config.ftl.own_policy {
+        Some(policy) if config.ftl.decides().suspend && config.chip.erase.suspension == Suspension::Off => {
+            Err(format!(
+                "policy \"{}\" decides suspend: it needs erase.suspension = \"loop\" | \"pulse\" | \"capped\" | \"immediate\" | \"authors-code\", found \"off\"",
+                policy.0.name()
+            ))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Refuses cuts of the power where something is in the way that cannot start anew yet.

@@ -7,6 +7,8 @@
 
 use pumice_types::key::{Key, Keys, Values};
 
+use pumice_ftl::PolicyKeys;
+
 use crate::{Config, table};
 
 /// Why a run does not read a key, as `key = value`; `None` if it does.
@@ -15,9 +17,19 @@ pub fn idle(config: &Config, path: &str) -> Option<String> {
     if is_of_ftl(key) && !config.ftl.kind.reads(path) {
         return Some(format!("ftl.kind = \"{}\"", config.ftl.kind));
     }
+    if let Some(policy) = config.ftl.own_policy.as_ref().filter(|_| is_decided_by_policy(config, path)) {
+        return Some(format!("policy \"{}\"", policy.0.name()));
+    }
     let mut values = Values::new();
     config.write(&mut values);
     key.when.idle(&values)
+}
+
+/// Whether the user's own policy decides what a key would.
+fn is_decided_by_policy(config: &Config, path: &str) -> bool {
+    let decides = config.ftl.decides();
+    decides.victim && PolicyKeys::rows().iter().any(|key| key.path == path)
+        || decides.streams > 0 && path == "ftl.hot_cold"
 }
 
 /// Whether a run may ignore the key: it is read under a condition, and no other value of it is refused then.

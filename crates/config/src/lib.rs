@@ -18,6 +18,7 @@ pub mod table;
 
 use std::fmt;
 
+use pumice_ftl::policy::OwnPolicy;
 use pumice_ftl::{FtlKeys, InitialKeys, LayerSpec};
 use pumice_types::ChipKeys;
 use pumice_types::key::{CHOSEN, Field, Key, Keys, Value, Values, When, int, read_field};
@@ -96,6 +97,9 @@ pub struct SpecSource {
     /// `--scale`; 1 if absent.
     #[serde(default)]
     pub scale: Option<f64>,
+    /// The user's own policy; code, and therefore no text of a spec.
+    #[serde(skip)]
+    pub own_policy: Option<OwnPolicy>,
 }
 
 impl SpecSource {
@@ -198,7 +202,8 @@ impl Config {
     /// # Errors
     /// [`SpecError`]: one line that names the place, what was found and what is allowed.
     pub fn resolve(source: &SpecSource) -> Result<Config, SpecError> {
-        let config = Config::read(&sources::values(source)?)?;
+        let mut config = Config::read(&sources::values(source)?)?;
+        config.ftl.own_policy = source.own_policy.clone();
         check::check(&config).map_err(|error| sources::with_aliases(source, error))?;
         Ok(config)
     }

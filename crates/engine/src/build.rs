@@ -1,6 +1,7 @@
 //! From a configuration to a device in its initial state.
 
 use pumice_config::{Check, Config, SpecError};
+use pumice_ftl::policy::{Decider, DeviceShape};
 use pumice_ftl::recovery::Recovery;
 use pumice_ftl::{FillTarget, Ftl, InitialBlock, LayerParts, Payload, erase::flash_timing};
 use pumice_nand::{ArrayConfig, CheckedArray, NandArray};
@@ -47,6 +48,8 @@ pub struct Built {
     pub chips: Chips,
     /// What the host has stored on it.
     pub oracle: Oracle,
+    /// The user's own policy, if there is one.
+    pub decider: Option<Decider>,
 }
 
 /// The device's shape at a scale, with the blocks that the translation layer adds.
@@ -132,7 +135,24 @@ impl Foundation {
             bad_blocks: &self.bad_blocks,
             block_erase: self.block_erase,
             seed: self.victim_seed,
+            decider: None,
         }
+    }
+
+    /// Makes the user's own policy, if there is one.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    fn decider(&self, config: &Config, user_pages: u32) -> Result<Option<Decider>, SimError> {
+        let shape = DeviceShape {
+            planes: self.geometry.planes(),
+            blocks_per_plane: self.geometry.blocks_per_plane,
+            pages_per_block: u32::from(self.geometry.pages_per_block),
+            user_pages,
+            seed: config.seed,
+        };
+        let opened = config.ftl.own_policy.as_ref().map(|policy| Decider::open(policy, &shape));
+        opened.transpose().map_err(|fault| SimError::Simulation(fault.to_string()))
     }
 }
 
@@ -142,9 +162,10 @@ impl Foundation {
 /// A scale that does not fit the geometry.
 pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
     let foundation = Foundation::new(config, scale)?;
-    let parts = foundation.parts(config);
+    let mut parts = foundation.parts(config);
     let Foundation { geometry, timing, .. } = &foundation;
     let user_pages = config.ftl.user_pages(&parts.spec, geometry);
+    parts.decider = foundation.decider(config, user_pages)?;
     let tags = TagFormat::new(user_pages + config.ftl.translation_pages(&parts.spec, user_pages));
     let mut chips = foundation.chips(config.seed, tags, user_pages);
     let array = &mut chips.checked.array;
@@ -159,7 +180,7 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
     if guards_copies(config) {
         chips.checked.guard_copies();
     }
-    Ok(Built { geometry: *geometry, timing: timing.clone(), ftl, chips, oracle })
+    Ok(Built { geometry: *geometry, timing: timing.clone(), ftl, chips, oracle, decider: parts.decider })
 }
 
 /// Whether no erase may take the last copy of a page's newest data: where power may be cut and everything is checked.

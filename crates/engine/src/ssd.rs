@@ -31,7 +31,7 @@ pub struct Ssd<'a, O: Observer> {
 impl<'a, O: Observer> Ssd<'a, O> {
     /// A device that was just built.
     pub fn new(config: &Config, built: Built, observer: &'a mut O) -> Ssd<'a, O> {
-        let Built { geometry, ftl, chips, oracle, .. } = built;
+        let Built { geometry, ftl, chips, oracle, decider, .. } = built;
         let chip = config.assumed_chip();
         let policy = Policy {
             read_priority: config.host.read_priority,
@@ -41,7 +41,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
             erases_wait: config.ftl.shared.recovery != Recovery::Off && !config.ftl.kind.copies_on_one_die(),
             log_waits: config.ftl.shared.recovery == Recovery::Checkpoint,
         };
-        let scheduler = Scheduler::new(geometry, chips, policy);
+        let scheduler = Scheduler::new(geometry, chips, policy).suspending_by(decider);
         Ssd {
             host: Host::new(&config.host, geometry.page_bytes, oracle),
             controller: Controller::new(&config.host, geometry.page_bytes, ftl, scheduler)

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-/// An FTL that cannot go on. Never the input's fault: specs that could lead here are refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use crate::policy_fault::PolicyFault;
+
+/// An FTL that cannot go on. Never the spec's fault: specs that could lead here are refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FtlError {
     /// A plane has no free block where one is needed.
     NoFreeBlock {
@@ -19,6 +21,14 @@ pub enum FtlError {
     },
     /// The log of a device that starts anew holds no complete map.
     NoMap,
+    /// A user's own policy failed, or answered what it may not.
+    Policy(Box<PolicyFault>),
+}
+
+impl From<PolicyFault> for FtlError {
+    fn from(fault: PolicyFault) -> FtlError {
+        FtlError::Policy(Box::new(fault))
+    }
 }
 
 impl fmt::Display for FtlError {
@@ -30,6 +40,7 @@ impl fmt::Display for FtlError {
                 f,
                 "plane {plane} has no free block left: {retired} of its blocks failed their erase and are retired"
             ),
+            FtlError::Policy(fault) => fault.fmt(f),
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::fill::{FillTarget, InitialKeys};
 use crate::merge::restore::{MMergeSettings, MergeCosts};
 use crate::merge::superblock::RestoreScope;
 use crate::plan::Plan;
+use crate::policy::{Decider, Decides};
 use crate::recovery::{LogCounts, Recovery, RecoveryCounts, Restart};
 use crate::victims::PolicyKeys;
 
@@ -243,6 +244,8 @@ pub struct LayerSpec<'a> {
     pub policies: &'a PolicyKeys,
     /// What is stored at the start.
     pub initial: &'a InitialKeys,
+    /// What a user's own policy decides; nothing if there is none.
+    pub decides: Decides,
 }
 
 /// What a layer is built from.
@@ -261,6 +264,8 @@ pub struct LayerParts<'a> {
     pub block_erase: Time,
     /// Seed for choices that the layer draws.
     pub seed: u64,
+    /// The user's own policy, if there is one.
+    pub decider: Option<Decider>,
 }
 
 /// A translation layer that specs can ask for. No value of the type is needed: a layer of its own
@@ -281,6 +286,9 @@ pub trait Layer {
 
     /// Whether it reclaims victims by a policy ([`PolicyKeys`]).
     const CHOOSES_VICTIMS: bool = false;
+
+    /// Whether it asks a user's own policy for victims, streams and moves that level wear.
+    const ASKS_POLICIES: bool = false;
 
     /// Where its map may be.
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram];

@@ -14,6 +14,8 @@ mod layers;
 mod lists;
 pub mod merge;
 mod plan;
+pub mod policy;
+mod policy_fault;
 mod recency;
 mod reclaim_leaves;
 mod reclaim_lines;
@@ -47,6 +49,7 @@ pub use layers::superblock_2006::{SpareTables, Superblock2006, SuperblockConfig}
 pub use layers::superblock_pen::{SuperblockPen, SuperblockPenConfig};
 pub use layers::{Ftl, FtlKeys, FtlKind, is_strict};
 pub use plan::{Payload, Plan};
+pub use policy_fault::PolicyFault;
 pub use reclaim_leaves::{LeafRule, choose_leaves};
 pub use reclaim_lines::{LineRule, choose_on_shared_lines};
 pub use reclaim_units::{JoinRule, UnitChoice, UnitId, UnitVictims, join_units};

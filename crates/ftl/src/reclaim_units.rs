@@ -124,6 +124,17 @@ impl UnitVictims {
         }
     }
 
+    /// Notes the stream of a unit's pages, for policies that look at it.
+    pub fn note_stream(&mut self, id: UnitId, stream: u8) {
+        let index = self.index(id);
+        self.lists.note_stream(index, stream);
+    }
+
+    /// The lists themselves, for a policy that looks at whole blocks; meaningful where a block is one unit.
+    pub fn blocks(&mut self) -> &mut ClosedBlocks {
+        &mut self.lists
+    }
+
     /// A page of a unit is invalidated soon.
     #[inline]
     pub fn expect(&self, id: UnitId) {

@@ -17,11 +17,18 @@ pub struct WearLeveling {
     /// Erases between the most erased block of a plane and its least erased closed one beyond which
     /// the latter's data is moved; `None`: never.
     pub static_threshold: Option<u32>,
+    /// A user's own policy names blocks whose data is moved.
+    pub asks_policy: bool,
 }
 
 impl WearLeveling {
     /// No levelling.
-    pub const NONE: WearLeveling = WearLeveling { dynamic: false, static_threshold: None };
+    pub const NONE: WearLeveling = WearLeveling { dynamic: false, static_threshold: None, asks_policy: false };
+
+    /// Whether data is moved to level wear.
+    pub fn moves_data(&self) -> bool {
+        self.static_threshold.is_some() || self.asks_policy
+    }
 }
 
 /// Some blocks of one plane by their erases, in one list per count, oldest member first. Blocks are
@@ -101,7 +108,7 @@ impl Wear {
     /// Nothing erased yet; `None` if there is nothing to level.
     pub fn new(geometry: &Geometry, leveling: WearLeveling) -> Option<Wear> {
         let planes = if leveling.static_threshold.is_some() { geometry.planes() } else { 0 };
-        (leveling != WearLeveling::NONE).then(|| Wear {
+        (leveling.dynamic || leveling.static_threshold.is_some()).then(|| Wear {
             geometry: *geometry,
             static_threshold: leveling.static_threshold,
             erases: vec![0; geometry.blocks() as usize],
@@ -187,7 +194,7 @@ mod tests {
             page_bytes: 4096,
             spare_bytes: 0,
         };
-        let leveling = WearLeveling { dynamic: false, static_threshold: Some(threshold) };
+        let leveling = WearLeveling { static_threshold: Some(threshold), ..WearLeveling::NONE };
         let mut wear = Wear::new(&geometry, leveling).expect("there is something to level");
         for (block, &times) in (0..).map(BlockId).zip(&erases) {
             (1..=times).for_each(|nth| assert_eq!(wear.note_erase(block), nth));

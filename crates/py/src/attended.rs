@@ -1,9 +1,9 @@
 //! Long calls. Their work goes on in a thread of its own, and the calling thread looks for Ctrl-C meanwhile: whatever
 //! the work is at, reading, computing or waiting for a pipe, a signal ends the call.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -23,14 +23,15 @@ const STACK_BYTES: usize = 8 << 20;
 /// What the work has of the thread that waits for it: somebody to ask, and a word when to stop.
 pub struct Desk<Q> {
     questions: Sender<Q>,
-    answers: Receiver<bool>,
+    answers: Mutex<Receiver<bool>>,
     stop: Arc<AtomicBool>,
 }
 
 impl<Q> Desk<Q> {
     /// Hands a question to the calling thread and waits for its answer. `false` if the work is to stop.
     pub fn ask(&self, question: Q) -> bool {
-        self.questions.send(question).is_ok() && self.answers.recv().unwrap_or(false)
+        let Ok(answers) = self.answers.lock() else { return false };
+        self.questions.send(question).is_ok() && answers.recv().unwrap_or(false)
     }
 
     /// Whether the work is to stop.
@@ -47,13 +48,42 @@ impl<Q> Desk<Q> {
 pub fn attend<Q: Send + 'static, T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&Desk<Q>) -> T + Send + 'static,
+    serve: impl FnMut(Python<'_>, Q) -> PyResult<bool>,
+) -> PyResult<T> {
+    attend_watching(py, work, serve, &mut ())
+}
+
+/// Looks after work that goes on.
+pub trait Watch {
+    /// Called every now and then.
+    ///
+    /// # Errors
+    /// The work must end.
+    fn look(&mut self) -> PyResult<()> {
+        Ok(())
+    }
+
+    /// The work was told to stop, for whatever reason.
+    fn stop(&mut self) {}
+}
+
+impl Watch for () {}
+
+/// As [`attend`]; `watch` looks after the work, and an error of it ends the call as well.
+///
+/// # Errors
+/// As [`attend`].
+pub fn attend_watching<Q: Send + 'static, T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce(&Desk<Q>) -> T + Send + 'static,
     mut serve: impl FnMut(Python<'_>, Q) -> PyResult<bool>,
+    watch: &mut dyn Watch,
 ) -> PyResult<T> {
     let (asked, mut questions) = mpsc::channel();
     let (answered, answers) = mpsc::channel();
     let (ended, end) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
-    let desk = Desk { questions: asked, answers, stop: Arc::clone(&stop) };
+    let desk = Desk { questions: asked, answers: Mutex::new(answers), stop: Arc::clone(&stop) };
     let job = move || drop(ended.send(work(&desk)));
     let worker = thread::Builder::new().name("pumice".into()).stack_size(STACK_BYTES).spawn(job);
     let worker = worker.map_err(|error| PyOSError::new_err(format!("no thread could be started: {error}")))?;
@@ -69,9 +99,10 @@ pub fn attend<Q: Send + 'static, T: Send + 'static>(
             // The work has ended and put its end of the line away.
             Err(RecvTimeoutError::Disconnected) => break,
         };
-        if let Err(error) = served.and_then(|()| py.check_signals()) {
+        if let Err(error) = served.and_then(|()| py.check_signals()).and_then(|()| watch.look()) {
             stop.store(true, Ordering::Relaxed);
             drop(answered);
+            watch.stop();
             py.detach(move || drop(end.recv_timeout(GRACE)));
             return Err(error);
         }

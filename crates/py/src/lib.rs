@@ -5,6 +5,7 @@ mod chip;
 mod errors;
 mod json;
 mod outputs;
+mod policies;
 mod recorded;
 mod runs;
 mod traces;
@@ -211,6 +212,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(commit, module)?)?;
     module.add_function(wrap_pyfunction!(runs::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(runs::run, module)?)?;
+    module.add_function(wrap_pyfunction!(policies::policy_of_library, module)?)?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(preset_toml, module)?)?;
     module.add_function(wrap_pyfunction!(workloads, module)?)?;

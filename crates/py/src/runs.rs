@@ -4,13 +4,16 @@ use std::time::Instant;
 
 use pumice_config::{Config, SpecSource, without_effect};
 use pumice_engine::{Outcome, Progress, run_logged};
+use pumice_ftl::policy::OwnPolicy;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
-use crate::attended::{Desk, attend};
+use crate::attended::{Desk, attend_watching};
 use crate::errors::{SimulationError, SpecError, sim_error, spec_error};
 use crate::outputs::{Handover, Pieces, pass_rest};
+use crate::policies::{PolicyWatch, RequestedPolicy, own_policy};
 use crate::recorded::{self, Handed};
 
 /// A request as it is to be run.
@@ -23,9 +26,25 @@ pub struct Request {
     without_effect: Vec<String>,
 }
 
-pub fn parse_request(request: &str) -> PyResult<Request> {
-    let source: SpecSource =
-        serde_json::from_str(request).map_err(|error| PyValueError::new_err(format!("request: {error}")))?;
+/// What the engine is asked for: a spec, and with it a policy of the user's own.
+#[derive(Deserialize)]
+struct Asked {
+    #[serde(flatten)]
+    fields: Map<String, Value>,
+    #[serde(default)]
+    policy: Option<RequestedPolicy>,
+}
+
+/// Parses a request. `policy` takes the place of one that the request names.
+pub fn parse_request(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -> PyResult<Request> {
+    let refused = |error: serde_json::Error| PyValueError::new_err(format!("request: {error}"));
+    let asked: Asked = serde_json::from_str(request).map_err(refused)?;
+    let mut source: SpecSource = serde_json::from_value(asked.fields.into()).map_err(refused)?;
+    source.own_policy = match (policy, asked.policy) {
+        (Some(policy), _) => Some(policy),
+        (None, Some(requested)) => Some(requested.load(py)?),
+        (None, None) => None,
+    };
     let scale = source.scale.unwrap_or(1.0);
     if !(scale > 0.0 && scale <= 1.0) {
         return Err(SpecError::new_err(format!("scale = {scale} is not allowed; allowed: above 0, at most 1")));
@@ -36,14 +55,18 @@ pub fn parse_request(request: &str) -> PyResult<Request> {
 }
 
 /// Validates a request; returns its resolved configuration, digest and scale as JSON, and a line for each
-/// key that it sets and that its run does not read.
+/// key that it sets and that its run does not read; and the SHA-256 of the user's own policy, if there is one.
+/// `policy` is as in `run`.
 #[pyfunction]
-pub fn resolve(request: &str) -> PyResult<String> {
-    let Request { config, scale, preset, without_effect } = parse_request(request)?;
+#[pyo3(signature = (request, policy=None))]
+pub fn resolve(py: Python<'_>, request: &str, policy: Option<Bound<'_, PyAny>>) -> PyResult<String> {
+    let policy = policy.map(|policy| own_policy(&policy)).transpose()?;
+    let Request { config, scale, preset, without_effect } = parse_request(py, request, policy)?;
     config.chip.geometry.scaled(scale).map_err(SpecError::new_err)?;
+    let policy_sha256 = config.ftl.own_policy.as_ref().map(|policy| policy.0.sha256());
     let found = json!({
         "config": config.to_json(), "config_sha256": config.digest(), "scale": scale, "preset": preset,
-        "without_effect": without_effect,
+        "without_effect": without_effect, "policy_sha256": policy_sha256,
     });
     Ok(found.to_string())
 }
@@ -53,32 +76,41 @@ pub fn resolve(request: &str) -> PyResult<String> {
 /// request_log (several calls, a dictionary of columns each), command_log (several calls, bytes),
 /// timeline (several calls, text), histograms (bytes) and wear_map (a dictionary). Both are called in the calling thread.
 /// `requests` replaces the file of a recorded trace: its requests as text, where they come from, and which column of that
-/// is what.
+/// is what. `policy` is the user's own, in place of one that the request names; it is called in the thread of the run.
 #[pyfunction]
-#[pyo3(signature = (request, progress=None, sink=None, requests=None))]
+#[pyo3(signature = (request, progress=None, sink=None, requests=None, policy=None))]
+#[allow(clippy::too_many_arguments, reason = "the Python call's arguments, one to one")]
 pub fn run(
     py: Python<'_>,
     request: &str,
     progress: Option<Py<PyAny>>,
     sink: Option<Py<PyAny>>,
     requests: Option<Handed>,
+    policy: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let Request { mut config, scale, preset, without_effect } = parse_request(request)?;
+    let policy = policy.map(|policy| own_policy(&policy)).transpose()?;
+    let Request { mut config, scale, preset, without_effect } = parse_request(py, request, policy)?;
     if let (Some(key), None) = (config.output.files().first(), &sink) {
         return Err(SpecError::new_err(format!(
             "{key} writes a file: it needs a single run with an output directory, and is not for sweeps, comparisons or repeated runs"
         )));
     }
+    let mut watch = PolicyWatch::new(config.ftl.own_policy.as_ref());
     let started = Instant::now();
     config.recorded = recorded::content(py, &config, requests)?;
     let simulate = move |desk: &Desk<Handover>| {
-        run_logged(&config, scale, &mut Pieces(desk), &mut |report| desk.ask(Handover::Progress(*report)))
+        let go = || run_logged(&config, scale, &mut Pieces(desk), &mut |report| desk.ask(Handover::Progress(*report)));
+        match &config.ftl.own_policy {
+            // A thread that the interpreter knows already takes it, call by call, much faster.
+            Some(_) => Python::attach(|py| py.detach(go)),
+            None => go(),
+        }
     };
     let serve = |py: Python<'_>, question| match question {
         Handover::Progress(report) => tell(py, &report, progress.as_ref()),
         Handover::Keep(piece) => sink.as_ref().map_or(Ok(()), |sink| piece.pass(py, sink)).map(|()| true),
     };
-    let outcome = attend(py, simulate, serve)?.map_err(sim_error)?;
+    let outcome = attend_watching(py, simulate, serve, &mut watch)?.map_err(sim_error)?;
     if let Some(sink) = &sink {
         pass_rest(py, sink, &outcome)?;
     }

@@ -120,7 +120,7 @@ pub fn trace_write(
     sink: Py<PyAny>,
     requests: Option<Handed>,
 ) -> PyResult<String> {
-    let Request { mut config, scale, .. } = parse_request(request)?;
+    let Request { mut config, scale, .. } = parse_request(py, request, None)?;
     config.recorded = recorded::content(py, &config, requests)?;
     let write = move |desk: &Desk<Vec<u8>>| {
         let mut out = BufWriter::with_capacity(PIECE_BYTES, Passed(desk));
@@ -139,7 +139,7 @@ pub fn trace_write(
 #[pyfunction]
 #[pyo3(signature = (request, requests=None))]
 pub fn fit_device(py: Python<'_>, request: &str, requests: Option<Handed>) -> PyResult<String> {
-    let Request { config, .. } = parse_request(request)?;
+    let Request { config, .. } = parse_request(py, request, None)?;
     let content = recorded::content(py, &config, requests)?;
     let workload = config.workload.clone();
     let needed = quietly(py, move |_| workload.trace_extent(content))?;

@@ -45,6 +45,10 @@ DaskOption = Annotated[
     typer.Option("--dask", metavar="ADDRESS", help="Dask scheduler whose workers simulate, such as tcp://host:8786."),
 ]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Reuse finished runs found in the output directory.")]
+PolicyOption = Annotated[
+    Path | None,
+    typer.Option("--policy", metavar="FILE", help="Shared object with a policy of your own (see pumice_policy.h)."),
+]
 
 
 @dataclass(frozen=True)
@@ -121,13 +125,14 @@ class SpecOptions(DeviceOptions):
         Path | None, typer.Option("--trace", metavar="FILE", help="Trace to replay instead of a workload.")
     ] = None
     trace_format: FormatOption = None
+    policy: PolicyOption = None
     columns: ColumnsOption = None
 
     def build(self, path: Path | None = None) -> Spec:
         """As `DeviceOptions.build`; a workload, an fio job and a trace exclude each other."""
         if self.fio_job is not None and self.trace is not None:
             raise SpecError("a run has an fio job or a workload or trace, not both")
-        return with_options(
+        spec = with_options(
             self._layers(path),
             workload=self.workload,
             trace=self.trace,
@@ -137,6 +142,7 @@ class SpecOptions(DeviceOptions):
             seed=self.seed,
             dashes="--",
         )
+        return spec if self.policy is None else spec.with_policy(self.policy)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -31,11 +32,14 @@ def sweep_command(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Output directory; out/NAME if absent.")
     ] = None,
+    policy: opt.PolicyOption = None,
     fit: opt.FitOption = False,
     place: opt.PlaceOptions,
 ) -> None:
     """Run every combination of a sweep file; one Parquet row a run."""
     grid = read_sweep(sweep)
+    if policy is not None:
+        grid = replace(grid, base=grid.base.with_policy(policy))
     directory = out if out is not None else Path("out") / sweep.stem
     with files.output_directory(directory):
         store = directory / STORE

@@ -25,30 +25,30 @@ def run_to_text(
         SpecError: as `pumice.run`; also if files are asked for and `out` is None.
         OSError: a file cannot be written.
     """
-    request = spec.request()
+    request = spec.request(with_policy=False)
     if out is None:
-        return _engine.run(request, progress, None, requests)
+        return _engine.run(request, progress, None, requests, spec.policy)
     resolved = spec.resolve()
     wanted = [key for key in FILES if resolved["config"]["output"][key]]
     facts = {"pumice.config_sha256": resolved["config_sha256"], "pumice.scale": repr(resolved["scale"])}
     with files.output_directory(out), one_set(out, RESULT) as staged:
         if wanted:
-            text = _run_with_files((request, requests), progress, staged, wanted, facts)
+            text = _run_with_files((spec, requests), progress, staged, wanted, facts)
         else:
-            text = _engine.run(request, progress, None, requests)
+            text = _engine.run(request, progress, None, requests, spec.policy)
         (staged / RESULT).write_text(text if text.endswith("\n") else f"{text}\n", encoding="utf-8")
     return text
 
 
 def _run_with_files(
-    work: tuple[str, Content | None],
+    work: tuple[Spec, Content | None],
     progress: Callable[..., Any] | None,
     directory: Path,
     wanted: list[str],
     facts: dict[str, str],
 ) -> str:
-    """Runs a request, with what replaces its trace file, and writes the files that it asks for."""
+    """Runs a spec, with what replaces its trace file, and writes the files that it asks for."""
     from pumice.runs.output_writers import Writers  # loaded here: it needs Arrow, which starts slowly
 
     with Writers(directory, wanted, facts) as writers:
-        return _engine.run(work[0], progress, writers.take, work[1])
+        return _engine.run(work[0].request(with_policy=False), progress, writers.take, work[1], work[0].policy)

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pumice.errors import Interrupted, SpecError
 from pumice.results.result import Result
@@ -19,6 +19,9 @@ from pumice.traces import columnar
 
 #: `workload.path` of a table in memory.
 TABLE = "table"
+
+if TYPE_CHECKING:
+    from pumice.policy import Policy
 
 #: Called about every 65,536 requests with requests done, share done (0 … 1, None if unknown) and
 #: simulated seconds. Returning False stops the run; None goes on.
@@ -97,6 +100,7 @@ def run(
     fit_device: bool = False,
     scale: float | None = None,
     seed: int | None = None,
+    policy: Policy | str | os.PathLike[str] | None = None,
     progress: ProgressCallback | bool | None = None,
     out: str | os.PathLike[str] | None = None,
 ) -> Result:
@@ -116,6 +120,7 @@ def run(
         fit_device: takes the smallest device of the spec's kind on which the trace fits.
         scale: share of the study to run; planes, requests and bytes are multiplied by it.
         seed: seed of every random stream.
+        policy: a policy of your own: what `pumice.policy` makes of functions, or the path of a shared object.
         progress: see `ProgressCallback`. True shows a bar, in a notebook or on the terminal that stderr is; None
             shows it in a notebook only, False nowhere.
         out: directory for `result.json` and for the files that the spec's `[output]` asks for; they are
@@ -140,6 +145,8 @@ def run(
         )
     if fit_device:
         spec, _ = fit.fit_device(spec, content)
+    if policy is not None:
+        spec = spec.with_policy(policy)
     stopped = False
     has_bar = progress is True or (progress is None and in_notebook())
 

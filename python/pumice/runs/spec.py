@@ -10,11 +10,14 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pumice import _engine, files
 from pumice.errors import SpecError, nearest, one_line
 from pumice.text import message, printable
+
+if TYPE_CHECKING:
+    from pumice.policy import Policy
 
 #: Keys of `with_` and of sweeps that the engine's spec does not have.
 SPECIAL_KEYS = ("preset", "scale")
@@ -117,6 +120,7 @@ class Spec:
         origins: where each pair comes from, as messages name it: an option of the command line, or "" for a
             value that a program set.
         scale: share of the study to run (1 is all of it); None leaves it at 1.
+        policy: a policy of the user's own (`pumice.policy`), or None.
     """
 
     preset: str | None = None
@@ -125,6 +129,7 @@ class Spec:
     sets: tuple[tuple[str, str], ...] = ()
     origins: tuple[str, ...] = ()
     scale: float | None = None
+    policy: Policy | None = None
 
     def __repr__(self) -> str:
         """What it starts from and what it sets, in one line."""
@@ -174,6 +179,16 @@ class Spec:
                 spec = replace(spec, sets=(*spec.sets, (key, text)), origins=(*spec.origins, origin))
         return spec
 
+    def with_policy(self, policy: Policy | str | os.PathLike[str]) -> Self:
+        """This spec with a policy of the user's own: what `pumice.policy` makes, or the path of a shared object.
+
+        Raises:
+            SpecError: it is none, or cannot be loaded.
+        """
+        from pumice.policy import check_policy  # loaded here: most commands need no policy
+
+        return replace(self, policy=check_policy(policy))
+
     def with_fio_job(self, job: str, origin: str = "") -> Self:
         """This spec with the workload and the queue depth of a job in fio's words.
 
@@ -188,11 +203,11 @@ class Spec:
         check_text("fio job", job)
         return self.with_sets([(key, text) for key, text in json.loads(_engine.fio_job_settings(job))], origin)
 
-    def request(self) -> str:
-        """The JSON request that the engine takes.
+    def request(self, *, with_policy: bool = True) -> str:
+        """The JSON request that the engine takes, in this process or another; `with_policy`: it holds the policy too.
 
         Raises:
-            SpecError: a key or value holds what is no text.
+            SpecError: a key or value holds what is no text, or the policy cannot be given to another process.
         """
         check_text("preset", self.preset or "")
         origins = [*self.origins, *[""] * (len(self.sets) - len(self.origins))]
@@ -200,7 +215,7 @@ class Spec:
             place = f"{origin}: " if origin else ""
             check_text(f"{place}key", key)
             check_text(f"{place}{key} =", text)
-        fields = {
+        fields: dict[str, Any] = {
             "spec_text": self.text,
             "spec_name": self.name,
             "preset": self.preset,
@@ -208,16 +223,19 @@ class Spec:
             "origins": origins,
             "scale": self.scale,
         }
+        if with_policy and self.policy is not None:
+            fields["policy"] = self.policy.request()
         return json.dumps(fields)
 
     def resolve(self) -> dict[str, Any]:
         """Every key with its final value, under `config`, beside `config_sha256` and `scale`; `without_effect`
-        has a line for each key that is set here, not by the preset, and that the run does not read.
+        has a line for each key that is set here, not by the preset, and that the run does not read;
+        `policy_sha256` is that of the policy.
 
         Raises:
             SpecError: an unknown key, a value outside its range, or values that exclude each other.
         """
-        resolved: dict[str, Any] = json.loads(_engine.resolve(self.request()))
+        resolved: dict[str, Any] = json.loads(_engine.resolve(self.request(with_policy=False), self.policy))
         return resolved
 
 

@@ -23,6 +23,8 @@ from pumice.text import printable
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from pumice.policy import Policy
+
 #: What a sweep file holds besides a spec.
 SWEEP_KEYS = ("scale", "repeat", "vary")
 
@@ -39,6 +41,7 @@ def sweep(
     store: str | os.PathLike[str] | None = None,
     resume: bool = False,
     dask: str | None = None,
+    policy: Policy | str | os.PathLike[str] | None = None,
 ) -> pa.Table:
     """Runs every combination of `vary` over `base` and returns one row a run.
 
@@ -51,6 +54,8 @@ def sweep(
         resume: take runs that `store` already holds from there.
         dask: address of a Dask scheduler such as "tcp://host:8786", whose workers simulate in place
             of processes of this machine. They need the same pumice, and traces under the same paths.
+        policy: a policy of your own for every run, as `pumice.run` takes it. Worker processes get a copy of a policy
+            in Python; a shared object must be under the same path for them.
 
     Returns:
         The varied keys, `run_seed`, `status` ("done" or "failed") and `error`, then the result's
@@ -61,9 +66,12 @@ def sweep(
             refused or a run that fails is a row with its error instead.
         Interrupted: Ctrl-C.
     """
+    base = check_spec(base)
+    if policy is not None:
+        base = base.with_policy(policy)
     directory = Path(store) if store is not None else None
     settings = Settings("sweep", workers, directory, resume, dask=dask)
-    return outcome_table(run_grid(Grid(check_spec(base), vary, repeat), settings))
+    return outcome_table(run_grid(Grid(base, vary, repeat), settings))
 
 
 def run_grid(grid: Grid, settings: Settings, *, fit: bool = False) -> list[Outcome]:

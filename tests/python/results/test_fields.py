@@ -45,6 +45,7 @@ def documents() -> dict[str, list[dict[str, Any]]]:
     superblock = pumice.preset("superblock-2006-2g").with_(workload={"kind": "hot-cold", "requests": 1000})
     recovers = {"kind": "page", "over_provisioning": 0.3, "recovery": "scan"}
     cut = tiny.with_(ftl=recovers, power={"cut_at_s": [0.05]})
+    own = pumice.policy.victim(lambda plane: plane.oldest[(plane.age > 0).argmax()], name="any")
     large = pumice.preset("pen-1tb").with_(run={"max_requests": 1000})
     return {
         "uniform": [
@@ -54,6 +55,7 @@ def documents() -> dict[str, list[dict[str, Any]]]:
             pumice.run(tiny.with_(workload={"kind": "hot-cold", "requests": 100})).to_dict(),
             pumice.run(superblock).to_dict(),
             pumice.run(cut).to_dict(),
+            pumice.run(tiny.with_(ftl={"kind": "page", "over_provisioning": 0.3}), policy=own).to_dict(),
         ],
         "pic": [pumice.run(large, workload="pic", scale=0.0625).to_dict()],
         "twin": [pumice.run(large, workload="twin:prn_1", scale=0.0625).to_dict()],

@@ -1,7 +1,8 @@
 //! Erases in steps: they start, let reads in between, and go on. Several planes of a die may erase at once.
 
+use pumice_ftl::policy::SuspensionPoint;
 use pumice_types::suspension::{PieceRestarts, SuspensionState};
-use pumice_types::{SuspensionFor, Time, erase};
+use pumice_types::{DieId, SuspensionFor, SuspensionRule, Time, erase};
 
 use super::Scheduler;
 use super::die::{EraseRun, PlaneErase, READS, WORK};
@@ -79,14 +80,53 @@ impl Scheduler {
         if die.active_shape() != Some(Resources::Erase) || die.erase.stops {
             return;
         }
-        if let Some(stopped) = die.erase.stop_planes(&rule, now) {
-            let lets_go = die.erase.since + stopped + rule.suspend;
-            self.events.set(index, lets_go);
+        let Some(stopped) = die.erase.stop_planes(&rule, now) else { return };
+        let Some(stopped) = self.agreed_stop(index, &rule, now, stopped) else { return };
+        let lets_go = self.dies[index].erase.since + stopped + rule.suspend;
+        self.events.set(index, lets_go);
+    }
+
+    /// The stop that a user's own policy agrees to, from the first one that the rule allows: that one itself if there
+    /// is no policy. A policy that fails is told of when the erase lets go of the die, which it then does at once.
+    fn agreed_stop(&mut self, index: usize, rule: &SuspensionRule, now: Time, first: Time) -> Option<Time> {
+        let Some(decider) = &self.suspends_by else { return Some(first) };
+        let die = &mut self.dies[index];
+        let waiting_reads = die.lanes[READS].segments.len() as u32;
+        let mut stopped = first;
+        loop {
+            let run = &mut die.erase;
+            let (state, since) = (run.state, run.since);
+            let (done, total, loses) = run.progress_at_stop();
+            let asked = SuspensionPoint {
+                die: DieId(index as u32),
+                now,
+                done,
+                total,
+                suspensions: state.suspensions,
+                waiting_reads,
+                is_urgent: state.urgent,
+            };
+            match decider.suspend(&asked) {
+                Ok(true) => return Some(stopped),
+                Ok(false) => run.stops = false,
+                Err(fault) => {
+                    self.policy_fault = Some(fault);
+                    return Some(now.saturating_sub(since));
+                }
+            }
+            // Where an erase can stop at any instant there is no next point to ask about until somebody else waits.
+            if loses {
+                return None;
+            }
+            stopped = run.stop_planes(rule, since + stopped + Time(1))?;
         }
     }
 
     /// The erase has let go of the die: the reads go on.
     pub(super) fn suspend(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
+        if let Some(fault) = self.policy_fault.take() {
+            return Err(SimError::Simulation(fault.to_string()));
+        }
         let die = &mut self.dies[index];
         let command = die.lanes[WORK].commands[0];
         die.clock.occupy(die.started, now, &command)?;
@@ -106,6 +146,14 @@ impl Scheduler {
 }
 
 impl EraseRun {
+    /// Of the plane that takes longest: how much of its erase is done when it stops, and the whole of it; and whether
+    /// any plane loses something by its stop.
+    fn progress_at_stop(&mut self) -> (Time, Time, bool) {
+        let loses = self.running().iter().any(|plane| plane.stop.keeps < plane.stop.at);
+        let slowest = self.running().iter().max_by_key(|plane| plane.total - plane.done);
+        slowest.map_or((Time::ZERO, Time::ZERO, loses), |plane| (plane.stop.at, plane.total, loses))
+    }
+
     /// Every plane has come to its stop.
     fn let_go(&mut self) {
         for plane in self.running() {

@@ -29,6 +29,8 @@ mod together;
 
 use std::collections::VecDeque;
 
+use pumice_ftl::PolicyFault;
+use pumice_ftl::policy::Decider;
 use pumice_types::suspension::SuspensionRule;
 use pumice_types::{DieId, FlashCommand, FlashOp, FlashTiming, Geometry, MultiPlane, Time};
 
@@ -126,6 +128,10 @@ pub struct Scheduler {
     stalled: Vec<usize>,
     /// The command in which the power is cut next.
     cut: power::CommandCut,
+    /// The user's own policy, if it decides when erases are suspended.
+    suspends_by: Option<Decider>,
+    /// What it did wrong; told when the erase that it was asked about lets go of its die.
+    policy_fault: Option<PolicyFault>,
 }
 
 impl Scheduler {
@@ -167,8 +173,16 @@ impl Scheduler {
             suspensions: 0,
             stalled: Vec::new(),
             cut: power::CommandCut::default(),
+            suspends_by: None,
+            policy_fault: None,
             geometry,
         }
+    }
+
+    /// The same scheduler, which asks a user's own policy when erases are suspended if it decides that.
+    #[must_use]
+    pub fn suspending_by(self, decider: Option<Decider>) -> Scheduler {
+        Scheduler { suspends_by: decider.filter(|decider| decider.decides().suspend), ..self }
     }
 
     /// When something happens next.

@@ -14,6 +14,7 @@ mod merge_execution;
 mod multi_plane_erase;
 mod multi_plane_queue;
 mod outputs;
+mod own_policy;
 mod page_level;
 mod partial_blocks;
 mod partial_writes;

@@ -25,6 +25,7 @@ use crate::layer::{
     Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Reports, SharedKeys, SuperblockKeys, TranslationLayer,
 };
 use crate::plan::Plan;
+use crate::policy::{Decides, OwnPolicy};
 use crate::recovery::{LogCounts, Recovery, RecoveryCounts, Restart};
 use crate::victims::PolicyKeys;
 
@@ -61,6 +62,8 @@ macro_rules! registry {
             pub superblock: SuperblockKeys,
             /// Victim policies and their keys.
             pub policies: PolicyKeys,
+            /// The user's own policy, which is given with a spec and not in it.
+            pub own_policy: Option<OwnPolicy>,
             $(#[doc = concat!("Keys of ", $name, " alone.")] pub $keys: <$layer as Layer>::Keys),+
         }
 
@@ -80,6 +83,7 @@ macro_rules! registry {
                     shared: SharedKeys::read(values)?,
                     superblock: SuperblockKeys::read(values)?,
                     policies: PolicyKeys::read(values)?,
+                    own_policy: None,
                     $($keys: Keys::read(values)?),+
                 })
             }
@@ -107,6 +111,11 @@ macro_rules! registry {
             /// Whether it reclaims victims by a policy.
             fn chooses_victims(self) -> bool {
                 match self { $(FtlKind::$variant => <$layer as Layer>::CHOOSES_VICTIMS),+ }
+            }
+
+            /// Whether it asks a user's own policy.
+            fn asks_policies(self) -> bool {
+                match self { $(FtlKind::$variant => <$layer as Layer>::ASKS_POLICIES),+ }
             }
 
             /// The merges that it knows.
@@ -356,7 +365,7 @@ impl FtlKeys {
     /// The layer's part of a spec; `chip` are the chips that it assumes ([`FtlKeys::adapted`]).
     pub fn spec<'a>(&'a self, chip: &'a ChipKeys, initial: &'a InitialKeys) -> LayerSpec<'a> {
         let FtlKeys { kind, shared, superblock, policies, .. } = self;
-        LayerSpec { kind: kind.name(), chip, shared, superblock, policies, initial }
+        LayerSpec { kind: kind.name(), chip, shared, superblock, policies, initial, decides: self.decides() }
     }
 
     /// Refuses what the layer does not know, and then what it cannot do; `chip` are the spec's chips.
@@ -384,9 +393,33 @@ impl FtlKeys {
             let able = kinds_that(|kind| kind.recoveries().contains(&recovery));
             return Err(format!("ftl.recovery = \"{recovery}\" needs ftl.kind = {able}, found \"{kind}\""));
         }
+        self.check_own_policy()?;
         self.check_strict_keys()?;
         let chip = self.adapted(chip);
         self.check_layer(&self.spec(&chip, initial))
+    }
+
+    /// What the user's own policy decides; nothing if there is none.
+    pub fn decides(&self) -> Decides {
+        self.own_policy.as_ref().map_or(Decides::default(), |policy| policy.0.decides())
+    }
+
+    /// Refuses a policy of the user's whose decisions nobody asks for.
+    fn check_own_policy(&self) -> Result<(), String> {
+        let Some(policy) = &self.own_policy else { return Ok(()) };
+        let (name, recovery) = (policy.0.name(), self.shared.recovery);
+        if recovery != Recovery::Off {
+            return Err(format!("policy \"{name}\" needs ftl.recovery = \"off\", found \"{recovery}\""));
+        }
+        if self.decides().concerns_ftl() && !self.kind.asks_policies() {
+            let able = kinds_that(FtlKind::asks_policies);
+            let decided = self.decides().names().join(", ");
+            return Err(format!(
+                "policy \"{name}\" decides {decided}: it needs ftl.kind = {able}, found \"{}\"",
+                self.kind
+            ));
+        }
+        Ok(())
     }
 
     /// Refuses keys of other layers that would change what the device is.

@@ -11,17 +11,8 @@ use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use pumice_types::prefetch;
 
 use super::VictimPolicy;
+use super::columns::{BlockRow, PlaneColumns};
 use crate::lists::Lists;
-
-/// What is kept of a block.
-#[derive(Clone, Copy, Debug, Default)]
-struct ClosedBlock {
-    /// The plane's clock when the block came to its valid count.
-    changed: u64,
-    /// Place in the plane's unordered list of closed blocks.
-    place: u32,
-    valid: u16,
-}
 
 /// The list of [`ClosedBlocks::by_age`].
 const BY_AGE: usize = 0;
@@ -29,7 +20,10 @@ const BY_AGE: usize = 0;
 /// Victim order of one plane. Blocks are named by their index in the plane.
 pub struct ClosedBlocks {
     policy: VictimPolicy,
-    entries: Vec<ClosedBlock>,
+    /// What is kept of each block; a user's own policy may hold on to it.
+    entries: PlaneColumns,
+    /// Place of each block in `closed`.
+    places: Vec<u32>,
     /// Closed blocks, one list for each valid count.
     lists: Lists,
     /// No list below this one holds a block.
@@ -50,7 +44,8 @@ impl ClosedBlocks {
         let (blocks, lists) = (blocks as usize, usize::from(pages_per_block) + 1);
         ClosedBlocks {
             policy,
-            entries: vec![ClosedBlock::default(); blocks],
+            entries: PlaneColumns::new(blocks),
+            places: vec![0; blocks],
             lists: Lists::new(blocks, lists),
             lowest: lists,
             closed: Vec::with_capacity(blocks),
@@ -63,9 +58,9 @@ impl ClosedBlocks {
 
     /// Adds a block that was just closed, at the plane's time `now`.
     pub fn close(&mut self, block: u32, valid: u16, now: u64) {
-        let place = self.closed.len() as u32;
+        self.places[block as usize] = self.closed.len() as u32;
         self.closed.push(block);
-        self.entries[block as usize] = ClosedBlock { valid, place, changed: now };
+        self.row(block).close(valid, now);
         self.with_invalid += u32::from(usize::from(valid) < self.pages());
         self.append(block, valid);
         if let Some(by_age) = &mut self.by_age {
@@ -79,11 +74,12 @@ impl ClosedBlocks {
         if let Some(by_age) = &mut self.by_age {
             by_age.remove(block);
         }
-        let ClosedBlock { place, valid, .. } = self.entries[block as usize];
+        self.row(block).open();
+        let (place, valid) = (self.places[block as usize], self.row(block).valid());
         self.with_invalid -= u32::from(usize::from(valid) < self.pages());
         self.closed.swap_remove(place as usize);
         if let Some(&moved) = self.closed.get(place as usize) {
-            self.entries[moved as usize].place = place;
+            self.places[moved as usize] = place;
         }
     }
 
@@ -91,12 +87,10 @@ impl ClosedBlocks {
     #[inline]
     pub fn invalidate(&mut self, block: u32, now: u64) {
         if self.lists.is_listed(block) {
-            let full = self.pages();
-            let entry = &mut self.entries[block as usize];
-            self.with_invalid += u32::from(usize::from(entry.valid) == full);
-            entry.valid -= 1;
-            entry.changed = now;
-            let valid = entry.valid;
+            let before = self.row(block).valid();
+            self.with_invalid += u32::from(usize::from(before) == self.pages());
+            let valid = before - 1;
+            self.row(block).change(valid, now);
             self.lists.remove(block);
             self.append(block, valid);
         }
@@ -105,19 +99,29 @@ impl ClosedBlocks {
     /// Prefetches the entry of `block`, of which a page will be invalidated; no effect on results.
     #[inline]
     pub fn expect(&self, block: u32) {
-        prefetch(self.entries.get(block as usize));
+        prefetch(self.entries.rows().get(block as usize));
         self.lists.expect(block);
     }
 
     /// Valid pages of a closed block; `None` if it is not closed.
     #[inline]
     pub fn valid_of(&self, block: u32) -> Option<u16> {
-        self.lists.is_listed(block).then(|| self.entries[block as usize].valid)
+        self.lists.is_listed(block).then(|| self.row(block).valid())
+    }
+
+    /// As [`ClosedBlocks::valid_of`], for a number that may be none of a block.
+    pub fn valid_of_any(&self, block: u32) -> Option<u16> {
+        if block < self.blocks() { self.valid_of(block) } else { None }
+    }
+
+    /// Blocks of the plane, closed or not.
+    pub fn blocks(&self) -> u32 {
+        self.places.len() as u32
     }
 
     /// Pages of a block: the last list.
     #[inline]
-    fn pages(&self) -> usize {
+    pub fn pages(&self) -> usize {
         self.lists.count() - 1
     }
 
@@ -139,7 +143,7 @@ impl ClosedBlocks {
 
     /// Whether every page of a closed block is valid.
     fn is_full(&self, block: u32) -> bool {
-        usize::from(self.entries[block as usize].valid) == self.pages()
+        usize::from(self.row(block).valid()) == self.pages()
     }
 
     /// The closed block with the fewest valid pages, unchanged longest among equals.
@@ -162,8 +166,8 @@ impl ClosedBlocks {
         let pages = self.pages() as f64;
         let blocks = &*self;
         lists.filter_map(|list| blocks.lists.first(list)).map(move |block| {
-            let entry = &blocks.entries[block as usize];
-            (block, f64::from(entry.valid) / pages, entry.changed)
+            let row = blocks.row(block);
+            (block, f64::from(row.valid()) / pages, row.changed())
         })
     }
 
@@ -176,12 +180,35 @@ impl ClosedBlocks {
     /// The block with the fewest valid pages among so many closed ones drawn at random.
     pub fn best_of_random(&mut self, choices: u32) -> Option<u32> {
         self.looks += u64::from(choices);
-        let closed = self.closed.len() as u64;
+        let (closed, rows) = (self.closed.len() as u64, self.entries.rows());
         let draws = (0..choices).map(|_| {
             let pick = (u128::from(self.random.next_u64()) * u128::from(closed)) >> 64;
             self.closed[pick as usize]
         });
-        draws.min_by_key(|&block| self.entries[block as usize].valid)
+        draws.min_by_key(|&block| rows[block as usize].valid())
+    }
+
+    /// Notes the stream of a block's pages, for policies that look at it.
+    pub fn note_stream(&mut self, block: u32, stream: u8) {
+        self.row(block).set_stream(stream);
+    }
+
+    /// The stream of a block's pages.
+    pub fn stream_of(&self, block: u32) -> u8 {
+        self.row(block).stream()
+    }
+
+    /// The columns that a user's own policy may look at, as they are at the plane's time `now`.
+    pub fn columns(&mut self, now: u64) -> &PlaneColumns {
+        self.fewest_valid();
+        let (lists, lowest) = (&self.lists, self.lowest);
+        self.entries.show_oldest(now, lowest..lists.count(), |count| lists.first(count));
+        &self.entries
+    }
+
+    #[inline]
+    fn row(&self, block: u32) -> &BlockRow {
+        &self.entries.rows()[block as usize]
     }
 
     #[inline]

@@ -2,6 +2,7 @@
 //! is one line.
 
 mod closed_blocks;
+pub mod columns;
 pub mod cost_benefit;
 pub mod d_choices;
 pub mod fifo;

@@ -38,6 +38,7 @@ pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) 
         log: None,
         blank_blocks: 0,
         erases_together: false,
+        decider: None,
         seed: 7,
     }
 }

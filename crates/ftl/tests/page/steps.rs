@@ -84,7 +84,7 @@ fn places() -> impl Strategy<Value = (Option<(usize, u32)>, HotCold, WearLevelin
         (1u32..300).prop_map(|window| HotCold::Recency { window })
     ];
     let wear_leveling = (any::<bool>(), prop::option::of(1u32..5))
-        .prop_map(|(dynamic, static_threshold)| WearLeveling { dynamic, static_threshold });
+        .prop_map(|(dynamic, static_threshold)| WearLeveling { dynamic, static_threshold, asks_policy: false });
     (map, hot_cold, wear_leveling)
 }
 

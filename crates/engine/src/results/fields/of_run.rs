@@ -1,5 +1,6 @@
 //! What was run, on which device, and what the run itself took.
 
+use pumice_ftl::policy::OwnPolicy;
 use pumice_types::Time;
 use serde_json::{Value, json};
 
@@ -30,6 +31,15 @@ fields! {
     "scale", Number, "", "",
         "Share of the study that was run; 1 is all of it",
         |run| json!(run.scale);
+    "policy.name", Text, "", "the run has no policy of the user's",
+        "Name of the user's own policy",
+        |run| own_policy(run, |policy| json!(policy.0.name()));
+    "policy.sha256", Text, "", "the run has no policy of the user's",
+        "SHA-256 of the file or source that it comes from",
+        |run| own_policy(run, |policy| json!(policy.0.sha256()));
+    "policy.decides", List, "", "the run has no policy of the user's",
+        "What it decides, in this order: `victim`, `placement`, `suspend`, `wear_swap`. Keys that would decide the same have no effect",
+        |run| own_policy(run, |policy| json!(policy.0.decides().names()));
     "warnings", List, "", "never; empty if there is nothing to say",
         "List of sentences that the user should read: scale below 1/16, a saturated run, changes that were made to a trace, keys that the user set and the run does not read (`KEY has no effect with …`)",
         |run| json!(run.warnings);
@@ -117,4 +127,9 @@ fn shares(run: &Finished, busy: &[Time]) -> Value {
         true => busy.iter().map(|time| ratio(time.as_s(), seconds)).collect(),
         false => Value::Null,
     }
+}
+
+/// What a field says of the user's own policy.
+fn own_policy(run: &Finished, value: impl Fn(&OwnPolicy) -> Value) -> Value {
+    run.config.ftl.own_policy.as_ref().map_or(Value::Null, value)
 }

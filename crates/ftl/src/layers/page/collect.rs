@@ -52,7 +52,7 @@ impl PageFtl {
         if state.open[stream as usize].is_some() {
             // Where all pages share a block, its room belongs to a victim in work that cannot open
             // another one.
-            let shared = state.job.is_some() && self.config.hot_cold == HotCold::Mixed;
+            let shared = state.job.is_some() && self.config.hot_cold.shares_blocks();
             if shared && self.free_units(plane) == 0 {
                 self.collect_urgently(plane, plan)?;
             }
@@ -107,7 +107,7 @@ impl PageFtl {
     /// Reclaims block after block of one plane until it has enough.
     fn collect_plane(&mut self, plane: PlaneId, taken: usize, plan: &mut Plan) -> Result<(), FtlError> {
         self.counters.trigger_free_blocks += 1;
-        while self.free_units(plane) + taken <= self.stop() && self.begin_reclaim(plane) {
+        while self.free_units(plane) + taken <= self.stop() && self.begin_reclaim(plane)? {
             self.finish_job(plane, plan)?;
         }
         if self.begin_move(plane) {
@@ -120,7 +120,7 @@ impl PageFtl {
     fn collect_urgently(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         self.counters.urgent += 1;
         self.finish_job(plane, plan)?;
-        while self.free_units(plane) <= self.floor() && self.begin_reclaim(plane) {
+        while self.free_units(plane) <= self.floor() && self.begin_reclaim(plane)? {
             self.note_collecting(plane);
             self.finish_job(plane, plan)?;
         }
@@ -141,7 +141,7 @@ impl PageFtl {
             return Ok(());
         };
         if in_work.is_none() {
-            self.begin_due(plane);
+            self.begin_due(plane)?;
         }
         self.step(plane, plan)
     }
@@ -151,7 +151,7 @@ impl PageFtl {
     fn step_of_planes(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
         for plane in self.planes_of(die) {
             if self.planes[plane.index()].job.is_none() && self.is_due(plane) {
-                self.begin_due(plane);
+                self.begin_due(plane)?;
             }
         }
         let copies = |plane: &PlaneId| {
@@ -166,12 +166,13 @@ impl PageFtl {
     }
 
     /// Begins the victim for which `plane` is due.
-    fn begin_due(&mut self, plane: PlaneId) {
-        if self.is_low(plane) && self.begin_reclaim(plane) {
+    fn begin_due(&mut self, plane: PlaneId) -> Result<(), FtlError> {
+        if self.is_low(plane) && self.begin_reclaim(plane)? {
             self.note_collecting(plane);
         } else {
             self.begin_move(plane);
         }
+        Ok(())
     }
 
     /// Whether [`PageFtl::internal_step`] would append something: one look at each plane of the die.
@@ -206,7 +207,10 @@ impl PageFtl {
     /// The block whose data static wear levelling should move now.
     #[inline]
     fn overdue(&self, plane: PlaneId) -> Option<BlockId> {
-        self.wear.as_ref()?.overdue(plane)
+        match &self.wear {
+            Some(wear) => wear.overdue(plane).or_else(|| self.wanted_swap(plane)),
+            None => self.wanted_swap(plane),
+        }
     }
 
     /// Notes that a plane collects in steps, from now until it is above the stop threshold.
@@ -218,17 +222,22 @@ impl PageFtl {
     }
 
     /// Takes the next victim out of the lists; `false` if no closed unit has an invalid page.
-    pub(super) fn begin_reclaim(&mut self, plane: PlaneId) -> bool {
-        let Some((victim, UnitChoice { units, .. })) = self.take_victim(plane) else { return false };
+    ///
+    /// # Errors
+    /// A user's own policy failed.
+    pub(super) fn begin_reclaim(&mut self, plane: PlaneId) -> Result<bool, FtlError> {
+        let taken = if self.names_victims() { self.take_named_victim(plane)? } else { self.take_victim(plane) };
+        let Some((victim, UnitChoice { units, .. })) = taken else { return Ok(false) };
         let victim = self.config.geometry.block(plane, victim);
         self.begin(Job { victim, units, next: 0, copied: 0, levels_wear: false });
-        true
+        Ok(true)
     }
 
     /// Takes the block that static wear levelling moves out of the lists; `false` if there is none.
     fn begin_move(&mut self, plane: PlaneId) -> bool {
         let Some(victim) = self.overdue(plane) else { return false };
         let units = UnitSet::one(0); // Wear is levelled by whole blocks.
+        self.planes[plane.index()].swap = None;
         self.planes[plane.index()].victims.remove(self.config.geometry.index_in_plane(victim), units);
         self.begin(Job { victim, units, next: 0, copied: 0, levels_wear: true });
         true
@@ -286,32 +295,33 @@ impl PageFtl {
             self.planes[plane.index()].job = Some(job);
             return Ok(());
         }
-        self.erase_victim(plane, job, plan);
+        self.erase_victim(plane, job, plan)?;
         if self.config.erases_together {
-            self.erase_empty_victims(plane, plan);
+            self.erase_empty_victims(plane, plan)?;
         }
         Ok(())
     }
 
     /// Where a copy of `lpn` goes.
     #[inline]
-    fn stream_of_copy(&self, lpn: Lpn, job: &Job, plane: PlaneId) -> WriteStream {
+    fn stream_of_copy(&mut self, lpn: Lpn, job: &Job, plane: PlaneId) -> Result<WriteStream, FtlError> {
         let (own, other) = match (&self.recent, self.config.hot_cold) {
-            _ if job.levels_wear => return WriteStream::Moved,
-            (_, HotCold::Mixed) => return WriteStream::Host,
+            _ if job.levels_wear => return Ok(WriteStream::Moved),
+            (_, HotCold::Placed { streams }) => return self.placed_stream_of_copy(lpn, job, plane, streams),
+            (_, HotCold::Mixed) => return Ok(WriteStream::Host),
             (Some(recent), _) if recent.is_hot(lpn) => (WriteStream::HotCopies, WriteStream::Copies),
             (Some(_), _) => (WriteStream::Copies, WriteStream::HotCopies),
-            (None, _) => return WriteStream::Copies,
+            (None, _) => return Ok(WriteStream::Copies),
         };
         // The room that is kept for a victim's copies may lie in the other one's block.
         let has_room = self.planes[plane.index()].open[own as usize].is_some() || self.units_for_copies(plane, job) > 0;
-        if has_room { own } else { other }
+        Ok(if has_room { own } else { other })
     }
 
     /// Free units of a plane that copies of the victim in work may go to. Where units disturb each other, a block
     /// of which some are reclaimed is not handed out, so its own blank ones are not among them.
     #[inline]
-    fn units_for_copies(&self, plane: PlaneId, job: &Job) -> usize {
+    pub(super) fn units_for_copies(&self, plane: PlaneId, job: &Job) -> usize {
         let is_withheld = self.config.units.neighbours.are_disturbed();
         let withheld = if is_withheld { self.free.of(job.victim).len() as usize } else { 0 };
         self.free_units(plane) - withheld
@@ -334,6 +344,7 @@ impl PageFtl {
             (false, HotCold::Mixed) => &[WriteStream::Host],
             (false, HotCold::Copies) => &[WriteStream::Copies],
             (false, HotCold::Recency { .. }) => &[WriteStream::Copies, WriteStream::HotCopies],
+            (false, HotCold::Placed { streams }) => &WriteStream::PLACED[..usize::from(streams)],
         };
         let free = state.job.map_or(self.free_units(plane), |job| self.units_for_copies(plane, &job));
         let open = streams.iter().filter_map(|&stream| state.open[stream as usize]);
@@ -354,7 +365,7 @@ impl PageFtl {
     fn copy_page(&mut self, plane: PlaneId, job: &Job, page: u16, plan: &mut Plan) -> Result<(), FtlError> {
         let source = PageAddress::new(job.victim, page);
         let lpn = self.maps.owner(source, &self.pool);
-        let stream = self.stream_of_copy(lpn, job, plane);
+        let stream = self.stream_of_copy(lpn, job, plane)?;
         let (target, sequence) = self.next_page(plane, stream)?;
         self.prove(target.block, plan);
         self.maps.invalidate(source);
@@ -366,15 +377,16 @@ impl PageFtl {
     }
 
     /// Erases the empty victims of the planes on the die of `plane`.
-    fn erase_empty_victims(&mut self, plane: PlaneId, plan: &mut Plan) {
+    fn erase_empty_victims(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         for plane in self.planes_of(self.config.geometry.die_of(plane)) {
             if let Some(job) = self.planes[plane.index()].job.filter(|job| self.next_to_move(job).is_none()) {
-                self.erase_victim(plane, job, plan);
+                self.erase_victim(plane, job, plan)?;
             }
         }
+        Ok(())
     }
 
-    fn erase_victim(&mut self, plane: PlaneId, job: Job, plan: &mut Plan) {
+    fn erase_victim(&mut self, plane: PlaneId, job: Job, plan: &mut Plan) -> Result<(), FtlError> {
         let counted = if job.levels_wear { &mut self.counters.moved } else { &mut self.counters.reclaimed };
         counted.merges += 1;
         match &self.config.units.neighbours {
@@ -396,5 +408,9 @@ impl PageFtl {
         let state = &mut self.planes[plane.index()];
         state.job = None;
         state.collecting &= !enough;
+        if !job.levels_wear && self.config.wear_leveling.asks_policy {
+            self.ask_for_swap(plane)?;
+        }
+        Ok(())
     }
 }

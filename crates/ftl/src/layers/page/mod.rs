@@ -14,6 +14,7 @@
 mod audit;
 mod cached;
 mod collect;
+mod decide;
 mod fill;
 mod heat;
 mod map_cache;
@@ -35,6 +36,7 @@ use crate::counters::GcCounters;
 use crate::error::FtlError;
 use crate::layer::TranslationLayer;
 use crate::plan::Plan;
+use crate::policy::Decider;
 use crate::reclaim_units::{UnitId, UnitVictims};
 use crate::recovery::LogCounts;
 use crate::victims::VictimPolicy;
@@ -66,6 +68,21 @@ pub enum HotCold {
         /// Host writes of a window, at least 1.
         window: u32,
     },
+    /// Those that a user's own policy puts together, written and copied alike.
+    Placed {
+        /// Blocks that it keeps open.
+        streams: u8,
+    },
+}
+
+impl HotCold {
+    /// Whether what the host writes and what collection copies share open blocks.
+    fn shares_blocks(self) -> bool {
+        match self {
+            HotCold::Mixed | HotCold::Placed { .. } => true,
+            HotCold::Copies | HotCold::Recency { .. } => false,
+        }
+    }
 }
 
 choice! {
@@ -149,6 +166,8 @@ pub struct PageConfig {
     /// The planes of a die collect together where collection works in steps, and victims that are empty
     /// at the same time are erased one behind the other, so that the die can erase them at once.
     pub erases_together: bool,
+    /// The user's own policy, if it decides anything here. Needs whole blocks.
+    pub decider: Option<Decider>,
     /// Seed of the random victim policies.
     pub seed: u64,
 }
@@ -167,8 +186,9 @@ impl PageConfig {
             HotCold::Mixed => 1,
             HotCold::Copies => 2,
             HotCold::Recency { .. } => 4,
+            HotCold::Placed { streams } => u32::from(streams),
         };
-        open + u32::from(wear_leveling.static_threshold.is_some()) + 1
+        open + u32::from(wear_leveling.moves_data()) + 1
     }
 
     /// Pages of valid data that a plane of `good_blocks` can hold.
@@ -230,7 +250,7 @@ impl PageFtl {
         }
         let recent = match config.hot_cold {
             HotCold::Recency { window } => Some(RecentWrites::new(config.user_pages, window)),
-            HotCold::Mixed | HotCold::Copies => None,
+            HotCold::Mixed | HotCold::Copies | HotCold::Placed { .. } => None,
         };
         let mut free = FreeUnits::new(geometry, config.units.pages.units(), &pool);
         let log = config.log.map(|shape| MapLog::new(shape, &geometry, config.user_pages, &pool, &config.order));
@@ -426,6 +446,7 @@ impl PageFtl {
             Some(translation) if stream == WriteStream::Map => translation.close(plane, index, valid, state.now),
             _ => {
                 state.victims.close(UnitId { block: index, unit }, valid, state.now);
+                state.victims.note_stream(UnitId { block: index, unit }, stream.number());
                 if let Some(wear) = &mut self.wear {
                     wear.close(block);
                 }
@@ -506,8 +527,7 @@ impl TranslationLayer for PageFtl {
     /// Appends the commands that store version `version` of `lpn`.
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         let plane = self.choose_plane(lpn)?;
-        let hot = self.recent.as_mut().is_some_and(|recent| recent.note(lpn));
-        let stream = if hot { WriteStream::Hot } else { WriteStream::Host };
+        let stream = self.stream_of_write(lpn, plane)?;
         let collect_behind = self.make_room(plane, stream, plan)?;
         let free_before = collect_behind.then(|| self.free_units(plane));
         let was_open = self.planes[plane.index()].open[stream as usize].is_some();

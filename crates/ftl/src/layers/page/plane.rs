@@ -2,6 +2,7 @@
 
 use pumice_types::{BlockId, Geometry, UnitSet};
 
+use crate::policy::STREAMS_MAX;
 use crate::reclaim_units::UnitVictims;
 
 /// A block being filled.
@@ -32,10 +33,47 @@ pub(super) enum WriteStream {
     Moved,
     /// Translation pages.
     Map,
+    /// Pages that a user's own policy puts together, written and copied: its first stream.
+    Placed0,
+    /// Its second stream.
+    Placed1,
+    /// Its third stream.
+    Placed2,
+    /// Its fourth stream.
+    Placed3,
+    /// Its fifth stream.
+    Placed4,
+    /// Its sixth stream.
+    Placed5,
+    /// Its seventh stream.
+    Placed6,
+    /// Its eighth stream.
+    Placed7,
+}
+
+impl WriteStream {
+    /// The streams of a user's own policy.
+    pub(super) const PLACED: [WriteStream; STREAMS_MAX as usize] = [
+        WriteStream::Placed0,
+        WriteStream::Placed1,
+        WriteStream::Placed2,
+        WriteStream::Placed3,
+        WriteStream::Placed4,
+        WriteStream::Placed5,
+        WriteStream::Placed6,
+        WriteStream::Placed7,
+    ];
+
+    /// The number by which policies know the stream: their own number of it, if it is theirs.
+    pub(super) fn number(self) -> u8 {
+        let number = self as usize;
+        let first = WriteStream::Placed0 as usize;
+        (if number < first { number } else { number - first }) as u8
+    }
 }
 
 /// Number of streams.
-pub(super) const STREAMS: usize = 6;
+pub(super) const STREAMS: usize = WriteStream::Placed7 as usize + 1;
 
 /// A victim whose valid pages are moved one by one, and which is then erased. It is in no list, so pages that the
 /// host invalidates meanwhile need no update of a list.
@@ -67,11 +105,25 @@ pub(super) struct Plane {
     pub(super) now: u64,
     /// Blocks that failed an erase and are not used any more.
     pub(super) retired: u32,
+    /// The block whose data a user's own policy wants moved next, by its index in the plane.
+    pub(super) swap: Option<u32>,
+    /// Victims of a user's own policy in a row that had no invalid page.
+    pub(super) fruitless: u32,
 }
 
 impl Plane {
     pub(super) fn new(victims: UnitVictims) -> Plane {
-        Plane { open: [None; STREAMS], victims, job: None, collecting: false, valid_pages: 0, now: 0, retired: 0 }
+        Plane {
+            open: [None; STREAMS],
+            victims,
+            job: None,
+            collecting: false,
+            valid_pages: 0,
+            now: 0,
+            retired: 0,
+            swap: None,
+            fruitless: 0,
+        }
     }
 
     /// Pages of the retired blocks.

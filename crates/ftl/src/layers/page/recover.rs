@@ -214,7 +214,7 @@ impl PageFtl {
     pub(super) fn restore_room(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         while self.free_units(plane) < self.floor()
             && !RecoveryFault::RoomNotRestored.is_on()
-            && self.begin_reclaim(plane)
+            && self.begin_reclaim(plane)?
         {
             self.finish_job(plane, plan)?;
         }
@@ -299,7 +299,8 @@ impl PageFtl {
     pub(super) fn stream_of_moves(&self) -> WriteStream {
         match self.config.hot_cold {
             HotCold::Mixed => WriteStream::Host,
-            HotCold::Copies | HotCold::Recency { .. } => WriteStream::Copies,
+            // No policy of a user's is asked while a device starts anew.
+            HotCold::Copies | HotCold::Recency { .. } | HotCold::Placed { .. } => WriteStream::Copies,
         }
     }
 

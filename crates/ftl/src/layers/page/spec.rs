@@ -110,6 +110,7 @@ impl Layer for PageFtl {
 
     const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold", "map_cache_entries"];
     const CHOOSES_VICTIMS: bool = true;
+    const ASKS_POLICIES: bool = true;
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
     const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan, Recovery::Summary, Recovery::Checkpoint];
     const STRICT_KEYS: &'static [&'static str] =
@@ -123,6 +124,7 @@ impl Layer for PageFtl {
         check_erase_unit(spec, keys)?;
         check_map(spec, keys)?;
         check_recovery(spec, keys)?;
+        check_policy(spec, keys)?;
         check_room(spec, keys)
     }
 
@@ -189,6 +191,35 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     Ok(())
 }
 
+/// Refuses what stands in the way of a user's own policy.
+fn check_policy(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    let decides = spec.decides;
+    let wanted = [
+        (
+            decides.concerns_ftl() && keys.erase_unit != EraseUnit::Block,
+            "erase_unit = \"block\"",
+            keys.erase_unit.name(),
+        ),
+        (
+            decides.streams > 0 && keys.hot_cold == Separation::Recency,
+            "hot_cold = \"mixed\" | \"gc\"",
+            keys.hot_cold.name(),
+        ),
+        (
+            decides.wear_swap && keys.wear_leveling.moves_data(),
+            "wear_leveling = \"none\" | \"dynamic\"",
+            keys.wear_leveling.name(),
+        ),
+    ];
+    match wanted.iter().find(|(refused, ..)| *refused) {
+        Some((_, wanted, found)) => {
+            let decided = decides.names().join(", ");
+            Err(format!("a policy that decides {decided} needs ftl.{wanted}, found \"{found}\""))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Its settings.
 fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
     let (spec, geometry) = (&parts.spec, &parts.geometry);
@@ -206,18 +237,20 @@ fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
         gc_start_blocks: spec.gc_start_blocks(),
         gc_stop_blocks: whole_share(u64::from(geometry.blocks_per_plane), stop).max(spec.gc_start_blocks()),
         cached_map: cached_map(spec, keys),
-        hot_cold: hot_cold(keys, user_pages),
-        wear_leveling: wear_leveling(keys),
+        hot_cold: hot_cold(spec, keys, user_pages),
+        wear_leveling: wear_leveling(spec, keys),
         log: (spec.shared.recovery == Recovery::Checkpoint)
             .then(|| LogShape::new(geometry, user_pages, keys.checkpoint_interval)),
         blank_blocks: blank_blocks(spec),
         erases_together: spec.chip.timing.multi_plane != MultiPlane::Off,
+        decider: parts.decider.clone().filter(|decider| decider.decides().concerns_ftl()),
         seed: parts.seed,
     }
 }
 
-fn hot_cold(keys: &PageKeys, user_pages: u32) -> HotCold {
+fn hot_cold(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> HotCold {
     match keys.hot_cold {
+        _ if spec.decides.streams > 0 => HotCold::Placed { streams: spec.decides.streams },
         Separation::Mixed => HotCold::Mixed,
         Separation::Gc => HotCold::Copies,
         Separation::Recency => HotCold::Recency { window: whole_share(u64::from(user_pages), keys.hot_window).max(1) },
@@ -244,9 +277,13 @@ fn data_pages(spec: &LayerSpec) -> u16 {
     geometry.pages_per_block - spec.shared.recovery.summary_pages(geometry.pages_per_block, geometry.page_bytes)
 }
 
-fn wear_leveling(keys: &PageKeys) -> WearLeveling {
+fn wear_leveling(spec: &LayerSpec, keys: &PageKeys) -> WearLeveling {
     let (dynamic, moves_data) = (keys.wear_leveling.is_dynamic(), keys.wear_leveling.moves_data());
-    WearLeveling { dynamic, static_threshold: moves_data.then_some(keys.wear_threshold) }
+    WearLeveling {
+        dynamic,
+        static_threshold: moves_data.then_some(keys.wear_threshold),
+        asks_policy: spec.decides.wear_swap,
+    }
 }
 
 /// The map that a spec wants in flash.
@@ -381,7 +418,7 @@ fn check_map(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
 /// open ones and the bad ones, and one more, so that some plane always has room for a write.
 fn reserve(spec: &LayerSpec, keys: &PageKeys) -> u32 {
     // The window plays no part in how many blocks are open.
-    let open = PageConfig::open_blocks(hot_cold(keys, 1), wear_leveling(keys));
+    let open = PageConfig::open_blocks(hot_cold(spec, keys, 1), wear_leveling(spec, keys));
     let log = log_shape(spec, keys).map_or(0, |log| log.rows);
     spec.gc_start_blocks() + open + blank_blocks(spec) + log + spec.chip.geometry.bad_blocks_per_plane + 1
 }

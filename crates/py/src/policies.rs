@@ -1,0 +1,374 @@
+//! Policies of the user's own on their way from Python into a run: shared objects, addresses of compiled functions,
+//! and Python functions over columns that are read where they are.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use pumice_capi::policy::{Addresses, FlatDecisions, at_addresses, load};
+use pumice_ftl::policy::{
+    AskingPlane, Decides, Decisions, DeviceShape, OwnPolicy, PageToPlace, PolicySource, SuspensionPoint,
+};
+use pumice_ftl::victims::columns::{BlockRow, PlaneColumns};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use serde::Deserialize;
+
+use crate::attended::Watch;
+use crate::errors::{SimulationError, SpecError};
+
+/// A policy in a request: a shared object by its path, or a Python policy as `pumice.policy` packs it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestedPolicy {
+    sha256: String,
+    #[serde(default)]
+    library: Option<PathBuf>,
+    #[serde(default)]
+    packed: Option<String>,
+}
+
+impl RequestedPolicy {
+    /// Loads or unpacks it.
+    ///
+    /// # Errors
+    /// It cannot be loaded, or is another one than when the request was made.
+    pub fn load(&self, py: Python<'_>) -> PyResult<OwnPolicy> {
+        let found = match (&self.library, &self.packed) {
+            (Some(path), None) => load(path).map_err(|text| SpecError::new_err(format!("policy {text}")))?,
+            (None, Some(packed)) => {
+                let module = py.import("pumice.policy")?;
+                own_policy(&module.call_method1("unpacked", (packed,))?)?
+            }
+            (Some(_), Some(_)) | (None, None) => {
+                return Err(SpecError::new_err("request: a policy has a library or is packed"));
+            }
+        };
+        if found.0.sha256() != self.sha256 {
+            let name = found.0.name();
+            return Err(SpecError::new_err(format!(
+                "policy \"{name}\": is another one than when the run was asked for"
+            )));
+        }
+        Ok(found)
+    }
+}
+
+/// Name, SHA-256, decisions and number of streams of a shared object's policy.
+#[pyfunction]
+pub fn policy_of_library(path: PathBuf) -> PyResult<(String, String, Vec<&'static str>, u8)> {
+    let policy = load(&path).map_err(|text| SpecError::new_err(format!("policy {text}")))?;
+    let decides = policy.0.decides();
+    Ok((policy.0.name().to_string(), policy.0.sha256().to_string(), decides.names(), decides.streams))
+}
+
+/// How long a policy may take to answer.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// Watches whether the calls of a run's policy return, if it has one.
+pub struct PolicyWatch {
+    policy: Option<OwnPolicy>,
+    /// The call that went on at the last look, and since when it is known to.
+    seen: Option<(u64, Instant)>,
+}
+
+impl PolicyWatch {
+    /// Watches a policy.
+    pub fn new(policy: Option<&OwnPolicy>) -> PolicyWatch {
+        PolicyWatch { policy: policy.cloned(), seen: None }
+    }
+}
+
+impl Watch for PolicyWatch {
+    fn look(&mut self) -> PyResult<()> {
+        let Some(policy) = &self.policy else { return Ok(()) };
+        let going_on = policy.calls().going_on();
+        let since = self.seen.filter(|&(call, _)| Some(call) == going_on).map_or_else(Instant::now, |(_, since)| since);
+        self.seen = going_on.map(|call| (call, since));
+        if going_on.is_some() && since.elapsed() > ANSWER {
+            let (name, seconds) = (policy.0.name(), ANSWER.as_secs());
+            return Err(SimulationError::new_err(format!(
+                "policy \"{name}\": a call has not returned for {seconds} s"
+            )));
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        if let Some(policy) = &self.policy {
+            policy.0.stop();
+        }
+    }
+}
+
+/// A policy of Python functions, as `pumice.policy.Policy` describes itself.
+#[derive(Debug)]
+struct PythonPolicy {
+    name: String,
+    sha256: String,
+    decides: Decides,
+    policy: Py<PyAny>,
+    /// The interpreter's number of the thread that runs it; 0 before the run.
+    thread: AtomicU64,
+}
+
+/// The policy that a `pumice.policy.Policy` describes.
+///
+/// # Errors
+/// It is none, or its shared object cannot be loaded.
+pub fn own_policy(policy: &Bound<'_, PyAny>) -> PyResult<OwnPolicy> {
+    if let Some(path) = policy.getattr("library")?.extract::<Option<PathBuf>>()? {
+        return load(&path).map_err(|text| SpecError::new_err(format!("policy {text}")));
+    }
+    let names: Vec<String> = policy.getattr("decides")?.extract()?;
+    let has = |name: &str| names.iter().any(|decided| decided == name);
+    let decides = Decides {
+        victim: has("victim"),
+        streams: policy.getattr("streams")?.extract()?,
+        suspend: has("suspend"),
+        wear_swap: has("wear_swap"),
+    };
+    Ok(OwnPolicy::new(PythonPolicy {
+        name: policy.getattr("name")?.extract()?,
+        sha256: policy.getattr("sha256")?.extract()?,
+        decides,
+        policy: policy.clone().unbind(),
+        thread: AtomicU64::new(0),
+    }))
+}
+
+impl PolicySource for PythonPolicy {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn sha256(&self) -> &str {
+        &self.sha256
+    }
+
+    fn decides(&self) -> Decides {
+        self.decides
+    }
+
+    fn open(&self, shape: &DeviceShape) -> Result<Box<dyn Decisions>, String> {
+        Python::attach(|py| {
+            let at_work = self.at_work(py, shape).map_err(|error| told(py, error))?;
+            Ok(Box::new(at_work) as Box<dyn Decisions>)
+        })
+    }
+
+    /// Raises an exception in the thread of the run: an endless loop in Python ends by it.
+    fn stop(&self) {
+        Python::attach(|py| {
+            let module = py.import("pumice.policy");
+            // If that fails nothing is lost: the run is given up in either case.
+            let _ = module.and_then(|module| module.call_method1("interrupt", (self.thread.load(Relaxed),)));
+        });
+    }
+}
+
+impl PythonPolicy {
+    /// The policy at work on a device.
+    fn at_work(&self, py: Python<'_>, shape: &DeviceShape) -> PyResult<PythonDecisions> {
+        let device = PyDict::new(py);
+        device.set_item("planes", shape.planes)?;
+        device.set_item("blocks_per_plane", shape.blocks_per_plane)?;
+        device.set_item("pages_per_block", shape.pages_per_block)?;
+        device.set_item("user_pages", shape.user_pages)?;
+        device.set_item("seed", shape.seed)?;
+        let thread: u64 = py.import("threading")?.call_method0("get_ident")?.extract()?;
+        self.thread.store(thread, Relaxed);
+        let made = self.policy.bind(py).call_method1("at_work", (device,))?;
+        let (mut addresses, mut functions) = (Addresses::default(), Functions::default());
+        let slots = [
+            ("victim", &mut functions.victim, &mut addresses.victim),
+            ("placement", &mut functions.placement, &mut addresses.placement),
+            ("suspend", &mut functions.suspend, &mut addresses.suspend),
+            ("wear_swap", &mut functions.wear_swap, &mut addresses.wear_swap),
+        ];
+        for (name, function, address) in slots {
+            let value = made.getattr(name)?;
+            match value.extract::<usize>() {
+                Ok(at) => *address = at,
+                Err(_) if value.is_none() => {}
+                Err(_) => *function = Some(value.unbind()),
+            }
+        }
+        Ok(PythonDecisions { functions, compiled: at_addresses(addresses), made: made.unbind(), planes: Vec::new() })
+    }
+}
+
+/// The Python functions of a policy; those of compiled ones stay empty.
+#[derive(Default)]
+struct Functions {
+    victim: Option<Py<PyAny>>,
+    placement: Option<Py<PyAny>>,
+    suspend: Option<Py<PyAny>>,
+    wear_swap: Option<Py<PyAny>>,
+}
+
+/// A Python policy at work in one run. The interpreter is held during a call, and no longer.
+struct PythonDecisions {
+    functions: Functions,
+    compiled: FlatDecisions,
+    made: Py<PyAny>,
+    /// What functions are given of each plane; made when it is first asked for.
+    planes: Vec<Option<Py<PyAny>>>,
+}
+
+impl PythonDecisions {
+    /// The Python object for a plane, up to date.
+    fn plane<'py>(&mut self, py: Python<'py>, asking: &mut AskingPlane) -> PyResult<Bound<'py, PyAny>> {
+        let (number, now) = (asking.plane.index(), asking.now);
+        let columns = asking.blocks.columns(now);
+        if self.planes.len() <= number {
+            self.planes.resize_with(number + 1, || None);
+        }
+        let plane = match &self.planes[number] {
+            Some(plane) => plane.bind(py).clone(),
+            None => {
+                let made = self.made.bind(py).call_method1("plane", (number, plane_columns(py, columns)?))?;
+                self.planes[number] = Some(made.clone().unbind());
+                made
+            }
+        };
+        plane.setattr(pyo3::intern!(py, "now"), now)?;
+        Ok(plane)
+    }
+}
+
+/// The columns of a plane by name.
+fn plane_columns<'py>(py: Python<'py>, columns: &PlaneColumns) -> PyResult<Bound<'py, PyDict>> {
+    let named = PyDict::new(py);
+    for which in [Which::Changed, Which::Erases, Which::Valid, Which::Stream, Which::Closed, Which::Oldest, Which::Age]
+    {
+        named.set_item(which.name(), Column { columns: columns.clone(), which })?;
+    }
+    Ok(named)
+}
+
+/// What a function answered, or what it raised in one line.
+fn answer<T>(py: Python<'_>, decision: &str, result: PyResult<Bound<'_, PyAny>>) -> Result<T, String>
+where
+    T: for<'a, 'py> FromPyObject<'a, 'py>,
+{
+    let value = result.map_err(|error| told(py, error))?;
+    value.extract::<T>().map_err(|_| {
+        let shown = value.repr().map_or_else(|_| "?".into(), |text| text.to_string_lossy().into_owned());
+        let shown: String = shown.chars().take(60).filter(|c| !c.is_control()).collect();
+        format!("{decision} returned {shown}; allowed: a whole number, not below zero")
+    })
+}
+
+/// An exception in one line, with the place where it was raised.
+fn told(py: Python<'_>, error: PyErr) -> String {
+    let plain = error.to_string().replace('\n', " ");
+    // Unlike a view of it, the exception itself brings its traceback along.
+    let line = py.import("pumice.policy").and_then(|module| module.call_method1("told", (error.into_value(py),)));
+    line.and_then(|line| line.extract()).unwrap_or(plain)
+}
+
+impl Decisions for PythonDecisions {
+    fn victim(&mut self, asking: &mut AskingPlane) -> Result<u32, String> {
+        if self.functions.victim.is_none() {
+            return self.compiled.victim(asking);
+        }
+        Python::attach(|py| {
+            let plane = self.plane(py, asking).map_err(|error| told(py, error))?;
+            let Some(function) = &self.functions.victim else { return Err("decides no victim".into()) };
+            answer(py, "victim", function.bind(py).call1((plane,)))
+        })
+    }
+
+    fn placement(&mut self, page: &PageToPlace) -> Result<u8, String> {
+        let Some(function) = &self.functions.placement else { return self.compiled.placement(page) };
+        Python::attach(|py| {
+            let arguments = (page.lpn.0, page.plane.0, page.now, page.copied_from);
+            let stream: u64 = answer(py, "placement", function.bind(py).call1(arguments))?;
+            Ok(u8::try_from(stream).unwrap_or(u8::MAX))
+        })
+    }
+
+    fn suspend(&mut self, erase: &SuspensionPoint) -> Result<bool, String> {
+        let Some(function) = &self.functions.suspend else { return self.compiled.suspend(erase) };
+        Python::attach(|py| {
+            let SuspensionPoint { die, now, done, total, suspensions, waiting_reads, is_urgent } = *erase;
+            let arguments = (die.0, now.0, done.0, total.0, suspensions, waiting_reads, is_urgent);
+            let asked = self.made.bind(py).call_method1("erase", arguments).map_err(|error| told(py, error))?;
+            let value = function.bind(py).call1((asked,)).map_err(|error| told(py, error))?;
+            value.is_truthy().map_err(|error| told(py, error))
+        })
+    }
+
+    fn wear_swap(&mut self, asking: &mut AskingPlane) -> Result<Option<u32>, String> {
+        if self.functions.wear_swap.is_none() {
+            return self.compiled.wear_swap(asking);
+        }
+        Python::attach(|py| {
+            let plane = self.plane(py, asking).map_err(|error| told(py, error))?;
+            let Some(function) = &self.functions.wear_swap else { return Err("swaps no blocks".into()) };
+            answer(py, "wear_swap", function.bind(py).call1((plane,)))
+        })
+    }
+}
+
+/// One of the columns.
+#[derive(Clone, Copy, Debug)]
+enum Which {
+    Changed,
+    Erases,
+    Valid,
+    Stream,
+    Closed,
+    Oldest,
+    Age,
+}
+
+impl Which {
+    fn name(self) -> &'static str {
+        match self {
+            Which::Changed => "changed",
+            Which::Erases => "erases",
+            Which::Valid => "valid",
+            Which::Stream => "stream",
+            Which::Closed => "closed",
+            Which::Oldest => "oldest",
+            Which::Age => "age",
+        }
+    }
+}
+
+/// A column as NumPy reads it: read-only and where it is. An array made of it keeps it.
+#[pyclass(frozen)]
+struct Column {
+    columns: PlaneColumns,
+    which: Which,
+}
+
+#[pymethods]
+impl Column {
+    /// NumPy's array interface, version 3.
+    #[getter(__array_interface__)]
+    fn array_interface<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (rows, row) = (self.columns.rows(), size_of::<BlockRow>());
+        let first = rows.as_ptr() as usize;
+        let (oldest, ages) = (self.columns.oldest(), self.columns.ages());
+        let (kind, at, length, stride) = match self.which {
+            Which::Changed => ("u8", first + BlockRow::CHANGED_AT, rows.len(), row),
+            Which::Erases => ("u4", first + BlockRow::ERASES_AT, rows.len(), row),
+            Which::Valid => ("u2", first + BlockRow::VALID_AT, rows.len(), row),
+            Which::Stream => ("u1", first + BlockRow::STREAM_AT, rows.len(), row),
+            Which::Closed => ("b1", first + BlockRow::CLOSED_AT, rows.len(), row),
+            Which::Oldest => ("u4", oldest.as_ptr() as usize, oldest.len(), size_of::<u32>()),
+            Which::Age => ("f8", ages.as_ptr() as usize, ages.len(), size_of::<AtomicU64>()),
+        };
+        let order = if cfg!(target_endian = "big") { '>' } else { '<' };
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("typestr", format!("{order}{kind}"))?;
+        interface.set_item("shape", PyTuple::new(py, [length])?)?;
+        interface.set_item("strides", PyTuple::new(py, [stride])?)?;
+        interface.set_item("data", (at, true))?;
+        Ok(interface)
+    }
+}
