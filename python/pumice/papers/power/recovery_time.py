@@ -10,7 +10,7 @@ from pumice.analysis import plots
 from pumice.analysis.plots import Frame
 from pumice.papers.figures import Drawing, Findings, figure
 from pumice.results.document import number
-from pumice.runs.batch import Outcome
+from pumice.runs.jobs import Outcome
 
 METHOD = "ftl.recovery"
 METHODS = ("scan", "summary", "checkpoint")

@@ -10,7 +10,7 @@ from pumice.analysis.plots import Frame
 from pumice.papers.figures import Drawing, Findings, figure
 from pumice.papers.power.recovery_time import METHOD, seconds
 from pumice.results.document import number
-from pumice.runs.batch import Outcome
+from pumice.runs.jobs import Outcome
 
 INTERVAL = "ftl.checkpoint_interval"
 
