@@ -72,7 +72,7 @@ def signalled(
             "workload.read_fraction=0",
         ],
         ["trace", "info", "pipe"],
-        ["trace", "convert", "TRACE", "pipe"],
+        ["trace", "convert", "TRACE", "pipe", "--to", "msr"],
         ["run", *TINY, "--trace", "pipe"],
         ["run", *TINY, "--out", "new", "--set", "output.command_log=true"],
     ],

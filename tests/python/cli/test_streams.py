@@ -45,9 +45,9 @@ def test_a_dash_is_standard_output(command: Command, tmp_path: Path) -> None:
     command("trace", "generate", "t.csv", *TINY, "--set", "workload.requests=20")
     expected = (tmp_path / "t.csv").read_text()
     for arguments in (
-        ["trace", "generate", "-", *TINY, "--set", "workload.requests=20"],
-        ["trace", "generate", "/dev/stdout", *TINY, "--set", "workload.requests=20"],
-        ["trace", "convert", "t.csv", "-"],
+        ["trace", "generate", "-", "--to", "csv", *TINY, "--set", "workload.requests=20"],
+        ["trace", "generate", "/dev/stdout", "--to", "csv", *TINY, "--set", "workload.requests=20"],
+        ["trace", "convert", "t.csv", "-", "--to", "csv"],
     ):
         done = command(*arguments)
         assert (done.returncode, done.stdout) == (0, expected)
@@ -69,15 +69,20 @@ def test_a_full_disk_behind_a_file_is_one_line_and_status_1(command: Command, tm
     command("run", *TINY, "--out", "out")
     os.symlink("/dev/full", tmp_path / "full")
     for arguments, place in (
-        (["trace", "convert", "t.csv", "full"], "full"),
-        (["trace", "convert", "t.csv", "/dev/full"], "/dev/full"),
+        (["trace", "convert", "t.csv", "full", "--to", "csv"], "full"),
+        (["trace", "convert", "t.csv", "/dev/full", "--to", "csv"], "/dev/full"),
         (["report", "out", "--out", "full"], "full"),
     ):
         done = command(*arguments)
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr == f"pumice: {place}: No space left on device\n"
     with open("/dev/full", "w") as full:
-        done = command("trace", "convert", "t.csv", "-", capture_output=False, stdout=full, stderr=subprocess.PIPE)
+        done = command(
+            *("trace", "convert", "t.csv", "-", "--to", "csv"),
+            capture_output=False,
+            stdout=full,
+            stderr=subprocess.PIPE,
+        )
     assert (done.returncode, done.stderr) == (1, "pumice: standard output: No space left on device\n")
     assert {path.name for path in tmp_path.iterdir()} == {"t.csv", "out", "full"}
     assert (tmp_path / "full").is_symlink()
@@ -100,7 +105,7 @@ def test_a_disk_that_fills_up_leaves_nothing_half_written(tmp_path: Path) -> Non
 
 
 def test_a_reader_of_a_trace_that_leaves_early_is_no_error(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "pumice", "trace", "generate", "-", "--preset", "tiny"]
+    command = [sys.executable, "-m", "pumice", "trace", "generate", "-", "--to", "msr", "--preset", "tiny"]
     process = subprocess.Popen(
         [*command, "--set", "workload.requests=100000000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -158,7 +163,7 @@ def test_names_that_are_not_utf_8(tmp_path: Path) -> None:
         (["trace", "convert", WILD, "x"], rf"trace: the name '{WILD_SHOWN}' is not UTF-8"),
         (["trace", "info", WILD], "cannot be opened"),
         (["trace", "info", "t.csv", "--format", WILD], rf"format '{WILD_SHOWN}' is no text"),
-        (["trace", "generate", "x", *TINY, "--to", WILD], rf"format '{WILD_SHOWN}' is no text"),
+        (["trace", "generate", "x", *TINY, "--to", WILD], rf"format '{WILD_SHOWN}' is unknown"),
         (["run", *TINY, "--set", f"ftl.merge={WILD}"], rf"--set: ftl.merge = '{WILD_SHOWN}' is no text"),
         (["run", *TINY, "--set", f"{WILD}=1"], rf"--set: key '{WILD_SHOWN}' is no text"),
         (["run", *TINY, "--set", WILD], rf"--set '{WILD_SHOWN}': expected key=value"),
@@ -261,7 +266,7 @@ def test_one_of_a_thing_is_told_in_the_singular(command: Command, tmp_path: Path
     (tmp_path / "s.toml").write_text('preset = "tiny"\n[run]\nmax_requests = 200\n[vary]\nseed = [1]\n')
     assert "\n1 run (0 reused) written to" in command("sweep", "s.toml").stdout
     trims = ("--set", "workload.trim_fraction=1.0", "--set", "workload.read_fraction=0", "--set", "workload.requests=1")
-    done = command("trace", "generate", "t.csv", *TINY, *trims)
+    done = command("trace", "generate", "t.csv", "--to", "msr", *TINY, *trims)
     assert "1 trim was left out" in done.stderr
     done = command("run", *TINY, "--set", "run.warmup_requests=1", "--set", "run.max_requests=1")
     assert done.stderr == "pumice: run.warmup_requests = 1 leaves nothing to measure: requests in the run: 1\n"
