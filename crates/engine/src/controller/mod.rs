@@ -39,7 +39,8 @@ struct Rules {
     reads_old_copy: bool,
     /// The map may have to be read.
     loads_map: bool,
-    /// The commands of a plan may lie on several dies: pages of a map lie on others than the access.
+    /// The commands of a plan may lie on several dies: pages of a map, and pages that are moved, lie on others than
+    /// the access.
     spans_dies: bool,
     /// Erases can fail.
     erases_fail: bool,
@@ -110,7 +111,7 @@ impl Controller {
         let rules = Rules {
             reads_old_copy: host.partial_page == PartialPage::Rmw,
             loads_map: ftl.loads_map(),
-            spans_dies: ftl.loads_map(),
+            spans_dies: ftl.loads_map() || ftl.moves_between_dies(),
             erases_fail: scheduler.chips.eraser.as_ref().is_some_and(Eraser::can_fail),
             works_when_idle: ftl.works_when_idle(),
         };

@@ -18,6 +18,10 @@ pub struct FlashCounts {
     pub map_programs: u64,
     /// Pages copied by garbage collection: a read and a program each.
     pub copies: u64,
+    /// Page reads of pages that are moved to another die.
+    pub moved_reads: u64,
+    /// Page programs of the same pages there.
+    pub moved_programs: u64,
     /// Pages of the map copied by garbage collection.
     pub map_copies: u64,
     /// Spare searches for the host.
@@ -63,12 +67,12 @@ impl FlashCounts {
 
     /// Page reads of all causes.
     pub fn reads(&self) -> u64 {
-        self.host_reads + self.rmw_reads + self.map_reads + self.map_copies + self.copies
+        self.host_reads + self.rmw_reads + self.map_reads + self.map_copies + self.copies + self.moved_reads
     }
 
     /// Page programs of all causes.
     pub fn programs(&self) -> u64 {
-        self.host_programs + self.map_programs + self.map_copies + self.copies
+        self.host_programs + self.map_programs + self.map_copies + self.copies + self.moved_programs
     }
 
     /// Counts a command.
@@ -78,10 +82,14 @@ impl FlashCounts {
             FlashOp::Read => match command.cause {
                 Cause::Map => self.map_reads += 1,
                 Cause::Rmw => self.rmw_reads += 1,
-                Cause::Host | Cause::Gc => self.host_reads += 1,
+                Cause::Gc => self.moved_reads += 1,
+                Cause::Host => self.host_reads += 1,
             },
-            FlashOp::Program if command.cause == Cause::Map => self.map_programs += 1,
-            FlashOp::Program => self.host_programs += 1,
+            FlashOp::Program => match command.cause {
+                Cause::Map => self.map_programs += 1,
+                Cause::Gc => self.moved_programs += 1,
+                Cause::Host | Cause::Rmw => self.host_programs += 1,
+            },
             FlashOp::Copy if command.cause == Cause::Map => self.map_copies += 1,
             FlashOp::Copy => self.copies += 1,
             FlashOp::Erase => self.block_erases += 1,
