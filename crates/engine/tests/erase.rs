@@ -231,16 +231,12 @@ fn t398_one_seed_one_device_and_wear_counts_up() {
 #[test]
 fn t364_i_ispe_finds_out_by_a_failed_loop_that_a_block_needs_one_more() {
     let mut steps: Vec<EraseStep> = Vec::new();
-    let mut failed_loops = |mode| {
-        let mut eraser = Eraser::new(config(EraseScheme::IIspe, mode), 8, 0);
-        let times: Vec<Time> = (0..24_000).map(|nth| eraser.erase(nth % 8, &mut steps).time).collect();
-        let one_loop = *times.iter().min().expect("erases");
-        times.iter().filter(|&&time| time > one_loop).count()
-    };
-    // Within 3,000 cycles every block comes to need one loop more than at first, none four more.
-    let found = failed_loops(EraseMode::Mechanism);
-    assert!((8..=8 * 3).contains(&found), "{found} of 24,000 erases began in a loop that did not suffice");
-    assert_eq!(failed_loops(EraseMode::Table), 0, "the measured loop is that of this very erase");
+    let mut eraser = Eraser::new(config(EraseScheme::IIspe, EraseMode::Mechanism), 8, 0);
+    let times: Vec<Time> = (0..24_000).map(|nth| eraser.erase(nth % 8, &mut steps).time).collect();
+    let one_loop = *times.iter().min().expect("erases");
+    let failed = times.iter().filter(|&&time| time > one_loop).count();
+    // Within 3,000 cycles every block comes to need at least one loop more than at first, and none four more.
+    assert!((8..=8 * 3).contains(&failed), "{failed} of 24,000 erases began in a loop that did not suffice");
 }
 
 /// Erase times of a device in use: shallow erase is already off where it does not pay.
