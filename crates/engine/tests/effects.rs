@@ -114,6 +114,8 @@ const CASES: &[Case] = &[
     ("ftl.zns.max_open", ["14", "2"], PAGE, ZNS),
     ("ftl.zns.max_active", ["14", "20"], PAGE, ZNS),
     ("ftl.zns.reset", ["at-once", "idle"], PAGE, ZNS),
+    ("ftl.zns.finish_at", ["1.0", "0.9"], PAGE, ZNS),
+    ("ftl.zns.finish", ["pad", "leave"], PAGE, ZNS),
     ("ftl.zns.streams", ["2", "1"], PAGE, ZNS),
     ("ftl.zns.cleaning", ["greedy", "cost-benefit"], PAGE, ZNS),
     ("ftl.zns.pace", ["paced", "whole-zone"], PAGE, ZNS),

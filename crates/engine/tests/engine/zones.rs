@@ -18,7 +18,10 @@ fn zone_settings() -> impl Strategy<Value = Sets> {
     let shape = (prop::option::of(Just("1")), 1u32..3, prop_oneof![Just("at-once"), Just("when-opened"), Just("idle")]);
     let host = (1u32..4, 0u32..3, prop_oneof![Just("greedy"), Just("cost-benefit")]);
     let pace = prop_oneof![Just("paced"), Just("whole-zone")];
+    let finish = (prop_oneof![Just("pad"), Just("pad-units"), Just("leave")], prop_oneof![Just(1.0), 0.85f64..1.0]);
+    let host = (host, finish);
     (page_settings(), shape, host, pace, 0.0f64..0.1).prop_map(|(mut settings, shape, host, pace, trims)| {
+        let (host, finish) = host;
         let mut change = |key: &str, value: String| settings.push((key.to_owned(), value));
         change("ftl.kind", "zns".into());
         shape.0.into_iter().for_each(|planes| change("ftl.zns.zone_planes", planes.into()));
@@ -28,6 +31,8 @@ fn zone_settings() -> impl Strategy<Value = Sets> {
         change("ftl.zns.max_open", (host.0 - host.0 / 2).to_string());
         change("ftl.zns.max_active", (host.0 + host.1).to_string());
         change("ftl.zns.cleaning", host.2.into());
+        change("ftl.zns.finish", finish.0.into());
+        change("ftl.zns.finish_at", format!("{}", finish.1));
         change("ftl.zns.pace", pace.into());
         change("workload.trim_fraction", format!("{trims}"));
         change("geometry.blocks_per_plane", "40".into());
@@ -64,11 +69,15 @@ fn check_clock_changes_no_count_of_moves(timed: &serde_json::Value, untimed: &se
     let without = |document: &serde_json::Value| {
         let mut document = document.clone();
         document["gc"]["time_us"]["copy"] = serde_json::Value::Null;
+        for times in ["reset_latency_us", "finish_latency_us"] {
+            document["zones"][times] = serde_json::Value::Null;
+        }
         let reads = number(&document, "flash.reads.host") + number(&document, "flash.reads.gc");
         document["flash"]["reads"]["host"] = serde_json::json!(reads);
         document
     };
-    check_clock_changes_no_count(&without(timed), &without(untimed));
+    let (timed, untimed) = (without(timed), without(untimed));
+    check_clock_changes_no_count(&timed, &untimed);
     assert_eq!(timed["zones"], untimed["zones"]);
 }
 
@@ -78,8 +87,13 @@ fn check_zones(document: &serde_json::Value) {
     let states = document["zones"]["states"].as_object().expect("zones have states");
     assert_eq!(states.values().filter_map(serde_json::Value::as_f64).sum::<f64>(), n("zones.count"));
     assert_eq!(n("zones.moved_pages"), n("gc.copied_pages"));
-    let open = n("zones.states.implicitly_opened") + n("zones.states.explicitly_opened");
     let config = &document["config"]["ftl"]["zns"];
+    match config["finish"].as_str() {
+        Some("pad") => assert_eq!(n("flash.programs.padding"), n("zones.unwritten_pages")),
+        Some("pad-units") => assert!(n("flash.programs.padding") <= n("zones.unwritten_pages")),
+        _ => assert_eq!(n("flash.programs.padding"), 0.0),
+    }
+    let open = n("zones.states.implicitly_opened") + n("zones.states.explicitly_opened");
     assert!(open <= config["max_open"].as_f64().expect("a number"));
     assert!(open + n("zones.states.closed") <= config["streams"].as_f64().expect("a number"));
     let factors = ["/zones/write_amplification/host", "/zones/write_amplification/device", "/write_amplification"];
@@ -180,6 +194,26 @@ fn t575_more_streams_than_open_zones_make_the_controller_close_zones() {
     let some = busy(&[("ftl.zns.streams", "3"), ("ftl.zns.max_open", "1"), ("ftl.gc_free_threshold", "0.03")]);
     assert!(number(&some, "zones.closed_by_controller") > 10.0);
     assert_eq!(number(&busy(&[]), "zones.closed_by_controller"), 0.0);
+}
+
+#[test]
+fn t578_a_zone_that_is_finished_early_costs_the_device_what_it_fills() {
+    let run = |finish: &str| {
+        let half = [("ftl.zns.finish_at", "0.5"), ("ftl.over_provisioning", "0.6"), ("ftl.zns.finish", finish)];
+        let document = busy(&[&half[..], &[("ftl.zns.units_per_plane", "2"), ("initial.fill", "0.0")]].concat());
+        (number(&document, "zones.write_amplification.device"), document)
+    };
+    let [(pad, padded), (units, _), (leave, left)] = ["pad", "pad-units", "leave"].map(run);
+    // Half of each zone is its first blocks; what is under way at the end of the run is not filled yet.
+    assert!((pad - 2.0).abs() < 0.01, "{pad}");
+    assert_eq!((units, leave), (1.0, 1.0), "whole blocks are written, the others are blank");
+    assert_eq!(number(&padded, "flash.erases.block"), 8.0 * number(&padded, "zones.resets"));
+    assert_eq!(number(&left, "flash.erases.block"), 4.0 * number(&left, "zones.resets"), "blank blocks stay erased");
+    let finish = number(&padded, "zones.finish_latency_us.mean");
+    assert!(finish >= 64.0 * 900.0, "{finish}: 64 programs on every plane");
+    assert!(left["zones"]["finish_latency_us"].is_null());
+    let reset = |document: &serde_json::Value| number(document, "zones.reset_latency_us.mean");
+    assert!(reset(&padded) > reset(&left) && reset(&left) >= 10_000.0, "two blocks a plane, or one");
 }
 
 #[test]

@@ -29,7 +29,7 @@ use crate::plan::Plan;
 use crate::policy::{Decides, OwnPolicy};
 use crate::recovery::{LogCounts, Recovery, RecoveryCounts, Restart};
 use crate::victims::PolicyKeys;
-use zns::report::ZoneReport;
+use zns::report::{ZoneOperation, ZoneReport};
 
 /// Makes enum, keys and dispatch from the registry. A line is: variant, name in `ftl.kind`, field of its own keys,
 /// the type that implements [`Layer`], what it is.
@@ -334,6 +334,10 @@ impl TranslationLayer for Ftl {
 
     fn reset_counters(&mut self) {
         each!(self, ftl => ftl.reset_counters());
+    }
+
+    fn next_operation(&mut self, plan: &mut Plan) -> Option<ZoneOperation> {
+        each!(self, ftl => ftl.next_operation(plan))
     }
 
     fn zones(&self) -> Option<ZoneReport> {

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use pumice_types::{DieId, FlashCommand, PageAddress, bits, choice};
+use pumice_types::{Cause, DieId, FlashCommand, Lpn, PageAddress, bits, choice};
 
 use super::layout::{EraseUnitId, ZoneLayout};
-use super::report::ZoneCounters;
+use super::report::{ZoneCounters, ZoneOperation};
 use super::state::{ZoneError, ZoneTable};
 use crate::counters::GcCounters;
 use crate::plan::Plan;
@@ -22,6 +22,18 @@ choice! {
     }
 }
 
+choice! {
+    /// What the device fills when a zone is finished.
+    pub enum FinishFill {
+        /// All that was not written.
+        Pad = "pad",
+        /// What was not written of the erase units that hold something.
+        PadUnits = "pad-units",
+        /// Nothing.
+        Leave = "leave",
+    }
+}
+
 /// A page of a zone that is about to be programmed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Appended {
@@ -34,18 +46,29 @@ pub(super) struct Appended {
     pub(super) fills: bool,
 }
 
+/// When the device erases, and what it fills.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeviceRules {
+    pub(super) resets: ResetTime,
+    pub(super) finish: FinishFill,
+    /// The logical page that padding carries: none of the host's.
+    pub(super) padding: Lpn,
+}
+
 /// The device.
 pub(super) struct ZonedDevice {
     pub(super) layout: ZoneLayout,
     pub(super) table: ZoneTable,
     pub(super) counters: ZoneCounters,
-    resets: ResetTime,
+    rules: DeviceRules,
     /// A bit an erase unit: it must be erased before it is written.
     to_erase: Vec<u64>,
     /// Units of each die that wait for their erase until the die is idle; some were erased meanwhile.
     idle: Vec<VecDeque<EraseUnitId>>,
-    /// Zones that were reset and whose units are erased behind the write that runs.
-    reset_now: Vec<u32>,
+    /// Zone commands that are to be carried out behind the write that runs.
+    operations: VecDeque<(ZoneOperation, u32)>,
+    /// Pages of each zone, from its start, in whose units something was written: what a reset must erase.
+    used: Vec<u32>,
     /// The number that each zone's pages carry.
     sequences: Vec<u32>,
     next_sequence: u32,
@@ -53,31 +76,32 @@ pub(super) struct ZonedDevice {
 
 impl ZonedDevice {
     /// A device of empty zones whose units are erased.
-    pub(super) fn new(layout: ZoneLayout, table: ZoneTable, resets: ResetTime) -> ZonedDevice {
+    pub(super) fn new(layout: ZoneLayout, table: ZoneTable, rules: DeviceRules) -> ZonedDevice {
         let geometry = layout.config.geometry;
         let units = geometry.blocks() as usize * layout.config.units.units();
-        let dies = if resets == ResetTime::Idle { geometry.dies() as usize } else { 0 };
+        let dies = if rules.resets == ResetTime::Idle { geometry.dies() as usize } else { 0 };
         ZonedDevice {
             to_erase: vec![0; bits::words_for(units)],
             idle: vec![VecDeque::new(); dies],
-            reset_now: Vec::new(),
+            operations: VecDeque::new(),
+            used: vec![0; layout.zones() as usize],
             sequences: vec![0; layout.zones() as usize],
             next_sequence: 0,
             counters: ZoneCounters::default(),
             layout,
             table,
-            resets,
+            rules,
         }
     }
 
     /// Whether units are erased on idle dies.
     pub(super) fn erases_when_idle(&self) -> bool {
-        self.resets == ResetTime::Idle
+        self.rules.resets == ResetTime::Idle
     }
 
     /// Bytes of the columns.
     pub(super) fn state_bytes(&self) -> u64 {
-        let columns = size_of_val(&self.to_erase[..]) + size_of_val(&self.sequences[..]);
+        let columns = size_of_val(&self.to_erase[..]) + 2 * size_of_val(&self.sequences[..]);
         columns as u64 + self.layout.state_bytes() + self.table.state_bytes()
     }
 
@@ -115,30 +139,68 @@ impl ZonedDevice {
     /// # Errors
     /// The standard's, of a Reset Zone.
     pub(super) fn reset(&mut self, zone: u32) -> Result<(), ZoneError> {
-        let written = self.table.reset(zone)?;
+        let used = self.table.reset(zone)?.max(std::mem::take(&mut self.used[zone as usize]));
         self.counters.resets += 1;
-        let (width, stripe) = (self.layout.config.width, self.pages_of_stripe());
-        let is_written = |&place: &usize| place as u32 / width * stripe + place as u32 % width < written;
-        for place in (0..self.layout.units_per_zone() as usize).filter(is_written) {
-            let unit = self.layout.units_of(zone)[place];
+        for place in 0..self.layout.units_per_zone() {
+            if self.layout.first_page(place) >= used {
+                continue;
+            }
+            let unit = self.layout.units_of(zone)[place as usize];
             let bit = self.bit(unit);
             bits::set(&mut self.to_erase, bit);
-            if self.resets == ResetTime::Idle {
+            if self.rules.resets == ResetTime::Idle {
                 let geometry = &self.layout.config.geometry;
                 self.idle[geometry.die_of(geometry.plane_of(unit.block)).index()].push_back(unit);
             }
         }
-        if self.resets == ResetTime::AtOnce {
-            self.reset_now.push(zone);
+        if self.rules.resets == ResetTime::AtOnce {
+            self.operations.push_back((ZoneOperation::Reset, zone));
         }
         Ok(())
     }
 
-    /// Appends the erases of zones that were reset, where resets erase at once.
-    #[inline]
-    pub(super) fn erase_reset(&mut self, gc: &mut GcCounters, plan: &mut Plan) {
-        while let Some(zone) = self.reset_now.pop() {
-            self.erase_zone(zone, gc, plan);
+    /// Finishes a zone. What the device's rule says is filled.
+    ///
+    /// # Errors
+    /// The standard's, of a Finish Zone.
+    pub(super) fn finish(&mut self, zone: u32) -> Result<(), ZoneError> {
+        let unwritten = self.table.finish(zone)?;
+        self.counters.finishes += 1;
+        self.counters.unwritten_pages += u64::from(unwritten);
+        match self.rules.finish {
+            FinishFill::Pad | FinishFill::PadUnits => self.operations.push_back((ZoneOperation::Finish, zone)),
+            FinishFill::Leave => {}
+        }
+        Ok(())
+    }
+
+    /// Appends the commands of the next zone command that makes the device program or erase.
+    pub(super) fn next_operation(&mut self, gc: &mut GcCounters, plan: &mut Plan) -> Option<ZoneOperation> {
+        while let Some((operation, zone)) = self.operations.pop_front() {
+            match operation {
+                ZoneOperation::Reset => self.erase_zone(zone, gc, plan),
+                ZoneOperation::Finish => self.pad(zone, plan),
+            }
+            // A zone that was opened again at once has been erased already.
+            if !plan.commands.is_empty() {
+                return Some(operation);
+            }
+        }
+        None
+    }
+
+    /// Fills the pages of a finished zone that were not written.
+    fn pad(&mut self, zone: u32, plan: &mut Plan) {
+        let (written, sequence) = (self.table.written(zone), self.sequences[zone as usize]);
+        for offset in written..self.layout.capacity() {
+            let place = self.layout.place_of(offset);
+            if self.rules.finish == FinishFill::Pad || self.layout.first_page(place) < written {
+                let page = self.layout.page(zone, offset);
+                plan.push(FlashCommand::program(Cause::Padding, page, self.rules.padding, 0, sequence));
+            }
+        }
+        if self.rules.finish == FinishFill::Pad {
+            self.used[zone as usize] = self.layout.capacity();
         }
     }
 
@@ -182,10 +244,5 @@ impl ZonedDevice {
 
     fn bit(&self, unit: EraseUnitId) -> usize {
         unit.block.index() * self.layout.config.units.units() + usize::from(unit.unit)
-    }
-
-    /// Pages of a zone that lie in one unit of each of its planes.
-    fn pages_of_stripe(&self) -> u32 {
-        self.layout.config.width * self.layout.config.units.pages_per_unit() as u32
     }
 }

@@ -150,6 +150,18 @@ impl ZoneLayout {
         PageAddress::new(unit.block, self.pages[(u32::from(unit.unit) * per_unit + rank) as usize])
     }
 
+    /// Which of a zone's units the page at `offset` lies in.
+    pub fn place_of(&self, offset: u32) -> u32 {
+        let (nth, turn) = (offset / self.config.width, offset % self.config.width);
+        nth / self.config.units.pages_per_unit() as u32 * self.config.width + turn
+    }
+
+    /// The first page of a zone that lies in its unit at `place`.
+    pub fn first_page(&self, place: u32) -> u32 {
+        let (width, per_unit) = (self.config.width, self.config.units.pages_per_unit() as u32);
+        place / width * width * per_unit + place % width
+    }
+
     /// Pages that the initial fill stores in a row of zones.
     pub fn row_pages(&self) -> u32 {
         self.config.row_zones() * self.capacity

@@ -24,11 +24,11 @@ use crate::layer::TranslationLayer;
 use crate::plan::Plan;
 use clean::ZoneCleaning;
 pub use clean::{CleaningPace, ZoneVictim};
-pub use device::ResetTime;
-use device::ZonedDevice;
+use device::{DeviceRules, ZonedDevice};
+pub use device::{FinishFill, ResetTime};
 use layout::{LayoutConfig, ZoneLayout};
 use maps::{ZoneMaps, ZonePage};
-use report::ZoneReport;
+use report::{ZoneOperation, ZoneReport};
 pub use spec::ZnsKeys;
 use state::{ZoneLimits, ZoneTable};
 
@@ -46,8 +46,12 @@ pub struct ZnsConfig {
     pub limits: ZoneLimits,
     /// When the units of a zone that was reset are erased.
     pub resets: ResetTime,
+    /// What the device fills when a zone is finished.
+    pub finish: FinishFill,
     /// Logical pages.
     pub user_pages: u32,
+    /// Pages of a zone after which the host finishes it; its capacity if it never does.
+    pub used_pages: u32,
     /// Streams of the host, at least 1 and at most the zones that may be active.
     pub streams: u8,
     /// Empty zones at or under which the host cleans, at least 2.
@@ -97,9 +101,10 @@ impl Zns {
         let layout = ZoneLayout::new(config.layout.clone(), &good);
         let zones = layout.zones();
         let table = ZoneTable::new(zones, [layout.capacity(), config.zone_size], config.limits);
+        let rules = DeviceRules { resets: config.resets, finish: config.finish, padding: Lpn(config.user_pages) };
         Zns {
             maps: ZoneMaps::new(&layout, config.user_pages),
-            zoned: ZonedDevice::new(layout, table, config.resets),
+            zoned: ZonedDevice::new(layout, table, rules),
             current: vec![None; usize::from(config.streams)],
             streams: vec![0; zones as usize],
             filled_at: vec![0; zones as usize],
@@ -152,7 +157,12 @@ impl Zns {
         let appended = self.zoned.append(zone, &mut self.counters, plan);
         let appended = appended.map_err(|error| FtlError::Zone { zone, command: "Zone Append", error })?;
         self.written += 1;
-        if appended.fills {
+        let finishes = !appended.fills && appended.offset + 1 == self.config.used_pages;
+        if finishes {
+            let finished = self.zoned.finish(zone);
+            finished.map_err(|error| FtlError::Zone { zone, command: "Finish Zone", error })?;
+        }
+        if appended.fills || finishes {
             self.current[usize::from(stream)] = None;
             self.filled_at[zone as usize] = self.written;
         }
@@ -192,8 +202,6 @@ impl TranslationLayer for Zns {
         self.maps.place(lpn, version, placed.place, &self.zoned.layout);
         self.zoned.counters.user_pages += 1;
         plan.push(FlashCommand::program(Cause::Host, placed.page, lpn, version, placed.sequence));
-        plan.complete_here();
-        self.zoned.erase_reset(&mut self.counters, plan);
         Ok(())
     }
 
@@ -231,6 +239,10 @@ impl TranslationLayer for Zns {
 
     fn expect(&self, lpn: Lpn) {
         self.maps.expect(lpn);
+    }
+
+    fn next_operation(&mut self, plan: &mut Plan) -> Option<ZoneOperation> {
+        self.zoned.next_operation(&mut self.counters, plan)
     }
 
     fn zones(&self) -> Option<ZoneReport> {

@@ -1,11 +1,11 @@
 //! Zones as a spec asks for them.
 
-use pumice_types::key::{ANY, CHOSEN, COUNT_MAX, When, int};
+use pumice_types::key::{ANY, CHOSEN, COUNT_MAX, When, float, int};
 use pumice_types::{Geometry, Lpn, UnitPages, keys};
 
 use super::layout::LayoutConfig;
 use super::state::{ZoneError, ZoneLimits};
-use super::{CleaningPace, ResetTime, Zns, ZnsConfig, ZoneVictim};
+use super::{CleaningPace, FinishFill, ResetTime, Zns, ZnsConfig, ZoneVictim};
 use crate::error::FtlError;
 use crate::fill::FillTarget;
 use crate::layer::{Layer, LayerParts, LayerSpec, Reports, typed_share, whole_share};
@@ -31,6 +31,10 @@ keys! {
             "zns: most zones open or closed at once (maximum active resources).";
         reset: ResetTime = "\"at-once\"", ANY, "", CHOSEN, When::Always,
             "zns: when the units of a zone that was reset are erased. at-once: with the reset. when-opened: when the zone is next written. idle: one by one on idle dies, and those left when the zone is next written.";
+        finish_at: f64 = "1.0", float(0.0, 1.0), "share of the capacity", CHOSEN, When::Always,
+            "zns: the host finishes a zone when it has written this share of its capacity, at least one page. 1: it writes every zone to its end.";
+        finish: FinishFill = "\"pad\"", ANY, "", CHOSEN, When::Always,
+            "zns: what the device programs when a zone is finished that is not full. pad: all pages that were not written. pad-units: those of the erase units that hold something. leave: none.";
         streams: u32 = "2", int(1, STREAMS_MAX), "zones", CHOSEN, When::Always,
             "zns: streams of the host's log, each with a zone of its own, at most max_active. What its users write goes to the first; data that cleaning moves goes to the stream behind the one that it comes from, so that data lies with data that has lived as long.";
         cleaning: ZoneVictim = "\"greedy\"", ANY, "", CHOSEN, When::Always,
@@ -59,6 +63,8 @@ fn layout(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> LayoutConfig
 struct ZoneRoom {
     zones: u32,
     capacity: u32,
+    /// Pages of a zone that the host uses.
+    used_pages: u32,
     /// Empty zones at or under which the host cleans.
     clean_start: u32,
     kept: u32,
@@ -67,13 +73,20 @@ struct ZoneRoom {
 impl ZoneRoom {
     fn new(spec: &LayerSpec, keys: &ZnsKeys, layout: &LayoutConfig) -> ZoneRoom {
         let zones = layout.zones(spec.chip.geometry.good_blocks_per_plane());
+        let capacity = layout.capacity();
         let clean_start = whole_share(u64::from(zones), spec.shared.gc_free_threshold).max(2);
-        ZoneRoom { zones, capacity: layout.capacity(), clean_start, kept: clean_start + keys.streams + 1 }
+        ZoneRoom {
+            zones,
+            capacity,
+            used_pages: whole_share(u64::from(capacity), keys.finish_at).max(1),
+            clean_start,
+            kept: clean_start + keys.streams + 1,
+        }
     }
 
     /// Logical pages that the host can store.
     fn pages_max(&self) -> u64 {
-        u64::from(self.zones.saturating_sub(self.kept)) * u64::from(self.capacity)
+        u64::from(self.zones.saturating_sub(self.kept)) * u64::from(self.used_pages)
     }
 }
 
@@ -97,6 +110,11 @@ impl Layer for Zns {
         whole_share(geometry.pages(), 1.0 - spec.shared.over_provisioning).min(room as u32)
     }
 
+    /// One that stands for all padding.
+    fn translation_pages(_: &LayerSpec, _: &ZnsKeys, _: u32) -> u32 {
+        1
+    }
+
     fn build(parts: &LayerParts, keys: &ZnsKeys, target: &mut dyn FillTarget) -> Result<Zns, FtlError> {
         let mut ftl = Zns::new(config(parts, keys), parts.bad_blocks);
         let filled = ftl.fill(parts.spec.initial.fill, |filled| target.program(&filled));
@@ -113,6 +131,8 @@ fn config(parts: &LayerParts, keys: &ZnsKeys) -> ZnsConfig {
         zone_size: zone_size(keys, geometry, room.capacity) as u32,
         limits: ZoneLimits { open: keys.max_open, active: keys.max_active },
         resets: keys.reset,
+        finish: keys.finish,
+        used_pages: room.used_pages,
         user_pages: Zns::user_pages(spec, keys, geometry),
         streams: keys.streams as u8,
         clean_start: room.clean_start as usize,
@@ -201,11 +221,12 @@ fn check_room(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<(
     if u64::from(wanted) > room.pages_max() {
         let smallest = 1.0 - room.pages_max() as f64 / geometry.pages() as f64;
         return Err(format!(
-            "ftl.over_provisioning = {}: the host cannot clean its zones, because {} of {} are kept empty or open; the smallest \
+            "ftl.over_provisioning = {}: the host cannot clean its zones, because {} of {} are kept empty or open{}; the smallest \
              value that works is {}",
             spec.shared.over_provisioning,
             room.kept,
             room.zones,
+            if room.used_pages < room.capacity { " and ftl.zns.finish_at leaves a part of each" } else { "" },
             typed_share(smallest)
         ));
     }
