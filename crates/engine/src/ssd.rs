@@ -39,6 +39,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
             erase: suspension_rule(&chip),
             multi_plane: chip.timing.multi_plane,
             erases_wait: config.ftl.shared.recovery != Recovery::Off && !config.ftl.kind.copies_on_one_die(),
+            moves_wait: ftl.moves_between_dies(),
             log_waits: config.ftl.shared.recovery == Recovery::Checkpoint,
         };
         let scheduler = Scheduler::new(geometry, chips, policy).suspending_by(decider);

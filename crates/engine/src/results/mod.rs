@@ -5,7 +5,7 @@ mod request_log;
 mod timeline;
 
 use pumice_config::{Check, Config};
-use pumice_ftl::{GcCounters, MapPlace, Reports, TranslationLayer};
+use pumice_ftl::{GcCounters, MapPlace, Reports, TranslationLayer, ZoneReport};
 use pumice_nand::{CheckedArray, WearSummary};
 use pumice_types::{FlashTiming, Geometry, Time};
 use pumice_workload::Fact;
@@ -116,6 +116,10 @@ impl Finished<'_> {
         self.controller.ftl.counters()
     }
 
+    fn zones(&self) -> Option<ZoneReport> {
+        self.controller.ftl.zones()
+    }
+
     fn reports(&self) -> Reports {
         self.config.ftl.kind.reports()
     }
@@ -144,6 +148,15 @@ impl Finished<'_> {
 
     fn erase_totals(&self) -> Option<&EraseTotals> {
         self.chips().eraser.as_ref().map(Eraser::totals)
+    }
+
+    /// Time of all copies, and of all pages moved between dies, with nothing in the way.
+    fn copy_time(&self) -> Time {
+        let (counts, timing) = (self.counts(), &self.timing);
+        let transfer = timing.page_transfer + timing.command_overhead;
+        timing.copy() * counts.copies
+            + (timing.t_r + transfer) * counts.moved_reads
+            + (transfer + timing.t_prog) * counts.moved_programs
     }
 
     /// Die time of all erases.
