@@ -176,6 +176,11 @@ impl Controller {
         self.buffer.is_some()
     }
 
+    /// Whether the write buffer holds any data of a page, or is programming it.
+    pub fn is_buffering(&self, lpn: Lpn) -> bool {
+        self.buffer.as_ref().is_some_and(|buffer| buffer.holds_any(lpn))
+    }
+
     /// Prefetches the state that the first page of a coming request will need; no effect on results.
     #[inline]
     pub fn expect(&self, lpn: Lpn) {
