@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import filecmp
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -21,25 +22,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pumice
+from pumice import _engine
 
 MIB = 1 << 20
 
 #: What goes there and back.
 COPIED_BYTES = 1024 * MIB
 
-#: Translation layers that an image is copied to, with what their spec needs on the preset `small`.
-LAYERS = [
-    "page",
-    "nftl",
-    "gftl",
-    "pbe",
-    "superblock-pen",
-    "superblock-2006",
-    "replacement-block",
-    "log-block",
-    "fast",
-    "zns",
-]
+#: Every translation layer that there is.
+LAYERS = re.findall(r'"([^"]+)"', json.loads(_engine.explain("ftl.kind"))["allowed"])
 
 SMALL = pumice.preset("small").with_(ftl={"kind": "page"}, initial={"fill": 0.0}, run={"check": "integrity"})
 

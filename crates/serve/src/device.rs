@@ -12,7 +12,7 @@ use pumice_workload::Trims;
 use serde_json::{Value, json};
 
 use crate::data_path::{DataPath, Transfer};
-use crate::journal::Event;
+use crate::journal::DeviceEvent;
 use crate::operation::{ClientOperation, OperationStep, Place, zeroes};
 use crate::protocol::transmission::{DataExtent, ErrorCode, Reply};
 use crate::record::Record;
@@ -111,10 +111,10 @@ impl<'a> Device<'a> {
         Ok(())
     }
 
-    fn replay_event(&mut self, event: &Event) -> Result<(), SimError> {
+    fn replay_event(&mut self, event: &DeviceEvent) -> Result<(), SimError> {
         let request = match event {
-            Event::Cut(at) => return self.lose_power(*at + self.session.behind()),
-            Event::Request(request) => request,
+            DeviceEvent::Cut(at) => return self.lose_power(*at + self.session.behind()),
+            DeviceEvent::Request(request) => request,
         };
         if let Some(record) = &mut self.kept.record {
             record.write(request)?;
@@ -138,7 +138,7 @@ impl<'a> Device<'a> {
         // Behind everything that happens at this instant.
         let at = self.session.ssd.now + Time(1);
         if let Some(store) = &mut self.kept.store {
-            store.add(&Event::Cut(at - self.session.behind())).map_err(SimError::Output)?;
+            store.add(&DeviceEvent::Cut(at - self.session.behind())).map_err(SimError::Output)?;
         }
         let cut = self.lose_power(at).and_then(|()| self.settle());
         cut.inspect_err(|error| self.failure = Some(error.to_string()))?;
@@ -213,7 +213,7 @@ impl<'a> Device<'a> {
             record.write(&request)?;
         }
         if let Some(store) = &mut self.kept.store {
-            store.add(&Event::Request(request)).map_err(SimError::Output)?;
+            store.add(&DeviceEvent::Request(request)).map_err(SimError::Output)?;
         }
         // What else happens at this instant comes before the request, as in a run of the record.
         while self.session.step_until(request.arrival)? {}

@@ -12,7 +12,7 @@ const CUT: u8 = 4;
 
 /// One thing that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum DeviceEvent {
     /// A request came.
     Request(HostRequest),
     /// The power was cut at this time of the workload's clock.
@@ -20,10 +20,10 @@ pub enum Event {
 }
 
 /// An event as it is kept.
-pub fn encode(event: &Event) -> [u8; ENTRY_BYTES] {
+pub fn encode(event: &DeviceEvent) -> [u8; ENTRY_BYTES] {
     match event {
-        Event::Request(request) => encode_request(request),
-        Event::Cut(at) => {
+        DeviceEvent::Request(request) => encode_request(request),
+        DeviceEvent::Cut(at) => {
             let mut entry = [0; ENTRY_BYTES];
             entry[..8].copy_from_slice(&at.0.to_le_bytes());
             entry[20] = CUT;
@@ -48,7 +48,7 @@ fn encode_request(request: &HostRequest) -> [u8; ENTRY_BYTES] {
 }
 
 /// The event of an entry; `None` if it is none.
-pub fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<Event> {
+pub fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<DeviceEvent> {
     let (arrival, rest) = entry.split_first_chunk::<8>()?;
     let (offset, rest) = rest.split_first_chunk::<8>()?;
     let (bytes, rest) = rest.split_first_chunk::<4>()?;
@@ -57,7 +57,7 @@ pub fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<Event> {
         1 => RequestKind::Write,
         2 => RequestKind::Trim,
         3 => RequestKind::Flush,
-        CUT => return Some(Event::Cut(Time(u64::from_le_bytes(*arrival)))),
+        CUT => return Some(DeviceEvent::Cut(Time(u64::from_le_bytes(*arrival)))),
         _ => return None,
     };
     let fua = match rest[1] {
@@ -66,14 +66,14 @@ pub fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<Event> {
         _ => return None,
     };
     let (arrival, offset_bytes) = (Time(u64::from_le_bytes(*arrival)), u64::from_le_bytes(*offset));
-    Some(Event::Request(HostRequest { arrival, offset_bytes, bytes: u32::from_le_bytes(*bytes), kind, fua }))
+    Some(DeviceEvent::Request(HostRequest { arrival, offset_bytes, bytes: u32::from_le_bytes(*bytes), kind, fua }))
 }
 
 /// The next event; `None` at the end.
 ///
 /// # Errors
 /// The input's, or an entry that is none.
-pub fn read_next(input: &mut impl Read) -> io::Result<Option<Event>> {
+pub fn read_next(input: &mut impl Read) -> io::Result<Option<DeviceEvent>> {
     let mut entry = [0; ENTRY_BYTES];
     match input.read_exact(&mut entry) {
         Ok(()) => {}
@@ -88,7 +88,7 @@ pub fn read_next(input: &mut impl Read) -> io::Result<Option<Event>> {
 ///
 /// # Errors
 /// The output's.
-pub fn write(out: &mut impl Write, event: &Event) -> io::Result<()> {
+pub fn write(out: &mut impl Write, event: &DeviceEvent) -> io::Result<()> {
     out.write_all(&encode(event))
 }
 
@@ -101,13 +101,13 @@ mod tests {
         for kind in [RequestKind::Read, RequestKind::Write, RequestKind::Trim, RequestKind::Flush] {
             let (arrival, fua) = (Time(u64::MAX - 3), kind == RequestKind::Write);
             let request = HostRequest { arrival, offset_bytes: 1 << 50, bytes: u32::MAX, kind, fua };
-            let entry = encode(&Event::Request(request));
-            assert_eq!(decode(&entry), Some(Event::Request(request)));
+            let entry = encode(&DeviceEvent::Request(request));
+            assert_eq!(decode(&entry), Some(DeviceEvent::Request(request)));
             let mut damaged = entry;
             damaged[20] = 9;
             assert_eq!(decode(&damaged), None);
         }
-        let cut = Event::Cut(Time(77));
+        let cut = DeviceEvent::Cut(Time(77));
         assert_eq!(decode(&encode(&cut)), Some(cut));
     }
 }

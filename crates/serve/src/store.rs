@@ -13,7 +13,7 @@ use pumice_types::Geometry;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use crate::journal::{self, Event};
+use crate::journal::{self, DeviceEvent};
 
 /// Bytes in front of the first page.
 const HEADER_BYTES: u64 = 4096;
@@ -115,7 +115,7 @@ impl Store {
     ///
     /// # Errors
     /// The file's, or what `each` says; in one line.
-    pub fn replay(&self, mut each: impl FnMut(&Event) -> Result<(), String>) -> Result<(), String> {
+    pub fn replay(&self, mut each: impl FnMut(&DeviceEvent) -> Result<(), String>) -> Result<(), String> {
         let failed = |error: io::Error| format!("{}: {error}", self.path.display());
         // A handle of its own: this one's place in the file is not the writer's.
         let mut file = File::open(&self.path).map_err(failed)?;
@@ -132,7 +132,7 @@ impl Store {
     ///
     /// # Errors
     /// The file's, in one line.
-    pub fn add(&mut self, event: &Event) -> Result<(), String> {
+    pub fn add(&mut self, event: &DeviceEvent) -> Result<(), String> {
         self.header.journal_bytes += journal::ENTRY_BYTES as u64;
         journal::write(&mut self.journal, event).map_err(|error| format!("{}: {error}", self.path.display()))
     }
