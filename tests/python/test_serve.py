@@ -165,7 +165,15 @@ def test_the_command_ends_with_a_result_when_it_is_told_to(tmp_path: Path, numbe
         "out",
     ]
     command = [sys.executable, "-m", "pumice", *arguments, "--ready-fd", str(write)]
-    with subprocess.Popen(command, cwd=tmp_path, pass_fds=[write], stdout=subprocess.PIPE, text=True) as served:
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        pass_fds=[write],
+        stdout=subprocess.PIPE,
+        text=True,
+        # A shell may have started the tests in the background, where Ctrl-C is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as served:
         os.close(write)
         with os.fdopen(read) as ready:
             assert ready.read() == "nbd+unix:///?socket=nbd\n"
