@@ -5,6 +5,7 @@
 //! executes. The same layer therefore runs timed and untimed, and could be stopped at any command.
 #![forbid(unsafe_code)]
 
+mod ageing;
 mod build;
 pub mod chip;
 pub mod controller;
@@ -17,18 +18,22 @@ mod lookahead;
 pub mod metrics;
 pub mod observe;
 mod power;
+mod progress;
 pub mod results;
 mod run;
 pub mod scheduler;
+pub mod snapshot;
 mod ssd;
 mod workload;
 
+pub use ageing::age;
 pub use build::{Built, bare_chips, build, user_pages};
 pub use error::SimError;
 pub use fio_job::fio_job_settings;
 pub use fit::{FittedDevice, fit_device};
 pub use logged::{Sink, run_logged};
+pub use progress::Progress;
 pub use results::{FORMAT, Outcome};
-pub use run::{Progress, run, run_observed};
+pub use run::{run, run_observed};
 pub use ssd::Ssd;
 pub use workload::write as write_workload;

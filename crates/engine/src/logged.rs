@@ -6,8 +6,9 @@ use pumice_types::{BlockId, DieId, FlashCommand, MultiPlane, Time};
 
 use crate::error::SimError;
 use crate::observe::{Beginning, Observer, RequestRecord};
+use crate::progress::Progress;
 use crate::results::{Outcome, RequestBatch, Timeline};
-use crate::run::{Progress, run, run_observed};
+use crate::run::{run, run_observed};
 
 /// Receives the logs of a run piece by piece, in order. An error ends the run; its text says why.
 pub trait Sink {
@@ -115,6 +116,10 @@ impl Observer for Logs<'_> {
         if self.timeline.as_mut().is_some_and(|timeline| timeline.command(start, end, command)) {
             self.pass_timeline();
         }
+    }
+
+    fn watches_ageing(&self) -> bool {
+        self.logs_commands || self.draws_timeline
     }
 
     fn watches_transfers(&self) -> bool {

@@ -42,6 +42,11 @@ pub trait Observer {
     #[inline]
     fn request(&mut self, _record: &RequestRecord) {}
 
+    /// Whether it wants to be told of the commands that age the device, so that a device aged before will not do.
+    fn watches_ageing(&self) -> bool {
+        true
+    }
+
     /// Whether it wants to be told of transfers.
     #[inline]
     fn watches_transfers(&self) -> bool {
@@ -64,4 +69,8 @@ pub trait Observer {
 }
 
 /// The observer that ignores everything.
-impl Observer for () {}
+impl Observer for () {
+    fn watches_ageing(&self) -> bool {
+        false
+    }
+}

@@ -4,8 +4,9 @@ use pumice_config::{Check, Config, HostMode, SpecError};
 use pumice_ftl::TranslationLayer;
 use pumice_ftl::recovery::Recovery;
 use pumice_types::{DieId, FlashCommand, FlashTiming, Geometry, HostRequest, Time};
-use pumice_workload::{RandomStream, Workload};
+use pumice_workload::Workload;
 
+use crate::ageing::Ageing;
 use crate::build::build;
 use crate::chip::erase::Eraser;
 use crate::error::SimError;
@@ -13,12 +14,10 @@ use crate::lookahead::Lookahead;
 use crate::metrics::TimeSeries;
 use crate::observe::{Beginning, Observer, RequestRecord};
 use crate::power::PowerCuts;
+use crate::progress::{PROGRESS_EVERY, Progress};
 use crate::results::{BusyTimes, Finished, Outcome};
 use crate::ssd::Ssd;
 use crate::workload;
-
-/// Pages submitted and events handled between two progress reports.
-const PROGRESS_EVERY: u64 = 1 << 17;
 
 /// Arrivals from here on (146 years) would let the clock overflow.
 const ARRIVAL_MAX: Time = Time(1 << 62);
@@ -28,17 +27,6 @@ const SATURATED_DRAIN_SHARE: f64 = 0.05;
 
 /// Scale below which twins are known to drift.
 const FAITHFUL_SCALE_MIN: f64 = 1.0 / 16.0;
-
-/// How far a run has come.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// Requests submitted.
-    pub requests: u64,
-    /// Share of the workload consumed, if it can be told.
-    pub share: Option<f64>,
-    /// Simulated time so far.
-    pub simulated: Time,
-}
 
 /// Passes each event to two observers: the time series of the document, if there is one, and the caller's.
 struct Watchers<'a, O: Observer> {
@@ -64,6 +52,10 @@ impl<O: Observer> Observer for Watchers<'_, O> {
         self.other.request(record);
     }
 
+    fn watches_ageing(&self) -> bool {
+        self.other.watches_ageing()
+    }
+
     #[inline]
     fn watches_transfers(&self) -> bool {
         self.other.watches_transfers()
@@ -87,6 +79,7 @@ impl<O: Observer> Observer for Watchers<'_, O> {
 /// The loop's own state.
 struct Run<'a, O: Observer> {
     config: &'a Config,
+    scale: f64,
     ssd: Ssd<'a, O>,
     workload: Workload,
     lookahead: Lookahead,
@@ -135,6 +128,7 @@ pub fn run_observed<O: Observer>(
     let ssd = Ssd::new(config, built, &mut watchers);
     let mut run = Run {
         config,
+        scale,
         workload,
         lookahead: Lookahead::new(config.run.max_requests),
         submitted: 0,
@@ -168,7 +162,9 @@ fn reads_arrivals(config: &Config) -> bool {
 impl<O: Observer> Run<'_, O> {
     /// Takes the run from its first request to its last check.
     fn execute(&mut self) -> Result<(), SimError> {
-        self.age()?;
+        let share = self.share();
+        let Run { config, scale, progress, .. } = self;
+        Ageing { config, scale: *scale, share, progress }.age(&mut self.ssd)?;
         match (self.config.run.timed, self.config.host.mode) {
             (false, HostMode::ClosedLoop | HostMode::OpenLoop) => self.untimed()?,
             (true, HostMode::ClosedLoop) => self.closed_loop()?,
@@ -192,25 +188,6 @@ impl<O: Observer> Run<'_, O> {
         let finished =
             Finished { config, scale, geometry, timing, host, controller, power, workload, busy, life, warnings };
         Outcome::of(&finished, *submitted)
-    }
-
-    /// Brings the device into a used state: random one-page writes, without a clock, not counted.
-    fn age(&mut self) -> Result<(), SimError> {
-        let age_writes = self.config.initial.age_writes;
-        if age_writes == 0.0 {
-            return Ok(());
-        }
-        let user_pages = f64::from(self.ssd.ftl().user_pages());
-        let page_bytes = self.config.chip.geometry.page_bytes;
-        let footprint = ((user_pages * self.config.workload.shared.footprint) as u64).max(1);
-        let mut random = RandomStream::new(self.config.seed, "ageing");
-        for _ in 0..(user_pages * age_writes) as u64 {
-            self.ssd.write_untimed(random.below(footprint) * u64::from(page_bytes), page_bytes)?;
-            self.tick(1)?;
-        }
-        self.ssd.flush_untimed()?;
-        self.ssd.restart_measuring(Time::ZERO);
-        Ok(())
     }
 
     /// The next request, `None` at the end of the workload or of `run.max_requests`.

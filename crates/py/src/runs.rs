@@ -1,8 +1,11 @@
 //! Requests: what a run is to be, and the run itself.
 
+use std::sync::Arc;
 use std::time::Instant;
 
+use pumice_config::aged::{AgedIdentity, SharedAgedDevices};
 use pumice_config::{Config, SpecSource, without_effect};
+use pumice_engine::snapshot::Shelf;
 use pumice_engine::{Outcome, Progress, run_logged};
 use pumice_ftl::policy::OwnPolicy;
 use pyo3::exceptions::PyValueError;
@@ -15,6 +18,7 @@ use crate::errors::{SimulationError, SpecError, sim_error, spec_error};
 use crate::outputs::{Handover, Pieces, pass_rest};
 use crate::policies::{PolicyWatch, RequestedPolicy, own_policy};
 use crate::recorded::{self, Handed};
+use crate::snapshots::RequestedSnapshots;
 
 /// A request as it is to be run.
 pub struct Request {
@@ -24,6 +28,8 @@ pub struct Request {
     preset: Option<String>,
     /// A line for each key that was set and is not read.
     without_effect: Vec<String>,
+    /// The snapshots that its device may come from.
+    shelf: Option<Arc<Shelf>>,
 }
 
 /// What the engine is asked for: a spec, and with it a policy of the user's own.
@@ -33,6 +39,8 @@ struct Asked {
     fields: Map<String, Value>,
     #[serde(default)]
     policy: Option<RequestedPolicy>,
+    #[serde(default)]
+    snapshots: Option<RequestedSnapshots>,
 }
 
 /// Parses a request. `policy` takes the place of one that the request names.
@@ -49,24 +57,28 @@ pub fn parse_request(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -
     if !(scale > 0.0 && scale <= 1.0) {
         return Err(SpecError::new_err(format!("scale = {scale} is not allowed; allowed: above 0, at most 1")));
     }
-    let config = Config::resolve(&source).map_err(spec_error)?;
+    let mut config = Config::resolve(&source).map_err(spec_error)?;
     let without_effect = without_effect(&source, &config).map_err(spec_error)?;
-    Ok(Request { config, scale, preset: source.preset_name(), without_effect })
+    let shelf = asked.snapshots.filter(|_| AgedIdentity::of(&config, scale).is_some()).map(RequestedSnapshots::shelf);
+    config.aged_devices = shelf.clone().map(|shelf| SharedAgedDevices(shelf));
+    Ok(Request { config, scale, preset: source.preset_name(), without_effect, shelf })
 }
 
 /// Validates a request; returns its resolved configuration, digest and scale as JSON, and a line for each
-/// key that it sets and that its run does not read; and the SHA-256 of the user's own policy, if there is one.
+/// key that it sets and that its run does not read; the SHA-256 of the user's own policy, if there is one; and that of the
+/// keys that its aged device depends on, if a snapshot of it can be kept.
 /// `policy` is as in `run`.
 #[pyfunction]
 #[pyo3(signature = (request, policy=None))]
 pub fn resolve(py: Python<'_>, request: &str, policy: Option<Bound<'_, PyAny>>) -> PyResult<String> {
     let policy = policy.map(|policy| own_policy(&policy)).transpose()?;
-    let Request { config, scale, preset, without_effect } = parse_request(py, request, policy)?;
+    let Request { config, scale, preset, without_effect, .. } = parse_request(py, request, policy)?;
     config.chip.geometry.scaled(scale).map_err(SpecError::new_err)?;
     let policy_sha256 = config.ftl.own_policy.as_ref().map(|policy| policy.0.sha256());
     let found = json!({
         "config": config.to_json(), "config_sha256": config.digest(), "scale": scale, "preset": preset,
         "without_effect": without_effect, "policy_sha256": policy_sha256,
+        "aged_sha256": AgedIdentity::of(&config, scale).map(|aged| aged.sha256),
     });
     Ok(found.to_string())
 }
@@ -89,7 +101,7 @@ pub fn run(
     policy: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let policy = policy.map(|policy| own_policy(&policy)).transpose()?;
-    let Request { mut config, scale, preset, without_effect } = parse_request(py, request, policy)?;
+    let Request { mut config, scale, preset, without_effect, shelf } = parse_request(py, request, policy)?;
     if let (Some(key), None) = (config.output.files().first(), &sink) {
         return Err(SpecError::new_err(format!(
             "{key} writes a file: it needs a single run with an output directory, and is not for sweeps, comparisons or repeated runs"
@@ -114,7 +126,12 @@ pub fn run(
     if let Some(sink) = &sink {
         pass_rest(py, sink, &outcome)?;
     }
-    finish(outcome, started.elapsed().as_secs_f64(), preset, without_effect)
+    let mut document = finish(outcome, started.elapsed().as_secs_f64(), preset, without_effect)?;
+    if let Some(shelf) = shelf {
+        document["run"]["aged_device"] = json!(shelf.origin().name());
+        document["run"]["snapshot_faults"] = json!(shelf.refusals());
+    }
+    Ok(document.to_string())
 }
 
 /// Tells the caller's function how far a run has come; whether it shall go on.
@@ -126,7 +143,7 @@ fn tell(py: Python<'_>, report: &Progress, progress: Option<&Py<PyAny>>) -> PyRe
 
 /// Adds to the document what only a wall clock and the operating system know, and what only the request knows: its
 /// preset, and what it set in vain.
-fn finish(outcome: Outcome, wall_s: f64, preset: Option<String>, without_effect: Vec<String>) -> PyResult<String> {
+fn finish(outcome: Outcome, wall_s: f64, preset: Option<String>, without_effect: Vec<String>) -> PyResult<Value> {
     if let Some(text) = outcome.integrity_error {
         return Err(SimulationError::new_err(text));
     }
@@ -141,7 +158,7 @@ fn finish(outcome: Outcome, wall_s: f64, preset: Option<String>, without_effect:
     if let Some(warnings) = document.get_mut("warnings").and_then(Value::as_array_mut) {
         warnings.splice(..0, without_effect.into_iter().map(Value::from));
     }
-    Ok(document.to_string())
+    Ok(document)
 }
 
 /// Peak resident memory of this process, where the system tells (Linux).

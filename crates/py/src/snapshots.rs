@@ -1,0 +1,88 @@
+//! Snapshots of aged devices: those that a request names, and the calls that make and describe them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pumice_config::aged::AgedIdentity;
+use pumice_engine::snapshot::{Memory, Places, Shelf, SnapshotFile};
+use pumice_engine::{Progress, age};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::attended::{Desk, attend};
+use crate::errors::{SpecError, sim_error};
+use crate::runs::parse_request;
+
+/// Devices in memory, for all runs of this process.
+static MEMORY: Memory = Memory::new();
+
+/// Snapshots as a request names them; sizes in MiB.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestedSnapshots {
+    /// What tells one build of the engine from another.
+    engine: String,
+    /// Keeps devices in memory up to this size.
+    #[serde(default)]
+    memory_mib: Option<u64>,
+    /// Keeps them in a folder up to this size.
+    #[serde(default)]
+    folder: Option<(PathBuf, u64)>,
+    /// Takes the device from this file.
+    #[serde(default)]
+    file: Option<PathBuf>,
+}
+
+impl RequestedSnapshots {
+    /// The places that it names.
+    pub fn shelf(self) -> Arc<Shelf> {
+        let places = Places {
+            memory: self.memory_mib.map(|mib| (&MEMORY, mib << 20)),
+            folder: self.folder.map(|(folder, mib)| (folder, mib << 20)),
+            file: self.file,
+        };
+        Arc::new(Shelf::new(self.engine, places))
+    }
+}
+
+/// Ages the device of a request and writes it to a file; returns the file's header as JSON. `engine` tells one build from
+/// another; `progress` is as in `run`.
+#[pyfunction]
+#[pyo3(signature = (request, path, engine, progress=None))]
+pub fn snapshot_save(
+    py: Python<'_>,
+    request: &str,
+    path: PathBuf,
+    engine: String,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let asked = parse_request(py, request, None)?;
+    let work = move |desk: &Desk<Progress>| age(&asked.config, asked.scale, &mut |report| desk.ask(*report));
+    let tell = |py: Python<'_>, report: Progress| {
+        let Some(progress) = &progress else { return Ok(true) };
+        let answer = progress.call1(py, (report.requests, report.share, report.simulated.as_s()))?;
+        Ok(answer.is_none(py) || answer.is_truthy(py)?)
+    };
+    let (identity, device) = attend(py, work, tell)?.map_err(sim_error)?;
+    let header = Shelf::new(engine, Places::default()).header(&identity, &device);
+    let written = py.detach(|| SnapshotFile::write(&path, &header, &device));
+    written.map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))?;
+    Ok(json!(header).to_string())
+}
+
+/// What a snapshot is of, verified, as JSON.
+#[pyfunction]
+pub fn snapshot_info(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let read = py.detach(|| SnapshotFile::read(&path));
+    let file = read.map_err(|why| SpecError::new_err(format!("{}: {why}", path.display())))?;
+    Ok(json!(file.header).to_string())
+}
+
+/// The keys that the aged device of a request depends on, in sections, as JSON; `null` if there is nothing to keep.
+#[pyfunction]
+pub fn aged_keys(py: Python<'_>, request: &str) -> PyResult<String> {
+    let asked = parse_request(py, request, None)?;
+    Ok(json!(AgedIdentity::of(&asked.config, asked.scale).map(|identity| identity.keys)).to_string())
+}
