@@ -7,6 +7,7 @@ mod json;
 mod outputs;
 mod policies;
 mod recorded;
+mod requested_snapshots;
 mod runs;
 mod snapshots;
 mod traces;

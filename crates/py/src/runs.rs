@@ -18,7 +18,7 @@ use crate::errors::{SimulationError, SpecError, sim_error, spec_error};
 use crate::outputs::{Handover, Pieces, pass_rest};
 use crate::policies::{PolicyWatch, RequestedPolicy, own_policy};
 use crate::recorded::{self, Handed};
-use crate::snapshots::RequestedSnapshots;
+use crate::requested_snapshots::RequestedSnapshots;
 
 /// A request as it is to be run.
 pub struct Request {

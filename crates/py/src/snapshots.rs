@@ -1,51 +1,17 @@
-//! Snapshots of aged devices: those that a request names, and the calls that make and describe them.
+//! The calls that make and describe snapshots of aged devices.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use pumice_config::aged::AgedIdentity;
-use pumice_engine::snapshot::{Memory, Places, Shelf, SnapshotFile};
+use pumice_engine::snapshot::{Places, Shelf, SnapshotFile};
 use pumice_engine::{Progress, age};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use serde::Deserialize;
 use serde_json::json;
 
 use crate::attended::{Desk, attend};
 use crate::errors::{SpecError, sim_error};
 use crate::runs::parse_request;
-
-/// Devices in memory, for all runs of this process.
-static MEMORY: Memory = Memory::new();
-
-/// Snapshots as a request names them; sizes in MiB.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RequestedSnapshots {
-    /// What tells one build of the engine from another.
-    engine: String,
-    /// Keeps devices in memory up to this size.
-    #[serde(default)]
-    memory_mib: Option<u64>,
-    /// Keeps them in a folder up to this size.
-    #[serde(default)]
-    folder: Option<(PathBuf, u64)>,
-    /// Takes the device from this file.
-    #[serde(default)]
-    file: Option<PathBuf>,
-}
-
-impl RequestedSnapshots {
-    /// The places that it names.
-    pub fn shelf(self) -> Arc<Shelf> {
-        let places = Places {
-            memory: self.memory_mib.map(|mib| (&MEMORY, mib << 20)),
-            folder: self.folder.map(|(folder, mib)| (folder, mib << 20)),
-            file: self.file,
-        };
-        Arc::new(Shelf::new(self.engine, places))
-    }
-}
 
 /// Ages the device of a request and writes it to a file; returns the file's header as JSON. `engine` tells one build from
 /// another; `progress` is as in `run`.

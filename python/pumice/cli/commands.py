@@ -47,6 +47,11 @@ COMMANDS: dict[str, Entry] = {
         "verify_command",
         "Replay a command log into the chip's rules; status 1 if one is broken.",
     ),
+    "bench": Entry(
+        "bench_command",
+        "bench_command",
+        "Measure for a minute how fast this machine simulates, beside reference figures.",
+    ),
     "presets": Entry("list_commands", "presets_command", "List the presets, or print one as TOML."),
     "workloads": Entry("list_commands", "workloads_command", "List the workloads and the facts each is made to meet."),
     "schema": Entry("list_commands", "schema_command", "Print the JSON Schema of a spec."),

@@ -169,7 +169,7 @@ class _Batch:
             places = SnapshotPlaces(in_memory=aged in several, folder=folder)
             if places.in_memory or places.folder is not None:
                 self._requests[key] = places.laid_into(self._requests[key], self._engine)
-        together = sorted(enumerate(keys), key=lambda at: (firsts[self._aged[at[1]]] if self._aged[at[1]] else at[0]))
+        together = sorted(enumerate(keys), key=lambda at: firsts[self._aged[at[1]]] if self._aged[at[1]] else at[0])
         return [(key, self._requests[key]) for _, key in together]
 
     def _prepare(self, job: Job) -> tuple[str | None, Outcome | None]:

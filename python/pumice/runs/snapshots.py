@@ -31,7 +31,7 @@ FOLDER_MIB = 4096
 
 
 #: What is said where a folder was named in vain.
-WITHOUT_EFFECT = "warning: --snapshots has no effect: no device is aged (initial.age_writes = 0.0), or a policy of your own takes part"
+WITHOUT_EFFECT = "warning: --snapshots has no effect: no device is aged by writes that the engine alone decides"
 
 
 @dataclass(frozen=True)

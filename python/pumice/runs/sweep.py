@@ -57,8 +57,8 @@ def sweep(
             of processes of this machine. They need the same pumice, and traces under the same paths.
         policy: a policy of your own for every run, as `pumice.run` takes it. Worker processes get a copy of a policy
             in Python; a shared object must be under the same path for them.
-        snapshots: folder that keeps aged devices for later runs. Runs of this sweep that need the same aged device share
-            it in memory without that.
+        snapshots: folder that keeps aged devices for later runs. Without it, runs of this sweep that need the same
+            aged device share it in memory.
 
     Returns:
         The varied keys, `run_seed`, `status` ("done" or "failed") and `error`, then the result's

@@ -73,9 +73,7 @@ def test_a_damaged_snapshot_is_told_in_one_line_and_made_anew(command: Command, 
 
 def test_a_device_that_is_not_aged_has_no_snapshot_and_that_is_said(command: Command, tmp_path: Path) -> None:
     for arguments in (["run"], ["compare", "--vary", "host.speedup=1,2"]):
-        found = command(
-            *arguments, "--preset", "tiny", "--set", "run.max_requests=500", "--snapshots", "kept"
-        )
+        found = command(*arguments, "--preset", "tiny", "--set", "run.max_requests=500", "--snapshots", "kept")
         assert found.returncode == 0
         assert "--snapshots has no effect" in found.stderr
     assert not (tmp_path / "kept").exists()

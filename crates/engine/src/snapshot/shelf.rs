@@ -165,8 +165,7 @@ impl AgedDevices for Shelf {
         let path = self.path(name).filter(|path| path.exists() || self.places.file.is_some())?;
         match self.read(&path, name) {
             Ok(device) => {
-                // The time of its last use decides which snapshot goes first; a folder that only can be read stays so.
-                let _ = File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+                note_use(&path);
                 let device = Arc::new(device);
                 if let Some((memory, limit)) = self.places.memory {
                     memory.keep(name, device.clone(), limit);
@@ -194,6 +193,13 @@ impl AgedDevices for Shelf {
         report.origin = Origin::Aged;
         report.refusals.push(format!("the snapshot {why}; the device is aged anew"));
     }
+}
+
+/// Notes on a file that it was used now: that decides which snapshot goes first. A file that can only be read stays as
+/// it is.
+#[allow(clippy::disallowed_methods, reason = "no result depends on when a file was used")]
+fn note_use(path: &Path) {
+    let _ = File::options().append(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
 /// Removes the snapshots of a folder that were not used for longest until all of them are at most `limit` bytes. What

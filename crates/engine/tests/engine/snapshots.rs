@@ -244,8 +244,14 @@ fn t935_a_key_that_is_not_read_before_the_first_request_leaves_the_aged_device_a
     for key in ["host.mode", "host.queue_depth", "host.overhead_us", "workload.kind", "run.timed", "power.cuts"] {
         assert!(varied.contains(&key), "{key}: not varied");
     }
-    for key in ["seed", "geometry.page_bytes", "ftl.gc_policy", "initial.age_writes", "workload.footprint", "run.check"]
-    {
+    for key in [
+        "seed",
+        "geometry.page_bytes",
+        "ftl.over_provisioning",
+        "initial.age_writes",
+        "workload.footprint",
+        "run.check",
+    ] {
         assert!(apart.contains(&key) && !varied.contains(&key), "{key}: the same aged device");
     }
 }
