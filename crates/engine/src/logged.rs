@@ -6,9 +6,8 @@ use pumice_types::{BlockId, DieId, FlashCommand, MultiPlane, Time};
 
 use crate::error::SimError;
 use crate::observe::{Beginning, Observer, RequestRecord};
-use crate::progress::Progress;
 use crate::results::{Outcome, RequestBatch, Timeline};
-use crate::run::{run, run_observed};
+use crate::run::{Progress, run, run_observed};
 
 /// Receives the logs of a run piece by piece, in order. An error ends the run; its text says why.
 pub trait Sink {

@@ -9,6 +9,7 @@ mod policies;
 mod recorded;
 mod requested_snapshots;
 mod runs;
+mod serve;
 mod snapshots;
 mod traces;
 
@@ -210,6 +211,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("PowerLost", py.get_type::<chip::PowerLost>())?;
     module.add_class::<chip::PythonChip>()?;
     module.add_class::<chip::ChipState>()?;
+    module.add_class::<serve::PythonServer>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(commit, module)?)?;
     module.add_function(wrap_pyfunction!(runs::resolve, module)?)?;

@@ -43,8 +43,17 @@ struct Asked {
     snapshots: Option<RequestedSnapshots>,
 }
 
-/// Parses a request. `policy` takes the place of one that the request names.
-pub fn parse_request(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -> PyResult<Request> {
+/// The source that a request names. `policy` takes the place of one that the request names.
+pub fn parse_source(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -> PyResult<SpecSource> {
+    Ok(parse(py, request, policy)?.0)
+}
+
+/// The source that a request names, and the snapshots.
+fn parse(
+    py: Python<'_>,
+    request: &str,
+    policy: Option<OwnPolicy>,
+) -> PyResult<(SpecSource, Option<RequestedSnapshots>)> {
     let refused = |error: serde_json::Error| PyValueError::new_err(format!("request: {error}"));
     let asked: Asked = serde_json::from_str(request).map_err(refused)?;
     let mut source: SpecSource = serde_json::from_value(asked.fields.into()).map_err(refused)?;
@@ -57,9 +66,16 @@ pub fn parse_request(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -
     if !(scale > 0.0 && scale <= 1.0) {
         return Err(SpecError::new_err(format!("scale = {scale} is not allowed; allowed: above 0, at most 1")));
     }
+    Ok((source, asked.snapshots))
+}
+
+/// Parses a request, as [`parse_source`] does.
+pub fn parse_request(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -> PyResult<Request> {
+    let (source, snapshots) = parse(py, request, policy)?;
+    let scale = source.scale.unwrap_or(1.0);
     let mut config = Config::resolve(&source).map_err(spec_error)?;
     let without_effect = without_effect(&source, &config).map_err(spec_error)?;
-    let shelf = asked.snapshots.filter(|_| AgedIdentity::of(&config, scale).is_some()).map(RequestedSnapshots::shelf);
+    let shelf = snapshots.filter(|_| AgedIdentity::of(&config, scale).is_some()).map(RequestedSnapshots::shelf);
     config.aged_devices = shelf.clone().map(|shelf| SharedAgedDevices(shelf));
     Ok(Request { config, scale, preset: source.preset_name(), without_effect, shelf })
 }
@@ -143,7 +159,7 @@ fn tell(py: Python<'_>, report: &Progress, progress: Option<&Py<PyAny>>) -> PyRe
 
 /// Adds to the document what only a wall clock and the operating system know, and what only the request knows: its
 /// preset, and what it set in vain.
-fn finish(outcome: Outcome, wall_s: f64, preset: Option<String>, without_effect: Vec<String>) -> PyResult<Value> {
+pub fn finish(outcome: Outcome, wall_s: f64, preset: Option<String>, without_effect: Vec<String>) -> PyResult<Value> {
     if let Some(text) = outcome.integrity_error {
         return Err(SimulationError::new_err(text));
     }

@@ -15,7 +15,7 @@ use crate::ssd::Ssd;
 
 /// What is written.
 #[derive(Serialize)]
-struct Written<'a> {
+struct DeviceWritten<'a> {
     ftl: &'a Ftl,
     checked: &'a CheckedArray,
     worn: Option<WornBlocks>,
@@ -27,7 +27,7 @@ struct Written<'a> {
 
 /// What is read: the same fields in the same order.
 #[derive(Deserialize)]
-struct Read {
+struct DeviceRead {
     ftl: Ftl,
     checked: CheckedArray,
     worn: Option<WornBlocks>,
@@ -44,7 +44,7 @@ impl<O: Observer> Ssd<'_, O> {
     /// Its translation layer cannot be written down.
     pub fn written_down(&self) -> Result<Vec<u8>, String> {
         let (controller, chips) = (&self.controller, &self.controller.scheduler.chips);
-        let written = Written {
+        let written = DeviceWritten {
             ftl: &controller.ftl,
             checked: &chips.checked,
             worn: chips.eraser.as_ref().map(Eraser::worn_blocks),
@@ -62,7 +62,7 @@ impl<O: Observer> Ssd<'_, O> {
     /// # Errors
     /// The bytes are no device; this one is as before then.
     pub fn restore(&mut self, config: &Config, device: &[u8]) -> Result<(), String> {
-        let (read, rest): (Read, &[u8]) =
+        let (read, rest): (DeviceRead, &[u8]) =
             postcard::take_from_bytes(device).map_err(|error| format!("holds no device: {error}"))?;
         let chips = &mut self.controller.scheduler.chips;
         if !rest.is_empty() || read.worn.is_some() != chips.eraser.is_some() {

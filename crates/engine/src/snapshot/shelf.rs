@@ -16,7 +16,7 @@ const SUFFIX: &str = "snap";
 
 /// Where the device of a run came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Origin {
+pub enum DeviceOrigin {
     /// The run aged it.
     #[default]
     Aged,
@@ -26,13 +26,13 @@ pub enum Origin {
     File,
 }
 
-impl Origin {
+impl DeviceOrigin {
     /// Its name in results.
     pub fn name(self) -> &'static str {
         match self {
-            Origin::Aged => "aged",
-            Origin::Memory => "memory",
-            Origin::File => "file",
+            DeviceOrigin::Aged => "aged",
+            DeviceOrigin::Memory => "memory",
+            DeviceOrigin::File => "file",
         }
     }
 }
@@ -81,7 +81,7 @@ pub struct Places {
 /// What became of the device of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Report {
-    origin: Origin,
+    origin: DeviceOrigin,
     refusals: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ impl Shelf {
     }
 
     /// Where the device of the run came from.
-    pub fn origin(&self) -> Origin {
+    pub fn origin(&self) -> DeviceOrigin {
         locked(&self.report).origin
     }
 
@@ -113,7 +113,7 @@ impl Shelf {
         locked(&self.report).refusals.push(line);
     }
 
-    fn found(&self, origin: Origin, device: Arc<Vec<u8>>) -> Option<Arc<Vec<u8>>> {
+    fn found(&self, origin: DeviceOrigin, device: Arc<Vec<u8>>) -> Option<Arc<Vec<u8>>> {
         locked(&self.report).origin = origin;
         Some(device)
     }
@@ -160,7 +160,7 @@ impl AgedDevices for Shelf {
     fn find(&self, identity: &AgedIdentity) -> Option<Arc<Vec<u8>>> {
         let name = &identity.sha256;
         if let Some(device) = self.places.memory.and_then(|(memory, _)| memory.find(name)) {
-            return self.found(Origin::Memory, device);
+            return self.found(DeviceOrigin::Memory, device);
         }
         let path = self.path(name).filter(|path| path.exists() || self.places.file.is_some())?;
         match self.read(&path, name) {
@@ -170,7 +170,7 @@ impl AgedDevices for Shelf {
                 if let Some((memory, limit)) = self.places.memory {
                     memory.keep(name, device.clone(), limit);
                 }
-                self.found(Origin::File, device)
+                self.found(DeviceOrigin::File, device)
             }
             Err(why) => {
                 self.note(format!("{}: {why}; the device is aged anew", path.display()));
@@ -190,7 +190,7 @@ impl AgedDevices for Shelf {
 
     fn refuse(&self, why: &str) {
         let mut report = locked(&self.report);
-        report.origin = Origin::Aged;
+        report.origin = DeviceOrigin::Aged;
         report.refusals.push(format!("the snapshot {why}; the device is aged anew"));
     }
 }

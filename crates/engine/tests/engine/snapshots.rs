@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pumice_config::aged::{AgedIdentity, SharedAgedDevices, values_before_requests};
 use pumice_config::{Config, SpecSource, table};
 use pumice_engine::observe::Observer;
-use pumice_engine::snapshot::{Memory, Origin, Places, Shelf};
+use pumice_engine::snapshot::{DeviceOrigin, Memory, Places, Shelf};
 use pumice_engine::{age, run, run_observed};
 use pumice_ftl::FtlKind;
 use pumice_types::key::{Key, Range, ValueKind};
@@ -25,7 +25,7 @@ fn config(name: &str, sets: &[(String, String)]) -> Config {
 }
 
 /// The result document, and what the shelf tells of the run's device.
-fn on_shelf(config: &Config, places: Places) -> (Value, Origin, Vec<String>) {
+fn on_shelf(config: &Config, places: Places) -> (Value, DeviceOrigin, Vec<String>) {
     let shelf = Arc::new(Shelf::new("this build".into(), places));
     let config = Config { aged_devices: Some(SharedAgedDevices(shelf.clone())), ..config.clone() };
     let outcome = run(&config, 1.0, &mut |_| true).expect("it runs");
@@ -151,9 +151,11 @@ fn t934_no_result_tells_where_its_device_came_from() {
         let places = || Places { memory: Some((memory, ROOM)), ..folder.places(ROOM) };
         let fresh = without_shelf(&config);
         assert!(fresh["flash"]["programs"]["host"].as_u64() > Some(1_000), "{name}: too short to tell");
-        for (places, origin) in
-            [(places(), Origin::Aged), (places(), Origin::Memory), (folder.places(ROOM), Origin::File)]
-        {
+        for (places, origin) in [
+            (places(), DeviceOrigin::Aged),
+            (places(), DeviceOrigin::Memory),
+            (folder.places(ROOM), DeviceOrigin::File),
+        ] {
             let (document, found, refusals) = on_shelf(&config, places);
             assert_eq!((found, refusals), (origin, Vec::new()), "{name}");
             assert_eq!(document, fresh, "{name}: device from {origin:?}");
@@ -227,7 +229,7 @@ fn t935_a_key_that_is_not_read_before_the_first_request_leaves_the_aged_device_a
         let (own, memory) = (config(&name, &sets), memory());
         let identity = AgedIdentity::of(&own, 1.0).expect("aged");
         let places = || Places { memory: Some((memory, ROOM)), ..Places::default() };
-        assert_eq!(on_shelf(&own, places()).1, Origin::Aged);
+        assert_eq!(on_shelf(&own, places()).1, DeviceOrigin::Aged);
         for (key, other) in neighbours(&sets) {
             if AgedIdentity::of(&other, 1.0).as_ref() != Some(&identity) {
                 apart.push(key);
@@ -237,7 +239,7 @@ fn t935_a_key_that_is_not_read_before_the_first_request_leaves_the_aged_device_a
             // Some cannot run with this trace or that clock, however the device came to be.
             let Ok(fresh) = run(&other, 1.0, &mut |_| true) else { continue };
             let (document, origin, refusals) = on_shelf(&other, places());
-            assert_eq!((origin, refusals), (Origin::Memory, Vec::new()), "{name}: {key}");
+            assert_eq!((origin, refusals), (DeviceOrigin::Memory, Vec::new()), "{name}: {key}");
             assert_eq!(document, without_keys(fresh.document), "{name}: {key}");
         }
     }
@@ -283,13 +285,13 @@ fn one() -> Config {
 fn t937_a_damaged_or_foreign_snapshot_is_refused_in_one_line_and_made_anew() {
     let (folder, config) = (Folder::new("t937"), one());
     let fresh = without_shelf(&config);
-    assert_eq!(on_shelf(&config, folder.places(ROOM)).1, Origin::Aged);
+    assert_eq!(on_shelf(&config, folder.places(ROOM)).1, DeviceOrigin::Aged);
     let path = folder.only();
     let sound = std::fs::read(&path).expect("it was written");
     let check = |content: &[u8], expected: &str| {
         std::fs::write(&path, content).expect("a writable folder");
         let (document, origin, refusals) = on_shelf(&config, folder.places(ROOM));
-        assert_eq!((origin, refusals.len()), (Origin::Aged, 1), "{refusals:?}");
+        assert_eq!((origin, refusals.len()), (DeviceOrigin::Aged, 1), "{refusals:?}");
         let line = format!("{}: {expected}; the device is aged anew", path.display());
         assert_eq!((refusals[0].as_str(), document == fresh), (line.as_str(), true));
         assert_eq!(std::fs::read(&path).expect("made anew"), sound);
@@ -342,7 +344,7 @@ fn t938_what_was_not_used_for_longest_goes_when_there_is_no_more_room() {
     on_shelf(&with_seed(1), places());
     on_shelf(&with_seed(3), places());
     assert!(first.exists() && !second.exists() && folder.snapshots().len() == 2);
-    for (seed, origin) in [(1, Origin::Memory), (3, Origin::Memory), (2, Origin::Aged)] {
+    for (seed, origin) in [(1, DeviceOrigin::Memory), (3, DeviceOrigin::Memory), (2, DeviceOrigin::Aged)] {
         let in_memory = Places { memory: Some((memory, 2 * device + 64)), ..Places::default() };
         assert_eq!(on_shelf(&with_seed(seed), in_memory).1, origin, "seed {seed}");
     }
