@@ -109,6 +109,7 @@ const CASES: &[Case] = &[
     ("ftl.u_index", ["spare", "ram"], &[("ftl.kind", "log-block")], NFTL),
     ("ftl.u_blocks", ["2", "4"], NFTL, &[("ftl.kind", "log-block")]),
     ("ftl.zns.zone_planes", ["2", "1"], PAGE, ZNS),
+    ("ftl.zns.unit", ["block", "partial-block"], PAGE, ZNS),
     ("ftl.zns.units_per_plane", ["1", "2"], PAGE, ZNS),
     ("ftl.zns.zone_size_kib", ["2048", "4096"], PAGE, ZNS),
     ("ftl.zns.max_open", ["14", "2"], PAGE, ZNS),

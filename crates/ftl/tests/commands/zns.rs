@@ -1,7 +1,8 @@
 //! 61x: the flash commands of zones and their host, in order.
 
 use pumice_ftl::{
-    CleaningPace, FinishFill, LayoutConfig, Plan, ResetTime, TranslationLayer, Zns, ZnsConfig, ZoneLimits, ZoneVictim,
+    CleaningPace, FinishFill, LayoutConfig, Plan, ResetTime, TranslationLayer, UnitKind, Zns, ZnsConfig, ZoneLimits,
+    ZoneVictim,
 };
 use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, Geometry, Lpn, UnitPages};
 
@@ -23,6 +24,7 @@ fn zns_with(change: impl FnOnce(&mut ZnsConfig)) -> Zns {
     };
     let mut config = ZnsConfig {
         layout: LayoutConfig { geometry, units: UnitPages::whole_block(4), width: 2, depth: 1 },
+        units: UnitKind::Blocks,
         zone_size: 8,
         limits: ZoneLimits { open: 2, active: 2 },
         resets: ResetTime::AtOnce,

@@ -143,6 +143,26 @@ impl ZoneLayout {
         &self.units[zone as usize * units..(zone as usize + 1) * units]
     }
 
+    /// The unit at a place among those of all zones.
+    pub fn unit_at(&self, place: u32) -> EraseUnitId {
+        self.units[place as usize]
+    }
+
+    /// Puts another unit at a place among those of all zones.
+    pub fn replace(&mut self, place: u32, unit: EraseUnitId) {
+        self.units[place as usize] = unit;
+    }
+
+    /// The page of a block that is programmed as the `rank`-th of its unit.
+    pub fn page_of_unit(&self, unit: u8, rank: u32) -> u16 {
+        self.pages[usize::from(unit) * self.config.units.pages_per_unit() + rank as usize]
+    }
+
+    /// Where in a zone the `rank`-th page of its unit at `place` lies.
+    pub fn offset_in(&self, place: u32, rank: u32) -> u32 {
+        self.first_page(place) + rank * self.config.width
+    }
+
     /// The page at `offset` of a zone.
     #[inline]
     pub fn page(&self, zone: u32, offset: u32) -> PageAddress {

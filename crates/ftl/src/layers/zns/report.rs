@@ -24,6 +24,8 @@ pub struct ZoneCounters {
     pub unwritten_pages: u64,
     /// Zones reset.
     pub resets: u64,
+    /// Pages that the device moved because an erase beside them would have disturbed them beyond tolerance.
+    pub relocated_pages: u64,
     /// Erase units erased on idle dies.
     pub erased_when_idle: u64,
     /// Times that the host had to clean a zone before it could write, because no empty one was left to spare.
