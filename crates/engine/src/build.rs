@@ -56,7 +56,7 @@ pub struct Built {
 ///
 /// # Errors
 /// A scale that does not fit the geometry.
-fn geometry(config: &Config, scale: f64) -> Result<Geometry, SpecError> {
+pub fn geometry(config: &Config, scale: f64) -> Result<Geometry, SpecError> {
     let chip = config.assumed_chip();
     let mut geometry = chip.geometry.scaled(scale)?;
     geometry.blocks_per_plane += config.ftl.extra_blocks(&config.layer_spec(&chip));

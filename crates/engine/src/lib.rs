@@ -28,12 +28,12 @@ mod watchers;
 mod workload;
 
 pub use ageing::age;
-pub use build::{Built, bare_chips, build, user_pages};
+pub use build::{Built, bare_chips, build, geometry as device_geometry, user_pages};
 pub use error::SimError;
 pub use fio_job::fio_job_settings;
 pub use fit::{FittedDevice, fit_device};
 pub use logged::{Sink, run_logged};
-pub use results::{FORMAT, Outcome};
+pub use results::{Circumstances, FORMAT, Outcome};
 pub use run::{Progress, run, run_observed};
 pub use session::{Ageing, Origin, Session};
 pub use ssd::Ssd;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use pumice_config::aged::{AgedIdentity, SharedAgedDevices};
 use pumice_config::{Config, SpecSource, without_effect};
 use pumice_engine::snapshot::Shelf;
-use pumice_engine::{Outcome, Progress, run_logged};
+use pumice_engine::{Circumstances, Progress, run_logged};
 use pumice_ftl::policy::OwnPolicy;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::attended::{Desk, attend_watching};
-use crate::errors::{SimulationError, SpecError, sim_error, spec_error};
+use crate::errors::{SpecError, sim_error, spec_error};
 use crate::outputs::{Handover, Pieces, pass_rest};
 use crate::policies::{PolicyWatch, RequestedPolicy, own_policy};
 use crate::recorded::{self, Handed};
@@ -142,7 +142,8 @@ pub fn run(
     if let Some(sink) = &sink {
         pass_rest(py, sink, &outcome)?;
     }
-    let mut document = finish(outcome, started.elapsed().as_secs_f64(), preset, without_effect)?;
+    let circumstances = Circumstances { started, preset, without_effect };
+    let mut document = outcome.told(&circumstances).map_err(sim_error)?;
     if let Some(shelf) = shelf {
         document["run"]["aged_device"] = json!(shelf.origin().name());
         document["run"]["snapshot_faults"] = json!(shelf.refusals());
@@ -155,32 +156,4 @@ fn tell(py: Python<'_>, report: &Progress, progress: Option<&Py<PyAny>>) -> PyRe
     let Some(progress) = progress else { return Ok(true) };
     let answer = progress.call1(py, (report.requests, report.share, report.simulated.as_s()))?;
     Ok(answer.is_none(py) || answer.is_truthy(py)?)
-}
-
-/// Adds to the document what only a wall clock and the operating system know, and what only the request knows: its
-/// preset, and what it set in vain.
-pub fn finish(outcome: Outcome, wall_s: f64, preset: Option<String>, without_effect: Vec<String>) -> PyResult<Value> {
-    if let Some(text) = outcome.integrity_error {
-        return Err(SimulationError::new_err(text));
-    }
-    let mut document = outcome.document;
-    document["preset"] = json!(preset);
-    if let Some(run) = document.get_mut("run").and_then(Value::as_object_mut) {
-        run.insert("wall_s".into(), json!(wall_s));
-        run.insert("requests_per_s".into(), json!(outcome.requests as f64 / wall_s));
-        run.insert("flash_commands_per_s".into(), json!(outcome.flash_commands as f64 / wall_s));
-        run.insert("peak_rss_mib".into(), json!(peak_rss_mib()));
-    }
-    if let Some(warnings) = document.get_mut("warnings").and_then(Value::as_array_mut) {
-        warnings.splice(..0, without_effect.into_iter().map(Value::from));
-    }
-    Ok(document)
-}
-
-/// Peak resident memory of this process, where the system tells (Linux).
-fn peak_rss_mib() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib / 1024.0)
 }
