@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pumice import files
 from pumice.errors import Interrupted, SpecError
 from pumice.results.result import Result
 from pumice.runs import fit
@@ -158,8 +158,8 @@ def run(
         stopped = callable(progress) and progress(requests, share, simulated_s) is False
         return not stopped
 
+    place = files.named_directory(out, "out")
     try:
-        place = Path(out) if out is not None else None
         with RunProgress("run", shown=has_bar) as bar:
             # A Python function is passed even without `progress`: it is where Ctrl-C is noticed.
             return Result(json.loads(run_to_text(spec, tick, place, content)))

@@ -104,7 +104,9 @@ def test_the_digest_of_a_table_is_that_of_its_requests() -> None:
     sizes, operations = [4096, 512, 16384, 8192, 0], ["W", "W", "W", "D", "F"]
     changes: list[dict[str, Any]] = [{}, {"size_bytes": sizes}, {"op": operations}, {"note": [1] * 5}]
     digests = {
-        at(pumice.run(SMALL, requests=COLUMNS | change), "workload.sha256") for change in changes if "note" not in change
+        at(pumice.run(SMALL, requests=COLUMNS | change), "workload.sha256")
+        for change in changes
+        if "note" not in change
     }
     with pytest.warns(UserWarning, match='requests: columns that are not read: "note", "x y"'):
         digests.add(at(pumice.run(SMALL, requests=COLUMNS | changes[-1] | {"x y": [1] * 5}), "workload.sha256"))
@@ -174,10 +176,10 @@ def test_missing_columns_and_things_that_are_no_table_are_named() -> None:
     with pytest.raises(pumice.SpecError, match="not several"):
         pumice.run(SMALL, requests=COLUMNS, trace="x.csv")
     for empty in (pa.table(COLUMNS).slice(0, 0), {name: [] for name in COLUMNS}):
-        with pytest.raises(pumice.TraceError, match="^requests: the table has no rows; allowed: one request and more$"):
+        with pytest.raises(pumice.TraceError, match=r"^requests: the table has no rows; allowed: one request"):
             pumice.run(SMALL, requests=empty)
     beyond = COLUMNS | {"offset_bytes": [2**50] * 5}
-    with pytest.raises(pumice.TraceError, match="^requests:1: "):
+    with pytest.raises(pumice.TraceError, match=r"^requests:1: "):
         pumice.run(SMALL, requests=beyond)
 
 
@@ -204,7 +206,7 @@ def test_force_unit_access_is_taken_in_every_spelling(change: dict[str, list[Any
     assert at(results[0], "workload.sha256") == at(results[1], "workload.sha256")
     text = tmp_path / "t.csv"
     pandas.DataFrame(requests).to_csv(text, index=False)
-    if "fua" not in change or change["fua"] == FUA:  # text of whole numbers has no point
+    if not any(isinstance(value, float) for value in next(iter(change.values()))):  # text of truth values has no point
         assert pumice.read_trace(text)["is_fua"].tolist() == FUA
     given = "time=time_us,op=OP,offset=offset_bytes,size=size_bytes".replace("OP", name)
     listed = pumice.run(buffered, requests=requests, columns=f"{given},fua={next(iter(change))}")
@@ -216,9 +218,11 @@ def test_force_unit_access_of_what_is_no_write_is_refused() -> None:
         with pytest.raises(pumice.TraceError, match=f"^requests:{row}: fua .* of writes also 1 and true$"):
             pumice.run(SMALL, requests=COLUMNS | {"fua": values})
     for values in (["no"] * 5, [None] * 5, [2] * 5):
-        with pytest.raises(pumice.TraceError, match=r'^requests:1: fua \(column "fua"\) .* allowed are 0, 1, false, true'):
+        with pytest.raises(
+            pumice.TraceError, match=r'^requests:1: fua \(column "fua"\) .* allowed are 0, 1, false, true'
+        ):
             pumice.run(SMALL, requests=COLUMNS | {"fua": values})
-    with pytest.raises(pumice.TraceError, match="op,is_trim|is_trim may all mean op"):
+    with pytest.raises(pumice.TraceError, match="op, is_trim may all mean op"):
         pumice.run(SMALL, requests=COLUMNS | {"is_trim": [False] * 5})
 
 
