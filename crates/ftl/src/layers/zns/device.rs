@@ -4,6 +4,8 @@ pub(super) mod erase;
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use pumice_types::{Cause, DieId, FlashCommand, Lpn, PageAddress, UnitSet, bits, choice};
 
 use super::layout::{EraseUnitId, ZoneLayout};
@@ -60,7 +62,7 @@ pub(super) struct Appended {
 }
 
 /// When the device erases, and what it fills.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct DeviceRules {
     pub(super) units: UnitKind,
     pub(super) mapping: ZoneMapping,
@@ -71,6 +73,7 @@ pub(super) struct DeviceRules {
 }
 
 /// The device.
+#[derive(Serialize, Deserialize)]
 pub(super) struct ZonedDevice {
     pub(super) layout: ZoneLayout,
     pub(super) table: ZoneTable,

@@ -13,6 +13,7 @@ pub mod report;
 mod spec;
 pub mod state;
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use pumice_types::{BlockId, Cause, DieId, FlashCommand, Lpn, PageAddress, PlaneId};
@@ -38,7 +39,7 @@ use state::{ZoneLimits, ZoneTable};
 const ENTRY_BYTES: u64 = 4;
 
 /// Settings of a zoned device and its host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ZnsConfig {
     /// Where zones lie.
     pub layout: LayoutConfig,
@@ -69,6 +70,7 @@ pub struct ZnsConfig {
 }
 
 /// Device and host.
+#[derive(Serialize, Deserialize)]
 pub struct Zns {
     config: ZnsConfig,
     zoned: ZonedDevice,
@@ -88,6 +90,7 @@ pub struct Zns {
 }
 
 /// A page that the host appended to a stream.
+#[derive(Serialize, Deserialize)]
 struct Placed {
     page: PageAddress,
     place: ZonePage,

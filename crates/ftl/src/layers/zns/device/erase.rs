@@ -9,6 +9,7 @@
 //! zones have parts is erased before it is written for the first time: by the command for parts, but all of it, which
 //! disturbs nobody.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use pumice_types::erase_unit::UNITS_MAX;
@@ -23,7 +24,7 @@ use crate::plan::Plan;
 use crate::reclaim_leaves::{LeafRule, erase_all};
 
 /// What is erased apart, and by which command.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum UnitKind {
     /// Blocks.
     Blocks,
@@ -41,7 +42,7 @@ pub(in super::super) struct Work<'a> {
 }
 
 /// Units of blocks that zones share: which are blank, disturbed or spare. Empty where zones consist of whole blocks.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(in super::super) struct SharedBlocks {
     /// A bit a block: it was never erased nor written.
     fresh: Vec<u64>,
