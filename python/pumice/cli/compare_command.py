@@ -49,7 +49,14 @@ def compare_command(
     with output_directory(out):
         store = out / STORE if out is not None else None
         settings = Settings(
-            "compare", place.workers, store, place.resume, dask=place.dask, all_or_none=True, announce=note
+            "compare",
+            place.workers,
+            store,
+            place.resume,
+            dask=place.dask,
+            all_or_none=True,
+            announce=note,
+            snapshots=place.snapshots,
         )
         outcomes = run_jobs([job for _, jobs in groups for job in jobs], settings)
         raise_if_refused(outcomes)

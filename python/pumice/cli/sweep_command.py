@@ -46,7 +46,14 @@ def sweep_command(
     with output_directory(directory, table):
         store = directory / STORE
         settings = Settings(
-            "sweep", place.workers, store, place.resume, dask=place.dask, all_or_none=True, announce=note
+            "sweep",
+            place.workers,
+            store,
+            place.resume,
+            dask=place.dask,
+            all_or_none=True,
+            announce=note,
+            snapshots=place.snapshots,
         )
         outcomes = run_grid(grid, settings, fit=fit)
         warn_all(outcome.document for outcome in outcomes)
