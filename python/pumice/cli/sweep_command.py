@@ -19,7 +19,7 @@ from pumice.runs import run_list
 from pumice.runs.batch import Settings
 from pumice.runs.jobs import Outcome
 from pumice.runs.sweep import outcome_table, read_sweep, run_grid
-from pumice.text import count
+from pumice.text import count, printable
 
 #: Longer summaries are left to the report.
 SUMMARY_ROWS_MAX = 60
@@ -62,7 +62,7 @@ def sweep_command(
                 note(f"{outcome.job.label}: {outcome.error}")
         with one_set(directory, RUNS) as staged:
             files.write_parquet(outcome_table(outcomes), staged / table)
-            run_list.write(outcomes, staged)
+            run_list.write(outcomes, staged, run_list.SweepFile(printable(sweep.name), grid.text))
         _show(outcomes)
         reused = sum(outcome.reused for outcome in outcomes)
         emit(f"{count(len(outcomes), 'run')} ({reused} reused) written to {directory / table}")

@@ -33,6 +33,7 @@ class Grid:
         repeat: runs of each combination, with the seeds seed, seed + 1, …
         name: begins the label of every run.
         origin: where the varied values come from, as messages name it.
+        text: the sweep file that it was read from; empty if it was made otherwise.
     """
 
     base: Spec
@@ -40,6 +41,7 @@ class Grid:
     repeat: int = 1
     name: str = ""
     origin: str = "vary"
+    text: str = ""
 
     def points(self) -> list[dict[str, Value]]:
         """Every combination; the last key varies fastest."""

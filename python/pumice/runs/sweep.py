@@ -137,7 +137,7 @@ def read_sweep(path: Path) -> Grid:
     vary = content.get("vary", {})
     if not isinstance(vary, dict):
         raise SpecError(f'{path}: vary is no table; allowed: a table [vary] of "section.key" = [value, …]')
-    return Grid(spec, flatten(vary), int(_number(path, "repeat", content.get("repeat", 1))))
+    return Grid(spec, flatten(vary), int(_number(path, "repeat", content.get("repeat", 1))), text=text)
 
 
 def _number(path: Path, key: str, value: Any) -> float:

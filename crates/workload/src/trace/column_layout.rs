@@ -114,8 +114,7 @@ fn by_names(header: &Header<'_>) -> Result<ColumnLayout, String> {
     let grain = |column: usize| meanings[column].grain.ok_or_else(|| no_unit(column));
     let (time, op) = (column(Role::Time)?, column(Role::Op)?);
     let (offset, size) = (column(Role::Offset)?, column(Role::Size)?);
-    let if_named =
-        |role: Role| meanings.iter().any(|told| told.role == Some(role)).then(|| column(role)).transpose();
+    let if_named = |role: Role| meanings.iter().any(|told| told.role == Some(role)).then(|| column(role)).transpose();
     let (volume, fua) = (if_named(Role::Volume)?, if_named(Role::Fua)?);
     Ok(ColumnLayout {
         delimiter: header.delimiter,
