@@ -58,6 +58,16 @@ impl<'a, O: Observer> Ssd<'a, O> {
         &self.controller.ftl
     }
 
+    /// The observer.
+    pub fn observer(&mut self) -> &mut O {
+        self.observer
+    }
+
+    /// The observer, and the controller for it to ask.
+    pub fn observer_and_controller(&mut self) -> (&mut O, &Controller) {
+        (self.observer, &self.controller)
+    }
+
     /// Whether the observer has failed, so that the run must stop.
     pub fn observer_has_failed(&self) -> bool {
         self.observer.has_failed()
@@ -92,10 +102,9 @@ impl<'a, O: Observer> Ssd<'a, O> {
     /// A broken rule or belief.
     pub fn arrive(&mut self, request: &HostRequest, measured: bool, now: Time) -> Result<(), SimError> {
         self.now = now;
-        match self.host.accept(request, measured, now) {
-            Some(id) => self.begin(id),
-            None => Ok(()),
-        }
+        let (id, is_here) = self.host.accept(request, measured, now);
+        self.observer.accepted(id, request);
+        if is_here { self.begin(id) } else { Ok(()) }
     }
 
     /// Begins all page accesses of a request that has come in.

@@ -12,7 +12,7 @@ use pumice_types::{
 use crate::counters::GcCounters;
 use crate::error::FtlError;
 use crate::fill::{FillTarget, InitialKeys};
-use crate::layers::zns::report::ZoneReport;
+use crate::layers::zns::report::{ZoneOperation, ZoneReport};
 use crate::merge::restore::{MMergeSettings, MergeCosts};
 use crate::merge::superblock::RestoreScope;
 use crate::plan::Plan;
@@ -128,6 +128,12 @@ pub trait TranslationLayer {
     /// What it has written of its map for the case of a power cut.
     fn log_counts(&self) -> LogCounts {
         LogCounts::default()
+    }
+
+    /// Appends the commands of the next zone operation that the last access made the host ask for; `None` if there is
+    /// none. Its time is measured apart.
+    fn next_operation(&mut self, _plan: &mut Plan) -> Option<ZoneOperation> {
+        None
     }
 
     /// Its zones, if it has any.

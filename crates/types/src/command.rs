@@ -37,6 +37,8 @@ pub enum Cause {
     Map,
     /// The old copy of a page of which a write replaces a part.
     Rmw,
+    /// Filling of a zone that is finished.
+    Padding,
 }
 
 /// The version of a journal page of the map. On a device that starts anew from one, its program comes after every

@@ -29,7 +29,8 @@ use crate::plan::Plan;
 use crate::policy::{Decides, OwnPolicy};
 use crate::recovery::{LogCounts, Recovery, RecoveryCounts, Restart};
 use crate::victims::PolicyKeys;
-use zns::report::ZoneReport;
+use page::EraseUnit;
+use zns::report::{ZoneOperation, ZoneReport};
 
 /// Makes enum, keys and dispatch from the registry. A line is: variant, name in `ftl.kind`, field of its own keys,
 /// the type that implements [`Layer`], what it is.
@@ -336,6 +337,10 @@ impl TranslationLayer for Ftl {
         each!(self, ftl => ftl.reset_counters());
     }
 
+    fn next_operation(&mut self, plan: &mut Plan) -> Option<ZoneOperation> {
+        each!(self, ftl => ftl.next_operation(plan))
+    }
+
     fn zones(&self) -> Option<ZoneReport> {
         each!(self, ftl => ftl.zones())
     }
@@ -408,6 +413,22 @@ impl FtlKeys {
         self.check_strict_keys()?;
         let chip = self.adapted(chip);
         self.check_layer(&self.spec(&chip, initial))
+    }
+
+    /// What the layer erases apart.
+    pub fn erase_unit(&self) -> EraseUnit {
+        match self.kind {
+            FtlKind::Page => self.page.erase_unit,
+            FtlKind::Zns => self.zns.unit,
+            FtlKind::Nftl
+            | FtlKind::Gftl
+            | FtlKind::Pbe
+            | FtlKind::SuperblockPen
+            | FtlKind::Superblock2006
+            | FtlKind::ReplacementBlock
+            | FtlKind::LogBlock
+            | FtlKind::Fast => EraseUnit::Block,
+        }
     }
 
     /// What the user's own policy decides; nothing if there is none.

@@ -85,6 +85,8 @@ const NULL_AS_A_WHOLE: &[&str] = &[
     "write_latency_breakdown_us",
     "policy",
     "zones.states",
+    "zones.reset_latency_us",
+    "zones.finish_latency_us",
     "zones.write_amplification",
     "zones",
     "utilisation",

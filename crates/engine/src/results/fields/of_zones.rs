@@ -4,7 +4,9 @@ use pumice_ftl::ZoneReport;
 use serde_json::{Value, json};
 
 use super::Type::{Integer, Number};
-use super::{ResultField, fields, ratio};
+use super::of_host::quantile;
+use super::{ResultField, fields, ratio, when};
+use crate::metrics::KindMetrics;
 use crate::results::Finished;
 
 fields! {
@@ -48,6 +50,30 @@ fields! {
     "zones.resets", Integer, "commands", "as `zones.count`",
         "Reset Zone commands",
         |run| of_zones(run, |zones| json!(zones.counters.resets));
+    "zones.finishes", Integer, "commands", "as `zones.count`",
+        "Finish Zone commands for zones that were not full",
+        |run| of_zones(run, |zones| json!(zones.counters.finishes));
+    "zones.unwritten_pages", Integer, "pages", "as `zones.count`",
+        "Pages of finished zones that the host had not written; those that the device filled are `flash.programs.padding`",
+        |run| of_zones(run, |zones| json!(zones.counters.unwritten_pages));
+    "zones.reset_latency_us.mean", Number, "us", "as `zones.count`; untimed, or no reset that erases at once",
+        "Time from a Reset Zone that erases at once until its last erase has ended",
+        |run| time(run, &run.controller.zone_times.reset, |times| json!(times.mean_us()));
+    "zones.reset_latency_us.p99", Number, "us", "as `zones.reset_latency_us.mean`",
+        "99th percentile of the same",
+        |run| time(run, &run.controller.zone_times.reset, |times| quantile(times, 0.99));
+    "zones.reset_latency_us.max", Number, "us", "as `zones.reset_latency_us.mean`",
+        "The longest",
+        |run| time(run, &run.controller.zone_times.reset, |times| json!(times.latency_max.as_us()));
+    "zones.finish_latency_us.mean", Number, "us", "as `zones.count`; untimed, or no finish that programs",
+        "Time from a Finish Zone until the last page that it fills is programmed",
+        |run| time(run, &run.controller.zone_times.finish, |times| json!(times.mean_us()));
+    "zones.finish_latency_us.p99", Number, "us", "as `zones.finish_latency_us.mean`",
+        "99th percentile of the same",
+        |run| time(run, &run.controller.zone_times.finish, |times| quantile(times, 0.99));
+    "zones.finish_latency_us.max", Number, "us", "as `zones.finish_latency_us.mean`",
+        "The longest",
+        |run| time(run, &run.controller.zone_times.finish, |times| json!(times.latency_max.as_us()));
     "zones.erased_when_idle", Integer, "erase units", "as `zones.count`",
         "Erase units of zones that were reset, erased on idle dies",
         |run| of_zones(run, |zones| json!(zones.counters.erased_when_idle));
@@ -57,6 +83,9 @@ fields! {
     "zones.moved_pages", Integer, "pages", "as `zones.count`",
         "Pages that the host moved from one zone to another",
         |run| of_zones(run, |zones| json!(zones.counters.moved_pages));
+    "zones.relocated_pages", Integer, "pages", "as `zones.count`",
+        "Pages that the device moved because an erase beside them would have disturbed them beyond tolerance",
+        |run| of_zones(run, |zones| json!(zones.counters.relocated_pages));
     "zones.write_amplification.host", Number, "", "as `zones.count`, or no page was written",
         "Pages that the host writes to zones, those moved included / pages of its users",
         |run| of_zones(run, |zones| ratio(written(zones), zones.counters.user_pages as f64));
@@ -68,6 +97,11 @@ fields! {
 /// A value of the run's zones; null without zones.
 fn of_zones(run: &Finished, value: impl FnOnce(&ZoneReport) -> Value) -> Value {
     run.zones().map_or(Value::Null, |zones| value(&zones))
+}
+
+/// A figure of the times of zone operations; null without one, or without a clock.
+fn time(run: &Finished, times: &KindMetrics, figure: impl Fn(&KindMetrics) -> Value) -> Value {
+    when(run.config.run.timed && times.requests > 0, || figure(times))
 }
 
 /// Pages that the host wrote to zones.

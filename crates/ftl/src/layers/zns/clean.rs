@@ -1,6 +1,7 @@
 //! The host's cleaning: it takes a full zone with little valid data, moves that data, and resets the zone.
 //!
-//! Why the host never runs out of empty zones: let there be Z zones of C pages, S streams, and U logical pages.
+//! Why the host never runs out of empty zones: let there be Z zones of C pages, or of C pages that the host uses where it
+//! finishes zones early, S streams, and U logical pages.
 //! A victim has at most C valid pages, all of which go to one stream, so moving them opens at most one zone, and the
 //! reset gives one back. The host's own data opens a zone only while two are empty, so one is left for the pages that
 //! are moved. If no full zone has an invalid page, the full zones are at most U / C, at most S are being written, and
@@ -97,7 +98,7 @@ impl Zns {
 
     /// Chooses the next zone to clean; `false` if no full zone has an invalid page.
     fn begin_cleaning(&mut self) -> bool {
-        let capacity = self.zoned.layout.capacity();
+        let capacity = self.config.used_pages;
         let full = (0..self.zoned.table.len()).filter(|&zone| self.zoned.table.state(zone) == ZoneState::Full);
         let candidates = full.filter(|&zone| self.maps.valid_pages(zone) < capacity);
         // Of equals the one that was filled first.

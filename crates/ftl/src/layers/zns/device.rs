@@ -1,14 +1,16 @@
 //! The zoned device: zones, the erase units under them, and the flash commands that zone commands become.
 
+pub(super) mod erase;
+
 use std::collections::VecDeque;
 
-use pumice_types::{DieId, FlashCommand, PageAddress, bits, choice};
+use pumice_types::{Cause, DieId, FlashCommand, Lpn, PageAddress, UnitSet, bits, choice};
 
 use super::layout::{EraseUnitId, ZoneLayout};
-use super::report::ZoneCounters;
-use super::state::{ZoneError, ZoneTable};
-use crate::counters::GcCounters;
+use super::report::{ZoneCounters, ZoneOperation};
+use super::state::{ZoneError, ZoneState, ZoneTable};
 use crate::plan::Plan;
+use erase::{SharedBlocks, UnitKind, Work};
 
 choice! {
     /// When the units of a zone that was reset are erased.
@@ -19,6 +21,18 @@ choice! {
         WhenOpened = "when-opened",
         /// One by one on idle dies, and at the latest when the zone is next written.
         Idle = "idle",
+    }
+}
+
+choice! {
+    /// What the device fills when a zone is finished.
+    pub enum FinishFill {
+        /// All that was not written.
+        Pad = "pad",
+        /// What was not written of the erase units that hold something.
+        PadUnits = "pad-units",
+        /// Nothing.
+        Leave = "leave",
     }
 }
 
@@ -34,51 +48,67 @@ pub(super) struct Appended {
     pub(super) fills: bool,
 }
 
+/// When the device erases, and what it fills.
+#[derive(Clone, Debug)]
+pub(super) struct DeviceRules {
+    pub(super) units: UnitKind,
+    pub(super) resets: ResetTime,
+    pub(super) finish: FinishFill,
+    /// The logical page that padding carries: none of the host's.
+    pub(super) padding: Lpn,
+}
+
 /// The device.
 pub(super) struct ZonedDevice {
     pub(super) layout: ZoneLayout,
     pub(super) table: ZoneTable,
     pub(super) counters: ZoneCounters,
-    resets: ResetTime,
+    pub(super) rules: DeviceRules,
     /// A bit an erase unit: it must be erased before it is written.
-    to_erase: Vec<u64>,
+    pub(super) to_erase: Vec<u64>,
     /// Units of each die that wait for their erase until the die is idle; some were erased meanwhile.
     idle: Vec<VecDeque<EraseUnitId>>,
-    /// Zones that were reset and whose units are erased behind the write that runs.
-    reset_now: Vec<u32>,
+    /// Zone commands that are to be carried out behind the write that runs.
+    operations: VecDeque<(ZoneOperation, u32)>,
+    /// Whether each zone was filled when it was finished.
+    padded: Vec<bool>,
+    /// Blocks that zones share.
+    pub(super) shared: SharedBlocks,
     /// The number that each zone's pages carry.
-    sequences: Vec<u32>,
+    pub(super) sequences: Vec<u32>,
     next_sequence: u32,
 }
 
 impl ZonedDevice {
     /// A device of empty zones whose units are erased.
-    pub(super) fn new(layout: ZoneLayout, table: ZoneTable, resets: ResetTime) -> ZonedDevice {
+    pub(super) fn new(layout: ZoneLayout, table: ZoneTable, rules: DeviceRules) -> ZonedDevice {
         let geometry = layout.config.geometry;
         let units = geometry.blocks() as usize * layout.config.units.units();
-        let dies = if resets == ResetTime::Idle { geometry.dies() as usize } else { 0 };
+        let dies = if rules.resets == ResetTime::Idle { geometry.dies() as usize } else { 0 };
         ZonedDevice {
             to_erase: vec![0; bits::words_for(units)],
             idle: vec![VecDeque::new(); dies],
-            reset_now: Vec::new(),
+            operations: VecDeque::new(),
+            padded: vec![false; layout.zones() as usize],
+            shared: SharedBlocks::default(),
             sequences: vec![0; layout.zones() as usize],
             next_sequence: 0,
             counters: ZoneCounters::default(),
             layout,
             table,
-            resets,
+            rules,
         }
     }
 
     /// Whether units are erased on idle dies.
     pub(super) fn erases_when_idle(&self) -> bool {
-        self.resets == ResetTime::Idle
+        self.rules.resets == ResetTime::Idle
     }
 
     /// Bytes of the columns.
     pub(super) fn state_bytes(&self) -> u64 {
-        let columns = size_of_val(&self.to_erase[..]) + size_of_val(&self.sequences[..]);
-        columns as u64 + self.layout.state_bytes() + self.table.state_bytes()
+        let columns = size_of_val(&self.to_erase[..]) + size_of_val(&self.sequences[..]) + self.padded.len();
+        columns as u64 + self.shared.state_bytes() + self.layout.state_bytes() + self.table.state_bytes()
     }
 
     /// The number that the pages of a zone carry that was written before the first command.
@@ -98,14 +128,14 @@ impl ZonedDevice {
     /// # Errors
     /// The standard's, of a Zone Append.
     #[inline]
-    pub(super) fn append(&mut self, zone: u32, gc: &mut GcCounters, plan: &mut Plan) -> Result<Appended, ZoneError> {
-        let written = self.table.append(zone, 1)?;
-        self.counters.closed_by_controller += u64::from(written.closed.is_some());
-        if written.was_empty {
+    pub(super) fn append(&mut self, zone: u32, work: &mut Work) -> Result<Appended, ZoneError> {
+        if self.table.state(zone) == ZoneState::Empty {
             self.counters.opened += 1;
             self.begin(zone);
-            self.erase_zone(zone, gc, plan);
+            self.erase_zone(zone, work);
         }
+        let written = self.table.append(zone, 1)?;
+        self.counters.closed_by_controller += u64::from(written.closed.is_some());
         let (page, sequence) = (self.layout.page(zone, written.at), self.sequences[zone as usize]);
         Ok(Appended { page, offset: written.at, sequence, fills: written.fills })
     }
@@ -115,39 +145,84 @@ impl ZonedDevice {
     /// # Errors
     /// The standard's, of a Reset Zone.
     pub(super) fn reset(&mut self, zone: u32) -> Result<(), ZoneError> {
-        let written = self.table.reset(zone)?;
+        let written: Vec<bool> = (0..self.layout.units_per_zone()).map(|at| self.programmed(zone, at) > 0).collect();
+        self.table.reset(zone)?;
+        self.padded[zone as usize] = false;
         self.counters.resets += 1;
-        let (width, stripe) = (self.layout.config.width, self.pages_of_stripe());
-        let is_written = |&place: &usize| place as u32 / width * stripe + place as u32 % width < written;
-        for place in (0..self.layout.units_per_zone() as usize).filter(is_written) {
+        for (place, _) in written.into_iter().enumerate().filter(|(_, is_written)| *is_written) {
             let unit = self.layout.units_of(zone)[place];
-            let bit = self.bit(unit);
-            bits::set(&mut self.to_erase, bit);
-            if self.resets == ResetTime::Idle {
+            let number = self.number(unit);
+            bits::set(&mut self.to_erase, number);
+            if self.rules.resets == ResetTime::Idle {
                 let geometry = &self.layout.config.geometry;
                 self.idle[geometry.die_of(geometry.plane_of(unit.block)).index()].push_back(unit);
             }
         }
-        if self.resets == ResetTime::AtOnce {
-            self.reset_now.push(zone);
+        if self.rules.resets == ResetTime::AtOnce {
+            self.operations.push_back((ZoneOperation::Reset, zone));
         }
         Ok(())
     }
 
-    /// Appends the erases of zones that were reset, where resets erase at once.
-    #[inline]
-    pub(super) fn erase_reset(&mut self, gc: &mut GcCounters, plan: &mut Plan) {
-        while let Some(zone) = self.reset_now.pop() {
-            self.erase_zone(zone, gc, plan);
+    /// Finishes a zone. What the device's rule says is filled.
+    ///
+    /// # Errors
+    /// The standard's, of a Finish Zone.
+    pub(super) fn finish(&mut self, zone: u32) -> Result<(), ZoneError> {
+        let unwritten = self.table.finish(zone)?;
+        self.counters.finishes += 1;
+        self.counters.unwritten_pages += u64::from(unwritten);
+        match self.rules.finish {
+            FinishFill::Pad | FinishFill::PadUnits => self.operations.push_back((ZoneOperation::Finish, zone)),
+            FinishFill::Leave => {}
+        }
+        Ok(())
+    }
+
+    /// Appends the commands of the next zone command that makes the device program or erase.
+    pub(super) fn next_operation(&mut self, work: &mut Work) -> Option<ZoneOperation> {
+        while let Some((operation, zone)) = self.operations.pop_front() {
+            match operation {
+                ZoneOperation::Reset => self.erase_zone(zone, work),
+                ZoneOperation::Finish => self.pad(zone, work.plan),
+            }
+            // A zone that was opened again at once has been erased already.
+            if !work.plan.commands.is_empty() {
+                return Some(operation);
+            }
+        }
+        None
+    }
+
+    /// Fills the pages of a finished zone that were not written.
+    fn pad(&mut self, zone: u32, plan: &mut Plan) {
+        let (written, sequence) = (self.table.written(zone), self.sequences[zone as usize]);
+        for offset in written..self.layout.capacity() {
+            let place = self.layout.place_of(offset);
+            if self.rules.finish == FinishFill::Pad || self.layout.first_page(place) < written {
+                let page = self.layout.page(zone, offset);
+                plan.push(FlashCommand::program(Cause::Padding, page, self.rules.padding, 0, sequence));
+            }
+        }
+        self.padded[zone as usize] = true;
+    }
+
+    /// Pages from the start of a zone up to which its unit at `place` is programmed.
+    pub(super) fn programmed_until(&self, zone: u32, place: u32) -> u32 {
+        let written = self.table.written(zone);
+        match (self.padded[zone as usize], self.rules.finish) {
+            (true, FinishFill::Pad) => self.layout.capacity(),
+            (true, FinishFill::PadUnits) if self.layout.first_page(place) < written => self.layout.capacity(),
+            (_, FinishFill::Pad | FinishFill::PadUnits | FinishFill::Leave) => written,
         }
     }
 
     /// Erases the next unit of an idle die, if one waits.
-    pub(super) fn idle_step(&mut self, die: DieId, gc: &mut GcCounters, plan: &mut Plan) {
+    pub(super) fn idle_step(&mut self, die: DieId, work: &mut Work) {
         while let Some(unit) = self.idle.get_mut(die.index()).and_then(VecDeque::pop_front) {
             if self.take_to_erase(unit) {
                 self.counters.erased_when_idle += 1;
-                return self.erase(unit, gc, plan);
+                return self.erase_units(unit.block, UnitSet::one(usize::from(unit.unit)), work);
             }
         }
     }
@@ -157,35 +232,16 @@ impl ZonedDevice {
         self.idle.get(die.index()).is_some_and(|units| !units.is_empty())
     }
 
-    /// Erases the units of a zone that wait for it.
-    fn erase_zone(&mut self, zone: u32, gc: &mut GcCounters, plan: &mut Plan) {
-        for place in 0..self.layout.units_per_zone() as usize {
-            let unit = self.layout.units_of(zone)[place];
-            if self.take_to_erase(unit) {
-                self.erase(unit, gc, plan);
-            }
-        }
-    }
-
-    fn erase(&self, unit: EraseUnitId, gc: &mut GcCounters, plan: &mut Plan) {
-        gc.reclaimed.block_erases += 1;
-        plan.push(FlashCommand::erase(unit.block));
-    }
-
     /// Whether a unit must be erased; it counts as erased from now on.
-    fn take_to_erase(&mut self, unit: EraseUnitId) -> bool {
-        let bit = self.bit(unit);
-        let must = bits::get(&self.to_erase, bit);
-        bits::clear(&mut self.to_erase, bit);
+    pub(super) fn take_to_erase(&mut self, unit: EraseUnitId) -> bool {
+        let number = self.number(unit);
+        let must = bits::get(&self.to_erase, number);
+        bits::clear(&mut self.to_erase, number);
         must
     }
 
-    fn bit(&self, unit: EraseUnitId) -> usize {
+    /// The number of a unit among those of the device.
+    pub(super) fn number(&self, unit: EraseUnitId) -> usize {
         unit.block.index() * self.layout.config.units.units() + usize::from(unit.unit)
-    }
-
-    /// Pages of a zone that lie in one unit of each of its planes.
-    fn pages_of_stripe(&self) -> u32 {
-        self.layout.config.width * self.layout.config.units.pages_per_unit() as u32
     }
 }

@@ -140,6 +140,26 @@ impl ZoneLayout {
         &self.units[zone as usize * units..(zone as usize + 1) * units]
     }
 
+    /// The unit at a place among those of all zones.
+    pub fn unit_at(&self, place: u32) -> EraseUnitId {
+        self.units[place as usize]
+    }
+
+    /// Puts another unit at a place among those of all zones.
+    pub fn replace(&mut self, place: u32, unit: EraseUnitId) {
+        self.units[place as usize] = unit;
+    }
+
+    /// The page of a block that is programmed as the `rank`-th of its unit.
+    pub fn page_of_unit(&self, unit: u8, rank: u32) -> u16 {
+        self.pages[usize::from(unit) * self.config.units.pages_per_unit() + rank as usize]
+    }
+
+    /// Where in a zone the `rank`-th page of its unit at `place` lies.
+    pub fn offset_in(&self, place: u32, rank: u32) -> u32 {
+        self.first_page(place) + rank * self.config.width
+    }
+
     /// The page at `offset` of a zone.
     #[inline]
     pub fn page(&self, zone: u32, offset: u32) -> PageAddress {
@@ -148,6 +168,18 @@ impl ZoneLayout {
         let (depth, rank) = (nth / per_unit, nth % per_unit);
         let unit = self.units[(zone * self.units_per_zone() + depth * self.config.width + turn) as usize];
         PageAddress::new(unit.block, self.pages[(u32::from(unit.unit) * per_unit + rank) as usize])
+    }
+
+    /// Which of a zone's units the page at `offset` lies in.
+    pub fn place_of(&self, offset: u32) -> u32 {
+        let (nth, turn) = (offset / self.config.width, offset % self.config.width);
+        nth / self.config.units.pages_per_unit() as u32 * self.config.width + turn
+    }
+
+    /// The first page of a zone that lies in its unit at `place`.
+    pub fn first_page(&self, place: u32) -> u32 {
+        let (width, per_unit) = (self.config.width, self.config.units.pages_per_unit() as u32);
+        place / width * width * per_unit + place % width
     }
 
     /// Pages that the initial fill stores in a row of zones.

@@ -24,11 +24,13 @@ use crate::layer::TranslationLayer;
 use crate::plan::Plan;
 use clean::ZoneCleaning;
 pub use clean::{CleaningPace, ZoneVictim};
-pub use device::ResetTime;
-use device::ZonedDevice;
+pub use device::erase::UnitKind;
+use device::erase::Work;
+use device::{DeviceRules, ZonedDevice};
+pub use device::{FinishFill, ResetTime};
 use layout::{LayoutConfig, ZoneLayout};
 use maps::{ZoneMaps, ZonePage};
-use report::ZoneReport;
+use report::{ZoneOperation, ZoneReport};
 pub use spec::ZnsKeys;
 use state::{ZoneLimits, ZoneTable};
 
@@ -40,14 +42,20 @@ const ENTRY_BYTES: u64 = 4;
 pub struct ZnsConfig {
     /// Where zones lie.
     pub layout: LayoutConfig,
+    /// How its units are erased.
+    pub units: UnitKind,
     /// Pages from the start of a zone to that of the next; at least its capacity.
     pub zone_size: u32,
     /// Most zones open and active.
     pub limits: ZoneLimits,
     /// When the units of a zone that was reset are erased.
     pub resets: ResetTime,
+    /// What the device fills when a zone is finished.
+    pub finish: FinishFill,
     /// Logical pages.
     pub user_pages: u32,
+    /// Pages of a zone after which the host finishes it; its capacity if it never does.
+    pub used_pages: u32,
     /// Streams of the host, at least 1 and at most the zones that may be active.
     pub streams: u8,
     /// Empty zones at or under which the host cleans, at least 2.
@@ -93,13 +101,26 @@ impl Zns {
             let blocks = (0..geometry.blocks_per_plane).map(move |nth| geometry.block(PlaneId(plane), nth));
             blocks.filter(|block| !bad_blocks.contains(block)).collect()
         };
-        let good: Vec<Vec<BlockId>> = (0..geometry.planes()).map(good).collect();
+        let mut good: Vec<Vec<BlockId>> = (0..geometry.planes()).map(good).collect();
+        let spare_blocks: Vec<BlockId> = match config.units {
+            UnitKind::Leaves(_) => good.iter_mut().filter_map(Vec::pop).collect(),
+            UnitKind::Blocks | UnitKind::SubBlocks => Vec::new(),
+        };
         let layout = ZoneLayout::new(config.layout.clone(), &good);
         let zones = layout.zones();
         let table = ZoneTable::new(zones, [layout.capacity(), config.zone_size], config.limits);
+        let rules = DeviceRules {
+            units: config.units.clone(),
+            resets: config.resets,
+            finish: config.finish,
+            padding: Lpn(config.user_pages),
+        };
+        let maps = ZoneMaps::new(&layout, config.user_pages);
+        let mut zoned = ZonedDevice::new(layout, table, rules);
+        zoned.share_blocks(&spare_blocks);
         Zns {
-            maps: ZoneMaps::new(&layout, config.user_pages),
-            zoned: ZonedDevice::new(layout, table, config.resets),
+            maps,
+            zoned,
             current: vec![None; usize::from(config.streams)],
             streams: vec![0; zones as usize],
             filled_at: vec![0; zones as usize],
@@ -121,7 +142,9 @@ impl Zns {
         for row in 0..rows {
             let zones = row * row_zones..(row + 1) * row_zones;
             let sequence = zones.map(|zone| self.zoned.begin_filled(zone)).last().unwrap_or_default();
-            for (block, nth) in self.zoned.layout.row_fill(row) {
+            let blocks: Vec<_> = self.zoned.layout.row_fill(row).collect();
+            for (block, nth) in blocks {
+                self.zoned.note_block_filled(block);
                 programmed(InitialBlock { block, first: Lpn(row * row_pages + nth), stride, pages, sequence });
             }
         }
@@ -149,10 +172,16 @@ impl Zns {
             Some(zone) => zone,
             None => self.open(stream, moved, plan)?,
         };
-        let appended = self.zoned.append(zone, &mut self.counters, plan);
+        let work = &mut Work { maps: &self.maps, gc: &mut self.counters, plan };
+        let appended = self.zoned.append(zone, work);
         let appended = appended.map_err(|error| FtlError::Zone { zone, command: "Zone Append", error })?;
         self.written += 1;
-        if appended.fills {
+        let finishes = !appended.fills && appended.offset + 1 == self.config.used_pages;
+        if finishes {
+            let finished = self.zoned.finish(zone);
+            finished.map_err(|error| FtlError::Zone { zone, command: "Finish Zone", error })?;
+        }
+        if appended.fills || finishes {
             self.current[usize::from(stream)] = None;
             self.filled_at[zone as usize] = self.written;
         }
@@ -192,8 +221,6 @@ impl TranslationLayer for Zns {
         self.maps.place(lpn, version, placed.place, &self.zoned.layout);
         self.zoned.counters.user_pages += 1;
         plan.push(FlashCommand::program(Cause::Host, placed.page, lpn, version, placed.sequence));
-        plan.complete_here();
-        self.zoned.erase_reset(&mut self.counters, plan);
         Ok(())
     }
 
@@ -221,7 +248,7 @@ impl TranslationLayer for Zns {
     }
 
     fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
-        self.zoned.idle_step(die, &mut self.counters, plan);
+        self.zoned.idle_step(die, &mut Work { maps: &self.maps, gc: &mut self.counters, plan });
         Ok(())
     }
 
@@ -231,6 +258,10 @@ impl TranslationLayer for Zns {
 
     fn expect(&self, lpn: Lpn) {
         self.maps.expect(lpn);
+    }
+
+    fn next_operation(&mut self, plan: &mut Plan) -> Option<ZoneOperation> {
+        self.zoned.next_operation(&mut Work { maps: &self.maps, gc: &mut self.counters, plan })
     }
 
     fn zones(&self) -> Option<ZoneReport> {

@@ -1,5 +1,14 @@
 //! What happened to zones, for the results.
 
+/// A zone command of the host that makes the device program or erase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ZoneOperation {
+    /// Reset Zone, where it erases at once.
+    Reset,
+    /// Finish Zone, where it fills what was not written.
+    Finish,
+}
+
 /// Zone commands since the last reset of the counters, and what they made the device do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZoneCounters {
@@ -7,8 +16,14 @@ pub struct ZoneCounters {
     pub opened: u64,
     /// Implicitly opened zones that the controller closed to open another one.
     pub closed_by_controller: u64,
+    /// Zones finished before they were written up to their capacity.
+    pub finishes: u64,
+    /// Pages of zones that were not written when they were finished.
+    pub unwritten_pages: u64,
     /// Zones reset.
     pub resets: u64,
+    /// Pages that the device moved because an erase beside them would have disturbed them beyond tolerance.
+    pub relocated_pages: u64,
     /// Erase units erased on idle dies.
     pub erased_when_idle: u64,
     /// Times that the host had to clean a zone before it could write, because no empty one was left to spare.
