@@ -25,6 +25,7 @@ use pumice_types::{
 
 use super::maps::PageMaps;
 use super::plane::{Open, WriteStream};
+use super::units::FreeUnits;
 use super::{HotCold, PageConfig, PageFtl};
 use crate::error::FtlError;
 use crate::layer::TranslationLayer;
@@ -95,17 +96,23 @@ impl SpareSurvey {
         of_plane.filter(|&&(block, ..)| maps.valid_pages(block) == 0).count()
     }
 
-    /// The first block of a plane that holds something, but nothing current and no copy of one of these logical pages.
-    fn dispensable(&self, plane: PlaneId, kept: &[Lpn], geometry: &Geometry, maps: &PageMaps) -> Option<BlockId> {
-        let mut first = 0;
-        let of_plane = self.blocks.iter().filter_map(|&(block, end, _)| {
-            let pages = &self.found[std::mem::replace(&mut first, end)..end];
-            (geometry.plane_of(block) == plane).then_some((block, pages))
-        });
-        let is_dispensable = |&(block, pages): &(BlockId, &[ReadPage])| {
-            maps.valid_pages(block) == 0 && pages.iter().all(|found| !kept.contains(&found.entry.lpn))
+    /// A free block of the plane of `last` that can be erased before anything is copied: one that holds no
+    /// copy of a page in `kept`, which are those that nothing proves. One of `last` itself may go if there is another:
+    /// either the program of `last` was cut, and then no erase of its plane, or `last` is sound.
+    fn dispensable(&self, last: &ReadPage, kept: &[Lpn], geometry: &Geometry, free: &FreeUnits) -> Option<BlockId> {
+        let plane = geometry.plane_of(last.page.block);
+        let is_copy = |found: &&ReadPage| {
+            (found.entry.lpn, found.entry.written) == (last.entry.lpn, last.entry.written) && found.page != last.page
         };
-        { of_plane }.find(is_dispensable).map(|(block, _)| block)
+        let copies: Vec<BlockId> = self.found.iter().filter(is_copy).map(|found| found.page.block).collect();
+        let has_other = |block| copies.iter().any(|&copy| copy != block && geometry.plane_of(copy) == plane);
+        let mut first = 0;
+        self.blocks.iter().find_map(|&(block, end, _)| {
+            let pages = &self.found[std::mem::replace(&mut first, end)..end];
+            let may_go = |lpn: Lpn| !kept.contains(&lpn) || lpn == last.entry.lpn && has_other(block);
+            let is_free = geometry.plane_of(block) == plane && !free.of(block).is_empty();
+            (is_free && pages.iter().all(|found| may_go(found.entry.lpn))).then_some(block)
+        })
     }
 
     /// The pages that count, one for each logical page that is stored: that with the newest data, and of its copies
@@ -281,8 +288,7 @@ impl PageFtl {
     }
 
     /// Copies a page whose program may not have ended into a blank block, which is erased first. If the plane has none
-    /// left, because the power was cut again and again: into a block that holds nothing current, and no copy of a page
-    /// in `kept`, which a next start may need. If there is none either, behind everything in its own block; the first
+    /// left, because the power was cut again and again: into one that no next start needs. If there is none either, behind everything in its own block; the first
     /// blank page there may have been cut without a trace.
     fn move_unproven(
         &mut self,
@@ -297,8 +303,8 @@ impl PageFtl {
         let stream = self.stream_of_moves();
         let behind = PageAddress::new(source.block, survey.end_of(source.block) + 1);
         let has_blank = self.free_units(plane) > survey.superseded(plane, &geometry, &self.maps);
-        let other = if has_blank { None } else { survey.dispensable(plane, kept, &geometry, &self.maps) };
-        if let Some(block) = other.filter(|&block| !self.free.of(block).is_empty()) {
+        let other = if has_blank { None } else { survey.dispensable(&last, kept, &geometry, &self.free) };
+        if let Some(block) = other {
             self.planes[plane.index()].open[stream as usize] = Some(self.free.take_this(block, &mut self.pool));
         }
         let stays = !has_blank && other.is_none() && behind.page < self.config.data_pages();
