@@ -28,7 +28,7 @@ pub use clean::{CleaningPace, ZoneVictim};
 pub use device::erase::UnitKind;
 use device::erase::Work;
 use device::{DeviceRules, ZonedDevice};
-pub use device::{FinishFill, ResetTime};
+pub use device::{FinishFill, ResetTime, ZoneMapping};
 use layout::{LayoutConfig, ZoneLayout};
 use maps::{ZoneMaps, ZonePage};
 use report::{ZoneOperation, ZoneReport};
@@ -45,6 +45,8 @@ pub struct ZnsConfig {
     pub layout: LayoutConfig,
     /// How its units are erased.
     pub units: UnitKind,
+    /// Which units a zone consists of.
+    pub mapping: ZoneMapping,
     /// Pages from the start of a zone to that of the next; at least its capacity.
     pub zone_size: u32,
     /// Most zones open and active.
@@ -114,6 +116,7 @@ impl Zns {
         let table = ZoneTable::new(zones, [layout.capacity(), config.zone_size], config.limits);
         let rules = DeviceRules {
             units: config.units.clone(),
+            mapping: config.mapping,
             resets: config.resets,
             finish: config.finish,
             padding: Lpn(config.user_pages),
@@ -153,6 +156,7 @@ impl Zns {
         }
         self.maps.note_fill(rows);
         self.empty.drain(..(rows * row_zones) as usize);
+        self.zoned.fill_pool();
         rows * row_pages
     }
 
@@ -244,6 +248,11 @@ impl TranslationLayer for Zns {
 
     fn moves_between_dies(&self) -> bool {
         true
+    }
+
+    /// The host's commands are apart: nothing makes a die erase a zone's blocks without a gap.
+    fn holds_die(&self) -> bool {
+        false
     }
 
     fn works_when_idle(&self) -> bool {

@@ -207,10 +207,26 @@ impl ZonedDevice {
         }
         self.counters.relocated_pages += u64::from(pages);
         work.gc.copied_pages += u64::from(pages);
-        self.layout.replace(place, new);
-        let new_number = self.number(new);
-        (self.shared.places[number], self.shared.places[new_number]) = (0, place + 1);
+        self.take_away(old);
+        self.put(new, place);
         self.shared.spares[plane.index()].push_back(old);
+    }
+
+    /// No zone has this unit any more.
+    pub(in super::super) fn take_away(&mut self, unit: EraseUnitId) {
+        let number = self.number(unit);
+        if let Some(of_unit) = self.shared.places.get_mut(number) {
+            *of_unit = 0;
+        }
+    }
+
+    /// Puts a unit at a place among those of all zones.
+    pub(in super::super) fn put(&mut self, unit: EraseUnitId, place: u32) {
+        self.layout.replace(place, unit);
+        let number = self.number(unit);
+        if let Some(of_unit) = self.shared.places.get_mut(number) {
+            *of_unit = place + 1;
+        }
     }
 
     /// Pages of a leaf that a zone has programmed and not given up.
