@@ -5,6 +5,7 @@
 //! executes. The same layer therefore runs timed and untimed, and could be stopped at any command.
 #![forbid(unsafe_code)]
 
+mod ageing;
 mod build;
 pub mod chip;
 pub mod controller;
@@ -21,10 +22,12 @@ pub mod results;
 mod run;
 pub mod scheduler;
 mod session;
+pub mod snapshot;
 mod ssd;
 mod watchers;
 mod workload;
 
+pub use ageing::age;
 pub use build::{Built, bare_chips, build, geometry as device_geometry, user_pages};
 pub use error::SimError;
 pub use fio_job::fio_job_settings;
