@@ -78,10 +78,10 @@ fn check_power(config: &Config) -> Result<(), String> {
     if recovery == Recovery::Off {
         return Ok(());
     }
-    let (chip, host) = (&config.chip, &config.host);
-    let trims = config.workload.shared.trim_fraction > 0.0;
+    let chip = &config.chip;
+    // A layer that keeps what is trimmed has nothing to write down.
+    let gives_up = config.ftl.kind.gives_up_trimmed();
     let wanted = [
-        (host.write_buffer_kib > 0, "host.write_buffer_kib = 0", host.write_buffer_kib.to_string()),
         (chip.erase.scheme.has_loops(), "erase.scheme = \"fixed\"", format!("\"{}\"", chip.erase.scheme)),
         (
             chip.erase.suspension != Suspension::Off,
@@ -94,9 +94,13 @@ fn check_power(config: &Config) -> Result<(), String> {
             format!("\"{}\"", chip.timing.multi_plane),
         ),
         (config.output.command_log, "output.command_log = false", "true".into()),
-        (trims, "workload.trim_fraction = 0", config.workload.shared.trim_fraction.to_string()),
         (
-            config.workload.trace.trims != Trims::Drop && config.workload.kind().is_trace(),
+            config.workload.shared.trim_fraction > 0.0 && gives_up,
+            "workload.trim_fraction = 0",
+            config.workload.shared.trim_fraction.to_string(),
+        ),
+        (
+            config.workload.trace.trims != Trims::Drop && config.workload.kind().is_trace() && gives_up,
             "workload.trims = \"drop\"",
             "\"keep\"".into(),
         ),

@@ -103,6 +103,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
         let request = self.host.begin_split(id, now);
         if request.kind == RequestKind::Flush {
             self.host.page_begun(id);
+            self.host.oracle.note_flush(id);
             let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
             if self.controller.begin_flush(id, moment)? {
                 self.host.page_done_at_once(id);

@@ -21,6 +21,7 @@ mod reclaim_leaves;
 mod reclaim_lines;
 mod reclaim_units;
 pub mod recovery;
+mod salvage;
 mod survey;
 mod victim;
 pub mod victims;

@@ -89,6 +89,12 @@ impl WriteBuffer {
         }
     }
 
+    /// The same buffer, empty: the power was cut.
+    #[must_use]
+    pub fn emptied(self) -> WriteBuffer {
+        WriteBuffer::new(self.capacity, self.policy)
+    }
+
     /// Stores parts of a page and returns its entry. `None` if there is no room and the host must wait.
     pub fn write(&mut self, lpn: Lpn, mask: u64) -> Option<u32> {
         self.writes += 1;

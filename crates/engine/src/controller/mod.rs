@@ -137,9 +137,11 @@ impl Controller {
         self
     }
 
-    /// Power has come back: a new translation layer, and nothing in flight. Numbers go on from `next_number`.
+    /// Power has come back: a new translation layer, nothing in flight, and nothing buffered. Numbers go on from
+    /// `next_number`.
     pub fn restart(&mut self, ftl: Ftl, next_number: u64) {
         self.ftl = ftl;
+        self.buffer = self.buffer.take().map(WriteBuffer::emptied);
         self.next_number = Some(next_number);
         self.accesses = AccessTable::default();
         self.waiting.clear();
@@ -233,7 +235,9 @@ impl Controller {
     ) -> Result<BufferedWrite, SimError> {
         let Some(buffer) = &mut self.buffer else { return Ok(BufferedWrite::NoRoom) };
         let Some(entry) = buffer.write(access.lpn, access.mask) else { return Ok(BufferedWrite::NoRoom) };
-        let Some(request) = access.waits.request().filter(|_| access.fua) else { return Ok(BufferedWrite::Done) };
+        moment.oracle.note_buffered(access.lpn, access.waits.request());
+        let is_through = access.fua && !RecoveryFault::UnitAccessIgnored.is_on();
+        let Some(request) = access.waits.request().filter(|_| is_through) else { return Ok(BufferedWrite::Done) };
         buffer.wait_for(entry, request);
         if let Some(due) = buffer.begin_program(entry) {
             self.program(&due, moment)?;
@@ -247,6 +251,9 @@ impl Controller {
     /// A broken rule or belief.
     pub fn begin_flush<O: Observer>(&mut self, request: u32, moment: &mut Moment<O>) -> Result<bool, SimError> {
         self.flush(true, moment)?;
+        if RecoveryFault::FlushDoneEarly.is_on() {
+            return Ok(true);
+        }
         Ok(!self.buffer.as_mut().is_some_and(|buffer| buffer.wait_for_all(request)))
     }
 
@@ -271,6 +278,7 @@ impl Controller {
     fn program<O: Observer>(&mut self, due: &DuePage, moment: &mut Moment<O>) -> Result<(), SimError> {
         let access = PageAccess::new(Waits::Buffer(due.entry), due.lpn, RequestKind::Write, due.mask);
         let token = self.accesses.insert(access);
+        moment.oracle.note_program_begun(due.lpn);
         self.proceed(token, moment)?;
         Ok(())
     }

@@ -23,6 +23,8 @@ mod peers;
 mod percentiles;
 mod power;
 mod power_blocks;
+mod power_host;
+mod power_layers;
 mod read_retries;
 mod registry;
 mod retirement;

@@ -138,6 +138,11 @@ macro_rules! registry {
                 match self { $(FtlKind::$variant => <$layer as Layer>::COPIES_ON_ONE_DIE),+ }
             }
 
+            /// See [`Layer::GIVES_UP_TRIMMED`].
+            pub fn gives_up_trimmed(self) -> bool {
+                match self { $(FtlKind::$variant => <$layer as Layer>::GIVES_UP_TRIMMED),+ }
+            }
+
             /// Its own keys that other layers refuse instead of ignoring them.
             fn strict_keys(self) -> &'static [&'static str] {
                 match self { $(FtlKind::$variant => <$layer as Layer>::STRICT_KEYS),+ }

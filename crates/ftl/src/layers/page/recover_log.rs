@@ -123,7 +123,7 @@ impl LogRead {
         let word = |nth: usize| self.journal.first().map_or(0, |(_, content)| u64::from(content[nth]));
         match word(0) | word(1) << 32 {
             0 => self.end(),
-            horizon => horizon,
+            given => given - 1,
         }
     }
 
@@ -329,7 +329,7 @@ impl PageFtl {
         for found in tail.found.iter().filter(is_young) {
             newest.entry(found.entry.lpn.0).or_default().push(*found);
         }
-        let (mut moves, mut suspects) = (Vec::new(), Suspects { horizon, pages: Vec::new() });
+        let (mut moves, mut suspects) = (Vec::new(), Suspects { horizon: Some(horizon), pages: Vec::new() });
         for (lpn, mut pages) in newest {
             pages.sort_unstable_by_key(|found| std::cmp::Reverse((found.entry.written, found.entry.programmed)));
             let is_proven =

@@ -112,6 +112,7 @@ impl Layer for PageFtl {
     const CHOOSES_VICTIMS: bool = true;
     const ASKS_POLICIES: bool = true;
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
+    const GIVES_UP_TRIMMED: bool = true;
     const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan, Recovery::Summary, Recovery::Checkpoint];
     const STRICT_KEYS: &'static [&'static str] =
         &["ftl.gc_mode", "ftl.allocation", "ftl.erase_unit", "ftl.hot_cold", "ftl.wear_leveling"];
