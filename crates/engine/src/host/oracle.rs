@@ -88,12 +88,10 @@ impl Oracle {
         pages.map(|(lpn, allowed)| (Lpn(lpn), allowed)).collect()
     }
 
-    /// The host has found this version after a power cut (`None`: nothing), and goes on with it.
+    /// The host has found this version after a power cut (`None`: nothing), and goes on with it. Nothing is found only
+    /// where nothing was stored before the cut.
     pub fn settle(&mut self, lpn: Lpn, found: Option<u8>) {
-        match found {
-            Some(version) => self.versions[lpn.index()] = version,
-            None => self.note_trim(lpn),
-        }
+        self.versions[lpn.index()] = found.unwrap_or(0);
     }
 
     /// Bytes of its columns.

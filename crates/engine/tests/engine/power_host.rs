@@ -9,8 +9,9 @@ use crate::power_layers::{all_keep_their_promises, combinations, cut_often};
 
 /// A small buffer, that flushes and full places empty; and writes of parts of pages, which read the old copy.
 const BUFFERED: &[(&str, &str)] = &[
-    ("host.write_buffer_kib", "64"),
+    ("host.write_buffer_kib", "32"),
     ("host.flush", "lru"),
+    ("workload.requests", "800"),
     ("workload.flush_every", "9"),
     ("workload.fua_fraction", "0.1"),
     ("workload.request_sizes", "[2048, 4096, 12288]"),
@@ -18,8 +19,9 @@ const BUFFERED: &[(&str, &str)] = &[
 
 /// The same, programmed as soon as it is there, and flushed seldom.
 const EAGER: &[(&str, &str)] = &[
-    ("host.write_buffer_kib", "128"),
+    ("host.write_buffer_kib", "64"),
     ("host.flush", "eager"),
+    ("workload.requests", "320"),
     ("workload.flush_every", "40"),
     ("workload.fua_fraction", "0.3"),
 ];
@@ -37,7 +39,7 @@ fn is_simple(kind: FtlKind) -> bool {
 
 #[test]
 fn t833_what_was_flushed_or_written_through_outlasts_a_cut_anywhere() {
-    let met = all_keep_their_promises(buffered(is_simple), |device| cut_everywhere(device, 7, false));
+    let met = all_keep_their_promises(buffered(is_simple), |device| cut_everywhere(device, 31, false));
     assert!(met.cuts > 3_000 && met.programs > 1_000 && met.erases > 200, "{met:?}");
 }
 
@@ -54,7 +56,7 @@ pub const OF_BUFFERS: &[RecoveryFault] = &[RecoveryFault::FlushDoneEarly, Recove
 fn t835_every_fault_of_a_write_buffer_is_noticed() {
     let devices = buffered(is_simple);
     for fault in OF_BUFFERS.iter().copied().chain([RecoveryFault::AcknowledgedEarly]) {
-        assert!(devices.iter().any(|device| fails(fault, device, 29, false)), "{fault} is not noticed");
+        assert!(devices.iter().any(|device| fails(fault, device, 61, false)), "{fault} is not noticed");
     }
 }
 
