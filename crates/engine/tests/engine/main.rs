@@ -36,3 +36,4 @@ mod support;
 mod timeline;
 mod workloads;
 mod write_amplification;
+mod zones;
