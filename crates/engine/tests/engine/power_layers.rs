@@ -1,4 +1,4 @@
-//! 82x: the power is cut on every translation layer of the registry, with every merge and every way of starting anew
+//! 84x: the power is cut on every translation layer of the registry, with every merge and every way of starting anew
 //! that it knows, as in [`crate::power`].
 
 use pumice_config::TornKind;
@@ -135,7 +135,7 @@ pub fn all_keep_their_promises(devices: Vec<Sets<'static>>, cut: impl Fn(&Sets) 
 }
 
 #[test]
-fn t820_every_layer_keeps_its_promises_wherever_the_power_is_cut() {
+fn t840_every_layer_keeps_its_promises_wherever_the_power_is_cut() {
     let devices =
         combinations().iter().flat_map(|layer| [layer.device(&[]), layer.device(&further(layer.kind))]).collect();
     let met = all_keep_their_promises(devices, |device| cut_everywhere(device, 11, false));
@@ -143,7 +143,7 @@ fn t820_every_layer_keeps_its_promises_wherever_the_power_is_cut() {
 }
 
 #[test]
-fn t821_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
+fn t841_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
     let devices = combinations().iter().map(|layer| layer.device(&[])).collect();
     let met = all_keep_their_promises(devices, |device| cut_everywhere(device, 641, true));
     assert!(met.cuts > 40_000 && met.programs > 25_000 && met.erases > 10_000, "{met:?}");
@@ -169,7 +169,7 @@ pub fn cut_often(device: &Sets) -> Result<Met, String> {
 }
 
 #[test]
-fn t822_and_at_moments_that_the_seed_draws_on_a_larger_device() {
+fn t842_and_at_moments_that_the_seed_draws_on_a_larger_device() {
     let devices =
         combinations().iter().flat_map(|layer| [layer.device(&[]), layer.device(&further(layer.kind))]).collect();
     let met = all_keep_their_promises(devices, cut_often);
@@ -194,7 +194,7 @@ fn cut_in_a_row(device: &Sets, step: usize) -> Result<Met, String> {
 }
 
 #[test]
-fn t824_and_eight_times_in_a_row_so_that_no_recovery_ends() {
+fn t844_and_eight_times_in_a_row_so_that_no_recovery_ends() {
     let devices = combinations().iter().map(|layer| layer.device(&[])).collect();
     let met = all_keep_their_promises(devices, |device| cut_in_a_row(device, 37));
     assert!(met.cuts > 10_000 && met.programs > 5_000 && met.erases > 2_000, "{met:?}");
@@ -235,7 +235,7 @@ fn is_noticed(fault: RecoveryFault, devices: &[Sets]) -> bool {
 }
 
 #[test]
-fn t823_every_fault_of_a_layer_that_brings_units_back_is_noticed() {
+fn t843_every_fault_of_a_layer_that_brings_units_back_is_noticed() {
     let is_of_units = |layer: &&Combination| match layer.kind {
         FtlKind::Page | FtlKind::Nftl | FtlKind::Pbe | FtlKind::Zns => false,
         FtlKind::Gftl
