@@ -1,6 +1,7 @@
 //! Starting anew after a power cut: what a layer may ask the chips, and how a spec asks for it.
 
 use pumice_types::{BlockId, FlashCommand, PageAddress, RecoveryFault, SpareArea, SpareEntry, bits, choice};
+use serde::{Deserialize, Serialize};
 
 use crate::counters::GcCounters;
 use crate::plan::{Payload, Plan};
@@ -62,7 +63,7 @@ pub trait ChipPort {
 }
 
 /// What a layer has written of its map for the case of a power cut.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogCounts {
     /// Journal pages.
     pub journal_pages: u64,
@@ -75,7 +76,7 @@ pub struct LogCounts {
 }
 
 /// Blocks of which nothing proves that they are erased: after a power cut, all that look so.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Proofs {
     /// One bit each; empty before the first cut.
     unproven: Vec<u64>,

@@ -5,10 +5,12 @@
 //! was submitted. This is truth about the host, so neither FTL nor array can see it.
 
 use pumice_types::{HostRequest, Lpn, RequestKind, TagFormat, bits, prefetch};
+use serde::{Deserialize, Serialize};
 
 use super::promises::{Allowed, Promises};
 
 /// Versions stored by the host.
+#[derive(Serialize, Deserialize)]
 pub struct Oracle {
     /// Version of each logical page; 0 if the host never wrote it.
     versions: Vec<u8>,

@@ -9,11 +9,13 @@
 use std::collections::BTreeMap;
 
 use pumice_types::RecoveryFault;
+use serde::{Deserialize, Serialize};
 
 /// Versions of a page that are remembered. A device that returns an older one has lost programs that had ended.
 const VERSIONS_KEPT: usize = 128;
 
 /// A page whose newest version is not promised.
+#[derive(Serialize, Deserialize)]
 pub struct Unsettled {
     /// The version before; `None` if nothing was stored.
     before: Option<u8>,
@@ -70,7 +72,7 @@ impl Allowed {
 }
 
 /// All such pages.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Promises {
     /// Writes are promised by flushes: there is a write buffer.
     is_volatile: bool,

@@ -20,6 +20,7 @@
 //! beside its logical page: the numbers of its write and of its program. Which log block was the sequential one is
 //! lost, and not needed.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use pumice_types::{BlockId, PageAddress, ProgramOrder};
@@ -43,13 +44,14 @@ use pumice_types::Geometry;
 const FAST_LOG_BLOCKS_MIN: u32 = 2;
 
 /// The sequential log block.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Sequential {
     block: BlockId,
     logical: u32,
 }
 
 /// One plane of FAST.
+#[derive(Serialize, Deserialize)]
 pub struct Fast {
     book: PlaneBook,
     order: ProgramOrder,

@@ -14,6 +14,7 @@
 //! its program. Lost, and not needed: which U-block was written least recently.
 
 use pumice_types::{BlockId, PageAddress, ProgramOrder};
+use serde::{Deserialize, Serialize};
 
 use super::plane_book::{NO_BLOCK, PlaneBook, Shared, Step};
 use super::striped::PlaneFtl;
@@ -39,7 +40,7 @@ pub(super) fn fits_in_place(book: &PlaneBook, d: BlockId, offset: u16, order: Pr
 }
 
 /// Blocks of one logical block.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct LogPair {
     d: BlockId,
     u: BlockId,
@@ -48,6 +49,7 @@ struct LogPair {
 }
 
 /// One plane of the log block scheme.
+#[derive(Serialize, Deserialize)]
 pub struct LogBlock {
     book: PlaneBook,
     order: ProgramOrder,

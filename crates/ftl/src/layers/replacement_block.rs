@@ -15,6 +15,7 @@
 //! of its program.
 
 use pumice_types::{BlockId, PageAddress};
+use serde::{Deserialize, Serialize};
 
 use super::plane_book::{NO_BLOCK, PlaneBook, Shared, Step};
 use super::striped::PlaneFtl;
@@ -32,7 +33,7 @@ use crate::victim::VictimTree;
 use pumice_types::{Geometry, ProgramOrder};
 
 /// Blocks of one logical block.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Chain {
     d: BlockId,
     last: BlockId,
@@ -40,6 +41,7 @@ struct Chain {
 }
 
 /// One plane of the replacement block scheme.
+#[derive(Serialize, Deserialize)]
 pub struct ReplacementBlock {
     book: PlaneBook,
     chains: Vec<Chain>,
