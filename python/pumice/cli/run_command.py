@@ -13,7 +13,7 @@ from pumice.cli import options as opt
 from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, emit_json, note, show, tell_failures, tell_notes, warn_all
 from pumice.errors import Interrupted
-from pumice.outputs import RESULT, RUNS, RUNS_TABLE, STORE, one_set
+from pumice.outputs import RESULT, RUNS, RUNS_TABLE, STORE, one_set, output_directory
 from pumice.results.comparison import Variant, compare
 from pumice.results.document import lookup, subject
 from pumice.runs import run_list, snapshots
@@ -46,7 +46,7 @@ def run_command(
     if fit:
         chosen, device = fit_device(chosen)
         note(device)
-    with files.output_directory(out):
+    with output_directory(out):
         if repeat > 1:
             store = out / STORE if out is not None else None
             settings = Settings("run", workers, store, resume, announce=note, snapshots=kept)

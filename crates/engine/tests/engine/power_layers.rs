@@ -131,6 +131,7 @@ pub fn all_keep_their_promises(devices: Vec<Sets<'static>>, cut: impl Fn(&Sets) 
     }
     println!("{all:?}");
     assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert!(all.erases_uncut.is_none_or(|erases| erases > 10), "collection works");
     all
 }
 
