@@ -46,6 +46,8 @@ keys! {
             "Length of the timeline's window. Whatever lies partly in it is shown whole.";
         time_series_s: Option<f64> = "", float(1e-6, 1e9), "s", "no time series", When::Always,
             "Length of a window of time_series in the result document: requests and latencies by the time at which requests were done.";
+        write_series: Option<f64> = "", float(1e-4, 1000.0), "user capacities", "no write series", When::Always,
+            "Host data of a window of write_series in the result document: pages programmed, blocks erased and write amplification while the host writes that much. Works without a clock.";
     }
 }
 

@@ -376,6 +376,12 @@ impl<O: Observer> Run<'_, O> {
         if scale < FAITHFUL_SCALE_MIN {
             warnings.push(format!("scale {scale} is below 1/16: results are known to drift"));
         }
+        let (streams, handles) = (self.workload.streams(), self.config.ftl.page.handles.unwrap_or(1));
+        if handles > 1 && u32::from(streams) > handles {
+            warnings.push(format!(
+                "the workload names {streams} streams, ftl.handles = {handles}: data of the others goes to handle 0"
+            ));
+        }
         let metrics = &self.ssd.host.metrics;
         let drain = metrics.last_done.saturating_sub(metrics.last_arrival).as_s();
         let open = self.config.run.timed && self.config.host.mode == HostMode::OpenLoop;

@@ -32,7 +32,7 @@ fn columns(list: &str) -> TraceOptions {
 }
 
 fn request(arrival_ns: u64, offset_bytes: u64, bytes: u32, kind: RequestKind) -> HostRequest {
-    HostRequest { arrival: pumice_types::Time(arrival_ns), offset_bytes, bytes, kind, fua: false }
+    HostRequest { arrival: pumice_types::Time(arrival_ns), offset_bytes, bytes, kind, fua: false, stream: 0 }
 }
 
 /// The trap: Alibaba's columns with offset and length exchanged.

@@ -22,7 +22,7 @@ use pumice_types::{BlockId, DieId, HostRequest, Lpn, RecoveryFault, RequestKind,
 use crate::chip::erase::Eraser;
 use crate::error::SimError;
 use crate::host::oracle::Oracle;
-use crate::metrics::{FlashCounts, LatencyParts, Stage};
+use crate::metrics::{CommandTally, LatencyParts, Stage};
 use crate::observe::Observer;
 use crate::scheduler::{PageDone, Scheduler};
 use access::AccessTable;
@@ -55,7 +55,7 @@ pub struct Controller {
     pub scheduler: Scheduler,
     /// Commands emitted while measuring. They are counted when they are decided, as the layer's own
     /// counters are, so that both agree wherever measuring starts.
-    pub counts: FlashCounts,
+    pub tally: CommandTally,
     /// Flash commands of the warm-up and of ageing.
     uncounted_commands: u64,
     rules: Rules,
@@ -117,7 +117,7 @@ impl Controller {
         Controller {
             ftl,
             scheduler,
-            counts: FlashCounts::default(),
+            tally: CommandTally::default(),
             uncounted_commands: 0,
             rules,
             next_number: None,
@@ -134,6 +134,14 @@ impl Controller {
     pub fn numbering(mut self, recovery: Recovery) -> Controller {
         self.next_number = (recovery != Recovery::Off).then_some(1);
         self.rules.spans_dies |= recovery == Recovery::Checkpoint;
+        self
+    }
+
+    /// The same controller, which counts also in windows of this share of the user capacity.
+    #[must_use]
+    pub fn with_write_series(mut self, share: Option<f64>) -> Controller {
+        let pages = self.ftl.user_pages();
+        self.tally = CommandTally::with_series(share, pages);
         self
     }
 
@@ -232,7 +240,9 @@ impl Controller {
         moment: &mut Moment<O>,
     ) -> Result<BufferedWrite, SimError> {
         let Some(buffer) = &mut self.buffer else { return Ok(BufferedWrite::NoRoom) };
-        let Some(entry) = buffer.write(access.lpn, access.mask) else { return Ok(BufferedWrite::NoRoom) };
+        let Some(entry) = buffer.write(access.lpn, access.mask, access.stream) else {
+            return Ok(BufferedWrite::NoRoom);
+        };
         let Some(request) = access.waits.request().filter(|_| access.fua) else { return Ok(BufferedWrite::Done) };
         buffer.wait_for(entry, request);
         if let Some(due) = buffer.begin_program(entry) {
@@ -270,6 +280,7 @@ impl Controller {
     /// Begins to program a buffered page.
     fn program<O: Observer>(&mut self, due: &DuePage, moment: &mut Moment<O>) -> Result<(), SimError> {
         let access = PageAccess::new(Waits::Buffer(due.entry), due.lpn, RequestKind::Write, due.mask);
+        let access = access.to_stream(due.stream);
         let token = self.accesses.insert(access);
         self.proceed(token, moment)?;
         Ok(())
@@ -290,13 +301,13 @@ impl Controller {
 
     /// Flash commands of the whole run, warm-up and ageing included.
     pub fn flash_commands_total(&self) -> u64 {
-        self.uncounted_commands + self.counts.flash_commands()
+        self.uncounted_commands + self.tally.counts.flash_commands()
     }
 
     /// Starts measuring: everything counted so far is warm-up.
     pub fn restart_measuring(&mut self) {
-        self.uncounted_commands += self.counts.flash_commands();
-        self.counts = FlashCounts::default();
+        self.uncounted_commands += self.tally.counts.flash_commands();
+        self.tally.restart();
         self.scheduler.chips.restart_measuring();
         self.ftl.reset_counters();
     }

@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use pumice_ftl::victims::cost_benefit::CostBenefit;
 use pumice_ftl::victims::d_choices::DChoices;
 use pumice_ftl::victims::greedy::Greedy;
-use pumice_ftl::{CachedMap, GcMode, HotCold, PageConfig, TranslationLayer, VictimPolicy, WearLeveling};
+use pumice_ftl::{
+    CachedMap, CollectedPlace, GcMode, Handles, HotCold, PageConfig, TranslationLayer, VictimPolicy, WearLeveling,
+};
 use pumice_types::FlashOp;
 
 use crate::rig::{Rig, config};
@@ -75,17 +77,28 @@ pub fn configs() -> impl Strategy<Value = PageConfig> {
         .prop_filter("room for the host", |config| config.plane_pages_max(config.geometry.blocks_per_plane - 1) > 0)
 }
 
+/// What collection does with pages of several handles.
+fn collected() -> impl Strategy<Value = CollectedPlace> {
+    prop_oneof![Just(CollectedPlace::Shared), Just(CollectedPlace::Apart), Just(CollectedPlace::WithHost)]
+}
+
 /// Where pages are put: the map in flash or in RAM, what lies together, how wear is levelled.
 fn places() -> impl Strategy<Value = (Option<(usize, u32)>, HotCold, WearLeveling)> {
     let map = prop::option::of((1usize..200, prop_oneof![Just(8u32), Just(50)]));
     let hot_cold = prop_oneof![
         Just(HotCold::Mixed),
         Just(HotCold::Copies),
-        (1u32..300).prop_map(|window| HotCold::Recency { window })
+        (1u32..300).prop_map(|window| HotCold::Recency { window }),
+        (1u8..4, collected()).prop_map(|(count, collected)| HotCold::Handles(Handles { count, collected })),
     ];
     let wear_leveling = (any::<bool>(), prop::option::of(1u32..5))
         .prop_map(|(dynamic, static_threshold)| WearLeveling { dynamic, static_threshold, asks_policy: false });
-    (map, hot_cold, wear_leveling)
+    (map, hot_cold, wear_leveling).prop_map(|(map, hot_cold, leveling)| {
+        // Persistently isolated data is not moved to level wear.
+        let stays = matches!(hot_cold, HotCold::Handles(handles) if handles.collected != CollectedPlace::Shared);
+        let static_threshold = leveling.static_threshold.filter(|_| !stays);
+        (map, hot_cold, WearLeveling { static_threshold, ..leveling })
+    })
 }
 
 proptest! {

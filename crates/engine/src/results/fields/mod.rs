@@ -6,6 +6,7 @@
 mod of_collection;
 mod of_flash;
 mod of_host;
+mod of_placement;
 mod of_power;
 mod of_run;
 mod of_workload;
@@ -86,13 +87,22 @@ const NULL_AS_A_WHOLE: &[&str] = &[
     "utilisation",
     "power.recovery_us",
     "power",
+    "placement",
 ];
 
 /// Every field, section by section.
 pub fn fields_of_result() -> impl Iterator<Item = &'static ResultField> {
-    [of_run::FIELDS, of_workload::FIELDS, of_host::FIELDS, of_flash::FIELDS, of_collection::FIELDS, of_power::FIELDS]
-        .into_iter()
-        .flatten()
+    [
+        of_run::FIELDS,
+        of_workload::FIELDS,
+        of_host::FIELDS,
+        of_flash::FIELDS,
+        of_collection::FIELDS,
+        of_placement::FIELDS,
+        of_power::FIELDS,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The document of a finished run, all but what only a wall clock knows.

@@ -35,7 +35,7 @@ use pumice_types::{BlockId, DieId, FlashCommand, Lpn, PageAddress, PlaneId, Unit
 
 use super::plane::{Job, Open, WriteStream};
 use super::units::valid_in;
-use super::{GcMode, GcPlanes, HotCold, Neighbours, PageFtl};
+use super::{GcMode, GcPlanes, Handles, HotCold, Neighbours, PageFtl};
 use crate::error::FtlError;
 use crate::plan::Plan;
 use crate::reclaim_units::UnitChoice;
@@ -309,6 +309,10 @@ impl PageFtl {
             _ if job.levels_wear => return Ok(WriteStream::Moved),
             (_, HotCold::Placed { streams }) => return self.placed_stream_of_copy(lpn, job, plane, streams),
             (_, HotCold::Mixed) => return Ok(WriteStream::Host),
+            (_, HotCold::Handles(handles)) => {
+                // A whole block holds pages of one group.
+                return Ok(handles.stream_of_copy(self.group_of(PageAddress::new(job.victim, 0), plane)));
+            }
             (Some(recent), _) if recent.is_hot(lpn) => (WriteStream::HotCopies, WriteStream::Copies),
             (Some(_), _) => (WriteStream::Copies, WriteStream::HotCopies),
             (None, _) => return Ok(WriteStream::Copies),
@@ -339,12 +343,17 @@ impl PageFtl {
     /// open for them. For assertions.
     fn room(&self, plane: PlaneId) -> usize {
         let (pages, state) = (&self.config.units.pages, &self.planes[plane.index()]);
+        let of_handles = |(handles, job): (Handles, Job)| {
+            handles.stream_of_copy(self.group_of(PageAddress::new(job.victim, 0), plane))
+        };
+        let handled = self.handles().zip(state.job).map(of_handles);
         let streams: &[WriteStream] = match (state.job.is_some_and(|job| job.levels_wear), self.config.hot_cold) {
             (true, _) => &[WriteStream::Moved],
             (false, HotCold::Mixed) => &[WriteStream::Host],
             (false, HotCold::Copies) => &[WriteStream::Copies],
             (false, HotCold::Recency { .. }) => &[WriteStream::Copies, WriteStream::HotCopies],
             (false, HotCold::Placed { streams }) => &WriteStream::PLACED[..usize::from(streams)],
+            (false, HotCold::Handles(_)) => handled.as_slice(),
         };
         let free = state.job.map_or(self.free_units(plane), |job| self.units_for_copies(plane, &job));
         let open = streams.iter().filter_map(|&stream| state.open[stream as usize]);
@@ -366,6 +375,9 @@ impl PageFtl {
         let source = PageAddress::new(job.victim, page);
         let lpn = self.maps.owner(source, &self.pool);
         let stream = self.stream_of_copy(lpn, job, plane)?;
+        if let Some(placed) = self.placed_of(source, plane) {
+            placed.copied += 1;
+        }
         let (target, sequence) = self.next_page(plane, stream)?;
         self.prove(target.block, plan);
         self.maps.invalidate(source);

@@ -16,6 +16,7 @@ mod cached;
 mod collect;
 mod decide;
 mod fill;
+mod handles;
 mod heat;
 mod map_cache;
 mod map_log;
@@ -44,6 +45,7 @@ use crate::wear::{Wear, WearLeveling};
 pub use cached::CachedMap;
 use cached::Translation;
 use cached::{CACHED_ENTRY_BYTES, STORED_ENTRY_BYTES};
+pub use handles::{CollectedPlace, Handles, Isolation};
 use heat::RecentWrites;
 pub use map_log::LogShape;
 use map_log::MapLog;
@@ -73,6 +75,8 @@ pub enum HotCold {
         /// Blocks that it keeps open.
         streams: u8,
     },
+    /// Those of one stream of the host.
+    Handles(Handles),
 }
 
 impl HotCold {
@@ -81,6 +85,7 @@ impl HotCold {
         match self {
             HotCold::Mixed | HotCold::Placed { .. } => true,
             HotCold::Copies | HotCold::Recency { .. } => false,
+            HotCold::Handles(handles) => handles.collected == CollectedPlace::WithHost,
         }
     }
 }
@@ -187,6 +192,7 @@ impl PageConfig {
             HotCold::Copies => 2,
             HotCold::Recency { .. } => 4,
             HotCold::Placed { streams } => u32::from(streams),
+            HotCold::Handles(handles) => handles.open_blocks(),
         };
         open + u32::from(wear_leveling.moves_data()) + 1
     }
@@ -250,7 +256,7 @@ impl PageFtl {
         }
         let recent = match config.hot_cold {
             HotCold::Recency { window } => Some(RecentWrites::new(config.user_pages, window)),
-            HotCold::Mixed | HotCold::Copies | HotCold::Placed { .. } => None,
+            HotCold::Mixed | HotCold::Copies | HotCold::Placed { .. } | HotCold::Handles(_) => None,
         };
         let mut free = FreeUnits::new(geometry, config.units.pages.units(), &pool);
         let log = config.log.map(|shape| MapLog::new(shape, &geometry, config.user_pages, &pool, &config.order));
@@ -442,11 +448,12 @@ impl PageFtl {
         let state = &mut self.planes[plane.index()];
         let valid = valid_in(self.maps.valid_bits(block), &self.config.units.pages, unit);
         let index = self.config.geometry.index_in_plane(block);
+        let number = if let HotCold::Handles(_) = self.config.hot_cold { stream.group() } else { stream.number() };
         match &mut self.translation {
             Some(translation) if stream == WriteStream::Map => translation.close(plane, index, valid, state.now),
             _ => {
                 state.victims.close(UnitId { block: index, unit }, valid, state.now);
-                state.victims.note_stream(UnitId { block: index, unit }, stream.number());
+                state.victims.note_stream(UnitId { block: index, unit }, number);
                 if let Some(wear) = &mut self.wear {
                     wear.close(block);
                 }
@@ -526,8 +533,14 @@ impl TranslationLayer for PageFtl {
 
     /// Appends the commands that store version `version` of `lpn`.
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        self.write_to_stream(lpn, version, 0, plan)
+    }
+
+    #[inline]
+    fn write_to_stream(&mut self, lpn: Lpn, version: u8, stream: u8, plan: &mut Plan) -> Result<(), FtlError> {
         let plane = self.choose_plane(lpn)?;
-        let stream = self.stream_of_write(lpn, plane)?;
+        let stream = self.stream_of_write(lpn, plane, stream)?;
+        self.count_written(stream);
         let collect_behind = self.make_room(plane, stream, plan)?;
         let free_before = collect_behind.then(|| self.free_units(plane));
         let was_open = self.planes[plane.index()].open[stream as usize].is_some();
@@ -549,6 +562,10 @@ impl TranslationLayer for PageFtl {
             self.collect(plane, taken, plan)?;
         }
         Ok(())
+    }
+
+    fn open_pages_of(&self, stream: u8) -> u64 {
+        self.open_pages(stream)
     }
 
     /// Appends the read of `lpn`; `false` if it was never written, or trimmed since.

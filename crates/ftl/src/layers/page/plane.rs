@@ -33,7 +33,8 @@ pub(super) enum WriteStream {
     Moved,
     /// Translation pages.
     Map,
-    /// Pages that a user's own policy puts together, written and copied: its first stream.
+    /// Pages that a user's own policy puts together, written and copied: its first stream. Or pages that the host
+    /// writes by its first handle.
     Placed0,
     /// Its second stream.
     Placed1,
@@ -49,10 +50,26 @@ pub(super) enum WriteStream {
     Placed6,
     /// Its eighth stream.
     Placed7,
+    /// Pages that collection copies for the host's first handle.
+    Copied0,
+    /// For its second handle.
+    Copied1,
+    /// For its third handle.
+    Copied2,
+    /// For its fourth handle.
+    Copied3,
+    /// For its fifth handle.
+    Copied4,
+    /// For its sixth handle.
+    Copied5,
+    /// For its seventh handle.
+    Copied6,
+    /// For its eighth handle.
+    Copied7,
 }
 
 impl WriteStream {
-    /// The streams of a user's own policy.
+    /// The streams of a user's own policy, or of the host's handles.
     pub(super) const PLACED: [WriteStream; STREAMS_MAX as usize] = [
         WriteStream::Placed0,
         WriteStream::Placed1,
@@ -64,6 +81,18 @@ impl WriteStream {
         WriteStream::Placed7,
     ];
 
+    /// The streams of collected pages, one a handle.
+    pub(super) const COPIED: [WriteStream; STREAMS_MAX as usize] = [
+        WriteStream::Copied0,
+        WriteStream::Copied1,
+        WriteStream::Copied2,
+        WriteStream::Copied3,
+        WriteStream::Copied4,
+        WriteStream::Copied5,
+        WriteStream::Copied6,
+        WriteStream::Copied7,
+    ];
+
     /// The number by which policies know the stream: their own number of it, if it is theirs.
     pub(super) fn number(self) -> u8 {
         let number = self as usize;
@@ -73,7 +102,7 @@ impl WriteStream {
 }
 
 /// Number of streams.
-pub(super) const STREAMS: usize = WriteStream::Placed7 as usize + 1;
+pub(super) const STREAMS: usize = WriteStream::Copied7 as usize + 1;
 
 /// A victim whose valid pages are moved one by one, and which is then erased. It is in no list, so pages that the
 /// host invalidates meanwhile need no update of a list.

@@ -300,7 +300,10 @@ impl PageFtl {
         match self.config.hot_cold {
             HotCold::Mixed => WriteStream::Host,
             // No policy of a user's is asked while a device starts anew.
-            HotCold::Copies | HotCold::Recency { .. } | HotCold::Placed { .. } => WriteStream::Copies,
+            // A layer with handles does not start anew.
+            HotCold::Copies | HotCold::Recency { .. } | HotCold::Placed { .. } | HotCold::Handles(_) => {
+                WriteStream::Copies
+            }
         }
     }
 

@@ -7,12 +7,13 @@ use pumice_types::{
 };
 
 use super::{
-    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, GcMode, GcPlanes, HotCold, LogShape, Neighbours, PageConfig,
-    PageFtl, STORED_ENTRY_BYTES,
+    Allocation, CACHED_ENTRY_BYTES, CachedMap, CollectedPlace, EraseUnits, GcMode, GcPlanes, Handles, HotCold,
+    Isolation, LogShape, Neighbours, PageConfig, PageFtl, STORED_ENTRY_BYTES,
 };
 use crate::error::FtlError;
 use crate::fill::FillTarget;
 use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports, typed_share, whole_share};
+use crate::policy::STREAMS_MAX;
 use crate::reclaim_leaves::LeafRule;
 use crate::reclaim_lines::LineRule;
 use crate::recovery::{Recovery, RecoveryCounts, Restart};
@@ -91,6 +92,10 @@ keys! {
             "page: which planes of a die reclaim when one of them must. own: that one. die: with it all that are at or under the start threshold, in one plan, so that their copies and erases can run together (timing.multi_plane = \"queue\").";
         hot_cold: Separation = "\"gc\"", ANY, "", CHOSEN, When::Always,
             "page: which pages share an open block of a plane. mixed: all of them. gc: copies of collection have one of their own. recency: so have hot pages, one for those written and one for those copied; hot are those that the host wrote before in this window or the last one.";
+        handles: Option<u32> = "", int(1, STREAMS_MAX as i64), "reclaim unit handles", "none: streams that the host names are not regarded", When::Always,
+            "page: flexible data placement. Writes of the host's stream n fill open blocks of handle n; a stream without a handle goes to handle 0.";
+        isolation: Isolation = "\"initial\"", ANY, "", "drives measured for WARP, FAST'26: initially isolated", When::Given("ftl.handles"),
+            "page: what collection does with pages of several handles. initial: copies them to one open block. persistent: copies those of each handle to an open block of their own (hot_cold = \"gc\") or of the handle's own writes (\"mixed\").";
         hot_window: f64 = "0.5", float(1e-9, 1000.0), "user capacities", "chosen: see docs/models/page-level.md", When::Is("ftl.hot_cold", &["recency"]),
             "Host writes of a window of hot_cold = \"recency\".";
         wear_leveling: Leveling = "\"none\"", ANY, "", CHOSEN, When::Always,
@@ -114,7 +119,7 @@ impl Layer for PageFtl {
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
     const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan, Recovery::Summary, Recovery::Checkpoint];
     const STRICT_KEYS: &'static [&'static str] =
-        &["ftl.gc_mode", "ftl.allocation", "ftl.erase_unit", "ftl.hot_cold", "ftl.wear_leveling"];
+        &["ftl.gc_mode", "ftl.allocation", "ftl.erase_unit", "ftl.hot_cold", "ftl.wear_leveling", "ftl.handles"];
     const REPORTS: Reports = Reports { reclaims_victims: true, ..Reports::NOTHING };
 
     fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
@@ -124,6 +129,7 @@ impl Layer for PageFtl {
         check_erase_unit(spec, keys)?;
         check_map(spec, keys)?;
         check_recovery(spec, keys)?;
+        check_handles(spec, keys)?;
         check_policy(spec, keys)?;
         check_room(spec, keys)
     }
@@ -220,6 +226,35 @@ fn check_policy(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     }
 }
 
+/// Refuses what stands in the way of handles.
+fn check_handles(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    if keys.handles.is_none() {
+        return Ok(());
+    }
+    let (recovery, decides) = (spec.shared.recovery, spec.decides);
+    let is_persistent = keys.isolation == Isolation::Persistent;
+    let wanted = [
+        (recovery != Recovery::Off, "ftl.recovery = \"off\"", recovery.name()),
+        (decides.streams > 0, "a policy that does not decide placement", "one that does"),
+        (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", keys.erase_unit.name()),
+        (keys.hot_cold == Separation::Recency, "ftl.hot_cold = \"gc\" | \"mixed\"", keys.hot_cold.name()),
+        (
+            keys.hot_cold == Separation::Mixed && !is_persistent,
+            "ftl.hot_cold = \"gc\", or ftl.isolation = \"persistent\"",
+            keys.hot_cold.name(),
+        ),
+        (
+            is_persistent && keys.wear_leveling.moves_data(),
+            "ftl.wear_leveling = \"none\" | \"dynamic\", or ftl.isolation = \"initial\"",
+            keys.wear_leveling.name(),
+        ),
+    ];
+    match wanted.iter().find(|(refused, ..)| *refused) {
+        Some((_, wanted, found)) => Err(format!("ftl.handles needs {wanted}, found \"{found}\"")),
+        None => Ok(()),
+    }
+}
+
 /// Its settings.
 fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
     let (spec, geometry) = (&parts.spec, &parts.geometry);
@@ -249,6 +284,14 @@ fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
 }
 
 fn hot_cold(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> HotCold {
+    if let Some(count) = keys.handles {
+        let collected = match (keys.isolation, keys.hot_cold) {
+            (Isolation::Initial, Separation::Mixed | Separation::Gc | Separation::Recency) => CollectedPlace::Shared,
+            (Isolation::Persistent, Separation::Gc | Separation::Recency) => CollectedPlace::Apart,
+            (Isolation::Persistent, Separation::Mixed) => CollectedPlace::WithHost,
+        };
+        return HotCold::Handles(Handles { count: count as u8, collected });
+    }
     match keys.hot_cold {
         _ if spec.decides.streams > 0 => HotCold::Placed { streams: spec.decides.streams },
         Separation::Mixed => HotCold::Mixed,
