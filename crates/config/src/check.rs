@@ -1,5 +1,6 @@
 //! Rules between keys: combinations that are impossible although each value is allowed.
 
+use pumice_ftl::EraseGroup;
 use pumice_ftl::recovery::Recovery;
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
 use pumice_types::{ChipKeys, EraseKeys, MultiPlane, PartialEraseUnit, Suspension, SuspensionFor};
@@ -24,6 +25,7 @@ pub fn check(config: &Config) -> Result<(), SpecError> {
     check_erase(config)?;
     check_suspending_policy(config)?;
     check_power(config)?;
+    check_stripes(config)?;
     check_read_retry(&config.assumed_chip())?;
     config.workload.check()?;
     Ok(check_output(config)?)
@@ -104,6 +106,15 @@ fn check_power(config: &Config) -> Result<(), String> {
     match wanted.iter().find(|(hinders, ..)| *hinders) {
         Some((_, needs, found)) => Err(format!("ftl.recovery = \"{recovery}\" needs {needs}, found {found}")),
         None => Ok(()),
+    }
+}
+
+/// Refuses a clock where collection copies pages from one die to another.
+fn check_stripes(config: &Config) -> Result<(), String> {
+    match config.ftl.page.erase_group {
+        EraseGroup::Plane | EraseGroup::Die => Ok(()),
+        EraseGroup::Device if !config.run.timed => Ok(()),
+        EraseGroup::Device => Err("ftl.erase_group = \"device\" needs run.timed = false, found true".into()),
     }
 }
 

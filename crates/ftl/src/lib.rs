@@ -38,8 +38,8 @@ pub use layers::gftl::{Gftl, GftlConfig};
 pub use layers::log_block::LogBlock;
 pub use layers::nftl::{Nftl, NftlConfig};
 pub use layers::page::{
-    Allocation, CachedMap, CollectedPlace, EraseUnit, EraseUnits, GcMode, GcPlanes, Handles, HotCold, Isolation,
-    Leveling, PageConfig, PageFtl, PageKeys, Separation,
+    Allocation, CachedMap, CollectedPlace, EraseGroup, EraseUnit, EraseUnits, GcMode, GcPlanes, Handles, HotCold,
+    Isolation, Leveling, PageConfig, PageFtl, PageKeys, Separation,
 };
 pub use layers::replacement_block::ReplacementBlock;
 pub use layers::striped::{PlaneFtl, Striped, StripedConfig};

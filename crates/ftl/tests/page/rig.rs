@@ -26,6 +26,7 @@ pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) 
     PageConfig {
         geometry,
         user_pages: (geometry.pages() / 2) as u32,
+        stripes: None,
         order: (0..geometry.planes()).map(PlaneId).collect(),
         allocation: Allocation::Dynamic,
         policy: VictimPolicy::from(Greedy),

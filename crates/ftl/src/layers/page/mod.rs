@@ -22,10 +22,12 @@ mod map_cache;
 mod map_log;
 mod maps;
 mod neighbours;
+mod pace;
 mod plane;
 mod recover;
 mod recover_log;
 mod spec;
+mod stripe;
 mod units;
 
 use pumice_types::{
@@ -54,6 +56,7 @@ use neighbours::Disturbs;
 pub use neighbours::Neighbours;
 use plane::{Open, Plane, WriteStream};
 pub use spec::{EraseUnit, Leveling, PageKeys, Separation};
+pub use stripe::{EraseGroup, Stripes};
 pub use units::EraseUnits;
 use units::{FreeUnits, valid_in};
 
@@ -101,6 +104,9 @@ choice! {
         Background = "background",
         /// In steps, from the start threshold on, up to the stop threshold.
         Preemptible = "preemptible",
+        /// With the host's writes: under the stop threshold, the faster the fewer blocks are free; at the start
+        /// threshold as fast as the host writes.
+        Paced = "paced",
     }
 }
 
@@ -108,8 +114,16 @@ impl GcMode {
     /// Whether collection waits for the scheduler to ask for a step.
     pub fn works_in_steps(self) -> bool {
         match self {
-            GcMode::Blocking | GcMode::Foreground => false,
+            GcMode::Blocking | GcMode::Foreground | GcMode::Paced => false,
             GcMode::Background | GcMode::Preemptible => true,
+        }
+    }
+
+    /// Whether a victim is emptied bit by bit, so that a write may have to wait for the rest of it.
+    pub fn interrupts_victims(self) -> bool {
+        match self {
+            GcMode::Blocking | GcMode::Foreground => false,
+            GcMode::Background | GcMode::Preemptible | GcMode::Paced => true,
         }
     }
 }
@@ -137,8 +151,10 @@ choice! {
 /// Settings of the page-level FTL.
 #[derive(Clone, Debug)]
 pub struct PageConfig {
-    /// Shape of the device.
+    /// Shape of the device; with stripes that of their joined planes.
     pub geometry: Geometry,
+    /// Blocks of several planes that are one block here.
+    pub stripes: Option<Stripes>,
     /// Logical pages; see [`PageConfig::plane_pages_max`].
     pub user_pages: u32,
     /// Planes in the order in which writes visit them.
@@ -483,6 +499,52 @@ impl PageFtl {
         }
         self.free.give_back(block, units.without(blank), erases, &mut self.pool);
     }
+
+    /// Where the current page of `lpn` is.
+    #[inline]
+    fn find(&self, lpn: Lpn) -> Option<PageAddress> {
+        self.maps.locate(lpn, &self.pool)
+    }
+
+    /// Translates what was planned from the `first` command on, if blocks of several planes are one here.
+    #[inline]
+    fn translate(&self, plan: &mut Plan, first: usize) {
+        if let Some(stripes) = &self.config.stripes {
+            stripes.translate(plan, first);
+        }
+    }
+
+    /// Appends the commands that store a version of `lpn`.
+    #[inline]
+    fn write_page(&mut self, lpn: Lpn, version: u8, stream: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        let plane = self.choose_plane(lpn)?;
+        let stream = self.stream_of_write(lpn, plane, stream)?;
+        self.count_written(stream);
+        let collect_behind = self.make_room(plane, stream, plan)?;
+        let free_before = collect_behind.then(|| self.free_units(plane));
+        let was_open = self.planes[plane.index()].open[stream as usize].is_some();
+        let (target, sequence) = self.next_page(plane, stream)?;
+        self.prove(target.block, plan);
+        debug_assert!(was_open || self.keeps_room(plane), "a block opened for the host leaves copies their room");
+        // Reclaiming may have moved the old copy, so it is looked up only now.
+        if let Some(old) = self.find(lpn) {
+            self.invalidate(old);
+        }
+        self.place(lpn, target, plane);
+        self.planes[plane.index()].valid_pages += 1;
+        self.note_change(lpn);
+        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence));
+        plan.complete_here();
+        self.end_page(plane, stream, plan);
+        if let Some(free) = free_before {
+            let taken = free - self.free_units(plane);
+            self.collect(plane, taken, plan)?;
+        }
+        match self.config.gc_mode {
+            GcMode::Paced => self.pace(plane, plan),
+            GcMode::Blocking | GcMode::Foreground | GcMode::Background | GcMode::Preemptible => Ok(()),
+        }
+    }
 }
 
 impl TranslationLayer for PageFtl {
@@ -538,29 +600,9 @@ impl TranslationLayer for PageFtl {
 
     #[inline]
     fn write_to_stream(&mut self, lpn: Lpn, version: u8, stream: u8, plan: &mut Plan) -> Result<(), FtlError> {
-        let plane = self.choose_plane(lpn)?;
-        let stream = self.stream_of_write(lpn, plane, stream)?;
-        self.count_written(stream);
-        let collect_behind = self.make_room(plane, stream, plan)?;
-        let free_before = collect_behind.then(|| self.free_units(plane));
-        let was_open = self.planes[plane.index()].open[stream as usize].is_some();
-        let (target, sequence) = self.next_page(plane, stream)?;
-        self.prove(target.block, plan);
-        debug_assert!(was_open || self.keeps_room(plane), "a block opened for the host leaves copies their room");
-        // Reclaiming may have moved the old copy, so it is looked up only now.
-        if let Some(old) = self.locate(lpn) {
-            self.invalidate(old);
-        }
-        self.place(lpn, target, plane);
-        self.planes[plane.index()].valid_pages += 1;
-        self.note_change(lpn);
-        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence));
-        plan.complete_here();
-        self.end_page(plane, stream, plan);
-        if let Some(free) = free_before {
-            let taken = free - self.free_units(plane);
-            self.collect(plane, taken, plan)?;
-        }
+        let first = plan.commands.len();
+        self.write_page(lpn, version, stream, plan)?;
+        self.translate(plan, first);
         Ok(())
     }
 
@@ -577,17 +619,18 @@ impl TranslationLayer for PageFtl {
 
     /// Gives `lpn` up: its page is invalid, and it reads as never written.
     fn trim(&mut self, lpn: Lpn) {
-        if let Some(page) = self.locate(lpn) {
+        if let Some(page) = self.find(lpn) {
             self.invalidate(page);
             self.maps.forget(lpn);
             self.note_change(lpn);
         }
     }
 
-    /// Where the current page of `lpn` is.
+    /// Where the current page of `lpn` is on the chips.
     #[inline]
     fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
-        self.maps.locate(lpn, &self.pool)
+        let page = self.find(lpn)?;
+        Some(self.config.stripes.as_ref().map_or(page, |stripes| stripes.page(page)))
     }
 
     /// Prefetches the map entry of `lpn`, which the host will access; no effect on results.
@@ -624,7 +667,10 @@ impl TranslationLayer for PageFtl {
     }
 
     fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
-        self.collect_step(die, plan)
+        let first = plan.commands.len();
+        self.collect_step(die, plan)?;
+        self.translate(plan, first);
+        Ok(())
     }
 
     fn wants_step(&self, die: DieId) -> bool {
@@ -632,6 +678,7 @@ impl TranslationLayer for PageFtl {
     }
 
     fn note_failing(&mut self, block: BlockId) {
+        let block = self.config.stripes.as_ref().map_or(block, |stripes| stripes.stripe_of(block));
         if self.failing.is_empty() {
             self.failing = vec![0; bits::words_for(self.config.geometry.blocks() as usize)];
         }

@@ -114,6 +114,8 @@ pub(super) struct Job {
     /// Pages before this one are done with.
     pub(super) next: u16,
     pub(super) copied: u32,
+    /// Valid pages that it had when it was chosen.
+    pub(super) copies: u32,
     /// Why: to win a block, or to level wear.
     pub(super) levels_wear: bool,
 }
@@ -138,6 +140,8 @@ pub(super) struct Plane {
     pub(super) swap: Option<u32>,
     /// Victims of a user's own policy in a row that had no invalid page.
     pub(super) fruitless: u32,
+    /// What paced collection owes of the victim in work, less than the price of a copy (see `pace`).
+    pub(super) owed: u64,
 }
 
 impl Plane {
@@ -152,6 +156,7 @@ impl Plane {
             retired: 0,
             swap: None,
             fruitless: 0,
+            owed: 0,
         }
     }
 

@@ -27,7 +27,6 @@ use super::maps::PageMaps;
 use super::plane::{Open, WriteStream};
 use super::{HotCold, PageConfig, PageFtl};
 use crate::error::FtlError;
-use crate::layer::TranslationLayer;
 use crate::plan::Plan;
 use crate::recovery::{ChipPort, RecoveryCounts, Restart};
 
@@ -184,7 +183,7 @@ impl PageFtl {
         for last in survey.last_of_planes(&ftl.config.geometry).into_iter().flatten() {
             let is_left = RecoveryFault::UnprovenPageKept.is_on()
                 || RecoveryFault::OneMoveForAll.is_on() && counts.moved_pages > 0;
-            if ftl.locate(last.entry.lpn) == Some(last.page) && !is_left {
+            if ftl.find(last.entry.lpn) == Some(last.page) && !is_left {
                 ftl.move_unproven(last, &survey, restart.plan)?;
                 counts.moved_pages += 1;
             }
