@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::layers::zns::state::ZoneError;
 use crate::policy_fault::PolicyFault;
 
 /// An FTL that cannot go on. Never the spec's fault: specs that could lead here are refused.
@@ -19,6 +20,17 @@ pub enum FtlError {
         /// Its retired blocks.
         retired: u32,
     },
+    /// The host of a zoned device has no empty zone where one is needed.
+    NoEmptyZone,
+    /// A zoned device refused a command of its host.
+    Zone {
+        /// The zone.
+        zone: u32,
+        /// The command, as the standard calls it.
+        command: &'static str,
+        /// Why.
+        error: ZoneError,
+    },
     /// The log of a device that starts anew holds no complete map.
     NoMap,
     /// A user's own policy failed, or answered what it may not.
@@ -35,6 +47,8 @@ impl fmt::Display for FtlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FtlError::NoFreeBlock { plane } => write!(f, "plane {plane} has no free block left"),
+            FtlError::NoEmptyZone => f.write_str("the host has no empty zone left"),
+            FtlError::Zone { zone, command, error } => write!(f, "zone {zone} answers {command} with {error}"),
             FtlError::NoMap => f.write_str("the log of the map holds no complete map"),
             FtlError::WornOut { plane, retired } => write!(
                 f,

@@ -35,3 +35,4 @@ mod support;
 mod timeline;
 mod workloads;
 mod write_amplification;
+mod zones;

@@ -78,7 +78,7 @@ fn t452_stripes_over_planes_are_collected_like_the_blocks_of_one_plane() {
 
 #[test]
 fn t453_stripes_and_handles_keep_what_the_host_stored_in_every_mode() {
-    for mode in ["blocking", "foreground", "background", "preemptible"] {
+    for mode in ["blocking", "foreground", "background", "preemptible", "paced"] {
         for placed in [
             &[("ftl.handles", "3")][..],
             &[("ftl.handles", "3"), ("ftl.isolation", "persistent")],

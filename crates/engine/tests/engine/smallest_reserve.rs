@@ -169,7 +169,7 @@ fn t449_handles_run_at_their_least_over_provisioning() {
         }
     }
     // Persistently isolated data is not moved to level wear.
-    assert_eq!(ran, 24 + 2 * 16);
+    assert_eq!(ran, 30 + 2 * 20);
 }
 
 /// Copies of cold pages had no block of their own, the only blank leaves of the plane were those of the victim

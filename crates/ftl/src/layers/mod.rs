@@ -12,6 +12,7 @@ pub mod striped;
 pub mod striped_room;
 pub mod superblock_2006;
 pub mod superblock_pen;
+pub mod zns;
 
 use pumice_types::key::{CHOSEN, Field, Key, Keys, Range, Values, When, read_field};
 use pumice_types::{
@@ -28,6 +29,7 @@ use crate::plan::Plan;
 use crate::policy::{Decides, OwnPolicy};
 use crate::recovery::{LogCounts, Recovery, RecoveryCounts, Restart};
 use crate::victims::PolicyKeys;
+use zns::report::{ZoneOperation, ZoneReport};
 
 /// Makes enum, keys and dispatch from the registry. A line is: variant, name in `ftl.kind`, field of its own keys,
 /// the type that implements [`Layer`], what it is.
@@ -238,6 +240,7 @@ registry! {
     ReplacementBlock = "replacement-block", replacement_block: replacement_block::ReplacementBlock, "chains of blocks programmed in place";
     LogBlock = "log-block", log_block: log_block::LogBlock, "a limited number of U-blocks, at most one a D-block";
     Fast = "fast", fast: fast::Fast, "log blocks that all logical blocks share";
+    Zns = "zns", zns: zns::Zns, "zones over stripes of erase units (NVMe Zoned Namespaces), and a host that keeps a log of streams on them and cleans it";
 }
 
 impl TranslationLayer for Ftl {
@@ -290,6 +293,10 @@ impl TranslationLayer for Ftl {
         each!(self, ftl => ftl.holds_die())
     }
 
+    fn moves_between_dies(&self) -> bool {
+        each!(self, ftl => ftl.moves_between_dies())
+    }
+
     fn works_when_idle(&self) -> bool {
         each!(self, ftl => ftl.works_when_idle())
     }
@@ -336,6 +343,14 @@ impl TranslationLayer for Ftl {
 
     fn reset_counters(&mut self) {
         each!(self, ftl => ftl.reset_counters());
+    }
+
+    fn next_operation(&mut self, plan: &mut Plan) -> Option<ZoneOperation> {
+        each!(self, ftl => ftl.next_operation(plan))
+    }
+
+    fn zones(&self) -> Option<ZoneReport> {
+        each!(self, ftl => ftl.zones())
     }
 
     fn map_ram_bytes(&self) -> u64 {
