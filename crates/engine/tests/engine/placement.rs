@@ -119,7 +119,7 @@ fn t454_what_stands_in_the_way_of_handles_and_stripes_is_refused_in_one_line() {
         (("ftl.recovery", "summary"), "ftl.erase_group = \"device\" needs ftl.recovery = \"off\", found summary"),
         (("timing.copyback", "true"), "ftl.erase_group = \"device\" needs timing.copyback = false, found true"),
         (("geometry.bad_blocks_per_plane", "1"), "needs geometry.bad_blocks_per_plane = 0, found 1"),
-        (("geometry.pages_per_block", "16384"), "makes stripes of 131072 pages; allowed: at most 65535"),
+        (("geometry.pages_per_block", "16384"), "makes stripes of 65536 pages; allowed: at most 65535"),
         (("ftl.kind", "nftl"), "ftl.erase_group = \"device\" needs ftl.kind = \"page\", found \"nftl\""),
     ] {
         let planes = [("geometry.planes_per_die", "2"), ("geometry.channels", "2")];

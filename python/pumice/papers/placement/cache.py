@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -66,14 +67,16 @@ def by_placement(runs: list[CacheRun], placement: str) -> list[CacheRun]:
 
 def compared_at(runs: list[CacheRun], run: CacheRun) -> float:
     """User capacities up to which a run is compared with the drive: what both logs of its share hold."""
-    return min(other.drive["capacities"] for other in runs if other.small == run.small)
+    return min(float(other.drive["capacities"]) for other in runs if other.small == run.small)
 
 
 @figure(
     paper="placement",
     id="cache",
     frame=Frame(
-        "CacheLib on the Samsung drive", "write amplification, last fifth", x_label="share of small objects in the drive"
+        "CacheLib on the Samsung drive",
+        "write amplification, last fifth",
+        x_label="share of small objects in the drive",
     ),
     studies=("cache",),
     rows=("cache_onset", "cache_order", "cache_fdp"),
@@ -120,9 +123,10 @@ def _judge(runs: list[CacheRun]) -> Findings:
         ),
         "cache_order": trend(
             [value for pair in pairs for value in pair],
-            lambda _: all(with_ < without for with_, without in pairs)
-            and all(a < b for a, b in zip(levels, levels[1:], strict=False)),
-            "FDP and none by share of small objects, each pair at the smaller of the volumes that the drive's logs hold",
+            lambda _: (
+                all(with_ < without for with_, without in pairs) and all(a < b for a, b in itertools.pairwise(levels))
+            ),
+            "FDP and none by share of small objects, a pair at the smaller of the volumes that its logs hold",
         ),
         "cache_fdp": Finding(levels, None, "; ".join(f"{run.small:.0%}" for run in fdp)),
     }

@@ -11,7 +11,7 @@ from pumice.papers.figures import Drawing, Findings, figure
 from pumice.papers.placement.windows import WINDOWS, WriteSeries, errors, largest, root_mean_square, write_series
 from pumice.papers.scoreboard import Finding
 
-MIXED, POLICY = "ftl.hot_cold", "ftl.gc_policy"
+MIXED, POLICY, MODE = "ftl.hot_cold", "ftl.gc_policy", "ftl.gc_mode"
 
 #: Ways of collection that are not the drive's, as far as its curve tells: words → what picks the run.
 ALTERNATIVES: dict[str, Mapping[str, Any]] = {
@@ -29,7 +29,10 @@ WINDOW_ERROR = 0.10
 
 #: The size of units whose run is compared; the others show that sizes do not matter.
 SAMSUNG_UNITS = {"geometry.pages_per_block": 4096}
-FADU_UNITS = {"geometry.blocks_per_plane": 1090}
+FADU_UNITS = 1090
+
+#: Largest error of a window of a model that is the FADU drive's.
+FADU_ERROR = 0.15
 
 #: The windows of FADU's first quarter of a pass.
 QUARTER = WINDOWS // 4
@@ -123,23 +126,30 @@ def figure_alternatives(drawing: Drawing) -> Findings:
     id="fadu",
     frame=Frame("FADU drive, one stream", "write amplification", x_label="share of a pass over the drive"),
     studies=("fadu",),
-    rows=("fadu_pass", "fadu_windows", "fadu_first_quarter"),
+    rows=("fadu_pass", "fadu_windows", "fadu_first_quarter", "fadu_unpaced"),
 )
 def figure_fadu(drawing: Drawing) -> Findings:
-    """The profile of a pass and its mean. The drive begins to copy earlier than it must, and this model does not."""
+    """The profile of a pass and its mean, paced, and as if the drive copied no earlier than it must."""
     if drawing.runs.error(drawing.figure.sweeps) is not None:
         return {}
     drive = measured(drawing, "fadu")
     blocks = drawing.runs.values("fadu", "geometry.blocks_per_plane")
-    of_units = {count: series(drawing, "fadu", {"geometry.blocks_per_plane": count}) for count in blocks}
-    profiles = {f"{count / 1.09:,.0f} units a capacity": one.profile() for count, one in of_units.items()}
-    draw_profiles(drawing, drive, profiles)
-    compared = series(drawing, "fadu", FADU_UNITS)
+    profiles = {f"{count / 1.09:,.0f} units": fadu(drawing, count, "paced").profile() for count in blocks}
+    unpaced = fadu(drawing, FADU_UNITS, "blocking").profile()
+    draw_profiles(drawing, drive, {**profiles, "not paced": unpaced})
+    compared = fadu(drawing, FADU_UNITS, "paced")
     profile = compared.profile()
     early = {name: one[:QUARTER] for name, one in profiles.items()}
     late = {name: one[QUARTER:] for name, one in profiles.items()}
+    missed = largest(errors(unpaced[:QUARTER], drive[:QUARTER]))
     return {
         "fadu_pass": Finding([compared.per_pass()], None, "mean of passes 6 to 10"),
         "fadu_windows": fit(profile[QUARTER:], drive[QUARTER:], late),
         "fadu_first_quarter": fit(profile[:QUARTER], drive[:QUARTER], early),
+        "fadu_unpaced": Finding([missed], missed > FADU_ERROR, "the largest error of a window of the first quarter"),
     }
+
+
+def fadu(drawing: Drawing, blocks: int, mode: str) -> WriteSeries:
+    """The write series of the FADU drive with so many units, collected in a mode."""
+    return series(drawing, "fadu", {"geometry.blocks_per_plane": blocks, MODE: mode})

@@ -44,7 +44,10 @@ def test_a_profile_is_the_mean_of_the_settled_passes() -> None:
 def samsung(**ftl: Any) -> list[float]:
     """Write amplification over a pass, with units of a quarter of the preset's."""
     spec = pumice.preset("fdp-samsung-7t").with_(
-        geometry={"pages_per_block": 1024}, workload={"requests": 4_430_000}, ftl=ftl, output={"write_series": 0.01}
+        geometry={"pages_per_block": 1024},
+        workload={"requests": 4_430_000},
+        output={"write_series": 0.01},
+        **({"ftl": ftl} if ftl else {}),
     )
     return write_series(pumice.run(spec).to_dict()).profile()
 

@@ -77,11 +77,14 @@ impl WriteStream {
     pub(super) fn group(self) -> u8 {
         let number = self as usize;
         let (placed, copied) = (WriteStream::Placed0 as usize, WriteStream::Copied0 as usize);
-        match self {
-            WriteStream::Host => 0,
-            _ if number >= copied => (number - copied) as u8,
-            _ if number >= placed => (number - placed) as u8,
-            _ => COLLECTED as u8,
+        if number >= copied {
+            (number - copied) as u8
+        } else if number >= placed {
+            (number - placed) as u8
+        } else if self == WriteStream::Host {
+            0
+        } else {
+            COLLECTED as u8
         }
     }
 }

@@ -60,7 +60,7 @@ impl Pattern for StreamsAccess {
             ));
         }
         let (space, share): (f64, f64) = (self.space.iter().sum(), self.share.iter().sum());
-        if !(share > 0.0) {
+        if share <= 0.0 {
             return refuse("stream_share holds nothing but zeros; allowed: at least one number above 0".to_owned());
         }
         let mut law = StreamsLaw { count, ends: [slots; STREAMS_MAX], shares: [1.0; STREAMS_MAX] };
