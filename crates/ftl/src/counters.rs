@@ -1,6 +1,7 @@
 //! What garbage collection did, as counts.
 
 use crate::merge::plan::MergeKind;
+use serde::{Deserialize, Serialize};
 
 /// Bins of the victim-fill histogram, in tenths of the block, a full one in the last bin: written
 /// pages of the U-block for NFTL, valid pages of the victim for a page-level FTL
@@ -16,7 +17,7 @@ pub const PLACED_GROUPS: usize = 9;
 pub const COLLECTED: usize = PLACED_GROUPS - 1;
 
 /// Pages of one group.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlacedCount {
     /// Pages that the host wrote.
     pub written: u64,
@@ -25,7 +26,7 @@ pub struct PlacedCount {
 }
 
 /// Counts of one kind of merge.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergeCount {
     /// Merges.
     pub merges: u64,
@@ -36,7 +37,7 @@ pub struct MergeCount {
 }
 
 /// Garbage collection since the last reset.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GcCounters {
     /// Full merges.
     pub full: MergeCount,

@@ -42,6 +42,7 @@ def sweep(
     resume: bool = False,
     dask: str | None = None,
     policy: Policy | str | os.PathLike[str] | None = None,
+    snapshots: str | os.PathLike[str] | None = None,
 ) -> pa.Table:
     """Runs every combination of `vary` over `base` and returns one row a run.
 
@@ -56,6 +57,8 @@ def sweep(
             of processes of this machine. They need the same pumice, and traces under the same paths.
         policy: a policy of your own for every run, as `pumice.run` takes it. Worker processes get a copy of a policy
             in Python; a shared object must be under the same path for them.
+        snapshots: folder that keeps aged devices for later runs. Without it, runs of this sweep that need the same
+            aged device share it in memory.
 
     Returns:
         The varied keys, `run_seed`, `status` ("done" or "failed") and `error`, then the result's
@@ -70,7 +73,8 @@ def sweep(
     if policy is not None:
         base = base.with_policy(policy)
     directory = Path(store) if store is not None else None
-    settings = Settings("sweep", workers, directory, resume, dask=dask)
+    folder = Path(snapshots) if snapshots is not None else None
+    settings = Settings("sweep", workers, directory, resume, dask=dask, snapshots=folder)
     return outcome_table(run_grid(Grid(base, vary, repeat), settings))
 
 

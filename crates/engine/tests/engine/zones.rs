@@ -18,7 +18,9 @@ fn zone_settings() -> impl Strategy<Value = Sets> {
     let shape = (prop::option::of(Just("1")), 1u32..3, prop_oneof![Just("at-once"), Just("when-opened"), Just("idle")]);
     let host = (1u32..4, 0u32..3, prop_oneof![Just("greedy"), Just("cost-benefit")]);
     let pace = prop_oneof![Just("paced"), Just("whole-zone")];
-    let finish = (prop_oneof![Just("pad"), Just("pad-units"), Just("leave")], prop_oneof![Just(1.0), 0.85f64..1.0]);
+    let mapping = prop_oneof![Just("fixed"), Just("on-demand")];
+    let filled = prop_oneof![Just("pad"), Just("pad-units"), Just("leave")];
+    let finish = (filled, prop_oneof![Just(1.0), 0.85f64..1.0], mapping);
     let host = (host, finish);
     (page_settings(), shape, host, pace, 0.0f64..0.1).prop_map(|(mut settings, shape, host, pace, trims)| {
         let (host, finish) = host;
@@ -31,6 +33,7 @@ fn zone_settings() -> impl Strategy<Value = Sets> {
         change("ftl.zns.max_open", (host.0 - host.0 / 2).to_string());
         change("ftl.zns.max_active", (host.0 + host.1).to_string());
         change("ftl.zns.cleaning", host.2.into());
+        change("ftl.zns.mapping", finish.2.into());
         change("ftl.zns.finish", finish.0.into());
         change("ftl.zns.finish_at", format!("{}", finish.1));
         change("ftl.zns.pace", pace.into());
@@ -41,8 +44,61 @@ fn zone_settings() -> impl Strategy<Value = Sets> {
     })
 }
 
+/// The same with blocks that zones share: partial blocks of which an erase disturbs the neighbours, and sub-blocks.
+fn shared_block_settings() -> impl Strategy<Value = Sets> {
+    let leaves = (1u32..4, 0u32..3).prop_map(|(splits, tolerance)| {
+        let pages = (6 << splits).to_string();
+        let unit = [("partial_erase.unit", "partial-block"), ("ftl.zns.unit", "partial-block")];
+        let unit = unit.map(|(key, value)| (key, value.to_owned())).to_vec();
+        let tolerance = ("partial_erase.disturb_tolerance", tolerance.to_string());
+        (
+            1 << splits,
+            [
+                unit,
+                vec![("geometry.pages_per_block", pages), ("partial_erase.max_splits", splits.to_string()), tolerance],
+            ]
+            .concat(),
+        )
+    });
+    let sequence = prop_oneof![Just("lfws"), Just("sfws")];
+    let sub_blocks = (1u32..5, 0u32..3, 1u32..3, sequence).prop_map(|(layers, sub_blocks, bits, sequence)| {
+        let sub_blocks = 2u32 << sub_blocks;
+        let pairs = [
+            ("partial_erase.unit", "sub-block".to_owned()),
+            ("partial_erase.max_splits", "0".into()),
+            ("ftl.zns.unit", "sub-block".into()),
+            ("geometry.layers", layers.to_string()),
+            ("geometry.sub_blocks", sub_blocks.to_string()),
+            ("geometry.bits_per_cell", bits.to_string()),
+            ("geometry.pages_per_block", (layers * sub_blocks * bits).to_string()),
+            ("geometry.write_sequence", sequence.into()),
+        ];
+        (sub_blocks, pairs.to_vec())
+    });
+    (zone_settings(), prop_oneof![leaves, sub_blocks], 0u32..4).prop_map(|(mut settings, (units, pairs), depth)| {
+        settings.extend(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)));
+        let depth = (1 << depth).min(2 * units);
+        settings.push(("ftl.zns.units_per_plane".into(), depth.to_string()));
+        settings.push(("geometry.program_order".into(), "in-order".into()));
+        settings
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn t579_zones_that_share_blocks_lose_nothing_and_disturb_no_neighbour(
+        settings in shared_block_settings(), host in host_settings()
+    ) {
+        let timed = run_with(&settings, &[]);
+        check_counts(&timed);
+        check_zones(&timed);
+        let untimed = run_with(&settings, &[("run.timed", "false")]);
+        check_counts(&untimed);
+        check_zones(&untimed);
+        run_any_host(&settings, &host);
+    }
 
     #[test]
     fn t570_zones_lose_nothing_whatever_their_shape_and_host(settings in zone_settings()) {
@@ -86,7 +142,8 @@ fn check_zones(document: &serde_json::Value) {
     let n = |path: &str| number(document, path);
     let states = document["zones"]["states"].as_object().expect("zones have states");
     assert_eq!(states.values().filter_map(serde_json::Value::as_f64).sum::<f64>(), n("zones.count"));
-    assert_eq!(n("zones.moved_pages"), n("gc.copied_pages"));
+    assert_eq!(n("zones.moved_pages") + n("zones.relocated_pages"), n("gc.copied_pages"));
+    assert_eq!(n("integrity.corrupt_pages"), 0.0);
     let config = &document["config"]["ftl"]["zns"];
     match config["finish"].as_str() {
         Some("pad") => assert_eq!(n("flash.programs.padding"), n("zones.unwritten_pages")),
@@ -216,6 +273,61 @@ fn t578_a_zone_that_is_finished_early_costs_the_device_what_it_fills() {
     assert!(reset(&padded) > reset(&left) && reset(&left) >= 10_000.0, "two blocks a plane, or one");
 }
 
+/// Zones of one leaf, or one sub-block, in each of four planes.
+const LEAF_ZONES: &[(&str, &str)] =
+    &[("partial_erase.unit", "partial-block"), ("partial_erase.max_splits", "3"), ("ftl.zns.unit", "partial-block")];
+
+#[test]
+fn t580_a_leaf_beside_an_erase_is_moved_before_it_is_disturbed_beyond_tolerance() {
+    let run = |more: &[(&str, &str)]| busy(&[LEAF_ZONES, more].concat());
+    let [aware, tolerant] = [run(&[]), run(&[("partial_erase.disturb_tolerance", "200")])];
+    assert_eq!(number(&aware, "zones.count"), 8.0 * 63.0, "a block of each plane is spare");
+    assert!(number(&aware, "zones.relocated_pages") > 1000.0);
+    assert!(number(&aware, "zones.write_amplification.device") > 1.05);
+    assert_eq!(number(&tolerant, "zones.relocated_pages"), 0.0);
+    assert_eq!(number(&tolerant, "zones.write_amplification.device"), 1.0);
+    assert_eq!(number(&aware, "integrity.corrupt_pages"), 0.0);
+    // The check can fail: without protection pages are corrupted.
+    let unaware = run(&[("partial_erase.disturb_aware", "false"), ("workload.read_fraction", "0.5")]);
+    assert!(number(&unaware, "integrity.corrupt_pages") > 0.0);
+    assert_eq!(number(&unaware, "zones.relocated_pages"), 0.0);
+}
+
+#[test]
+fn t581_smaller_units_make_smaller_zones_and_sub_blocks_disturb_nobody() {
+    let sub_blocks = [
+        ("partial_erase.unit", "sub-block"),
+        ("partial_erase.max_splits", "0"),
+        ("geometry.layers", "8"),
+        ("geometry.sub_blocks", "8"),
+        ("ftl.zns.unit", "sub-block"),
+    ];
+    let [whole, parts] = [busy(&[]), busy(&sub_blocks)];
+    assert_eq!(number(&parts, "zones.capacity_pages"), number(&whole, "zones.capacity_pages") / 8.0);
+    assert_eq!(number(&parts, "zones.write_amplification.device"), 1.0);
+    assert!(number(&parts, "zones.moved_pages") < number(&whole, "zones.moved_pages"));
+    // Each of the four planes' blocks was first erased whole, if it was blank.
+    let erases = number(&parts, "gc.reclaimed_sub_blocks");
+    let resets = 4.0 * number(&parts, "zones.resets");
+    assert!(
+        erases >= resets && (erases - resets) % 8.0 == 0.0,
+        "{erases} sub-blocks, {resets} in zones that were reset"
+    );
+}
+
+#[test]
+fn t582_zones_built_on_demand_wear_all_units_alike_where_fixed_ones_wear_their_first() {
+    let run = |mapping: &str| {
+        let early = [("ftl.zns.units_per_plane", "4"), ("ftl.zns.finish_at", "0.25"), ("ftl.zns.finish", "pad-units")];
+        let room = [("ftl.over_provisioning", "0.85"), ("initial.fill", "0.0"), ("ftl.zns.mapping", mapping)];
+        let document = busy(&[&early[..], &room].concat());
+        ["wear.aep", "wear.vep"].map(|field| number(&document, field))
+    };
+    let [fixed, on_demand] = ["fixed", "on-demand"].map(run);
+    assert!((fixed[0] - on_demand[0]).abs() < 0.1 * fixed[0], "as many erases: {fixed:?}, {on_demand:?}");
+    assert!(on_demand[1] < 0.2 * fixed[1], "{fixed:?}, {on_demand:?}");
+}
+
 #[test]
 fn t576_what_zones_cannot_do_is_refused_in_one_line() {
     let refused = |sets: &[(&str, &str)], parts: &[&str]| {
@@ -226,7 +338,9 @@ fn t576_what_zones_cannot_do_is_refused_in_one_line() {
     refused(&[("ftl.zns.streams", "15")], &["streams = 15", "Too Many Active Zones (BDh)", "at most 14"]);
     refused(&[("ftl.zns.max_open", "20")], &["max_open = 20 exceeds", "max_active = 14"]);
     refused(&[("ftl.zns.zone_planes", "3")], &["zone_planes = 3", "4 planes", "1 | 2 | 4"]);
-    refused(&[("ftl.zns.units_per_plane", "65")], &["64 good blocks"]);
+    refused(&[("ftl.zns.units_per_plane", "65")], &["64 units", "64 good blocks"]);
+    refused(&[LEAF_ZONES, &[("ftl.zns.units_per_plane", "3")]].concat(), &["3 neither divides the 8 units"]);
+    refused(&[("ftl.zns.unit", "sub-block")], &["needs partial_erase.unit = \"sub-block\"", "found"]);
     refused(&[("ftl.zns.units_per_plane", "16")], &["4 zones", "needs"]);
     refused(&[("ftl.zns.zone_size_kib", "1023")], &["smallest value that works is 1024"]);
     refused(&[("ftl.zns.zone_size_kib", "1025")], &["no whole number of pages", "4096"]);

@@ -29,6 +29,7 @@ use crate::plan::Plan;
 use crate::policy::{Decides, OwnPolicy};
 use crate::recovery::{LogCounts, Recovery, RecoveryCounts, Restart};
 use crate::victims::PolicyKeys;
+use page::EraseUnit;
 use zns::report::{ZoneOperation, ZoneReport};
 
 /// Makes enum, keys and dispatch from the registry. A line is: variant, name in `ftl.kind`, field of its own keys,
@@ -219,6 +220,7 @@ macro_rules! registry {
 
         /// Every translation layer at work. An enum and not a trait object: the choice is made once for each
         /// access, and what follows is compiled for the layer.
+        #[derive(serde::Serialize, serde::Deserialize)]
         pub enum Ftl { $(#[doc = $about] $variant(Box<<$layer as Layer>::Running>)),+ }
 
         /// One call on whichever layer there is.
@@ -421,6 +423,22 @@ impl FtlKeys {
         self.check_strict_keys()?;
         let chip = self.adapted(chip);
         self.check_layer(&self.spec(&chip, initial))
+    }
+
+    /// What the layer erases apart.
+    pub fn erase_unit(&self) -> EraseUnit {
+        match self.kind {
+            FtlKind::Page => self.page.erase_unit,
+            FtlKind::Zns => self.zns.unit,
+            FtlKind::Nftl
+            | FtlKind::Gftl
+            | FtlKind::Pbe
+            | FtlKind::SuperblockPen
+            | FtlKind::Superblock2006
+            | FtlKind::ReplacementBlock
+            | FtlKind::LogBlock
+            | FtlKind::Fast => EraseUnit::Block,
+        }
     }
 
     /// What the user's own policy decides; nothing if there is none.

@@ -17,12 +17,12 @@ fields! {
     "gc.urgent", Integer, "writes", "`ftl.gc_mode` is `blocking` or `foreground`",
         "Writes that had to reclaim in their own plan although collection is done in steps, or paced",
         |run| count(run.config.ftl.page.gc_mode.interrupts_victims(), run.gc().urgent);
-    "gc.reclaimed_partial_blocks", Integer, "erases", "`ftl.erase_unit` is not `partial-block`",
+    "gc.reclaimed_partial_blocks", Integer, "erases", "`ftl.erase_unit`, or `ftl.zns.unit`, is not `partial-block`",
         "Partial erases by which parts of blocks were reclaimed",
-        |run| count(run.config.ftl.page.erase_unit == EraseUnit::PartialBlock, run.gc().reclaimed.partial_erases);
-    "gc.reclaimed_sub_blocks", Integer, "sub-blocks", "`ftl.erase_unit` is not `sub-block`",
+        |run| count(run.config.ftl.erase_unit() == EraseUnit::PartialBlock, run.gc().reclaimed.partial_erases);
+    "gc.reclaimed_sub_blocks", Integer, "sub-blocks", "`ftl.erase_unit`, or `ftl.zns.unit`, is not `sub-block`",
         "Physical sub-blocks reclaimed apart from their block",
-        |run| count(run.config.ftl.page.erase_unit == EraseUnit::SubBlock, run.gc().reclaimed_sub_blocks);
+        |run| count(run.config.ftl.erase_unit() == EraseUnit::SubBlock, run.gc().reclaimed_sub_blocks);
     "gc.merges.full", Integer, "merges", "`ftl.kind` is `page` or `zns`",
         "Full merges, including those taken because an M-Merge was more expensive or not allowed",
         |run| count(run.reports().full_merges, run.gc().full.merges);
@@ -81,7 +81,7 @@ fields! {
         "Times that a plane ran low on free blocks; zones that the host cleaned",
         |run| count(run.reports().reclaims_victims, run.gc().trigger_free_blocks);
     "gc.copied_pages", Integer, "pages", "",
-        "Pages copied; a page that an M-Merge copies out and back counts twice. Pages moved by wear levelling are among them",
+        "Pages copied, or moved between zones; a page that an M-Merge copies out and back counts twice. Pages moved by wear levelling are among them",
         |run| json!(run.gc().copied_pages);
     "gc.wear_leveling.erases", Integer, "commands", "no static wear levelling",
         "Blocks whose data static wear levelling moved, and which were erased; not among `gc.reclaimed_blocks`",

@@ -83,6 +83,9 @@ fields! {
     "zones.moved_pages", Integer, "pages", "as `zones.count`",
         "Pages that the host moved from one zone to another",
         |run| of_zones(run, |zones| json!(zones.counters.moved_pages));
+    "zones.relocated_pages", Integer, "pages", "as `zones.count`",
+        "Pages that the device moved because an erase beside them would have disturbed them beyond tolerance",
+        |run| of_zones(run, |zones| json!(zones.counters.relocated_pages));
     "zones.write_amplification.host", Number, "", "as `zones.count`, or no page was written",
         "Pages that the host writes to zones, those moved included / pages of its users",
         |run| of_zones(run, |zones| ratio(written(zones), zones.counters.user_pages as f64));

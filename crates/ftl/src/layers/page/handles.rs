@@ -5,6 +5,7 @@
 //! over the planes; each plane reclaims its own block of it.
 
 use pumice_types::{PageAddress, PlaneId, choice};
+use serde::{Deserialize, Serialize};
 
 use super::plane::WriteStream;
 use super::{HotCold, PageFtl};
@@ -22,7 +23,7 @@ choice! {
 }
 
 /// Where collection copies pages to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollectedPlace {
     /// Pages of all handles to one open block.
     Shared,
@@ -33,7 +34,7 @@ pub enum CollectedPlace {
 }
 
 /// Reclaim unit handles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handles {
     /// How many there are, at most [`crate::policy::STREAMS_MAX`].
     pub count: u8,

@@ -5,6 +5,7 @@
 //! of it knows of groups.
 
 use pumice_types::{BlockId, FlashCommand, FlashOp, Geometry, PageAddress, PlaneId, choice};
+use serde::{Deserialize, Serialize};
 
 use crate::fill::InitialBlock;
 use crate::plan::Plan;
@@ -33,7 +34,7 @@ impl EraseGroup {
 }
 
 /// The stripes of a device.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Stripes {
     geometry: Geometry,
     /// Planes of a group.

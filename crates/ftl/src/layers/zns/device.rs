@@ -1,14 +1,18 @@
 //! The zoned device: zones, the erase units under them, and the flash commands that zone commands become.
 
+pub(super) mod erase;
+
 use std::collections::VecDeque;
 
-use pumice_types::{Cause, DieId, FlashCommand, Lpn, PageAddress, bits, choice};
+use serde::{Deserialize, Serialize};
+
+use pumice_types::{Cause, DieId, FlashCommand, Lpn, PageAddress, UnitSet, bits, choice};
 
 use super::layout::{EraseUnitId, ZoneLayout};
 use super::report::{ZoneCounters, ZoneOperation};
-use super::state::{ZoneError, ZoneTable};
-use crate::counters::GcCounters;
+use super::state::{ZoneError, ZoneState, ZoneTable};
 use crate::plan::Plan;
+use erase::{SharedBlocks, UnitKind, Work};
 
 choice! {
     /// When the units of a zone that was reset are erased.
@@ -34,6 +38,17 @@ choice! {
     }
 }
 
+choice! {
+    /// Which erase units a zone consists of.
+    pub enum ZoneMapping {
+        /// Always the same.
+        Fixed = "fixed",
+        /// Those that no zone has needed for longest, when it is first written; what it leaves blank goes back when it
+        /// is finished.
+        OnDemand = "on-demand",
+    }
+}
+
 /// A page of a zone that is about to be programmed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Appended {
@@ -47,8 +62,10 @@ pub(super) struct Appended {
 }
 
 /// When the device erases, and what it fills.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct DeviceRules {
+    pub(super) units: UnitKind,
+    pub(super) mapping: ZoneMapping,
     pub(super) resets: ResetTime,
     pub(super) finish: FinishFill,
     /// The logical page that padding carries: none of the host's.
@@ -56,21 +73,26 @@ pub(super) struct DeviceRules {
 }
 
 /// The device.
+#[derive(Serialize, Deserialize)]
 pub(super) struct ZonedDevice {
     pub(super) layout: ZoneLayout,
     pub(super) table: ZoneTable,
     pub(super) counters: ZoneCounters,
-    rules: DeviceRules,
+    pub(super) rules: DeviceRules,
     /// A bit an erase unit: it must be erased before it is written.
-    to_erase: Vec<u64>,
+    pub(super) to_erase: Vec<u64>,
     /// Units of each die that wait for their erase until the die is idle; some were erased meanwhile.
     idle: Vec<VecDeque<EraseUnitId>>,
     /// Zone commands that are to be carried out behind the write that runs.
     operations: VecDeque<(ZoneOperation, u32)>,
-    /// Pages of each zone, from its start, in whose units something was written: what a reset must erase.
-    used: Vec<u32>,
+    /// Whether each zone was filled when it was finished.
+    padded: Vec<bool>,
+    /// Units of each plane that no zone has, those in front first in use again. Empty if zones keep theirs.
+    pool: Vec<VecDeque<EraseUnitId>>,
+    /// Blocks that zones share.
+    pub(super) shared: SharedBlocks,
     /// The number that each zone's pages carry.
-    sequences: Vec<u32>,
+    pub(super) sequences: Vec<u32>,
     next_sequence: u32,
 }
 
@@ -84,7 +106,9 @@ impl ZonedDevice {
             to_erase: vec![0; bits::words_for(units)],
             idle: vec![VecDeque::new(); dies],
             operations: VecDeque::new(),
-            used: vec![0; layout.zones() as usize],
+            padded: vec![false; layout.zones() as usize],
+            pool: Vec::new(),
+            shared: SharedBlocks::default(),
             sequences: vec![0; layout.zones() as usize],
             next_sequence: 0,
             counters: ZoneCounters::default(),
@@ -101,8 +125,8 @@ impl ZonedDevice {
 
     /// Bytes of the columns.
     pub(super) fn state_bytes(&self) -> u64 {
-        let columns = size_of_val(&self.to_erase[..]) + 2 * size_of_val(&self.sequences[..]);
-        columns as u64 + self.layout.state_bytes() + self.table.state_bytes()
+        let columns = size_of_val(&self.to_erase[..]) + size_of_val(&self.sequences[..]) + self.padded.len();
+        columns as u64 + self.shared.state_bytes() + self.layout.state_bytes() + self.table.state_bytes()
     }
 
     /// The number that the pages of a zone carry that was written before the first command.
@@ -122,14 +146,15 @@ impl ZonedDevice {
     /// # Errors
     /// The standard's, of a Zone Append.
     #[inline]
-    pub(super) fn append(&mut self, zone: u32, gc: &mut GcCounters, plan: &mut Plan) -> Result<Appended, ZoneError> {
-        let written = self.table.append(zone, 1)?;
-        self.counters.closed_by_controller += u64::from(written.closed.is_some());
-        if written.was_empty {
+    pub(super) fn append(&mut self, zone: u32, work: &mut Work) -> Result<Appended, ZoneError> {
+        if self.table.state(zone) == ZoneState::Empty {
             self.counters.opened += 1;
             self.begin(zone);
-            self.erase_zone(zone, gc, plan);
+            self.take_units(zone);
+            self.erase_zone(zone, work);
         }
+        let written = self.table.append(zone, 1)?;
+        self.counters.closed_by_controller += u64::from(written.closed.is_some());
         let (page, sequence) = (self.layout.page(zone, written.at), self.sequences[zone as usize]);
         Ok(Appended { page, offset: written.at, sequence, fills: written.fills })
     }
@@ -139,15 +164,15 @@ impl ZonedDevice {
     /// # Errors
     /// The standard's, of a Reset Zone.
     pub(super) fn reset(&mut self, zone: u32) -> Result<(), ZoneError> {
-        let used = self.table.reset(zone)?.max(std::mem::take(&mut self.used[zone as usize]));
+        let written: Vec<bool> = (0..self.layout.units_per_zone()).map(|at| self.programmed(zone, at) > 0).collect();
+        self.table.reset(zone)?;
+        self.padded[zone as usize] = false;
         self.counters.resets += 1;
-        for place in 0..self.layout.units_per_zone() {
-            if self.layout.first_page(place) >= used {
-                continue;
-            }
-            let unit = self.layout.units_of(zone)[place as usize];
-            let bit = self.bit(unit);
-            bits::set(&mut self.to_erase, bit);
+        for (place, _) in written.into_iter().enumerate().filter(|(_, is_written)| *is_written) {
+            let unit = self.layout.units_of(zone)[place];
+            self.give_back(unit);
+            let number = self.number(unit);
+            bits::set(&mut self.to_erase, number);
             if self.rules.resets == ResetTime::Idle {
                 let geometry = &self.layout.config.geometry;
                 self.idle[geometry.die_of(geometry.plane_of(unit.block)).index()].push_back(unit);
@@ -167,6 +192,15 @@ impl ZonedDevice {
         let unwritten = self.table.finish(zone)?;
         self.counters.finishes += 1;
         self.counters.unwritten_pages += u64::from(unwritten);
+        let keeps = match self.rules.finish {
+            FinishFill::Pad => self.layout.capacity(),
+            FinishFill::PadUnits | FinishFill::Leave => self.table.written(zone),
+        };
+        for place in (0..self.layout.units_per_zone()).rev() {
+            if self.layout.first_page(place) >= keeps {
+                self.give_back(self.layout.units_of(zone)[place as usize]);
+            }
+        }
         match self.rules.finish {
             FinishFill::Pad | FinishFill::PadUnits => self.operations.push_back((ZoneOperation::Finish, zone)),
             FinishFill::Leave => {}
@@ -174,15 +208,55 @@ impl ZonedDevice {
         Ok(())
     }
 
+    /// Lets zones take their units from a pool, if they do: at the start all that hold nothing.
+    pub(super) fn fill_pool(&mut self) {
+        match self.rules.mapping {
+            ZoneMapping::Fixed => return,
+            ZoneMapping::OnDemand => {
+                self.pool = vec![VecDeque::new(); self.layout.config.geometry.planes() as usize];
+            }
+        }
+        for zone in 0..self.table.len() {
+            if self.table.state(zone) == ZoneState::Empty {
+                let units = self.layout.units_of(zone).to_vec();
+                units.into_iter().for_each(|unit| self.give_back(unit));
+            }
+        }
+    }
+
+    /// Gives a zone that is to be written units from the pool, if there is one.
+    fn take_units(&mut self, zone: u32) {
+        if self.pool.is_empty() {
+            return;
+        }
+        let units = self.layout.units_per_zone();
+        for place in 0..units {
+            let plane = self.layout.config.geometry.plane_of(self.layout.units_of(zone)[place as usize].block);
+            let Some(unit) = self.pool[plane.index()].pop_front() else {
+                unreachable!("the pool holds the units of all zones that hold nothing");
+            };
+            self.put(unit, zone * units + place);
+        }
+    }
+
+    /// Puts a unit into the pool, if there is one.
+    fn give_back(&mut self, unit: EraseUnitId) {
+        if !self.pool.is_empty() {
+            let plane = self.layout.config.geometry.plane_of(unit.block);
+            self.pool[plane.index()].push_back(unit);
+            self.take_away(unit);
+        }
+    }
+
     /// Appends the commands of the next zone command that makes the device program or erase.
-    pub(super) fn next_operation(&mut self, gc: &mut GcCounters, plan: &mut Plan) -> Option<ZoneOperation> {
+    pub(super) fn next_operation(&mut self, work: &mut Work) -> Option<ZoneOperation> {
         while let Some((operation, zone)) = self.operations.pop_front() {
             match operation {
-                ZoneOperation::Reset => self.erase_zone(zone, gc, plan),
-                ZoneOperation::Finish => self.pad(zone, plan),
+                ZoneOperation::Reset => self.erase_zone(zone, work),
+                ZoneOperation::Finish => self.pad(zone, work.plan),
             }
             // A zone that was opened again at once has been erased already.
-            if !plan.commands.is_empty() {
+            if !work.plan.commands.is_empty() {
                 return Some(operation);
             }
         }
@@ -199,17 +273,25 @@ impl ZonedDevice {
                 plan.push(FlashCommand::program(Cause::Padding, page, self.rules.padding, 0, sequence));
             }
         }
-        if self.rules.finish == FinishFill::Pad {
-            self.used[zone as usize] = self.layout.capacity();
+        self.padded[zone as usize] = true;
+    }
+
+    /// Pages from the start of a zone up to which its unit at `place` is programmed.
+    pub(super) fn programmed_until(&self, zone: u32, place: u32) -> u32 {
+        let written = self.table.written(zone);
+        match (self.padded[zone as usize], self.rules.finish) {
+            (true, FinishFill::Pad) => self.layout.capacity(),
+            (true, FinishFill::PadUnits) if self.layout.first_page(place) < written => self.layout.capacity(),
+            (_, FinishFill::Pad | FinishFill::PadUnits | FinishFill::Leave) => written,
         }
     }
 
     /// Erases the next unit of an idle die, if one waits.
-    pub(super) fn idle_step(&mut self, die: DieId, gc: &mut GcCounters, plan: &mut Plan) {
+    pub(super) fn idle_step(&mut self, die: DieId, work: &mut Work) {
         while let Some(unit) = self.idle.get_mut(die.index()).and_then(VecDeque::pop_front) {
             if self.take_to_erase(unit) {
                 self.counters.erased_when_idle += 1;
-                return self.erase(unit, gc, plan);
+                return self.erase_units(unit.block, UnitSet::one(usize::from(unit.unit)), work);
             }
         }
     }
@@ -219,30 +301,16 @@ impl ZonedDevice {
         self.idle.get(die.index()).is_some_and(|units| !units.is_empty())
     }
 
-    /// Erases the units of a zone that wait for it.
-    fn erase_zone(&mut self, zone: u32, gc: &mut GcCounters, plan: &mut Plan) {
-        for place in 0..self.layout.units_per_zone() as usize {
-            let unit = self.layout.units_of(zone)[place];
-            if self.take_to_erase(unit) {
-                self.erase(unit, gc, plan);
-            }
-        }
-    }
-
-    fn erase(&self, unit: EraseUnitId, gc: &mut GcCounters, plan: &mut Plan) {
-        gc.reclaimed.block_erases += 1;
-        plan.push(FlashCommand::erase(unit.block));
-    }
-
     /// Whether a unit must be erased; it counts as erased from now on.
-    fn take_to_erase(&mut self, unit: EraseUnitId) -> bool {
-        let bit = self.bit(unit);
-        let must = bits::get(&self.to_erase, bit);
-        bits::clear(&mut self.to_erase, bit);
+    pub(super) fn take_to_erase(&mut self, unit: EraseUnitId) -> bool {
+        let number = self.number(unit);
+        let must = bits::get(&self.to_erase, number);
+        bits::clear(&mut self.to_erase, number);
         must
     }
 
-    fn bit(&self, unit: EraseUnitId) -> usize {
+    /// The number of a unit among those of the device.
+    pub(super) fn number(&self, unit: EraseUnitId) -> usize {
         unit.block.index() * self.layout.config.units.units() + usize::from(unit.unit)
     }
 }

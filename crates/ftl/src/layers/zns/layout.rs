@@ -7,9 +7,10 @@
 //! one zone where zones consist of whole blocks, and several where a block has more units than a zone takes.
 
 use pumice_types::{BlockId, Geometry, PageAddress, PlaneId, UnitPages};
+use serde::{Deserialize, Serialize};
 
 /// Settings of a layout.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LayoutConfig {
     /// Shape of the device.
     pub geometry: Geometry,
@@ -22,7 +23,7 @@ pub struct LayoutConfig {
 }
 
 /// One erase unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EraseUnitId {
     /// Its block.
     pub block: BlockId,
@@ -31,6 +32,7 @@ pub struct EraseUnitId {
 }
 
 /// The zones of a device and the pages in them.
+#[derive(Serialize, Deserialize)]
 pub struct ZoneLayout {
     /// What it was made from.
     pub config: LayoutConfig,
@@ -45,6 +47,7 @@ pub struct ZoneLayout {
 }
 
 /// A page of a block in one of the places of a row, as the initial fill counts: blocks of a plane, planes, pages.
+#[derive(Serialize, Deserialize)]
 struct RowPlace {
     nth_block: u32,
     turn: u32,
@@ -138,6 +141,26 @@ impl ZoneLayout {
     pub fn units_of(&self, zone: u32) -> &[EraseUnitId] {
         let units = self.units_per_zone() as usize;
         &self.units[zone as usize * units..(zone as usize + 1) * units]
+    }
+
+    /// The unit at a place among those of all zones.
+    pub fn unit_at(&self, place: u32) -> EraseUnitId {
+        self.units[place as usize]
+    }
+
+    /// Puts another unit at a place among those of all zones.
+    pub fn replace(&mut self, place: u32, unit: EraseUnitId) {
+        self.units[place as usize] = unit;
+    }
+
+    /// The page of a block that is programmed as the `rank`-th of its unit.
+    pub fn page_of_unit(&self, unit: u8, rank: u32) -> u16 {
+        self.pages[usize::from(unit) * self.config.units.pages_per_unit() + rank as usize]
+    }
+
+    /// Where in a zone the `rank`-th page of its unit at `place` lies.
+    pub fn offset_in(&self, place: u32, rank: u32) -> u32 {
+        self.first_page(place) + rank * self.config.width
     }
 
     /// The page at `offset` of a zone.

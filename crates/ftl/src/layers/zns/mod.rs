@@ -13,6 +13,7 @@ pub mod report;
 mod spec;
 pub mod state;
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use pumice_types::{BlockId, Cause, DieId, FlashCommand, Lpn, PageAddress, PlaneId};
@@ -24,8 +25,10 @@ use crate::layer::TranslationLayer;
 use crate::plan::Plan;
 use clean::ZoneCleaning;
 pub use clean::{CleaningPace, ZoneVictim};
+pub use device::erase::UnitKind;
+use device::erase::Work;
 use device::{DeviceRules, ZonedDevice};
-pub use device::{FinishFill, ResetTime};
+pub use device::{FinishFill, ResetTime, ZoneMapping};
 use layout::{LayoutConfig, ZoneLayout};
 use maps::{ZoneMaps, ZonePage};
 use report::{ZoneOperation, ZoneReport};
@@ -36,10 +39,14 @@ use state::{ZoneLimits, ZoneTable};
 const ENTRY_BYTES: u64 = 4;
 
 /// Settings of a zoned device and its host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ZnsConfig {
     /// Where zones lie.
     pub layout: LayoutConfig,
+    /// How its units are erased.
+    pub units: UnitKind,
+    /// Which units a zone consists of.
+    pub mapping: ZoneMapping,
     /// Pages from the start of a zone to that of the next; at least its capacity.
     pub zone_size: u32,
     /// Most zones open and active.
@@ -63,6 +70,7 @@ pub struct ZnsConfig {
 }
 
 /// Device and host.
+#[derive(Serialize, Deserialize)]
 pub struct Zns {
     config: ZnsConfig,
     zoned: ZonedDevice,
@@ -82,6 +90,7 @@ pub struct Zns {
 }
 
 /// A page that the host appended to a stream.
+#[derive(Serialize, Deserialize)]
 struct Placed {
     page: PageAddress,
     place: ZonePage,
@@ -97,14 +106,27 @@ impl Zns {
             let blocks = (0..geometry.blocks_per_plane).map(move |nth| geometry.block(PlaneId(plane), nth));
             blocks.filter(|block| !bad_blocks.contains(block)).collect()
         };
-        let good: Vec<Vec<BlockId>> = (0..geometry.planes()).map(good).collect();
+        let mut good: Vec<Vec<BlockId>> = (0..geometry.planes()).map(good).collect();
+        let spare_blocks: Vec<BlockId> = match config.units {
+            UnitKind::Leaves(_) => good.iter_mut().filter_map(Vec::pop).collect(),
+            UnitKind::Blocks | UnitKind::SubBlocks => Vec::new(),
+        };
         let layout = ZoneLayout::new(config.layout.clone(), &good);
         let zones = layout.zones();
         let table = ZoneTable::new(zones, [layout.capacity(), config.zone_size], config.limits);
-        let rules = DeviceRules { resets: config.resets, finish: config.finish, padding: Lpn(config.user_pages) };
+        let rules = DeviceRules {
+            units: config.units.clone(),
+            mapping: config.mapping,
+            resets: config.resets,
+            finish: config.finish,
+            padding: Lpn(config.user_pages),
+        };
+        let maps = ZoneMaps::new(&layout, config.user_pages);
+        let mut zoned = ZonedDevice::new(layout, table, rules);
+        zoned.share_blocks(&spare_blocks);
         Zns {
-            maps: ZoneMaps::new(&layout, config.user_pages),
-            zoned: ZonedDevice::new(layout, table, rules),
+            maps,
+            zoned,
             current: vec![None; usize::from(config.streams)],
             streams: vec![0; zones as usize],
             filled_at: vec![0; zones as usize],
@@ -126,12 +148,15 @@ impl Zns {
         for row in 0..rows {
             let zones = row * row_zones..(row + 1) * row_zones;
             let sequence = zones.map(|zone| self.zoned.begin_filled(zone)).last().unwrap_or_default();
-            for (block, nth) in self.zoned.layout.row_fill(row) {
+            let blocks: Vec<_> = self.zoned.layout.row_fill(row).collect();
+            for (block, nth) in blocks {
+                self.zoned.note_block_filled(block);
                 programmed(InitialBlock { block, first: Lpn(row * row_pages + nth), stride, pages, sequence });
             }
         }
         self.maps.note_fill(rows);
         self.empty.drain(..(rows * row_zones) as usize);
+        self.zoned.fill_pool();
         rows * row_pages
     }
 
@@ -154,7 +179,8 @@ impl Zns {
             Some(zone) => zone,
             None => self.open(stream, moved, plan)?,
         };
-        let appended = self.zoned.append(zone, &mut self.counters, plan);
+        let work = &mut Work { maps: &self.maps, gc: &mut self.counters, plan };
+        let appended = self.zoned.append(zone, work);
         let appended = appended.map_err(|error| FtlError::Zone { zone, command: "Zone Append", error })?;
         self.written += 1;
         let finishes = !appended.fills && appended.offset + 1 == self.config.used_pages;
@@ -224,12 +250,17 @@ impl TranslationLayer for Zns {
         true
     }
 
+    /// The host's commands are apart: nothing makes a die erase a zone's blocks without a gap.
+    fn holds_die(&self) -> bool {
+        false
+    }
+
     fn works_when_idle(&self) -> bool {
         self.zoned.erases_when_idle()
     }
 
     fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
-        self.zoned.idle_step(die, &mut self.counters, plan);
+        self.zoned.idle_step(die, &mut Work { maps: &self.maps, gc: &mut self.counters, plan });
         Ok(())
     }
 
@@ -242,7 +273,7 @@ impl TranslationLayer for Zns {
     }
 
     fn next_operation(&mut self, plan: &mut Plan) -> Option<ZoneOperation> {
-        self.zoned.next_operation(&mut self.counters, plan)
+        self.zoned.next_operation(&mut Work { maps: &self.maps, gc: &mut self.counters, plan })
     }
 
     fn zones(&self) -> Option<ZoneReport> {

@@ -1,7 +1,9 @@
 //! What happened to zones, for the results.
 
+use serde::{Deserialize, Serialize};
+
 /// A zone command of the host that makes the device program or erase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ZoneOperation {
     /// Reset Zone, where it erases at once.
     Reset,
@@ -10,7 +12,7 @@ pub enum ZoneOperation {
 }
 
 /// Zone commands since the last reset of the counters, and what they made the device do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZoneCounters {
     /// Zones written for the first time after they were empty.
     pub opened: u64,
@@ -22,6 +24,8 @@ pub struct ZoneCounters {
     pub unwritten_pages: u64,
     /// Zones reset.
     pub resets: u64,
+    /// Pages that the device moved because an erase beside them would have disturbed them beyond tolerance.
+    pub relocated_pages: u64,
     /// Erase units erased on idle dies.
     pub erased_when_idle: u64,
     /// Times that the host had to clean a zone before it could write, because no empty one was left to spare.
@@ -33,7 +37,7 @@ pub struct ZoneCounters {
 }
 
 /// Zones as they are now, and what happened to them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZoneReport {
     /// Zones of the device.
     pub zones: u32,

@@ -5,10 +5,13 @@ use pumice_types::{Geometry, Lpn, UnitPages, keys};
 
 use super::layout::LayoutConfig;
 use super::state::{ZoneError, ZoneLimits};
-use super::{CleaningPace, FinishFill, ResetTime, Zns, ZnsConfig, ZoneVictim};
+use super::{CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZoneMapping, ZoneVictim};
 use crate::error::FtlError;
 use crate::fill::FillTarget;
 use crate::layer::{Layer, LayerParts, LayerSpec, Reports, typed_share, whole_share};
+use crate::layers::page::EraseUnit;
+use crate::layers::page::spec::check_unit;
+use crate::reclaim_leaves::LeafRule;
 
 /// Most streams of the host: a zone keeps the number of its own in a byte.
 const STREAMS_MAX: i64 = 64;
@@ -21,10 +24,14 @@ keys! {
     pub struct ZnsKeys in "ftl.zns" {
         zone_planes: Option<u32> = "", int(1, COUNT_MAX), "planes", "all planes of the device", When::Always,
             "zns: planes that a zone is striped over, a divisor of the device's. At a scale at which they do not divide the planes that are left, the largest number that divides both.";
+        unit: EraseUnit = "\"block\"", ANY, "", CHOSEN, When::Always,
+            "zns: the erase units that zones consist of; a part of a block needs the partial_erase.unit of its name. block: blocks. partial-block: leaves of partial blocks; each plane keeps one block to which leaves are moved that an erase beside them would disturb beyond tolerance. sub-block: physical sub-blocks.";
         units_per_plane: u32 = "1", int(1, COUNT_MAX), "erase units", CHOSEN, When::Always,
-            "zns: erase units of each of its planes that a zone consists of. The zone's capacity is their pages.";
+            "zns: erase units of each of its planes that a zone consists of: a divisor or a multiple of those of a block. The zone's capacity is their pages.";
         zone_size_kib: Option<u64> = "", int(1, i64::MAX), "KiB", "the capacity, rounded up to a power of two of pages", When::Always,
             "zns: logical blocks from the start of a zone to that of the next, at least its capacity. What lies beyond the capacity cannot be written.";
+        mapping: ZoneMapping = "\"fixed\"", ANY, "", CHOSEN, When::Always,
+            "zns: which erase units a zone consists of. fixed: always the same. on-demand: those of each plane that no zone has needed for longest, when the zone is first written; units that are blank when a zone is finished go back (SilentZNS, with finish = \"pad-units\").";
         max_open: u32 = "14", int(1, COUNT_MAX), "zones", ZN540, When::Always,
             "zns: most zones open at once (maximum open resources), at most max_active. The controller closes an implicitly opened zone where a further one is opened.";
         max_active: u32 = "14", int(1, COUNT_MAX), "zones", ZN540, When::Always,
@@ -53,10 +60,39 @@ fn layout(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> LayoutConfig
     let planes = geometry.planes();
     LayoutConfig {
         geometry: *geometry,
-        units: UnitPages::whole_block(spec.chip.geometry.pages_per_block),
+        units: unit_pages(spec, keys),
         width: greatest_common_divisor(keys.zone_planes.unwrap_or(planes), planes),
         depth: keys.units_per_plane,
     }
+}
+
+/// The pages of each erase unit of a block.
+fn unit_pages(spec: &LayerSpec, keys: &ZnsKeys) -> UnitPages {
+    let chip = spec.chip;
+    let parts = match keys.unit {
+        EraseUnit::Block => None,
+        EraseUnit::SubBlock => chip.geometry.block_shape().map(UnitPages::sub_blocks),
+        EraseUnit::PartialBlock => chip.tree().ok().and_then(UnitPages::leaves),
+    };
+    parts.unwrap_or_else(|| UnitPages::whole_block(chip.geometry.pages_per_block))
+}
+
+/// How the units are erased.
+fn unit_kind(parts: &LayerParts, keys: &ZnsKeys) -> UnitKind {
+    match keys.unit {
+        EraseUnit::Block => UnitKind::Blocks,
+        EraseUnit::SubBlock => UnitKind::SubBlocks,
+        EraseUnit::PartialBlock => UnitKind::Leaves(LeafRule::new(parts)),
+    }
+}
+
+/// Blocks of each plane in which zones lie.
+fn zone_blocks(spec: &LayerSpec, keys: &ZnsKeys) -> u32 {
+    let spare = match keys.unit {
+        EraseUnit::Block | EraseUnit::SubBlock => 0,
+        EraseUnit::PartialBlock => 1,
+    };
+    spec.chip.geometry.good_blocks_per_plane().saturating_sub(spare)
 }
 
 /// Zones of a device, and those that the host cannot fill with data.
@@ -72,7 +108,7 @@ struct ZoneRoom {
 
 impl ZoneRoom {
     fn new(spec: &LayerSpec, keys: &ZnsKeys, layout: &LayoutConfig) -> ZoneRoom {
-        let zones = layout.zones(spec.chip.geometry.good_blocks_per_plane());
+        let zones = layout.zones(zone_blocks(spec, keys));
         let capacity = layout.capacity();
         let clean_start = whole_share(u64::from(zones), spec.shared.gc_free_threshold).max(2);
         ZoneRoom {
@@ -99,6 +135,10 @@ impl Layer for Zns {
 
     fn check(spec: &LayerSpec, keys: &ZnsKeys) -> Result<(), String> {
         let geometry = spec.chip.geometry.scaled(1.0)?;
+        check_unit(spec, "ftl.zns.unit", keys.unit)?;
+        if keys.unit == EraseUnit::SubBlock && spec.chip.partial_erase.sub_block_disturb.is_some() {
+            return Err("ftl.zns.unit = \"sub-block\" needs sub-blocks that do not disturb each other: leave partial_erase.sub_block_disturb out".into());
+        }
         check_shape(spec, keys, &geometry)?;
         check_size(spec, keys, &geometry)?;
         check_limits(keys)?;
@@ -128,6 +168,8 @@ fn config(parts: &LayerParts, keys: &ZnsKeys) -> ZnsConfig {
     let layout = layout(spec, keys, geometry);
     let room = ZoneRoom::new(spec, keys, &layout);
     ZnsConfig {
+        units: unit_kind(parts, keys),
+        mapping: keys.mapping,
         zone_size: zone_size(keys, geometry, room.capacity) as u32,
         limits: ZoneLimits { open: keys.max_open, active: keys.max_active },
         resets: keys.reset,
@@ -159,11 +201,17 @@ fn check_shape(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<
             divisors.join(" | ")
         ));
     }
-    let good = spec.chip.geometry.good_blocks_per_plane();
-    if keys.units_per_plane > good {
+    let (depth, per_block, blocks) =
+        (keys.units_per_plane, unit_pages(spec, keys).units() as u32, zone_blocks(spec, keys));
+    if !depth.is_multiple_of(per_block) && !per_block.is_multiple_of(depth) {
         return Err(format!(
-            "ftl.zns.units_per_plane = {} exceeds the {good} good blocks of a plane",
-            keys.units_per_plane
+            "ftl.zns.units_per_plane = {depth} neither divides the {per_block} units of a block nor is a multiple of them"
+        ));
+    }
+    if depth > blocks * per_block {
+        return Err(format!(
+            "ftl.zns.units_per_plane = {depth} exceeds the {} units of a plane's {blocks} good blocks",
+            blocks * per_block
         ));
     }
     Ok(())
