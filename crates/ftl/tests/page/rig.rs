@@ -185,7 +185,7 @@ impl Rig {
 
     /// Blocks of the device.
     pub fn blocks(&self) -> u32 {
-        self.geometry.blocks() as u32
+        self.geometry.blocks()
     }
 
     /// Logical pages in a block, valid or not.
