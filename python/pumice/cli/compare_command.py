@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from pumice import files
+from pumice.cli import completions
 from pumice.cli import options as opt
 from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, emit_json, note, show, tell_failures, warn_all
@@ -34,7 +35,12 @@ def compare_command(
     *,
     vary: Annotated[
         list[str] | None,
-        typer.Option("--vary", metavar="KEY=A,B", help="Values of a key to compare; repeatable: every combination."),
+        typer.Option(
+            "--vary",
+            metavar="KEY=A,B",
+            help="Values of a key to compare; repeatable: every combination.",
+            autocompletion=completions.settings,
+        ),
     ] = None,
     options: opt.SpecOptions,
     fit: opt.FitOption = False,

@@ -24,7 +24,13 @@ RepeatOption = Annotated[
 ]
 OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Directory to write results to.")]
 FormatOption = Annotated[
-    str | None, typer.Option("--format", metavar="F", help="Trace format; recognised by content if absent.")
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="F",
+        help="Trace format; recognised by content if absent.",
+        autocompletion=completions.trace_formats,
+    ),
 ]
 ColumnsOption = Annotated[
     str | None,
