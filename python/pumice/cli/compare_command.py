@@ -50,6 +50,7 @@ def compare_command(
     place: opt.PlaceOptions,
 ) -> None:
     """Run variants and show them side by side, with ratios to the first."""
+    opt.check_resume(out, resume=place.resume)
     groups = _groups(specs or [], options, vary or [], repeat)
     if fit:
         groups = _fitted(groups)

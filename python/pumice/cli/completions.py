@@ -6,7 +6,6 @@ Each function takes the beginning of a word and gives the words that begin so, w
 from __future__ import annotations
 
 import json
-
 from collections.abc import Iterable
 
 from pumice import _engine

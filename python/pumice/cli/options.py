@@ -57,6 +57,16 @@ PolicyOption = Annotated[
 ]
 
 
+def check_resume(out: Path | None, *, resume: bool) -> None:
+    """Refuses to take up runs from nowhere.
+
+    Raises:
+        SpecError: `--resume` is given without `--out`.
+    """
+    if resume and out is None:
+        raise SpecError("--resume takes up the runs of an output directory; --out DIR names it")
+
+
 @dataclass(frozen=True)
 class PlainOptions:
     """Options for a device alone."""
@@ -136,6 +146,8 @@ class DeviceOptions(PlainOptions):
             return spec
         if self.workload is not None:
             raise SpecError("a run has an fio job or a workload or trace, not both")
+        if not self.fio_job.strip():
+            raise SpecError('--fio-job is empty; expected settings such as "rw=randrw bs=16k", or a job file')
         job = self.fio_job if "=" in self.fio_job else read_text(Path(self.fio_job))
         return spec.with_fio_job(job, "--fio-job")
 
