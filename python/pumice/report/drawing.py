@@ -141,7 +141,7 @@ def curves(drawn: Drawing, axes: Axes, series: Sequence[Series], x: Axis, y: Axi
         for left, interval in zip(one.x, one.intervals, strict=False):
             if interval is not None:
                 axes.vlines(left, *interval, color=colour, linewidth=1.0)
-        called = {**x.ticks, **dict(zip(one.x, one.places, strict=False))}
+        called = {**dict(zip(one.x, one.places, strict=False)), **x.ticks}
         for left, up in shown:
             where = called.get(left, f"{left:,.6g}")
             drawn.say(axes, left, up, f"{one.name}{', ' if one.name else ''}{where}: {up:,.4g}")
