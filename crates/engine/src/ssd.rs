@@ -73,6 +73,11 @@ impl<'a, O: Observer> Ssd<'a, O> {
         self.observer.has_failed()
     }
 
+    /// Whether the observer wants to see the device being aged.
+    pub fn observer_watches_ageing(&self) -> bool {
+        self.observer.watches_ageing()
+    }
+
     /// Prefetches the state that the first page of a coming request will need; no effect on results.
     #[inline]
     pub fn expect(&self, request: &HostRequest) {
@@ -271,10 +276,11 @@ impl<'a, O: Observer> Ssd<'a, O> {
     pub fn restart_measuring(&mut self, now: Time) {
         self.host.metrics.restart(now);
         self.controller.restart_measuring();
+        self.power.restart(self.controller.ftl.erased_again());
     }
 
     /// Reads everything stored back, without commands.
     pub fn read_back(&mut self) {
-        self.host.lost_pages = self.controller.read_back(&self.host.oracle);
+        self.host.lost_pages = self.controller.read_back(&self.host.oracle).len() as u64;
     }
 }

@@ -7,8 +7,10 @@ mod json;
 mod outputs;
 mod policies;
 mod recorded;
+mod requested_snapshots;
 mod runs;
 mod serve;
+mod snapshots;
 mod traces;
 
 use std::path::PathBuf;
@@ -214,6 +216,9 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(commit, module)?)?;
     module.add_function(wrap_pyfunction!(runs::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(runs::run, module)?)?;
+    module.add_function(wrap_pyfunction!(snapshots::snapshot_save, module)?)?;
+    module.add_function(wrap_pyfunction!(snapshots::snapshot_info, module)?)?;
+    module.add_function(wrap_pyfunction!(snapshots::aged_keys, module)?)?;
     module.add_function(wrap_pyfunction!(policies::policy_of_library, module)?)?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(preset_toml, module)?)?;

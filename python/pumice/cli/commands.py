@@ -12,6 +12,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from pumice.errors import Interrupted
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -43,10 +45,16 @@ COMMANDS: dict[str, Entry] = {
     ),
     "report": Entry("report_command", "report_command", "Write a self-contained HTML report."),
     "serve": Entry("serve_command", "serve_command", "Serve the simulated device to real programs, over NBD."),
+    "ctl": Entry("ctl_command", "ctl_command", "Ask a served device for its status or result, or to end."),
     "verify": Entry(
         "verify_command",
         "verify_command",
         "Replay a command log into the chip's rules; status 1 if one is broken.",
+    ),
+    "bench": Entry(
+        "bench_command",
+        "bench_command",
+        "Measure for a minute how fast this machine simulates, beside reference figures.",
     ),
     "presets": Entry("list_commands", "presets_command", "List the presets, or print one as TOML."),
     "workloads": Entry("list_commands", "workloads_command", "List the workloads and the facts each is made to meet."),
@@ -63,6 +71,7 @@ COMMANDS: dict[str, Entry] = {
     "man": Entry(
         "manual_commands", "man_command", "Print a man page (`pumice man run | man -l -`), or write all of them."
     ),
+    "snapshot": Entry("snapshot_command", "app", "Keep aged devices in files, and run on them."),
     "trace": Entry("trace_command", "app", "Look into trace files and write them."),
 }
 
@@ -96,6 +105,14 @@ class FullGroup(TyperGroup):
             formatter.write_dl(rows)
 
 
+class Stopped(Exception):
+    """An `Interrupted` on its way through typer."""
+
+    def __init__(self, interrupted: Interrupted) -> None:
+        super().__init__(str(interrupted))
+        self.signal_number = interrupted.signal_number
+
+
 class LazyGroup(FullGroup):
     """The group of all commands. It lists them without loading any, and loads the one that is used."""
 
@@ -103,6 +120,13 @@ class LazyGroup(FullGroup):
         super().__init__(**settings)
         for name, entry in COMMANDS.items():
             self.add_command(TyperCommand(name=name, help=entry.text))
+
+    def invoke(self, ctx: Any) -> Any:
+        """As the group of typer, which would forget what an `Interrupted` says, as it does of every Ctrl-C."""
+        try:
+            return super().invoke(ctx)
+        except Interrupted as error:
+            raise Stopped(error) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The command that `args` begins with, loaded, and the rest of them."""

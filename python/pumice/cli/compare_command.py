@@ -9,13 +9,12 @@ from typing import Annotated
 
 import typer
 
-from pumice import files
 from pumice.cli import completions
 from pumice.cli import options as opt
 from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, emit_json, note, show, tell_failures, warn_all
 from pumice.errors import SpecError
-from pumice.outputs import COMPARISON, FIGURES, STORE, one_set
+from pumice.outputs import COMPARISON, FIGURES, STORE, one_set, output_directory
 from pumice.results import comparison
 from pumice.results.comparison import Variant
 from pumice.results.notes import notes_of_all
@@ -54,9 +53,18 @@ def compare_command(
     groups = _groups(specs or [], options, vary or [], repeat)
     if fit:
         groups = _fitted(groups)
-    with files.output_directory(out):
+    with output_directory(out):
         store = out / STORE if out is not None else None
-        settings = Settings("compare", place.workers, store, place.resume, dask=place.dask, announce=note)
+        settings = Settings(
+            "compare",
+            place.workers,
+            store,
+            place.resume,
+            dask=place.dask,
+            all_or_none=True,
+            announce=note,
+            snapshots=place.snapshots,
+        )
         outcomes = run_jobs([job for _, jobs in groups for job in jobs], settings)
         raise_if_refused(outcomes)
         warn_all(outcome.document for outcome in outcomes)
@@ -100,11 +108,26 @@ def _groups(paths: list[Path], shared: opt.SpecOptions, vary: list[str], repeat:
     varied = dict(parse_vary(text) for text in vary)
     if len(varied) < len(vary):
         raise SpecError("--vary: a key is given twice; write all its values behind one --vary")
-    bases = [(printable(path.stem), shared.build(path)) for path in paths] or [("", shared.build(None))]
+    specs = [shared.build(path) for path in paths]
+    bases = list(zip(_names(paths), specs, strict=True)) or [("", shared.build(None))]
     groups = [group for name, spec in bases for group in Grid(spec, varied, repeat, name, "--vary").groups()]
     if len(groups) < 2:
         raise SpecError("compare needs at least two variants: several SPEC files, or --vary key=a,b")
     return groups
+
+
+def _names(paths: list[Path]) -> list[str]:
+    """What the variants of spec files are called: the file's name without its ending, or the path where two files would
+    be called the same.
+
+    Raises:
+        SpecError: a file is given twice.
+    """
+    for place, path in enumerate(paths):
+        if any(path == other or (path.exists() and other.exists() and path.samefile(other)) for other in paths[:place]):
+            raise SpecError(f"{printable(str(path))}: is given twice; a variant is compared with others")
+    stems = [path.stem for path in paths]
+    return [printable(path.stem if stems.count(path.stem) == 1 else str(path)) for path in paths]
 
 
 def _variants(groups: list[tuple[str, list[Job]]], outcomes: list[Outcome]) -> list[Variant]:

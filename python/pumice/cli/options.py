@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.models import TyperPath
 
 from pumice.cli import completions
 from pumice.errors import SpecError
@@ -22,7 +24,28 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing
 RepeatOption = Annotated[
     int, typer.Option("--repeat", metavar="N", min=1, max=RUNS_MAX, help="Runs with the seeds seed … seed + N - 1.")
 ]
-OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Directory to write results to.")]
+
+
+class Directory(TyperPath):
+    """The name of a directory. An empty one would mean the directory in which the command was called."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: str | os.PathLike[str], param: Any, ctx: Any) -> Any:
+        """The path.
+
+        Raises:
+            typer.BadParameter: the name is empty.
+        """
+        if not os.fspath(value):
+            self.fail("is empty; name a directory", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+OutOption = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Directory to write results to.", click_type=Directory())
+]
 FormatOption = Annotated[
     str | None,
     typer.Option(
@@ -49,6 +72,10 @@ WorkersOption = Annotated[
 DaskOption = Annotated[
     str | None,
     typer.Option("--dask", metavar="ADDRESS", help="Dask scheduler whose workers simulate, such as tcp://host:8786."),
+]
+SnapshotsOption = Annotated[
+    Path | None,
+    typer.Option("--snapshots", metavar="DIR", help="Folder that keeps aged devices for runs that need the same."),
 ]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Reuse finished runs found in the output directory.")]
 PolicyOption = Annotated[
@@ -187,6 +214,7 @@ class PlaceOptions:
     workers: WorkersOption = None
     dask: DaskOption = None
     resume: ResumeOption = False
+    snapshots: SnapshotsOption = None
 
 
 def takes_options(command: Callable[..., None]) -> Callable[..., None]:

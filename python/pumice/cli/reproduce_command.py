@@ -7,13 +7,12 @@ from typing import Annotated
 
 import typer
 
-from pumice import files
 from pumice.cli import completions
 from pumice.cli import options as opt
 from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, note, show, tell_failures, warn_all
 from pumice.errors import SpecError, nearest
-from pumice.outputs import REPORT, SCOREBOARD
+from pumice.outputs import REPORT, SCOREBOARD, output_directory
 from pumice.papers.figures import EXPERIMENTS
 from pumice.papers.listing import Listing, cell_text
 from pumice.papers.reproduction import Reproduction, Request, reproduce, reproduce_all
@@ -41,7 +40,10 @@ def reproduce_command(
         bool, typer.Option("--full/--quick", help="The whole device and workloads, or a fraction of them.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Output directory; out/PAPER-MODE if absent.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Output directory; out/PAPER-MODE if absent.", click_type=opt.Directory()
+        ),
     ] = None,
     traces: Annotated[
         Path | None,
@@ -63,9 +65,18 @@ def reproduce_command(
     mode = "full" if full else "quick"
     directory = out if out is not None else Path("out") / f"{paper}-{mode}"
     request = Request(
-        figure or [], mode, directory, place.workers, place.resume, place.dask, traces, repeat, announce=note
+        figure or [],
+        mode,
+        directory,
+        place.workers,
+        place.resume,
+        place.dask,
+        traces,
+        repeat,
+        announce=note,
+        snapshots=place.snapshots,
     )
-    with files.output_directory(directory):
+    with output_directory(directory, REPORT):
         outcomes = _reproduce_all(request) if paper == "all" else _reproduce_one(paper, request)
         emit(f"figures, {SCOREBOARD} and {REPORT} written to {directory}")
         tell_failures(outcomes)

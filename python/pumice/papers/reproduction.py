@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pumice.outputs import FIGURES, SCOREBOARD, STORE, one_set
+from pumice.outputs import FIGURES, SCOREBOARD, STORE, one_set, refuse_foreign
 from pumice.papers.experiment import Experiment, read_experiment
 from pumice.papers.figures import PAPERS, Drawing, Figure, Findings, RunPlan, choose, figures_of
 from pumice.papers.finished_runs import FinishedRuns
@@ -31,6 +31,7 @@ class Request:
         repeat: seeds of every run; None leaves what the experiment says.
         traces: folder of recorded traces, for PEN's listing `traces` and the matrix; None leaves them out.
         announce: called with a line of text before a study that is expected to take long.
+        snapshots: folder that keeps aged devices for runs that need the same, or None.
     """
 
     figures: Sequence[str]
@@ -42,6 +43,7 @@ class Request:
     traces: Path | None = None
     repeat: int | None = None
     announce: Callable[[str], None] | None = None
+    snapshots: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,14 @@ def reproduce(paper: str, request: Request) -> Reproduction:
     """Reproduces one of `EXPERIMENTS`. Writes figures (PNG, SVG, CSV) and `scoreboard.json`.
 
     Raises:
-        SpecError: a figure that is not made, or a file of the experiment that cannot be used.
+        SpecError: a figure that is not made, a file of the experiment that cannot be used, or a file of somebody
+            else's in the place of an output.
         Interrupted: Ctrl-C; finished runs are kept.
         OSError: a file cannot be written.
     """
     experiment = read_experiment(paper, request.mode, request.repeat)
     chosen = choose(request.figures, figures_made(experiment))
+    refuse_foreign(request.directory)
     plans = _plans(request, experiment, chosen)
     named = _run(request, experiment, chosen, plans)
     findings: Findings = {}
@@ -139,6 +143,7 @@ def _run(
         request.resume,
         dask=request.dask,
         announce=request.announce,
+        snapshots=request.snapshots,
     )
     outcomes = run_jobs([job for _, job in jobs], settings)
     return [(study, outcome) for (study, _), outcome in zip(jobs, outcomes, strict=True)]

@@ -112,7 +112,7 @@ def few_tail_samples(document: Document) -> str | None:
         return None
     return (
         f"tails rest on fewer than {TAIL_SAMPLES} requests: {', '.join(parts)}, and what lies beyond on fewer; more"
-        " requests or --repeat make them firm"
+        " requests make them firm"
     )
 
 

@@ -31,6 +31,7 @@ from pumice.runs.forecast import BUDGET_S, SAMPLES_SHARE, SLICE_S, Forecast, Und
 from pumice.runs.jobs import Job, Outcome
 from pumice.runs.pending import Ending, Pending
 from pumice.runs.progress import BatchProgress, duration_text, in_notebook, on_terminal
+from pumice.runs.snapshots import WITHOUT_EFFECT, SnapshotPlaces, shared
 from pumice.runs.store import NotTheResult, Store, result_key, trace_digest
 from pumice.text import count
 
@@ -46,9 +47,13 @@ class Settings:
         resume: whether to reuse results that the store holds.
         engine: name of the module that simulates; tests use others.
         dask: address of a Dask scheduler whose workers simulate instead, or None.
+        all_or_none: whether a job whose spec or trace cannot be used is refused before the first run begins; otherwise
+            it is an outcome with an error, and the others are run.
         announce: called with a line of text that the user should read before the runs begin: that they are
             expected to take long, or that a stored result cannot be reused. The latter is a warning of Python's
             if there is no such function.
+        snapshots: folder that keeps aged devices for runs that need the same; None keeps them in memory only, for the
+            other runs of a worker.
     """
 
     title: str = "simulating"
@@ -57,7 +62,9 @@ class Settings:
     resume: bool = False
     engine: str = "pumice._engine"
     dask: str | None = None
+    all_or_none: bool = False
     announce: Callable[[str], None] | None = None
+    snapshots: Path | None = None
 
 
 #: A batch that is expected to take longer than this many seconds is announced.
@@ -74,13 +81,15 @@ def run_jobs(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
         Interrupted: Ctrl-C; finished runs are in the store, and the text says how many.
         StoreError: a result could not be written; runs already stored stay.
         SpecError: fewer than one worker is asked for, or both workers and a cluster, or no
-            scheduler answers.
+            scheduler answers; a job cannot be run at all and `all_or_none` is set.
     """
     if settings.workers is not None and settings.dask is not None:
         raise SpecError("runs go to worker processes of this machine or to a Dask cluster, not to both")
     if settings.workers is not None and settings.workers < 1:
         raise SpecError(f"workers: {settings.workers} is too few; allowed: 1 and more")
     batch = _Batch(jobs, settings)
+    if settings.all_or_none:
+        batch.raise_if_refused()
     if batch.waiting:
         with _signals_as_list() as signals, BatchProgress(settings.title, batch.total) as bar:
             batch.sample(signals, bar)
@@ -128,6 +137,8 @@ class _Batch:
         self._store = Store(settings.store) if settings.store is not None else None
         #: SHA-256 of the trace that each run replays, by key.
         self._traces: dict[str, str | None] = {}
+        #: The aged device that each run begins with, by key; None if it has none that can be kept.
+        self._aged: dict[str, str | None] = {}
         self._jobs = [(job, *self._prepare(job)) for job in jobs]
         self._done: dict[str, Outcome] = {}
         self._by_key = {key: job for job, key, _ in reversed(self._jobs) if key is not None}
@@ -147,7 +158,24 @@ class _Batch:
         )
         self.total = len(self._requests)
         #: Key and request of every run that has not begun, in order.
-        self.waiting = deque((key, request) for key, request in self._requests.items() if key not in self._done)
+        self.waiting = deque(self._with_snapshots([key for key in self._requests if key not in self._done]))
+
+    def _with_snapshots(self, keys: Sequence[str]) -> list[tuple[str, str]]:
+        """Key and request of runs, so that those which need the same aged device share it and follow each other."""
+        several = shared(self._aged[key] for key in keys)
+        if self._settings.snapshots is not None and keys and not any(self._aged[key] for key in keys):
+            self._warn(WITHOUT_EFFECT)
+        firsts: dict[str | None, int] = {}
+        for place, key in enumerate(keys):
+            firsts.setdefault(self._aged[key], place)
+            aged = self._aged[key]
+            # Folders are those of this machine.
+            folder = self._settings.snapshots if aged is not None and self._settings.dask is None else None
+            places = SnapshotPlaces(in_memory=aged in several, folder=folder)
+            if places.in_memory or places.folder is not None:
+                self._requests[key] = places.laid_into(self._requests[key], self._engine)
+        together = sorted(enumerate(keys), key=lambda at: firsts[self._aged[at[1]]] if self._aged[at[1]] else at[0])
+        return [(key, self._requests[key]) for _, key in together]
 
     def _prepare(self, job: Job) -> tuple[str | None, Outcome | None]:
         try:
@@ -155,9 +183,21 @@ class _Batch:
             _refuse_files(resolved["config"])
             key = result_key(self._engine, resolved)
             self._traces.setdefault(key, trace_digest(resolved["config"]))
+            self._aged.setdefault(key, resolved.get("aged_sha256"))
             return key, None
         except (SpecError, TraceError) as error:
             return None, Outcome(job, error=one_line(error), error_kind="usage")
+
+    def raise_if_refused(self) -> None:
+        """Raises the first refusal among the jobs.
+
+        Raises:
+            SpecError: a job's spec or trace cannot be used; the text names the job if others could be run.
+        """
+        refused = [outcome for _, _, outcome in self._jobs if outcome is not None]
+        if refused:
+            job, error = refused[0].job, refused[0].error
+            raise SpecError(error if len(refused) == len(self._jobs) else f"{job.label}: {error}")
 
     def _reuse(self, store: Store) -> None:
         for key, job in self._by_key.items():

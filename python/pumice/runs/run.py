@@ -8,17 +8,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pumice import files
 from pumice.errors import Interrupted, SpecError
 from pumice.results.result import Result
 from pumice.runs import fit
 from pumice.runs.output_files import run_to_text
 from pumice.runs.progress import RunProgress, in_notebook
+from pumice.runs.snapshots import SnapshotPlaces
 from pumice.runs.spec import Spec, check_spec, toml_text
 from pumice.text import printable
 from pumice.traces import columnar
 
 #: `workload.path` of a table in memory.
-TABLE = "table"
+TABLE = columnar.NAME
 
 if TYPE_CHECKING:
     from pumice.policy import Policy
@@ -103,6 +105,7 @@ def run(
     policy: Policy | str | os.PathLike[str] | None = None,
     progress: ProgressCallback | bool | None = None,
     out: str | os.PathLike[str] | None = None,
+    snapshots: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Simulates `spec` and returns its result. Other Python threads run meanwhile.
 
@@ -116,7 +119,8 @@ def run(
             names of columns it has.
         columns: which column of a table or of delimited text is what, and in which unit:
             `"time=when:s,op=rw,offset=lba:sectors,size=len:bytes"`, by name or by number from 0. Without it names
-            such as time_ns, op, offset_bytes and size_bytes tell it; a column of timestamps needs no unit.
+            such as time_ns, op, offset_bytes, size_bytes and fua tell it; a column of timestamps needs no unit.
+            Columns that tell nothing of a request are named in a warning.
         fit_device: takes the smallest device of the spec's kind on which the trace fits.
         scale: share of the study to run; planes, requests and bytes are multiplied by it.
         seed: seed of every random stream.
@@ -125,6 +129,7 @@ def run(
             shows it in a notebook only, False nowhere.
         out: directory for `result.json` and for the files that the spec's `[output]` asks for; they are
             there when the run has ended well, and only then.
+        snapshots: folder in which aged devices are looked for and kept.
 
     Raises:
         SpecError: the spec or an option cannot be used; files are asked for and there is no `out`.
@@ -157,11 +162,12 @@ def run(
         stopped = callable(progress) and progress(requests, share, simulated_s) is False
         return not stopped
 
+    place = files.named_directory(out, "out")
     try:
-        place = Path(out) if out is not None else None
+        places = SnapshotPlaces(folder=Path(snapshots)) if snapshots is not None else None
         with RunProgress("run", shown=has_bar) as bar:
             # A Python function is passed even without `progress`: it is where Ctrl-C is noticed.
-            return Result(json.loads(run_to_text(spec, tick, place, content)))
+            return Result(json.loads(run_to_text(spec, tick, place, content, places)))
     except KeyboardInterrupt:
         if stopped:
             raise Interrupted("the run was stopped; it leaves no result") from None

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pumice import files
 from pumice.errors import SpecError, one_line
 from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.fit import fit_jobs
@@ -42,6 +43,7 @@ def sweep(
     resume: bool = False,
     dask: str | None = None,
     policy: Policy | str | os.PathLike[str] | None = None,
+    snapshots: str | os.PathLike[str] | None = None,
 ) -> pa.Table:
     """Runs every combination of `vary` over `base` and returns one row a run.
 
@@ -56,21 +58,24 @@ def sweep(
             of processes of this machine. They need the same pumice, and traces under the same paths.
         policy: a policy of your own for every run, as `pumice.run` takes it. Worker processes get a copy of a policy
             in Python; a shared object must be under the same path for them.
+        snapshots: folder that keeps aged devices for later runs. Without it, runs of this sweep that need the same
+            aged device share it in memory.
 
     Returns:
         The varied keys, `run_seed`, `status` ("done" or "failed") and `error`, then the result's
         fields (`results.fields`).
 
     Raises:
-        SpecError: an unknown key, nothing that can be run, or no scheduler at `dask`. A combination that is
-            refused or a run that fails is a row with its error instead.
-        Interrupted: Ctrl-C.
+        SpecError: an unknown key, a value that is given twice, a combination that is refused, or no scheduler at
+            `dask`; nothing was run then. A run that fails is a row with its error instead.
+        Interrupted: Ctrl-C. It is a KeyboardInterrupt.
     """
     base = check_spec(base)
     if policy is not None:
         base = base.with_policy(policy)
-    directory = Path(store) if store is not None else None
-    settings = Settings("sweep", workers, directory, resume, dask=dask)
+    directory = files.named_directory(store, "store")
+    folder = Path(snapshots) if snapshots is not None else None
+    settings = Settings("sweep", workers, directory, resume, dask=dask, all_or_none=True, snapshots=folder)
     return outcome_table(run_grid(Grid(base, vary, repeat), settings))
 
 
@@ -132,7 +137,7 @@ def read_sweep(path: Path) -> Grid:
     vary = content.get("vary", {})
     if not isinstance(vary, dict):
         raise SpecError(f'{path}: vary is no table; allowed: a table [vary] of "section.key" = [value, …]')
-    return Grid(spec, flatten(vary), int(_number(path, "repeat", content.get("repeat", 1))))
+    return Grid(spec, flatten(vary), int(_number(path, "repeat", content.get("repeat", 1))), text=text)
 
 
 def _number(path: Path, key: str, value: Any) -> float:
