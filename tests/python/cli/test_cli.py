@@ -239,7 +239,7 @@ def test_a_run_of_the_defaults_says_how_large_it_is(
 ) -> None:
     begun = []
 
-    def stopped(*_: object) -> str:
+    def stopped(*_: object, **_options: object) -> str:
         begun.append(True)
         raise SpecError("not run")
 
