@@ -48,10 +48,16 @@ pub fn check_chip(chip: &ChipKeys) -> Result<(), SpecError> {
     Ok(check_read_retry(chip)?)
 }
 
-/// Refuses a write buffer of so many pages that the simulation would need gigabytes for it.
+/// Refuses a write buffer that holds no page, or so many that the simulation would need gigabytes for it.
 fn check_buffer(config: &Config) -> Result<(), String> {
     let page_bytes = u64::from(config.chip.geometry.page_bytes);
     let (kib, kib_max) = (config.host.write_buffer_kib, BUFFER_PAGES_MAX * page_bytes / 1024);
+    if kib > 0 && kib * 1024 < page_bytes {
+        return Err(format!(
+            "host.write_buffer_kib = {kib} holds no page of geometry.page_bytes = {page_bytes}; allowed: 0, or at least {}",
+            page_bytes.div_ceil(1024)
+        ));
+    }
     if kib > kib_max {
         return Err(format!(
             "host.write_buffer_kib = {kib} is more than {BUFFER_PAGES_MAX} pages of geometry.page_bytes = {page_bytes}; allowed: at most {kib_max}"
@@ -76,7 +82,7 @@ fn check_suspending_policy(config: &Config) -> Result<(), String> {
 /// Refuses cuts of the power where something is in the way that cannot start anew yet.
 fn check_power(config: &Config) -> Result<(), String> {
     let recovery = config.ftl.shared.recovery;
-    config.power.check(recovery != Recovery::Off)?;
+    config.power.check(config.ftl.kind, recovery)?;
     if recovery == Recovery::Off {
         return Ok(());
     }

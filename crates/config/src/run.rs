@@ -21,7 +21,7 @@ keys! {
         warmup_requests: u64 = "0", int(0, i64::MAX), "requests", CHOSEN, When::Requests,
             "Requests before measuring starts.";
         timed: bool = "true", ANY, "", CHOSEN, When::Requests,
-            "Off: no clock, no latencies; the same commands, counts and wear, faster.";
+            "Off: no clock, no latencies; faster. Counts and wear are those of a timed run unless time decides in which order pages are placed: writes of parts of pages under host.partial_page = \"rmw\", a write buffer, ftl.map_place = \"cached\", ftl.gc_mode = \"background\" or \"preemptible\".";
         check: Check = "\"rules\"", ANY, "", CHOSEN, When::Always,
             "rules: every flash rule and the tag of every page read. integrity: also a full read-back at the end; a corrupt or lost page ends with status 1.";
     }

@@ -34,11 +34,21 @@ pub fn lookup(path: &str) -> Result<&'static Key, String> {
     if let Some(instead) = retired::key(path) {
         return Err(format!("'{path}' is no key any more; {instead}"));
     }
-    let names: Vec<&str> = rows().iter().map(|key| key.path).filter(|key| is_inside(key, path)).collect();
+    let mut names: Vec<String> = rows().iter().filter_map(|key| inside(key.path, path)).collect();
+    names.dedup();
     match names.is_empty() {
         false => Err(format!("'{path}' is a section; its keys are {}", names.join(", "))),
         true => Err(format!("unknown key '{}'; {}", shown(path), instead_of(path))),
     }
+}
+
+/// A key of a section; of a section inside it, that it has keys.
+fn inside(key: &str, section: &str) -> Option<String> {
+    if !is_inside(key, section) {
+        return None;
+    }
+    let rest = &key[section.len() + 1..];
+    Some(rest.split_once('.').map_or_else(|| key.to_string(), |(inner, _)| format!("{section}.{inner}.*")))
 }
 
 /// What to say of a path that is no key: where its word is known from, else the nearest key.

@@ -325,7 +325,9 @@ impl<O: Observer> Ssd<'_, O> {
             self.host.oracle.settle(lpn, found);
         }
         if everything {
-            self.power.broken_promises += self.controller.read_back(&self.host.oracle);
+            let lost = self.controller.read_back(&self.host.oracle);
+            self.power.broken_promises += lost.len() as u64;
+            lost.into_iter().for_each(|(lpn, found)| self.host.oracle.settle(lpn, found));
         }
     }
 }

@@ -277,10 +277,11 @@ impl<'a, O: Observer> Ssd<'a, O> {
     pub fn restart_measuring(&mut self, now: Time) {
         self.host.metrics.restart(now);
         self.controller.restart_measuring();
+        self.power.restart(self.controller.ftl.erased_again());
     }
 
     /// Reads everything stored back, without commands.
     pub fn read_back(&mut self) {
-        self.host.lost_pages = self.controller.read_back(&self.host.oracle);
+        self.host.lost_pages = self.controller.read_back(&self.host.oracle).len() as u64;
     }
 }

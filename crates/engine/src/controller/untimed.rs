@@ -112,19 +112,21 @@ impl Controller {
         Ok(can)
     }
 
-    /// Reads every stored page back without commands; counts corrupt pages, and returns how many are lost.
-    pub fn read_back(&mut self, oracle: &Oracle) -> u64 {
+    /// Reads every stored page back without commands; counts corrupt pages, and returns those that are lost, with the
+    /// version found in place of the one wanted, if it is one of that page.
+    pub fn read_back(&mut self, oracle: &Oracle) -> Vec<(Lpn, Option<u8>)> {
         let checked = &mut self.scheduler.chips.checked;
-        let mut lost_pages = 0;
+        let mut lost = Vec::new();
         for lpn in (0..self.ftl.user_pages()).map(Lpn).filter(|&lpn| oracle.is_stored(lpn)) {
             checked.pages_checked += 1;
             let found = self.ftl.locate(lpn).and_then(|page| checked.array.peek(page).ok());
-            match found.filter(|page| page.lpn == lpn && page.version == oracle.version(lpn)) {
-                None => lost_pages += 1,
+            match found.filter(|page| page.lpn == lpn) {
+                Some(page) if page.version != oracle.version(lpn) => lost.push((lpn, Some(page.version))),
                 Some(page) if page.corrupt => checked.note_corrupt(lpn),
                 Some(_) => {}
+                None => lost.push((lpn, None)),
             }
         }
-        lost_pages
+        lost
     }
 }

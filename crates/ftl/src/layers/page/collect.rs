@@ -235,6 +235,18 @@ impl PageFtl {
         Ok(true)
     }
 
+    /// Takes the block with the fewest valid pages out of the lists, whatever the policy says; `false` if nothing can
+    /// be reclaimed. Only where blocks are erased whole.
+    pub(super) fn begin_cheapest(&mut self, plane: PlaneId) -> bool {
+        let (victims, units) = (&mut self.planes[plane.index()].victims, UnitSet::one(0));
+        let Some(victim) = victims.blocks().cheapest() else { return false };
+        victims.remove(victim, units);
+        let victim = self.config.geometry.block(plane, victim);
+        let copies = self.maps.valid_pages(victim);
+        self.begin(Job { victim, units, next: 0, copied: 0, copies, levels_wear: false });
+        true
+    }
+
     /// Takes the block that static wear levelling moves out of the lists; `false` if there is none.
     pub(super) fn begin_move(&mut self, plane: PlaneId) -> bool {
         let Some(victim) = self.overdue(plane) else { return false };
