@@ -34,6 +34,22 @@ pub trait TranslationLayer {
     /// [`FtlError`] if garbage collection cannot make room.
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError>;
 
+    /// The same for a write of which the host names the stream; a layer that does not place data by streams takes no
+    /// notice of it.
+    ///
+    /// # Errors
+    /// As [`TranslationLayer::write`].
+    #[inline]
+    fn write_to_stream(&mut self, lpn: Lpn, version: u8, _stream: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        self.write(lpn, version, plan)
+    }
+
+    /// Pages that can still be written to what a stream of the host has open, as a drive tells of the reclaim unit
+    /// of a handle; 0 where streams are not placed.
+    fn open_pages_of(&self, _stream: u8) -> u64 {
+        0
+    }
+
     /// Appends the commands that read `lpn`, which must return `version`. `false` if the page was
     /// never written and the controller answers alone.
     fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool;

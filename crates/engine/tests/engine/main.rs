@@ -21,6 +21,7 @@ mod partial_writes;
 mod past_bugs;
 mod peers;
 mod percentiles;
+mod placement;
 mod power;
 mod power_blocks;
 mod power_host;

@@ -261,6 +261,15 @@ impl TranslationLayer for Ftl {
     }
 
     #[inline]
+    fn write_to_stream(&mut self, lpn: Lpn, version: u8, stream: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        each!(self, ftl => ftl.write_to_stream(lpn, version, stream, plan))
+    }
+
+    fn open_pages_of(&self, stream: u8) -> u64 {
+        each!(self, ftl => ftl.open_pages_of(stream))
+    }
+
+    #[inline]
     fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
         each!(self, ftl => ftl.read(lpn, version, plan))
     }
