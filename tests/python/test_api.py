@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pumice
+from conftest import REPOSITORY
 from pumice import _engine
 
 TINY = pumice.preset("tiny").with_(run={"max_requests": 1000})
@@ -94,6 +95,12 @@ def test_names_are_offered_and_unknown_ones_are_not() -> None:
     assert pumice.__version__ == _engine.version()
     with pytest.raises(AttributeError, match="no_such"):
         pumice.no_such  # noqa: B018
+
+
+def test_every_name_is_on_the_page_of_the_interface() -> None:
+    page = (REPOSITORY / "docs" / "api.md").read_text("utf-8")
+    shown = {line.rpartition(".")[2] for line in page.splitlines() if line.startswith("::: ")}
+    assert shown >= set(pumice.__all__)
 
 
 def test_every_workload_and_preset_that_is_listed_can_be_used() -> None:

@@ -32,7 +32,7 @@ fn columns(list: &str) -> TraceOptions {
 }
 
 fn request(arrival_ns: u64, offset_bytes: u64, bytes: u32, kind: RequestKind) -> HostRequest {
-    HostRequest { arrival: pumice_types::Time(arrival_ns), offset_bytes, bytes, kind, fua: false }
+    HostRequest { arrival: pumice_types::Time(arrival_ns), offset_bytes, bytes, kind, fua: false, stream: 0 }
 }
 
 /// The trap: Alibaba's columns with offset and length exchanged.
@@ -112,7 +112,7 @@ fn w242_each_contradiction_is_one_line() {
             "time=0:s,op=1,offset=2,size=3",
             "FILE:2: 1 field in \"1;R;0;512\"; allowed are 4, as in line 1",
         ),
-        ("1,R,0,512\n\n", "time=0:s,op=1,offset=2,size=3", "FILE:2: 1 field in \"\""),
+        ("1,R,0,512\n\n2,R,0,512\n", "time=0:s,op=1,offset=2,size=3", "FILE:2: 1 field in \"\""),
         ("1,R,18446744073709551615,512\n", "time=0:s,op=1,offset=2,size=3", "beyond the largest address"),
         ("1,R,0,512\r2,R,0,512\r", "time=0:s,op=1,offset=2,size=3", "FILE:1: size (column 3) \"512\\r2\" found"),
         ("", "time=0:s,op=1,offset=2,size=3", "FILE: is empty"),

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from pumice.cli import completions
 from pumice.cli import options as opt
 from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, emit_json, note, show, tell_failures, warn_all
@@ -33,7 +34,12 @@ def compare_command(
     *,
     vary: Annotated[
         list[str] | None,
-        typer.Option("--vary", metavar="KEY=A,B", help="Values of a key to compare; repeatable: every combination."),
+        typer.Option(
+            "--vary",
+            metavar="KEY=A,B",
+            help="Values of a key to compare; repeatable: every combination.",
+            autocompletion=completions.settings,
+        ),
     ] = None,
     options: opt.SpecOptions,
     fit: opt.FitOption = False,
@@ -43,6 +49,7 @@ def compare_command(
     place: opt.PlaceOptions,
 ) -> None:
     """Run variants and show them side by side, with ratios to the first."""
+    opt.check_resume(out, resume=place.resume)
     groups = _groups(specs or [], options, vary or [], repeat)
     if fit:
         groups = _fitted(groups)

@@ -47,7 +47,13 @@ OutOption = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Directory to write results to.", click_type=Directory())
 ]
 FormatOption = Annotated[
-    str | None, typer.Option("--format", metavar="F", help="Trace format; recognised by content if absent.")
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="F",
+        help="Trace format; recognised by content if absent.",
+        autocompletion=completions.trace_formats,
+    ),
 ]
 ColumnsOption = Annotated[
     str | None,
@@ -76,6 +82,16 @@ PolicyOption = Annotated[
     Path | None,
     typer.Option("--policy", metavar="FILE", help="Shared object with a policy of your own (see pumice_policy.h)."),
 ]
+
+
+def check_resume(out: Path | None, *, resume: bool) -> None:
+    """Refuses to take up runs from nowhere.
+
+    Raises:
+        SpecError: `--resume` is given without `--out`.
+    """
+    if resume and out is None:
+        raise SpecError("--resume takes up the runs of an output directory; --out DIR names it")
 
 
 @dataclass(frozen=True)
@@ -157,6 +173,8 @@ class DeviceOptions(PlainOptions):
             return spec
         if self.workload is not None:
             raise SpecError("a run has an fio job or a workload or trace, not both")
+        if not self.fio_job.strip():
+            raise SpecError('--fio-job is empty; expected settings such as "rw=randrw bs=16k", or a job file')
         job = self.fio_job if "=" in self.fio_job else read_text(Path(self.fio_job))
         return spec.with_fio_job(job, "--fio-job")
 

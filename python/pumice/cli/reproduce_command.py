@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pumice.cli import completions
 from pumice.cli import options as opt
 from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, note, show, tell_failures, warn_all
@@ -25,7 +26,9 @@ def reproduce_command(
     paper: Annotated[
         str,
         typer.Argument(
-            metavar="pen|superblock|sfws|aero|matrix|power|all", help="What to reproduce; all is the four papers."
+            metavar="pen|superblock|sfws|aero|matrix|power|all",
+            help="What to reproduce; all is the four papers.",
+            autocompletion=completions.studies,
         ),
     ],
     *,

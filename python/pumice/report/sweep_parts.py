@@ -125,7 +125,9 @@ def line_figure(done: Sequence[Point], metric: Metric, prefix: str) -> Figure | 
 def _reading(done: Sequence[Point], line: str | None, rest: Sequence[str]) -> str:
     text = "Each point is a combination." if max(len(point.documents) for point in done) < 2 else (
         "Each point is the mean over the seeds of a combination; the line through it is the 95 % confidence interval:"
-        " where two overlap widely, the difference may be chance."
+        " what another choice of seeds would move the mean by. Two points differ for sure where their intervals lie"
+        " apart. Where they overlap, they may still differ, because the runs of both have the same seeds:"
+        " `pumice compare --repeat` compares seed by seed."
     )  # fmt: skip
     text += f" One line for each value of {line}." if line else ""
     return text + (f" One small figure for each value of {' and '.join(rest)}, all with the same axis." if rest else "")

@@ -120,6 +120,9 @@ def test_a_runs_page_has_every_figure_and_a_sound_structure(run_page: tuple[Path
         "Timeline",
     ]
     assert len(re.findall(r'class="spot"', html)) > 100, "points and bars say their values"
+    said = re.findall(r"<title>(read, [^<]*)</title>", html)
+    assert [text.partition(":")[0] for text in said][:2] == ["read, 50 %", "read, 90 %"]
+    assert any(text.startswith("read, max: ") for text in said), "the end of a curve has no tick"
 
 
 def test_a_sweeps_page_is_one_table_by_its_keys_with_lines_over_them(sweep_page: str) -> None:

@@ -25,7 +25,7 @@ impl Controller {
         match (&mut self.buffer, kind) {
             (Some(buffer), RequestKind::Write) => {
                 // Without a clock a program is done at once, so the buffer never stays full.
-                let entry = buffer.write(lpn, mask);
+                let entry = buffer.write(lpn, mask, access.stream);
                 debug_assert!(entry.is_some());
                 if let Some(due) = entry.filter(|_| access.fua).and_then(|entry| buffer.begin_program(entry)) {
                     self.program_untimed(&due, oracle, observer)?;
@@ -33,7 +33,7 @@ impl Controller {
                 return self.flush_untimed(false, oracle, observer);
             }
             (Some(buffer), RequestKind::Read) if buffer.holds(lpn, mask) => {
-                self.counts.buffer_hits += 1;
+                self.tally.counts.buffer_hits += 1;
                 return Ok(());
             }
             (Some(buffer), RequestKind::Trim) => buffer.trim(lpn),
@@ -61,7 +61,7 @@ impl Controller {
     pub(super) fn execute_plan(&mut self, observer: &mut impl Observer) -> Result<(), SimError> {
         self.prepare_plan();
         for command in &self.plan.commands {
-            self.counts.note(command);
+            self.tally.note(command);
             self.scheduler.chips.execute_untimed(command)?;
             observer.command(Time::ZERO, Time::ZERO, command);
         }
@@ -91,7 +91,7 @@ impl Controller {
         oracle: &mut Oracle,
         observer: &mut impl Observer,
     ) -> Result<(), SimError> {
-        let access = PageAccess::new(Waits::Nobody, due.lpn, RequestKind::Write, due.mask);
+        let access = PageAccess::new(Waits::Nobody, due.lpn, RequestKind::Write, due.mask).to_stream(due.stream);
         self.run_stages(access, oracle, observer)?;
         if let Some(buffer) = &mut self.buffer {
             buffer.release(due.entry, &mut self.pages_done);

@@ -64,7 +64,7 @@ fields! {
         "Blocks with pages left to write that are not written further, at each start",
         |run| of(run, run.power.found.abandoned_blocks);
     "power.moved_pages", Integer, "pages", "`ftl.recovery = \"off\"`",
-        "Pages copied because nothing proves that their program had ended",
+        "Pages copied before the host was served: those whose program nothing proves to have ended, and what a layer merges",
         |run| of(run, run.power.found.moved_pages);
     "power.erased_again", Integer, "blocks", "`ftl.recovery = \"off\"`",
         "Free blocks erased before their first page was written, because nothing proves that they are erased",

@@ -28,7 +28,6 @@ use super::plane::{Open, WriteStream};
 use super::units::FreeUnits;
 use super::{HotCold, PageConfig, PageFtl};
 use crate::error::FtlError;
-use crate::layer::TranslationLayer;
 use crate::plan::Plan;
 use crate::recovery::{ChipPort, RecoveryCounts, Restart};
 
@@ -206,7 +205,7 @@ impl PageFtl {
         for last in unproven.into_iter().flatten() {
             let is_left = RecoveryFault::UnprovenPageKept.is_on()
                 || RecoveryFault::OneMoveForAll.is_on() && counts.moved_pages > 0;
-            if ftl.locate(last.entry.lpn) == Some(last.page) && !is_left {
+            if ftl.find(last.entry.lpn) == Some(last.page) && !is_left {
                 ftl.move_unproven(last, &kept, &survey, restart.plan)?;
                 counts.moved_pages += 1;
             }
@@ -334,7 +333,10 @@ impl PageFtl {
         match self.config.hot_cold {
             HotCold::Mixed => WriteStream::Host,
             // No policy of a user's is asked while a device starts anew.
-            HotCold::Copies | HotCold::Recency { .. } | HotCold::Placed { .. } => WriteStream::Copies,
+            // A layer with handles does not start anew.
+            HotCold::Copies | HotCold::Recency { .. } | HotCold::Placed { .. } | HotCold::Handles(_) => {
+                WriteStream::Copies
+            }
         }
     }
 

@@ -21,7 +21,6 @@ use super::plane::WriteStream;
 use super::recover::ReadPage;
 use super::{PageConfig, PageFtl};
 use crate::error::FtlError;
-use crate::layer::TranslationLayer;
 use crate::plan::{Payload, Plan};
 use crate::recovery::{ChipPort, RecoveryCounts, Restart};
 
@@ -371,7 +370,7 @@ impl PageFtl {
         let stream = self.stream_of_moves();
         let (target, sequence) = self.next_page(plane, stream)?;
         self.prove(target.block, plan);
-        if let Some(old) = self.locate(entry.lpn) {
+        if let Some(old) = self.find(entry.lpn) {
             self.invalidate(old);
         }
         self.place(entry.lpn, target, plane);
