@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pumice.errors import Interrupted, SimulationError, SpecError, TraceError
     from pumice.planning.m_merge import Plan, plan_m_merge
     from pumice.results.command_log import read_command_log, verify_log
+    from pumice.plugins import Plugin, plugin
     from pumice.results.result import Result
     from pumice.runs.run import run
     from pumice.runs.spec import Spec, preset, presets, workloads
@@ -38,6 +39,7 @@ __all__ = [
     "Interrupted",
     "OperationFailed",
     "Plan",
+    "Plugin",
     "PowerLost",
     "Refused",
     "Result",
@@ -47,6 +49,7 @@ __all__ = [
     "TraceError",
     "Uncorrectable",
     "plan_m_merge",
+    "plugin",
     "policy",
     "preset",
     "presets",
@@ -64,6 +67,7 @@ _MODULES = {
     "pumice.errors": ("Interrupted", "SimulationError", "SpecError", "TraceError"),
     "pumice.results.command_log": ("read_command_log", "verify_log"),
     "pumice.planning.m_merge": ("Plan", "plan_m_merge"),
+    "pumice.plugins": ("Plugin", "plugin"),
     "pumice.results.result": ("Result",),
     "pumice.runs.run": ("run",),
     "pumice.runs.spec": ("Spec", "preset", "presets", "workloads"),

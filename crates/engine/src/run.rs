@@ -178,7 +178,7 @@ impl<O: Observer> Run<'_, O> {
         if self.config.run.check == Check::Integrity {
             self.ssd.read_back();
         }
-        Ok(())
+        self.ssd.controller.raise_fault()
     }
 
     /// What the finished run has to report.

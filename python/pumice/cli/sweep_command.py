@@ -33,6 +33,7 @@ def sweep_command(
         Path | None, typer.Option("--out", metavar="DIR", help="Output directory; out/NAME if absent.")
     ] = None,
     policy: opt.PolicyOption = None,
+    plugin: opt.PluginOption = None,
     fit: opt.FitOption = False,
     place: opt.PlaceOptions,
 ) -> None:
@@ -40,6 +41,8 @@ def sweep_command(
     grid = read_sweep(sweep)
     if policy is not None:
         grid = replace(grid, base=grid.base.with_policy(policy))
+    if plugin is not None:
+        grid = replace(grid, base=grid.base.with_plugins(*plugin))
     directory = out if out is not None else Path("out") / sweep.stem
     with files.output_directory(directory):
         store = directory / STORE

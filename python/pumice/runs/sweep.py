@@ -23,6 +23,7 @@ from pumice.text import printable
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from pumice.plugins import Plugin
     from pumice.policy import Policy
 
 #: What a sweep file holds besides a spec.
@@ -42,6 +43,7 @@ def sweep(
     resume: bool = False,
     dask: str | None = None,
     policy: Policy | str | os.PathLike[str] | None = None,
+    plugins: Sequence[Plugin | str | os.PathLike[str]] = (),
 ) -> pa.Table:
     """Runs every combination of `vary` over `base` and returns one row a run.
 
@@ -56,6 +58,7 @@ def sweep(
             of processes of this machine. They need the same pumice, and traces under the same paths.
         policy: a policy of your own for every run, as `pumice.run` takes it. Worker processes get a copy of a policy
             in Python; a shared object must be under the same path for them.
+        plugins: translation layers of your own, as `pumice.run` takes them; `ftl.kind` may be varied over them.
 
     Returns:
         The varied keys, `run_seed`, `status` ("done" or "failed") and `error`, then the result's
@@ -69,6 +72,7 @@ def sweep(
     base = check_spec(base)
     if policy is not None:
         base = base.with_policy(policy)
+    base = base.with_plugins(*plugins)
     directory = Path(store) if store is not None else None
     settings = Settings("sweep", workers, directory, resume, dask=dask)
     return outcome_table(run_grid(Grid(base, vary, repeat), settings))

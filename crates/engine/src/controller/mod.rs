@@ -39,7 +39,7 @@ struct Rules {
     reads_old_copy: bool,
     /// The map may have to be read.
     loads_map: bool,
-    /// The commands of a plan may lie on several dies: pages of a map lie on others than the access.
+    /// The commands of a plan may lie on several dies, such as pages of a map.
     spans_dies: bool,
     /// Erases can fail.
     erases_fail: bool,
@@ -110,7 +110,7 @@ impl Controller {
         let rules = Rules {
             reads_old_copy: host.partial_page == PartialPage::Rmw,
             loads_map: ftl.loads_map(),
-            spans_dies: ftl.loads_map(),
+            spans_dies: ftl.spans_dies(),
             erases_fail: scheduler.chips.eraser.as_ref().is_some_and(Eraser::can_fail),
             works_when_idle: ftl.works_when_idle(),
         };
@@ -273,6 +273,15 @@ impl Controller {
         let token = self.accesses.insert(access);
         self.proceed(token, moment)?;
         Ok(())
+    }
+
+    /// Raises what code of the user's own could not return.
+    ///
+    /// # Errors
+    /// It failed in a call that returns no error.
+    #[cold]
+    pub fn raise_fault(&mut self) -> Result<(), SimError> {
+        self.ftl.take_fault().map_or(Ok(()), |fault| Err(fault.into()))
     }
 
     /// Gives an idle die its next step of reclaiming, if one is due.

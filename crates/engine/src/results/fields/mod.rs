@@ -83,6 +83,7 @@ const NULL_AS_A_WHOLE: &[&str] = &[
     "gc.erases_by_merge.dead",
     "write_latency_breakdown_us",
     "policy",
+    "plugin",
     "utilisation",
     "power.recovery_us",
     "power",
