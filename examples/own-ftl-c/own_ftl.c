@@ -127,14 +127,12 @@ static int collect(struct log *log, uint32_t p, pumice_ftl_plan *plan)
             continue;
         if ((to = place(log, lpn, p)) == NONE)
             return PUMICE_FTL_FAILED;
-        pumice_ftl_command copy = { PUMICE_FTL_COPY, to / pages, to % pages, victim, page % pages, lpn, 0, 0 };
-        if (!pumice_ftl_push(plan, copy))
+        if (!pumice_ftl_push(plan, pumice_ftl_copy(victim, page % pages, to / pages, to % pages, lpn)))
             return why = "a plan is full", PUMICE_FTL_FAILED;
     }
-    pumice_ftl_command erase = { .op = PUMICE_FTL_ERASE, .block = victim };
     log->closed[victim] = 0;
     log->plane[p].free_block[log->plane[p].free_blocks++] = victim;
-    return pumice_ftl_push(plan, erase) ? PUMICE_FTL_OK : PUMICE_FTL_FAILED;
+    return pumice_ftl_push(plan, pumice_ftl_erase(victim)) ? PUMICE_FTL_OK : PUMICE_FTL_FAILED;
 }
 
 static int write(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *plan)
@@ -143,9 +141,8 @@ static int write(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *p
     uint32_t p = lpn % log->planes, page = place(log, lpn, p), pages = log->pages_per_block;
     if (page == NONE)
         return PUMICE_FTL_FAILED;
-    pumice_ftl_command program = { PUMICE_FTL_PROGRAM, page / pages, page % pages, 0, 0, lpn, version, 0 };
     plan->completes = 0; /* The host does not wait for what follows. */
-    pumice_ftl_push(plan, program);
+    pumice_ftl_push(plan, pumice_ftl_program(page / pages, page % pages, lpn, version));
     while (log->plane[p].free_blocks < log->reserve)
         if (collect(log, p, plan) != PUMICE_FTL_OK)
             return PUMICE_FTL_FAILED;
@@ -166,8 +163,7 @@ static int read(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *pl
     pumice_ftl_page at;
     if (locate(state, lpn, &at) != PUMICE_FTL_OK)
         return PUMICE_FTL_NOT_STORED;
-    pumice_ftl_command command = { PUMICE_FTL_READ, at.block, at.page, 0, 0, lpn, version, 0 };
-    pumice_ftl_push(plan, command);
+    pumice_ftl_push(plan, pumice_ftl_read(at.block, at.page, lpn, version));
     return PUMICE_FTL_OK;
 }
 

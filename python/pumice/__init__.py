@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pumice.chip import Chip, ChipError, ChipState, OperationFailed, PowerLost, Refused, Uncorrectable
     from pumice.errors import Interrupted, SimulationError, SpecError, TraceError
     from pumice.planning.m_merge import Plan, plan_m_merge
-    from pumice.results.command_log import read_command_log, verify_log
     from pumice.plugins import Plugin, plugin
+    from pumice.results.command_log import read_command_log, verify_log
     from pumice.results.result import Result
     from pumice.runs.run import run
     from pumice.runs.spec import Spec, preset, presets, workloads

@@ -1,9 +1,9 @@
 """Translation layers of your own in shared objects (docs/OWN-FTL.md).
 
-    import pumice
+import pumice
 
-    spec = pumice.preset("tiny").with_(ftl={"kind": "plugin:page-log"})
-    result = pumice.run(spec, plugins=["./libown_ftl.so"])
+spec = pumice.preset("tiny").with_(ftl={"kind": "plugin:page-log"})
+result = pumice.run(spec, plugins=["./libown_ftl.so"])
 """
 
 from __future__ import annotations

@@ -29,23 +29,30 @@ extern "C" {
 #define PUMICE_FTL_FAILED 2     /* anything else is a failure too; `failure` tells why */
 
 /* What a command does. Reads and programs are for the host; collection moves pages by copies. */
-#define PUMICE_FTL_READ 0            /* page read: must find `lpn` in version `operand` */
-#define PUMICE_FTL_PROGRAM 1         /* page program: stores `lpn` in version `operand` */
-#define PUMICE_FTL_COPY 2            /* copy of `lpn` from `from_block`, `from_page`, which is on the same die */
-#define PUMICE_FTL_ERASE 3           /* block erase */
-#define PUMICE_FTL_PARTIAL_ERASE 4   /* erase of partial block `operand`: 1 is the block, the halves of n are 2n, 2n + 1 */
-#define PUMICE_FTL_SUB_BLOCK_ERASE 5 /* erase of the physical sub-blocks whose bits are set in `operand` */
+#define PUMICE_FTL_READ 0            /* page read: must find `lpn` in `version` */
+#define PUMICE_FTL_PROGRAM 2         /* page program: stores `lpn` in `version` */
+#define PUMICE_FTL_COPY 3            /* copy of `lpn` from `from_block`, `from_page`, which is on the same die */
+#define PUMICE_FTL_ERASE 4           /* block erase */
+#define PUMICE_FTL_PARTIAL_ERASE 5   /* erase of partial block `operand`: 1 is the block, the halves of n are 2n, 2n + 1 */
+#define PUMICE_FTL_SUB_BLOCK_ERASE 6 /* erase of the physical sub-blocks whose bits are set in `operand` */
+
+/* On whose behalf it runs: reads and programs for the host, all others for collection. */
+#define PUMICE_FTL_FOR_HOST 0
+#define PUMICE_FTL_FOR_COLLECTION 1
 
 /* One flash command; what it does not use is 0. */
 typedef struct pumice_ftl_command {
-    uint32_t op;
     uint32_t block;
-    uint32_t page;
+    uint16_t page;
     uint32_t from_block;
-    uint32_t from_page;
+    uint16_t from_page;
     uint32_t lpn;
+    uint32_t reserved_0;
     uint32_t operand;
-    uint32_t reserved;
+    uint8_t version;
+    uint8_t op;
+    uint8_t cause;
+    uint8_t reserved_1;
 } pumice_ftl_command;
 
 /* `completes` of a plan whose access is complete with its last command, or without any. */
@@ -54,7 +61,9 @@ typedef struct pumice_ftl_command {
 
 /* The commands of one call, in the order in which they are queued. Each die takes its own in this order. */
 typedef struct pumice_ftl_plan {
-    pumice_ftl_command *command; /* room for `room` commands */
+    /* Room for `room` commands. It may be set to an array of the plug-in's own, which must stay as it is until the next
+     * call on the same state. */
+    pumice_ftl_command *command;
     uint32_t room;
     uint32_t commands;  /* how many there are; 0 at the start of a call */
     uint32_t completes; /* place of the command whose end completes the access; PUMICE_FTL_LAST at the start */
@@ -167,6 +176,44 @@ static inline int pumice_ftl_push(pumice_ftl_plan *plan, pumice_ftl_command comm
         return 0;
     plan->command[plan->commands++] = command;
     return 1;
+}
+
+/* Commands: of the host, and of collection. A page that is too large becomes one that no device has. */
+static inline pumice_ftl_command pumice_ftl_access(uint32_t op, uint32_t block, uint32_t page, uint32_t lpn,
+                                                   uint32_t version)
+{
+    pumice_ftl_command command = {0};
+    command.block = block;
+    command.page = (uint16_t)(page < UINT16_MAX ? page : UINT16_MAX);
+    command.lpn = lpn;
+    command.version = (uint8_t)version;
+    command.op = (uint8_t)op;
+    command.cause = op <= PUMICE_FTL_PROGRAM ? PUMICE_FTL_FOR_HOST : PUMICE_FTL_FOR_COLLECTION;
+    return command;
+}
+
+static inline pumice_ftl_command pumice_ftl_read(uint32_t block, uint32_t page, uint32_t lpn, uint32_t version)
+{
+    return pumice_ftl_access(PUMICE_FTL_READ, block, page, lpn, version);
+}
+
+static inline pumice_ftl_command pumice_ftl_program(uint32_t block, uint32_t page, uint32_t lpn, uint32_t version)
+{
+    return pumice_ftl_access(PUMICE_FTL_PROGRAM, block, page, lpn, version);
+}
+
+static inline pumice_ftl_command pumice_ftl_copy(uint32_t from_block, uint32_t from_page, uint32_t block, uint32_t page,
+                                                 uint32_t lpn)
+{
+    pumice_ftl_command command = pumice_ftl_access(PUMICE_FTL_COPY, block, page, lpn, 0);
+    command.from_block = from_block;
+    command.from_page = (uint16_t)(from_page < UINT16_MAX ? from_page : UINT16_MAX);
+    return command;
+}
+
+static inline pumice_ftl_command pumice_ftl_erase(uint32_t block)
+{
+    return pumice_ftl_access(PUMICE_FTL_ERASE, block, 0, 0, 0);
 }
 
 #ifdef __cplusplus

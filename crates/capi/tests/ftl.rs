@@ -49,7 +49,7 @@ struct pumice_ftl_layer layer = { 0, 0, 0, 0, 0, capacity, create, destroy, plan
 #[test]
 fn t492_the_header_says_what_rust_has() {
     let constants =
-        [("READ", 0), ("PROGRAM", 1), ("COPY", 2), ("ERASE", 3), ("PARTIAL_ERASE", 4), ("SUB_BLOCK_ERASE", 5)];
+        [("READ", 0), ("PROGRAM", 2), ("COPY", 3), ("ERASE", 4), ("PARTIAL_ERASE", 5), ("SUB_BLOCK_ERASE", 6)];
     let constants: String = constants
         .iter()
         .map(|(name, number)| format!("_Static_assert(PUMICE_FTL_{name} == {number}, \"{name}\");\n"))
@@ -61,9 +61,11 @@ fn t492_the_header_says_what_rust_has() {
         "_Static_assert(PUMICE_FTL_LAST == 0xFFFFFFFFu && PUMICE_FTL_AT_ONCE == 0xFFFFFFFEu, \"\");\n".into(),
         "_Static_assert(PUMICE_FTL_WHOLE_NUMBER == 0 && PUMICE_FTL_NUMBER == 1 && PUMICE_FTL_SWITCH == 2, \"\");\n"
             .into(),
-        "_Static_assert(PUMICE_FTL_CHOICE == 3, \"\");\n".into(),
+        "_Static_assert(PUMICE_FTL_CHOICE == 3 && PUMICE_FTL_FOR_HOST == 0 && PUMICE_FTL_FOR_COLLECTION == 1, \"\");\n"
+            .into(),
         constants,
-        asserts!("struct pumice_ftl_command", CCommand: op, block, page, from_block, from_page, lpn, operand, reserved),
+        asserts!("struct pumice_ftl_command", CCommand: block, page, from_block, from_page, lpn, reserved_0, operand,
+            version, op, cause, reserved_1),
         asserts!("struct pumice_ftl_plan", CPlan: command, room, commands, completes, reserved),
         asserts!("struct pumice_ftl_key", CKey: name, default_value, unit, text, choices, low, high, least, most, kind,
             reserved),
@@ -251,7 +253,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("fails-to-trim", "-DFAIL_TRIM", "plug-in \"broken\": trim failed: out of patience"),
     ("fails-to-create", "-DFAIL_CREATE", "plug-in \"broken\": create failed: out of patience"),
     ("wrong-place", "-DWRONG_BLOCK", "plug-in \"broken\": planned Read at block 4096 page 0; the device has"),
-    ("wrong-page", "-DWRONG_PAGE", "plug-in \"broken\": planned a command with page 65536, which no device has"),
+    ("wrong-page", "-DWRONG_PAGE", "plug-in \"broken\": planned Program at block 0 page 65535; the device has"),
     ("other-page", "-DOTHER_PAGE", "integrity: Read of logical page"),
     ("wrong-locate", "-DWRONG_LOCATE", "plug-in \"broken\": locates logical page "),
     ("loops", "-DLOOP", "plug-in \"broken\": write failed: looped"),
@@ -259,7 +261,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("bad-block", "-DUSE_BAD_BLOCK", "flash rule 'bad-block' refuses Program"),
     ("overwrites", "-DOVERWRITE", "flash rule 'erase-before-program' refuses Program"),
     ("lpn", "-DWRONG_LPN", "plug-in \"broken\": planned Program of logical page 4294967295; it has"),
-    ("op", "-DWRONG_OP", "plug-in \"broken\": planned a command with op 77; allowed: 0 to 5"),
+    ("op", "-DWRONG_OP", "plug-in \"broken\": planned a command with op 77, which plug-ins may not"),
     ("completes", "-DWRONG_COMPLETION", "plug-in \"broken\": completes an access at command 9 of 1"),
     ("forgets", "-DFORGET", "integrity: the FTL does not find logical page"),
     ("no-room", "-DNOTHING", "plug-in \"broken\": write failed: no block left"),
@@ -296,7 +298,7 @@ const PANICS: &[(&str, &str)] = &[
     ("locate", "plug-in \"faulty\": locate failed: panicked: locate ("),
     ("trim", "plug-in \"faulty\": trim failed: panicked: trim ("),
     ("step", "plug-in \"faulty\": step failed: panicked: step ("),
-    ("pause", "plug-in \"faulty\": write failed: planned SpareSearch for Gc, which plug-ins may not"),
+    ("pause", "plug-in \"faulty\": planned a command with op 1, which plug-ins may not"),
 ];
 
 #[test]

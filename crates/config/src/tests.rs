@@ -233,8 +233,8 @@ fn other_names_that_people_type_are_told_what_to_write() {
 
 #[test]
 fn a_word_that_is_a_value_is_not_taken_for_a_misspelt_key() {
-    assert!(explain("gftl").expect_err("no key").0.ends_with("it is a value of 'ftl.kind'"));
-    assert!(explain("dftl").expect_err("no key").0.contains("stands for ftl.kind = \"page\""));
+    assert!(explain("gftl", &[]).expect_err("no key").0.ends_with("it is a value of 'ftl.kind'"));
+    assert!(explain("dftl", &[]).expect_err("no key").0.contains("stands for ftl.kind = \"page\""));
     assert!(explain("ftl.mrege", &[]).expect_err("no key").0.contains("nearest valid key: 'ftl.merge'"));
 }
 

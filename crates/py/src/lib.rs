@@ -217,6 +217,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(commit, module)?)?;
     module.add_function(wrap_pyfunction!(runs::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(runs::run, module)?)?;
+    module.add_function(wrap_pyfunction!(plugins::conform, module)?)?;
     module.add_function(wrap_pyfunction!(plugins::plugin_of_library, module)?)?;
     module.add_function(wrap_pyfunction!(policies::policy_of_library, module)?)?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;

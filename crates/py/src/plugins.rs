@@ -4,11 +4,14 @@ use std::path::PathBuf;
 
 use pumice_capi::ftl::load;
 use pumice_ftl::plugin::OwnLayer;
+use pumice_lab::conform::Verdict;
 use pyo3::prelude::*;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::attended::{Desk, attend_watching};
 use crate::errors::SpecError;
+use crate::policies::OwnCodeWatch;
 
 /// A plug-in in a request: its file, and the digest that the file had when the request was made.
 #[derive(Clone, Debug, Deserialize)]
@@ -43,6 +46,16 @@ fn open(path: &PathBuf) -> PyResult<OwnLayer> {
 /// One cannot be loaded.
 pub fn open_all(paths: &[PathBuf]) -> PyResult<Vec<OwnLayer>> {
     paths.iter().map(open).collect()
+}
+
+/// Runs the contract suite on a shared object's plug-in; its verdicts as a JSON list.
+#[pyfunction]
+pub fn conform(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let layer = open(&path)?;
+    let mut watch = OwnCodeWatch::of(None, Some(&layer));
+    let work = move |desk: &Desk<()>| pumice_lab::conform::conform(&layer, &mut || !desk.is_stopped());
+    let verdicts = attend_watching(py, work, |_, ()| Ok(true), &mut watch)?;
+    Ok(Value::from(verdicts.iter().map(Verdict::to_json).collect::<Vec<_>>()).to_string())
 }
 
 /// What a shared object's plug-in declares, as JSON: name, SHA-256, whether it retires blocks, and what `explain` says

@@ -103,11 +103,15 @@ pub struct OwnCodeWatch {
 impl OwnCodeWatch {
     /// Watches what a configuration has of the user's own.
     pub fn new(config: &Config) -> OwnCodeWatch {
-        let (policy, layer) = (&config.ftl.own_policy, config.ftl.own_layer());
+        OwnCodeWatch::of(config.ftl.own_policy.as_ref(), config.ftl.own_layer())
+    }
+
+    /// Watches a policy and a translation layer.
+    pub fn of(policy: Option<&OwnPolicy>, layer: Option<&OwnLayer>) -> OwnCodeWatch {
         let of_policy = policy.iter().map(|own| Watched::new(format!("policy \"{}\"", own.0.name()), own.calls()));
         let name = |own: &OwnLayer| format!("plug-in \"{}\"", own.source.name().name());
         let of_layer = layer.iter().map(|own| Watched::new(name(own), own.calls()));
-        OwnCodeWatch { policy: policy.clone(), watched: of_policy.chain(of_layer).collect() }
+        OwnCodeWatch { policy: policy.cloned(), watched: of_policy.chain(of_layer).collect() }
     }
 }
 

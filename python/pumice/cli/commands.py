@@ -47,6 +47,12 @@ COMMANDS: dict[str, Entry] = {
         "verify_command",
         "Replay a command log into the chip's rules; status 1 if one is broken.",
     ),
+    "plugins": Entry("plugin_commands", "plugins_command", "Show what a shared object holds: its name and its keys."),
+    "conform": Entry(
+        "plugin_commands",
+        "conform_command",
+        "Test a translation layer of your own; status 1 with the shortest requests that break it.",
+    ),
     "presets": Entry("list_commands", "presets_command", "List the presets, or print one as TOML."),
     "workloads": Entry("list_commands", "workloads_command", "List the workloads and the facts each is made to meet."),
     "schema": Entry("list_commands", "schema_command", "Print the JSON Schema of a spec."),

@@ -2,9 +2,9 @@
 
 The key of a run is a hash over the engine (its version and the bytes of its library), the resolved
 configuration, the scale, the trace's content where a trace is replayed, and the policy and the
-translation layer of the user's own where there are any. So a stored result is reused only where a new run would give the same one. A stored
-document carries its key and a digest of its content, so that one that was edited, damaged or put there
-by somebody else is noticed.
+translation layer of the user's own where there are any. So a stored result is reused only where a new
+run would give the same one. A stored document carries its key and a digest of its content, so that one
+that was edited, damaged or put there by somebody else is noticed.
 """
 
 from __future__ import annotations

@@ -180,18 +180,35 @@ struct Exported<T> {
     plan: Plan,
 }
 
-/// Does the work of a call. What it fails or panics with is kept for `failure`.
-fn guarded<R>(call: impl FnOnce() -> Result<R, String>) -> Result<R, ()> {
-    let why = match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(Ok(answer)) => return Ok(answer),
-        Ok(Err(text)) => text,
-        Err(panic) => {
-            let place = PANICKED_AT.with(|kept| kept.borrow().clone());
-            format!("panicked: {}{place}", message_of(panic.as_ref()))
+/// Does the work of a call. What it fails or panics with is kept for `failure`, and `failed` is returned.
+#[inline]
+fn guarded<R>(failed: R, call: impl FnOnce() -> Result<R, String>) -> R {
+    let answer = catch_unwind(AssertUnwindSafe(|| match call() {
+        Ok(answer) => Some(answer),
+        Err(text) => {
+            keep_failure(text);
+            None
         }
-    };
-    WHY.with(|kept| *kept.borrow_mut() = CString::new(why.replace('\0', " ")).unwrap_or_default());
-    Err(())
+    }));
+    match answer {
+        Ok(Some(answer)) => answer,
+        Ok(None) => failed,
+        Err(panic) => {
+            keep_panic(panic.as_ref());
+            failed
+        }
+    }
+}
+
+#[cold]
+fn keep_panic(panic: &(dyn Any + Send)) {
+    let place = PANICKED_AT.with(|kept| kept.borrow().clone());
+    keep_failure(format!("panicked: {}{place}", message_of(panic)));
+}
+
+#[cold]
+fn keep_failure(text: String) {
+    WHY.with(|kept| *kept.borrow_mut() = CString::new(text.replace('\0', " ")).unwrap_or_default());
 }
 
 fn message_of(panic: &(dyn Any + Send)) -> &str {
@@ -203,18 +220,23 @@ fn message_of(panic: &(dyn Any + Send)) -> &str {
 ///
 /// # Safety
 /// `state` is what `create` of the same layer returned, and nothing else uses it.
+#[inline]
 unsafe fn with<T: PluginLayer, R>(
     state: *mut c_void,
+    failed: R,
     call: impl FnOnce(&mut Exported<T>) -> Result<R, String>,
-) -> Result<R, ()> {
-    guarded(|| {
+) -> R {
+    guarded(failed, || {
         // SAFETY: the caller's promise.
-        let exported = unsafe { state.cast::<Exported<T>>().as_mut() };
-        call(exported.ok_or("was called without a state")?)
+        match unsafe { state.cast::<Exported<T>>().as_mut() } {
+            Some(exported) => call(exported),
+            None => Err("was called without a state".into()),
+        }
     })
 }
 
 /// What a layer says of its error.
+#[cold]
 fn text_of(error: FtlError) -> String {
     match error {
         FtlError::Plugin(fault) => fault.text,
@@ -224,64 +246,50 @@ fn text_of(error: FtlError) -> String {
     }
 }
 
-/// The status of a call whose answer says nothing more.
-fn status(result: Result<(), ()>) -> c_int {
-    if result.is_ok() { OK } else { FAILED }
-}
-
-/// Gives what a call has planned to C.
+/// Gives what a call has planned to C where it lies, and returns `status`. The plan stays as it is until the next call.
 ///
 /// # Safety
-/// `c_plan` is a plan with room for as many commands as it says.
-unsafe fn give(plan: &Plan, c_plan: *mut CPlan) -> Result<(), String> {
+/// `c_plan` is a plan.
+#[inline]
+unsafe fn give(plan: &mut Plan, c_plan: *mut CPlan, status: c_int) -> Result<c_int, String> {
     // SAFETY: the caller's promise.
     let c_plan = unsafe { &mut *c_plan };
     let commands = plan.commands.len();
-    if commands > c_plan.room as usize {
-        return Err(format!("planned {commands} commands in one call; allowed: {}", c_plan.room));
-    }
-    for (nth, command) in plan.commands.iter().enumerate() {
-        let Some(plain) = CCommand::of(command) else {
-            return Err(format!("planned {:?} for {:?}, which plug-ins may not", command.op, command.cause));
-        };
-        // SAFETY: `nth` is below the room.
-        unsafe { c_plan.command.add(nth).write(plain) };
-    }
+    // A command of the engine is one of C as well; the engine looks at each before it takes it.
+    c_plan.command = plan.commands.as_mut_ptr().cast::<CCommand>();
     c_plan.commands = commands as u32;
     c_plan.completes = match plan.completes() {
-        None if commands == 0 => LAST,
-        None => AT_ONCE,
         Some(last) if last + 1 == commands => LAST,
         Some(at) => at as u32,
+        None if commands == 0 => LAST,
+        None => AT_ONCE,
     };
-    Ok(())
+    Ok(status)
 }
 
 unsafe extern "C" fn capacity<T: PluginLayer>(device: *const CLayerDevice, value: *const CValue) -> u64 {
-    guarded(|| {
+    guarded(0, || {
         // SAFETY: the header has both point to what it says.
         let (device, values) = unsafe { (device_of(device)?, values_of::<T>(value)) };
-        T::capacity(&device, &T::Keys::read(&values)?)
+        T::capacity(&device, &T::Keys::read(&values)?).map(u64::from)
     })
-    .map_or(0, u64::from)
 }
 
 unsafe extern "C" fn create<T: PluginLayer>(device: *const CLayerDevice, value: *const CValue) -> *mut c_void {
-    let made = guarded(|| {
+    guarded(ptr::null_mut(), || {
         // SAFETY: the header has both point to what it says.
         let (device, values) = unsafe { (device_of(device)?, values_of::<T>(value)) };
         let layer = T::new(&device, &T::Keys::read(&values)?)?;
-        Ok(Exported { layer, plan: Plan::limited(pumice_ftl::plugin::PLAN_COMMANDS_MAX) })
-    });
-    made.map_or(ptr::null_mut(), |made| Box::into_raw(Box::new(made)).cast())
+        let exported = Exported { layer, plan: Plan::limited(pumice_ftl::plugin::PLAN_COMMANDS_MAX) };
+        Ok(Box::into_raw(Box::new(exported)).cast())
+    })
 }
 
 unsafe extern "C" fn destroy<T: PluginLayer>(state: *mut c_void) {
     if !state.is_null() {
         // SAFETY: `create` made it in a box, and it is ended once.
         let made = unsafe { Box::from_raw(state.cast::<Exported<T>>()) };
-        // Nobody could do anything about a panic here.
-        let _ = guarded(|| {
+        guarded((), || {
             drop(made);
             Ok(())
         });
@@ -290,92 +298,81 @@ unsafe extern "C" fn destroy<T: PluginLayer>(state: *mut c_void) {
 
 unsafe extern "C" fn write<T: PluginLayer>(state: *mut c_void, lpn: u32, version: u32, c_plan: *mut CPlan) -> c_int {
     // SAFETY: the header says what both are.
-    let planned = unsafe {
-        with::<T, _>(state, |Exported { layer, plan }| {
+    unsafe {
+        with::<T, _>(state, FAILED, |Exported { layer, plan }| {
             plan.clear();
             layer.write(Lpn(lpn), version as u8, plan).map_err(text_of)?;
-            give(plan, c_plan)
+            give(plan, c_plan, OK)
         })
-    };
-    status(planned)
+    }
 }
 
 unsafe extern "C" fn read<T: PluginLayer>(state: *mut c_void, lpn: u32, version: u32, c_plan: *mut CPlan) -> c_int {
     // SAFETY: the header says what both are.
-    let found = unsafe {
-        with::<T, _>(state, |Exported { layer, plan }| {
+    unsafe {
+        with::<T, _>(state, FAILED, |Exported { layer, plan }| {
             plan.clear();
             let found = layer.read(Lpn(lpn), version as u8, plan);
-            give(plan, c_plan)?;
-            Ok(found)
+            give(plan, c_plan, if found { OK } else { NOT_STORED })
         })
-    };
-    match found {
-        Ok(true) => OK,
-        Ok(false) => NOT_STORED,
-        Err(()) => FAILED,
     }
 }
 
 unsafe extern "C" fn locate<T: PluginLayer>(state: *mut c_void, lpn: u32, page: *mut CPageAddress) -> c_int {
-    // SAFETY: the header says what it is.
-    let found = unsafe { with::<T, _>(state, |exported| Ok(exported.layer.locate(Lpn(lpn)))) };
-    match found {
-        Ok(Some(found)) => {
-            // SAFETY: the header says that it is writable.
-            unsafe { page.write(CPageAddress { block: found.block.0, page: found.page.into() }) };
-            OK
-        }
-        Ok(None) => NOT_STORED,
-        Err(()) => FAILED,
+    // SAFETY: the header says what both are.
+    unsafe {
+        with::<T, _>(state, FAILED, |exported| {
+            let Some(found) = exported.layer.locate(Lpn(lpn)) else { return Ok(NOT_STORED) };
+            page.write(CPageAddress { block: found.block.0, page: found.page.into() });
+            Ok(OK)
+        })
     }
 }
 
 unsafe extern "C" fn trim<T: PluginLayer>(state: *mut c_void, lpn: u32) -> c_int {
     // SAFETY: the header says what it is.
-    status(unsafe {
-        with::<T, _>(state, |exported| {
+    unsafe {
+        with::<T, _>(state, FAILED, |exported| {
             exported.layer.trim(Lpn(lpn));
-            Ok(())
+            Ok(OK)
         })
-    })
+    }
 }
 
 unsafe extern "C" fn step<T: PluginLayer>(state: *mut c_void, die: u32, c_plan: *mut CPlan) -> c_int {
     // SAFETY: the header says what both are.
-    status(unsafe {
-        with::<T, _>(state, |Exported { layer, plan }| {
+    unsafe {
+        with::<T, _>(state, FAILED, |Exported { layer, plan }| {
             plan.clear();
             layer.internal_step(DieId(die), plan).map_err(text_of)?;
-            give(plan, c_plan)
+            give(plan, c_plan, OK)
         })
-    })
+    }
 }
 
 unsafe extern "C" fn works_when_idle<T: PluginLayer>(state: *mut c_void) -> c_int {
     // SAFETY: the header says what it is.
-    let works = unsafe { with::<T, _>(state, |exported| Ok(exported.layer.works_when_idle())) };
-    works.map_or(0, c_int::from)
+    unsafe { with::<T, _>(state, 0, |exported| Ok(exported.layer.works_when_idle().into())) }
 }
 
 unsafe extern "C" fn note_failing<T: PluginLayer>(state: *mut c_void, block: u32) -> c_int {
     // SAFETY: the header says what it is.
-    status(unsafe {
-        with::<T, _>(state, |exported| {
+    unsafe {
+        with::<T, _>(state, FAILED, |exported| {
             exported.layer.note_failing(BlockId(block));
-            Ok(())
+            Ok(OK)
         })
-    })
+    }
 }
 
 unsafe extern "C" fn map_ram_bytes<T: PluginLayer>(state: *mut c_void) -> u64 {
     // SAFETY: the header says what it is.
-    unsafe { with::<T, _>(state, |exported| Ok(exported.layer.map_ram_bytes())) }.unwrap_or(0)
+    unsafe { with::<T, _>(state, 0, |exported| Ok(exported.layer.map_ram_bytes())) }
 }
 
 unsafe extern "C" fn state_bytes<T: PluginLayer>(state: *mut c_void) -> u64 {
     // SAFETY: the header says what it is.
-    unsafe { with::<T, _>(state, |exported| Ok(exported.layer.state_bytes())) }.unwrap_or(0)
+    unsafe { with::<T, _>(state, 0, |exported| Ok(exported.layer.state_bytes())) }
 }
 
 unsafe extern "C" fn failure(_state: *mut c_void) -> *const c_char {

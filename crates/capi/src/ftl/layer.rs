@@ -71,35 +71,59 @@ impl LayerOfC {
     }
 
     #[cold]
+    #[inline(never)]
     fn fault(&self, text: String) -> FtlError {
         PluginFault { plugin: self.name.name(), text }.into()
     }
 
     #[cold]
+    #[inline(never)]
     fn failed(&self, call: &str) -> FtlError {
         self.fault(self.functions.why(self.state, call))
     }
 
     #[cold]
+    #[inline(never)]
     fn keep(&self, fault: FtlError) {
         self.fault.borrow_mut().get_or_insert(fault);
     }
 
     /// Appends what a call has planned.
+    ///
+    /// # Safety
+    /// The plan is one that a call of the plug-in has just filled: it says where so many commands lie.
     #[inline]
-    fn take(&self, c_plan: &CPlan, plan: &mut Plan) -> Result<(), FtlError> {
+    unsafe fn take(&self, c_plan: &CPlan, plan: &mut Plan) -> Result<(), FtlError> {
+        if c_plan.commands == 1 && c_plan.completes == LAST && !c_plan.command.is_null() {
+            // SAFETY: the caller's promise.
+            if let Some(command) = unsafe { (*c_plan.command).command() } {
+                plan.push(command);
+                return Ok(());
+            }
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.take_all(c_plan, plan) }.map_err(|text| self.fault(text))
+    }
+
+    /// The same for any number of commands; errors are texts.
+    ///
+    /// # Safety
+    /// As in `take`.
+    #[inline(never)]
+    unsafe fn take_all(&self, c_plan: &CPlan, plan: &mut Plan) -> Result<(), String> {
         let count = c_plan.commands as usize;
-        let Some(commands) = self.commands.get(..count) else {
-            return Err(self.fault(format!("planned {count} commands in one call; allowed: {PLAN_COMMANDS_MAX}")));
-        };
+        if count > PLAN_COMMANDS_MAX || count > 0 && c_plan.command.is_null() {
+            return Err(format!("planned {count} commands in one call; allowed: {PLAN_COMMANDS_MAX}"));
+        }
         if c_plan.completes == AT_ONCE {
             plan.complete_here();
         } else if c_plan.completes != LAST && c_plan.completes >= c_plan.commands {
-            let text = format!("completes an access at command {} of {count}", c_plan.completes);
-            return Err(self.fault(text));
+            return Err(format!("completes an access at command {} of {count}", c_plan.completes));
         }
-        for (nth, command) in commands.iter().enumerate() {
-            plan.push(command.command().map_err(|text| self.fault(text))?);
+        for nth in 0..count {
+            // SAFETY: the caller's promise.
+            let command = unsafe { &*c_plan.command.add(nth) };
+            plan.push(command.command().ok_or_else(|| command.refusal())?);
             if c_plan.completes == nth as u32 {
                 plan.complete_here();
             }
@@ -137,7 +161,8 @@ impl TranslationLayer for LayerOfC {
         if status != OK {
             return Err(self.failed("write"));
         }
-        self.take(&c_plan, plan)
+        // SAFETY: the call has filled the plan.
+        unsafe { self.take(&c_plan, plan) }
     }
 
     fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
@@ -145,7 +170,8 @@ impl TranslationLayer for LayerOfC {
         // SAFETY: as in `write`.
         let status = unsafe { (self.functions.read)(self.state, lpn.0, version.into(), &raw mut c_plan) };
         let taken = match status {
-            OK => self.take(&c_plan, plan).map(|()| true),
+            // SAFETY: the call has filled the plan.
+            OK => unsafe { self.take(&c_plan, plan) }.map(|()| true),
             NOT_STORED => Ok(false),
             _ => Err(self.failed("read")),
         };
@@ -192,7 +218,8 @@ impl TranslationLayer for LayerOfC {
         if status != OK {
             return Err(self.failed("step"));
         }
-        self.take(&c_plan, plan)
+        // SAFETY: the call has filled the plan.
+        unsafe { self.take(&c_plan, plan) }
     }
 
     fn note_failing(&mut self, block: BlockId) {

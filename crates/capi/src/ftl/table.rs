@@ -1,8 +1,9 @@
 //! The structures of `pumice_ftl.h`, which both a plug-in and the engine are compiled with.
 
 use std::ffi::{c_char, c_int, c_void};
+use std::mem::offset_of;
 
-use pumice_types::{BlockId, Cause, FlashCommand, FlashOp, Lpn, PageAddress, Pb, UnitSet};
+use pumice_types::{Cause, FlashCommand, FlashOp, PageAddress, SpareRole};
 
 use crate::InterfaceVersion;
 
@@ -30,31 +31,63 @@ pub const SWITCH: u32 = 2;
 /// `PUMICE_FTL_CHOICE`
 pub const CHOICE: u32 = 3;
 
-/// `PUMICE_FTL_READ` and the other operations, in the order of their numbers.
-pub const OPERATIONS: [FlashOp; 6] =
-    [FlashOp::Read, FlashOp::Program, FlashOp::Copy, FlashOp::Erase, FlashOp::PartialErase, FlashOp::SubBlockErase];
+/// What plug-ins may plan, by the operation's number: on whose behalf it then runs.
+pub const CAUSES: [Option<Cause>; 8] = {
+    let mut causes = [None; 8];
+    causes[FlashOp::Read as usize] = Some(Cause::Host);
+    causes[FlashOp::Program as usize] = Some(Cause::Host);
+    causes[FlashOp::Copy as usize] = Some(Cause::Gc);
+    causes[FlashOp::Erase as usize] = Some(Cause::Gc);
+    causes[FlashOp::PartialErase as usize] = Some(Cause::Gc);
+    causes[FlashOp::SubBlockErase as usize] = Some(Cause::Gc);
+    causes
+};
 
-/// `struct pumice_ftl_command`
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// `struct pumice_ftl_command`: a [`FlashCommand`] with numbers for what may be none of its operations.
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct CCommand {
-    /// What it does, a place in [`OPERATIONS`].
-    pub op: u32,
     /// Block.
     pub block: u32,
     /// Page.
-    pub page: u32,
+    pub page: u16,
     /// Block copied from.
     pub from_block: u32,
     /// Page copied from.
-    pub from_page: u32,
+    pub from_page: u16,
     /// Logical page.
     pub lpn: u32,
-    /// Version, partial block or sub-blocks.
+    /// Anything.
+    pub reserved_0: u32,
+    /// Partial block or sub-blocks.
     pub operand: u32,
+    /// Version of the data.
+    pub version: u8,
+    /// What it does, a place in [`CAUSES`].
+    pub op: u8,
+    /// On whose behalf.
+    pub cause: u8,
     /// Zero.
-    pub reserved: u32,
+    pub reserved_1: u8,
 }
+
+// A command of C is read as one of the engine, and the other way round.
+const _: () = {
+    assert!(size_of::<CCommand>() == size_of::<FlashCommand>() && align_of::<CCommand>() == align_of::<FlashCommand>());
+    assert!(offset_of!(CCommand, block) == offset_of!(FlashCommand, target) + offset_of!(PageAddress, block));
+    assert!(offset_of!(CCommand, page) == offset_of!(FlashCommand, target) + offset_of!(PageAddress, page));
+    assert!(offset_of!(CCommand, from_block) == offset_of!(FlashCommand, source) + offset_of!(PageAddress, block));
+    assert!(offset_of!(CCommand, from_page) == offset_of!(FlashCommand, source) + offset_of!(PageAddress, page));
+    assert!(offset_of!(CCommand, lpn) == offset_of!(FlashCommand, lpn));
+    assert!(offset_of!(CCommand, reserved_0) == offset_of!(FlashCommand, sequence));
+    assert!(offset_of!(CCommand, operand) == FlashCommand::OPERAND_AT);
+    assert!(offset_of!(CCommand, version) == offset_of!(FlashCommand, version));
+    assert!(offset_of!(CCommand, op) == offset_of!(FlashCommand, op));
+    assert!(offset_of!(CCommand, cause) == offset_of!(FlashCommand, cause));
+    assert!(offset_of!(CCommand, reserved_1) == offset_of!(FlashCommand, role));
+    assert!(size_of::<FlashOp>() == 1 && size_of::<Cause>() == 1 && size_of::<SpareRole>() == 1);
+    assert!(SpareRole::Home as u8 == 0);
+};
 
 /// `struct pumice_ftl_plan`
 #[derive(Clone, Copy, Debug)]
@@ -218,73 +251,36 @@ pub struct CLayer {
 }
 
 impl CCommand {
-    /// A command as C has it; `None` if plug-ins may not plan it.
+    /// The command that C means; `None` if it is not one that plug-ins may plan.
     #[inline]
-    pub fn of(command: &FlashCommand) -> Option<CCommand> {
-        let FlashCommand { target, source, lpn, version, op, cause, .. } = *command;
-        if cause != Cause::Host && matches!(op, FlashOp::Read | FlashOp::Program) {
+    pub fn command(&self) -> Option<FlashCommand> {
+        let cause = (*CAUSES.get(usize::from(self.op))?)?;
+        if self.cause != cause as u8 || self.reserved_1 != SpareRole::Home as u8 {
             return None;
         }
-        let plain =
-            CCommand { op: op_number(op)?, block: target.block.0, page: target.page.into(), ..CCommand::default() };
-        Some(match op {
-            FlashOp::Read | FlashOp::Program => CCommand { lpn: lpn.0, operand: version.into(), ..plain },
-            FlashOp::Copy => {
-                CCommand { lpn: lpn.0, from_block: source.block.0, from_page: source.page.into(), ..plain }
+        // SAFETY: both have the same layout, as is asserted above. Operation, cause and role are numbers of variants, as
+        // has just been checked; of the other fields every number is valid.
+        Some(unsafe { std::ptr::from_ref(self).cast::<FlashCommand>().read() })
+    }
+
+    /// What is wrong with a command that is none.
+    #[cold]
+    #[inline(never)]
+    pub fn refusal(&self) -> String {
+        let CCommand { op, cause, .. } = *self;
+        match CAUSES.get(usize::from(op)) {
+            Some(Some(allowed)) if *allowed as u8 != cause => {
+                format!("planned a command with op {op} and cause {cause}; allowed: cause {}", *allowed as u8)
             }
-            FlashOp::Erase => plain,
-            FlashOp::PartialErase | FlashOp::SubBlockErase => CCommand { operand: command.operand(), ..plain },
-            FlashOp::SpareSearch | FlashOp::Pause => return None,
-        })
+            Some(_) | None => format!("planned a command with op {op}, which plug-ins may not"),
+        }
     }
-
-    /// The command that C means.
-    ///
-    /// # Errors
-    /// A number that no such field can have, in one line.
-    #[inline]
-    pub fn command(&self) -> Result<FlashCommand, String> {
-        let Some(&op) = OPERATIONS.get(self.op as usize) else {
-            return Err(format!("planned a command with op {}; allowed: 0 to {}", self.op, OPERATIONS.len() - 1));
-        };
-        let (block, lpn) = (BlockId(self.block), Lpn(self.lpn));
-        let target = PageAddress::new(block, narrow("page", self.page)?);
-        Ok(match op {
-            FlashOp::Read => FlashCommand::read(Cause::Host, target, lpn, narrow("version", self.operand)?),
-            FlashOp::Program => FlashCommand::program(Cause::Host, target, lpn, narrow("version", self.operand)?, 0),
-            FlashOp::Copy => {
-                let source = PageAddress::new(BlockId(self.from_block), narrow("page", self.from_page)?);
-                FlashCommand::copy(source, target, lpn, 0)
-            }
-            FlashOp::Erase => FlashCommand::erase(block),
-            FlashOp::PartialErase => FlashCommand::partial_erase(block, Pb(narrow("partial block", self.operand)?)),
-            FlashOp::SubBlockErase => FlashCommand::sub_block_erase(block, UnitSet(self.operand.into())),
-            FlashOp::SpareSearch | FlashOp::Pause => unreachable!("no place in OPERATIONS"),
-        })
-    }
-}
-
-/// The number of an operation; `None` if it has none.
-#[inline]
-fn op_number(op: FlashOp) -> Option<u32> {
-    match op {
-        FlashOp::Read => Some(0),
-        FlashOp::Program => Some(1),
-        FlashOp::Copy => Some(2),
-        FlashOp::Erase => Some(3),
-        FlashOp::PartialErase => Some(4),
-        FlashOp::SubBlockErase => Some(5),
-        FlashOp::SpareSearch | FlashOp::Pause => None,
-    }
-}
-
-#[inline]
-fn narrow<T: TryFrom<u32>>(what: &str, number: u32) -> Result<T, String> {
-    T::try_from(number).map_err(|_| format!("planned a command with {what} {number}, which no device has"))
 }
 
 #[cfg(test)]
 mod tests {
+    use pumice_types::{BlockId, Lpn, Pb, UnitSet};
+
     use super::*;
 
     #[test]
@@ -298,20 +294,22 @@ mod tests {
             FlashCommand::partial_erase(BlockId(2), Pb(5)),
             FlashCommand::sub_block_erase(BlockId(2), UnitSet(0b1010)),
         ];
-        for (nth, command) in commands.iter().enumerate() {
-            let plain = CCommand::of(command).expect("C has it");
-            assert_eq!(OPERATIONS[nth], command.op);
-            assert_eq!((plain.op as usize, plain.command()), (nth, Ok(*command)));
+        for command in commands {
+            // SAFETY: a command of the engine is one of C as well, padding aside, which nobody reads.
+            let plain = unsafe { &*std::ptr::from_ref(&command).cast::<CCommand>() };
+            assert_eq!(plain.command(), Some(command));
+            assert_eq!(
+                (plain.block, plain.page, plain.operand),
+                (command.target.block.0, command.target.page, command.operand())
+            );
         }
-        assert_eq!(CCommand::of(&FlashCommand::pause(BlockId(0), pumice_types::Time(1))), None);
-        let wrong = |change: fn(&mut CCommand)| {
-            let mut command = CCommand::default();
-            change(&mut command);
-            command.command().expect_err("refused")
-        };
-        assert!(wrong(|command| command.op = 6).contains("op 6; allowed: 0 to 5"));
-        assert_eq!(CCommand::of(&FlashCommand::read(Cause::Gc, page(0, 0), Lpn(0), 0)), None);
-        assert!(wrong(|command| command.page = 65_536).contains("page 65536"));
-        assert!(wrong(|command| command.operand = 256).contains("version 256"));
+        for op in [1, 7, 8, 255] {
+            let command = CCommand { op, ..CCommand::default() };
+            assert_eq!(command.command(), None);
+            assert!(command.refusal().contains(&format!("op {op}, which")));
+        }
+        let for_collection = CCommand { cause: 1, ..CCommand::default() };
+        assert_eq!(for_collection.command(), None);
+        assert!(for_collection.refusal().contains("op 0 and cause 1; allowed: cause 0"));
     }
 }

@@ -81,8 +81,9 @@ static int write(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *p
         page = s->next - 2;
 #endif
     s->page_of[lpn] = page;
-    pumice_ftl_command program = { PUMICE_FTL_PROGRAM, page / s->pages_per_block,
-                                   page % s->pages_per_block, 0, 0, lpn, version, 0 };
+    pumice_ftl_command program = { .op = PUMICE_FTL_PROGRAM, .lpn = lpn, .version = (uint8_t)version };
+    program.block = page / s->pages_per_block;
+    program.page = (uint16_t)(page % s->pages_per_block);
 #ifdef WRONG_LPN
     program.lpn = 0xFFFFFFFFu;
 #endif
@@ -90,7 +91,8 @@ static int write(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *p
     program.op = 77;
 #endif
 #ifdef WRONG_PAGE
-    program.page = 65536;
+    program.block = 0;
+    program.page = 65535;
 #endif
 #ifdef WRONG_COMPLETION
     plan->completes = 9;
@@ -139,8 +141,9 @@ static int read(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *pl
 #ifdef OTHER_PAGE
     at ^= 1;
 #endif
-    pumice_ftl_command command = { PUMICE_FTL_READ, at / s->pages_per_block,
-                                   at % s->pages_per_block, 0, 0, lpn, version, 0 };
+    pumice_ftl_command command = { .op = PUMICE_FTL_READ, .lpn = lpn, .version = (uint8_t)version };
+    command.block = at / s->pages_per_block;
+    command.page = (uint16_t)(at % s->pages_per_block);
 #ifdef WRONG_BLOCK
     command.block = 4096;
     command.page = 0;
