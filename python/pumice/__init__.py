@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pumice.runs.run import run
     from pumice.runs.spec import Spec, preset, presets, workloads
     from pumice.runs.sweep import sweep
+    from pumice.served_device import ServedDevice, serve
     from pumice.traces.read_write import read_trace, write_trace
 
     __version__: str
@@ -43,6 +44,7 @@ __all__ = [
     "PowerLost",
     "Refused",
     "Result",
+    "ServedDevice",
     "SimulationError",
     "Spec",
     "SpecError",
@@ -56,6 +58,7 @@ __all__ = [
     "read_command_log",
     "read_trace",
     "run",
+    "serve",
     "sweep",
     "verify_log",
     "workloads",
@@ -72,6 +75,7 @@ _MODULES = {
     "pumice.runs.run": ("run",),
     "pumice.runs.spec": ("Spec", "preset", "presets", "workloads"),
     "pumice.runs.sweep": ("sweep",),
+    "pumice.served_device": ("ServedDevice", "serve"),
     "pumice.traces.read_write": ("read_trace", "write_trace"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

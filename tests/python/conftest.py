@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,25 @@ def command(tmp_path: Path) -> Command:
         return subprocess.run([sys.executable, "-m", "pumice", *arguments], **settings)
 
     return run
+
+
+def on_a_terminal(arguments: list[str], width: int, directory: Path, *, watched: str = "stdout") -> str:
+    """What a command writes to a terminal of a width: its `stdout`, or its `stderr`, which has the bar."""
+    master, slave = pty.openpty()
+    environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm"}
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, watched: slave}
+    command = [sys.executable, "-m", "pumice", *arguments]
+    with subprocess.Popen(command, env=environment, cwd=directory, **streams) as process:
+        os.close(slave)
+        shown = b""
+        try:
+            while piece := os.read(master, 65536):
+                shown += piece
+        except OSError:
+            pass  # the other end is closed
+        assert process.wait(timeout=60) == 0
+    os.close(master)
+    return shown.decode().replace("\r\n", "\n")
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ from pumice.errors import SpecError
 from pumice.other_simulators import mqsim
 
 DEVICE = {
+    "PCIe_Lane_Bandwidth": "0.5", "PCIe_Lane_Count": "4",
     "Seed": "7", "Memory_Type": "FLASH", "Data_Cache_Capacity": "1048576", "Address_Mapping": "PAGE_LEVEL",
     "Ideal_Mapping_Table": "true", "Plane_Allocation_Scheme": "CWDP", "Overprovisioning_Ratio": "0.2",
     "GC_Exec_Threshold": "0.05", "GC_Block_Selection_Policy": "RGA", "Use_Copyback_for_GC": "false",
@@ -48,10 +49,10 @@ def written(folder: Path, device: dict[str, str], *flows: tuple[str, dict[str, s
     own = {**DEVICE, **{name: value for name, value in device.items() if name not in FLASH}}
     flash = {**FLASH, **{name: value for name, value in device.items() if name in FLASH}}
     configuration, workload = folder / "ssd.xml", folder / "work.xml"
+    host = {name: own.pop(name) for name in ("PCIe_Lane_Bandwidth", "PCIe_Lane_Count")}
     inner = f"{tags(own)}<Flash_Parameter_Set>{tags(flash)}</Flash_Parameter_Set>"
-    configuration.write_text(
-        f"<Execution_Parameter_Set><Device_Parameter_Set>{inner}</Device_Parameter_Set></Execution_Parameter_Set>"
-    )
+    sets = {"Host_Parameter_Set": tags(host), "Device_Parameter_Set": inner}
+    configuration.write_text(f"<Execution_Parameter_Set>{tags(sets)}</Execution_Parameter_Set>")
     told = "".join(f"<{name}>{tags(values)}</{name}>" for name, values in flows)
     workload.write_text(f"<MQSim_IO_Scenarios><IO_Scenario>{told}</IO_Scenario></MQSim_IO_Scenarios>")
     return configuration, workload
@@ -91,6 +92,40 @@ def test_a_flow_that_replays_a_trace(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("RANDOM_UNIFORM", "uniform"),
+        ("UNIFORM_RANDOM", "uniform"),
+        ("RANDOM_HOTCOLD", "hot-cold"),
+        ("HOTCOLD_RANDOM", "hot-cold"),
+        ("STREAMING", "sequential"),
+        ("streaming", "sequential"),
+    ],
+)
+def test_addresses_by_the_names_of_every_version(name: str, kind: str, tmp_path: Path) -> None:
+    flow = {**GENERATED, "Address_Distribution": name}
+    found = mqsim.convert(*written(tmp_path, {}, (SYNTHETIC[0], flow)))
+    assert found.sections["workload"]["kind"] == kind
+
+
+@pytest.mark.parametrize(
+    ("aligned", "unit", "said"), [("true", "16", "8192"), ("true", "8", ""), ("false", "16", "512")]
+)
+def test_where_requests_begin_is_told_where_it_differs(aligned: str, unit: str, said: str, tmp_path: Path) -> None:
+    flow = {**GENERATED, "Generated_Aligned_Addresses": aligned, "Address_Alignment_Unit": unit}
+    notes = " ".join(mqsim.convert(*written(tmp_path, {}, (SYNTHETIC[0], flow))).notes)
+    assert ("multiples" in notes) == bool(said)
+    assert f"{said} bytes" in notes or not said
+
+
+def test_the_lanes_of_the_link_are_its_rate(tmp_path: Path) -> None:
+    lanes = {"PCIe_Lane_Bandwidth": "0.100000", "PCIe_Lane_Count": "4"}
+    found = mqsim.convert(*written(tmp_path, lanes, SYNTHETIC))
+    assert found.sections["host"]["link_mb_per_s"] == 400.0
+    assert not any("PCIe" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
     ("device", "flow", "text"),
     [
         ({"Address_Mapping": "HYBRID"}, SYNTHETIC, "Address_Mapping is 'HYBRID'; allowed: PAGE_LEVEL"),
@@ -98,6 +133,7 @@ def test_a_flow_that_replays_a_trace(tmp_path: Path) -> None:
         ({"GC_Block_Selection_Policy": "BEST"}, SYNTHETIC, "GC_Block_Selection_Policy is 'BEST'"),
         ({}, (SYNTHETIC[0], {**GENERATED, "Request_Size_Distribution": "NORMAL"}), "is 'NORMAL'; allowed: FIXED"),
         ({}, (SYNTHETIC[0], {**GENERATED, "Synthetic_Generator_Type": "BANDWIDTH"}), "allowed: QUEUE_DEPTH"),
+        ({}, (SYNTHETIC[0], {**GENERATED, "Address_Distribution": "MIXED_STREAMING_RANDOM"}), "allowed: RANDOM_"),
         ({}, (TRACE[0], {**TRACED, "Time_Unit": "MICROSECOND"}), "allowed: NANOSECOND"),
         ({}, (TRACE[0], {**TRACED, "Relay_Count": "3"}), "Relay_Count is '3'; allowed: 1"),
     ],

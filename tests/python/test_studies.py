@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,13 @@ def test_there_are_ten_studies_each_with_a_section_and_a_picture() -> None:
     for name in STUDIES:
         assert f"`{name}.py`" in page
         assert f"figures/studies/{name.replace('_', '-')}.svg" in page
+
+
+def test_the_gallery_shows_every_figure_of_the_documentation() -> None:
+    docs = REPOSITORY / "docs"
+    page = (docs / "gallery.md").read_text("utf-8")
+    shown = set(re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page))
+    assert shown == {path.relative_to(docs).as_posix() for path in (docs / "figures").rglob("*.svg")}
 
 
 @pytest.mark.parametrize("name", STUDIES)

@@ -167,7 +167,7 @@ const OPS: [FlashOp; 8] = [
     FlashOp::Pause,
 ];
 
-const CAUSES: [Cause; 4] = [Cause::Host, Cause::Gc, Cause::Map, Cause::Rmw];
+const CAUSES: [Cause; 5] = [Cause::Host, Cause::Gc, Cause::Map, Cause::Rmw, Cause::Padding];
 
 fn op_code(op: FlashOp) -> u8 {
     match op {
@@ -192,6 +192,7 @@ fn cause_code(cause: Cause) -> u8 {
         Cause::Gc => 1,
         Cause::Map => 2,
         Cause::Rmw => 3,
+        Cause::Padding => 4,
     }
 }
 
@@ -221,7 +222,7 @@ mod tests {
         let mut bytes = [0; RECORD_BYTES];
         bytes[41] = 8;
         assert!(LogRecord::decode(&bytes).expect_err("unknown").contains("kind 8"));
-        bytes[41..43].copy_from_slice(&[0, 4]);
+        bytes[41..43].copy_from_slice(&[0, 5]);
         assert!(LogRecord::decode(&bytes).expect_err("unknown").contains("cause"));
         bytes[42..44].copy_from_slice(&[0, 1]);
         assert!(LogRecord::decode(&bytes).expect_err("not 0").contains("43"));

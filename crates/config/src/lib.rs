@@ -31,7 +31,7 @@ pub use host::{FlushPolicy, HostKeys, HostMode, PartialPage};
 pub use power::{Cuts, PowerKeys, TornKind};
 pub use run::{Check, OutputKeys, RunKeys};
 pub use schema::{explain, schema};
-pub use sources::{without_effect, without_effect_on_a_chip};
+pub use sources::{own_keys, without_effect, without_effect_on_a_chip};
 
 /// A spec that cannot be run, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]

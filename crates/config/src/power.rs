@@ -42,7 +42,7 @@ impl PowerKeys {
     }
 
     /// The keys that ask for cuts.
-    fn given(&self) -> Vec<&'static str> {
+    pub fn given(&self) -> Vec<&'static str> {
         let keys = [
             ("power.cut_at_s", !self.cut_at_s.is_empty()),
             ("power.cut_at_command", !self.cut_at_command.is_empty()),

@@ -51,6 +51,16 @@ pub fn without_effect(source: &SpecSource, config: &Config) -> Result<Vec<String
     Ok(aliases(source).into_iter().chain(lines).collect())
 }
 
+/// The keys that a source sets itself: in its text and in single settings, but not by a preset.
+///
+/// # Errors
+/// A source that [`Config::resolve`] refuses as well.
+pub fn own_keys(source: &SpecSource) -> Result<Vec<&'static str>, SpecError> {
+    let mut own = nothing(source)?;
+    apply_own(&mut own, source, None)?;
+    Ok(own.values.keys().copied().collect())
+}
+
 /// Keys of the chips' sections that only a controller reads.
 const OF_THE_CONTROLLER: [&str; 12] = [
     "timing.multi_plane",

@@ -20,7 +20,9 @@ mod power;
 pub mod results;
 mod run;
 pub mod scheduler;
+mod session;
 mod ssd;
+mod watchers;
 mod workload;
 
 pub use build::{Built, bare_chips, build, user_pages};
@@ -30,5 +32,7 @@ pub use fit::{FittedDevice, fit_device};
 pub use logged::{Sink, run_logged};
 pub use results::{FORMAT, Outcome};
 pub use run::{Progress, run, run_observed};
+pub use session::{Ageing, Origin, Session};
 pub use ssd::Ssd;
-pub use workload::write as write_workload;
+pub use watchers::Watchers;
+pub use workload::{open as open_workload, write as write_workload};

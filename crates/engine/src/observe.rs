@@ -42,6 +42,14 @@ pub trait Observer {
     #[inline]
     fn request(&mut self, _record: &RequestRecord) {}
 
+    /// A request was taken in, measured or not. Until it is done, `slot` is its number; then another request gets it.
+    #[inline]
+    fn accepted(&mut self, _slot: u32, _request: &HostRequest) {}
+
+    /// The request of a slot is done.
+    #[inline]
+    fn completed(&mut self, _slot: u32) {}
+
     /// Whether it wants to be told of transfers.
     #[inline]
     fn watches_transfers(&self) -> bool {

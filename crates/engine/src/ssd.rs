@@ -39,6 +39,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
             erase: suspension_rule(&chip),
             multi_plane: chip.timing.multi_plane,
             erases_wait: config.ftl.shared.recovery != Recovery::Off && !config.ftl.kind.copies_on_one_die(),
+            moves_wait: ftl.moves_between_dies(),
             log_waits: config.ftl.shared.recovery == Recovery::Checkpoint,
         };
         let scheduler = Scheduler::new(geometry, chips, policy).suspending_by(decider);
@@ -55,6 +56,16 @@ impl<'a, O: Observer> Ssd<'a, O> {
     /// The translation layer.
     pub fn ftl(&self) -> &Ftl {
         &self.controller.ftl
+    }
+
+    /// The observer.
+    pub fn observer(&mut self) -> &mut O {
+        self.observer
+    }
+
+    /// The observer, and the controller for it to ask.
+    pub fn observer_and_controller(&mut self) -> (&mut O, &Controller) {
+        (self.observer, &self.controller)
     }
 
     /// Whether the observer has failed, so that the run must stop.
@@ -91,10 +102,9 @@ impl<'a, O: Observer> Ssd<'a, O> {
     /// A broken rule or belief.
     pub fn arrive(&mut self, request: &HostRequest, measured: bool, now: Time) -> Result<(), SimError> {
         self.now = now;
-        match self.host.accept(request, measured, now) {
-            Some(id) => self.begin(id),
-            None => Ok(()),
-        }
+        let (id, is_here) = self.host.accept(request, measured, now);
+        self.observer.accepted(id, request);
+        if is_here { self.begin(id) } else { Ok(()) }
     }
 
     /// Begins all page accesses of a request that has come in.

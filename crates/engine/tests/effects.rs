@@ -13,6 +13,7 @@ type Case =
 
 const PAGE: &[(&str, &str)] = &[("ftl.kind", "page")];
 const NFTL: &[(&str, &str)] = &[("ftl.kind", "nftl")];
+const ZNS: &[(&str, &str)] = &[("ftl.kind", "zns")];
 const UNTIMED: &[(&str, &str)] = &[("run.timed", "false")];
 const TIMED: &[(&str, &str)] = &[("run.timed", "true")];
 const FULL_MERGES: &[(&str, &str)] = &[("ftl.merge", "block-erase")];
@@ -107,6 +108,18 @@ const CASES: &[Case] = &[
     ("ftl.map_cache_entries", ["16", "64"], NFTL, &[("ftl.kind", "page"), ("ftl.map_place", "cached")]),
     ("ftl.u_index", ["spare", "ram"], &[("ftl.kind", "log-block")], NFTL),
     ("ftl.u_blocks", ["2", "4"], NFTL, &[("ftl.kind", "log-block")]),
+    ("ftl.zns.zone_planes", ["2", "1"], PAGE, ZNS),
+    ("ftl.zns.unit", ["block", "partial-block"], PAGE, ZNS),
+    ("ftl.zns.units_per_plane", ["1", "2"], PAGE, ZNS),
+    ("ftl.zns.zone_size_kib", ["2048", "4096"], PAGE, ZNS),
+    ("ftl.zns.max_open", ["14", "2"], PAGE, ZNS),
+    ("ftl.zns.max_active", ["14", "20"], PAGE, ZNS),
+    ("ftl.zns.reset", ["at-once", "idle"], PAGE, ZNS),
+    ("ftl.zns.finish_at", ["1.0", "0.9"], PAGE, ZNS),
+    ("ftl.zns.finish", ["pad", "leave"], PAGE, ZNS),
+    ("ftl.zns.streams", ["2", "1"], PAGE, ZNS),
+    ("ftl.zns.cleaning", ["greedy", "cost-benefit"], PAGE, ZNS),
+    ("ftl.zns.pace", ["paced", "whole-zone"], PAGE, ZNS),
     ("host.mode", ["open-loop", "closed-loop"], UNTIMED, TIMED),
     ("host.link_mb_per_s", ["100.0", "1000.0"], UNTIMED, TIMED),
     ("host.overhead_us", ["5.0", "1.0"], UNTIMED, TIMED),

@@ -225,7 +225,18 @@ fn t398_one_seed_one_device_and_wear_counts_up() {
     assert_eq!(run(5), run(5));
     assert_ne!(run(5), run(6));
     let bytes = Eraser::new(config(EraseScheme::Aero, EraseMode::Table), 31_808, 0).ram_bytes();
-    assert!(bytes <= 31_808 * 2 + 31_808 / 8 + 8, "two bytes and a bit a block: {bytes}");
+    assert_eq!(bytes, 31_808 * 2 + 31_808 / 8, "two bytes and a bit a block");
+}
+
+#[test]
+fn t364_i_ispe_finds_out_by_a_failed_loop_that_a_block_needs_one_more() {
+    let mut steps: Vec<EraseStep> = Vec::new();
+    let mut eraser = Eraser::new(config(EraseScheme::IIspe, EraseMode::Mechanism), 8, 0);
+    let times: Vec<Time> = (0..24_000).map(|nth| eraser.erase(nth % 8, &mut steps).time).collect();
+    let one_loop = *times.iter().min().expect("erases");
+    let failed = times.iter().filter(|&&time| time > one_loop).count();
+    // Within 3,000 cycles every block comes to need at least one loop more than at first, and none four more.
+    assert!((8..=8 * 3).contains(&failed), "{failed} of 24,000 erases began in a loop that did not suffice");
 }
 
 /// Erase times of a device in use: shallow erase is already off where it does not pay.

@@ -3,7 +3,8 @@
 use crate::merge::plan::MergeKind;
 
 /// Bins of the victim-fill histogram, in tenths of the block, a full one in the last bin: written
-/// pages of the U-block for NFTL, valid pages of the victim for a page-level FTL, valid pages of the
+/// pages of the U-block for NFTL, valid pages of the victim for a page-level FTL
+/// and for zones, valid pages of the
 /// emptiest block for a superblock FTL.
 pub const VICTIM_FILL_BINS: usize = 11;
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::layers::zns::state::ZoneError;
 use crate::policy_fault::PolicyFault;
 
 /// An FTL that cannot go on. Never the spec's fault: specs that could lead here are refused.
@@ -18,6 +19,17 @@ pub enum FtlError {
         plane: u32,
         /// Its retired blocks.
         retired: u32,
+    },
+    /// The host of a zoned device has no empty zone where one is needed.
+    NoEmptyZone,
+    /// A zoned device refused a command of its host.
+    Zone {
+        /// The zone.
+        zone: u32,
+        /// The command, as the standard calls it.
+        command: &'static str,
+        /// Why.
+        error: ZoneError,
     },
     /// The log of a device that starts anew holds no complete map.
     NoMap,
@@ -43,6 +55,11 @@ impl fmt::Display for PluginFault {
 }
 
 impl FtlError {
+    /// The text, without the name of a plug-in.
+    pub fn in_own_words(self) -> String {
+        if let FtlError::Plugin(fault) = self { fault.text } else { self.to_string() }
+    }
+
     /// The error of a plug-in, in its own words.
     pub fn of_plugin(text: impl Into<String>) -> FtlError {
         PluginFault { plugin: "", text: text.into() }.into()
@@ -65,6 +82,8 @@ impl fmt::Display for FtlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FtlError::NoFreeBlock { plane } => write!(f, "plane {plane} has no free block left"),
+            FtlError::NoEmptyZone => f.write_str("the host has no empty zone left"),
+            FtlError::Zone { zone, command, error } => write!(f, "zone {zone} answers {command} with {error}"),
             FtlError::NoMap => f.write_str("the log of the map holds no complete map"),
             FtlError::WornOut { plane, retired } => write!(
                 f,

@@ -20,8 +20,8 @@ keys! {
     pub struct InitialKeys in "initial" {
         fill: f64 = "0.95", float(0.0, 1.0), "share", PEN_TABLE_1, When::Always,
             "What is stored before the first request.";
-        fill_unit: FillUnit = "\"block\"", ANY, "", CHOSEN, When::IsNot("ftl.kind", &["page"]),
-            "block: this share of the logical blocks is full, the others are empty. page: every logical block is full up to this share of its pages. A page-level FTL is filled with this share of its logical pages, from the first one, in either case.";
+        fill_unit: FillUnit = "\"block\"", ANY, "", CHOSEN, When::IsNot("ftl.kind", &["page", "zns"]),
+            "block: this share of the logical blocks is full, the others are empty. page: every logical block is full up to this share of its pages. A page-level FTL and zones are filled with this share of their logical pages, from the first one, in either case.";
         age_writes: f64 = "0.0", float(0.0, 1000.0), "user capacities", CHOSEN, When::Always,
             "Random one-page writes over the workload's footprint before the first request, untimed and not counted.";
     }

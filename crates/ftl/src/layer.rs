@@ -12,6 +12,7 @@ use pumice_types::{
 use crate::counters::GcCounters;
 use crate::error::FtlError;
 use crate::fill::{FillTarget, InitialKeys};
+use crate::layers::zns::report::{ZoneOperation, ZoneReport};
 use crate::merge::restore::{MMergeSettings, MergeCosts};
 use crate::merge::superblock::RestoreScope;
 use crate::plan::Plan;
@@ -61,7 +62,7 @@ pub trait TranslationLayer {
     /// Whether the commands of one plan may lie on several dies. Each run of commands on one die is then queued for
     /// itself, and the access waits for the run in which it is complete.
     fn spans_dies(&self) -> bool {
-        self.loads_map()
+        self.loads_map() || self.moves_between_dies()
     }
 
     /// Whether a part of the map is in spare areas, behind a cache.
@@ -72,6 +73,14 @@ pub trait TranslationLayer {
     /// Whether the commands of one access follow each other on their die without anything between them.
     fn holds_die(&self) -> bool {
         true
+    }
+
+    /// Whether pages are moved by a read and a program on different dies ([`FlashCommand::moved`]). The commands of
+    /// one access may then be on several dies.
+    ///
+    /// [`FlashCommand::moved`]: pumice_types::FlashCommand::moved
+    fn moves_between_dies(&self) -> bool {
+        false
     }
 
     /// Whether collection takes steps of its own on idle dies ([`TranslationLayer::internal_step`]).
@@ -135,7 +144,18 @@ pub trait TranslationLayer {
         LogCounts::default()
     }
 
-    /// Bytes of RAM that the controller's map needs; 0 if nobody says.
+    /// Appends the commands of the next zone operation that the last access made the host ask for; `None` if there is
+    /// none. Its time is measured apart.
+    fn next_operation(&mut self, _plan: &mut Plan) -> Option<ZoneOperation> {
+        None
+    }
+
+    /// Its zones, if it has any.
+    fn zones(&self) -> Option<ZoneReport> {
+        None
+    }
+
+    /// Bytes of RAM that the map of controller or host needs; 0 if nobody says.
     fn map_ram_bytes(&self) -> u64 {
         0
     }
@@ -188,7 +208,7 @@ keys! {
         over_provisioning: f64 = "0.0909090909090909", float(0.0, 0.99), "spare / raw", "PEN, FAST'18, Table 1: 10 % read as spare / user", When::Always,
             "Share of the raw capacity that the host cannot address. User capacity is rounded down to whole logical blocks a plane.";
         gc_free_threshold: f64 = "0.08", float(0.0, 1.0), "share of a plane's blocks", PEN_TABLE_1, When::Always,
-            "At or under this many free blocks a plane collects garbage: nftl merges a victim before it takes a U-block, superblock-pen before it gives a superblock another block, page reclaims before it opens a block.";
+            "At or under this many free blocks a plane collects garbage: nftl merges a victim before it takes a U-block, superblock-pen before it gives a superblock another block, page reclaims before it opens a block. zns: at or under this share of the zones empty, and at two in any case, the host cleans.";
         map_place: MapPlace = "\"ram\"", ANY, "", CHOSEN, When::Always,
             "Where the map is. ram: all of it in RAM. cached (page): in translation pages in flash, which take their blocks from the over-provisioning; entries are cached on demand, dirty ones written back in batches (DFTL). spare (superblock-2006): in spare areas, in three levels, with a cache; the other layers of 2006 keep the map of their U-blocks in RAM in either case.";
         map_cache_entries: Option<u32> = "", int(1, pumice_types::key::COUNT_MAX), "entries", "cached: none, it needs this or map_ram_kib. spare: 16 (EMSOFT'06, section 5.2)", When::Any(&[When::Is("ftl.kind", &["page"]), When::Is("ftl.map_place", &["spare"])]),

@@ -222,12 +222,7 @@ impl OwnLayer {
     /// An error that this plug-in returned.
     #[cold]
     pub(crate) fn named(&self, error: FtlError) -> FtlError {
-        match error {
-            FtlError::Plugin(fault) => self.fault(fault.text),
-            FtlError::NoFreeBlock { .. } | FtlError::WornOut { .. } | FtlError::NoMap | FtlError::Policy(_) => {
-                self.fault(error.to_string())
-            }
-        }
+        self.fault(error.in_own_words())
     }
 
     /// An error of this plug-in.

@@ -14,6 +14,7 @@
 use pumice_types::erase_unit::UNITS_MAX;
 use pumice_types::{Pb, PbTree, Time, UnitSet, disturb};
 
+use crate::layer::LayerParts;
 use crate::reclaim_units::UnitChoice;
 
 /// What erasing partial blocks costs, and what disturb they cause.
@@ -29,6 +30,20 @@ pub struct LeafRule {
     pub tolerance: u8,
     /// Whether leaves in danger are saved.
     pub protects: bool,
+}
+
+impl LeafRule {
+    /// That of the chips that a layer is built on.
+    pub(crate) fn new(parts: &LayerParts) -> LeafRule {
+        let keys = &parts.spec.chip.partial_erase;
+        LeafRule {
+            tree: parts.tree,
+            copy: parts.timing.copy(),
+            erase: parts.timing.partial_erase.clone(),
+            tolerance: keys.disturb_tolerance,
+            protects: keys.disturb_aware,
+        }
+    }
 }
 
 /// A set of leaves to erase, and what it wins and costs.

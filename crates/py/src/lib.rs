@@ -9,6 +9,7 @@ mod plugins;
 mod policies;
 mod recorded;
 mod runs;
+mod serve;
 mod traces;
 
 use std::path::PathBuf;
@@ -213,6 +214,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("PowerLost", py.get_type::<chip::PowerLost>())?;
     module.add_class::<chip::PythonChip>()?;
     module.add_class::<chip::ChipState>()?;
+    module.add_class::<serve::PythonServer>()?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(commit, module)?)?;
     module.add_function(wrap_pyfunction!(runs::resolve, module)?)?;

@@ -38,8 +38,8 @@ struct Asked {
     plugins: Vec<RequestedPlugin>,
 }
 
-/// Parses a request. `policy` takes the place of one that the request names.
-pub fn parse_request(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -> PyResult<Request> {
+/// The source that a request names. `policy` takes the place of one that the request names.
+pub fn parse_source(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -> PyResult<SpecSource> {
     let refused = |error: serde_json::Error| PyValueError::new_err(format!("request: {error}"));
     let asked: Asked = serde_json::from_str(request).map_err(refused)?;
     let mut source: SpecSource = serde_json::from_value(asked.fields.into()).map_err(refused)?;
@@ -53,6 +53,13 @@ pub fn parse_request(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -
     if !(scale > 0.0 && scale <= 1.0) {
         return Err(SpecError::new_err(format!("scale = {scale} is not allowed; allowed: above 0, at most 1")));
     }
+    Ok(source)
+}
+
+/// Parses a request, as [`parse_source`] does.
+pub fn parse_request(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -> PyResult<Request> {
+    let source = parse_source(py, request, policy)?;
+    let scale = source.scale.unwrap_or(1.0);
     let config = Config::resolve(&source).map_err(spec_error)?;
     let without_effect = without_effect(&source, &config).map_err(spec_error)?;
     Ok(Request { config, scale, preset: source.preset_name(), without_effect })
@@ -131,7 +138,7 @@ fn tell(py: Python<'_>, report: &Progress, progress: Option<&Py<PyAny>>) -> PyRe
 
 /// Adds to the document what only a wall clock and the operating system know, and what only the request knows: its
 /// preset, and what it set in vain.
-fn finish(outcome: Outcome, wall_s: f64, preset: Option<String>, without_effect: Vec<String>) -> PyResult<String> {
+pub fn finish(outcome: Outcome, wall_s: f64, preset: Option<String>, without_effect: Vec<String>) -> PyResult<String> {
     if let Some(text) = outcome.integrity_error {
         return Err(SimulationError::new_err(text));
     }

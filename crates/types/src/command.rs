@@ -37,6 +37,8 @@ pub enum Cause {
     Map,
     /// The old copy of a page of which a write replaces a part.
     Rmw,
+    /// Filling of a zone that is finished.
+    Padding,
 }
 
 /// The version of a journal page of the map. On a device that starts anew from one, its program comes after every
@@ -64,7 +66,7 @@ pub enum SearchExpectation {
 pub struct FlashCommand {
     /// Page read, programmed, copied to, or searched first; for erases the block, page 0.
     pub target: PageAddress,
-    /// Page copied from.
+    /// Page copied or moved from.
     pub source: PageAddress,
     /// Logical page that the data belongs to.
     pub lpn: Lpn,
@@ -117,6 +119,33 @@ impl FlashCommand {
     #[inline]
     pub fn copy(source: PageAddress, target: PageAddress, lpn: Lpn, sequence: u32) -> FlashCommand {
         FlashCommand { source, lpn, sequence, ..FlashCommand::new(FlashOp::Copy, Cause::Gc, target) }
+    }
+
+    /// Program of a page whose data was read from `source`, which may be on another die. It begins when that read has
+    /// ended.
+    #[inline]
+    pub fn moved(source: PageAddress, target: PageAddress, lpn: Lpn, version: u8, sequence: u32) -> FlashCommand {
+        FlashCommand { source, ..FlashCommand::program(Cause::Gc, target, lpn, version, sequence) }
+    }
+
+    /// The same program of a moved page, with the number of the read that it waits for among those of its die.
+    #[inline]
+    #[must_use]
+    pub fn behind_read(self, read: u32) -> FlashCommand {
+        debug_assert!(self.is_move());
+        FlashCommand { operand: read, ..self }
+    }
+
+    /// Whether it programs a page whose data was read elsewhere.
+    #[inline]
+    pub fn is_move(&self) -> bool {
+        self.op == FlashOp::Program && self.cause == Cause::Gc
+    }
+
+    /// Whether it reads a page to program it elsewhere.
+    #[inline]
+    pub fn reads_for_move(&self) -> bool {
+        self.op == FlashOp::Read && self.cause == Cause::Gc
     }
 
     /// Search of `pages` spare areas from `newest` downwards.

@@ -72,7 +72,7 @@ pub use twins::catalogue::{TwinFacts, WEEK_SECONDS, twin_catalogue};
 pub use twins::names::TwinName;
 pub use twins::options::{TwinKeys, TwinOptions};
 pub use twins::requests::Twin;
-pub use write::{WriteReport, write_trace, write_trace_as};
+pub use write::{TraceWriter, WriteReport, write_trace, write_trace_as};
 
 #[cfg(test)]
 mod tests {

@@ -100,9 +100,9 @@ pub fn write_trace_as(
     }
 }
 
-/// Writes requests one by one.
-struct TraceWriter<'a> {
-    out: BufWriter<&'a mut dyn Write>,
+/// Writes requests one by one, as [`write_trace`] does.
+pub struct TraceWriter<W: Write> {
+    out: BufWriter<W>,
     writing: &'static Writing,
     scale: TimeScale,
     /// Whether the format has trims.
@@ -115,8 +115,12 @@ struct TraceWriter<'a> {
     last: u64,
 }
 
-impl<'a> TraceWriter<'a> {
-    fn new(format: TraceFormat, out: &'a mut dyn Write) -> Result<TraceWriter<'a>, TraceError> {
+impl<W: Write> TraceWriter<W> {
+    /// Begins a trace in a format.
+    ///
+    /// # Errors
+    /// A format that cannot be written, or an output that refuses.
+    pub fn new(format: TraceFormat, out: W) -> Result<TraceWriter<W>, TraceError> {
         let facts = format.facts();
         let Some(writing) = &facts.writing else { return Err(only_read(format)) };
         let scale = facts.time;
@@ -147,7 +151,11 @@ impl<'a> TraceWriter<'a> {
         self.out.write_all(lines.as_bytes()).map_err(TraceError::output)
     }
 
-    fn write(&mut self, request: &HostRequest) -> Result<(), TraceError> {
+    /// Adds a request that arrives no earlier than the one before it.
+    ///
+    /// # Errors
+    /// A request too long for the format, or an output that refuses.
+    pub fn write(&mut self, request: &HostRequest) -> Result<(), TraceError> {
         match request.kind {
             RequestKind::Trim if !self.trims => {
                 self.report.trims_left_out += 1;
@@ -190,7 +198,11 @@ impl<'a> TraceWriter<'a> {
         Ok((first, last - first))
     }
 
-    fn finish(mut self) -> Result<WriteReport, TraceError> {
+    /// Ends the trace.
+    ///
+    /// # Errors
+    /// An output that refuses.
+    pub fn finish(mut self) -> Result<WriteReport, TraceError> {
         let tail = (self.writing.tail)(self.last);
         self.lines(&tail)?;
         self.out.flush().map_err(TraceError::output)?;

@@ -26,6 +26,8 @@ _OTHER_NAMES = {
     "diff": "compare",
     "grid": "sweep SWEEP.toml",
     "batch": "sweep SWEEP.toml",
+    "nbd": "serve",
+    "mount": "serve",
     "plot": "report",
     "html": "report",
     "check": "trace check FILE",

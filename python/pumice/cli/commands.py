@@ -42,6 +42,7 @@ COMMANDS: dict[str, Entry] = {
         "Reproduce a paper's figures and compare them with what it printed.",
     ),
     "report": Entry("report_command", "report_command", "Write a self-contained HTML report."),
+    "serve": Entry("serve_command", "serve_command", "Serve the simulated device to real programs, over NBD."),
     "verify": Entry(
         "verify_command",
         "verify_command",

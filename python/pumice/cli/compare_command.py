@@ -17,7 +17,7 @@ from pumice.errors import SpecError
 from pumice.outputs import COMPARISON, FIGURES, STORE, one_set
 from pumice.results import comparison
 from pumice.results.comparison import Variant
-from pumice.results.notes import notes_of
+from pumice.results.notes import notes_of_all
 from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.fit import fit_jobs
 from pumice.runs.grid import Grid, check_repeat, parse_vary
@@ -82,13 +82,9 @@ def _tell(variants: list[Variant], repeat: int, out: Path | None, *, as_json: bo
 
 def _tell_notes(variants: list[Variant]) -> None:
     """Writes each note once, with the variants that it is of."""
-    of: dict[str, list[str]] = {}
-    for variant in variants:
-        for line in notes_of(variant.documents[0]) if variant.documents else []:
-            of.setdefault(line, []).append(variant.label)
-    labels = [(line, "" if len(own) == len(variants) else f"{'; '.join(own)}: ") for line, own in of.items()]
-    if labels:
-        emit("\n".join(["", *(f"note: {lead}{line}" for line, lead in labels)]))
+    lines = notes_of_all((variant.label, variant.documents[0]) for variant in variants if variant.documents)
+    if lines:
+        emit("\n".join(["", *(f"note: {line}" for line in lines)]))
 
 
 def _groups(paths: list[Path], shared: opt.SpecOptions, vary: list[str], repeat: int) -> list[tuple[str, list[Job]]]:

@@ -115,22 +115,30 @@ def explain_command(
 
 
 def _explain(name: str, plugins: list[Path], *, as_json: bool) -> None:
-    """Shows a key, or a field of the result where no key has that name."""
+    """Shows a key, and beneath it the field of the result that has the same name; or a field that is no key."""
+    from pumice.runs.keys import keys
+
     field = next((one for one in result_fields() if one.path == name), None)
-    if field is not None:
-        found: dict[str, Any] = {"field": field.path, **_without(asdict(field), "path")}
-        text = json.dumps(found)
-    else:
+    is_key = name in (one.path for one in keys(tuple(plugins)))
+    shown: list[dict[str, Any]] = []
+    if is_key or field is None:
         check_key(name, plugins)
-        text = _engine.explain(name, plugins)
-        found = json.loads(text)
+        shown.append(json.loads(_engine.explain(name, plugins)))
+    if field is not None:
+        shown.append({"field": field.path, **_without(asdict(field), "path")})
     if as_json:
-        emit_json(text)
-        return
+        emit_json(json.dumps(shown[0] if len(shown) == 1 else {**shown[0], "field": shown[1]}))
+    else:
+        emit("\n\n".join(map(_explained, shown)))
+
+
+def _explained(found: dict[str, Any]) -> str:
+    """A key or a field in lines."""
     width = max(len(part) for part in found)
     order = [*(part for part in _EXPLAINED if part in found), *(part for part in found if part not in _EXPLAINED)]
-    lines = [line for part in order for line in hanging(f"{part:<{width}}  ", _fact(found[part]), terminal_width())]
-    emit("\n".join(lines))
+    return "\n".join(
+        line for part in order for line in hanging(f"{part:<{width}}  ", _fact(found[part]), terminal_width())
+    )
 
 
 def _fields_about(words: str) -> list[Field]:

@@ -60,8 +60,8 @@ PluginOption = Annotated[
 
 
 @dataclass(frozen=True)
-class DeviceOptions:
-    """Options for a device and a workload made for it."""
+class PlainOptions:
+    """Options for a device alone."""
 
     preset: Annotated[
         str | None,
@@ -70,15 +70,6 @@ class DeviceOptions:
             metavar="NAME",
             help="Preset to start from (see `pumice presets`).",
             autocompletion=completions.presets,
-        ),
-    ] = None
-    workload: Annotated[
-        str | None,
-        typer.Option(
-            "--workload",
-            metavar="W",
-            help="Workload by name (see `pumice workloads`).",
-            autocompletion=completions.workloads,
         ),
     ] = None
     sets: Annotated[
@@ -95,12 +86,6 @@ class DeviceOptions:
         typer.Option("--scale", metavar="X", help="Share of the study to run: planes, requests and bytes times X."),
     ] = None
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of every random stream.")] = None
-    fio_job: Annotated[
-        str | None,
-        typer.Option(
-            "--fio-job", metavar="JOB", help='Workload in fio\'s words, "rw=randrw bs=16k iodepth=32", or a job file.'
-        ),
-    ] = None
 
     def build(self, path: Path | None = None) -> Spec:
         """The spec of a file, or of nothing but options.
@@ -108,7 +93,7 @@ class DeviceOptions:
         Raises:
             SpecError: an option that cannot be used, or a file that cannot be read.
         """
-        return with_options(self._layers(path), workload=self.workload, scale=self.scale, seed=self.seed, dashes="--")
+        return with_options(self._layers(path), scale=self.scale, seed=self.seed, dashes="--")
 
     def _layers(self, path: Path | None) -> Spec:
         if self.preset is not None:
@@ -117,12 +102,44 @@ class DeviceOptions:
         # Settings of the command line override the job's, which override the preset's and the file's.
         if self.preset is not None:
             spec = spec.with_sets([("preset", self.preset)])
-        if self.fio_job is not None:
-            if self.workload is not None:
-                raise SpecError("a run has an fio job or a workload or trace, not both")
-            job = self.fio_job if "=" in self.fio_job else read_text(Path(self.fio_job))
-            spec = spec.with_fio_job(job, "--fio-job")
-        return spec.with_sets([parse_set(text) for text in self.sets or []], "--set")
+        return self._with_job(spec).with_sets([parse_set(text) for text in self.sets or []], "--set")
+
+    def _with_job(self, spec: Spec) -> Spec:
+        """`spec` with an fio job, where one can be given."""
+        return spec
+
+
+@dataclass(frozen=True)
+class DeviceOptions(PlainOptions):
+    """Options for a device and a workload made for it."""
+
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            "--workload",
+            metavar="W",
+            help="Workload by name (see `pumice workloads`).",
+            autocompletion=completions.workloads,
+        ),
+    ] = None
+    fio_job: Annotated[
+        str | None,
+        typer.Option(
+            "--fio-job", metavar="JOB", help='Workload in fio\'s words, "rw=randrw bs=16k iodepth=32", or a job file.'
+        ),
+    ] = None
+
+    def build(self, path: Path | None = None) -> Spec:
+        """As `PlainOptions.build`, with a workload."""
+        return with_options(self._layers(path), workload=self.workload, scale=self.scale, seed=self.seed, dashes="--")
+
+    def _with_job(self, spec: Spec) -> Spec:
+        if self.fio_job is None:
+            return spec
+        if self.workload is not None:
+            raise SpecError("a run has an fio job or a workload or trace, not both")
+        job = self.fio_job if "=" in self.fio_job else read_text(Path(self.fio_job))
+        return spec.with_fio_job(job, "--fio-job")
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def _run_once(spec: Spec, out: Path | None, *, as_json: bool) -> None:
     if as_json:
         emit_json(text)
         return
-    show(*_result_sheet([document]))
+    show(*result_sheet([document]))
     tell_notes(document)
     if out is not None:
         emit(f"result written to {out / RESULT}")
@@ -84,12 +84,12 @@ def _run_repeated(spec: Spec, repeat: int, settings: Settings, out: Path | None,
     if as_json:
         emit_json(json.dumps(documents))
     elif documents:
-        show(*_result_sheet(documents))
+        show(*result_sheet(documents))
         tell_notes(documents[0])
     tell_failures(outcomes)
 
 
-def _result_sheet(documents: list[dict[str, Any]]) -> tuple[Sheet, str]:
+def result_sheet(documents: list[dict[str, Any]]) -> tuple[Sheet, str]:
     """A table of one run, or of one spec's runs, and its title."""
     many = len(documents) > 1
     numbers = ["mean", "std. dev.", "± 95 %"] if many else ["value"]

@@ -38,7 +38,14 @@ _PAGES = {"SLC": ("LSB",), "MLC": ("LSB", "MSB"), "TLC": ("LSB", "CSB", "MSB")}
 
 _POLICIES = {"GREEDY": "greedy", "RGA": "d-choices", "FIFO": "fifo", "RANDOM": "random"}
 
-_ACCESS = {"UNIFORM_RANDOM": "uniform", "STREAMING": "sequential", "RANDOM_HOTCOLD": "hot-cold"}
+#: Kinds of workload by the names of MQSim's files, and by the other word order of its first published ones.
+_ACCESS = {
+    "RANDOM_UNIFORM": "uniform",
+    "UNIFORM_RANDOM": "uniform",
+    "STREAMING": "sequential",
+    "RANDOM_HOTCOLD": "hot-cold",
+    "HOTCOLD_RANDOM": "hot-cold",
+}
 
 
 @dataclass
@@ -78,7 +85,7 @@ class _Parameters:
         self._left = dict(values)
 
     def text(self, name: str, allowed: Sequence[str] = (), default: str | None = None) -> str:
-        """The value of a parameter.
+        """The value of a parameter. MQSim takes names in any case, so do we.
 
         Raises:
             SpecError: it is missing without a default, or is none of those that are allowed.
@@ -86,13 +93,16 @@ class _Parameters:
         value = self._left.pop(name, default)
         if value is None:
             raise SpecError(f"{self._path}: lacks {name}")
-        if allowed and value not in allowed:
+        if not allowed:
+            return value
+        name_of = {one.upper(): one for one in allowed}
+        if value.upper() not in name_of:
             raise SpecError(f"{self._path}: {name} is {printable(value)!r}; allowed: {', '.join(allowed)}")
-        return value
+        return name_of[value.upper()]
 
-    def number(self, name: str, kind: Callable[[str], Any] = float) -> Any:
+    def number(self, name: str, kind: Callable[[str], Any] = float, default: str | None = None) -> Any:
         """The value of a parameter as a number; raises as `text`, or if it is none."""
-        value = self.text(name)
+        value = self.text(name, default=default)
         try:
             return kind(value)
         except ValueError:
@@ -122,6 +132,7 @@ def convert(configuration: Path, workload: Path | None, *, scenario: int = 1, fl
     host, device, flash = _sections(configuration)
     parameters = _Parameters(configuration, {**host, **device, **flash})
     _device(parameters, found)
+    _link(parameters, found)
     _collection(parameters, found)
     if workload is not None:
         kind, values, others = _flow(workload, scenario, flow)
@@ -153,6 +164,12 @@ def _device(given: _Parameters, found: Conversion) -> None:
     found.set("timing.multi_plane", "queue")
     found.set("partial_erase.unit", "none")
     found.set("seed", given.number("Seed", int))
+
+
+def _link(given: _Parameters, found: Conversion) -> None:
+    """The link to the host, whose lanes carry so many 10^9 bytes a second each."""
+    lane = given.number("PCIe_Lane_Bandwidth")
+    found.set("host.link_mb_per_s", round(lane * given.number("PCIe_Lane_Count", int) * 1000, 9))
 
 
 def _collection(given: _Parameters, found: Conversion) -> None:
@@ -188,7 +205,14 @@ def _generator(given: _Parameters, found: Conversion) -> None:
         found.set("workload.hot_share", round(1 - hot, 9))
     found.set("workload.read_fraction", given.number("Read_Percentage") / 100)
     given.text("Request_Size_Distribution", ("FIXED",))
-    found.set("workload.request_bytes", given.number("Average_Request_Size", int) * SECTOR_BYTES)
+    sectors = given.number("Average_Request_Size", int)
+    found.set("workload.request_bytes", sectors * SECTOR_BYTES)
+    aligned = given.text("Generated_Aligned_Addresses", ("true", "false"), default="false") == "true"
+    unit = given.number("Address_Alignment_Unit", int, default="1") if aligned else 1
+    if unit != sectors:
+        found.notes.append(
+            f"Requests begin at multiples of their size; in MQSim at multiples of {unit * SECTOR_BYTES} bytes."
+        )
     found.set("workload.footprint", given.number("Working_Set_Percentage") / 100)
     found.set("initial.fill", given.number("Initial_Occupancy_Percentage") / 100)
     requests = given.number("Total_Requests_To_Generate", int)

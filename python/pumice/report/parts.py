@@ -26,11 +26,11 @@ class Heading:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of text, small and grey, or marked as a warning."""
+    """A line of text, small and grey, or marked as a warning or as a note on how to read a result."""
 
     kind: ClassVar[str] = "line"
     text: str
-    look: Literal["sub", "warning"] = "sub"
+    look: Literal["sub", "warning", "note"] = "sub"
 
 
 @dataclass(frozen=True)

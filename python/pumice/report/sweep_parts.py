@@ -13,6 +13,7 @@ from pumice.report.run_parts import configuration, sentence
 from pumice.results.comparison import METRICS, Metric
 from pumice.results.document import warnings_of
 from pumice.results.grid_summary import FIRST, Point, Run, keys, points, table, value_text
+from pumice.results.notes import notes_of_all
 from pumice.text import count, printable
 
 #: More lines in one axes, and more small axes in one figure, than this are not drawn.
@@ -34,6 +35,8 @@ def sweep_parts(name: str, runs: Sequence[Run], about: Mapping[str, Any], prefix
     parts: list[Part] = [Heading(printable(name)), Line(_what(runs, done))]
     parts += [Line(f"The first of them: {sentence(first)}")]
     parts += [Line(warning, "warning") for warning in warnings_of(run.document for run in runs)]
+    named = ((run.label, run.document) for run in runs if run.document is not None)
+    parts += [Line(line, "note") for line in notes_of_all(named)]
     parts += [Line(f"{run.label} failed: {run.error}", "warning") for run in runs if run.error is not None]
     head, rows = table(done)
     parts += [

@@ -6,7 +6,7 @@ it; the notes are given in the order in which they stand here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pumice.results.document import lookup, number
@@ -26,6 +26,9 @@ _BEYOND = {"p90": 0.1, "p99": 0.01, "p99_9": 1e-3, "p99_99": 1e-4, "p99_9999": 1
 #: Suspensions for each erase below which suspension hardly did anything.
 _HARDLY = 0.05
 
+#: Results that a note names; of more it gives the number.
+_NAMED = 4
+
 #: Share of the erases met by a read from which a lack of reads is no reason for few suspensions.
 _MET = 0.2
 
@@ -39,6 +42,26 @@ def note(function: Note) -> Note:
 def notes_of(document: Document) -> list[str]:
     """The lines of all notes that apply to a result."""
     return [line for one in NOTES.values() if (line := one(document)) is not None]
+
+
+def notes_of_all(named: Iterable[tuple[str, Document]]) -> list[str]:
+    """Each note once over several results, led by the names of those that it applies to if not all do.
+
+    Args:
+        named: results with their names; an empty name takes part and is not told.
+    """
+    of: dict[str, list[str]] = {}
+    results = list(named)
+    for name, document in results:
+        for line in notes_of(document):
+            of.setdefault(line, []).append(name)
+    return [_led(line, own, len(results)) for line, own in of.items()]
+
+
+def _led(line: str, names: list[str], results: int) -> str:
+    if len(names) == results:
+        return line
+    return f"{'; '.join(names) if len(names) <= _NAMED else f'{len(names)} of {results}'}: {line}"
 
 
 @note

@@ -16,10 +16,11 @@ import pytest
 
 import pumice
 from conftest import REPOSITORY, Command
-from pumice import _engine
+from pumice import _engine, cli
 from pumice.cli.commands import COMMANDS
 from pumice.cli.manual import pages
-from pumice.runs.keys import generated, keys, search, spec_schema, sweep_schema
+from pumice.results.fields import fields
+from pumice.runs.keys import Key, generated, keys, search, spec_schema, sweep_schema
 
 #: TOML files of the project that are neither specs nor sweeps.
 OTHER_TOML = {"expected.toml", "experiment.toml"}
@@ -130,6 +131,23 @@ def test_explain_finds_words_lists_all_and_knows_the_fields_of_results(command: 
     field = command("explain", "host.iops").stdout
     assert "requests/s" in field
     assert [key.path for key in search("free_threshold")] == ["ftl.gc_free_threshold"]
+
+
+@pytest.mark.parametrize("key", keys(), ids=lambda key: key.path)
+def test_every_key_is_explained_by_its_default_and_limits(key: Key, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where a field of the result has the same name: that comes beneath."""
+    is_field = any(field.path == key.path for field in fields())
+    assert cli.run(["explain", key.path, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["key"], found["default"], found["allowed"]) == (key.path, key.default, key.allowed)
+    assert ("field" in found) == is_field
+    assert cli.run(["explain", key.path]) == 0
+    blocks = capsys.readouterr().out.split("\n\n")
+    assert blocks[0].startswith("key ")
+    assert len(blocks) == 1 + is_field
+    assert re.findall("^(?:default|allowed) ", blocks[0], re.MULTILINE) == ["allowed ", "default "]
+    if is_field:
+        assert blocks[1].startswith("field ")
 
 
 def test_the_generated_files_are_those_of_the_engine() -> None:

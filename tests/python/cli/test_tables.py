@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
+from conftest import on_a_terminal
 from pumice.cli.tables import Column, Sheet, lines_of
 from pumice.results.comparison import METRICS, Variant, as_text
 
@@ -84,24 +81,6 @@ def test_wide_characters_count_twice() -> None:
 def test_a_comparison_without_runs_of_a_variant_still_has_a_table() -> None:
     head, rows = as_text([Variant("a", []), Variant("b", [])])
     assert lines_of(Sheet([Column(name) for name in head], rows, names=2, groups=[1, 2]), 80)[0]
-
-
-def on_a_terminal(arguments: list[str], width: int, directory: Path) -> str:
-    """What a command writes to a terminal of a width."""
-    master, slave = pty.openpty()
-    environment = {**os.environ, "COLUMNS": str(width)}
-    command = [sys.executable, "-m", "pumice", *arguments]
-    with subprocess.Popen(command, stdout=slave, stderr=subprocess.DEVNULL, env=environment, cwd=directory) as process:
-        os.close(slave)
-        shown = b""
-        try:
-            while piece := os.read(master, 65536):
-                shown += piece
-        except OSError:
-            pass  # the other end is closed
-        assert process.wait(timeout=60) == 0
-    os.close(master)
-    return shown.decode().replace("\r\n", "\n")
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -61,6 +61,7 @@ def documents() -> dict[str, list[dict[str, Any]]]:
             pumice.run(tiny.with_(workload={"kind": "hot-cold", "requests": 100})).to_dict(),
             pumice.run(superblock).to_dict(),
             pumice.run(cut).to_dict(),
+            pumice.run(tiny.with_(ftl={"kind": "zns", "over_provisioning": 0.6, "zns": {"finish_at": 0.7}})).to_dict(),
             pumice.run(tiny.with_(ftl={"kind": "page", "over_provisioning": 0.3}), policy=own).to_dict(),
             pumice.run(logged, plugins=[plugin]).to_dict(),
         ],

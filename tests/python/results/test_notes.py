@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import pumice
-from pumice.results.notes import NOTES, notes_of
+from pumice.results.notes import NOTES, notes_of, notes_of_all
 
 TINY = pumice.preset("tiny")
 
@@ -107,3 +107,12 @@ def merged(base: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_result_that_a_model_does_not_apply_to_has_no_notes() -> None:
     assert notes_of({}) == []
+
+
+def test_a_note_on_several_results_says_of_which_it_is() -> None:
+    corrupt = {"integrity": {"corrupt_pages": 3, "lost_pages": 0}}
+    [line] = notes_of(corrupt)
+    assert notes_of_all([("a", corrupt), ("b", corrupt)]) == [line]
+    assert notes_of_all([("a", corrupt), ("b", {}), ("c", corrupt)]) == [f"a; c: {line}"]
+    many = [(f"run {nth}", corrupt if nth < 5 else {}) for nth in range(9)]
+    assert notes_of_all(many) == [f"5 of 9: {line}"]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import subprocess
 import sys
 import types
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pumice
+from conftest import on_a_terminal
 from pumice.runs.progress import BatchProgress, RunProgress
 
 #: Long enough for the engine to report: it does so every few thousand requests.
@@ -71,22 +70,9 @@ def test_a_callback_still_stops_a_run() -> None:
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
-def test_the_bar_of_a_terminal_cuts_no_number_off(width: int) -> None:
+def test_the_bar_of_a_terminal_cuts_no_number_off(tmp_path: Path, width: int) -> None:
     """The bar ended in `2,076 s s…` at 40 columns."""
-    master, slave = pty.openpty()
-    environment = {**os.environ, "COLUMNS": str(width), "TERM": "xterm"}
-    command = [sys.executable, "-m", "pumice", "run", "--preset", "tiny"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=slave, env=environment) as process:
-        os.close(slave)
-        shown = b""
-        try:
-            while piece := os.read(master, 65536):
-                shown += piece
-        except OSError:
-            pass  # the other end is closed
-        assert process.wait(timeout=60) == 0
-    os.close(master)
-    text = shown.decode()
+    text = on_a_terminal(["run", "--preset", "tiny"], width, tmp_path, watched="stderr")
     assert "%" in text
     assert "…" not in text
     assert ("simulated" in text) == (width >= 80)

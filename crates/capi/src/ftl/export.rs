@@ -235,17 +235,6 @@ unsafe fn with<T: PluginLayer, R>(
     })
 }
 
-/// What a layer says of its error.
-#[cold]
-fn text_of(error: FtlError) -> String {
-    match error {
-        FtlError::Plugin(fault) => fault.text,
-        FtlError::NoFreeBlock { .. } | FtlError::WornOut { .. } | FtlError::NoMap | FtlError::Policy(_) => {
-            error.to_string()
-        }
-    }
-}
-
 /// Gives what a call has planned to C where it lies, and returns `status`. The plan stays as it is until the next call.
 ///
 /// # Safety
@@ -301,7 +290,7 @@ unsafe extern "C" fn write<T: PluginLayer>(state: *mut c_void, lpn: u32, version
     unsafe {
         with::<T, _>(state, FAILED, |Exported { layer, plan }| {
             plan.clear();
-            layer.write(Lpn(lpn), version as u8, plan).map_err(text_of)?;
+            layer.write(Lpn(lpn), version as u8, plan).map_err(FtlError::in_own_words)?;
             give(plan, c_plan, OK)
         })
     }
@@ -344,7 +333,7 @@ unsafe extern "C" fn step<T: PluginLayer>(state: *mut c_void, die: u32, c_plan: 
     unsafe {
         with::<T, _>(state, FAILED, |Exported { layer, plan }| {
             plan.clear();
-            layer.internal_step(DieId(die), plan).map_err(text_of)?;
+            layer.internal_step(DieId(die), plan).map_err(FtlError::in_own_words)?;
             give(plan, c_plan, OK)
         })
     }

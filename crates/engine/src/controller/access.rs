@@ -14,6 +14,8 @@ pub enum Waits {
     Request(u32),
     /// An entry of the write buffer, which is free once its page is programmed.
     Buffer(u32),
+    /// The zone operation with this number is over.
+    Operation(u32),
     /// No access waits, because there is no clock.
     Nobody,
 }
@@ -23,7 +25,7 @@ impl Waits {
     pub fn request(self) -> Option<u32> {
         match self {
             Waits::Request(id) => Some(id),
-            Waits::Buffer(_) | Waits::Nobody => None,
+            Waits::Buffer(_) | Waits::Operation(_) | Waits::Nobody => None,
         }
     }
 }
@@ -54,6 +56,11 @@ impl PageAccess {
     pub fn new(waits: Waits, lpn: Lpn, kind: RequestKind, mask: u64) -> PageAccess {
         let parts = LatencyParts::default();
         PageAccess { waits, lpn, kind, mask, fua: false, stage: Stage::Map, groups_left: 0, parts }
+    }
+
+    /// The same in its last stage.
+    pub fn in_last_stage(self) -> PageAccess {
+        PageAccess { stage: Stage::Data, ..self }
     }
 
     /// The same, of a request with or without force unit access.

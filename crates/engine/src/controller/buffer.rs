@@ -62,6 +62,8 @@ pub struct WriteBuffer {
     free: Vec<u32>,
     /// The entry that holds the newest data of each page.
     newest: BTreeMap<u32, u32>,
+    /// Entries that are being programmed while a newer one of their page is there, with that page.
+    older: Vec<(Lpn, u32)>,
     /// Entries in the order of their last writes, with the number of that write.
     order: VecDeque<(u32, u64)>,
     writes: u64,
@@ -81,6 +83,7 @@ impl WriteBuffer {
             entries: Vec::with_capacity(beforehand),
             free: Vec::with_capacity(beforehand),
             newest: BTreeMap::new(),
+            older: Vec::new(),
             order: VecDeque::with_capacity(PLACES_AN_ENTRY * beforehand.max(ENTRIES_ORDERED) + 1),
             writes: 0,
             waiting_to_flush: 0,
@@ -107,6 +110,7 @@ impl WriteBuffer {
         let (mask, written) = (mask | base, self.writes);
         self.entries[at as usize] = Some(BufferedPage { lpn, mask, flushing: false, written, program: 0 });
         self.newest.insert(lpn.0, at);
+        self.older.extend(newest.map(|older| (lpn, older)));
         self.note_order(at);
         self.waiting_to_flush += 1;
         Some(at)
@@ -139,6 +143,11 @@ impl WriteBuffer {
     pub fn holds(&self, lpn: Lpn, mask: u64) -> bool {
         let entry = self.newest.get(&lpn.0).and_then(|&at| self.entries[at as usize]);
         entry.is_some_and(|entry| entry.mask & mask == mask)
+    }
+
+    /// Whether any data of a page is here, however old.
+    pub fn holds_any(&self, lpn: Lpn) -> bool {
+        self.newest.contains_key(&lpn.0) || self.older.iter().any(|&(page, _)| page == lpn)
     }
 
     /// Gives up a page that is not being programmed yet.
@@ -203,6 +212,7 @@ impl WriteBuffer {
         if self.newest.get(&entry.lpn.0) == Some(&at) {
             self.newest.remove(&entry.lpn.0);
         }
+        self.older.retain(|&(_, older)| older != at);
         self.free.push(at);
         self.waiters.retain_mut(|waiter| {
             let waited = waiter.only.map_or(entry.program <= waiter.begun, |only| only == at);
@@ -267,9 +277,23 @@ mod tests {
         assert!(buffer.holds(Lpn(7), u64::MAX));
         release(&mut buffer, second);
         assert!(!buffer.holds(Lpn(7), 1));
+        assert!(!buffer.holds_any(Lpn(7)));
         // Nothing is left of it: a write of a part is a part again.
         assert!(writes(&mut buffer, 7, HIGH));
         assert_eq!(next(&mut buffer, false).map(|(_, _, mask)| mask), Some(HIGH));
+    }
+
+    #[test]
+    fn t678_an_older_entry_of_a_page_counts_until_its_own_program_is_done() {
+        let mut buffer = WriteBuffer::new(4, FlushPolicy::Eager);
+        assert!(writes(&mut buffer, 7, LOW));
+        let (first, ..) = next(&mut buffer, false).expect("eager");
+        assert!(writes(&mut buffer, 7, HIGH));
+        let (second, ..) = next(&mut buffer, false).expect("eager");
+        release(&mut buffer, second);
+        assert!(!buffer.holds(Lpn(7), 1) && buffer.holds_any(Lpn(7)), "the older program is on its way");
+        release(&mut buffer, first);
+        assert!(!buffer.holds_any(Lpn(7)));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod access;
 mod buffer;
+mod operations;
 mod stages;
 mod submit;
 mod untimed;
@@ -28,6 +29,7 @@ use crate::scheduler::{PageDone, Scheduler};
 use access::AccessTable;
 pub use access::{PageAccess, Waits};
 use buffer::{DuePage, WriteBuffer};
+use operations::ZoneTimes;
 use submit::Wait;
 
 /// Room for the commands of the largest merge seen in practice; the plan grows if it must.
@@ -39,8 +41,11 @@ struct Rules {
     reads_old_copy: bool,
     /// The map may have to be read.
     loads_map: bool,
-    /// The commands of a plan may lie on several dies, such as pages of a map.
+    /// The commands of a plan may lie on several dies: pages of a map, and pages that are moved, lie on others than
+    /// the access.
     spans_dies: bool,
+    /// Zone operations follow accesses.
+    has_zones: bool,
     /// Erases can fail.
     erases_fail: bool,
     /// The layer has steps for an idle die.
@@ -56,6 +61,8 @@ pub struct Controller {
     /// Commands emitted while measuring. They are counted when they are decided, as the layer's own
     /// counters are, so that both agree wherever measuring starts.
     pub counts: FlashCounts,
+    /// How long zone operations take.
+    pub zone_times: ZoneTimes,
     /// Flash commands of the warm-up and of ageing.
     uncounted_commands: u64,
     rules: Rules,
@@ -111,6 +118,7 @@ impl Controller {
             reads_old_copy: host.partial_page == PartialPage::Rmw,
             loads_map: ftl.loads_map(),
             spans_dies: ftl.spans_dies(),
+            has_zones: ftl.zones().is_some(),
             erases_fail: scheduler.chips.eraser.as_ref().is_some_and(Eraser::can_fail),
             works_when_idle: ftl.works_when_idle(),
         };
@@ -118,6 +126,7 @@ impl Controller {
             ftl,
             scheduler,
             counts: FlashCounts::default(),
+            zone_times: ZoneTimes::default(),
             uncounted_commands: 0,
             rules,
             next_number: None,
@@ -167,6 +176,11 @@ impl Controller {
         self.buffer.is_some()
     }
 
+    /// Whether the write buffer holds any data of a page, or is programming it.
+    pub fn is_buffering(&self, lpn: Lpn) -> bool {
+        self.buffer.as_ref().is_some_and(|buffer| buffer.holds_any(lpn))
+    }
+
     /// Prefetches the state that the first page of a coming request will need; no effect on results.
     #[inline]
     pub fn expect(&self, lpn: Lpn) {
@@ -202,6 +216,10 @@ impl Controller {
             Waits::Request(id) => Ok(PageEnd::Staged(id, access.parts)),
             Waits::Buffer(entry) => {
                 self.buffered_page_ended(entry, moment)?;
+                Ok(PageEnd::Internal)
+            }
+            Waits::Operation(id) => {
+                self.zone_times.end(id, moment.now);
                 Ok(PageEnd::Internal)
             }
             Waits::Nobody => Ok(PageEnd::Internal),
@@ -306,6 +324,7 @@ impl Controller {
     pub fn restart_measuring(&mut self) {
         self.uncounted_commands += self.counts.flash_commands();
         self.counts = FlashCounts::default();
+        self.zone_times.restart();
         self.scheduler.chips.restart_measuring();
         self.ftl.reset_counters();
     }

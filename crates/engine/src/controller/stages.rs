@@ -44,7 +44,9 @@ impl Controller {
         if !self.is_staged(access) {
             let access = PageAccess { stage: Stage::Data, ..*access };
             self.plan_stage(&access, moment.oracle)?;
-            return Ok(self.submit_plan(&Wait::of(&access, id), moment)? == 0);
+            let is_done = self.submit_plan(&Wait::of(&access, id), moment)? == 0;
+            self.begin_operations(moment)?;
+            return Ok(is_done);
         }
         let token = self.accesses.insert(*access);
         Ok(!self.proceed(token, moment)?)
@@ -71,6 +73,7 @@ impl Controller {
             if let Some(access) = self.accesses.get(token) {
                 access.groups_left = groups;
             }
+            self.begin_operations(moment)?;
             if groups > 0 {
                 return Ok(true);
             }

@@ -26,6 +26,11 @@ impl Wait {
     /// No page access waits.
     pub const NOBODY: Wait = Wait { token: NOBODY, parts: false, urgent: false, every_group: false };
 
+    /// The access of this token waits for all groups of commands.
+    pub fn for_all(token: u32) -> Wait {
+        Wait { token, every_group: true, ..Wait::NOBODY }
+    }
+
     /// How the stage of an access waits.
     #[inline]
     pub fn of(access: &PageAccess, token: u32) -> Wait {

@@ -52,12 +52,18 @@ impl Controller {
         for &stage in stages {
             access.stage = stage;
             self.plan_stage(&access, oracle)?;
-            self.prepare_plan();
-            for command in &self.plan.commands {
-                self.counts.note(command);
-                self.scheduler.chips.execute_untimed(command)?;
-                observer.command(Time::ZERO, Time::ZERO, command);
-            }
+            self.execute_plan(observer)?;
+        }
+        self.run_operations_untimed(observer)
+    }
+
+    /// Executes the commands of the plan, one after the other.
+    pub(super) fn execute_plan(&mut self, observer: &mut impl Observer) -> Result<(), SimError> {
+        self.prepare_plan();
+        for command in &self.plan.commands {
+            self.counts.note(command);
+            self.scheduler.chips.execute_untimed(command)?;
+            observer.command(Time::ZERO, Time::ZERO, command);
         }
         Ok(())
     }

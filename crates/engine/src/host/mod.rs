@@ -76,9 +76,9 @@ impl Host {
         std::mem::take(&mut self.completed)
     }
 
-    /// Takes a request in. Returns its number if it is there at once; else the link brings it later.
+    /// Takes a request in. Returns its number, and whether it is there at once; else the link brings it later.
     #[inline]
-    pub fn accept(&mut self, request: &HostRequest, measured: bool, now: Time) -> Option<u32> {
+    pub fn accept(&mut self, request: &HostRequest, measured: bool, now: Time) -> (u32, bool) {
         let slot = InFlight { request: *request, arrival: now, submitted: now, pages_left: 0, measured };
         let id = match self.free_slots.pop() {
             Some(id) => {
@@ -92,11 +92,11 @@ impl Host {
         };
         self.metrics.note_arrival(now);
         if self.link.is_free() {
-            return Some(id);
+            return (id, true);
         }
         let inward = if request.kind == RequestKind::Write { request.bytes } else { 0 };
         self.link.receive(id, inward, now);
-        None
+        (id, false)
     }
 
     /// A request has come in and is being split into pages. Until [`Host::split_ended`] one page more than it
@@ -164,6 +164,7 @@ impl Host {
         }
         self.free_slots.push(id);
         self.completed += 1;
+        observer.completed(id);
         self.metrics.note_done(now);
         if measured {
             let mut parts = parts.unwrap_or_else(|| LatencyParts::waited_for_host(now - submitted));

@@ -178,3 +178,23 @@ impl Oracle {
         blocks.filter(|block| block.iter().any(|&version| version > 0)).count() as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t695_stored_is_what_was_filled_or_written_and_not_given_up_since() {
+        let mut oracle = Oracle::new(100, 16, TagFormat::new(100));
+        oracle.note_fill(Lpn(16), 20);
+        let stored = |oracle: &Oracle| (0..100).filter(|&lpn| oracle.is_stored(Lpn(lpn))).collect::<Vec<_>>();
+        assert_eq!(stored(&oracle), (16..36).collect::<Vec<_>>());
+        oracle.next_version(Lpn(50), None);
+        oracle.next_version(Lpn(17), None);
+        oracle.note_trim(Lpn(17));
+        oracle.note_trim(Lpn(18));
+        oracle.next_version(Lpn(18), None);
+        assert_eq!(stored(&oracle), [16].into_iter().chain(18..36).chain([50]).collect::<Vec<_>>());
+        assert_eq!(oracle.logical_blocks_written(), 2);
+    }
+}

@@ -65,3 +65,21 @@ fn part_mask(page_bytes: u64, from: u64, to: u64, reads: bool) -> u64 {
         parts => ((1 << parts) - 1) << first,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t694_pages_that_are_no_power_of_two_are_counted_by_division() {
+        let pages = Pages::new(12_288);
+        let at = |offset_bytes: u64, bytes: u32| {
+            let (arrival, kind) = (pumice_types::Time::ZERO, RequestKind::Read);
+            HostRequest { arrival, offset_bytes, bytes, kind, fua: false }
+        };
+        assert_eq!(pages.first_of(&at(3 * 12_288 - 512, 512)), Lpn(2));
+        assert_eq!(pages.first_of(&at(3 * 12_288, 512)), Lpn(3));
+        let touched: Vec<Lpn> = pages.of(&at(12_288 - 512, 12_288 + 1_024)).map(|(lpn, _)| lpn).collect();
+        assert_eq!(touched, [Lpn(0), Lpn(1), Lpn(2)]);
+    }
+}

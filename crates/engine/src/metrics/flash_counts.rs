@@ -18,6 +18,12 @@ pub struct FlashCounts {
     pub map_programs: u64,
     /// Pages copied by garbage collection: a read and a program each.
     pub copies: u64,
+    /// Page reads of pages that are moved to another die.
+    pub moved_reads: u64,
+    /// Page programs of the same pages there.
+    pub moved_programs: u64,
+    /// Page programs that fill zones which are finished.
+    pub padding_programs: u64,
     /// Pages of the map copied by garbage collection.
     pub map_copies: u64,
     /// Spare searches for the host.
@@ -63,12 +69,17 @@ impl FlashCounts {
 
     /// Page reads of all causes.
     pub fn reads(&self) -> u64 {
-        self.host_reads + self.rmw_reads + self.map_reads + self.map_copies + self.copies
+        self.host_reads + self.rmw_reads + self.map_reads + self.map_copies + self.copies + self.moved_reads
     }
 
     /// Page programs of all causes.
     pub fn programs(&self) -> u64 {
-        self.host_programs + self.map_programs + self.map_copies + self.copies
+        self.host_programs
+            + self.map_programs
+            + self.map_copies
+            + self.copies
+            + self.moved_programs
+            + self.padding_programs
     }
 
     /// Counts a command.
@@ -78,10 +89,15 @@ impl FlashCounts {
             FlashOp::Read => match command.cause {
                 Cause::Map => self.map_reads += 1,
                 Cause::Rmw => self.rmw_reads += 1,
-                Cause::Host | Cause::Gc => self.host_reads += 1,
+                Cause::Gc => self.moved_reads += 1,
+                Cause::Host | Cause::Padding => self.host_reads += 1,
             },
-            FlashOp::Program if command.cause == Cause::Map => self.map_programs += 1,
-            FlashOp::Program => self.host_programs += 1,
+            FlashOp::Program => match command.cause {
+                Cause::Map => self.map_programs += 1,
+                Cause::Gc => self.moved_programs += 1,
+                Cause::Padding => self.padding_programs += 1,
+                Cause::Host | Cause::Rmw => self.host_programs += 1,
+            },
             FlashOp::Copy if command.cause == Cause::Map => self.map_copies += 1,
             FlashOp::Copy => self.copies += 1,
             FlashOp::Erase => self.block_erases += 1,
@@ -94,7 +110,9 @@ impl FlashCounts {
             FlashOp::SpareSearch => {
                 let pages = u64::from(command.searched_pages());
                 let (searches, spare_pages) = match command.cause {
-                    Cause::Host | Cause::Map | Cause::Rmw => (&mut self.host_searches, &mut self.host_spare_pages),
+                    Cause::Host | Cause::Map | Cause::Rmw | Cause::Padding => {
+                        (&mut self.host_searches, &mut self.host_spare_pages)
+                    }
                     Cause::Gc => (&mut self.gc_searches, &mut self.gc_spare_pages),
                 };
                 *searches += 1;

@@ -39,16 +39,20 @@ pub struct KindMetrics {
     pub latency_max: Time,
 }
 
-impl KindMetrics {
-    fn new() -> KindMetrics {
+/// Nothing measured yet.
+impl Default for KindMetrics {
+    fn default() -> KindMetrics {
         // The bounds are constants that the histogram accepts; a default histogram would resize.
         let latency = Histogram::new_with_bounds(1, LATENCY_MAX_NS, LATENCY_DIGITS)
             .unwrap_or_else(|_| unreachable!("constant bounds are valid"));
         KindMetrics { requests: 0, bytes: 0, latency, latency_sum: 0, latency_max: Time::ZERO }
     }
+}
 
+impl KindMetrics {
+    /// Records a request of so many bytes.
     #[inline]
-    fn record(&mut self, bytes: u32, latency: Time) {
+    pub fn record(&mut self, bytes: u32, latency: Time) {
         self.requests += 1;
         self.bytes += u64::from(bytes);
         self.latency.saturating_record(latency.0);
@@ -133,10 +137,10 @@ pub struct Metrics {
 impl Default for Metrics {
     fn default() -> Metrics {
         Metrics {
-            read: KindMetrics::new(),
-            write: KindMetrics::new(),
-            trim: KindMetrics::new(),
-            flush: KindMetrics::new(),
+            read: KindMetrics::default(),
+            write: KindMetrics::default(),
+            trim: KindMetrics::default(),
+            flush: KindMetrics::default(),
             fua_writes: 0,
             write_parts: WriteParts::default(),
             serving: Time::ZERO,
@@ -237,7 +241,7 @@ mod tests {
 
     /// The median of three equal latencies beside a longer and a shorter one, in nanoseconds.
     fn median(latency: u64) -> u64 {
-        let mut kind = KindMetrics::new();
+        let mut kind = KindMetrics::default();
         [latency, 0, latency, latency * 2, latency].into_iter().for_each(|ns| kind.record(512, Time(ns)));
         kind.latency.value_at_quantile(0.5)
     }
@@ -260,7 +264,7 @@ mod tests {
 
     #[test]
     fn t705_sums_are_exact_whatever_the_histogram_keeps() {
-        let mut kind = KindMetrics::new();
+        let mut kind = KindMetrics::default();
         [1_234_567, 1, u64::MAX >> 1].into_iter().for_each(|ns| kind.record(4_096, Time(ns)));
         assert_eq!((kind.requests, kind.bytes), (3, 12_288));
         assert_eq!(kind.latency_sum, 1_234_568 + u128::from(u64::MAX >> 1));

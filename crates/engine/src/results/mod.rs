@@ -5,10 +5,10 @@ mod request_log;
 mod timeline;
 
 use pumice_config::{Check, Config};
-use pumice_ftl::{GcCounters, MapPlace, Reports, TranslationLayer};
+use pumice_ftl::{GcCounters, MapPlace, Reports, TranslationLayer, ZoneReport};
 use pumice_nand::{CheckedArray, WearSummary};
 use pumice_types::{FlashTiming, Geometry, Time};
-use pumice_workload::Workload;
+use pumice_workload::Fact;
 use serde_json::{Map, Value, json};
 
 use crate::chip::Chips;
@@ -81,8 +81,8 @@ pub struct Finished<'a> {
     pub controller: &'a Controller,
     /// What power cuts did.
     pub power: &'a PowerFigures,
-    /// The workload, consumed.
-    pub workload: &'a Workload,
+    /// What the workload tells of itself.
+    pub facts: Vec<(&'static str, Fact)>,
     /// Busy times of dies and of channels since the warm-up; empty without a clock.
     pub busy: BusyTimes,
     /// Expected life of a block, and the mean P/E cycles; `None` if erases do not wear.
@@ -116,6 +116,10 @@ impl Finished<'_> {
         self.controller.ftl.counters()
     }
 
+    fn zones(&self) -> Option<ZoneReport> {
+        self.controller.ftl.zones()
+    }
+
     fn reports(&self) -> Reports {
         self.config.ftl.kind.reports()
     }
@@ -144,6 +148,15 @@ impl Finished<'_> {
 
     fn erase_totals(&self) -> Option<&EraseTotals> {
         self.chips().eraser.as_ref().map(Eraser::totals)
+    }
+
+    /// Time of all copies, and of all pages moved between dies, with nothing in the way.
+    fn copy_time(&self) -> Time {
+        let (counts, timing) = (self.counts(), &self.timing);
+        let transfer = timing.page_transfer + timing.command_overhead;
+        timing.copy() * counts.copies
+            + (timing.t_r + transfer) * counts.moved_reads
+            + (transfer + timing.t_prog) * counts.moved_programs
     }
 
     /// Die time of all erases.
@@ -177,6 +190,6 @@ impl Finished<'_> {
 
     /// What the workload tells of itself.
     fn workload_facts(&self) -> Map<String, Value> {
-        self.workload.facts().into_iter().map(|(name, value)| (name.to_string(), json!(value))).collect()
+        self.facts.iter().map(|(name, value)| (name.to_string(), json!(value))).collect()
     }
 }

@@ -263,5 +263,6 @@ fn cause_name(cause: Cause) -> &'static str {
         Cause::Gc => "garbage collection",
         Cause::Map => "map",
         Cause::Rmw => "read-modify-write",
+        Cause::Padding => "padding",
     }
 }

@@ -122,7 +122,7 @@ pub struct Die {
     pub spent: PhaseTimes,
     /// Time busy.
     pub busy: Time,
-    /// Since when it does nothing because its next erase waits for programs of other dies.
+    /// Since when it does nothing because its next command waits for another die.
     pub stalled_since: Option<Time>,
     /// The erase that runs, or is suspended.
     pub erase: EraseRun,

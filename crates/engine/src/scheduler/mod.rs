@@ -14,11 +14,13 @@
 //!
 //! Hazards: a read of a page whose program is queued is answered from the controller's buffer. A
 //! read that starts before the queued relocation of its page reads the page's source. An erase never
-//! passes an earlier read. Commands of one plan keep their order, in each plane.
+//! passes an earlier read. Commands of one plan keep their order, in each plane. A program of a page that was moved from
+//! another die waits for the read there (`moves`).
 
 mod die;
 mod erase;
 mod events;
+mod moves;
 mod plane_queues;
 mod power;
 mod retry;
@@ -39,6 +41,7 @@ use crate::error::SimError;
 use crate::observe::Observer;
 use die::{Die, DieParts, Lane, PendingPages, PendingWrite, READS, WORK};
 use events::Events;
+use moves::MoveReads;
 use plane_queues::{DieBlocks, PlaneQueues};
 use segment::{NO_SNAPSHOT, Resources, Segment, ShapeRule, die_only_time};
 pub use segment::{PHASES, Phase, PhaseTimes};
@@ -68,6 +71,8 @@ pub struct Policy {
     pub multi_plane: MultiPlane,
     /// An erase waits for every program that was decided before it, on whichever die: the device may lose power.
     pub erases_wait: bool,
+    /// Pages are moved between dies: a program waits for the read of its data.
+    pub moves_wait: bool,
     /// Pages of the map wait for the programs that they tell of: the device starts anew from them.
     pub log_waits: bool,
 }
@@ -124,7 +129,9 @@ pub struct Scheduler {
     shapes: ShapeRule,
     multi_plane: MultiPlaneCounts,
     suspensions: u64,
-    /// Dies whose next erase waits for programs of others.
+    /// Reads of pages that are moved between dies.
+    moves: MoveReads,
+    /// Dies whose next command waits for others.
     stalled: Vec<usize>,
     /// The command in which the power is cut next.
     cut: power::CommandCut,
@@ -171,6 +178,7 @@ impl Scheduler {
             shapes,
             multi_plane: MultiPlaneCounts::default(),
             suspensions: 0,
+            moves: MoveReads::new(geometry.dies() as usize, blocks_per_die),
             stalled: Vec::new(),
             cut: power::CommandCut::default(),
             suspends_by: None,
@@ -276,6 +284,9 @@ impl Scheduler {
             return Ok(true);
         }
         self.chips.checked.array.expect(read.target);
+        if self.policy.moves_wait {
+            self.moves.queued(index, *read);
+        }
         let (shape, behind) = (Resources::DieThenChannel, die.next_number());
         let snapshot = self.snapshot(index, access, now);
         let die = &mut self.dies[index];
@@ -312,7 +323,10 @@ impl Scheduler {
     /// access and both need the die alone. The command that completes the access gets its snapshot.
     #[inline(always)]
     fn queue(&mut self, index: usize, access: &Submission, nth: usize, snapshot: u32) {
-        let command = &access.commands[nth];
+        let command = &match self.policy.moves_wait {
+            true => self.moves.queued(index, access.commands[nth]),
+            false => access.commands[nth],
+        };
         let shape = Resources::of(command, self.shapes);
         let die_only = if shape == Resources::Die { die_only_time(&self.timing, command) } else { Time::ZERO };
         let completes = nth == access.completes;

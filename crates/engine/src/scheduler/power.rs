@@ -71,16 +71,15 @@ impl Scheduler {
         }
     }
 
-    /// Whether a die's next command must wait: a program that was decided before it has not ended, on another die.
-    /// Of an erase, that may be the new copy of a page whose old copy the erase takes away; of a page of the map, a
-    /// page whose place it tells. Commands have ascending numbers, so what has the lowest number waits for nothing,
-    /// and all of them run in the end.
+    /// Whether a die's next command must wait for one that was decided before it and has not ended, on another die.
+    /// What was decided first waits for nothing, and all commands run in the end.
     #[inline]
-    pub(super) fn erase_waits(&self, index: usize) -> bool {
-        self.policy.erases_wait && self.is_held_back(index)
+    pub(super) fn must_wait(&self, index: usize) -> bool {
+        (self.policy.erases_wait && self.is_held_back(index)) || (self.policy.moves_wait && self.move_waits(index))
     }
 
-    /// The same, of a device that may lose power.
+    /// Of a device that may lose power: the next command waits for a program. Of an erase, that may be the new copy of
+    /// a page whose old copy the erase takes away; of a page of the map, a page whose place it tells.
     #[cold]
     fn is_held_back(&self, index: usize) -> bool {
         let Some(next) = self.dies[index].lanes[WORK].commands.front() else { return false };
@@ -97,7 +96,7 @@ impl Scheduler {
         waits && self.dies.iter().any(|die| die.first_program(is_waited_for).is_some_and(before))
     }
 
-    /// A die does nothing until [`Scheduler::wake`] finds that its next erase may begin, or a read comes.
+    /// A die does nothing until [`Scheduler::wake`] finds that its next command may begin, or a read comes.
     #[cold]
     pub(super) fn stall(&mut self, index: usize, now: Time) {
         self.dies[index].active = None;
@@ -107,21 +106,27 @@ impl Scheduler {
         }
     }
 
-    /// Notes what a die did while it was stalled, if it was: it waited for the erase.
+    /// Notes what a die did while it was stalled, if it was.
     #[inline]
     pub(super) fn end_stall(&mut self, index: usize, now: Time) {
+        let phase = self.phase_of_stall() as usize;
         let die = &mut self.dies[index];
         if let Some(since) = die.stalled_since.take() {
-            die.spent[Phase::GcErase as usize] += now - since;
+            die.spent[phase] += now - since;
         }
     }
 
-    /// A command has ended: erases that waited for it begin.
+    /// What a stalled die waits for: the read of a page that is moved, or else an erase that may not begin.
+    pub(super) fn phase_of_stall(&self) -> Phase {
+        if self.policy.moves_wait { Phase::GcRead } else { Phase::GcErase }
+    }
+
+    /// A command has ended: what waited for it begins.
     #[cold]
     pub(super) fn wake(&mut self, now: Time) {
         for nth in (0..self.stalled.len()).rev() {
             let index = self.stalled[nth];
-            if self.dies[index].active.is_some() || !self.erase_waits(index) {
+            if self.dies[index].active.is_some() || !self.must_wait(index) {
                 self.stalled.swap_remove(nth);
                 if self.dies[index].active.is_none() && self.dies[index].is_waited_for() {
                     self.start(index, now);

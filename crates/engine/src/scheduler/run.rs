@@ -69,7 +69,7 @@ impl Scheduler {
         let die = &self.dies[index];
         let mut spent = die.spent;
         if let Some(since) = die.stalled_since {
-            spent[Phase::GcErase as usize] += now - since;
+            spent[self.phase_of_stall() as usize] += now - since;
         }
         if let Some(active) = die.active {
             let lane = &die.lanes[active];
@@ -96,7 +96,7 @@ impl Scheduler {
         if lane == WORK && die.erase.is_suspended {
             self.let_writes_pass(index);
         }
-        if lane == WORK && self.erase_waits(index) {
+        if lane == WORK && self.must_wait(index) {
             self.stall(index, now);
         } else {
             self.end_stall(index, now);
@@ -182,6 +182,11 @@ impl Scheduler {
             let span = BusySpan { start: die.started, end: now, occupies: nth == 0 };
             let own = (segment.token != NOBODY).then(|| die.own_usage(&segment, &die.lanes[active], &self.timing));
             if segment.shape != Resources::Die {
+                if self.policy.moves_wait
+                    && let Some(command) = die.lanes[active].commands.front()
+                {
+                    self.moves.ended(index, command);
+                }
                 die.end_command(active, span, &mut self.chips, observer)?;
             }
             if let Some(own) = own {
@@ -200,7 +205,7 @@ impl Scheduler {
             chained = held && goes_on;
         }
         let is_waited_for = die.is_waited_for();
-        if chained && !(active == WORK && self.erase_waits(index)) {
+        if chained && !(active == WORK && self.must_wait(index)) {
             self.start_lane(index, active, now);
         } else if is_waited_for {
             self.start(index, now);

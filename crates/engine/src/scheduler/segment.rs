@@ -197,7 +197,7 @@ fn phase(command: &FlashCommand) -> Phase {
         (Cause::Map, _) => Phase::Map,
         (Cause::Gc, FlashOp::SpareSearch) => Phase::GcSpareRead,
         (Cause::Gc, FlashOp::Read) => Phase::GcRead,
-        (Cause::Gc, FlashOp::Program | FlashOp::Copy) => Phase::GcWrite,
+        (Cause::Gc, FlashOp::Program | FlashOp::Copy) | (Cause::Padding, _) => Phase::GcWrite,
         (Cause::Gc, FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase | FlashOp::Pause) => Phase::GcErase,
     }
 }

@@ -70,6 +70,7 @@ impl Scheduler {
             let command = &lane.commands[nth];
             command.op == first.op
                 && command.target.page == first.target.page
+                && !self.moves.are_awaited(command)
                 && lane.commands.iter().take(nth).all(|earlier| plane(earlier) != plane(command))
         };
         // Each of these segments is one command, so places in both queues agree.
@@ -106,7 +107,7 @@ impl Scheduler {
 
     /// The command that is due, and the oldest of each other plane that fits and may overtake those before it.
     fn gather_work(&mut self, index: usize) -> usize {
-        let copyback = self.timing.copyback;
+        let (copyback, moves) = (self.timing.copyback, &self.moves);
         let Die { lanes: [reads, work], queues: Some(queues), .. } = &mut self.dies[index] else { return 1 };
         queues.begin_first();
         let first = work.commands[0];
@@ -119,7 +120,7 @@ impl Scheduler {
         for plane in (0..self.geometry.planes_per_die as usize).filter(|&plane| plane != own) {
             let fits = |place: usize| {
                 let command = &work.commands[place];
-                fits_multi_plane(&first, command, copyback) && !waits_for_read(command)
+                fits_multi_plane(&first, command, copyback) && !waits_for_read(command) && !moves.are_awaited(command)
             };
             if let Some(place) = queues.overtake(plane, fits) {
                 work.move_forward(place, group);

@@ -34,3 +34,4 @@ mod support;
 mod timeline;
 mod workloads;
 mod write_amplification;
+mod zones;

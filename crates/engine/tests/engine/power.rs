@@ -129,6 +129,15 @@ pub fn cut_everywhere(device: &Sets, step: usize, again: bool) -> Result<Met, St
     Ok(met)
 }
 
+/// The same for each of some devices, none of which may break a promise.
+pub fn cut_all<'a>(devices: impl IntoIterator<Item = Sets<'a>>, step: usize, again: bool) -> Met {
+    let met = devices.into_iter().fold(Met::default(), |met, device| {
+        met.with(cut_everywhere(&device, step, again).unwrap_or_else(|error| panic!("{error}")))
+    });
+    println!("{met:?}");
+    met
+}
+
 /// Instants after a first cut at which a second one comes: the last of them lie behind the recovery.
 const INSTANTS_AGAIN: usize = 160;
 
@@ -162,53 +171,31 @@ fn by(method: &'static str, device: Sets<'static>) -> Sets<'static> {
 
 #[test]
 fn t800_a_page_level_ftl_keeps_its_promises_wherever_the_power_is_cut() {
-    let mut met = Met::default();
-    for (device, step) in devices().map(|device| (device, 1)).chain(further_devices().map(|device| (device, 5))) {
-        let more = cut_everywhere(&device, step, false).unwrap_or_else(|error| panic!("{error}"));
-        met = met.with(more);
-    }
-    println!("{met:?}");
+    let met = cut_all(devices(), 1, false).with(cut_all(further_devices(), 5, false));
     assert!(met.cuts > 10_000 && met.programs > 10_000 && met.erases > 1_000, "{met:?}");
+}
+
+/// Cuts every device that starts anew by this method, and some of them once more while they do.
+fn cut_by(method: &'static str) -> Met {
+    let once = cut_all(devices().chain(further_devices()).map(|device| by(method, device)), 5, false);
+    once.with(cut_all(devices().step_by(3).map(|device| by(method, device)), 151, true))
 }
 
 #[test]
 fn t805_so_it_does_from_summaries_of_blocks() {
-    let mut met = Met::default();
-    for device in devices().chain(further_devices()).map(|device| by("summary", device)) {
-        let more = cut_everywhere(&device, 5, false).unwrap_or_else(|error| panic!("{error}"));
-        met = met.with(more);
-    }
-    for device in devices().step_by(3).map(|device| by("summary", device)) {
-        let more = cut_everywhere(&device, 151, true).unwrap_or_else(|error| panic!("{error}"));
-        met = met.with(more);
-    }
-    println!("{met:?}");
+    let met = cut_by("summary");
     assert!(met.cuts > 5_000 && met.programs > 5_000 && met.erases > 500, "{met:?}");
 }
 
 #[test]
 fn t806_so_it_does_from_the_map_and_its_journal_in_flash() {
-    let mut met = Met::default();
-    for device in devices().chain(further_devices()).map(|device| by("checkpoint", device)) {
-        let more = cut_everywhere(&device, 5, false).unwrap_or_else(|error| panic!("{error}"));
-        met = met.with(more);
-    }
-    for device in devices().step_by(3).map(|device| by("checkpoint", device)) {
-        let more = cut_everywhere(&device, 151, true).unwrap_or_else(|error| panic!("{error}"));
-        met = met.with(more);
-    }
-    println!("{met:?}");
+    let met = cut_by("checkpoint");
     assert!(met.cuts > 5_000 && met.programs > 5_000 && met.erases > 500, "{met:?}");
 }
 
 #[test]
 fn t801_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
-    let mut met = Met::default();
-    for device in devices() {
-        let more = cut_everywhere(&device, 61, true).unwrap_or_else(|error| panic!("{error}"));
-        met = met.with(more);
-    }
-    println!("{met:?}");
+    let met = cut_all(devices(), 61, true);
     assert!(met.cuts > 10_000, "{met:?}");
 }
 
@@ -313,9 +300,7 @@ fn is_noticed(fault: RecoveryFault) -> bool {
 
 #[test]
 fn t802_every_fault_in_starting_anew_is_noticed() {
-    for device in further_devices() {
-        cut_everywhere(&device, 13, false).unwrap_or_else(|error| panic!("without a fault: {error}"));
-    }
+    cut_all(further_devices(), 13, false);
     let faults: Vec<RecoveryFault> =
         RecoveryFault::ALL.iter().copied().filter(|fault| !OF_BLOCKS.contains(fault)).collect();
     let missed: Vec<&str> =

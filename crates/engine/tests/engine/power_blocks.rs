@@ -2,7 +2,7 @@
 
 use pumice_types::{Choice, RecoveryFault};
 
-use crate::power::{Met, Sets, cut_everywhere, fails};
+use crate::power::{Sets, cut_all, fails};
 
 /// Two dies of ten blocks of eight pages, full, mostly overwritten in a fifth of it: merges never rest.
 const DEVICE: &[(&str, &str)] = &[
@@ -59,21 +59,13 @@ fn full_merges() -> Vec<Sets<'static>> {
 
 #[test]
 fn t810_an_nftl_with_full_merges_keeps_its_promises_wherever_the_power_is_cut() {
-    let mut met = Met::default();
-    for device in full_merges() {
-        met = met.with(cut_everywhere(&device, 1, false).unwrap_or_else(|error| panic!("{error}")));
-    }
-    println!("{met:?}");
+    let met = cut_all(full_merges(), 1, false);
     assert!(met.cuts > 5_000 && met.programs > 1_000 && met.erases > 1_000, "{met:?}");
 }
 
 #[test]
 fn t811_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
-    let mut met = Met::default();
-    for device in full_merges() {
-        met = met.with(cut_everywhere(&device, 127, true).unwrap_or_else(|error| panic!("{error}")));
-    }
-    println!("{met:?}");
+    let met = cut_all(full_merges(), 127, true);
     assert!(met.cuts > 5_000, "{met:?}");
 }
 
@@ -91,29 +83,20 @@ fn m_merges() -> Vec<Sets<'static>> {
 
 #[test]
 fn t812_an_nftl_with_m_merge_keeps_its_promises_wherever_the_power_is_cut() {
-    let mut met = Met::default();
-    for device in m_merges() {
-        met = met.with(cut_everywhere(&device, 1, false).unwrap_or_else(|error| panic!("{error}")));
-    }
-    println!("{met:?}");
+    let met = cut_all(m_merges(), 1, false);
     assert!(met.cuts > 5_000 && met.programs > 1_000 && met.erases > 1_000, "{met:?}");
 }
 
 #[test]
 fn t813_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
-    let mut met = Met::default();
-    for device in m_merges() {
-        met = met.with(cut_everywhere(&device, 127, true).unwrap_or_else(|error| panic!("{error}")));
-    }
-    println!("{met:?}");
+    let met = cut_all(m_merges(), 127, true);
     assert!(met.cuts > 5_000, "{met:?}");
 }
 
 #[test]
 fn t815_so_does_pbe() {
     let pbe = [PARTIAL, &[("ftl.kind", "pbe"), ("ftl.capacity_loss", "0.1")]].concat();
-    let met = cut_everywhere(&device(&pbe), 5, false).unwrap_or_else(|error| panic!("{error}"));
-    println!("{met:?}");
+    let met = cut_all([device(&pbe)], 5, false);
     assert!(met.cuts > 1_000 && met.programs > 500 && met.erases > 100, "{met:?}");
 }
 

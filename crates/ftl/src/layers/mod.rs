@@ -13,6 +13,7 @@ pub mod striped;
 pub mod striped_room;
 pub mod superblock_2006;
 pub mod superblock_pen;
+pub mod zns;
 
 use pumice_types::key::{CHOSEN, Field, Key, Keys, Range, Value, ValueKind, Values, When, read_field};
 use pumice_types::{BlockId, ChipKeys, Choice, DieId, Geometry, Lpn, PageAddress, PartialEraseUnit, RequestKind};
@@ -28,6 +29,8 @@ use crate::plugin::{OwnLayer, PluginName};
 use crate::policy::{Decides, OwnPolicy};
 use crate::recovery::{LogCounts, Recovery, RecoveryCounts, Restart};
 use crate::victims::PolicyKeys;
+use page::EraseUnit;
+use zns::report::{ZoneOperation, ZoneReport};
 
 /// Makes the enum of layers and the names that users type. A line is: variant, name in `ftl.kind`, field of its own
 /// keys, the type that implements [`Layer`], what it is. The layer of the last line has the names of plug-ins, which
@@ -274,6 +277,7 @@ registry! {
     ReplacementBlock = "replacement-block", replacement_block: replacement_block::ReplacementBlock, "chains of blocks programmed in place";
     LogBlock = "log-block", log_block: log_block::LogBlock, "a limited number of U-blocks, at most one a D-block";
     Fast = "fast", fast: fast::Fast, "log blocks that all logical blocks share";
+    Zns = "zns", zns: zns::Zns, "zones over stripes of erase units (NVMe Zoned Namespaces), and a host that keeps a log of streams on them and cleans it";
     @ Plugin, plugin: plugged::Plugged, "a layer of the user's own";
 }
 
@@ -342,6 +346,10 @@ impl TranslationLayer for Ftl {
         each!(self, ftl => ftl.holds_die())
     }
 
+    fn moves_between_dies(&self) -> bool {
+        each!(self, ftl => ftl.moves_between_dies())
+    }
+
     fn works_when_idle(&self) -> bool {
         each!(self, ftl => ftl.works_when_idle())
     }
@@ -392,6 +400,14 @@ impl TranslationLayer for Ftl {
 
     fn take_fault(&mut self) -> Option<FtlError> {
         each!(self, ftl => ftl.take_fault())
+    }
+
+    fn next_operation(&mut self, plan: &mut Plan) -> Option<ZoneOperation> {
+        each!(self, ftl => ftl.next_operation(plan))
+    }
+
+    fn zones(&self) -> Option<ZoneReport> {
+        each!(self, ftl => ftl.zones())
     }
 
     fn map_ram_bytes(&self) -> u64 {
@@ -475,6 +491,23 @@ impl FtlKeys {
     /// The layer of the user's own that runs.
     pub fn own_layer(&self) -> Option<&OwnLayer> {
         self.plugin.layer.as_ref()
+    }
+
+    /// What the layer erases apart.
+    pub fn erase_unit(&self) -> EraseUnit {
+        match self.kind {
+            FtlKind::Page => self.page.erase_unit,
+            FtlKind::Zns => self.zns.unit,
+            FtlKind::Nftl
+            | FtlKind::Gftl
+            | FtlKind::Pbe
+            | FtlKind::SuperblockPen
+            | FtlKind::Superblock2006
+            | FtlKind::ReplacementBlock
+            | FtlKind::LogBlock
+            | FtlKind::Fast
+            | FtlKind::Plugin(_) => EraseUnit::Block,
+        }
     }
 
     /// What the user's own policy decides; nothing if there is none.

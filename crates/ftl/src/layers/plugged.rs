@@ -167,11 +167,15 @@ impl Plugged {
                     let stays = self.has(command.source) && die(command.source) == die(command.target);
                     stays && command.lpn.0 < self.user_pages
                 }
-                FlashOp::Erase => true,
-                FlashOp::PartialErase => command.operand() < 1 << 16 && self.device.tree.contains(command.pb()),
+                FlashOp::Erase => command.target.page == 0,
+                FlashOp::PartialErase => {
+                    command.target.page == 0 && command.operand() < 1 << 16 && self.device.tree.contains(command.pb())
+                }
                 FlashOp::SubBlockErase => {
                     let sub_blocks = command.operand();
-                    sub_blocks != 0 && u64::from(sub_blocks) >> self.device.sub_blocks.min(32) == 0
+                    command.target.page == 0
+                        && sub_blocks != 0
+                        && u64::from(sub_blocks) >> self.device.sub_blocks.min(32) == 0
                 }
                 FlashOp::SpareSearch | FlashOp::Pause => false,
             }
@@ -220,6 +224,9 @@ impl Plugged {
                     "planned Copy from block {} to block {}, which is on another die",
                     source.block.0, target.block.0
                 )
+            }
+            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase if target.page != 0 => {
+                format!("planned {op:?} with page {}; an erase has page 0", target.page)
             }
             FlashOp::PartialErase => {
                 format!(

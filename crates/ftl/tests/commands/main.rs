@@ -5,3 +5,4 @@ mod gftl;
 mod nftl;
 mod small;
 mod superblock;
+mod zns;

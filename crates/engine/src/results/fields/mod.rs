@@ -9,6 +9,7 @@ mod of_host;
 mod of_power;
 mod of_run;
 mod of_workload;
+mod of_zones;
 
 use pumice_types::choice;
 use serde_json::{Map, Value, json};
@@ -84,6 +85,11 @@ const NULL_AS_A_WHOLE: &[&str] = &[
     "write_latency_breakdown_us",
     "policy",
     "plugin",
+    "zones.states",
+    "zones.reset_latency_us",
+    "zones.finish_latency_us",
+    "zones.write_amplification",
+    "zones",
     "utilisation",
     "power.recovery_us",
     "power",
@@ -91,9 +97,8 @@ const NULL_AS_A_WHOLE: &[&str] = &[
 
 /// Every field, section by section.
 pub fn fields_of_result() -> impl Iterator<Item = &'static ResultField> {
-    [of_run::FIELDS, of_workload::FIELDS, of_host::FIELDS, of_flash::FIELDS, of_collection::FIELDS, of_power::FIELDS]
-        .into_iter()
-        .flatten()
+    let of_device = [of_flash::FIELDS, of_collection::FIELDS, of_zones::FIELDS, of_power::FIELDS];
+    [of_run::FIELDS, of_workload::FIELDS, of_host::FIELDS].into_iter().chain(of_device).flatten()
 }
 
 /// The document of a finished run, all but what only a wall clock knows.

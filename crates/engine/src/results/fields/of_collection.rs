@@ -11,34 +11,34 @@ fields! {
     "gc.invocations", Integer, "", "",
         "Times that garbage collection was begun: the sum of `gc.triggers`. Merges (NFTL, superblock; under GFTL merges queued), times that a plane ran low and reclaimed (page-level FTL), or plans that collect (plug-in)",
         |run| json!(run.gc().triggers());
-    "gc.reclaimed_blocks", Integer, "blocks", "`ftl.kind` is neither `page` nor a plug-in",
-        "Victim blocks of a page-level FTL; blocks erased by a plug-in",
+    "gc.reclaimed_blocks", Integer, "blocks", "`ftl.kind` is neither `page`, `zns` nor a plug-in",
+        "Victim blocks of a page-level FTL; blocks erased because their zone was reset, or by a plug-in",
         |run| count(run.reports().reclaims_victims, run.gc().reclaimed.block_erases);
     "gc.urgent", Integer, "writes", "`ftl.gc_mode` is `blocking` or `foreground`",
         "Writes that had to reclaim in their own plan although collection is done in steps",
         |run| count(run.config.ftl.page.gc_mode.works_in_steps(), run.gc().urgent);
-    "gc.reclaimed_partial_blocks", Integer, "erases", "`ftl.erase_unit` is not `partial-block`",
+    "gc.reclaimed_partial_blocks", Integer, "erases", "`ftl.erase_unit`, or `ftl.zns.unit`, is not `partial-block`",
         "Partial erases by which parts of blocks were reclaimed",
-        |run| count(run.config.ftl.page.erase_unit == EraseUnit::PartialBlock, run.gc().reclaimed.partial_erases);
-    "gc.reclaimed_sub_blocks", Integer, "sub-blocks", "`ftl.erase_unit` is not `sub-block`",
+        |run| count(run.config.ftl.erase_unit() == EraseUnit::PartialBlock, run.gc().reclaimed.partial_erases);
+    "gc.reclaimed_sub_blocks", Integer, "sub-blocks", "`ftl.erase_unit`, or `ftl.zns.unit`, is not `sub-block`",
         "Physical sub-blocks reclaimed apart from their block",
-        |run| count(run.config.ftl.page.erase_unit == EraseUnit::SubBlock, run.gc().reclaimed_sub_blocks);
-    "gc.merges.full", Integer, "merges", "`ftl.kind` is `page` or a plug-in",
+        |run| count(run.config.ftl.erase_unit() == EraseUnit::SubBlock, run.gc().reclaimed_sub_blocks);
+    "gc.merges.full", Integer, "merges", "`ftl.kind` is `page`, `zns` or a plug-in",
         "Full merges, including those taken because an M-Merge was more expensive or not allowed",
         |run| count(run.reports().full_merges, run.gc().full.merges);
-    "gc.merges.partial", Integer, "merges", "`ftl.kind` is `page`, `nftl`, `gftl`, `pbe`, `superblock-pen` or a plug-in: they have none",
+    "gc.merges.partial", Integer, "merges", "`ftl.kind` is `page`, `zns`, `nftl`, `gftl`, `pbe`, `superblock-pen` or a plug-in: they have none",
         "Partial merges",
         |run| count(run.reports().partial_and_switch_merges, run.gc().partial.merges);
-    "gc.merges.switch", Integer, "merges", "`ftl.kind` is `page`, `nftl`, `gftl`, `pbe`, `superblock-pen` or a plug-in: they have none",
+    "gc.merges.switch", Integer, "merges", "`ftl.kind` is `page`, `zns`, `nftl`, `gftl`, `pbe`, `superblock-pen` or a plug-in: they have none",
         "Switch merges",
         |run| count(run.reports().partial_and_switch_merges, run.gc().switch.merges);
     "gc.merges.m_merge", Integer, "merges", "`ftl.merge` is `block-erase`",
         "M-Merges",
         |run| count(run.config.ftl.shared.merge != MergeMethod::BlockErase, run.gc().m_merge.merges);
-    "gc.erases_by_merge.full.block", Integer, "commands", "`ftl.kind` is `page` or a plug-in: then `gc.erases_by_merge.full` is null",
+    "gc.erases_by_merge.full.block", Integer, "commands", "`ftl.kind` is `page`, `zns` or a plug-in: then `gc.erases_by_merge.full` is null",
         "Block erases in full merges: two each (NFTL, log block), one a block emptied (superblock); for FAST those of the random log blocks reclaimed are among them; under GFTL those done so far, buffer blocks included",
         |run| count(run.reports().full_merges, run.gc().full.block_erases);
-    "gc.erases_by_merge.full.partial", Integer, "commands", "`ftl.kind` is `page` or a plug-in: then `gc.erases_by_merge.full` is null",
+    "gc.erases_by_merge.full.partial", Integer, "commands", "`ftl.kind` is `page`, `zns` or a plug-in: then `gc.erases_by_merge.full` is null",
         "Partial erases in full merges: 0",
         |run| count(run.reports().full_merges, run.gc().full.partial_erases);
     "gc.erases_by_merge.m_merge.block", Integer, "commands", "`ftl.merge` is `block-erase`: then `gc.erases_by_merge.m_merge` is null",
@@ -65,10 +65,10 @@ fields! {
     "gc.erases_by_merge.dead.partial", Integer, "commands", "as `gc.merges.partial`",
         "Partial erases of them: 0",
         |run| count(run.reports().partial_and_switch_merges, run.gc().dead.partial_erases);
-    "gc.triggers.full", Integer, "merges", "`ftl.kind` is `page`, `superblock-pen`, `superblock-2006` or a plug-in",
+    "gc.triggers.full", Integer, "merges", "`ftl.kind` is `page`, `zns`, `superblock-pen`, `superblock-2006` or a plug-in",
         "Merges because the pair's U-block was full; under GFTL also because the write buffer was",
         |run| count(run.reports().pair_triggers, run.gc().trigger_full);
-    "gc.triggers.unpaired", Integer, "merges", "`ftl.kind` is `page`, `superblock-pen`, `superblock-2006` or a plug-in",
+    "gc.triggers.unpaired", Integer, "merges", "`ftl.kind` is `page`, `zns`, `superblock-pen`, `superblock-2006` or a plug-in",
         "Merges because a write needed a block and the plane ran low: for a U-block at or under the threshold, for a D-block at the plane's last free block. With a limited number of U-blocks: because none was left, or because FAST's sequence ended",
         |run| count(run.reports().pair_triggers, run.gc().trigger_unpaired);
     "gc.triggers.intra", Integer, "merges", "`ftl.kind` is neither `superblock-pen` nor `superblock-2006`",
@@ -77,11 +77,11 @@ fields! {
     "gc.triggers.inter", Integer, "merges", "`ftl.kind` is neither `superblock-pen` nor `superblock-2006`",
         "Merges because a superblock needed a block and the plane ran low, or (`superblock-2006`) no U-block was left",
         |run| count(run.reports().superblock_triggers, run.gc().trigger_inter);
-    "gc.triggers.free_blocks", Integer, "", "`ftl.kind` is neither `page` nor a plug-in",
-        "Times that a plane ran low on free blocks; with a plug-in, plans with commands for collection",
+    "gc.triggers.free_blocks", Integer, "", "`ftl.kind` is neither `page`, `zns` nor a plug-in",
+        "Times that a plane ran low on free blocks; zones that the host cleaned; plans of a plug-in that collect",
         |run| count(run.reports().reclaims_victims, run.gc().trigger_free_blocks);
     "gc.copied_pages", Integer, "pages", "",
-        "Pages copied; a page that an M-Merge copies out and back counts twice. Pages moved by wear levelling are among them",
+        "Pages copied, or moved between zones; a page that an M-Merge copies out and back counts twice. Pages moved by wear levelling are among them",
         |run| json!(run.gc().copied_pages);
     "gc.wear_leveling.erases", Integer, "commands", "no static wear levelling",
         "Blocks whose data static wear levelling moved, and which were erased; not among `gc.reclaimed_blocks`",
@@ -93,15 +93,15 @@ fields! {
         "Spare areas read for merges and for the map, the host's accesses to it included × (tR + spare transfer), and command overheads, summed over all dies. Waiting for the channel is not in it",
         |run| json!(run.search_time().as_us());
     "gc.time_us.copy", Number, "us", "",
-        "Copies × time of one copy with nothing in the way",
-        |run| json!((run.timing.copy() * run.counts().copies).as_us());
+        "Copies × time of one copy with nothing in the way; a page moved between zones is read out, and programmed from outside",
+        |run| json!(run.copy_time().as_us());
     "gc.time_us.erase", Number, "us", "",
         "Erases × their times, and what had run of pulses that were interrupted",
         |run| json!(run.erase_time().as_us());
     "gc.victim_fill", List, "merges", "",
-        "Histogram of victims by a share: 11 counts, entry i for i/10 ≤ share < (i + 1)/10, the last for a full block. The share is, for NFTL and the FTLs of 2006, the written pages of the U-block that is merged or erased as dead; for the page-level FTL, the valid pages of the victim; for PEN's superblock, the valid pages of its emptiest block",
+        "Histogram of victims by a share: 11 counts, entry i for i/10 ≤ share < (i + 1)/10, the last for a full block. The share is, for NFTL and the FTLs of 2006, the written pages of the U-block that is merged or erased as dead; for the page-level FTL, the valid pages of the victim; for zones, the valid pages of the zone that is cleaned; for PEN's superblock, the valid pages of its emptiest block",
         |run| json!(run.gc().victim_fill);
-    "gc.u_blocks_max", Integer, "blocks", "`ftl.kind` is `page`, `superblock-pen` or a plug-in",
+    "gc.u_blocks_max", Integer, "blocks", "`ftl.kind` is `page`, `zns`, `superblock-pen` or a plug-in",
         "Most U-blocks in use at one time, over all planes",
         |run| count(run.reports().u_blocks, run.gc().u_blocks_max);
     "gc.map.ram_bytes", Integer, "bytes", "",

@@ -15,8 +15,8 @@ fields! {
         "Data pages read for host reads",
         |run| json!(run.counts().host_reads);
     "flash.reads.gc", Integer, "pages", "",
-        "Data pages read by copies; each copy is one read and one program",
-        |run| json!(run.counts().copies);
+        "Data pages read by copies; each copy is one read and one program. With zones, pages read to be moved, but those that are still in the controller's buffer",
+        |run| json!(run.counts().copies + run.counts().moved_reads);
     "flash.reads.spare", Integer, "pages", "",
         "Spare areas read in searches, for the host and for merges",
         |run| json!(run.counts().host_spare_pages + run.counts().gc_spare_pages);
@@ -33,11 +33,14 @@ fields! {
         "Pages programmed for host writes",
         |run| json!(run.counts().host_programs);
     "flash.programs.gc", Integer, "pages", "",
-        "Pages programmed by copies",
-        |run| json!(run.counts().copies);
+        "Pages programmed by copies, and pages moved between zones",
+        |run| json!(run.counts().copies + run.counts().moved_programs);
     "flash.programs.map", Integer, "pages", "the whole map is in RAM, and nothing else is written to find it again",
         "Programs of translation pages, those copied included, of summaries of blocks, and of the map and its journal",
         |run| count(run.is_map_cached() || run.config.ftl.shared.recovery.writes_own_pages(), run.counts().map_programs + run.counts().map_copies);
+    "flash.programs.padding", Integer, "pages", "`ftl.kind` is not `zns`",
+        "Pages programmed to fill zones that were finished",
+        |run| count(run.zones().is_some(), run.counts().padding_programs);
     "flash.erases.block", Integer, "commands", "",
         "Erases of whole blocks",
         |run| json!(run.counts().block_erases);
@@ -66,7 +69,7 @@ fields! {
         "Times a page was read again because it had more errors than `erase.ecc_bits_per_kib`; see [read retries](models/bit-errors.md#read-retries)",
         |run| json!(run.chips().retry.as_ref().map(ReadRetry::retries));
     "write_amplification", Number, "", "no page was programmed for the host",
-        "(`flash.programs.host` + `flash.programs.gc` + `flash.programs.map`) / `flash.programs.host`",
+        "(`flash.programs.host` + `flash.programs.gc` + `flash.programs.map` + `flash.programs.padding`) / `flash.programs.host`",
         |run| ratio(run.counts().programs() as f64, run.counts().host_programs as f64);
     "write_amplification_bytes", Number, "", "no byte was written",
         "Bytes of all pages programmed / `host.write.bytes`. Larger than `write_amplification` where requests do not fill their pages",

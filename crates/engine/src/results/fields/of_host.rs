@@ -200,7 +200,8 @@ fn latency(run: &Finished, kind: &KindMetrics, figure: impl Fn(&KindMetrics) -> 
     when(run.config.run.timed && kind.requests > 0, || figure(kind))
 }
 
-fn quantile(kind: &KindMetrics, quantile: f64) -> Value {
+/// The latency that this share of the requests does not exceed.
+pub(super) fn quantile(kind: &KindMetrics, quantile: f64) -> Value {
     json!(kind.latency.value_at_quantile(quantile).min(kind.latency_max.0) as f64 / 1_000.0)
 }
 

@@ -24,7 +24,7 @@ mod neighbours;
 mod plane;
 mod recover;
 mod recover_log;
-mod spec;
+pub(crate) mod spec;
 mod units;
 
 use pumice_types::{

@@ -328,13 +328,7 @@ fn erase_units(parts: &LayerParts, keys: &PageKeys) -> EraseUnits {
             neighbours: neighbours(chip),
         }),
         EraseUnit::PartialBlock => UnitPages::leaves(parts.tree).map_or_else(whole, |pages| {
-            let rule = LeafRule {
-                tree: parts.tree,
-                copy,
-                erase: parts.timing.partial_erase.clone(),
-                tolerance: chip.partial_erase.disturb_tolerance,
-                protects: chip.partial_erase.disturb_aware,
-            };
+            let rule = LeafRule::new(parts);
             EraseUnits { pages, copy, erase, neighbours: Neighbours::Leaves(rule) }
         }),
     }
@@ -349,22 +343,26 @@ fn neighbours(chip: &ChipKeys) -> Neighbours {
     })
 }
 
-/// Refuses an erase unit that the chip does not have.
-fn check_erase_unit(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
-    let (unit, chip) = (keys.erase_unit, spec.chip);
+/// Refuses an erase unit, the value of `key`, that the chip does not have or whose leaves are too many.
+pub(crate) fn check_unit(spec: &LayerSpec, key: &str, unit: EraseUnit) -> Result<(), String> {
     let wanted = match unit {
         EraseUnit::Block => return Ok(()),
         EraseUnit::PartialBlock => PartialEraseUnit::PartialBlock,
         EraseUnit::SubBlock => PartialEraseUnit::SubBlock,
     };
-    if chip.partial_erase.unit != wanted {
-        return Err(format!(
-            "ftl.erase_unit = \"{unit}\" needs partial_erase.unit = \"{wanted}\", found \"{}\"",
-            chip.partial_erase.unit
-        ));
+    let found = spec.chip.partial_erase.unit;
+    if found != wanted {
+        return Err(format!("{key} = \"{unit}\" needs partial_erase.unit = \"{wanted}\", found \"{found}\""));
     }
-    if unit == EraseUnit::PartialBlock {
-        check_leaves(spec)?;
+    if unit == EraseUnit::PartialBlock { check_leaves(spec, key) } else { Ok(()) }
+}
+
+/// Refuses an erase unit that other settings do not go with.
+fn check_erase_unit(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    let unit = keys.erase_unit;
+    check_unit(spec, "ftl.erase_unit", unit)?;
+    if unit == EraseUnit::Block {
+        return Ok(());
     }
     let whole_blocks_only = [
         ("map_place", spec.shared.map_place.name(), spec.shared.map_place == MapPlace::Cached),
@@ -380,20 +378,19 @@ fn check_erase_unit(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
 }
 
 /// Refuses leaves that collection cannot reclaim.
-fn check_leaves(spec: &LayerSpec) -> Result<(), String> {
+fn check_leaves(spec: &LayerSpec, key: &str) -> Result<(), String> {
     let (splits, splits_max) = (spec.chip.partial_erase.max_splits, UNITS_MAX.trailing_zeros());
     if u32::from(splits) > splits_max {
         return Err(format!(
-            "ftl.erase_unit = \"partial-block\" with partial_erase.max_splits = {splits}; allowed: at most {splits_max}"
+            "{key} = \"partial-block\" with partial_erase.max_splits = {splits}; allowed: at most {splits_max}"
         ));
     }
     match spec.chip.geometry.write_sequence {
         WriteSequence::Lfws => Ok(()),
-        WriteSequence::Sfws => Err(
-            "ftl.erase_unit = \"partial-block\" needs geometry.write_sequence = \"lfws\", found \"sfws\": a partial block is \
+        WriteSequence::Sfws => Err(format!(
+            "{key} = \"partial-block\" needs geometry.write_sequence = \"lfws\", found \"sfws\": a partial block is \
              a range of layers, and sub-block first neighbouring pages do not lie in neighbouring layers"
-                .into(),
-        ),
+        )),
     }
 }
 

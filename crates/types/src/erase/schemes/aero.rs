@@ -1,7 +1,7 @@
 //! AERO (ASPLOS'24, §4 to §6): as `aero-cons`, but fail bits that the ECC can correct may stay.
 
-use super::{BlockMemory, EraseScheme, Felp, FirstStep, PulseNeed, SchemeMemory, SchemeRules};
-use crate::{EraseMode, RberRequirement};
+use super::{EraseScheme, Felp, SchemeMemory, SchemeRules};
+use crate::RberRequirement;
 
 pub(super) struct Aero;
 
@@ -10,14 +10,6 @@ impl SchemeRules for Aero {
     const ABOUT: &'static str = "leaves to the ECC what the requirement allows";
     const PREDICTS: bool = true;
     const MEMORY: SchemeMemory = SchemeMemory::UselessShallow;
-
-    fn first_step(memory: BlockMemory, _max_loops: u8) -> FirstStep {
-        FirstStep::shallow_unless_useless(memory)
-    }
-
-    fn next_pulses(felp: Felp, level: u8, range: Option<u8>) -> u8 {
-        felp.pulses(level, range)
-    }
 
     fn felp(requirement: RberRequirement) -> Felp {
         Felp::with_margin(requirement)
@@ -28,13 +20,6 @@ impl SchemeRules for Aero {
         match requirement {
             RberRequirement::Bits40 => false,
             RberRequirement::Bits50 | RberRequirement::Bits63 => true,
-        }
-    }
-
-    fn need(mode: EraseMode) -> PulseNeed {
-        match mode {
-            EraseMode::Table => PulseNeed::Measured,
-            EraseMode::Mechanism => PulseNeed::Least,
         }
     }
 

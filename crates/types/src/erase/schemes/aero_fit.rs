@@ -1,6 +1,6 @@
 //! AERO at a fitted wear: conservative pulses on blocks that need as little as makes the mean of `aero`.
 
-use super::{BlockMemory, Felp, FirstStep, FittedNeed, PulseNeed, SchemeMemory, SchemeRules};
+use super::{FittedNeed, PulseNeed, SchemeMemory, SchemeRules};
 use crate::EraseMode;
 
 /// Fitted to the mean pulse times measured under `aero`.
@@ -14,14 +14,6 @@ impl SchemeRules for AeroFit {
     const ABOUT: &'static str = "aero at a fitted wear";
     const PREDICTS: bool = true;
     const MEMORY: SchemeMemory = SchemeMemory::UselessShallow;
-
-    fn first_step(memory: BlockMemory, _max_loops: u8) -> FirstStep {
-        FirstStep::shallow_unless_useless(memory)
-    }
-
-    fn next_pulses(felp: Felp, level: u8, range: Option<u8>) -> u8 {
-        felp.pulses(level, range)
-    }
 
     fn need(mode: EraseMode) -> PulseNeed {
         match mode {

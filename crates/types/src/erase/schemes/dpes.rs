@@ -2,8 +2,8 @@
 //!
 //! The lower voltage shows in program times and in stress. The erase loops are those of ISPE, as measured.
 
-use super::{EraseScheme, PulseNeed, SchemeRules};
-use crate::{EraseMode, RberRequirement};
+use super::{EraseScheme, SchemeRules};
+use crate::RberRequirement;
 
 /// PEC from which the voltage can no longer be lowered (AERO, §7.1).
 const LIMIT_PEC: u32 = 3_000;
@@ -30,13 +30,6 @@ impl SchemeRules for Dpes {
         let [(young, least), (old, most)] = PROGRAM;
         let share = ((f64::from(pec) - young) / (old - young)).clamp(0.0, 1.0);
         least + share * (most - least)
-    }
-
-    fn need(mode: EraseMode) -> PulseNeed {
-        match mode {
-            EraseMode::Table => PulseNeed::Measured,
-            EraseMode::Mechanism => PulseNeed::LeastAfterFullPulses,
-        }
     }
 
     fn measured_over(_requirement: RberRequirement) -> Option<EraseScheme> {

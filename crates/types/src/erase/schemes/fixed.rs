@@ -1,6 +1,6 @@
 //! Every erase is one step of a fixed time.
 
-use super::{BlockMemory, FirstStep, PulseNeed, SchemeRules};
+use super::{PulseNeed, SchemeRules};
 use crate::EraseMode;
 
 pub(super) struct Fixed;
@@ -9,10 +9,6 @@ impl SchemeRules for Fixed {
     const NAME: &'static str = "fixed";
     const ABOUT: &'static str = "every erase takes tBERS, or its level's time in the partial-erase table";
     const HAS_LOOPS: bool = false;
-
-    fn first_step(_memory: BlockMemory, _max_loops: u8) -> FirstStep {
-        FirstStep::Fixed
-    }
 
     fn need(mode: EraseMode) -> PulseNeed {
         match mode {

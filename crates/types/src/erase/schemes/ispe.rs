@@ -1,18 +1,10 @@
 //! ISPE, incremental step pulse erase (AERO, ASPLOS'24, §3.2): full pulses at rising levels until a verify read passes.
 
-use super::{PulseNeed, SchemeRules};
-use crate::EraseMode;
+use super::SchemeRules;
 
 pub(super) struct Ispe;
 
 impl SchemeRules for Ispe {
     const NAME: &'static str = "ispe";
     const ABOUT: &'static str = "full pulses at rising voltage until a verify passes";
-
-    fn need(mode: EraseMode) -> PulseNeed {
-        match mode {
-            EraseMode::Table => PulseNeed::Measured,
-            EraseMode::Mechanism => PulseNeed::LeastAfterFullPulses,
-        }
-    }
 }

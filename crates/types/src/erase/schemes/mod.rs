@@ -41,13 +41,6 @@ pub enum FirstStep {
     FullPulse(u8),
 }
 
-impl FirstStep {
-    /// A shallow erase, or a full pulse if a shallow erase was useless on this block before (AERO, §4).
-    fn shallow_unless_useless(memory: BlockMemory) -> FirstStep {
-        if memory.skips_shallow { FirstStep::FullPulse(1) } else { FirstStep::Shallow }
-    }
-}
-
 /// How many unit pulses blocks need under a scheme, in terms of the measurements (`crates/nand/data`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PulseNeed {
@@ -72,7 +65,8 @@ pub struct FittedNeed {
     pub least_pulses: u8,
 }
 
-/// What a scheme is. The defaults are those of ISPE: full pulses at rising levels, nothing remembered.
+/// What a scheme is. What it does follows from what it remembers and whether it predicts. Without either it is ISPE:
+/// full pulses at rising levels.
 pub trait SchemeRules {
     /// Name in `erase.scheme`.
     const NAME: &'static str;
@@ -97,16 +91,25 @@ pub trait SchemeRules {
         1.0
     }
 
-    /// The controller's first step on a block. The highest level is `max_loops`.
-    fn first_step(_memory: BlockMemory, _max_loops: u8) -> FirstStep {
-        FirstStep::FullPulse(1)
+    /// The controller's first step on a block. The highest level is `max_loops`. By default it follows from what is
+    /// remembered: a shallow erase unless one was useless on this block before (AERO, §4), or the loop that ended the
+    /// last erase (AERO, §3.3).
+    fn first_step(memory: BlockMemory, max_loops: u8) -> FirstStep {
+        if !Self::HAS_LOOPS {
+            return FirstStep::Fixed;
+        }
+        match Self::MEMORY {
+            SchemeMemory::UselessShallow if !memory.skips_shallow => FirstStep::Shallow,
+            SchemeMemory::UselessShallow | SchemeMemory::Nothing => FirstStep::FullPulse(1),
+            SchemeMemory::LastLoop => FirstStep::FullPulse(memory.last_loop.clamp(1, max_loops)),
+        }
     }
 
     /// Unit pulses that the controller applies next, in loop `level`, after fail bits in this range ([`super::FailBitRanges`]).
     /// The loop's end cuts them short. 0 ends the erase and leaves the fail bits to the ECC. `felp` is the scheme's own
     /// table, or the conservative one if the chips already show what the scheme's own table saves.
-    fn next_pulses(_felp: Felp, _level: u8, _range: Option<u8>) -> u8 {
-        PULSES_PER_LOOP
+    fn next_pulses(felp: Felp, level: u8, range: Option<u8>) -> u8 {
+        if Self::PREDICTS { felp.pulses(level, range) } else { PULSES_PER_LOOP }
     }
 
     /// The table of predicted pulses. It may leave fail bits to the ECC as far as the requirement allows.
@@ -119,8 +122,15 @@ pub trait SchemeRules {
         false
     }
 
-    /// Unit pulses that a block needs.
-    fn need(mode: EraseMode) -> PulseNeed;
+    /// Unit pulses that a block needs. By default the mechanism applies no more than it takes if it predicts pulses;
+    /// otherwise its full pulses wear the block.
+    fn need(mode: EraseMode) -> PulseNeed {
+        match mode {
+            EraseMode::Table => PulseNeed::Measured,
+            EraseMode::Mechanism if Self::PREDICTS => PulseNeed::Least,
+            EraseMode::Mechanism => PulseNeed::LeastAfterFullPulses,
+        }
+    }
 
     /// The scheme from whose measured rows the rows of this one are read as differences. For schemes that were measured
     /// at few PECs only.

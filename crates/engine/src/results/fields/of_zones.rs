@@ -1,0 +1,110 @@
+//! Zones.
+
+use pumice_ftl::ZoneReport;
+use serde_json::{Value, json};
+
+use super::Type::{Integer, Number};
+use super::of_host::quantile;
+use super::{ResultField, fields, ratio, when};
+use crate::metrics::KindMetrics;
+use crate::results::Finished;
+
+fields! {
+    pub const FIELDS:
+    "zones.count", Integer, "zones", "`ftl.kind` is not `zns`: then `zones` is null",
+        "Zones of the device",
+        |run| of_zones(run, |zones| json!(zones.zones));
+    "zones.capacity_pages", Integer, "pages", "as `zones.count`",
+        "Pages of a zone that can be written",
+        |run| of_zones(run, |zones| json!(zones.capacity));
+    "zones.size_pages", Integer, "pages", "as `zones.count`",
+        "Pages from the start of a zone to that of the next",
+        |run| of_zones(run, |zones| json!(zones.size));
+    "zones.states.empty", Integer, "zones", "as `zones.count`",
+        "Zones that are empty at the end of the run; so with the other states",
+        |run| of_zones(run, |zones| json!(zones.states[0]));
+    "zones.states.implicitly_opened", Integer, "zones", "as `zones.count`",
+        "Zones opened by a write",
+        |run| of_zones(run, |zones| json!(zones.states[1]));
+    "zones.states.explicitly_opened", Integer, "zones", "as `zones.count`",
+        "Zones opened by a command",
+        |run| of_zones(run, |zones| json!(zones.states[2]));
+    "zones.states.closed", Integer, "zones", "as `zones.count`",
+        "Zones that are active but not open",
+        |run| of_zones(run, |zones| json!(zones.states[3]));
+    "zones.states.full", Integer, "zones", "as `zones.count`",
+        "Zones that take no more writes",
+        |run| of_zones(run, |zones| json!(zones.states[4]));
+    "zones.states.read_only", Integer, "zones", "as `zones.count`",
+        "Zones that can only be read",
+        |run| of_zones(run, |zones| json!(zones.states[5]));
+    "zones.states.offline", Integer, "zones", "as `zones.count`",
+        "Zones that can neither be read nor written",
+        |run| of_zones(run, |zones| json!(zones.states[6]));
+    "zones.opened", Integer, "zones", "as `zones.count`",
+        "Empty zones to which the host began to write",
+        |run| of_zones(run, |zones| json!(zones.counters.opened));
+    "zones.closed_by_controller", Integer, "zones", "as `zones.count`",
+        "Implicitly opened zones that the controller closed because `ftl.zns.max_open` were open",
+        |run| of_zones(run, |zones| json!(zones.counters.closed_by_controller));
+    "zones.resets", Integer, "commands", "as `zones.count`",
+        "Reset Zone commands",
+        |run| of_zones(run, |zones| json!(zones.counters.resets));
+    "zones.finishes", Integer, "commands", "as `zones.count`",
+        "Finish Zone commands for zones that were not full",
+        |run| of_zones(run, |zones| json!(zones.counters.finishes));
+    "zones.unwritten_pages", Integer, "pages", "as `zones.count`",
+        "Pages of finished zones that the host had not written; those that the device filled are `flash.programs.padding`",
+        |run| of_zones(run, |zones| json!(zones.counters.unwritten_pages));
+    "zones.reset_latency_us.mean", Number, "us", "as `zones.count`; untimed, or no reset that erases at once",
+        "Time from a Reset Zone that erases at once until its last erase has ended",
+        |run| time(run, &run.controller.zone_times.reset, |times| json!(times.mean_us()));
+    "zones.reset_latency_us.p99", Number, "us", "as `zones.reset_latency_us.mean`",
+        "99th percentile of the same",
+        |run| time(run, &run.controller.zone_times.reset, |times| quantile(times, 0.99));
+    "zones.reset_latency_us.max", Number, "us", "as `zones.reset_latency_us.mean`",
+        "The longest",
+        |run| time(run, &run.controller.zone_times.reset, |times| json!(times.latency_max.as_us()));
+    "zones.finish_latency_us.mean", Number, "us", "as `zones.count`; untimed, or no finish that programs",
+        "Time from a Finish Zone until the last page that it fills is programmed",
+        |run| time(run, &run.controller.zone_times.finish, |times| json!(times.mean_us()));
+    "zones.finish_latency_us.p99", Number, "us", "as `zones.finish_latency_us.mean`",
+        "99th percentile of the same",
+        |run| time(run, &run.controller.zone_times.finish, |times| quantile(times, 0.99));
+    "zones.finish_latency_us.max", Number, "us", "as `zones.finish_latency_us.mean`",
+        "The longest",
+        |run| time(run, &run.controller.zone_times.finish, |times| json!(times.latency_max.as_us()));
+    "zones.erased_when_idle", Integer, "erase units", "as `zones.count`",
+        "Erase units of zones that were reset, erased on idle dies",
+        |run| of_zones(run, |zones| json!(zones.counters.erased_when_idle));
+    "zones.urgent_cleanings", Integer, "zones", "as `zones.count`",
+        "Times that the host cleaned a zone to its end before it could write, because no empty zone was left to spare",
+        |run| of_zones(run, |zones| json!(zones.counters.urgent));
+    "zones.moved_pages", Integer, "pages", "as `zones.count`",
+        "Pages that the host moved from one zone to another",
+        |run| of_zones(run, |zones| json!(zones.counters.moved_pages));
+    "zones.relocated_pages", Integer, "pages", "as `zones.count`",
+        "Pages that the device moved because an erase beside them would have disturbed them beyond tolerance",
+        |run| of_zones(run, |zones| json!(zones.counters.relocated_pages));
+    "zones.write_amplification.host", Number, "", "as `zones.count`, or no page was written",
+        "Pages that the host writes to zones, those moved included / pages of its users",
+        |run| of_zones(run, |zones| ratio(written(zones), zones.counters.user_pages as f64));
+    "zones.write_amplification.device", Number, "", "as `zones.count`, or no page was written",
+        "Pages that the device programs / pages that the host writes to zones. The product of both is `write_amplification`",
+        |run| of_zones(run, |zones| ratio(run.counts().programs() as f64, written(zones)));
+}
+
+/// A value of the run's zones; null without zones.
+fn of_zones(run: &Finished, value: impl FnOnce(&ZoneReport) -> Value) -> Value {
+    run.zones().map_or(Value::Null, |zones| value(&zones))
+}
+
+/// A figure of the times of zone operations; null without one, or without a clock.
+fn time(run: &Finished, times: &KindMetrics, figure: impl Fn(&KindMetrics) -> Value) -> Value {
+    when(run.config.run.timed && times.requests > 0, || figure(times))
+}
+
+/// Pages that the host wrote to zones.
+fn written(zones: &ZoneReport) -> f64 {
+    (zones.counters.user_pages + zones.counters.moved_pages) as f64
+}

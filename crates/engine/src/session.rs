@@ -1,0 +1,306 @@
+//! A device in use: requests come to it one by one, from a workload's run loop or from real programs.
+
+use pumice_config::{Config, HostMode};
+use pumice_ftl::TranslationLayer;
+use pumice_ftl::recovery::Recovery;
+use pumice_types::{FlashTiming, Geometry, HostRequest, Time};
+use pumice_workload::{Fact, RandomStream};
+
+use crate::build::build;
+use crate::chip::erase::Eraser;
+use crate::error::SimError;
+use crate::observe::{Beginning, Observer};
+use crate::power::PowerCuts;
+use crate::results::{BusyTimes, Finished, Outcome};
+use crate::ssd::Ssd;
+
+/// An open-loop run whose device needs more than this share of the run to drain is saturated.
+const SATURATED_DRAIN_SHARE: f64 = 0.05;
+
+/// Scale below which twins are known to drift.
+const FAITHFUL_SCALE_MIN: f64 = 1.0 / 16.0;
+
+/// How often the write buffer is emptied at the end of a session: what the first time programs may let pages in that
+/// waited for room.
+const FLUSHES_AT_THE_END: u8 = 2;
+
+/// Untimed random writes that bring a device into a used state.
+pub struct Ageing {
+    random: RandomStream,
+    /// Pages that they fall on, from the first.
+    footprint: u64,
+    left: u64,
+}
+
+/// What the requests of a session come from, as its result tells.
+#[derive(Default)]
+pub struct Origin {
+    /// Facts of the workload.
+    pub facts: Vec<(&'static str, Fact)>,
+    /// What had to be changed or overlooked.
+    pub warnings: Vec<String>,
+}
+
+/// A device with its host, from the first request to the result document.
+pub struct Session<'a, O: Observer> {
+    /// The device with its host.
+    pub ssd: Ssd<'a, O>,
+    config: &'a Config,
+    scale: f64,
+    geometry: Geometry,
+    timing: FlashTiming,
+    /// Requests submitted.
+    submitted: u64,
+    /// Pages submitted and events handled since a caller last set this to 0.
+    pub work: u64,
+    busy_before: BusyTimes,
+    /// Busy times when the last request was done; collection and flushing go on after that.
+    busy_after: Option<BusyTimes>,
+    /// No request is left to come.
+    is_over: bool,
+    /// How often the write buffer was emptied since.
+    flushes: u8,
+    /// Cuts of the power to come; `None` if the device cannot start anew.
+    cuts: Option<PowerCuts<'a>>,
+    /// By how much the host is behind its workload's clock, because it waited for the device to start anew.
+    behind: Time,
+}
+
+impl<'a, O: Observer> Session<'a, O> {
+    /// A device of a configuration at a scale, in its initial state.
+    ///
+    /// # Errors
+    /// A scale that does not fit the geometry, or a policy of the user's that cannot be made.
+    pub fn new(config: &'a Config, scale: f64, observer: &'a mut O) -> Result<Session<'a, O>, SimError> {
+        let built = build(config, scale)?;
+        let (geometry, timing, user_pages) = (built.geometry, built.timing.clone(), built.ftl.user_pages());
+        observer.begin(&Beginning { config, scale, array: &built.chips.checked.array, user_pages });
+        let ssd = Ssd::new(config, built, observer);
+        let recovers = config.ftl.shared.recovery != Recovery::Off;
+        let mut session = Session {
+            config,
+            scale,
+            geometry,
+            timing,
+            submitted: 0,
+            work: 0,
+            busy_before: ssd.controller.scheduler.busy_times(Time::ZERO),
+            ssd,
+            busy_after: None,
+            is_over: false,
+            flushes: 0,
+            cuts: recovers.then(|| PowerCuts::new(config, scale)).transpose()?,
+            behind: Time::ZERO,
+        };
+        session.arm_cuts(None);
+        Ok(session)
+    }
+
+    /// Bytes that the host can address.
+    pub fn capacity(&self) -> u64 {
+        u64::from(self.ssd.ftl().user_pages()) * u64::from(self.geometry.page_bytes)
+    }
+
+    /// Requests submitted so far, warm-up included.
+    pub fn submitted(&self) -> u64 {
+        self.submitted
+    }
+
+    /// By how much the host is behind its workload's clock.
+    pub fn behind(&self) -> Time {
+        self.behind
+    }
+
+    /// The writes that the spec wants before the first request, if it wants any.
+    pub fn ageing(&self) -> Option<Ageing> {
+        let age_writes = self.config.initial.age_writes;
+        let user_pages = f64::from(self.ssd.ftl().user_pages());
+        let footprint = ((user_pages * self.config.workload.shared.footprint) as u64).max(1);
+        let random = RandomStream::new(self.config.seed, "ageing");
+        (age_writes > 0.0).then_some(Ageing { random, footprint, left: (user_pages * age_writes) as u64 })
+    }
+
+    /// Does one of these writes, without a clock and uncounted. `false` when none is left: measuring starts.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn age(&mut self, ageing: &mut Ageing) -> Result<bool, SimError> {
+        if ageing.left == 0 {
+            self.ssd.flush_untimed()?;
+            self.ssd.restart_measuring(Time::ZERO);
+            return Ok(false);
+        }
+        ageing.left -= 1;
+        let page_bytes = self.config.chip.geometry.page_bytes;
+        self.ssd.write_untimed(ageing.random.below(ageing.footprint) * u64::from(page_bytes), page_bytes)?;
+        self.work += 1;
+        Ok(true)
+    }
+
+    /// Bookkeeping before a request is submitted at `now`. Returns whether it is measured.
+    #[inline]
+    pub fn note_submitted(&mut self, request: &HostRequest, now: Time) -> bool {
+        let warmup = self.config.run.warmup_requests;
+        if self.submitted == warmup && warmup > 0 {
+            self.ssd.restart_measuring(now);
+            self.busy_before = self.ssd.controller.scheduler.busy_times(now);
+        }
+        self.submitted += 1;
+        self.ssd.now = now;
+        self.work += 1 + u64::from(request.bytes / self.config.chip.geometry.page_bytes);
+        self.submitted > warmup
+    }
+
+    /// Submits a request at `now`, which is not before anything that happened.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn submit(&mut self, request: &HostRequest, now: Time) -> Result<(), SimError> {
+        let measured = self.note_submitted(request, now);
+        self.ssd.arrive(request, measured, now)
+    }
+
+    /// One event, or the power cut before it.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    #[inline]
+    pub fn step(&mut self) -> Result<(), SimError> {
+        if self.cuts.is_some() && self.ssd.next_event().is_some_and(|at| self.is_cut_by(at)) {
+            return self.lose_power();
+        }
+        // The end of the last request, which a buffer may have taken at once, ends what is measured.
+        if self.is_over && self.busy_after.is_none() && self.ssd.host.metrics.is_quiet() {
+            self.busy_after = Some(self.ssd.controller.scheduler.busy_times(self.ssd.now));
+        }
+        self.work += 1;
+        self.ssd.step()
+    }
+
+    /// One step towards an instant of the workload's clock: an event or a power cut that comes by then. `false` if
+    /// none does.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    #[inline]
+    pub fn step_until(&mut self, instant: Time) -> Result<bool, SimError> {
+        let due = instant + self.behind;
+        if self.ssd.next_event().is_some_and(|at| at <= due) {
+            self.step()?;
+            return Ok(true);
+        }
+        let is_cut = self.is_cut_by(due);
+        if is_cut {
+            self.lose_power()?;
+        }
+        Ok(is_cut)
+    }
+
+    /// No request will come any more.
+    pub fn end_requests(&mut self) {
+        self.is_over = true;
+    }
+
+    /// One step of letting everything under way end, and programming what is still buffered. `false` when that is
+    /// done.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn drain_step(&mut self) -> Result<bool, SimError> {
+        if self.ssd.next_event().is_some() {
+            self.step()?;
+            return Ok(true);
+        }
+        self.ssd.flush(true)?;
+        self.flushes += 1;
+        Ok(self.flushes < FLUSHES_AT_THE_END)
+    }
+
+    /// Whether cuts wait for the workload to get to their share of it.
+    #[inline]
+    pub fn cuts_wait_for_share(&self) -> bool {
+        self.cuts.as_ref().is_some_and(PowerCuts::wait_for_share)
+    }
+
+    /// Settles which command the power is cut in next. So much of the workload has been submitted.
+    pub fn arm_cuts(&mut self, share: Option<f64>) {
+        let scheduler = &mut self.ssd.controller.scheduler;
+        self.cuts.iter_mut().for_each(|cuts| cuts.arm(share, scheduler));
+    }
+
+    /// Whether the power is cut at this time or before.
+    #[inline]
+    fn is_cut_by(&self, at: Time) -> bool {
+        self.cuts.as_ref().is_some_and(|cuts| self.ssd.next_cut(cuts).is_some_and(|cut| cut <= at))
+    }
+
+    /// The next power cut; the host waits until the device has started anew.
+    fn lose_power(&mut self) -> Result<(), SimError> {
+        let Some(cuts) = &mut self.cuts else { return Ok(()) };
+        let at = self.ssd.next_cut(cuts).unwrap_or(self.ssd.now);
+        self.ssd.lose_power(cuts)?;
+        self.behind += self.ssd.now - at;
+        self.work += STARTING_ANEW;
+        Ok(())
+    }
+
+    /// What the session has to report so far.
+    ///
+    /// # Errors
+    /// A histogram that its own format cannot hold.
+    pub fn outcome(&self, origin: Origin) -> Result<Outcome, SimError> {
+        let Session { config, scale, geometry, timing, ssd, .. } = self;
+        let warnings = self.warnings(origin.warnings);
+        let (host, controller, power) = (&ssd.host, &ssd.controller, &ssd.power);
+        let chips = &controller.scheduler.chips;
+        let life = |eraser: &Eraser| (eraser.lifetime().with_stress(chips.restart_factor()), eraser.mean_pec());
+        let finished = Finished {
+            config,
+            scale: *scale,
+            geometry: *geometry,
+            timing: timing.clone(),
+            host,
+            controller,
+            power,
+            facts: origin.facts,
+            busy: self.busy(),
+            life: chips.eraser.as_ref().map(life),
+            warnings,
+        };
+        Outcome::of(&finished, self.submitted)
+    }
+
+    fn warnings(&self, mut warnings: Vec<String>) -> Vec<String> {
+        if let Some(left) = self.cuts.as_ref().map(PowerCuts::left).filter(|&left| self.config.run.timed && left > 0) {
+            let key = self.config.power.schedule().0;
+            warnings.push(format!("{key}: the run ended before {left} of its cuts"));
+        }
+        let scale = self.scale;
+        if scale < FAITHFUL_SCALE_MIN {
+            warnings.push(format!("scale {scale} is below 1/16: results are known to drift"));
+        }
+        let metrics = &self.ssd.host.metrics;
+        let drain = metrics.last_done.saturating_sub(metrics.last_arrival).as_s();
+        let open = self.config.run.timed && self.config.host.mode == HostMode::OpenLoop;
+        if open && drain > SATURATED_DRAIN_SHARE * metrics.simulated().as_s() && metrics.requests() > 1 {
+            warnings.push(format!(
+                "saturated: the device needed {drain:.3} s after the last arrival; latencies grow with the length of the run"
+            ));
+        }
+        warnings
+    }
+
+    /// Busy times of dies and of channels while measuring; empty without a clock.
+    fn busy(&self) -> BusyTimes {
+        if !self.config.run.timed {
+            return BusyTimes::default();
+        }
+        let scheduler = &self.ssd.controller.scheduler;
+        let until = self.busy_after.clone().unwrap_or_else(|| scheduler.busy_times(self.ssd.now));
+        let minus = |now: Vec<Time>, before: &[Time]| now.iter().zip(before).map(|(&a, &b)| a - b).collect();
+        (minus(until.0, &self.busy_before.0), minus(until.1, &self.busy_before.1))
+    }
+}
+
+/// Work that a power cut counts for, whatever the device does to start anew.
+const STARTING_ANEW: u64 = 1 << 17;

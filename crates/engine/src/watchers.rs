@@ -1,0 +1,70 @@
+//! Two observers of one run.
+
+use pumice_types::{DieId, FlashCommand, HostRequest, Time};
+use serde_json::Value;
+
+use crate::metrics::TimeSeries;
+use crate::observe::{Beginning, Observer, RequestRecord};
+
+/// Passes each event to two observers: the time series of the document, if there is one, and the caller's.
+pub struct Watchers<'a, O: Observer> {
+    /// The time series.
+    pub series: Option<TimeSeries>,
+    /// The caller's.
+    pub other: &'a mut O,
+}
+
+impl<O: Observer> Observer for Watchers<'_, O> {
+    fn begin(&mut self, beginning: &Beginning) {
+        self.other.begin(beginning);
+    }
+
+    #[inline]
+    fn command(&mut self, start: Time, end: Time, command: &FlashCommand) {
+        self.other.command(start, end, command);
+    }
+
+    #[inline]
+    fn request(&mut self, record: &RequestRecord) {
+        if let Some(series) = &mut self.series {
+            series.note(record);
+        }
+        self.other.request(record);
+    }
+
+    #[inline]
+    fn watches_transfers(&self) -> bool {
+        self.other.watches_transfers()
+    }
+
+    #[inline]
+    fn transfer(&mut self, die: DieId, start: Time, end: Time) {
+        self.other.transfer(die, start, end);
+    }
+
+    #[inline]
+    fn suspended(&mut self, start: Time, end: Time, command: &FlashCommand) {
+        self.other.suspended(start, end, command);
+    }
+
+    #[inline]
+    fn accepted(&mut self, slot: u32, request: &HostRequest) {
+        self.other.accepted(slot, request);
+    }
+
+    #[inline]
+    fn completed(&mut self, slot: u32) {
+        self.other.completed(slot);
+    }
+
+    fn has_failed(&self) -> bool {
+        self.other.has_failed()
+    }
+}
+
+impl<O: Observer> Watchers<'_, O> {
+    /// `time_series` of the result document.
+    pub fn document(&self) -> Value {
+        self.series.as_ref().map_or(Value::Null, TimeSeries::document)
+    }
+}

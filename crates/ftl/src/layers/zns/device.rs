@@ -1,0 +1,247 @@
+//! The zoned device: zones, the erase units under them, and the flash commands that zone commands become.
+
+pub(super) mod erase;
+
+use std::collections::VecDeque;
+
+use pumice_types::{Cause, DieId, FlashCommand, Lpn, PageAddress, UnitSet, bits, choice};
+
+use super::layout::{EraseUnitId, ZoneLayout};
+use super::report::{ZoneCounters, ZoneOperation};
+use super::state::{ZoneError, ZoneState, ZoneTable};
+use crate::plan::Plan;
+use erase::{SharedBlocks, UnitKind, Work};
+
+choice! {
+    /// When the units of a zone that was reset are erased.
+    pub enum ResetTime {
+        /// With the reset.
+        AtOnce = "at-once",
+        /// When the zone is next written.
+        WhenOpened = "when-opened",
+        /// One by one on idle dies, and at the latest when the zone is next written.
+        Idle = "idle",
+    }
+}
+
+choice! {
+    /// What the device fills when a zone is finished.
+    pub enum FinishFill {
+        /// All that was not written.
+        Pad = "pad",
+        /// What was not written of the erase units that hold something.
+        PadUnits = "pad-units",
+        /// Nothing.
+        Leave = "leave",
+    }
+}
+
+/// A page of a zone that is about to be programmed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Appended {
+    pub(super) page: PageAddress,
+    /// From the start of the zone.
+    pub(super) offset: u32,
+    /// When the zone was opened, counted in zones opened.
+    pub(super) sequence: u32,
+    /// The zone is full now.
+    pub(super) fills: bool,
+}
+
+/// When the device erases, and what it fills.
+#[derive(Clone, Debug)]
+pub(super) struct DeviceRules {
+    pub(super) units: UnitKind,
+    pub(super) resets: ResetTime,
+    pub(super) finish: FinishFill,
+    /// The logical page that padding carries: none of the host's.
+    pub(super) padding: Lpn,
+}
+
+/// The device.
+pub(super) struct ZonedDevice {
+    pub(super) layout: ZoneLayout,
+    pub(super) table: ZoneTable,
+    pub(super) counters: ZoneCounters,
+    pub(super) rules: DeviceRules,
+    /// A bit an erase unit: it must be erased before it is written.
+    pub(super) to_erase: Vec<u64>,
+    /// Units of each die that wait for their erase until the die is idle; some were erased meanwhile.
+    idle: Vec<VecDeque<EraseUnitId>>,
+    /// Zone commands that are to be carried out behind the write that runs.
+    operations: VecDeque<(ZoneOperation, u32)>,
+    /// Whether each zone was filled when it was finished.
+    padded: Vec<bool>,
+    /// Blocks that zones share.
+    pub(super) shared: SharedBlocks,
+    /// The number that each zone's pages carry.
+    pub(super) sequences: Vec<u32>,
+    next_sequence: u32,
+}
+
+impl ZonedDevice {
+    /// A device of empty zones whose units are erased.
+    pub(super) fn new(layout: ZoneLayout, table: ZoneTable, rules: DeviceRules) -> ZonedDevice {
+        let geometry = layout.config.geometry;
+        let units = geometry.blocks() as usize * layout.config.units.units();
+        let dies = if rules.resets == ResetTime::Idle { geometry.dies() as usize } else { 0 };
+        ZonedDevice {
+            to_erase: vec![0; bits::words_for(units)],
+            idle: vec![VecDeque::new(); dies],
+            operations: VecDeque::new(),
+            padded: vec![false; layout.zones() as usize],
+            shared: SharedBlocks::default(),
+            sequences: vec![0; layout.zones() as usize],
+            next_sequence: 0,
+            counters: ZoneCounters::default(),
+            layout,
+            table,
+            rules,
+        }
+    }
+
+    /// Whether units are erased on idle dies.
+    pub(super) fn erases_when_idle(&self) -> bool {
+        self.rules.resets == ResetTime::Idle
+    }
+
+    /// Bytes of the columns.
+    pub(super) fn state_bytes(&self) -> u64 {
+        let columns = size_of_val(&self.to_erase[..]) + size_of_val(&self.sequences[..]) + self.padded.len();
+        columns as u64 + self.shared.state_bytes() + self.layout.state_bytes() + self.table.state_bytes()
+    }
+
+    /// The number that the pages of a zone carry that was written before the first command.
+    pub(super) fn begin_filled(&mut self, zone: u32) -> u32 {
+        self.table.note_filled(zone, self.layout.capacity());
+        self.begin(zone)
+    }
+
+    fn begin(&mut self, zone: u32) -> u32 {
+        self.next_sequence += 1;
+        self.sequences[zone as usize] = self.next_sequence;
+        self.next_sequence
+    }
+
+    /// Appends one page to a zone: where it will lie. Units that wait for their erase are erased first.
+    ///
+    /// # Errors
+    /// The standard's, of a Zone Append.
+    #[inline]
+    pub(super) fn append(&mut self, zone: u32, work: &mut Work) -> Result<Appended, ZoneError> {
+        if self.table.state(zone) == ZoneState::Empty {
+            self.counters.opened += 1;
+            self.begin(zone);
+            self.erase_zone(zone, work);
+        }
+        let written = self.table.append(zone, 1)?;
+        self.counters.closed_by_controller += u64::from(written.closed.is_some());
+        let (page, sequence) = (self.layout.page(zone, written.at), self.sequences[zone as usize]);
+        Ok(Appended { page, offset: written.at, sequence, fills: written.fills })
+    }
+
+    /// Resets a zone. Its units are erased when the device's rule says so.
+    ///
+    /// # Errors
+    /// The standard's, of a Reset Zone.
+    pub(super) fn reset(&mut self, zone: u32) -> Result<(), ZoneError> {
+        let written: Vec<bool> = (0..self.layout.units_per_zone()).map(|at| self.programmed(zone, at) > 0).collect();
+        self.table.reset(zone)?;
+        self.padded[zone as usize] = false;
+        self.counters.resets += 1;
+        for (place, _) in written.into_iter().enumerate().filter(|(_, is_written)| *is_written) {
+            let unit = self.layout.units_of(zone)[place];
+            let number = self.number(unit);
+            bits::set(&mut self.to_erase, number);
+            if self.rules.resets == ResetTime::Idle {
+                let geometry = &self.layout.config.geometry;
+                self.idle[geometry.die_of(geometry.plane_of(unit.block)).index()].push_back(unit);
+            }
+        }
+        if self.rules.resets == ResetTime::AtOnce {
+            self.operations.push_back((ZoneOperation::Reset, zone));
+        }
+        Ok(())
+    }
+
+    /// Finishes a zone. What the device's rule says is filled.
+    ///
+    /// # Errors
+    /// The standard's, of a Finish Zone.
+    pub(super) fn finish(&mut self, zone: u32) -> Result<(), ZoneError> {
+        let unwritten = self.table.finish(zone)?;
+        self.counters.finishes += 1;
+        self.counters.unwritten_pages += u64::from(unwritten);
+        match self.rules.finish {
+            FinishFill::Pad | FinishFill::PadUnits => self.operations.push_back((ZoneOperation::Finish, zone)),
+            FinishFill::Leave => {}
+        }
+        Ok(())
+    }
+
+    /// Appends the commands of the next zone command that makes the device program or erase.
+    pub(super) fn next_operation(&mut self, work: &mut Work) -> Option<ZoneOperation> {
+        while let Some((operation, zone)) = self.operations.pop_front() {
+            match operation {
+                ZoneOperation::Reset => self.erase_zone(zone, work),
+                ZoneOperation::Finish => self.pad(zone, work.plan),
+            }
+            // A zone that was opened again at once has been erased already.
+            if !work.plan.commands.is_empty() {
+                return Some(operation);
+            }
+        }
+        None
+    }
+
+    /// Fills the pages of a finished zone that were not written.
+    fn pad(&mut self, zone: u32, plan: &mut Plan) {
+        let (written, sequence) = (self.table.written(zone), self.sequences[zone as usize]);
+        for offset in written..self.layout.capacity() {
+            let place = self.layout.place_of(offset);
+            if self.rules.finish == FinishFill::Pad || self.layout.first_page(place) < written {
+                let page = self.layout.page(zone, offset);
+                plan.push(FlashCommand::program(Cause::Padding, page, self.rules.padding, 0, sequence));
+            }
+        }
+        self.padded[zone as usize] = true;
+    }
+
+    /// Pages from the start of a zone up to which its unit at `place` is programmed.
+    pub(super) fn programmed_until(&self, zone: u32, place: u32) -> u32 {
+        let written = self.table.written(zone);
+        match (self.padded[zone as usize], self.rules.finish) {
+            (true, FinishFill::Pad) => self.layout.capacity(),
+            (true, FinishFill::PadUnits) if self.layout.first_page(place) < written => self.layout.capacity(),
+            (_, FinishFill::Pad | FinishFill::PadUnits | FinishFill::Leave) => written,
+        }
+    }
+
+    /// Erases the next unit of an idle die, if one waits.
+    pub(super) fn idle_step(&mut self, die: DieId, work: &mut Work) {
+        while let Some(unit) = self.idle.get_mut(die.index()).and_then(VecDeque::pop_front) {
+            if self.take_to_erase(unit) {
+                self.counters.erased_when_idle += 1;
+                return self.erase_units(unit.block, UnitSet::one(usize::from(unit.unit)), work);
+            }
+        }
+    }
+
+    /// Whether a unit of a die may wait for its erase.
+    pub(super) fn has_idle_step(&self, die: DieId) -> bool {
+        self.idle.get(die.index()).is_some_and(|units| !units.is_empty())
+    }
+
+    /// Whether a unit must be erased; it counts as erased from now on.
+    pub(super) fn take_to_erase(&mut self, unit: EraseUnitId) -> bool {
+        let number = self.number(unit);
+        let must = bits::get(&self.to_erase, number);
+        bits::clear(&mut self.to_erase, number);
+        must
+    }
+
+    /// The number of a unit among those of the device.
+    pub(super) fn number(&self, unit: EraseUnitId) -> usize {
+        unit.block.index() * self.layout.config.units.units() + usize::from(unit.unit)
+    }
+}

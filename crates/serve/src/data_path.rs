@@ -1,0 +1,222 @@
+//! The way of the bytes: the observer that moves them when commands take effect.
+//!
+//! The engine decides where a page goes, and when; it knows no bytes. This observer hears of every command that took
+//! effect and does the same to the bytes: a program stores what the controller's RAM holds of the page, a copy moves
+//! bytes from page to page, an erase takes them away, and a read returns what lies at the page that the map named.
+
+use pumice_engine::observe::{Beginning, Observer};
+use pumice_types::{Cause, FlashCommand, FlashOp, HostRequest, Lpn, PageAddress, PbTree, RequestKind, Time, UnitPages};
+
+use crate::pages::PhysicalPages;
+use crate::ram::ControllerRam;
+
+/// A host request with its bytes.
+pub struct Transfer {
+    /// Name that the caller gave it.
+    pub tag: u64,
+    /// The request.
+    pub request: HostRequest,
+    /// What is written, or what was read.
+    pub data: Vec<u8>,
+    /// Pages that were read from flash.
+    pub sources: Vec<PageAddress>,
+    /// Which of its pages were.
+    read: Vec<bool>,
+}
+
+impl Transfer {
+    /// A request that was not submitted yet; `data` is what it writes.
+    pub fn new(tag: u64, request: HostRequest, data: Vec<u8>) -> Transfer {
+        Transfer { tag, request, data, sources: Vec::new(), read: Vec::new() }
+    }
+}
+
+/// A page of a request: which, and which bytes of the page and of the request's data belong together.
+#[derive(Clone, Copy)]
+struct PagePiece {
+    lpn: u32,
+    from: usize,
+    at: usize,
+    bytes: usize,
+}
+
+/// The pages of a request.
+fn pieces(request: &HostRequest, page_bytes: usize) -> impl Iterator<Item = PagePiece> + use<> {
+    let (request, page) = (*request, page_bytes as u64);
+    let end = request.offset_bytes + u64::from(request.bytes);
+    (request.offset_bytes / page..end.div_ceil(page)).map(move |lpn| piece_of(&request, page, lpn))
+}
+
+/// One page of a request.
+fn piece_of(request: &HostRequest, page: u64, lpn: u64) -> PagePiece {
+    let (start, end) = (request.offset_bytes, request.offset_bytes + u64::from(request.bytes));
+    let (first, last) = ((lpn * page).max(start), ((lpn + 1) * page).min(end));
+    let (from, at) = ((first - lpn * page) as usize, (first - start) as usize);
+    PagePiece { lpn: lpn as u32, from, at, bytes: (last - first) as usize }
+}
+
+/// What the chips' erases erase.
+struct EraseShape {
+    tree: PbTree,
+    sub_blocks: Option<UnitPages>,
+}
+
+/// The bytes of a device, and the requests in flight.
+pub struct DataPath {
+    page_bytes: usize,
+    /// Logical pages of the host; those beyond are the controller's own and hold no bytes.
+    user_pages: u32,
+    pages: Option<(PhysicalPages, EraseShape)>,
+    /// Pages in the controller's RAM.
+    pub ram: ControllerRam,
+    /// What is about to be submitted.
+    next: Option<Transfer>,
+    slots: Vec<Option<Transfer>>,
+    /// Slots of reads.
+    reads: Vec<u32>,
+    finished: Vec<Transfer>,
+    /// Logical pages that RAM may hold no longer.
+    settled: Vec<u32>,
+}
+
+impl DataPath {
+    /// The data path of a device that was not begun.
+    pub fn new(page_bytes: u32) -> DataPath {
+        DataPath {
+            page_bytes: page_bytes as usize,
+            user_pages: 0,
+            pages: None,
+            ram: ControllerRam::new(page_bytes as usize),
+            next: None,
+            slots: Vec::new(),
+            reads: Vec::new(),
+            finished: Vec::new(),
+            settled: Vec::new(),
+        }
+    }
+
+    /// The request that is submitted next is this one.
+    pub fn prepare(&mut self, transfer: Transfer) {
+        self.next = Some(transfer);
+    }
+
+    /// A request that is done.
+    pub fn take_finished(&mut self) -> Option<Transfer> {
+        self.finished.pop()
+    }
+
+    /// Forgets what RAM holds of pages that are programmed, unless the write buffer has newer data of them.
+    pub fn settle(&mut self, is_buffering: impl Fn(Lpn) -> bool) {
+        for lpn in self.settled.drain(..) {
+            if !is_buffering(Lpn(lpn)) {
+                self.ram.forget(lpn);
+            }
+        }
+    }
+
+    /// A host page was read from flash: every read in flight that waits for it takes its bytes.
+    fn deliver(&mut self, command: &FlashCommand) {
+        let Some((pages, _)) = &self.pages else { return };
+        let page_bytes = self.page_bytes;
+        for &slot in &self.reads {
+            let Some(transfer) = &mut self.slots[slot as usize] else { continue };
+            let first = (transfer.request.offset_bytes / page_bytes as u64) as u32;
+            let Some(nth) = command.lpn.0.checked_sub(first).map(|nth| nth as usize) else { continue };
+            if transfer.read.get(nth) != Some(&false) {
+                continue;
+            }
+            let piece = piece_of(&transfer.request, page_bytes as u64, u64::from(command.lpn.0));
+            transfer.read[nth] = true;
+            transfer.sources.push(command.target);
+            pages.read(command.target, piece.from, &mut transfer.data[piece.at..piece.at + piece.bytes]);
+        }
+    }
+
+    /// A write of pages begins or, with `is_done`, has ended.
+    fn note_write(&mut self, transfer: &Transfer, is_done: bool) {
+        for piece in pieces(&transfer.request, self.page_bytes) {
+            if is_done {
+                self.ram.write_done(piece.lpn);
+                self.settled.push(piece.lpn);
+            } else {
+                self.ram.write(piece.lpn, piece.from, &transfer.data[piece.at..piece.at + piece.bytes]);
+            }
+        }
+    }
+}
+
+impl Observer for DataPath {
+    fn begin(&mut self, beginning: &Beginning) {
+        let config = beginning.array.config();
+        self.user_pages = beginning.user_pages;
+        let sub_blocks = config.sub_blocks.map(UnitPages::sub_blocks);
+        let erases = EraseShape { tree: config.tree, sub_blocks };
+        self.pages = Some((PhysicalPages::new(&config.geometry), erases));
+    }
+
+    fn accepted(&mut self, slot: u32, request: &HostRequest) {
+        let Some(mut transfer) = self.next.take() else { return };
+        match request.kind {
+            RequestKind::Write => self.note_write(&transfer, false),
+            RequestKind::Read => {
+                transfer.data = vec![0; request.bytes as usize];
+                transfer.read = pieces(request, self.page_bytes).map(|_| false).collect();
+                self.reads.push(slot);
+            }
+            RequestKind::Trim | RequestKind::Flush => {}
+        }
+        if self.slots.len() <= slot as usize {
+            self.slots.resize_with(slot as usize + 1, || None);
+        }
+        self.slots[slot as usize] = Some(transfer);
+    }
+
+    fn completed(&mut self, slot: u32) {
+        let Some(mut transfer) = self.slots.get_mut(slot as usize).and_then(Option::take) else { return };
+        match transfer.request.kind {
+            RequestKind::Write => self.note_write(&transfer, true),
+            RequestKind::Read => {
+                self.reads.retain(|&read| read != slot);
+                for piece in pieces(&transfer.request, self.page_bytes) {
+                    let out = &mut transfer.data[piece.at..piece.at + piece.bytes];
+                    self.ram.lay_over(piece.lpn, piece.from, out);
+                }
+            }
+            RequestKind::Trim => {
+                let given_up = pieces(&transfer.request, self.page_bytes).map(|piece| piece.lpn);
+                self.settled.extend(given_up.filter(|&lpn| self.ram.holds(lpn)));
+            }
+            RequestKind::Flush => {}
+        }
+        self.finished.push(transfer);
+    }
+
+    fn command(&mut self, _start: Time, _end: Time, command: &FlashCommand) {
+        if command.op == FlashOp::Read && command.cause == Cause::Host {
+            return self.deliver(command);
+        }
+        let Some((pages, erases)) = &mut self.pages else { return };
+        let FlashCommand { target, source, lpn, .. } = *command;
+        match command.op {
+            FlashOp::Read if command.cause == Cause::Rmw => {
+                self.ram.complete(lpn.0, |old| pages.read(target, 0, old));
+            }
+            FlashOp::Program if lpn.0 < self.user_pages => {
+                pages.program(target, self.ram.programmed(lpn.0));
+                self.settled.push(lpn.0);
+            }
+            FlashOp::Program => pages.program(target, None),
+            FlashOp::Copy => pages.copy(source, target),
+            FlashOp::Erase => pages.erase_block(target.block),
+            FlashOp::PartialErase => pages.erase_pages(target.block, erases.tree.page_range(command.pb())),
+            FlashOp::SubBlockErase => {
+                let (units, erased) = (&erases.sub_blocks, command.sub_blocks());
+                let pages_per_block = units.as_ref().map_or(0, UnitPages::pages_per_block);
+                let is_erased = |page: &u16| units.as_ref().is_some_and(|units| erased.contains(units.unit_of(*page)));
+                let gone = (0..pages_per_block).filter(is_erased).map(usize::from);
+                pages.erase_pages(target.block, gone);
+            }
+            FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => {}
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The device: a session of the engine with the bytes of its pages, used one operation at a time.
+
+use std::collections::VecDeque;
+
+use pumice_config::{Check, Config};
+use pumice_engine::metrics::TimeSeries;
+use pumice_engine::{Origin, Outcome, Session, SimError, Watchers};
+use pumice_ftl::TranslationLayer;
+use pumice_types::{HostRequest, Lpn, PageAddress, RequestKind, Time};
+use pumice_workload::Trims;
+
+use crate::data_path::{DataPath, Transfer};
+use crate::operation::{ClientOperation, OperationStep, Place, zeroes};
+use crate::protocol::transmission::{DataExtent, ErrorCode, Reply};
+use crate::record::Record;
+
+/// Most extents of one status reply. The client asks again behind the last one.
+const EXTENTS_MAX: usize = 1 << 12;
+
+/// Most pages that are looked at for one status reply.
+const STATUS_PAGES_MAX: u64 = 1 << 18;
+
+/// Longest write of zeroes that the device makes of its own, in bytes.
+const ZEROES_MAX: u64 = 1 << 20;
+
+type Watched<'a> = Watchers<'a, DataPath>;
+
+/// What a device is made of; it lives longer than the device.
+pub struct Parts<'a> {
+    config: &'a Config,
+    scale: f64,
+    watched: Watched<'a>,
+}
+
+impl<'a> Parts<'a> {
+    /// The parts of a device of a configuration at a scale.
+    pub fn new(config: &'a Config, scale: f64, path: &'a mut DataPath) -> Parts<'a> {
+        Parts {
+            config,
+            scale,
+            watched: Watchers { series: config.output.time_series_s.map(TimeSeries::new), other: path },
+        }
+    }
+}
+
+/// The simulated device.
+pub struct Device<'a> {
+    config: &'a Config,
+    session: Session<'a, Watched<'a>>,
+    page_bytes: u64,
+    capacity: u64,
+    record: Option<Record>,
+    /// What ended the simulation; the device does nothing any more.
+    failure: Option<String>,
+}
+
+impl<'a> Device<'a> {
+    /// A device in its initial state, with a record of its requests if one is given.
+    ///
+    /// # Errors
+    /// A scale that does not fit the geometry, or an initial state that breaks a rule.
+    pub fn new(parts: &'a mut Parts<'a>, record: Option<Record>) -> Result<Device<'a>, SimError> {
+        let Parts { config, scale, watched } = parts;
+        let mut session = Session::new(config, *scale, watched)?;
+        if let Some(mut ageing) = session.ageing() {
+            while session.age(&mut ageing)? {}
+        }
+        let (page_bytes, capacity) = (u64::from(config.chip.geometry.page_bytes), session.capacity());
+        Ok(Device { config, session, page_bytes, capacity, record, failure: None })
+    }
+
+    /// Bytes that a host can address.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The device's time.
+    pub fn now(&self) -> Time {
+        self.session.ssd.now
+    }
+
+    /// Host requests submitted so far.
+    pub fn requests(&self) -> u64 {
+        self.session.submitted()
+    }
+
+    /// What ended the simulation, if something did.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// Does an operation at once, as if the host had waited for it.
+    pub fn perform(&mut self, operation: ClientOperation) -> Reply {
+        if self.failure.is_some() {
+            return Reply::Failed(ErrorCode::Io);
+        }
+        if let ClientOperation::Status { place, one } = operation {
+            return Reply::Status(self.status(place, one));
+        }
+        let done = self.run_steps(operation.steps());
+        done.unwrap_or_else(|error| {
+            self.failure = Some(error.to_string());
+            Reply::Failed(ErrorCode::Io)
+        })
+    }
+
+    fn run_steps(&mut self, mut steps: VecDeque<OperationStep>) -> Result<Reply, SimError> {
+        let mut reply = Reply::Done;
+        while let Some(step) = steps.pop_front() {
+            match step {
+                // The protocol takes a trim as advice.
+                OperationStep::Request(request, _) if request.kind == RequestKind::Trim && self.drops_trims() => {}
+                OperationStep::Request(request, data) => reply = self.run_request(request, data)?,
+                OperationStep::ZeroTheRest(place) => {
+                    self.left_in(place).into_iter().rev().for_each(|rest| steps.push_front(zeroes(rest)));
+                }
+            }
+        }
+        Ok(reply)
+    }
+
+    /// Whether the device knows no trims.
+    fn drops_trims(&self) -> bool {
+        self.config.workload.trace.trims == Trims::Drop
+    }
+
+    /// Submits a request now and lets time pass until it is done.
+    fn run_request(&mut self, request: HostRequest, data: Vec<u8>) -> Result<Reply, SimError> {
+        let now = self.session.ssd.now;
+        let request = HostRequest { arrival: now, ..request };
+        if let Some(record) = &mut self.record {
+            record.write(&request)?;
+        }
+        // What else happens at this instant comes before the request, as in a run of the record.
+        while self.session.step_until(now)? {}
+        self.path().prepare(Transfer::new(0, request, data));
+        self.session.submit(&request, now)?;
+        let transfer = loop {
+            if let Some(transfer) = self.path().take_finished() {
+                break transfer;
+            }
+            if self.session.ssd.next_event().is_none() {
+                return Err(SimError::Simulation("a request waits for nothing and is not done".into()));
+            }
+            self.session.step()?;
+        };
+        self.settle();
+        Ok(self.reply_of(transfer))
+    }
+
+    /// What a client gets for a request that is done.
+    fn reply_of(&self, transfer: Transfer) -> Reply {
+        if transfer.data.is_empty() || transfer.request.kind != RequestKind::Read {
+            return Reply::Done;
+        }
+        let array = &self.session.ssd.controller.scheduler.chips.checked.array;
+        let is_corrupt = |page: &PageAddress| array.peek(*page).is_ok_and(|content| content.corrupt);
+        if transfer.sources.iter().any(is_corrupt) {
+            return Reply::Failed(ErrorCode::Io);
+        }
+        Reply::Data(transfer.request.offset_bytes, transfer.data)
+    }
+
+    fn path(&mut self) -> &mut DataPath {
+        self.session.ssd.observer().other
+    }
+
+    /// Lets RAM go of what is programmed.
+    fn settle(&mut self) {
+        let (observer, controller) = self.session.ssd.observer_and_controller();
+        observer.other.settle(|lpn| controller.is_buffering(lpn));
+    }
+
+    /// Whether a logical page holds data.
+    fn holds_data(&mut self, lpn: u32) -> bool {
+        self.session.ssd.ftl().locate(Lpn(lpn)).is_some() || self.path().ram.holds(lpn)
+    }
+
+    /// Pages of a part of the device.
+    fn pages_of(&self, place: Place) -> std::ops::Range<u64> {
+        place.offset / self.page_bytes..(place.offset + u64::from(place.bytes)).div_ceil(self.page_bytes)
+    }
+
+    /// The common part of a place and a page.
+    fn part(&self, place: Place, page: u64) -> Place {
+        let (first, last) = (page * self.page_bytes, (page + 1) * self.page_bytes);
+        let (start, end) = (place.offset.max(first), (place.offset + u64::from(place.bytes)).min(last));
+        Place { offset: start, bytes: (end - start) as u32 }
+    }
+
+    /// Parts of a place that hold data.
+    fn left_in(&mut self, place: Place) -> Vec<Place> {
+        let mut left: Vec<Place> = Vec::new();
+        for page in self.pages_of(place) {
+            if !self.holds_data(page as u32) {
+                continue;
+            }
+            let part = self.part(place, page);
+            match left.last_mut() {
+                Some(last)
+                    if last.offset + u64::from(last.bytes) == part.offset
+                        && u64::from(last.bytes + part.bytes) <= ZEROES_MAX =>
+                {
+                    last.bytes += part.bytes;
+                }
+                _ => left.push(part),
+            }
+        }
+        left
+    }
+
+    /// Which parts of a place hold data, from its first byte on; perhaps not to its end.
+    fn status(&mut self, place: Place, one: bool) -> Vec<DataExtent> {
+        let mut extents: Vec<DataExtent> = Vec::new();
+        let pages = self.pages_of(place);
+        let last = pages.end.min(pages.start + STATUS_PAGES_MAX);
+        for page in pages.start..last {
+            let (holds_data, part) = (self.holds_data(page as u32), self.part(place, page));
+            let is_full = extents.len() == if one { 1 } else { EXTENTS_MAX };
+            match extents.last_mut() {
+                Some(extent) if extent.holds_data == holds_data => extent.bytes += part.bytes,
+                _ if is_full => break,
+                _ => extents.push(DataExtent { bytes: part.bytes, holds_data }),
+            }
+        }
+        extents
+    }
+
+    /// The result so far, while the device goes on.
+    ///
+    /// # Errors
+    /// A histogram that its own format cannot hold, or a simulation that ended in an error.
+    pub fn result(&mut self) -> Result<Outcome, SimError> {
+        if let Some(text) = &self.failure {
+            return Err(SimError::Simulation(text.clone()));
+        }
+        let origin = Origin { facts: Record::facts_of_none(), warnings: Vec::new() };
+        self.document(origin)
+    }
+
+    fn document(&mut self, origin: Origin) -> Result<Outcome, SimError> {
+        let mut outcome = self.session.outcome(origin)?;
+        outcome.document["time_series"] = self.session.ssd.observer().document();
+        Ok(outcome)
+    }
+
+    /// Ends the use of the device: what is under way ends, what is buffered is programmed. Returns the result.
+    ///
+    /// # Errors
+    /// A simulation that ended in an error, or a record that cannot be written.
+    pub fn finish(&mut self) -> Result<Outcome, SimError> {
+        if let Some(text) = &self.failure {
+            return Err(SimError::Simulation(text.clone()));
+        }
+        self.session.end_requests();
+        while self.session.drain_step()? {}
+        self.settle();
+        if self.config.run.check == Check::Integrity {
+            self.session.ssd.read_back();
+        }
+        let origin = match self.record.take() {
+            Some(record) => record.finish(self.config, self.capacity)?,
+            None => Origin { facts: Record::facts_of_none(), warnings: Vec::new() },
+        };
+        self.document(origin)
+    }
+}

@@ -1,0 +1,26 @@
+//! The simulated SSD as a network block device, which real programs use.
+//!
+//! A client's request becomes host requests of an engine's session; the bytes go where the translation layer puts its
+//! pages, and come from where its map points. [`Server`] is the way in.
+#![forbid(unsafe_code)]
+
+mod address;
+mod connection;
+mod data_path;
+mod device;
+mod operation;
+mod pages;
+pub mod protocol;
+mod ram;
+mod record;
+mod server;
+mod spec;
+
+pub use address::Address;
+pub use connection::EXPORT;
+pub use data_path::DataPath;
+pub use device::{Device, Parts};
+pub use operation::{ClientOperation, Place};
+pub use record::Record;
+pub use server::{ServeOptions, Server};
+pub use spec::{served_config, without_effect_on_a_served_device};

@@ -1,0 +1,99 @@
+//! What a client may ask of the device, and the host requests that it becomes.
+
+use std::collections::VecDeque;
+
+use pumice_types::{HostRequest, RequestKind, Time};
+
+/// What a client asks for. Offsets and lengths are in bytes, whole sectors inside the device, and not empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClientOperation {
+    /// Return data.
+    Read(Place),
+    /// Store data.
+    Write {
+        /// Where.
+        place: Place,
+        /// As many bytes as the place has.
+        data: Vec<u8>,
+        /// It outlasts a power cut once it is done.
+        fua: bool,
+    },
+    /// Make what was acknowledged outlast a power cut.
+    Flush,
+    /// Give data up.
+    Trim {
+        /// Where.
+        place: Place,
+        /// It outlasts a power cut once it is done.
+        fua: bool,
+    },
+    /// Let a part read as zeroes.
+    WriteZeroes {
+        /// Where.
+        place: Place,
+        /// Zeroes are written; nothing is given up.
+        stored: bool,
+        /// It outlasts a power cut once it is done.
+        fua: bool,
+    },
+    /// Tell which parts hold data.
+    Status {
+        /// Where.
+        place: Place,
+        /// The first part is enough.
+        one: bool,
+    },
+}
+
+/// A part of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// First byte.
+    pub offset: u64,
+    /// Length in bytes.
+    pub bytes: u32,
+}
+
+/// One step of an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OperationStep {
+    /// A host request, with the data that it writes.
+    Request(HostRequest, Vec<u8>),
+    /// What a trim has left in a part is written over with zeroes.
+    ZeroTheRest(Place),
+}
+
+/// A host request; the device sets its arrival.
+pub fn request(kind: RequestKind, place: Place, fua: bool) -> HostRequest {
+    HostRequest { arrival: Time::ZERO, offset_bytes: place.offset, bytes: place.bytes, kind, fua }
+}
+
+/// Zeroes in a place are written.
+pub fn zeroes(place: Place) -> OperationStep {
+    OperationStep::Request(request(RequestKind::Write, place, false), vec![0; place.bytes as usize])
+}
+
+impl ClientOperation {
+    /// The steps of the operation, one after the other. None of a status: it asks for no request.
+    pub fn steps(self) -> VecDeque<OperationStep> {
+        let bare = |kind, place| OperationStep::Request(request(kind, place, false), Vec::new());
+        let flush = OperationStep::Request(HostRequest::flush(Time::ZERO), Vec::new());
+        let lasting = |mut steps: VecDeque<OperationStep>, fua: bool| {
+            steps.extend(fua.then(|| flush.clone()));
+            steps
+        };
+        match self {
+            ClientOperation::Read(place) => [bare(RequestKind::Read, place)].into(),
+            ClientOperation::Write { place, data, fua } => {
+                [OperationStep::Request(request(RequestKind::Write, place, fua), data)].into()
+            }
+            ClientOperation::Flush => [flush].into(),
+            ClientOperation::Trim { place, fua } => lasting([bare(RequestKind::Trim, place)].into(), fua),
+            ClientOperation::WriteZeroes { place, stored: false, fua } => {
+                lasting([bare(RequestKind::Trim, place), OperationStep::ZeroTheRest(place)].into(), fua)
+            }
+            ClientOperation::WriteZeroes { place, stored: true, fua } => lasting([zeroes(place)].into(), fua),
+            ClientOperation::Status { .. } => VecDeque::new(),
+        }
+    }
+}

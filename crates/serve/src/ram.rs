@@ -1,0 +1,147 @@
+//! Pages whose newest bytes are in the controller's RAM: writes under way, and what a write buffer holds.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::protocol::SECTOR;
+
+/// One logical page in RAM.
+struct RamPage {
+    /// Bytes that are not known are zeroes.
+    bytes: Arc<[u8]>,
+    /// Which sectors are known; empty if all are.
+    known: Vec<bool>,
+    /// Writes under way.
+    writes: u32,
+}
+
+impl RamPage {
+    fn sectors(from: usize, to: usize) -> std::ops::Range<usize> {
+        from / SECTOR as usize..to / SECTOR as usize
+    }
+
+    /// Notes that all bytes are known, if they are.
+    fn settle(&mut self) {
+        if self.known.iter().all(|&known| known) {
+            self.known = Vec::new();
+        }
+    }
+}
+
+/// Logical pages in RAM. Only looked up, never iterated.
+pub struct ControllerRam {
+    page_bytes: usize,
+    pages: HashMap<u32, RamPage>,
+}
+
+impl ControllerRam {
+    /// Nothing in RAM.
+    pub fn new(page_bytes: usize) -> ControllerRam {
+        ControllerRam { page_bytes, pages: HashMap::new() }
+    }
+
+    /// Whether RAM holds anything of a page.
+    pub fn holds(&self, lpn: u32) -> bool {
+        self.pages.contains_key(&lpn)
+    }
+
+    /// A write of a part of a page, from byte `from` of it, has come.
+    pub fn write(&mut self, lpn: u32, from: usize, data: &[u8]) {
+        let page_bytes = self.page_bytes;
+        let to = from + data.len();
+        let is_whole = data.len() == page_bytes;
+        let unknown = || RamPage {
+            bytes: if is_whole { Arc::from(data) } else { vec![0; page_bytes].into() },
+            known: if is_whole { Vec::new() } else { vec![false; page_bytes / SECTOR as usize] },
+            writes: 0,
+        };
+        let page = self.pages.entry(lpn).or_insert_with(unknown);
+        page.writes += 1;
+        if is_whole {
+            page.known = Vec::new();
+        }
+        if !page.known.is_empty() {
+            page.known[RamPage::sectors(from, to)].fill(true);
+            page.settle();
+        }
+        Arc::make_mut(&mut page.bytes)[from..to].copy_from_slice(data);
+    }
+
+    /// The old copy of a page was read: what was not known is now.
+    pub fn complete(&mut self, lpn: u32, old: impl FnOnce(&mut [u8])) {
+        let Some(page) = self.pages.get_mut(&lpn).filter(|page| !page.known.is_empty()) else { return };
+        let mut base = vec![0; self.page_bytes];
+        old(&mut base);
+        for sector in (0..page.known.len()).filter(|&sector| page.known[sector]) {
+            let range = sector * SECTOR as usize..(sector + 1) * SECTOR as usize;
+            base[range.clone()].copy_from_slice(&page.bytes[range]);
+        }
+        (page.bytes, page.known) = (base.into(), Vec::new());
+    }
+
+    /// What a program of the page stores.
+    pub fn programmed(&self, lpn: u32) -> Option<Arc<[u8]>> {
+        self.pages.get(&lpn).map(|page| Arc::clone(&page.bytes))
+    }
+
+    /// Lays what is known of a page over what the flash returned of it, from byte `from` of the page.
+    pub fn lay_over(&self, lpn: u32, from: usize, out: &mut [u8]) {
+        let Some(page) = self.pages.get(&lpn) else { return };
+        if page.known.is_empty() {
+            out.copy_from_slice(&page.bytes[from..from + out.len()]);
+            return;
+        }
+        for sector in RamPage::sectors(from, from + out.len()).filter(|&sector| page.known[sector]) {
+            let start = sector * SECTOR as usize;
+            let part = start - from..start - from + SECTOR as usize;
+            out[part].copy_from_slice(&page.bytes[start..start + SECTOR as usize]);
+        }
+    }
+
+    /// A write of the page is done.
+    pub fn write_done(&mut self, lpn: u32) {
+        if let Some(page) = self.pages.get_mut(&lpn) {
+            page.writes -= 1;
+        }
+    }
+
+    /// Forgets a page if no write of it is under way.
+    pub fn forget(&mut self, lpn: u32) {
+        if self.pages.get(&lpn).is_some_and(|page| page.writes == 0) {
+            self.pages.remove(&lpn);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s020_a_partial_write_lies_over_the_old_copy() {
+        let mut ram = ControllerRam::new(2048);
+        ram.write(3, 512, &[7; 512]);
+        let mut out = [1; 2048];
+        ram.lay_over(3, 0, &mut out);
+        assert_eq!((out[511], out[512], out[1023], out[1024]), (1, 7, 7, 1), "only what is known");
+        ram.complete(3, |old| old.fill(5));
+        ram.write(3, 1024, &[9; 512]);
+        let stored = ram.programmed(3).expect("in RAM");
+        assert_eq!((stored[0], stored[512], stored[1024], stored[1536]), (5, 7, 9, 5));
+        ram.write_done(3);
+        ram.forget(3);
+        assert!(ram.holds(3), "one of two writes is under way");
+        ram.write_done(3);
+        ram.forget(3);
+        assert!(!ram.holds(3));
+    }
+
+    #[test]
+    fn s021_parts_that_make_a_page_need_no_old_copy() {
+        let mut ram = ControllerRam::new(1024);
+        ram.write(0, 0, &[1; 512]);
+        ram.write(0, 512, &[2; 512]);
+        ram.complete(0, |_| panic!("every byte is known"));
+        assert_eq!(ram.programmed(0).map(|bytes| (bytes[0], bytes[512])), Some((1, 2)));
+    }
+}

@@ -1,0 +1,339 @@
+//! The device as its clients see it: what is written is read back, through every translation layer; flushes, trims and
+//! zeroes do what the protocol says; and clients that break the protocol harm nobody but themselves.
+
+mod client;
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use client::{Client, greet, option_reply, send_option};
+use pumice_config::{Config, SpecSource};
+use pumice_engine::{Outcome, run};
+use pumice_ftl::FtlKind;
+use pumice_serve::{Address, ServeOptions, Server};
+use pumice_types::Choice;
+use pumice_workload::RandomStream;
+
+const SECTOR: usize = 512;
+
+/// Room for what a layer keeps for itself.
+const SPACE: (&str, &str) = ("ftl.over_provisioning", "0.25");
+
+/// A device that can start anew.
+const RECOVERS: [(&str, &str); 3] = [("ftl.kind", "page"), ("ftl.recovery", "checkpoint"), SPACE];
+
+fn temporary(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("pumice-serve-{}-{name}", std::process::id()))
+}
+
+fn source(preset: &str, sets: &[(&str, &str)]) -> SpecSource {
+    let sets = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    SpecSource { preset: Some(preset.into()), sets, ..SpecSource::default() }
+}
+
+/// Serves a device on a socket of this name.
+fn start(name: &str, sets: &[(&str, &str)]) -> (Server, PathBuf) {
+    let path = temporary(name);
+    let options = ServeOptions { source: source("tiny", sets), listen: Address::Unix(path.clone()), record: None };
+    (Server::start(&options).unwrap_or_else(|error| panic!("{name}: {error}")), path)
+}
+
+/// What a device should hold.
+struct Shadow(Vec<u8>);
+
+impl Shadow {
+    /// Reads everything back.
+    fn check(&self, client: &mut Client, what: &str) {
+        for (nth, part) in self.0.chunks(1 << 20).enumerate() {
+            let offset = (nth << 20) as u64;
+            let found = client.read(offset, part.len() as u32).expect("a device reads");
+            let wrong = found.iter().zip(part).position(|(found, expected)| found != expected);
+            assert_eq!(wrong.map(|at| offset + at as u64), None, "{what}: first wrong byte");
+        }
+    }
+}
+
+/// Random writes, trims and zeroes of whole sectors over a part of the device, checked as they go.
+fn exercise(client: &mut Client, operations: u32, span: u64, what: &str) {
+    let mut random = RandomStream::new(7, what);
+    let mut shadow = Shadow(vec![0; client.bytes as usize]);
+    for nth in 0..operations {
+        let offset = random.below(span / SECTOR as u64) as usize * SECTOR;
+        let length = (1 + random.below(40) as usize) * SECTOR;
+        let length = length.min(shadow.0.len() - offset);
+        let place = offset..offset + length;
+        match random.below(10) {
+            0..=6 => {
+                let mut data = vec![0; length];
+                data.chunks_mut(8).for_each(|word| word.copy_from_slice(&random.bits().to_be_bytes()));
+                client.write(offset as u64, &data).expect("a write");
+                shadow.0[place].copy_from_slice(&data);
+            }
+            7 => {
+                client.zero(offset as u64, length as u32, nth % 2 == 0).expect("zeroes");
+                shadow.0[place].fill(0);
+            }
+            8 => {
+                let found = client.read(offset as u64, length as u32).expect("a read");
+                assert!(found == shadow.0[place], "{what}: operation {nth} read something else");
+            }
+            _ => client.flush().expect("a flush"),
+        }
+    }
+    shadow.check(client, what);
+}
+
+#[test]
+fn s100_every_translation_layer_returns_what_was_written() {
+    for &kind in FtlKind::ALL {
+        let name = kind.name();
+        let (server, path) = start(&format!("layer-{name}"), &[("ftl.kind", name), ("run.check", "integrity")]);
+        let mut client = Client::simple(&path).expect("connects");
+        // A narrow span is written over and over, so that blocks are merged and reclaimed.
+        let span = client.bytes / 6;
+        exercise(&mut client, 6_000, span, name);
+        drop(client);
+        let document = server.stop().unwrap_or_else(|error| panic!("{name}: {error}")).document;
+        let copies = document["gc"]["copied_pages"].as_u64().expect("a count");
+        let erases = document["flash"]["erases"]["block"].as_u64().expect("a count");
+        assert!(copies > 0 && erases > 0, "{name}: pages were copied ({copies}) and blocks erased ({erases})");
+        assert_eq!(document["integrity"]["lost_pages"], 0, "{name}");
+        assert!(!path.exists(), "the socket is gone");
+    }
+}
+
+#[test]
+fn s101_so_does_every_way_to_write() {
+    let page = ("ftl.kind", "page");
+    let cases: &[(&str, &[(&str, &str)])] = &[
+        ("eager buffer", &[page, ("host.write_buffer_kib", "64")]),
+        ("lru buffer", &[page, ("host.write_buffer_kib", "256"), ("host.flush", "lru")]),
+        ("nftl with a buffer", &[("host.write_buffer_kib", "128"), ("host.flush", "lru")]),
+        ("m-merge", &[("ftl.merge", "m-merge")]),
+        ("cached map", &[page, SPACE, ("ftl.map_place", "cached"), ("ftl.map_cache_entries", "512")]),
+        (
+            "sub-blocks",
+            &[
+                page,
+                ("partial_erase.unit", "sub-block"),
+                ("ftl.erase_unit", "sub-block"),
+                ("geometry.layers", "16"),
+                ("geometry.sub_blocks", "4"),
+            ],
+        ),
+        ("background", &[page, SPACE, ("ftl.gc_mode", "background")]),
+        ("recovery", &RECOVERS),
+        ("link", &[page, ("host.link_mb_per_s", "1000"), ("host.overhead_us", "5")]),
+        ("filled", &[page, ("initial.fill", "0.5"), ("initial.age_writes", "0.5")]),
+    ];
+    for (what, sets) in cases {
+        let (server, path) = start(&what.replace(' ', "-"), sets);
+        let mut client = Client::structured(&path).expect("connects");
+        let span = client.bytes / 6;
+        exercise(&mut client, 3_000, span, what);
+        drop(client);
+        server.stop().unwrap_or_else(|error| panic!("{what}: {error}"));
+    }
+}
+
+#[test]
+fn s102_a_session_replays_from_its_record_to_the_same_result() {
+    for (name, sets) in [
+        ("record-page", &[("ftl.kind", "page")][..]),
+        ("record-nftl", &[("host.write_buffer_kib", "64"), ("host.flush", "lru"), ("output.time_series_s", "1")][..]),
+    ] {
+        let record = temporary(&format!("{name}.csv"));
+        let options = ServeOptions {
+            source: source("tiny", sets),
+            listen: Address::Unix(temporary(name)),
+            record: Some(record.clone()),
+        };
+        let server = Server::start(&options).expect("starts");
+        let Address::Unix(path) = server.address().clone() else { panic!("a socket") };
+        let mut client = Client::simple(&path).expect("connects");
+        let span = client.bytes / 6;
+        exercise(&mut client, 2_000, span, name);
+        client.ask((1, 1), 0, 512, &[1; 512]).expect("a write with FUA");
+        client.ask((4, 1), 0, 8192, &[]).expect("a trim with FUA");
+        let config = server.config().clone();
+        let served = server.stop().expect("ends");
+        // The configuration is that of a run of the trace, so a run of it must say the same.
+        let mut replay = source("tiny", sets);
+        for (key, value) in [("host.partial_page", "rmw"), ("workload.kind", "trace")] {
+            replay.sets.push((key.into(), value.into()));
+        }
+        replay.sets.push(("workload.path".into(), format!("{:?}", record.to_str().expect("text"))));
+        let replay = Config::resolve(&replay).expect("a spec");
+        assert_eq!(config.digest(), replay.digest());
+        let replayed = run(&replay, 1.0, &mut |_| true).expect("replays");
+        let text = |outcome: &Outcome| serde_json::to_string_pretty(&outcome.document).expect("JSON");
+        assert_eq!(text(&served), text(&replayed), "{name}");
+        assert!(served.document["host"]["write"]["requests"].as_u64() > Some(1000));
+        std::fs::remove_file(record).expect("was written");
+    }
+}
+
+#[test]
+fn s103_status_tells_what_holds_data() {
+    let (server, path) = start("status", &[("ftl.kind", "page"), ("initial.fill", "0")]);
+    let mut client = Client::structured(&path).expect("connects");
+    client.write(8192, &[1; 8192]).expect("a write");
+    client.write(65536 + 512, &[1; 512]).expect("a part of a page");
+    let found = client.status(0, 1 << 17).expect("a status");
+    let expected = [(8192, false), (8192, true), (49152, false), (4096, true), (61440, false)];
+    assert_eq!(found, expected);
+    assert_eq!(client.ask((7, 8), 0, 1 << 17, &[]).map(|one| one.len()), Ok(8), "one extent");
+    client.trim(0, 16384).expect("a trim");
+    assert_eq!(client.status(0, 16384), Ok(vec![(16384, false)]));
+    assert_eq!(client.read(8192, 8192), Ok(vec![0; 8192]), "what was given up reads as zeroes");
+    let mut plain = Client::simple(&path).expect("connects");
+    assert_eq!(plain.status(0, 4096), Err(22), "not without having asked for it");
+    server.stop().expect("ends");
+}
+
+#[test]
+fn s104_requests_that_make_no_sense_get_errors_and_the_connection_lives() {
+    let (server, path) = start("errors", &[("ftl.kind", "page")]);
+    let mut client = Client::simple(&path).expect("connects");
+    let end = client.bytes;
+    assert_eq!(client.flags & 0b1_1110_1101, 0b1_1110_1101, "flush, FUA, trim, zeroes, DF, several connections");
+    assert_eq!(client.read(end, 512), Err(22));
+    assert_eq!(client.read(end - 512, 1024), Err(22));
+    assert_eq!(client.read(u64::MAX - 511, 512), Err(22));
+    assert_eq!(client.write(end - 512, &[0; 1024]), Err(28));
+    assert_eq!(client.zero(end, 512, false), Err(28));
+    assert_eq!(client.trim(end, 512), Err(22));
+    assert_eq!(client.read(1, 512), Err(22), "no whole sector");
+    assert_eq!(client.write(0, &[0; 100]), Err(22));
+    assert_eq!(client.read(0, 33 << 20), Err(75), "longer than a reply");
+    assert_eq!(client.ask((99, 0), 0, 0, &[]), Err(95), "an unknown command");
+    assert_eq!(client.ask((0, 1 << 15), 0, 512, &[]), Err(22), "an unknown flag");
+    assert_eq!(client.ask((3, 0), 512, 512, &[]), Err(22), "a flush of a place");
+    assert_eq!(client.read(0, 0), Ok(vec![]));
+    assert_eq!(client.write(0, &[5; 1024]), Ok(()));
+    assert_eq!(client.read(512, 512), Ok(vec![5; 512]));
+    server.stop().expect("ends");
+}
+
+#[test]
+fn s105_the_handshake_answers_what_it_knows_and_goes_on() {
+    let (server, path) = start("handshake", &[("ftl.kind", "page")]);
+    let (mut input, mut out) = greet(&path).expect("greets");
+    send_option(&mut out, 3, &[]).expect("sends");
+    assert_eq!(option_reply(&mut input, 3).expect("a reply"), (2, [&[0, 0, 0, 6][..], b"pumice"].concat()));
+    assert_eq!(option_reply(&mut input, 3).expect("a reply").0, 1);
+    send_option(&mut out, 5, &[]).expect("STARTTLS");
+    assert_eq!(option_reply(&mut input, 5).expect("a reply").0, (1 << 31) + 1);
+    send_option(&mut out, 6, &[&[0, 0, 0, 2][..], b"no", &[0, 0]].concat()).expect("INFO");
+    assert_eq!(option_reply(&mut input, 6).expect("a reply").0, (1 << 31) + 6);
+    send_option(&mut out, 7, &[1, 2, 3]).expect("half a GO");
+    assert_eq!(option_reply(&mut input, 7).expect("a reply").0, (1 << 31) + 3);
+    send_option(&mut out, 3, &[0; 20_000]).expect("too long");
+    assert_eq!(option_reply(&mut input, 3).expect("a reply").0, (1 << 31) + 9);
+    send_option(&mut out, 1, b"pumice").expect("EXPORT_NAME");
+    let mut export = [0; 10];
+    input.read_exact(&mut export).expect("the export");
+    assert_eq!(export[..8], server.capacity().to_be_bytes());
+    let (mut input, mut out) = greet(&path).expect("greets");
+    send_option(&mut out, 2, &[]).expect("ABORT");
+    assert_eq!(option_reply(&mut input, 2).expect("a reply").0, 1);
+    assert_eq!(input.read(&mut [0]).expect("ended"), 0);
+    server.stop().expect("ends");
+}
+
+#[test]
+fn s106_a_flush_and_a_read_on_one_connection_see_what_another_wrote() {
+    let (server, path) = start("several", &[("ftl.kind", "page"), ("host.write_buffer_kib", "256")]);
+    let mut clients: Vec<Client> = (0..4).map(|_| Client::simple(&path).expect("connects")).collect();
+    for round in 0..200u64 {
+        let (writer, reader) = ((round % 4) as usize, ((round + 1) % 4) as usize);
+        clients[writer].write(round * 4096, &[round as u8 + 1; 4096]).expect("a write");
+        clients[reader].flush().expect("a flush");
+        assert_eq!(clients[reader].read(round * 4096, 4096), Ok(vec![round as u8 + 1; 4096]));
+    }
+    let document = server.stop().expect("ends").document;
+    assert_eq!(document["host"]["flush"]["requests"], 200);
+}
+
+#[test]
+fn s107_more_connections_than_the_server_takes_are_closed() {
+    let (server, path) = start("crowd", &[("ftl.kind", "page")]);
+    let clients: Vec<Client> = (0..64).map(|_| Client::simple(&path).expect("connects")).collect();
+    let mut late = UnixStream::connect(&path).expect("connects");
+    assert_eq!(late.read(&mut [0]).expect("closed"), 0, "no greeting");
+    drop(clients);
+    // Places are free again as soon as the server has noticed.
+    let again = (0..200).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::panic::catch_unwind(|| Client::simple(&path)).ok()?.ok()
+    });
+    assert!(again.is_some());
+    server.stop().expect("ends");
+}
+
+#[test]
+fn s108_clients_that_vanish_or_send_garbage_harm_nobody() {
+    let (server, path) = start("garbage", &[("ftl.kind", "page")]);
+    let mut steady = Client::structured(&path).expect("connects");
+    let mut random = RandomStream::new(1, "garbage");
+    let mut shadow = Shadow(vec![0; 1 << 20]);
+    for round in 0..400u64 {
+        break_something(&path, &mut random);
+        let offset = random.below(255) * 4096;
+        let data = vec![round as u8; 4096];
+        steady.write(offset, &data).expect("the steady client is served");
+        shadow.0[offset as usize..offset as usize + 4096].copy_from_slice(&data);
+    }
+    shadow.check(&mut steady, "beside broken clients");
+    assert!(!server.has_failed());
+    server.stop().expect("ends");
+}
+
+/// A client that breaks the protocol somewhere, or leaves in the middle.
+fn break_something(path: &Path, random: &mut RandomStream) {
+    let mut garbage = vec![0; 1 + random.below(300) as usize];
+    garbage.iter_mut().for_each(|byte| *byte = random.bits() as u8);
+    match random.below(4) {
+        // Nothing but garbage, or less than a handshake.
+        0 => drop(UnixStream::connect(path).expect("connects").write_all(&garbage)),
+        1 => {
+            let (_, mut out) = greet(path).expect("greets");
+            let _ = out.write_all(&garbage);
+        }
+        // A write that announces more than comes, and what a request is not.
+        2 => {
+            let mut client = Client::simple(path).expect("connects");
+            let offset = (1 << 20) + random.below(100) * 4096;
+            let _ = client.send((1, 0), offset, 1 << 16, &garbage);
+        }
+        _ => {
+            let mut client = Client::simple(path).expect("connects");
+            // Reads whose answers nobody takes.
+            (0..20).for_each(|nth| drop(client.send((0, 0), nth * 4096, 1 << 17, &[])));
+            let _ = client.out.write_all(&garbage);
+        }
+    }
+}
+
+#[test]
+fn s109_specs_that_cannot_be_served_are_refused_in_one_line() {
+    let refusal = |sets: &[(&str, &str)]| {
+        let options =
+            ServeOptions { source: source("tiny", sets), listen: Address::Unix(temporary("refused")), record: None };
+        match Server::start(&options) {
+            Ok(_) => panic!("{sets:?} is served"),
+            Err(error) => error.to_string(),
+        }
+    };
+    for (sets, expected) in [
+        (&[("run.timed", "false")][..], "run.timed"),
+        (&[("run.max_requests", "5")], "run.max_requests"),
+        (&[("output.request_log", "true")], "output.request_log"),
+        (&[RECOVERS[0], RECOVERS[1], RECOVERS[2], ("power.cuts", "3")], "power.cuts"),
+        (&[("ftl.kind", "no")], "ftl.kind"),
+    ] {
+        let text = refusal(sets);
+        assert!(text.contains(expected) && !text.contains('\n'), "{text}");
+    }
+}

@@ -1,0 +1,92 @@
+"""`pumice serve`: the simulated device for real programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pumice import files
+from pumice.cli import options as opt
+from pumice.cli.run_command import result_sheet
+from pumice.cli.terminal import emit, emit_json, note, show, tell_notes, warn_all
+from pumice.errors import SpecError, Terminated, reason
+from pumice.outputs import RESULT, one_set
+from pumice.results.result import Result
+from pumice.served_device import serve
+
+#: Seconds between two looks at whether the simulation still goes on.
+_LOOK_S = 0.2
+
+
+@opt.takes_options
+def serve_command(
+    spec: Annotated[Path | None, typer.Argument(metavar="[SPEC.toml]", help="Spec file.", show_default=False)] = None,
+    *,
+    options: opt.PlainOptions,
+    listen: Annotated[
+        str,
+        typer.Option("--listen", metavar="ADDRESS", help="unix:PATH or tcp:127.0.0.1:PORT (0: a free one)."),
+    ],
+    record: Annotated[
+        Path | None, typer.Option("--record", metavar="TRACE", help="Trace to write, which replays to the same result.")
+    ] = None,
+    ready_fd: Annotated[
+        int | None,
+        typer.Option(
+            "--ready-fd", metavar="N", min=1, help="File descriptor that gets the address when clients can connect."
+        ),
+    ] = None,
+    out: opt.OutOption = None,
+    as_json: opt.JsonOption = False,
+) -> None:
+    """Serve the simulated device to real programs, over NBD.
+
+    Ctrl-C or SIGTERM ends it: what clients have asked for is answered, and the result is shown.
+    """
+    with files.output_directory(out):
+        device = serve(options.build(spec), listen=listen, record=record)
+        try:
+            note(f"{device.capacity_bytes:,} bytes at {device.uri}; Ctrl-C ends it and shows the result")
+            _tell_ready(ready_fd, device.uri)
+            while not device.has_failed:
+                time.sleep(_LOOK_S)
+        except (KeyboardInterrupt, Terminated):
+            pass
+        finally:
+            # A second signal must not interrupt the putting away.
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            result = device.stop()
+        _tell(result, out, as_json=as_json)
+
+
+def _tell_ready(descriptor: int | None, uri: str) -> None:
+    """Writes the address to a file descriptor and closes it."""
+    if descriptor is None:
+        return
+    try:
+        with os.fdopen(descriptor, "w") as ready:
+            ready.write(f"{uri}\n")
+    except OSError as error:
+        raise SpecError(f"--ready-fd {descriptor}: {reason(error)}") from None
+
+
+def _tell(result: Result, out: Path | None, *, as_json: bool) -> None:
+    document = result.to_dict()
+    warn_all([document])
+    text = json.dumps(document)
+    if out is not None:
+        with one_set(out, RESULT) as staged:
+            (staged / RESULT).write_text(f"{text}\n", encoding="utf-8")
+    if as_json:
+        emit_json(text)
+        return
+    show(*result_sheet([document]))
+    tell_notes(document)
+    if out is not None:
+        emit(f"result written to {out / RESULT}")

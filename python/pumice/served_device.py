@@ -1,0 +1,127 @@
+"""The simulated SSD as a network block device (NBD) that real programs use.
+
+    with pumice.serve(pumice.preset("small")) as device:
+        subprocess.run(["nbdcopy", "disk.img", device.uri], check=True)
+        print(device.result()["write_amplification"])
+
+docs/SERVE.md says what the numbers mean.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pumice import _engine
+from pumice.errors import SpecError
+from pumice.results.result import Result
+from pumice.runs.run import with_options
+from pumice.runs.spec import Spec
+
+__all__ = ["ServedDevice", "serve"]
+
+
+class ServedDevice:
+    """A device that is being served until `stop` is called, or until its `with` block ends.
+
+    Attributes:
+        uri: where NBD clients connect.
+        address: the same, as `pumice serve --listen` takes it.
+        capacity_bytes: size of the device, in bytes.
+    """
+
+    def __init__(self, server: _engine.Server, directory: str | None) -> None:
+        """Not called by users; see `serve`."""
+        self._server = server
+        self._directory = directory
+        self._final: Result | None = None
+        self.uri = server.uri()
+        self.address = server.address()
+        self.capacity_bytes = server.capacity()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the simulation has ended in an error. Clients get errors from then on, and `stop` raises it."""
+        return self._final is None and self._server.has_failed()
+
+    def result(self) -> Result:
+        """The result so far; the final one if the device is served no more.
+
+        Raises:
+            SimulationError: the simulation ended in an error.
+        """
+        return self._final or Result(json.loads(self._server.result()))
+
+    def stop(self) -> Result:
+        """Ends serving: requests under way are answered, connections closed, buffered pages programmed.
+
+        Returns:
+            The final result; the same at every further call.
+
+        Raises:
+            SimulationError: the simulation ended in an error.
+            OSError: the record cannot be written.
+        """
+        if self._final is None:
+            try:
+                self._final = Result(json.loads(self._server.stop()))
+            finally:
+                if self._directory is not None:
+                    shutil.rmtree(self._directory, ignore_errors=True)
+        return self._final
+
+    def __enter__(self) -> Self:
+        """The device itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stops serving. An error of the block is not covered by one of the device."""
+        try:
+            self.stop()
+        except Exception:
+            if error is None:
+                raise
+
+
+def serve(
+    spec: Spec,
+    *,
+    listen: str | None = None,
+    record: str | os.PathLike[str] | None = None,
+    scale: float | None = None,
+    seed: int | None = None,
+) -> ServedDevice:
+    """Serves the device of `spec`; when this returns, clients can connect.
+
+    Args:
+        spec: the device. Its workload is not used: requests come from the clients.
+        listen: `unix:PATH` or `tcp:127.0.0.1:PORT` (port 0 takes a free one); a socket in a new directory if absent.
+        record: trace to write, which `pumice.run` replays to the same result.
+        scale: share of the device; planes are multiplied by it.
+        seed: seed of every random stream.
+
+    Raises:
+        SpecError: the spec cannot be served.
+        OSError: the address or the record cannot be used.
+    """
+    spec = with_options(spec, scale=scale, seed=seed)
+    if spec.policy is not None:
+        raise SpecError("a served device takes no policy of one's own")
+    directory = None
+    if listen is None:
+        directory = tempfile.mkdtemp(prefix="pumice-")
+        listen = f"unix:{Path(directory) / 'nbd'}"
+    try:
+        server = _engine.Server(spec.request(), listen, record)
+    except BaseException:
+        if directory is not None:
+            shutil.rmtree(directory, ignore_errors=True)
+        raise
+    return ServedDevice(server, directory)

@@ -1,0 +1,143 @@
+"""`pumice serve` and `pumice.serve`: a device that clients read and write, and the result that it leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pumice
+from nbd_client import FLUSH, WRITE_ZEROES, Client, NbdError
+
+TINY = pumice.preset("tiny").with_(ftl={"kind": "page"})
+
+
+def exercise(address: str, writes: int = 300) -> None:
+    """Writes, reads back and flushes."""
+    draw = random.Random(1)
+    with Client(address) as client:
+        for _ in range(writes):
+            offset, data = draw.randrange(0, client.size // 8192) * 4096, draw.randbytes(4096)
+            client.write(offset, data)
+            assert client.read(offset, 4096) == data
+        client.ask(FLUSH)
+
+
+def test_a_device_is_served_while_its_block_lasts(tmp_path: Path) -> None:
+    with pumice.serve(TINY) as device:
+        path = Path(device.address.removeprefix("unix:"))
+        assert path.is_socket()
+        assert device.uri == f"nbd+unix:///?socket={path}"
+        exercise(device.address)
+        so_far = device.result().to_dict()
+        assert so_far["host"]["write"]["requests"] == 300
+        exercise(device.address)
+    assert not path.parent.exists()
+    document = device.result().to_dict()
+    assert document["host"]["write"]["requests"] == 600
+    assert document["host"]["flush"]["requests"] == 2
+    assert document["flash"]["programs"]["host"] == 600
+    assert document["preset"] == "tiny"
+    assert document["workload"]["format"] == "nbd"
+    assert device.stop() == device.result()
+
+
+def test_a_port_of_this_machine_is_served_too() -> None:
+    with pumice.serve(TINY, listen="tcp:127.0.0.1:0") as device:
+        assert re.fullmatch(r"nbd://127\.0\.0\.1:\d+", device.uri)
+        exercise(device.address, 10)
+
+
+def test_a_record_replays_to_the_same_result(tmp_path: Path) -> None:
+    record = tmp_path / "session.csv"
+    spec = TINY.with_(host={"write_buffer_kib": 64, "partial_page": "rmw"})
+    with pumice.serve(spec, record=record) as device:
+        exercise(device.address)
+        with Client(device.address) as client:
+            client.write(512, b"x" * 512, fua=True)
+            client.ask(WRITE_ZEROES, 8192, 65536)
+    served, replayed = device.stop().to_dict(), pumice.run(spec, trace=record).to_dict()
+    for document in (served, replayed):
+        document.pop("run")
+    served["warnings"] = [line for line in served["warnings"] if "partial_page" not in line]
+    assert served == replayed
+
+
+@pytest.mark.parametrize("address", ["/tmp/x", "tcp:10809", "tcp:example.org:1"])
+def test_addresses_that_cannot_be_served_are_refused(address: str) -> None:
+    with pytest.raises(pumice.SpecError, match=r"allowed: unix:PATH or tcp:127\.0\.0\.1:PORT"):
+        pumice.serve(TINY, listen=address)
+
+
+def test_an_address_in_use_is_refused_and_its_user_goes_on() -> None:
+    with pumice.serve(TINY) as device:
+        with pytest.raises(OSError, match="nbd: Address already in use"):
+            pumice.serve(TINY, listen=device.address)
+        exercise(device.address, 3)
+
+
+def test_a_block_that_fails_keeps_its_own_error() -> None:
+    with pytest.raises(KeyError, match="mine"), pumice.serve(TINY):
+        raise KeyError("mine")
+
+
+def test_keys_that_serving_settles_are_told() -> None:
+    with pumice.serve(TINY.with_(host={"mode": "closed-loop"})) as device:
+        pass
+    assert "host.mode has no effect: a served device settles it" in device.result().to_dict()["warnings"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_ends_with_a_result_when_it_is_told_to(tmp_path: Path, number: signal.Signals) -> None:
+    read, write = os.pipe()
+    arguments = [
+        "serve",
+        "--preset",
+        "tiny",
+        "--set",
+        "ftl.kind=page",
+        "--listen",
+        "unix:nbd",
+        "--json",
+        "--out",
+        "out",
+    ]
+    command = [sys.executable, "-m", "pumice", *arguments, "--ready-fd", str(write)]
+    with subprocess.Popen(command, cwd=tmp_path, pass_fds=[write], stdout=subprocess.PIPE, text=True) as served:
+        os.close(write)
+        with os.fdopen(read) as ready:
+            assert ready.read() == "nbd+unix:///?socket=nbd\n"
+        exercise(f"unix:{tmp_path / 'nbd'}", 20)
+        served.send_signal(number)
+        text, _ = served.communicate(timeout=60)
+    assert served.returncode == 0
+    document = json.loads(text)
+    assert document["host"]["write"]["requests"] == 20
+    assert json.loads((tmp_path / "out" / "result.json").read_text()) == document
+    assert not (tmp_path / "nbd").exists()
+
+
+def test_a_request_beyond_the_end_is_an_error_for_the_client_alone() -> None:
+    with pumice.serve(TINY) as device, Client(device.address) as client:
+        with pytest.raises(NbdError, match="28"):
+            client.write(client.size, b"x" * 512)
+        client.write(0, b"y" * 512)
+        assert client.read(0, 1024) == b"y" * 512 + bytes(512)
+
+
+@pytest.mark.skipif(shutil.which("qemu-io") is None, reason="qemu-io is not installed")
+def test_qemu_writes_and_reads_patterns() -> None:
+    with pumice.serve(TINY) as device:
+        asked = ["write -P 0x5a 1M 64k", "read -P 0x5a 1M 64k", "write -f -P 3 512 512", "write -z 1M 32k", "flush"]
+        asked += ["read -P 0 1M 32k", "read -P 0x5a 1056k 32k", "discard 1M 64k", "read -P 3 512 512"]
+        commands = [part for one in asked for part in ("-c", one)]
+        done = subprocess.run(["qemu-io", "-f", "raw", *commands, device.uri], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
