@@ -36,7 +36,8 @@ static uint64_t capacity(const pumice_ftl_device *device, const pumice_ftl_value
     uint64_t planes = planes_of(device), pages = device->pages_per_block;
     int64_t blocks = (int64_t)device->blocks_per_plane - device->bad_blocks_per_plane - value[0].whole - 2;
     uint64_t room = blocks > 0 ? planes * (uint64_t)blocks * pages : 0;
-    uint64_t wanted = (uint64_t)((double)(planes * device->blocks_per_plane * pages) * (1 - device->over_provisioning) + 1e-6);
+    double all = (double)(planes * device->blocks_per_plane * pages);
+    uint64_t wanted = (uint64_t)(all * (1 - device->over_provisioning) + 1e-6);
     why = "the reserve leaves no room";
     return wanted < room ? wanted : room;
 }

@@ -148,6 +148,43 @@ def test_a_call_that_does_not_return_ends_the_run(faulty_plugin: Path) -> None:
         pumice.run(spec, plugins=[faulty_plugin])
 
 
+def test_conform_says_what_holds(command: Command, c_plugin: Path) -> None:
+    done = command("conform", str(c_plugin))
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert sum(line.startswith("holds ") for line in lines) > 10
+    assert lines[-1] == "not run  power cuts: the layer declares no recovery"
+
+
+def test_conform_shows_the_shortest_requests_that_fail(command: Command, tmp_path: Path) -> None:
+    text = (REPOSITORY / "examples" / "own-ftl-c" / "own_ftl.c").read_text()
+    altered = text.replace("page < (victim + 1) * pages; page++", "page + 1 < (victim + 1) * pages; page++")
+    assert altered != text
+    (tmp_path / "lossy.c").write_text(altered)
+    include = REPOSITORY / "crates" / "capi" / "include"
+    out = tmp_path / "lossy.so"
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-I", include, "-o", out, tmp_path / "lossy.c"], check=True)
+    done = command("conform", str(out))
+    assert done.returncode == 1
+    assert re.fullmatch(r'pumice: plug-in "page-log-c": \d+ of \d+ checks failed\n', done.stderr)
+    shown = next(line for line in done.stdout.splitlines() if "shortest requests on the empty device:" in line)
+    assert shown.count("write ") < 60
+    verdicts = json.loads(command("conform", str(out), "--json").stdout)
+    failed = next(one for one in verdicts if one["requests"])
+    assert failed["holds"] is False
+    assert failed["length"] == len(failed["requests"])
+    assert ["ftl.kind", "plugin:page-log-c"] in failed["sets"]
+
+
+def test_plugins_shows_what_a_file_holds(command: Command, rust_plugin: Path) -> None:
+    shown = command("plugins", str(rust_plugin)).stdout
+    assert 'ftl.kind = "plugin:page-log"; needs erases that do not fail' in shown
+    assert "ftl.page-log.reserve" in shown
+    told = json.loads(command("plugins", str(rust_plugin), "--json").stdout)
+    assert [key["key"] for key in told["keys"]] == ["ftl.page-log.reserve"]
+    assert command("plugins", "none.so").returncode == 2
+
+
 def test_the_page_can_be_followed_as_it_is_printed(plugins_target: Path, tmp_path: Path) -> None:
     page = (REPOSITORY / "docs" / "OWN-FTL.md").read_text("utf-8")
     folder = tmp_path / "own-ftl"

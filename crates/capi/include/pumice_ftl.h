@@ -33,7 +33,7 @@ extern "C" {
 #define PUMICE_FTL_PROGRAM 2         /* page program: stores `lpn` in `version` */
 #define PUMICE_FTL_COPY 3            /* copy of `lpn` from `from_block`, `from_page`, which is on the same die */
 #define PUMICE_FTL_ERASE 4           /* block erase */
-#define PUMICE_FTL_PARTIAL_ERASE 5   /* erase of partial block `operand`: 1 is the block, the halves of n are 2n, 2n + 1 */
+#define PUMICE_FTL_PARTIAL_ERASE 5   /* erase of partial block `operand`: 1 is the block, 2n and 2n + 1 halve n */
 #define PUMICE_FTL_SUB_BLOCK_ERASE 6 /* erase of the physical sub-blocks whose bits are set in `operand` */
 
 /* On whose behalf it runs: reads and programs for the host, all others for collection. */

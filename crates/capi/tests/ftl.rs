@@ -14,6 +14,7 @@ use std::path::Path;
 use pumice_capi::ftl::{CCommand, CKey, CLayer, CLayerDevice, CPageAddress, CPlan, CValue, FTL_VERSION, load};
 use pumice_config::{Config, SpecSource, explain, schema, without_effect};
 use pumice_ftl::plugin::OwnLayer;
+use pumice_lab::conform::{Finding, conform};
 use serde_json::Value;
 
 use support::{Folder, LOAD, document, error_of, faulty, rust_example, source};
@@ -357,4 +358,67 @@ fn t499_what_a_plug_in_cannot_do_is_not_asked_of_it() {
     let idle = SpecSource { sets: vec![("ftl.kind".into(), "plugin:broken".into())], ..source(&[], &plugins) };
     assert!(Config::resolve(&idle).is_ok());
     fs::remove_dir_all(&folder.0).unwrap();
+}
+
+/// The example in C, with a text of it replaced.
+fn altered(folder: &Folder, name: &str, [from, to]: [&str; 2]) -> OwnLayer {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/own-ftl-c/own_ftl.c");
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.contains(from), "{from}");
+    load(&folder.shared(&format!("{name}.so"), &text.replace(from, to))).unwrap()
+}
+
+#[test]
+fn t488_the_examples_conform() {
+    let folder = Folder::new("conforms");
+    for layer in [altered(&folder, "as-it-is", ["", ""]), load(&rust_example()).unwrap()] {
+        let verdicts = conform(&layer, &mut || true);
+        assert!(verdicts.len() > 12);
+        for verdict in verdicts {
+            let is_declared = ["blocks whose erases fail", "power cuts"].contains(&verdict.check);
+            match verdict.finding {
+                Finding::Holds => assert!(!is_declared, "{verdict:?}"),
+                Finding::NotRun(_) => assert!(is_declared, "{verdict:?}"),
+                Finding::Fails { .. } => panic!("{verdict:?}"),
+            }
+        }
+    }
+}
+
+/// Faults in the example: what is replaced, what the suite says, and how many requests show it at most.
+const SEEDED: &[(&str, [&str; 2], &str, usize)] = &[
+    (
+        "the last page of a victim is not moved",
+        ["page < (victim + 1) * pages; page++", "page + 1 < (victim + 1) * pages; page++"],
+        "integrity",
+        60,
+    ),
+    ("a victim is not erased", ["pumice_ftl_push(plan, pumice_ftl_erase(victim))", "1"], "erase-before-program", 200),
+    ("bad blocks are used", ["if (log->closed[p * log->blocks_per_plane + nth] != 2)", ""], "bad-block", 1),
+    (
+        "a trim gives up another page",
+        [
+            "uint32_t page = log->page_of[lpn];\n    if (page",
+            "lpn ^= lpn == 5;\n    uint32_t page = log->page_of[lpn];\n    if (page",
+        ],
+        "",
+        60,
+    ),
+];
+
+#[test]
+fn t489_a_fault_is_found_and_shown_by_few_requests() {
+    let folder = Folder::new("seeded");
+    for (nth, (what, change, text, most)) in SEEDED.iter().enumerate() {
+        let layer = altered(&folder, &format!("fault-{nth}"), *change);
+        let verdicts = conform(&layer, &mut || true);
+        let failed = verdicts.iter().find_map(|verdict| match &verdict.finding {
+            Finding::Fails { text, requests } if !requests.is_empty() => Some((text, requests)),
+            Finding::Fails { .. } | Finding::Holds | Finding::NotRun(_) => None,
+        });
+        let (found, requests) = failed.unwrap_or_else(|| panic!("{what}: not found"));
+        println!("{what}: {found}: {} requests", requests.len());
+        assert!(found.contains(text) && !found.contains('\n'), "{what}: {found}");
+        assert!(requests.len() <= *most, "{what}: {} requests: {requests:?}", requests.len());
+    }
 }
