@@ -15,7 +15,7 @@ import shutil
 import tempfile
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from pumice import _engine
 from pumice.errors import SpecError
@@ -45,9 +45,20 @@ class ServedDevice:
         self.capacity_bytes = server.capacity()
 
     @property
-    def has_failed(self) -> bool:
-        """Whether the simulation has ended in an error. Clients get errors from then on, and `stop` raises it."""
-        return self._final is None and self._server.has_failed()
+    def is_over(self) -> bool:
+        """Whether the device will do nothing more: it was stopped, a control client has asked for the end, or the
+        simulation has ended in an error, which `stop` then raises."""
+        return self._final is not None or self._server.is_over()
+
+    def status(self) -> dict[str, Any]:
+        """How the device is: `requests` so far, `simulated_s`, `failure` (None, or what ended the simulation),
+        `connections` (`open`, `so_far`), `address`, `uri`, `capacity_bytes`.
+
+        Raises:
+            SimulationError: the device is not served any more.
+        """
+        status: dict[str, Any] = json.loads(self._server.answer('{"do": "status"}'))
+        return status
 
     def result(self) -> Result:
         """The result so far; the final one if the device is served no more.
@@ -94,6 +105,8 @@ def serve(
     spec: Spec,
     *,
     listen: str | None = None,
+    control: str | None = None,
+    store: str | os.PathLike[str] | None = None,
     record: str | os.PathLike[str] | None = None,
     scale: float | None = None,
     seed: int | None = None,
@@ -103,13 +116,15 @@ def serve(
     Args:
         spec: the device. Its workload is not used: requests come from the clients.
         listen: `unix:PATH` or `tcp:127.0.0.1:PORT` (port 0 takes a free one); a socket in a new directory if absent.
+        control: address of the same kinds where `pumice ctl` asks about the device; none if absent.
+        store: file that the device lives in, from one session to the next; memory if absent.
         record: trace to write, which `pumice.run` replays to the same result.
         scale: share of the device; planes are multiplied by it.
         seed: seed of every random stream.
 
     Raises:
         SpecError: the spec cannot be served.
-        OSError: the address or the record cannot be used.
+        OSError: an address, the store or the record cannot be used; a store of another spec too.
     """
     spec = with_options(spec, scale=scale, seed=seed)
     if spec.policy is not None:
@@ -119,7 +134,7 @@ def serve(
         directory = tempfile.mkdtemp(prefix="pumice-")
         listen = f"unix:{Path(directory) / 'nbd'}"
     try:
-        server = _engine.Server(spec.request(), listen, record)
+        server = _engine.Server(spec.request(), listen, control, store, record)
     except BaseException:
         if directory is not None:
             shutil.rmtree(directory, ignore_errors=True)

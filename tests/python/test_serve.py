@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import pumice
+from conftest import Command
 from nbd_client import FLUSH, WRITE_ZEROES, Client, NbdError
 
 TINY = pumice.preset("tiny").with_(ftl={"kind": "page"})
@@ -93,6 +94,35 @@ def test_keys_that_serving_settles_are_told() -> None:
     with pumice.serve(TINY.with_(host={"mode": "closed-loop"})) as device:
         pass
     assert "host.mode has no effect: a served device settles it" in device.result().to_dict()["warnings"]
+
+
+def test_a_store_keeps_what_was_written(tmp_path: Path) -> None:
+    store = tmp_path / "ssd"
+    with pumice.serve(TINY, store=store) as device, Client(device.address) as client:
+        client.write(4096, b"kept" * 1024)
+    with pumice.serve(TINY, store=store) as device, Client(device.address) as client:
+        assert client.read(4096, 4096) == b"kept" * 1024
+    assert device.result().to_dict()["host"]["write"]["requests"] == 1, "the result is that of the device's life"
+    with pytest.raises(OSError, match="holds a device of another spec"):
+        pumice.serve(TINY.with_(ftl={"gc_policy": "fifo"}), store=store)
+
+
+def test_the_control_socket_is_asked_by_the_command(tmp_path: Path, command: Command) -> None:
+    address = f"unix:{tmp_path / 'control'}"
+    with pumice.serve(TINY, control=address) as device:
+        exercise(device.address, 5)
+        asked, own = json.loads(command("ctl", address, "status").stdout), device.status()
+        assert asked.pop("connections")["open"] == 1, "the question came over a connection too"
+        assert own.pop("connections")["open"] == 0
+        assert asked == own
+        assert asked["requests"] == 11
+        assert json.loads(command("ctl", address, "result").stdout)["host"]["write"]["requests"] == 5
+        assert not device.is_over
+        assert command("ctl", address, "stop").returncode == 0
+        assert device.is_over
+    gone = command("ctl", address, "status")
+    assert gone.returncode == 2
+    assert f"is a device served with --control {address}?" in gone.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

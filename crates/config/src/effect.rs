@@ -16,7 +16,7 @@ use crate::table::KeyTable;
 pub fn idle(config: &Config, path: &str) -> Option<String> {
     let table = KeyTable::with(&config.ftl.plugins).ok()?;
     let key = table.lookup(path).ok()?;
-    if is_of_ftl(key) && !config.ftl.kind.reads(path) {
+    if !is_of_layer(config, key) {
         return Some(format!("ftl.kind = \"{}\"", config.ftl.kind));
     }
     if let Some(policy) = config.ftl.own_policy.as_ref().filter(|_| is_decided_by_policy(config, path)) {
@@ -25,6 +25,11 @@ pub fn idle(config: &Config, path: &str) -> Option<String> {
     let mut values = Values::new();
     config.write(&mut values);
     key.when.idle(&values)
+}
+
+/// Whether the run's translation layer reads the key, or any run does.
+pub(crate) fn is_of_layer(config: &Config, key: &Key) -> bool {
+    !is_of_ftl(key) || config.ftl.kind.reads(key.path)
 }
 
 /// Whether the user's own policy decides what a key would.

@@ -59,7 +59,7 @@ keys! {
             "Rate of the link to the host in each direction. Absent: it costs no time.";
         overhead_us: f64 = "0.0", ANY_US, "us", CHOSEN, TIMED,
             "Fixed time that the controller takes for each request before it starts.";
-        partial_page: PartialPage = "\"rmw\"", ANY, "", "chosen: what a drive with a map entry a page must do", When::Always,
+        partial_page: PartialPage = "\"rmw\"", ANY, "", "chosen: what a drive with a map entry a page must do", When::Requests,
             "Writes of part of a page. rmw: the old copy is read first, unless the write buffer holds the rest. whole-page: the page is programmed, nothing is read first.";
         read_priority: bool = "false", ANY, "", CHOSEN, TIMED,
             "Host reads go before everything on their die that has not started; a blocking merge that has started runs to its end. Reads that must search spare areas first keep their place.";

@@ -5,6 +5,7 @@
 //! [`table::rows`].
 #![forbid(unsafe_code)]
 
+pub mod aged;
 mod check;
 pub mod effect;
 mod host;
@@ -154,6 +155,8 @@ pub struct Config {
     /// What `workload.path` is read from in place of the file. It is no key: the caller sets it, and the result
     /// identifies it by its SHA-256.
     pub recorded: Option<SharedContent>,
+    /// Where aged devices are kept for other runs. It is no key: the caller sets it, and no result depends on it.
+    pub aged_devices: Option<aged::SharedAgedDevices>,
 }
 
 impl Keys for Config {
@@ -184,6 +187,7 @@ impl Keys for Config {
             run: Keys::read(values)?,
             output: Keys::read(values)?,
             recorded: None,
+            aged_devices: None,
         })
     }
 

@@ -16,35 +16,37 @@ choice! {
 keys! {
     /// `[run]`
     pub struct RunKeys in "run" {
-        max_requests: Option<u64> = "", int(1, i64::MAX), "requests", "no limit", When::Always,
+        max_requests: Option<u64> = "", int(1, i64::MAX), "requests", "no limit", When::Requests,
             "Stop after this many requests.";
-        warmup_requests: u64 = "0", int(0, i64::MAX), "requests", CHOSEN, When::Always,
+        warmup_requests: u64 = "0", int(0, i64::MAX), "requests", CHOSEN, When::Requests,
             "Requests before measuring starts.";
-        timed: bool = "true", ANY, "", CHOSEN, When::Always,
+        timed: bool = "true", ANY, "", CHOSEN, When::Requests,
             "Off: no clock, no latencies; the same commands, counts and wear, faster.";
         check: Check = "\"rules\"", ANY, "", CHOSEN, When::Always,
             "rules: every flash rule and the tag of every page read. integrity: also a full read-back at the end; a corrupt or lost page ends with status 1.";
     }
 }
 
+const TIMELINE: When = When::All(&[When::Requests, When::On("output.timeline")]);
+
 keys! {
     /// `[output]`
     pub struct OutputKeys in "output" {
-        request_log: bool = "false", ANY, "", CHOSEN, When::Always,
+        request_log: bool = "false", ANY, "", CHOSEN, When::Requests,
             "File request_log.parquet: every measured request with its arrival, completion, kind, offset, bytes and latency. One run with a clock and an output directory.";
-        command_log: bool = "false", ANY, "", CHOSEN, When::Always,
+        command_log: bool = "false", ANY, "", CHOSEN, When::Requests,
             "File command_log.bin.zst: every flash command of the run, with the initial state; `pumice verify` replays it into the chip's rules. One run with an output directory.";
-        histograms: bool = "false", ANY, "", CHOSEN, When::Always,
+        histograms: bool = "false", ANY, "", CHOSEN, When::Requests,
             "File latency.hlog: latencies of reads, writes and trims as HDR histograms (V2 interval log), in nanoseconds. One run with a clock and an output directory.";
-        wear_map: bool = "false", ANY, "", CHOSEN, When::Always,
+        wear_map: bool = "false", ANY, "", CHOSEN, When::Requests,
             "File wear_map.npy: erases of every leaf of every block, one row a block. One run with an output directory.";
-        timeline: bool = "false", ANY, "", CHOSEN, When::Always,
+        timeline: bool = "false", ANY, "", CHOSEN, When::Requests,
             "File timeline.json: what dies and channels do in a window of time, and the requests, in the Trace Event Format, which ui.perfetto.dev opens. One run with a clock and an output directory.";
-        timeline_begin_s: f64 = "0.0", float(0.0, 1e9), "s", CHOSEN, When::On("output.timeline"),
+        timeline_begin_s: f64 = "0.0", float(0.0, 1e9), "s", CHOSEN, TIMELINE,
             "Begin of the timeline's window on the run's clock, warm-up included.";
-        timeline_length_s: f64 = "0.1", float(1e-6, 1e6), "s", CHOSEN, When::On("output.timeline"),
+        timeline_length_s: f64 = "0.1", float(1e-6, 1e6), "s", CHOSEN, TIMELINE,
             "Length of the timeline's window. Whatever lies partly in it is shown whole.";
-        time_series_s: Option<f64> = "", float(1e-6, 1e9), "s", "no time series", When::Always,
+        time_series_s: Option<f64> = "", float(1e-6, 1e9), "s", "no time series", When::Requests,
             "Length of a window of time_series in the result document: requests and latencies by the time at which requests were done.";
     }
 }

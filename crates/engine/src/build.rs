@@ -61,7 +61,7 @@ pub struct Built {
 ///
 /// # Errors
 /// A scale that does not fit the geometry.
-fn geometry(config: &Config, scale: f64) -> Result<Geometry, SpecError> {
+pub fn geometry(config: &Config, scale: f64) -> Result<Geometry, SpecError> {
     let chip = config.assumed_chip();
     let mut geometry = chip.geometry.scaled(scale)?;
     geometry.blocks_per_plane += config.ftl.extra_blocks(&config.layer_spec(&chip));
@@ -194,7 +194,7 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
 
 /// Whether no erase may take the last copy of a page's newest data: where power may be cut and everything is checked.
 /// A host that trims pages gives their last copies up.
-fn guards_copies(config: &Config) -> bool {
+pub(crate) fn guards_copies(config: &Config) -> bool {
     let (shared, trace) = (&config.workload.shared, &config.workload.trace);
     let trims = shared.trim_fraction > 0.0 || config.workload.kind().is_trace() && trace.trims == Trims::Keep;
     config.ftl.shared.recovery != Recovery::Off && config.run.check == Check::Integrity && !trims

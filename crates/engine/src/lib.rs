@@ -5,6 +5,7 @@
 //! executes. The same layer therefore runs timed and untimed, and could be stopped at any command.
 #![forbid(unsafe_code)]
 
+mod ageing;
 mod build;
 pub mod chip;
 pub mod controller;
@@ -21,16 +22,18 @@ pub mod results;
 mod run;
 pub mod scheduler;
 mod session;
+pub mod snapshot;
 mod ssd;
 mod watchers;
 mod workload;
 
-pub use build::{Built, bare_chips, build, user_pages};
+pub use ageing::age;
+pub use build::{Built, bare_chips, build, geometry as device_geometry, user_pages};
 pub use error::SimError;
 pub use fio_job::fio_job_settings;
 pub use fit::{FittedDevice, fit_device};
 pub use logged::{Sink, run_logged};
-pub use results::{FORMAT, Outcome};
+pub use results::{Circumstances, FORMAT, Outcome};
 pub use run::{Progress, run, run_observed};
 pub use session::{Ageing, Origin, Session};
 pub use ssd::Ssd;

@@ -117,6 +117,10 @@ impl Observer for Logs<'_> {
         }
     }
 
+    fn watches_ageing(&self) -> bool {
+        self.logs_commands || self.draws_timeline
+    }
+
     fn watches_transfers(&self) -> bool {
         self.timeline.is_some()
     }

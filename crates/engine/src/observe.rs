@@ -50,6 +50,11 @@ pub trait Observer {
     #[inline]
     fn completed(&mut self, _slot: u32) {}
 
+    /// Whether it wants to be told of the commands that age the device, so that a device aged before will not do.
+    fn watches_ageing(&self) -> bool {
+        true
+    }
+
     /// Whether it wants to be told of transfers.
     #[inline]
     fn watches_transfers(&self) -> bool {
@@ -72,4 +77,8 @@ pub trait Observer {
 }
 
 /// The observer that ignores everything.
-impl Observer for () {}
+impl Observer for () {
+    fn watches_ageing(&self) -> bool {
+        false
+    }
+}

@@ -1,5 +1,6 @@
 //! A device in use: requests come to it one by one, from a workload's run loop or from real programs.
 
+use pumice_config::aged::{AgedIdentity, SharedAgedDevices};
 use pumice_config::{Config, HostMode};
 use pumice_ftl::TranslationLayer;
 use pumice_ftl::recovery::Recovery;
@@ -111,13 +112,43 @@ impl<'a, O: Observer> Session<'a, O> {
         self.behind
     }
 
-    /// The writes that the spec wants before the first request, if it wants any.
-    pub fn ageing(&self) -> Option<Ageing> {
+    /// The writes that the spec wants before the first request; `None` if it wants none, or if the device was made one
+    /// that was aged before.
+    pub fn ageing(&mut self) -> Option<Ageing> {
         let age_writes = self.config.initial.age_writes;
+        if age_writes > 0.0 && self.take_aged() {
+            return None;
+        }
         let user_pages = f64::from(self.ssd.ftl().user_pages());
         let footprint = ((user_pages * self.config.workload.shared.footprint) as u64).max(1);
         let random = RandomStream::new(self.config.seed, "ageing");
         (age_writes > 0.0).then_some(Ageing { random, footprint, left: (user_pages * age_writes) as u64 })
+    }
+
+    /// Where aged devices are kept, and the identity of this one; `None` if it has to be aged here.
+    fn kept_as(&self) -> Option<(&'a SharedAgedDevices, AgedIdentity)> {
+        let devices = self.config.aged_devices.as_ref().filter(|_| !self.ssd.observer_watches_ageing());
+        devices.zip(AgedIdentity::of(self.config, self.scale))
+    }
+
+    /// Makes the device one that was aged before to the same state, if there is one. Returns whether it did.
+    fn take_aged(&mut self) -> bool {
+        let Some((devices, identity)) = self.kept_as() else { return false };
+        let Some(device) = devices.0.find(&identity) else { return false };
+        let restored = self.ssd.restore(self.config, &device);
+        if let Err(why) = &restored {
+            devices.0.refuse(why);
+        }
+        restored.is_ok()
+    }
+
+    /// Keeps the device, which was just aged, for others. A layer that cannot be written down is aged each time.
+    fn keep_aged(&self) {
+        if let Some((devices, identity)) = self.kept_as()
+            && let Ok(device) = self.ssd.written_down()
+        {
+            devices.0.keep(&identity, device);
+        }
     }
 
     /// Does one of these writes, without a clock and uncounted. `false` when none is left: measuring starts.
@@ -128,6 +159,7 @@ impl<'a, O: Observer> Session<'a, O> {
         if ageing.left == 0 {
             self.ssd.flush_untimed()?;
             self.ssd.restart_measuring(Time::ZERO);
+            self.keep_aged();
             return Ok(false);
         }
         ageing.left -= 1;

@@ -73,6 +73,11 @@ impl<'a, O: Observer> Ssd<'a, O> {
         self.observer.has_failed()
     }
 
+    /// Whether the observer wants to see the device being aged.
+    pub fn observer_watches_ageing(&self) -> bool {
+        self.observer.watches_ageing()
+    }
+
     /// Prefetches the state that the first page of a coming request will need; no effect on results.
     #[inline]
     pub fn expect(&self, request: &HostRequest) {

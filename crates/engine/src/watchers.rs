@@ -32,6 +32,10 @@ impl<O: Observer> Observer for Watchers<'_, O> {
         self.other.request(record);
     }
 
+    fn watches_ageing(&self) -> bool {
+        self.other.watches_ageing()
+    }
+
     #[inline]
     fn watches_transfers(&self) -> bool {
         self.other.watches_transfers()

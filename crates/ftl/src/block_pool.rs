@@ -1,6 +1,7 @@
 //! Free blocks of each plane, taken first-in first-out or by their wear, and the sequence number that
 //! the spare areas of an allocated block carry.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use pumice_types::{BlockId, Geometry, PlaneId};
@@ -8,6 +9,7 @@ use pumice_types::{BlockId, Geometry, PlaneId};
 use crate::wear::EraseLists;
 
 /// Free blocks of one plane.
+#[derive(Serialize, Deserialize)]
 enum FreeBlocks {
     /// In the order in which they were given back.
     InOrder(VecDeque<BlockId>),
@@ -25,6 +27,7 @@ pub enum Wanted {
 }
 
 /// Free blocks by plane.
+#[derive(Serialize, Deserialize)]
 pub struct BlockPool {
     free: Vec<FreeBlocks>,
     /// Indices of each plane's bad blocks, ascending.

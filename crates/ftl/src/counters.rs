@@ -1,6 +1,7 @@
 //! What garbage collection did, as counts.
 
 use crate::merge::plan::MergeKind;
+use serde::{Deserialize, Serialize};
 
 /// Bins of the victim-fill histogram, in tenths of the block, a full one in the last bin: written
 /// pages of the U-block for NFTL, valid pages of the victim for a page-level FTL
@@ -9,7 +10,7 @@ use crate::merge::plan::MergeKind;
 pub const VICTIM_FILL_BINS: usize = 11;
 
 /// Counts of one kind of merge.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergeCount {
     /// Merges.
     pub merges: u64,
@@ -25,7 +26,7 @@ impl MergeCount {
 }
 
 /// Garbage collection since the last reset.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GcCounters {
     /// Full merges.
     pub full: MergeCount,

@@ -8,6 +8,8 @@ use pumice_types::key::{ANY, CHOSEN, Keys, PEN_TABLE_1, When, float, int};
 use pumice_types::{
     BlockId, ChipKeys, DieId, FlashTiming, Geometry, Lpn, PageAddress, PbTree, RequestKind, Time, choice, keys,
 };
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::counters::GcCounters;
 use crate::error::FtlError;
@@ -312,8 +314,8 @@ pub trait Layer {
     /// Its own keys.
     type Keys: Keys;
 
-    /// What runs.
-    type Running: TranslationLayer;
+    /// What runs. It can be written down and read again, so that a device that was aged once serves many runs.
+    type Running: TranslationLayer + Serialize + DeserializeOwned;
 
     /// Names of the [`SharedKeys`] and [`SuperblockKeys`] that it reads, such as `u_blocks` or
     /// `superblock.logical`.
@@ -431,7 +433,7 @@ impl LayerSpec<'_> {
 }
 
 /// How pairs are merged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MergePolicy {
     /// Always the full merge.
     BlockErase,

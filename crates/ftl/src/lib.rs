@@ -52,7 +52,9 @@ pub use layers::superblock_pen::{SuperblockPen, SuperblockPenConfig};
 pub use layers::zns::layout::{LayoutConfig, ZoneLayout};
 pub use layers::zns::report::{ZoneCounters, ZoneOperation, ZoneReport};
 pub use layers::zns::state::{Written, ZoneError, ZoneLimits, ZoneState, ZoneTable};
-pub use layers::zns::{CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZnsKeys, ZoneVictim};
+pub use layers::zns::{
+    CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZnsKeys, ZoneMapping, ZoneVictim,
+};
 pub use layers::{Ftl, FtlKeys, FtlKind, is_strict};
 pub use plan::{Payload, Plan};
 pub use policy_fault::PolicyFault;

@@ -6,12 +6,13 @@
 //! linked to itself.
 
 use pumice_types::prefetch;
+use serde::{Deserialize, Serialize};
 
 /// Marks a link that leads to a list instead of a member.
 const LIST: u32 = 1 << 31;
 
 /// Neighbours in the ring.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Links {
     before: u32,
     after: u32,
@@ -24,6 +25,7 @@ impl Links {
 }
 
 /// Some lists. A member is in one of them, or in none.
+#[derive(Serialize, Deserialize)]
 pub struct Lists {
     members: Vec<Links>,
     lists: Vec<Links>,

@@ -1,11 +1,13 @@
 //! Keys in the order of their last use.
 
 use crate::lists::Lists;
+use serde::{Deserialize, Serialize};
 
 /// The only list.
 const BY_USE: usize = 0;
 
 /// Some of the keys `0..n`, by last use.
+#[derive(Serialize, Deserialize)]
 pub struct Recency {
     /// The key used last stands last.
     lists: Lists,

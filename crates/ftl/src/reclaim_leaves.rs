@@ -13,12 +13,13 @@
 
 use pumice_types::erase_unit::UNITS_MAX;
 use pumice_types::{Pb, PbTree, Time, UnitSet, disturb};
+use serde::{Deserialize, Serialize};
 
 use crate::layer::LayerParts;
 use crate::reclaim_units::UnitChoice;
 
 /// What erasing partial blocks costs, and what disturb they cause.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeafRule {
     /// Partial blocks of a block, at most [`UNITS_MAX`] leaves.
     pub tree: PbTree,

@@ -13,11 +13,12 @@
 //! disturbed more often than they bear are reclaimed with them.
 
 use pumice_types::UnitSet;
+use serde::{Deserialize, Serialize};
 
 use crate::reclaim_units::{JoinRule, UnitChoice, join_units};
 
 /// How often the pages of a sub-block bear that others on their word lines are programmed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineRule {
     /// Fills of other sub-blocks that a sub-block bears between two of its own; at least one fewer than a block
     /// has, so that a block can be written once.

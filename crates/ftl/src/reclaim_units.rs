@@ -12,6 +12,7 @@
 
 use pumice_types::erase_unit::UNITS_MAX;
 use pumice_types::{Time, UnitSet};
+use serde::{Deserialize, Serialize};
 
 use crate::victims::greedy::Greedy;
 use crate::victims::{ClosedBlocks, VictimPolicy};
@@ -80,6 +81,7 @@ pub fn join_units(seed: usize, valid: &[Option<u16>], rule: &JoinRule) -> UnitCh
 }
 
 /// Victim order of one plane, over the units of its blocks.
+#[derive(Serialize, Deserialize)]
 pub struct UnitVictims {
     lists: ClosedBlocks,
     /// Blocks with units without a valid page, by how many; where a block has several units.

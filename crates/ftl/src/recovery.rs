@@ -1,6 +1,7 @@
 //! Starting anew after a power cut: what a layer may ask the chips, and how a spec asks for it.
 
 use pumice_types::{BlockId, PageAddress, SpareArea, SpareEntry, choice};
+use serde::{Deserialize, Serialize};
 
 use crate::counters::GcCounters;
 use crate::plan::{Payload, Plan};
@@ -62,7 +63,7 @@ pub trait ChipPort {
 }
 
 /// What a layer has written of its map for the case of a power cut.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogCounts {
     /// Journal pages.
     pub journal_pages: u64,

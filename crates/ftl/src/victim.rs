@@ -3,6 +3,8 @@
 //! A tournament tree of keys: an update touches log2(slots) nodes and the winner stands at the
 //! root, so a decision costs the same however many blocks there are.
 
+use serde::{Deserialize, Serialize};
+
 /// Key of an empty slot.
 const EMPTY: u64 = 0;
 
@@ -10,6 +12,7 @@ const EMPTY: u64 = 0;
 const AGE_BITS: u32 = 40;
 
 /// Slots ordered by (invalid pages, age).
+#[derive(Serialize, Deserialize)]
 pub struct VictimTree {
     keys: Vec<u64>,
     leaves: usize,

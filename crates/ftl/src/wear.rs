@@ -6,11 +6,12 @@
 //! the run.
 
 use pumice_types::{BlockId, Geometry, PlaneId};
+use serde::{Deserialize, Serialize};
 
 use crate::lists::Lists;
 
 /// What is done about uneven wear.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WearLeveling {
     /// Free blocks are taken least erased first; in the order in which they were freed otherwise.
     pub dynamic: bool,
@@ -34,6 +35,7 @@ impl WearLeveling {
 /// Some blocks of one plane by their erases, in one list per count, oldest member first. Blocks are
 /// named by their index in the plane. Finding the next list costs at most the spread of the counts,
 /// whatever the number of blocks.
+#[derive(Serialize, Deserialize)]
 pub struct EraseLists {
     /// One list for each number of erases.
     lists: Lists,
@@ -94,6 +96,7 @@ impl EraseLists {
 }
 
 /// Erases of all blocks, and which closed block static levelling would move.
+#[derive(Serialize, Deserialize)]
 pub struct Wear {
     geometry: Geometry,
     static_threshold: Option<u32>,

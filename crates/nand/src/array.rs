@@ -13,6 +13,7 @@ use pumice_types::{
     BlockId, BlockShape, FILL_VERSION, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, Pb, PbTree, ProgramOrder,
     TagFormat, UnitPages, bits, disturb, prefetch,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::rules::{Rule, Violation};
 use crate::wear::WearSummary;
@@ -21,7 +22,7 @@ pub use power::Torn;
 use word_lines::WordLines;
 
 /// What the array needs to know of its chips.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct ArrayConfig {
     /// Shape of the device.
     pub geometry: Geometry,
@@ -68,7 +69,7 @@ pub enum Returned {
 }
 
 /// Per-block truth.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct BlockState {
     /// First logical page of an initial fill whose columns are not written out yet.
     fill_lpn: u32,
@@ -90,7 +91,7 @@ struct BlockState {
 }
 
 /// The physical state of every page of the device.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct NandArray {
     config: ArrayConfig,
     words_per_block: usize,

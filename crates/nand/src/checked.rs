@@ -1,5 +1,6 @@
 //! The array with the check of what it returns: every page read must be the page that the controller was after.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, PageAddress, bits};
@@ -35,7 +36,7 @@ impl From<Violation> for ChipError {
 }
 
 /// An array that executes commands and compares every tag that comes back with the command's belief.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct CheckedArray {
     /// The array.
     pub array: NandArray,
@@ -48,6 +49,7 @@ pub struct CheckedArray {
     /// Distinct logical pages of the host that returned corrupt data.
     pub corrupt_pages: u64,
     /// Sound copies of the newest data, if erases are to be checked against them.
+    #[serde(skip)]
     copies: Option<Box<LastCopies>>,
 }
 

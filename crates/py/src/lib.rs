@@ -8,8 +8,10 @@ mod outputs;
 mod plugins;
 mod policies;
 mod recorded;
+mod requested_snapshots;
 mod runs;
 mod serve;
+mod snapshots;
 mod traces;
 
 use std::path::PathBuf;
@@ -221,6 +223,9 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(runs::run, module)?)?;
     module.add_function(wrap_pyfunction!(plugins::conform, module)?)?;
     module.add_function(wrap_pyfunction!(plugins::plugin_of_library, module)?)?;
+    module.add_function(wrap_pyfunction!(snapshots::snapshot_save, module)?)?;
+    module.add_function(wrap_pyfunction!(snapshots::snapshot_info, module)?)?;
+    module.add_function(wrap_pyfunction!(snapshots::aged_keys, module)?)?;
     module.add_function(wrap_pyfunction!(policies::policy_of_library, module)?)?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(preset_toml, module)?)?;

@@ -1,9 +1,12 @@
 //! Requests: what a run is to be, and the run itself.
 
+use std::sync::Arc;
 use std::time::Instant;
 
+use pumice_config::aged::{AgedIdentity, SharedAgedDevices};
 use pumice_config::{Config, SpecSource, without_effect};
-use pumice_engine::{Outcome, Progress, run_logged};
+use pumice_engine::snapshot::Shelf;
+use pumice_engine::{Circumstances, Progress, run_logged};
 use pumice_ftl::policy::OwnPolicy;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,11 +14,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::attended::{Desk, attend_watching};
-use crate::errors::{SimulationError, SpecError, sim_error, spec_error};
+use crate::errors::{SpecError, sim_error, spec_error};
 use crate::outputs::{Handover, Pieces, pass_rest};
 use crate::plugins::RequestedPlugin;
 use crate::policies::{OwnCodeWatch, RequestedPolicy, own_policy};
 use crate::recorded::{self, Handed};
+use crate::requested_snapshots::RequestedSnapshots;
 
 /// A request as it is to be run.
 pub struct Request {
@@ -25,6 +29,8 @@ pub struct Request {
     preset: Option<String>,
     /// A line for each key that was set and is not read.
     without_effect: Vec<String>,
+    /// The snapshots that its device may come from.
+    shelf: Option<Arc<Shelf>>,
 }
 
 /// What the engine is asked for: a spec, and with it code of the user's own.
@@ -36,10 +42,21 @@ struct Asked {
     policy: Option<RequestedPolicy>,
     #[serde(default)]
     plugins: Vec<RequestedPlugin>,
+    #[serde(default)]
+    snapshots: Option<RequestedSnapshots>,
 }
 
 /// The source that a request names. `policy` takes the place of one that the request names.
 pub fn parse_source(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -> PyResult<SpecSource> {
+    Ok(parse(py, request, policy)?.0)
+}
+
+/// The source that a request names, and the snapshots.
+fn parse(
+    py: Python<'_>,
+    request: &str,
+    policy: Option<OwnPolicy>,
+) -> PyResult<(SpecSource, Option<RequestedSnapshots>)> {
     let refused = |error: serde_json::Error| PyValueError::new_err(format!("request: {error}"));
     let asked: Asked = serde_json::from_str(request).map_err(refused)?;
     let mut source: SpecSource = serde_json::from_value(asked.fields.into()).map_err(refused)?;
@@ -53,32 +70,36 @@ pub fn parse_source(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) ->
     if !(scale > 0.0 && scale <= 1.0) {
         return Err(SpecError::new_err(format!("scale = {scale} is not allowed; allowed: above 0, at most 1")));
     }
-    Ok(source)
+    Ok((source, asked.snapshots))
 }
 
 /// Parses a request, as [`parse_source`] does.
 pub fn parse_request(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -> PyResult<Request> {
-    let source = parse_source(py, request, policy)?;
+    let (source, snapshots) = parse(py, request, policy)?;
     let scale = source.scale.unwrap_or(1.0);
-    let config = Config::resolve(&source).map_err(spec_error)?;
+    let mut config = Config::resolve(&source).map_err(spec_error)?;
     let without_effect = without_effect(&source, &config).map_err(spec_error)?;
-    Ok(Request { config, scale, preset: source.preset_name(), without_effect })
+    let shelf = snapshots.filter(|_| AgedIdentity::of(&config, scale).is_some()).map(RequestedSnapshots::shelf);
+    config.aged_devices = shelf.clone().map(|shelf| SharedAgedDevices(shelf));
+    Ok(Request { config, scale, preset: source.preset_name(), without_effect, shelf })
 }
 
 /// Validates a request; returns its resolved configuration, digest and scale as JSON, and a line for each
-/// key that it sets and that its run does not read; and the SHA-256 of the user's own policy and layer, if there are any.
+/// key that it sets and that its run does not read; the SHA-256 of the user's own policy and layer, if there are any; and that of the
+/// keys that its aged device depends on, if a snapshot of it can be kept.
 /// `policy` is as in `run`.
 #[pyfunction]
 #[pyo3(signature = (request, policy=None))]
 pub fn resolve(py: Python<'_>, request: &str, policy: Option<Bound<'_, PyAny>>) -> PyResult<String> {
     let policy = policy.map(|policy| own_policy(&policy)).transpose()?;
-    let Request { config, scale, preset, without_effect } = parse_request(py, request, policy)?;
+    let Request { config, scale, preset, without_effect, .. } = parse_request(py, request, policy)?;
     config.chip.geometry.scaled(scale).map_err(SpecError::new_err)?;
     let policy_sha256 = config.ftl.own_policy.as_ref().map(|policy| policy.0.sha256());
     let plugin_sha256 = config.ftl.own_layer().map(|layer| layer.source.sha256());
     let found = json!({
         "config": config.to_json(), "config_sha256": config.digest(), "scale": scale, "preset": preset,
         "without_effect": without_effect, "policy_sha256": policy_sha256, "plugin_sha256": plugin_sha256,
+        "aged_sha256": AgedIdentity::of(&config, scale).map(|aged| aged.sha256),
     });
     Ok(found.to_string())
 }
@@ -101,7 +122,7 @@ pub fn run(
     policy: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let policy = policy.map(|policy| own_policy(&policy)).transpose()?;
-    let Request { mut config, scale, preset, without_effect } = parse_request(py, request, policy)?;
+    let Request { mut config, scale, preset, without_effect, shelf } = parse_request(py, request, policy)?;
     if let (Some(key), None) = (config.output.files().first(), &sink) {
         return Err(SpecError::new_err(format!(
             "{key} writes a file: it needs a single run with an output directory, and is not for sweeps, comparisons or repeated runs"
@@ -126,7 +147,13 @@ pub fn run(
     if let Some(sink) = &sink {
         pass_rest(py, sink, &outcome)?;
     }
-    finish(outcome, started.elapsed().as_secs_f64(), preset, without_effect)
+    let circumstances = Circumstances { started, preset, without_effect };
+    let mut document = outcome.told(&circumstances).map_err(sim_error)?;
+    if let Some(shelf) = shelf {
+        document["run"]["aged_device"] = json!(shelf.origin().name());
+        document["run"]["snapshot_faults"] = json!(shelf.refusals());
+    }
+    Ok(document.to_string())
 }
 
 /// Tells the caller's function how far a run has come; whether it shall go on.
@@ -134,32 +161,4 @@ fn tell(py: Python<'_>, report: &Progress, progress: Option<&Py<PyAny>>) -> PyRe
     let Some(progress) = progress else { return Ok(true) };
     let answer = progress.call1(py, (report.requests, report.share, report.simulated.as_s()))?;
     Ok(answer.is_none(py) || answer.is_truthy(py)?)
-}
-
-/// Adds to the document what only a wall clock and the operating system know, and what only the request knows: its
-/// preset, and what it set in vain.
-pub fn finish(outcome: Outcome, wall_s: f64, preset: Option<String>, without_effect: Vec<String>) -> PyResult<String> {
-    if let Some(text) = outcome.integrity_error {
-        return Err(SimulationError::new_err(text));
-    }
-    let mut document = outcome.document;
-    document["preset"] = json!(preset);
-    if let Some(run) = document.get_mut("run").and_then(Value::as_object_mut) {
-        run.insert("wall_s".into(), json!(wall_s));
-        run.insert("requests_per_s".into(), json!(outcome.requests as f64 / wall_s));
-        run.insert("flash_commands_per_s".into(), json!(outcome.flash_commands as f64 / wall_s));
-        run.insert("peak_rss_mib".into(), json!(peak_rss_mib()));
-    }
-    if let Some(warnings) = document.get_mut("warnings").and_then(Value::as_array_mut) {
-        warnings.splice(..0, without_effect.into_iter().map(Value::from));
-    }
-    Ok(document.to_string())
-}
-
-/// Peak resident memory of this process, where the system tells (Linux).
-fn peak_rss_mib() -> Option<f64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib / 1024.0)
 }

@@ -2,14 +2,12 @@
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
-use pumice_engine::{Outcome, SimError};
-use pumice_serve::{Address, ServeOptions, Server, without_effect_on_a_served_device};
+use pumice_serve::{Address, ControlRequest, ServeOptions, Server};
 use pyo3::prelude::*;
 
-use crate::errors::{SimulationError, SpecError, sim_error, spec_error};
-use crate::runs::{finish, parse_source};
+use crate::errors::{SimulationError, SpecError, sim_error};
+use crate::runs::parse_source;
 
 /// A device that is being served, until it is stopped.
 #[pyclass(frozen, name = "Server", module = "pumice._engine")]
@@ -18,18 +16,14 @@ pub struct PythonServer {
     uri: String,
     address: String,
     capacity: u64,
-    preset: Option<String>,
-    without_effect: Vec<String>,
-    started: Instant,
+}
+
+/// An address that an option gives.
+fn address(option: &str, text: &str) -> PyResult<Address> {
+    text.parse().map_err(|refusal| SpecError::new_err(format!("{option} {refusal}")))
 }
 
 impl PythonServer {
-    /// The result document that an outcome gives.
-    fn document(&self, outcome: Result<Outcome, SimError>) -> PyResult<String> {
-        let wall_s = self.started.elapsed().as_secs_f64();
-        finish(outcome.map_err(sim_error)?, wall_s, self.preset.clone(), self.without_effect.clone())
-    }
-
     /// Asks the server something.
     fn ask<T: Send>(&self, py: Python<'_>, question: impl FnOnce(&Server) -> T + Send) -> PyResult<T> {
         let answer = py.detach(|| {
@@ -43,17 +37,22 @@ impl PythonServer {
 #[pymethods]
 impl PythonServer {
     #[new]
-    fn new(py: Python<'_>, request: &str, listen: &str, record: Option<PathBuf>) -> PyResult<PythonServer> {
+    #[allow(clippy::too_many_arguments, reason = "the Python call's arguments, one to one")]
+    fn new(
+        py: Python<'_>,
+        request: &str,
+        listen: &str,
+        control: Option<&str>,
+        store: Option<PathBuf>,
+        record: Option<PathBuf>,
+    ) -> PyResult<PythonServer> {
         let source = parse_source(py, request, None)?;
-        let listen: Address = listen.parse().map_err(|text| SpecError::new_err(format!("--listen {text}")))?;
-        let preset = source.preset_name();
-        let options = ServeOptions { source, listen, record };
-        let started = Instant::now();
+        let listen = address("--listen", listen)?;
+        let control = control.map(|text| address("--control", text)).transpose()?;
+        let options = ServeOptions { source, listen, control, store, record };
         let server = py.detach(|| Server::start(&options)).map_err(sim_error)?;
-        let without_effect = without_effect_on_a_served_device(&options.source, server.config()).map_err(spec_error)?;
         let (uri, address, capacity) = (server.address().uri(), server.address().to_string(), server.capacity());
-        let server = Mutex::new(Some(server));
-        Ok(PythonServer { server, uri, address, capacity, preset, without_effect, started })
+        Ok(PythonServer { server: Mutex::new(Some(server)), uri, address, capacity })
     }
 
     /// Where NBD clients connect.
@@ -71,20 +70,27 @@ impl PythonServer {
         self.capacity
     }
 
-    /// Whether the simulation has ended in an error.
-    fn has_failed(&self, py: Python<'_>) -> PyResult<bool> {
-        self.ask(py, Server::has_failed)
+    /// Whether the simulation has ended in an error, or a control client has asked for the end.
+    fn is_over(&self, py: Python<'_>) -> PyResult<bool> {
+        self.ask(py, Server::is_over)
     }
 
     /// The result document so far.
     fn result(&self, py: Python<'_>) -> PyResult<String> {
-        self.document(self.ask(py, Server::result)?)
+        Ok(self.ask(py, Server::result)?.map_err(sim_error)?.to_string())
+    }
+
+    /// Answers a question of the control socket; JSON in and out.
+    fn answer(&self, py: Python<'_>, question: &str) -> PyResult<String> {
+        let request = ControlRequest::parse(question).map_err(SpecError::new_err)?;
+        let answer = self.ask(py, |server| server.answer(&request))?;
+        Ok(answer.map_err(SimulationError::new_err)?.to_string())
     }
 
     /// Ends the server; returns the result document.
     fn stop(&self, py: Python<'_>) -> PyResult<String> {
         let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
         let server = server.ok_or_else(|| SimulationError::new_err("the device is not served any more"))?;
-        self.document(py.detach(|| server.stop()))
+        Ok(py.detach(|| server.stop()).map_err(sim_error)?.to_string())
     }
 }

@@ -1,7 +1,8 @@
 //! Requests a second through the socket: random reads and writes of 4 KiB at a queue depth of 32, on a device whose
 //! bytes are in memory. Server and clients share this process and this machine.
 //!
-//! `cargo run --release -p pumice-serve --example load [-- SECONDS [CONNECTIONS [PRESET [KEY=VALUE ...]]]]`
+//! `cargo run --release -p pumice-serve --example load [-- SECONDS [CONNECTIONS [PRESET [KEY=VALUE ...]]]]`; with
+//! `LOAD_STORE=FILE` the bytes are in a file.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for developers")]
 
 #[path = "../tests/client/mod.rs"]
@@ -64,7 +65,9 @@ fn main() {
     let sets = sets.map(|(key, value)| (key.to_string(), value.to_string())).collect();
     let path = std::env::temp_dir().join(format!("pumice-load-{}", std::process::id()));
     let source = SpecSource { preset: Some(preset.into()), sets, ..SpecSource::default() };
-    let server = Server::start(&ServeOptions { source, listen: Address::Unix(path.clone()), record: None }).unwrap();
+    let mut options = ServeOptions::new(source, Address::Unix(path.clone()));
+    options.store = std::env::var_os("LOAD_STORE").map(Into::into);
+    let server = Server::start(&options).unwrap();
     let (started, path) = (Instant::now(), &path);
     let end = started + Duration::from_secs(seconds);
     let done: u64 = std::thread::scope(|scope| {
@@ -72,7 +75,7 @@ fn main() {
         clients.into_iter().map(|client| client.join().unwrap()).sum()
     });
     let elapsed = started.elapsed().as_secs_f64();
-    let document = server.stop().unwrap().document;
+    let document = server.stop().unwrap();
     println!(
         "{preset}: {:.0} requests/s of {BYTES} bytes over {elapsed:.1} s, {connections} connections of depth {DEPTH}; \
          simulated {:.1} s, write amplification {}",

@@ -4,16 +4,18 @@
 //! effect and does the same to the bytes: a program stores what the controller's RAM holds of the page, a copy moves
 //! bytes from page to page, an erase takes them away, and a read returns what lies at the page that the map named.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use pumice_engine::observe::{Beginning, Observer};
 use pumice_types::{Cause, FlashCommand, FlashOp, HostRequest, Lpn, PageAddress, PbTree, RequestKind, Time, UnitPages};
 
 use crate::pages::PhysicalPages;
 use crate::ram::ControllerRam;
+use crate::store::StoredPages;
 
 /// A host request with its bytes.
 pub struct Transfer {
-    /// Name that the caller gave it.
-    pub tag: u64,
     /// The request.
     pub request: HostRequest,
     /// What is written, or what was read.
@@ -26,8 +28,8 @@ pub struct Transfer {
 
 impl Transfer {
     /// A request that was not submitted yet; `data` is what it writes.
-    pub fn new(tag: u64, request: HostRequest, data: Vec<u8>) -> Transfer {
-        Transfer { tag, request, data, sources: Vec::new(), read: Vec::new() }
+    pub fn new(request: HostRequest, data: Vec<u8>) -> Transfer {
+        Transfer { request, data, sources: Vec::new(), read: Vec::new() }
     }
 }
 
@@ -55,6 +57,13 @@ fn piece_of(request: &HostRequest, page: u64, lpn: u64) -> PagePiece {
     PagePiece { lpn: lpn as u32, from, at, bytes: (last - first) as usize }
 }
 
+/// A physical page and the logical page that is read from it, as the key of a map.
+type SourceKey = (u32, u16, u32);
+
+fn source_key(page: PageAddress, lpn: Lpn) -> SourceKey {
+    (page.block.0, page.page, lpn.0)
+}
+
 /// What the chips' erases erase.
 struct EraseShape {
     tree: PbTree,
@@ -67,8 +76,16 @@ pub struct DataPath {
     /// Logical pages of the host; those beyond are the controller's own and hold no bytes.
     user_pages: u32,
     pages: Option<(PhysicalPages, EraseShape)>,
+    /// The pages of a store, until the device begins.
+    stored: Option<StoredPages>,
+    /// Commands come that a store's pages have seen already.
+    is_replay: bool,
+    /// Why bytes could not be moved.
+    failure: Option<String>,
     /// Pages in the controller's RAM.
     pub ram: ControllerRam,
+    /// Pages that collection has read and will program elsewhere, by their place and logical page. Only looked up.
+    moving: HashMap<SourceKey, Option<Arc<[u8]>>>,
     /// What is about to be submitted.
     next: Option<Transfer>,
     slots: Vec<Option<Transfer>>,
@@ -80,19 +97,33 @@ pub struct DataPath {
 }
 
 impl DataPath {
-    /// The data path of a device that was not begun.
-    pub fn new(page_bytes: u32) -> DataPath {
+    /// The data path of a device that was not begun, with its bytes in a store or in memory.
+    pub fn new(page_bytes: u32, stored: Option<StoredPages>) -> DataPath {
         DataPath {
             page_bytes: page_bytes as usize,
             user_pages: 0,
             pages: None,
+            stored,
+            is_replay: false,
+            failure: None,
             ram: ControllerRam::new(page_bytes as usize),
+            moving: HashMap::new(),
             next: None,
             slots: Vec::new(),
             reads: Vec::new(),
             finished: Vec::new(),
             settled: Vec::new(),
         }
+    }
+
+    /// Whether the commands that come are those of earlier sessions, whose bytes are where they belong.
+    pub fn set_replay(&mut self, is_replay: bool) {
+        self.is_replay = is_replay;
+    }
+
+    /// Why bytes could not be moved, if something failed since this was last asked.
+    pub fn take_failure(&mut self) -> Option<String> {
+        self.failure.take()
     }
 
     /// The request that is submitted next is this one.
@@ -115,8 +146,8 @@ impl DataPath {
     }
 
     /// A host page was read from flash: every read in flight that waits for it takes its bytes.
-    fn deliver(&mut self, command: &FlashCommand) {
-        let Some((pages, _)) = &self.pages else { return };
+    fn deliver(&mut self, command: &FlashCommand) -> Result<(), String> {
+        let Some((pages, _)) = &self.pages else { return Ok(()) };
         let page_bytes = self.page_bytes;
         for &slot in &self.reads {
             let Some(transfer) = &mut self.slots[slot as usize] else { continue };
@@ -128,7 +159,49 @@ impl DataPath {
             let piece = piece_of(&transfer.request, page_bytes as u64, u64::from(command.lpn.0));
             transfer.read[nth] = true;
             transfer.sources.push(command.target);
-            pages.read(command.target, piece.from, &mut transfer.data[piece.at..piece.at + piece.bytes]);
+            pages.read(command.target, piece.from, &mut transfer.data[piece.at..piece.at + piece.bytes])?;
+        }
+        Ok(())
+    }
+
+    /// Does to the bytes what a command does to the pages.
+    fn carry_out(&mut self, command: &FlashCommand) -> Result<(), String> {
+        if command.op == FlashOp::Read && command.cause == Cause::Host {
+            return self.deliver(command);
+        }
+        let Some((pages, erases)) = &mut self.pages else { return Ok(()) };
+        let FlashCommand { target, source, lpn, .. } = *command;
+        match command.op {
+            FlashOp::Read if command.cause == Cause::Rmw => self.ram.complete(lpn.0, |old| pages.read(target, 0, old)),
+            FlashOp::Read if command.cause == Cause::Gc => {
+                self.moving.insert(source_key(target, lpn), pages.bytes(target)?);
+                Ok(())
+            }
+            FlashOp::Program if command.is_move() => {
+                // A read that was answered from the controller's RAM has reached no page.
+                let read = self.moving.remove(&source_key(source, lpn));
+                let bytes = read.unwrap_or_else(|| self.ram.programmed(lpn.0));
+                pages.program(target, bytes)
+            }
+            FlashOp::Program if lpn.0 < self.user_pages => {
+                self.settled.push(lpn.0);
+                pages.program(target, self.ram.programmed(lpn.0))
+            }
+            FlashOp::Program => pages.program(target, None),
+            FlashOp::Copy => {
+                let bytes = pages.bytes(source)?;
+                pages.program(target, bytes)
+            }
+            FlashOp::Erase => pages.erase(target.block, 0..erases.tree.pages_per_block()),
+            FlashOp::PartialErase => pages.erase(target.block, erases.tree.page_range(command.pb())),
+            FlashOp::SubBlockErase => {
+                let (units, erased) = (&erases.sub_blocks, command.sub_blocks());
+                let pages_per_block = units.as_ref().map_or(0, UnitPages::pages_per_block);
+                let is_erased = |page: &u16| units.as_ref().is_some_and(|units| erased.contains(units.unit_of(*page)));
+                let mut gone = (0..pages_per_block).filter(is_erased).map(usize::from);
+                gone.try_for_each(|page| pages.erase(target.block, page..page + 1))
+            }
+            FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => Ok(()),
         }
     }
 
@@ -151,7 +224,7 @@ impl Observer for DataPath {
         self.user_pages = beginning.user_pages;
         let sub_blocks = config.sub_blocks.map(UnitPages::sub_blocks);
         let erases = EraseShape { tree: config.tree, sub_blocks };
-        self.pages = Some((PhysicalPages::new(&config.geometry), erases));
+        self.pages = Some((PhysicalPages::new(&config.geometry, self.stored.take()), erases));
     }
 
     fn accepted(&mut self, slot: u32, request: &HostRequest) {
@@ -192,31 +265,11 @@ impl Observer for DataPath {
     }
 
     fn command(&mut self, _start: Time, _end: Time, command: &FlashCommand) {
-        if command.op == FlashOp::Read && command.cause == Cause::Host {
-            return self.deliver(command);
+        if self.is_replay {
+            return;
         }
-        let Some((pages, erases)) = &mut self.pages else { return };
-        let FlashCommand { target, source, lpn, .. } = *command;
-        match command.op {
-            FlashOp::Read if command.cause == Cause::Rmw => {
-                self.ram.complete(lpn.0, |old| pages.read(target, 0, old));
-            }
-            FlashOp::Program if lpn.0 < self.user_pages => {
-                pages.program(target, self.ram.programmed(lpn.0));
-                self.settled.push(lpn.0);
-            }
-            FlashOp::Program => pages.program(target, None),
-            FlashOp::Copy => pages.copy(source, target),
-            FlashOp::Erase => pages.erase_block(target.block),
-            FlashOp::PartialErase => pages.erase_pages(target.block, erases.tree.page_range(command.pb())),
-            FlashOp::SubBlockErase => {
-                let (units, erased) = (&erases.sub_blocks, command.sub_blocks());
-                let pages_per_block = units.as_ref().map_or(0, UnitPages::pages_per_block);
-                let is_erased = |page: &u16| units.as_ref().is_some_and(|units| erased.contains(units.unit_of(*page)));
-                let gone = (0..pages_per_block).filter(is_erased).map(usize::from);
-                pages.erase_pages(target.block, gone);
-            }
-            FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => {}
+        if let Err(text) = self.carry_out(command) {
+            self.failure.get_or_insert(text);
         }
     }
 }

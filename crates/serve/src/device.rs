@@ -8,11 +8,13 @@ use pumice_engine::{Origin, Outcome, Session, SimError, Watchers};
 use pumice_ftl::TranslationLayer;
 use pumice_types::{HostRequest, Lpn, PageAddress, RequestKind, Time};
 use pumice_workload::Trims;
+use serde_json::{Value, json};
 
 use crate::data_path::{DataPath, Transfer};
 use crate::operation::{ClientOperation, OperationStep, Place, zeroes};
 use crate::protocol::transmission::{DataExtent, ErrorCode, Reply};
 use crate::record::Record;
+use crate::store::Store;
 
 /// Most extents of one status reply. The client asks again behind the last one.
 const EXTENTS_MAX: usize = 1 << 12;
@@ -43,30 +45,74 @@ impl<'a> Parts<'a> {
     }
 }
 
+/// Where a device's requests are kept.
+#[derive(Default)]
+pub struct Kept {
+    /// A trace that replays to the same result.
+    pub record: Option<Record>,
+    /// The file that the device lives in.
+    pub store: Option<Store>,
+}
+
 /// The simulated device.
 pub struct Device<'a> {
     config: &'a Config,
     session: Session<'a, Watched<'a>>,
     page_bytes: u64,
     capacity: u64,
-    record: Option<Record>,
+    kept: Kept,
     /// What ended the simulation; the device does nothing any more.
     failure: Option<String>,
 }
 
 impl<'a> Device<'a> {
-    /// A device in its initial state, with a record of its requests if one is given.
+    /// A device in its initial state, or in the state in which its store was closed.
     ///
     /// # Errors
-    /// A scale that does not fit the geometry, or an initial state that breaks a rule.
-    pub fn new(parts: &'a mut Parts<'a>, record: Option<Record>) -> Result<Device<'a>, SimError> {
+    /// A scale that does not fit the geometry, an initial state that breaks a rule, or a store that cannot be read.
+    pub fn new(parts: &'a mut Parts<'a>, kept: Kept) -> Result<Device<'a>, SimError> {
         let Parts { config, scale, watched } = parts;
+        // No page has bytes before the first write, and those of a store are where they belong.
+        watched.other.set_replay(true);
         let mut session = Session::new(config, *scale, watched)?;
         if let Some(mut ageing) = session.ageing() {
             while session.age(&mut ageing)? {}
         }
         let (page_bytes, capacity) = (u64::from(config.chip.geometry.page_bytes), session.capacity());
-        Ok(Device { config, session, page_bytes, capacity, record, failure: None })
+        let mut device = Device { config, session, page_bytes, capacity, kept, failure: None };
+        device.replay()?;
+        device.path().set_replay(false);
+        Ok(device)
+    }
+
+    /// Brings the device into the state in which its store was closed.
+    fn replay(&mut self) -> Result<(), SimError> {
+        let Some(store) = self.kept.store.take() else { return Ok(()) };
+        let mut failure = None;
+        let replayed = store.replay(|request| {
+            self.replay_request(request).map_err(|error| {
+                let text = error.to_string();
+                failure = Some(error);
+                text
+            })
+        });
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        replayed.map_err(SimError::Output)?;
+        while self.session.ssd.next_event().is_some() {
+            self.session.step()?;
+        }
+        self.kept.store = Some(store);
+        Ok(())
+    }
+
+    fn replay_request(&mut self, request: &HostRequest) -> Result<(), SimError> {
+        if let Some(record) = &mut self.kept.record {
+            record.write(request)?;
+        }
+        while self.session.step_until(request.arrival)? {}
+        self.session.submit(request, request.arrival)
     }
 
     /// Bytes that a host can address.
@@ -74,14 +120,10 @@ impl<'a> Device<'a> {
         self.capacity
     }
 
-    /// The device's time.
-    pub fn now(&self) -> Time {
-        self.session.ssd.now
-    }
-
-    /// Host requests submitted so far.
-    pub fn requests(&self) -> u64 {
-        self.session.submitted()
+    /// How far it is: its time, the requests that came, and what ended the simulation, if something did.
+    pub fn progress(&self) -> Value {
+        let (simulated_s, requests) = (self.session.ssd.now.as_s(), self.session.submitted());
+        json!({ "requests": requests, "simulated_s": simulated_s, "failure": self.failure })
     }
 
     /// What ended the simulation, if something did.
@@ -128,12 +170,15 @@ impl<'a> Device<'a> {
     fn run_request(&mut self, request: HostRequest, data: Vec<u8>) -> Result<Reply, SimError> {
         let now = self.session.ssd.now;
         let request = HostRequest { arrival: now, ..request };
-        if let Some(record) = &mut self.record {
+        if let Some(record) = &mut self.kept.record {
             record.write(&request)?;
+        }
+        if let Some(store) = &mut self.kept.store {
+            store.add(&request).map_err(SimError::Output)?;
         }
         // What else happens at this instant comes before the request, as in a run of the record.
         while self.session.step_until(now)? {}
-        self.path().prepare(Transfer::new(0, request, data));
+        self.path().prepare(Transfer::new(request, data));
         self.session.submit(&request, now)?;
         let transfer = loop {
             if let Some(transfer) = self.path().take_finished() {
@@ -144,7 +189,7 @@ impl<'a> Device<'a> {
             }
             self.session.step()?;
         };
-        self.settle();
+        self.settle()?;
         Ok(self.reply_of(transfer))
     }
 
@@ -166,9 +211,10 @@ impl<'a> Device<'a> {
     }
 
     /// Lets RAM go of what is programmed.
-    fn settle(&mut self) {
+    fn settle(&mut self) -> Result<(), SimError> {
         let (observer, controller) = self.session.ssd.observer_and_controller();
         observer.other.settle(|lpn| controller.is_buffering(lpn));
+        observer.other.take_failure().map_or(Ok(()), |text| Err(SimError::Output(text)))
     }
 
     /// Whether a logical page holds data.
@@ -252,13 +298,19 @@ impl<'a> Device<'a> {
         if let Some(text) = &self.failure {
             return Err(SimError::Simulation(text.clone()));
         }
+        if self.session.ssd.controller.is_buffered() {
+            // A request of the host, so that a replay ends in the same state.
+            self.run_request(HostRequest::flush(Time::ZERO), Vec::new())?;
+        }
         self.session.end_requests();
         while self.session.drain_step()? {}
-        self.settle();
+        self.settle()?;
         if self.config.run.check == Check::Integrity {
             self.session.ssd.read_back();
         }
-        let origin = match self.record.take() {
+        let Kept { record, store } = std::mem::take(&mut self.kept);
+        store.map_or(Ok(()), Store::close).map_err(SimError::Output)?;
+        let origin = match record {
             Some(record) => record.finish(self.config, self.capacity)?,
             None => Origin { facts: Record::facts_of_none(), warnings: Vec::new() },
         };

@@ -6,8 +6,10 @@
 
 mod address;
 mod connection;
+mod control;
 mod data_path;
 mod device;
+mod journal;
 mod operation;
 mod pages;
 pub mod protocol;
@@ -15,12 +17,10 @@ mod ram;
 mod record;
 mod server;
 mod spec;
+mod store;
 
 pub use address::Address;
 pub use connection::EXPORT;
-pub use data_path::DataPath;
-pub use device::{Device, Parts};
-pub use operation::{ClientOperation, Place};
-pub use record::Record;
+pub use control::ControlRequest;
 pub use server::{ServeOptions, Server};
 pub use spec::{served_config, without_effect_on_a_served_device};

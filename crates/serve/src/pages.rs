@@ -4,59 +4,105 @@ use std::sync::Arc;
 
 use pumice_types::{BlockId, Geometry, PageAddress};
 
+use crate::store::StoredPages;
+
 /// The pages of one block; `None`: all zeroes.
 type BlockBytes = Box<[Option<Arc<[u8]>>]>;
+
+/// Where the bytes are.
+enum Medium {
+    /// In memory, block by block; `None`: all zeroes.
+    Memory(Vec<Option<BlockBytes>>),
+    /// In a file.
+    File(StoredPages),
+}
 
 /// The bytes of every physical page. A page to which no bytes were given reads as zeroes.
 pub struct PhysicalPages {
     pages_per_block: usize,
-    blocks: Vec<Option<BlockBytes>>,
+    page_bytes: usize,
+    medium: Medium,
 }
 
 impl PhysicalPages {
-    /// Pages of a device, nothing stored.
-    pub fn new(geometry: &Geometry) -> PhysicalPages {
-        let pages_per_block = usize::from(geometry.pages_per_block);
-        PhysicalPages { pages_per_block, blocks: vec![None; geometry.blocks() as usize] }
+    /// Pages of a device: those of a store, or new ones in memory.
+    pub fn new(geometry: &Geometry, stored: Option<StoredPages>) -> PhysicalPages {
+        let (pages_per_block, page_bytes) = (usize::from(geometry.pages_per_block), geometry.page_bytes as usize);
+        let in_memory = || Medium::Memory(vec![None; geometry.blocks() as usize]);
+        PhysicalPages { pages_per_block, page_bytes, medium: stored.map_or_else(in_memory, Medium::File) }
     }
 
-    fn page(&self, page: PageAddress) -> Option<&Arc<[u8]>> {
-        self.blocks[page.block.index()].as_ref()?[usize::from(page.page)].as_ref()
+    /// Number of a page among all of the device.
+    fn number(&self, page: PageAddress) -> u64 {
+        page.block.index() as u64 * self.pages_per_block as u64 + u64::from(page.page)
     }
 
-    /// A page is programmed with these bytes; `None`: with zeroes.
-    pub fn program(&mut self, page: PageAddress, bytes: Option<Arc<[u8]>>) {
-        let block = &mut self.blocks[page.block.index()];
-        if bytes.is_none() && block.is_none() {
-            return;
+    /// A page is programmed with these bytes; `None`: with zeroes. It was erased before.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn program(&mut self, page: PageAddress, bytes: Option<Arc<[u8]>>) -> Result<(), String> {
+        let number = self.number(page);
+        match (&mut self.medium, bytes) {
+            (_, None) => {}
+            (Medium::File(file), Some(bytes)) => file.write(number, &bytes)?,
+            (Medium::Memory(blocks), Some(bytes)) => {
+                let pages = self.pages_per_block;
+                let block = blocks[page.block.index()].get_or_insert_with(|| vec![None; pages].into());
+                block[usize::from(page.page)] = Some(bytes);
+            }
         }
-        let pages = self.pages_per_block;
-        block.get_or_insert_with(|| vec![None; pages].into())[usize::from(page.page)] = bytes;
+        Ok(())
     }
 
-    /// A page is copied.
-    pub fn copy(&mut self, source: PageAddress, target: PageAddress) {
-        let bytes = self.page(source).cloned();
-        self.program(target, bytes);
-    }
-
-    /// A block is erased.
-    pub fn erase_block(&mut self, block: BlockId) {
-        self.blocks[block.index()] = None;
-    }
-
-    /// Pages of a block are erased.
-    pub fn erase_pages(&mut self, block: BlockId, pages: impl Iterator<Item = usize>) {
-        if let Some(cells) = &mut self.blocks[block.index()] {
-            pages.for_each(|page| cells[page] = None);
+    /// The bytes of a page; `None`: all zeroes.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn bytes(&self, page: PageAddress) -> Result<Option<Arc<[u8]>>, String> {
+        match &self.medium {
+            Medium::Memory(blocks) => {
+                Ok(blocks[page.block.index()].as_ref().and_then(|block| block[usize::from(page.page)].clone()))
+            }
+            Medium::File(file) => {
+                let mut bytes = vec![0; self.page_bytes];
+                file.read(self.number(page), 0, &mut bytes)?;
+                Ok(bytes.iter().any(|&byte| byte != 0).then(|| bytes.into()))
+            }
         }
+    }
+
+    /// Consecutive pages of a block are erased.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn erase(&mut self, block: BlockId, pages: std::ops::Range<usize>) -> Result<(), String> {
+        let first = block.index() as u64 * self.pages_per_block as u64 + pages.start as u64;
+        match &mut self.medium {
+            Medium::File(file) => file.clear(first, pages.len() as u64)?,
+            Medium::Memory(blocks) if pages.len() == self.pages_per_block => blocks[block.index()] = None,
+            Medium::Memory(blocks) => {
+                if let Some(cells) = &mut blocks[block.index()] {
+                    cells[pages].fill(None);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Reads a part of a page, which begins at byte `from` of it.
-    pub fn read(&self, page: PageAddress, from: usize, out: &mut [u8]) {
-        match self.page(page) {
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn read(&self, page: PageAddress, from: usize, out: &mut [u8]) -> Result<(), String> {
+        let cells = match &self.medium {
+            Medium::File(file) => return file.read(self.number(page), from, out),
+            Medium::Memory(blocks) => &blocks[page.block.index()],
+        };
+        match cells.as_ref().and_then(|block| block[usize::from(page.page)].as_ref()) {
             Some(bytes) => out.copy_from_slice(&bytes[from..from + out.len()]),
             None => out.fill(0),
         }
+        Ok(())
     }
 }

@@ -68,15 +68,19 @@ impl ControllerRam {
     }
 
     /// The old copy of a page was read: what was not known is now.
-    pub fn complete(&mut self, lpn: u32, old: impl FnOnce(&mut [u8])) {
-        let Some(page) = self.pages.get_mut(&lpn).filter(|page| !page.known.is_empty()) else { return };
+    ///
+    /// # Errors
+    /// Those of `old`, which reads it.
+    pub fn complete(&mut self, lpn: u32, old: impl FnOnce(&mut [u8]) -> Result<(), String>) -> Result<(), String> {
+        let Some(page) = self.pages.get_mut(&lpn).filter(|page| !page.known.is_empty()) else { return Ok(()) };
         let mut base = vec![0; self.page_bytes];
-        old(&mut base);
+        old(&mut base)?;
         for sector in (0..page.known.len()).filter(|&sector| page.known[sector]) {
             let range = sector * SECTOR as usize..(sector + 1) * SECTOR as usize;
             base[range.clone()].copy_from_slice(&page.bytes[range]);
         }
         (page.bytes, page.known) = (base.into(), Vec::new());
+        Ok(())
     }
 
     /// What a program of the page stores.
@@ -124,7 +128,11 @@ mod tests {
         let mut out = [1; 2048];
         ram.lay_over(3, 0, &mut out);
         assert_eq!((out[511], out[512], out[1023], out[1024]), (1, 7, 7, 1), "only what is known");
-        ram.complete(3, |old| old.fill(5));
+        let old = |old: &mut [u8]| {
+            old.fill(5);
+            Ok(())
+        };
+        assert_eq!(ram.complete(3, old), Ok(()));
         ram.write(3, 1024, &[9; 512]);
         let stored = ram.programmed(3).expect("in RAM");
         assert_eq!((stored[0], stored[512], stored[1024], stored[1536]), (5, 7, 9, 5));
@@ -141,7 +149,7 @@ mod tests {
         let mut ram = ControllerRam::new(1024);
         ram.write(0, 0, &[1; 512]);
         ram.write(0, 512, &[2; 512]);
-        ram.complete(0, |_| panic!("every byte is known"));
+        assert_eq!(ram.complete(0, |_| Err("every byte is known".into())), Ok(()));
         assert_eq!(ram.programmed(0).map(|bytes| (bytes[0], bytes[512])), Some((1, 2)));
     }
 }

@@ -11,18 +11,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pumice_config::{Config, SpecSource};
-use pumice_engine::{Outcome, SimError};
+use pumice_engine::{Circumstances, SimError, device_geometry};
+use serde_json::{Value, json};
 
 use crate::address::{Address, Listener, Socket};
 use crate::connection::{self, ExportFacts, ReplyTo};
+use crate::control::{self, ControlRequest};
 use crate::data_path::DataPath;
-use crate::device::{Device, Parts};
+use crate::device::{Device, Kept, Parts};
 use crate::operation::ClientOperation;
 use crate::record::Record;
-use crate::spec::served_config;
+use crate::spec::{served_config, without_effect_on_a_served_device};
+use crate::store::Store;
 
 /// Most connections at a time. More are closed at once.
 const CONNECTIONS_MAX: usize = 64;
@@ -39,16 +42,36 @@ pub struct ServeOptions {
     pub source: SpecSource,
     /// Where clients connect.
     pub listen: Address,
+    /// Where questions about the device are answered.
+    pub control: Option<Address>,
+    /// The file that the device lives in; memory if absent.
+    pub store: Option<PathBuf>,
     /// A trace to write, which replays to the same result.
     pub record: Option<PathBuf>,
 }
 
-/// What the device is asked.
-enum Message {
-    /// By a client.
-    Perform(ClientOperation, ReplyTo),
+impl ServeOptions {
+    /// A device of a spec at an address, in memory.
+    pub fn new(source: SpecSource, listen: Address) -> ServeOptions {
+        ServeOptions { source, listen, control: None, store: None, record: None }
+    }
+}
+
+/// What can be asked about the device.
+#[derive(Clone, Copy, Debug)]
+enum DeviceQuestion {
+    /// How far it is.
+    Progress,
     /// The result so far.
-    Result(Sender<Result<Outcome, SimError>>),
+    Result,
+}
+
+/// What the device is told.
+enum Message {
+    /// To do what a client asks for.
+    Perform(ClientOperation, ReplyTo),
+    /// To answer a question.
+    Ask(DeviceQuestion, Sender<Result<Value, SimError>>),
     /// To end.
     Finish,
 }
@@ -59,6 +82,11 @@ struct ServerShared {
     messages: Sender<Message>,
     /// No more connections are taken.
     stops: AtomicBool,
+    /// A control client has asked for the end.
+    asked_to_stop: AtomicBool,
+    /// The simulation has ended in an error.
+    has_failed: Arc<AtomicBool>,
+    address: Address,
     connections: Mutex<Connections>,
     closed: Condvar,
 }
@@ -73,28 +101,26 @@ struct Connections {
 
 /// A device that is being served.
 pub struct Server {
-    address: Address,
     config: Config,
     shared: Arc<ServerShared>,
-    has_failed: Arc<AtomicBool>,
-    device: JoinHandle<Result<Outcome, SimError>>,
-    listening: JoinHandle<()>,
+    device: JoinHandle<Result<Value, SimError>>,
+    /// Addresses, and the threads that take connections there.
+    listening: Vec<(Address, JoinHandle<()>)>,
 }
 
 impl Server {
     /// Builds a device and begins to serve it. When this returns, clients can connect.
     ///
     /// # Errors
-    /// A spec that cannot be served, an address that cannot be used, or a record that cannot be written.
+    /// A spec that cannot be served, an address that cannot be used, or a store or record that cannot be written.
     pub fn start(options: &ServeOptions) -> Result<Server, SimError> {
         let config = served_config(&options.source, options.record.as_deref())?;
-        let scale = options.source.scale.unwrap_or(1.0);
         let listener = Listener::bind(&options.listen).map_err(SimError::Output)?;
-        let record = options.record.as_ref().map(|path| Record::create(path, scale)).transpose()?;
+        let control = options.control.as_ref().map(Listener::bind).transpose().map_err(SimError::Output)?;
         let (messages, asked) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
         let has_failed = Arc::new(AtomicBool::new(false));
-        let work = DeviceWork { config: config.clone(), scale, record, has_failed: Arc::clone(&has_failed) };
+        let work = DeviceWork::new(options, config.clone(), &has_failed)?;
         let device = spawn("pumice-device", move || work.run(&asked, &ready))?;
         let Ok(facts) = is_ready.recv() else {
             return Err(match device.join() {
@@ -102,24 +128,26 @@ impl Server {
                 Ok(Ok(_)) | Err(_) => SimError::Simulation("the device ended before it began".into()),
             });
         };
-        let address = listener.address();
         let shared = Arc::new(ServerShared {
             facts,
             messages,
             stops: AtomicBool::new(false),
+            asked_to_stop: AtomicBool::new(false),
+            has_failed,
+            address: listener.address(),
             connections: Mutex::default(),
             closed: Condvar::new(),
         });
-        let listening = {
-            let shared = Arc::clone(&shared);
-            spawn("pumice-listen", move || listen(&listener, &shared))?
-        };
-        Ok(Server { address, config, shared, has_failed, device, listening })
+        let mut listening = vec![listen(listener, &shared, take_client)?];
+        if let Some(control) = control {
+            listening.push(listen(control, &shared, take_control)?);
+        }
+        Ok(Server { config, shared, device, listening })
     }
 
     /// Where clients connect.
     pub fn address(&self) -> &Address {
-        &self.address
+        &self.shared.address
     }
 
     /// The configuration that is served.
@@ -132,33 +160,40 @@ impl Server {
         self.shared.facts.capacity
     }
 
-    /// Whether the simulation has ended in an error. Clients get errors for whatever they ask from then on.
-    pub fn has_failed(&self) -> bool {
-        self.has_failed.load(Ordering::Relaxed)
+    /// Whether the simulation has ended in an error, or a control client has asked for the end. After an error clients
+    /// get errors for whatever they ask.
+    pub fn is_over(&self) -> bool {
+        self.shared.has_failed.load(Ordering::Relaxed) || self.shared.asked_to_stop.load(Ordering::Relaxed)
     }
 
     /// The result so far. The device goes on.
     ///
     /// # Errors
     /// A simulation that ended in an error.
-    pub fn result(&self) -> Result<Outcome, SimError> {
-        let (reply, result) = mpsc::channel();
-        let gone = || SimError::Simulation("the device has ended".into());
-        self.shared.messages.send(Message::Result(reply)).map_err(|_| gone())?;
-        result.recv().map_err(|_| gone())?
+    pub fn result(&self) -> Result<Value, SimError> {
+        self.shared.ask(DeviceQuestion::Result)
+    }
+
+    /// Answers what a control client may ask.
+    ///
+    /// # Errors
+    /// Why there is no answer, in one line.
+    pub fn answer(&self, request: &ControlRequest) -> Result<Value, String> {
+        self.shared.answer(request)
     }
 
     /// Ends: what clients have asked for is answered, then connections are closed, what is buffered is programmed, and
     /// the result is made.
     ///
     /// # Errors
-    /// A simulation that ended in an error, or a record that cannot be written.
-    pub fn stop(self) -> Result<Outcome, SimError> {
+    /// A simulation that ended in an error, or a store or record that cannot be written.
+    pub fn stop(self) -> Result<Value, SimError> {
         self.shared.stops.store(true, Ordering::Relaxed);
-        // The listener looks up at the next connection, which is this one. If it cannot be made, it has ended.
-        let wakes = Socket::connect(&self.address).is_ok();
-        if wakes {
-            let _ = self.listening.join();
+        for (address, thread) in self.listening {
+            // The listener looks up at the next connection, which is this one. If it cannot be made, it has ended.
+            if Socket::connect(&address).is_ok() {
+                let _ = thread.join();
+            }
         }
         self.shared.close_all();
         let _ = self.shared.messages.send(Message::Finish);
@@ -175,17 +210,39 @@ fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'stati
 struct DeviceWork {
     config: Config,
     scale: f64,
-    record: Option<Record>,
+    kept: Kept,
+    circumstances: Circumstances,
     has_failed: Arc<AtomicBool>,
 }
 
 impl DeviceWork {
+    fn new(options: &ServeOptions, config: Config, has_failed: &Arc<AtomicBool>) -> Result<DeviceWork, SimError> {
+        let ServeOptions { source, store, record, .. } = options;
+        let scale = source.scale.unwrap_or(1.0);
+        let open = |path: &PathBuf| {
+            // A record has its name in the configuration; which device it is does not depend on it.
+            let digest = served_config(source, None)?.digest();
+            Store::open(path, &digest, scale, &device_geometry(&config, scale)?).map_err(SimError::Output)
+        };
+        let store = store.as_ref().map(open).transpose()?;
+        let record = record.as_ref().map(|path| Record::create(path, scale)).transpose()?;
+        let circumstances = Circumstances {
+            started: Instant::now(),
+            preset: source.preset_name(),
+            without_effect: without_effect_on_a_served_device(source, &config)?,
+        };
+        let (kept, has_failed) = (Kept { record, store }, Arc::clone(has_failed));
+        Ok(DeviceWork { config, scale, kept, circumstances, has_failed })
+    }
+
     /// Serves messages until one says that this is the end.
-    fn run(self, messages: &Receiver<Message>, ready: &Sender<ExportFacts>) -> Result<Outcome, SimError> {
+    fn run(self, messages: &Receiver<Message>, ready: &Sender<ExportFacts>) -> Result<Value, SimError> {
         let page_bytes = self.config.chip.geometry.page_bytes;
-        let mut path = DataPath::new(page_bytes);
+        let pages = self.kept.store.as_ref().map(Store::pages).transpose();
+        let pages = pages.map_err(|error| SimError::Output(error.to_string()))?;
+        let mut path = DataPath::new(page_bytes, pages);
         let mut parts = Parts::new(&self.config, self.scale, &mut path);
-        let mut device = Device::new(&mut parts, self.record)?;
+        let mut device = Device::new(&mut parts, self.kept)?;
         let _ = ready.send(ExportFacts { capacity: device.capacity(), page_bytes });
         for message in messages {
             match message {
@@ -196,17 +253,51 @@ impl DeviceWork {
                     }
                 }
                 // Whoever asked may have gone.
-                Message::Result(reply) => drop(reply.send(device.result())),
+                Message::Ask(question, reply) => drop(reply.send(match question {
+                    DeviceQuestion::Progress => Ok(device.progress()),
+                    DeviceQuestion::Result => device.result().and_then(|outcome| outcome.told(&self.circumstances)),
+                })),
                 Message::Finish => break,
             }
         }
-        device.finish()
+        device.finish()?.told(&self.circumstances)
     }
 }
 
 impl ServerShared {
     fn lock(&self) -> std::sync::MutexGuard<'_, Connections> {
         self.connections.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Asks the device something.
+    fn ask(&self, question: DeviceQuestion) -> Result<Value, SimError> {
+        let (reply, answer) = mpsc::channel();
+        let gone = || SimError::Simulation("the device has ended".into());
+        self.messages.send(Message::Ask(question, reply)).map_err(|_| gone())?;
+        answer.recv().map_err(|_| gone())?
+    }
+
+    /// Answers what a control client may ask.
+    fn answer(&self, request: &ControlRequest) -> Result<Value, String> {
+        match request {
+            ControlRequest::Status {} => {
+                let mut status = self.ask(DeviceQuestion::Progress).map_err(|error| error.to_string())?;
+                let (open, taken) = {
+                    let connections = self.lock();
+                    (connections.open.len(), connections.taken)
+                };
+                status["address"] = json!(self.address.to_string());
+                status["uri"] = json!(self.address.uri());
+                status["capacity_bytes"] = json!(self.facts.capacity);
+                status["connections"] = json!({ "open": open, "so_far": taken });
+                Ok(status)
+            }
+            ControlRequest::Result {} => self.ask(DeviceQuestion::Result).map_err(|error| error.to_string()),
+            ControlRequest::Stop {} => {
+                self.asked_to_stop.store(true, Ordering::Relaxed);
+                Ok(json!("the device is about to end"))
+            }
+        }
     }
 
     /// Serves one connection to its end.
@@ -245,22 +336,49 @@ impl ServerShared {
     }
 }
 
-/// Takes connections until the server stops.
-fn listen(listener: &Listener, shared: &Arc<ServerShared>) {
-    loop {
-        let socket = listener.accept();
-        if shared.stops.load(Ordering::Relaxed) {
-            return;
+/// Begins to take connections, until the server stops.
+fn listen(
+    listener: Listener,
+    shared: &Arc<ServerShared>,
+    take: fn(Socket, &Arc<ServerShared>),
+) -> Result<(Address, JoinHandle<()>), SimError> {
+    let (address, shared) = (listener.address(), Arc::clone(shared));
+    let accept = move || {
+        loop {
+            let socket = listener.accept();
+            if shared.stops.load(Ordering::Relaxed) {
+                return;
+            }
+            match socket {
+                Ok(socket) => take(socket, &shared),
+                // The system has no handle left, or the client has gone: the next one may fare better.
+                Err(_) => std::thread::sleep(Duration::from_millis(10)),
+            }
         }
-        let Ok(socket) = socket else {
-            // The system has no handle left, or the client has gone: the next one may fare better.
-            std::thread::sleep(Duration::from_millis(10));
-            continue;
-        };
-        let Ok(Some(number)) = shared.admit(&socket) else { continue };
-        let client = Arc::clone(shared);
-        if spawn("pumice-client", move || client.serve(number, socket)).is_err() {
-            shared.lock().open.remove(&number);
-        }
+    };
+    Ok((address, spawn("pumice-listen", accept)?))
+}
+
+/// Serves a client in a thread of its own, if there is room.
+fn take_client(socket: Socket, shared: &Arc<ServerShared>) {
+    let Ok(Some(number)) = shared.admit(&socket) else { return };
+    let client = Arc::clone(shared);
+    if spawn("pumice-client", move || client.serve(number, socket)).is_err() {
+        shared.lock().open.remove(&number);
+    }
+}
+
+/// Answers a control client in a thread of its own, if there is room.
+fn take_control(socket: Socket, shared: &Arc<ServerShared>) {
+    let Ok(Some(number)) = shared.admit(&socket) else { return };
+    let control = Arc::clone(shared);
+    let talk = move || {
+        // How the conversation ends is its client's matter.
+        let _ = control::converse(socket, &|request| control.answer(&request));
+        control.lock().open.remove(&number);
+        control.closed.notify_all();
+    };
+    if spawn("pumice-control", talk).is_err() {
+        shared.lock().open.remove(&number);
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! Conversions between them live in [`crate::Geometry`] alone.
 
+use serde::{Deserialize, Serialize};
+
 macro_rules! index_newtype {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub struct $name(pub u32);
 
         impl $name {
@@ -40,7 +42,7 @@ index_newtype!(
 );
 
 /// A physical page: its block and its index inside the block (program order of the write sequence).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(C)]
 pub struct PageAddress {
     /// The block.

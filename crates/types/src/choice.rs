@@ -42,6 +42,8 @@ macro_rules! choice {
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive($crate::serde::Serialize, $crate::serde::Deserialize)]
+        #[serde(crate = "pumice_types::serde")]
         #[allow(clippy::enum_variant_names, reason = "variants are called what users call them")]
         $vis enum $name { $($(#[$variant_meta])* $variant),+ }
 

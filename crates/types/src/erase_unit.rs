@@ -7,12 +7,13 @@
 
 use crate::write_sequence::BlockShape;
 use crate::{Pb, PbTree, bits};
+use serde::{Deserialize, Serialize};
 
 /// Most units of a block: a set of them is one 64-bit word.
 pub const UNITS_MAX: usize = 64;
 
 /// A set of erase units of one block, unit 0 in the lowest bit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitSet(pub u64);
 
 impl UnitSet {
@@ -93,7 +94,7 @@ impl UnitSet {
 }
 
 /// Pages of every erase unit of a block.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitPages {
     unit_of_page: Vec<u8>,
     last_page: Vec<u16>,

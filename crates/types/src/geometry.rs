@@ -2,6 +2,7 @@
 
 use crate::key::{Field, Value, ValueKind};
 use crate::{BlockId, ChannelId, DieId, PlaneId, choice};
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// In which order the pages of an erase unit may be programmed.
@@ -83,7 +84,7 @@ impl Field for PlaneOrder {
 }
 
 /// Channels × chips × dies × planes × blocks × pages, with page and spare sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Geometry {
     /// Channels of the device.
     pub channels: u32,

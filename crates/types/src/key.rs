@@ -101,11 +101,16 @@ pub const CHOSEN: &str = "chosen";
 /// Source: PEN's device.
 pub const PEN_TABLE_1: &str = "PEN, FAST'18, Table 1";
 
+/// The key that gives a run a clock.
+pub const TIMED: &str = "run.timed";
+
 /// When a run reads a key. If the user set a key that the run does not read, the user is warned.
 #[derive(Clone, Copy, Debug)]
 pub enum When {
     /// In every run.
     Always,
+    /// In every run, but not before its first request: what fills and ages a device does not read it.
+    Requests,
     /// If a text key has one of these values; `twin:*` stands for every value that begins so.
     Is(&'static str, &'static [&'static str]),
     /// If a text key has none of these values.
@@ -131,7 +136,7 @@ impl When {
         let is_in = |path: &str, names: &[&str]| names.iter().any(|name| matches_name(name, text(path)));
         let shown = |path: &str| values.get(path).map_or(format!("no {path}"), |value| format!("{path} = {value}"));
         match *self {
-            When::Always => None,
+            When::Always | When::Requests => None,
             When::Is(path, names) => (!is_in(path, names)).then(|| shown(path)),
             When::IsNot(path, names) => is_in(path, names).then(|| shown(path)),
             When::On(path) => (values.get(path) != Some(&Value::Bool(true))).then(|| shown(path)),
@@ -153,11 +158,29 @@ impl When {
         }
     }
 
+    /// Whether filling and ageing read the key. They know neither clock nor requests.
+    pub fn is_read_before_requests(&self, values: &Values) -> bool {
+        match *self {
+            When::Requests | When::On(TIMED) => false,
+            When::All(conditions) => conditions.iter().all(|condition| condition.is_read_before_requests(values)),
+            When::Any(conditions) => conditions.iter().any(|condition| condition.is_read_before_requests(values)),
+            When::Always
+            | When::Is(..)
+            | When::IsNot(..)
+            | When::On(_)
+            | When::Given(_)
+            | When::NotGiven(_)
+            | When::Positive(_) => self.idle(values).is_none(),
+        }
+    }
+
     /// Every text key that the condition compares with names, and these.
     pub fn names(&self) -> Vec<(&'static str, &'static [&'static str])> {
         match *self {
             When::Is(path, names) | When::IsNot(path, names) => vec![(path, names)],
-            When::Always | When::On(_) | When::Given(_) | When::NotGiven(_) | When::Positive(_) => Vec::new(),
+            When::Always | When::Requests | When::On(_) | When::Given(_) | When::NotGiven(_) | When::Positive(_) => {
+                Vec::new()
+            }
             When::All(conditions) | When::Any(conditions) => conditions.iter().flat_map(When::names).collect(),
         }
     }
@@ -165,7 +188,7 @@ impl When {
     /// Every path that the condition asks for.
     pub fn paths(&self) -> Vec<&'static str> {
         match *self {
-            When::Always => Vec::new(),
+            When::Always | When::Requests => Vec::new(),
             When::Is(path, _)
             | When::IsNot(path, _)
             | When::On(path)

@@ -6,6 +6,12 @@
 //! is written once and neither side can see into the other.
 #![deny(unsafe_code)]
 
+// What the macros below make names this crate, here as in any other.
+extern crate self as pumice_types;
+/// For the macros: what [`choice!`](crate::choice) derives.
+#[doc(hidden)]
+pub use serde;
+
 pub mod address;
 pub mod bits;
 pub mod chip;

@@ -3,10 +3,11 @@
 //! `p` are `2p` and `2p + 1`, and the PBs of the last level are the *leaves*, the grain at which
 //! erases and disturbs are counted.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Index of a partial block: 1 is the whole block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Pb(pub u16);
 
 impl Pb {
@@ -27,7 +28,7 @@ impl Pb {
 }
 
 /// The tree of partial blocks of one block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PbTree {
     pages_per_block: u16,
     max_splits: u8,

@@ -7,6 +7,7 @@
 //! pages, 63 at 1 TiB of 16 KiB pages.
 
 use crate::Lpn;
+use serde::{Deserialize, Serialize};
 
 /// Version of the data that a page holds from the initial fill.
 pub const FILL_VERSION: u8 = 0;
@@ -15,7 +16,7 @@ pub const FILL_VERSION: u8 = 0;
 const VERSION_BITS_MAX: u32 = 8;
 
 /// How logical page and version share a tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagFormat {
     lpn_bits: u32,
     lpn_mask: u32,

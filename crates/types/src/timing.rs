@@ -1,6 +1,7 @@
 //! How long flash operations take, as data. The scheduler alone decides when they happen.
 
 use crate::{FlashCommand, FlashOp, PbTree, Time};
+use serde::{Deserialize, Serialize};
 
 /// Pages and microseconds of PEN's partial-erase table (FAST'18, Table 1; 576 pages is the whole
 /// block and takes tBERS).
@@ -43,7 +44,7 @@ pub fn partial_erase_table(tree: PbTree, t_bers_us: f64, given_us: Option<&[f64]
 }
 
 /// Durations of flash operations and transfers of one device.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashTiming {
     /// Page read into the register, tR.
     pub t_r: Time,

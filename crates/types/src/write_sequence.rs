@@ -10,6 +10,7 @@
 //! interleaves lower and upper pages of neighbouring layers is not published.
 
 use crate::choice;
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// Order in which the pages of a block are written.
@@ -33,7 +34,7 @@ pub struct CellPosition {
 }
 
 /// Layers, physical sub-blocks and bits of a block, and the sequence that orders its pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockShape {
     layers: u16,
     sub_blocks: u16,

@@ -12,7 +12,7 @@ use crate::request_source::RequestSource;
 use crate::shared_keys::{IS_FILE_SYSTEM, KIND, SharedWorkloadKeys};
 
 /// The workload is the notebook.
-const IS_PC: When = When::Is(KIND, &["pc"]);
+const IS_PC: When = When::All(&[When::Requests, When::Is(KIND, &["pc"])]);
 
 pumice_types::keys! {
     /// What file systems in use read of `[workload]`.

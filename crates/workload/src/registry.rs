@@ -176,7 +176,7 @@ families! {
 pumice_types::keys! {
     /// Which workload runs.
     pub struct KindKeys in "workload" {
-        kind: WorkloadKind = "\"twin:prn_1\"", ANY, "", CHOSEN, When::Always, "twin:NAME (a stand-in for a trace), trace, the name of a file system in use, or of a generator; `pumice workloads` lists all.";
+        kind: WorkloadKind = "\"twin:prn_1\"", ANY, "", CHOSEN, When::Requests, "twin:NAME (a stand-in for a trace), trace, the name of a file system in use, or of a generator; `pumice workloads` lists all.";
     }
 }
 
@@ -263,6 +263,7 @@ fn may_hold(when: &When, values: &Values) -> bool {
         When::All(conditions) => conditions.iter().all(|condition| may_hold(condition, values)),
         When::Any(conditions) => conditions.iter().any(|condition| may_hold(condition, values)),
         When::Always
+        | When::Requests
         | When::Is(..)
         | When::IsNot(..)
         | When::On(_)

@@ -17,23 +17,24 @@ const TWINS: &str = "twin:*";
 const HOT_WRITES: &[&str] = &["w10", "w20", "w30", "w40"];
 
 /// The workload is a generator whose requests the spec describes.
-pub(crate) const IS_DRAWN: When = When::Is(KIND, PatternKind::NAMES);
+pub(crate) const IS_DRAWN: When = When::All(&[When::Requests, When::Is(KIND, PatternKind::NAMES)]);
 
 /// The workload is a twin.
-pub(crate) const IS_TWIN: When = When::Is(KIND, &[TWINS]);
+pub(crate) const IS_TWIN: When = When::All(&[When::Requests, When::Is(KIND, &[TWINS])]);
 
 /// The workload is a recorded trace.
-pub(crate) const IS_TRACE: When = When::Is(KIND, &["trace"]);
+pub(crate) const IS_TRACE: When = When::All(&[When::Requests, When::Is(KIND, &["trace"])]);
 
 /// The workload is a file system in use.
 pub(crate) const IS_FILE_SYSTEM: When = When::All(&[
+    When::Requests,
     When::IsNot(KIND, PatternKind::NAMES),
     When::IsNot(KIND, HOT_WRITES),
     When::IsNot(KIND, &[TWINS, "trace"]),
 ]);
 
 /// The workload is any generator.
-const IS_GENERATED: When = When::Any(&[IS_DRAWN, When::Is(KIND, HOT_WRITES)]);
+const IS_GENERATED: When = When::All(&[When::Requests, When::Any(&[IS_DRAWN, When::Is(KIND, HOT_WRITES)])]);
 
 /// The workload's clock decides when requests arrive.
 const BY_THE_CLOCK: When = When::All(&[When::On("run.timed"), When::Is("host.mode", &["open-loop"])]);
@@ -41,7 +42,7 @@ const BY_THE_CLOCK: When = When::All(&[When::On("run.timed"), When::Is("host.mod
 pumice_types::keys! {
     /// What several kinds of workloads read of `[workload]`.
     pub struct SharedWorkloadKeys in "workload" {
-        address: AddressPolicy = "\"exact\"", ANY, "", CHOSEN, When::All(&[When::IsNot(KIND, PatternKind::NAMES), When::IsNot(KIND, HOT_WRITES)]), "Requests beyond the device. exact: an error. wrap: address modulo capacity. compact: touched regions packed in order of first touch.";
+        address: AddressPolicy = "\"exact\"", ANY, "", CHOSEN, When::All(&[When::Requests, When::IsNot(KIND, PatternKind::NAMES), When::IsNot(KIND, HOT_WRITES)]), "Requests beyond the device. exact: an error. wrap: address modulo capacity. compact: touched regions packed in order of first touch.";
         requests: u64 = "1000000", int(1, i64::MAX), "requests", CHOSEN, IS_GENERATED, "Length of a generated workload.";
         trim_fraction: f64 = "0.0", float(0.0, 1.0), "share of requests", CHOSEN, IS_GENERATED, "Trims among generated requests; with read_fraction at most 1, the rest are writes.";
         flush_every: Option<u64> = "", int(1, i64::MAX), "requests", "no flushes", IS_GENERATED, "A generated workload sends a flush behind every so many requests; workload.requests does not count them.";

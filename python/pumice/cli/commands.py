@@ -43,6 +43,7 @@ COMMANDS: dict[str, Entry] = {
     ),
     "report": Entry("report_command", "report_command", "Write a self-contained HTML report."),
     "serve": Entry("serve_command", "serve_command", "Serve the simulated device to real programs, over NBD."),
+    "ctl": Entry("ctl_command", "ctl_command", "Ask a served device for its status or result, or to end."),
     "verify": Entry(
         "verify_command",
         "verify_command",
@@ -53,6 +54,11 @@ COMMANDS: dict[str, Entry] = {
         "plugin_commands",
         "conform_command",
         "Test a translation layer of your own; status 1 with the shortest requests that break it.",
+    ),
+    "bench": Entry(
+        "bench_command",
+        "bench_command",
+        "Measure for a minute how fast this machine simulates, beside reference figures.",
     ),
     "presets": Entry("list_commands", "presets_command", "List the presets, or print one as TOML."),
     "workloads": Entry("list_commands", "workloads_command", "List the workloads and the facts each is made to meet."),
@@ -69,6 +75,7 @@ COMMANDS: dict[str, Entry] = {
     "man": Entry(
         "manual_commands", "man_command", "Print a man page (`pumice man run | man -l -`), or write all of them."
     ),
+    "snapshot": Entry("snapshot_command", "app", "Keep aged devices in files, and run on them."),
     "trace": Entry("trace_command", "app", "Look into trace files and write them."),
 }
 

@@ -49,7 +49,15 @@ def compare_command(
         groups = _fitted(groups)
     with files.output_directory(out):
         store = out / STORE if out is not None else None
-        settings = Settings("compare", place.workers, store, place.resume, dask=place.dask, announce=note)
+        settings = Settings(
+            "compare",
+            place.workers,
+            store,
+            place.resume,
+            dask=place.dask,
+            announce=note,
+            snapshots=place.snapshots,
+        )
         outcomes = run_jobs([job for _, jobs in groups for job in jobs], settings)
         raise_if_refused(outcomes)
         warn_all(outcome.document for outcome in outcomes)

@@ -44,6 +44,10 @@ DaskOption = Annotated[
     str | None,
     typer.Option("--dask", metavar="ADDRESS", help="Dask scheduler whose workers simulate, such as tcp://host:8786."),
 ]
+SnapshotsOption = Annotated[
+    Path | None,
+    typer.Option("--snapshots", metavar="DIR", help="Folder that keeps aged devices for runs that need the same."),
+]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Reuse finished runs found in the output directory.")]
 PolicyOption = Annotated[
     Path | None,
@@ -179,6 +183,7 @@ class PlaceOptions:
     workers: WorkersOption = None
     dask: DaskOption = None
     resume: ResumeOption = False
+    snapshots: SnapshotsOption = None
 
 
 def takes_options(command: Callable[..., None]) -> Callable[..., None]:

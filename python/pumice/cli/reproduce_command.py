@@ -60,7 +60,16 @@ def reproduce_command(
     mode = "full" if full else "quick"
     directory = out if out is not None else Path("out") / f"{paper}-{mode}"
     request = Request(
-        figure or [], mode, directory, place.workers, place.resume, place.dask, traces, repeat, announce=note
+        figure or [],
+        mode,
+        directory,
+        place.workers,
+        place.resume,
+        place.dask,
+        traces,
+        repeat,
+        announce=note,
+        snapshots=place.snapshots,
     )
     with files.output_directory(directory):
         outcomes = _reproduce_all(request) if paper == "all" else _reproduce_one(paper, request)

@@ -15,13 +15,14 @@ from pumice.cli.terminal import emit, emit_json, note, show, tell_failures, tell
 from pumice.errors import Interrupted
 from pumice.outputs import RESULT, RUNS, RUNS_TABLE, STORE, one_set
 from pumice.results.comparison import Variant, compare
-from pumice.results.document import subject
-from pumice.runs import run_list
+from pumice.results.document import lookup, subject
+from pumice.runs import run_list, snapshots
 from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.fit import fit_device
 from pumice.runs.grid import repeated
 from pumice.runs.output_files import run_to_text
 from pumice.runs.progress import RunProgress
+from pumice.runs.snapshots import SnapshotPlaces
 from pumice.runs.spec import Spec
 from pumice.runs.sweep import outcome_table, raise_if_refused
 from pumice.text import count
@@ -38,6 +39,7 @@ def run_command(
     as_json: opt.JsonOption = False,
     workers: opt.WorkersOption = None,
     resume: opt.ResumeOption = False,
+    kept: opt.SnapshotsOption = None,
 ) -> None:
     """Run one simulation and show its result."""
     chosen = options.build(spec)
@@ -47,21 +49,25 @@ def run_command(
     with files.output_directory(out):
         if repeat > 1:
             store = out / STORE if out is not None else None
-            settings = Settings("run", workers, store, resume, announce=note)
+            settings = Settings("run", workers, store, resume, announce=note, snapshots=kept)
             _run_repeated(chosen, repeat, settings, out, as_json=as_json)
         else:
-            _run_once(chosen, out, as_json=as_json)
+            places = SnapshotPlaces(folder=kept) if kept is not None else None
+            run_once(chosen, out, places, as_json=as_json)
 
 
-def _run_once(spec: Spec, out: Path | None, *, as_json: bool) -> None:
+def run_once(spec: Spec, out: Path | None, places: SnapshotPlaces | None, *, as_json: bool) -> None:
+    """Runs a spec, whose aged device may come from snapshots, and shows its result."""
     with RunProgress("run") as bar:
         try:
-            text = run_to_text(spec, bar.update, out)
+            text = run_to_text(spec, bar.update, out, places=places)
         except KeyboardInterrupt:
             text = f"interrupted after {count(bar.requests, 'request')}; nothing is kept of this run"
             raise Interrupted(text) from None
     document = json.loads(text)
     warn_all([document])
+    if places is not None and lookup(document, "run.aged_device") is None:
+        note(snapshots.WITHOUT_EFFECT)
     if as_json:
         emit_json(text)
         return

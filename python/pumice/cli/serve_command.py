@@ -33,6 +33,12 @@ def serve_command(
         str,
         typer.Option("--listen", metavar="ADDRESS", help="unix:PATH or tcp:127.0.0.1:PORT (0: a free one)."),
     ],
+    control: Annotated[
+        str | None, typer.Option("--control", metavar="ADDRESS", help="Where `pumice ctl` asks about the device.")
+    ] = None,
+    store: Annotated[
+        Path | None, typer.Option("--store", metavar="FILE", help="File that the device lives in; memory if absent.")
+    ] = None,
     record: Annotated[
         Path | None, typer.Option("--record", metavar="TRACE", help="Trace to write, which replays to the same result.")
     ] = None,
@@ -50,11 +56,11 @@ def serve_command(
     Ctrl-C or SIGTERM ends it: what clients have asked for is answered, and the result is shown.
     """
     with files.output_directory(out):
-        device = serve(options.build(spec), listen=listen, record=record)
+        device = serve(options.build(spec), listen=listen, control=control, store=store, record=record)
         try:
             note(f"{device.capacity_bytes:,} bytes at {device.uri}; Ctrl-C ends it and shows the result")
             _tell_ready(ready_fd, device.uri)
-            while not device.has_failed:
+            while not device.is_over:
                 time.sleep(_LOOK_S)
         except (KeyboardInterrupt, Terminated):
             pass

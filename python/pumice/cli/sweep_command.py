@@ -46,7 +46,15 @@ def sweep_command(
     directory = out if out is not None else Path("out") / sweep.stem
     with files.output_directory(directory):
         store = directory / STORE
-        settings = Settings("sweep", place.workers, store, place.resume, dask=place.dask, announce=note)
+        settings = Settings(
+            "sweep",
+            place.workers,
+            store,
+            place.resume,
+            dask=place.dask,
+            announce=note,
+            snapshots=place.snapshots,
+        )
         outcomes = run_grid(grid, settings, fit=fit)
         warn_all(outcome.document for outcome in outcomes)
         for outcome in outcomes:

@@ -31,6 +31,7 @@ class Request:
         repeat: seeds of every run; None leaves what the experiment says.
         traces: folder of recorded traces, for PEN's listing `traces` and the matrix; None leaves them out.
         announce: called with a line of text before a study that is expected to take long.
+        snapshots: folder that keeps aged devices for runs that need the same, or None.
     """
 
     figures: Sequence[str]
@@ -42,6 +43,7 @@ class Request:
     traces: Path | None = None
     repeat: int | None = None
     announce: Callable[[str], None] | None = None
+    snapshots: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,7 @@ def _run(
         request.resume,
         dask=request.dask,
         announce=request.announce,
+        snapshots=request.snapshots,
     )
     outcomes = run_jobs([job for _, job in jobs], settings)
     return [(study, outcome) for (study, _), outcome in zip(jobs, outcomes, strict=True)]

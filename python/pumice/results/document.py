@@ -48,7 +48,7 @@ def warnings_of(documents: Iterable[Mapping[str, Any] | None]) -> list[str]:
     The warning that a key has no effect is kept only if every run has it: a sweep may well set keys
     that some of its runs do not read.
     """
-    given = [list(document.get("warnings") or []) for document in documents if document is not None]
+    given = [_own_warnings(document) for document in documents if document is not None]
     silent = [{warning.partition(WITHOUT_EFFECT)[0] for warning in own if WITHOUT_EFFECT in warning} for own in given]
     everywhere = set.intersection(*silent) if silent else set()
     found: dict[str, str] = {}
@@ -59,3 +59,9 @@ def warnings_of(documents: Iterable[Mapping[str, Any] | None]) -> list[str]:
         elif key in everywhere:
             found.setdefault(key, warning)
     return list(found.values())
+
+
+def _own_warnings(document: Mapping[str, Any]) -> list[str]:
+    """The warnings of a document, and what was wrong with its snapshots."""
+    faults = lookup(document, "run.snapshot_faults") or []
+    return [*(document.get("warnings") or []), *faults]

@@ -31,6 +31,7 @@ from pumice.runs.forecast import BUDGET_S, SAMPLES_SHARE, SLICE_S, Forecast, Und
 from pumice.runs.jobs import Job, Outcome
 from pumice.runs.pending import Ending, Pending
 from pumice.runs.progress import BatchProgress, duration_text, in_notebook, on_terminal
+from pumice.runs.snapshots import WITHOUT_EFFECT, SnapshotPlaces, shared
 from pumice.runs.store import NotTheResult, Store, result_key, trace_digest
 from pumice.text import count
 
@@ -49,6 +50,8 @@ class Settings:
         announce: called with a line of text that the user should read before the runs begin: that they are
             expected to take long, or that a stored result cannot be reused. The latter is a warning of Python's
             if there is no such function.
+        snapshots: folder that keeps aged devices for runs that need the same; None keeps them in memory only, for the
+            other runs of a worker.
     """
 
     title: str = "simulating"
@@ -58,6 +61,7 @@ class Settings:
     engine: str = "pumice._engine"
     dask: str | None = None
     announce: Callable[[str], None] | None = None
+    snapshots: Path | None = None
 
 
 #: A batch that is expected to take longer than this many seconds is announced.
@@ -128,6 +132,8 @@ class _Batch:
         self._store = Store(settings.store) if settings.store is not None else None
         #: SHA-256 of the trace that each run replays, by key.
         self._traces: dict[str, str | None] = {}
+        #: The aged device that each run begins with, by key; None if it has none that can be kept.
+        self._aged: dict[str, str | None] = {}
         self._jobs = [(job, *self._prepare(job)) for job in jobs]
         self._done: dict[str, Outcome] = {}
         self._by_key = {key: job for job, key, _ in reversed(self._jobs) if key is not None}
@@ -147,7 +153,24 @@ class _Batch:
         )
         self.total = len(self._requests)
         #: Key and request of every run that has not begun, in order.
-        self.waiting = deque((key, request) for key, request in self._requests.items() if key not in self._done)
+        self.waiting = deque(self._with_snapshots([key for key in self._requests if key not in self._done]))
+
+    def _with_snapshots(self, keys: Sequence[str]) -> list[tuple[str, str]]:
+        """Key and request of runs, so that those which need the same aged device share it and follow each other."""
+        several = shared(self._aged[key] for key in keys)
+        if self._settings.snapshots is not None and keys and not any(self._aged[key] for key in keys):
+            self._warn(WITHOUT_EFFECT)
+        firsts: dict[str | None, int] = {}
+        for place, key in enumerate(keys):
+            firsts.setdefault(self._aged[key], place)
+            aged = self._aged[key]
+            # Folders are those of this machine.
+            folder = self._settings.snapshots if aged is not None and self._settings.dask is None else None
+            places = SnapshotPlaces(in_memory=aged in several, folder=folder)
+            if places.in_memory or places.folder is not None:
+                self._requests[key] = places.laid_into(self._requests[key], self._engine)
+        together = sorted(enumerate(keys), key=lambda at: firsts[self._aged[at[1]]] if self._aged[at[1]] else at[0])
+        return [(key, self._requests[key]) for _, key in together]
 
     def _prepare(self, job: Job) -> tuple[str | None, Outcome | None]:
         try:
@@ -155,6 +178,7 @@ class _Batch:
             _refuse_files(resolved["config"])
             key = result_key(self._engine, resolved)
             self._traces.setdefault(key, trace_digest(resolved["config"]))
+            self._aged.setdefault(key, resolved.get("aged_sha256"))
             return key, None
         except (SpecError, TraceError) as error:
             return None, Outcome(job, error=one_line(error), error_kind="usage")

@@ -13,6 +13,7 @@ from pumice.results.result import Result
 from pumice.runs import fit
 from pumice.runs.output_files import run_to_text
 from pumice.runs.progress import RunProgress, in_notebook
+from pumice.runs.snapshots import SnapshotPlaces
 from pumice.runs.spec import Spec, check_spec, toml_text
 from pumice.text import printable
 from pumice.traces import columnar
@@ -105,6 +106,7 @@ def run(
     plugins: Sequence[Plugin | str | os.PathLike[str]] = (),
     progress: ProgressCallback | bool | None = None,
     out: str | os.PathLike[str] | None = None,
+    snapshots: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Simulates `spec` and returns its result. Other Python threads run meanwhile.
 
@@ -128,6 +130,7 @@ def run(
             shows it in a notebook only, False nowhere.
         out: directory for `result.json` and for the files that the spec's `[output]` asks for; they are
             there when the run has ended well, and only then.
+        snapshots: folder in which aged devices are looked for and kept.
 
     Raises:
         SpecError: the spec or an option cannot be used; files are asked for and there is no `out`.
@@ -163,9 +166,10 @@ def run(
 
     try:
         place = Path(out) if out is not None else None
+        places = SnapshotPlaces(folder=Path(snapshots)) if snapshots is not None else None
         with RunProgress("run", shown=has_bar) as bar:
             # A Python function is passed even without `progress`: it is where Ctrl-C is noticed.
-            return Result(json.loads(run_to_text(spec, tick, place, content)))
+            return Result(json.loads(run_to_text(spec, tick, place, content, places)))
     except KeyboardInterrupt:
         if stopped:
             raise Interrupted("the run was stopped; it leaves no result") from None

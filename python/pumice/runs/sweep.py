@@ -44,6 +44,7 @@ def sweep(
     dask: str | None = None,
     policy: Policy | str | os.PathLike[str] | None = None,
     plugins: Sequence[Plugin | str | os.PathLike[str]] = (),
+    snapshots: str | os.PathLike[str] | None = None,
 ) -> pa.Table:
     """Runs every combination of `vary` over `base` and returns one row a run.
 
@@ -59,6 +60,8 @@ def sweep(
         policy: a policy of your own for every run, as `pumice.run` takes it. Worker processes get a copy of a policy
             in Python; a shared object must be under the same path for them.
         plugins: translation layers of your own, as `pumice.run` takes them; `ftl.kind` may be varied over them.
+        snapshots: folder that keeps aged devices for later runs. Without it, runs of this sweep that need the same
+            aged device share it in memory.
 
     Returns:
         The varied keys, `run_seed`, `status` ("done" or "failed") and `error`, then the result's
@@ -74,7 +77,8 @@ def sweep(
         base = base.with_policy(policy)
     base = base.with_plugins(*plugins)
     directory = Path(store) if store is not None else None
-    settings = Settings("sweep", workers, directory, resume, dask=dask)
+    folder = Path(snapshots) if snapshots is not None else None
+    settings = Settings("sweep", workers, directory, resume, dask=dask, snapshots=folder)
     return outcome_table(run_grid(Grid(base, vary, repeat), settings))
 
 

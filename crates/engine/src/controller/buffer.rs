@@ -1,11 +1,12 @@
 //! The write buffer: DRAM in front of the flash that holds written pages until they are programmed.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 use pumice_config::FlushPolicy;
 use pumice_types::Lpn;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct BufferedPage {
     lpn: Lpn,
     /// Parts that the buffer holds.
@@ -31,7 +32,7 @@ pub struct DuePage {
 }
 
 /// A request that waits for programs of buffered pages.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Waiter {
     request: u32,
     /// The one entry that it waits for; `None` for all whose programs had begun when it came.
@@ -53,7 +54,7 @@ const PLACES_AN_ENTRY: usize = 4;
 const ENTRIES_ORDERED: usize = 64;
 
 /// Buffered pages.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct WriteBuffer {
     capacity: usize,
     policy: FlushPolicy,

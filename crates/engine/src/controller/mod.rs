@@ -7,7 +7,7 @@
 //! old copy is being read.
 
 mod access;
-mod buffer;
+pub(crate) mod buffer;
 mod operations;
 mod stages;
 mod submit;
@@ -64,13 +64,13 @@ pub struct Controller {
     /// How long zone operations take.
     pub zone_times: ZoneTimes,
     /// Flash commands of the warm-up and of ageing.
-    uncounted_commands: u64,
+    pub(crate) uncounted_commands: u64,
     rules: Rules,
     /// The number of the next command that changes flash, if spare areas keep such numbers.
-    next_number: Option<u64>,
+    pub(crate) next_number: Option<u64>,
     plan: Plan,
     accesses: AccessTable,
-    buffer: Option<WriteBuffer>,
+    pub(crate) buffer: Option<WriteBuffer>,
     /// Pages that wait for room in the write buffer, as accesses not begun.
     waiting: VecDeque<PageAccess>,
     /// Requests of which a page that waited for the buffer is done.

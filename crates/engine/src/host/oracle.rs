@@ -4,11 +4,13 @@
 //! programmed into the spare area, and a read must return the version that was newest when the read
 //! was submitted. This is truth about the host, so neither FTL nor array can see it.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use pumice_types::{Lpn, RecoveryFault, TagFormat, bits, prefetch};
 
 /// A page whose newest version is not promised.
+#[derive(Serialize, Deserialize)]
 struct Unsettled {
     /// The version that is; `None` if nothing was stored.
     promised: Option<u8>,
@@ -17,7 +19,7 @@ struct Unsettled {
 }
 
 /// Pages whose newest version is not promised. Without a write buffer these are the writes in flight.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct Promises {
     pages: BTreeMap<u32, Unsettled>,
 }
@@ -36,6 +38,7 @@ impl Promises {
 }
 
 /// Versions stored by the host.
+#[derive(Serialize, Deserialize)]
 pub struct Oracle {
     /// Version of each logical page; 0 if the host never wrote it.
     versions: Vec<u8>,

@@ -3,6 +3,7 @@
 mod fields;
 mod request_log;
 mod timeline;
+mod told;
 
 use pumice_config::{Check, Config};
 use pumice_ftl::{GcCounters, MapPlace, Reports, TranslationLayer, ZoneReport};
@@ -21,6 +22,7 @@ use crate::scheduler::Scheduler;
 pub use fields::{ResultField, fields_of_result};
 pub use request_log::RequestBatch;
 pub use timeline::Timeline;
+pub use told::Circumstances;
 
 /// Name and version of the document's format.
 pub const FORMAT: &str = "pumice.result/1";

@@ -28,6 +28,7 @@ mod registry;
 mod retirement;
 mod scheduling;
 mod smallest_reserve;
+mod snapshots;
 mod sub_blocks;
 mod superblock;
 mod support;

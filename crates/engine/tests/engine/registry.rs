@@ -20,14 +20,14 @@ use crate::golden::digest;
 const ACCEPT: &str = "PUMICE_ACCEPT_GOLDEN";
 
 /// Settings of one run, under a name.
-type Case = (String, Vec<(String, String)>);
+pub type Case = (String, Vec<(String, String)>);
 
-fn case(name: String, sets: &[(&str, &str)]) -> Case {
+pub fn case(name: String, sets: &[(&str, &str)]) -> Case {
     (name, sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect())
 }
 
 /// A load that makes every layer collect: random writes and a few reads over most of a small device.
-const LOAD: &[(&str, &str)] = &[
+pub const LOAD: &[(&str, &str)] = &[
     ("workload.kind", "hot-cold"),
     ("workload.requests", "6000"),
     ("workload.request_bytes", "4096"),
@@ -72,7 +72,8 @@ fn schemes() -> Vec<Case> {
     EraseScheme::ALL.iter().flat_map(modes).map(sets).collect()
 }
 
-fn cases() -> Vec<Case> {
+/// Every case of the registries.
+pub fn cases() -> Vec<Case> {
     [layers(), policies(), schemes()].concat()
 }
 

@@ -18,7 +18,9 @@ fn zone_settings() -> impl Strategy<Value = Sets> {
     let shape = (prop::option::of(Just("1")), 1u32..3, prop_oneof![Just("at-once"), Just("when-opened"), Just("idle")]);
     let host = (1u32..4, 0u32..3, prop_oneof![Just("greedy"), Just("cost-benefit")]);
     let pace = prop_oneof![Just("paced"), Just("whole-zone")];
-    let finish = (prop_oneof![Just("pad"), Just("pad-units"), Just("leave")], prop_oneof![Just(1.0), 0.85f64..1.0]);
+    let mapping = prop_oneof![Just("fixed"), Just("on-demand")];
+    let filled = prop_oneof![Just("pad"), Just("pad-units"), Just("leave")];
+    let finish = (filled, prop_oneof![Just(1.0), 0.85f64..1.0], mapping);
     let host = (host, finish);
     (page_settings(), shape, host, pace, 0.0f64..0.1).prop_map(|(mut settings, shape, host, pace, trims)| {
         let (host, finish) = host;
@@ -31,6 +33,7 @@ fn zone_settings() -> impl Strategy<Value = Sets> {
         change("ftl.zns.max_open", (host.0 - host.0 / 2).to_string());
         change("ftl.zns.max_active", (host.0 + host.1).to_string());
         change("ftl.zns.cleaning", host.2.into());
+        change("ftl.zns.mapping", finish.2.into());
         change("ftl.zns.finish", finish.0.into());
         change("ftl.zns.finish_at", format!("{}", finish.1));
         change("ftl.zns.pace", pace.into());
@@ -310,6 +313,19 @@ fn t581_smaller_units_make_smaller_zones_and_sub_blocks_disturb_nobody() {
         erases >= resets && (erases - resets) % 8.0 == 0.0,
         "{erases} sub-blocks, {resets} in zones that were reset"
     );
+}
+
+#[test]
+fn t582_zones_built_on_demand_wear_all_units_alike_where_fixed_ones_wear_their_first() {
+    let run = |mapping: &str| {
+        let early = [("ftl.zns.units_per_plane", "4"), ("ftl.zns.finish_at", "0.25"), ("ftl.zns.finish", "pad-units")];
+        let room = [("ftl.over_provisioning", "0.85"), ("initial.fill", "0.0"), ("ftl.zns.mapping", mapping)];
+        let document = busy(&[&early[..], &room].concat());
+        ["wear.aep", "wear.vep"].map(|field| number(&document, field))
+    };
+    let [fixed, on_demand] = ["fixed", "on-demand"].map(run);
+    assert!((fixed[0] - on_demand[0]).abs() < 0.1 * fixed[0], "as many erases: {fixed:?}, {on_demand:?}");
+    assert!(on_demand[1] < 0.2 * fixed[1], "{fixed:?}, {on_demand:?}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ pub use job::{EraseAction, EraseJob, EraseReport};
 use pumice_types::erase::schemes::SchemeMemory;
 use pumice_types::erase::{BlockMemory, Felp};
 use pumice_types::{ChipKeys, EraseScheme, EraseTiming, FailBitRanges, FlashTiming, bits};
+use serde::{Deserialize, Serialize};
 
 /// The timing table of a spec's chips, page programs as its erase scheme makes them.
 ///
@@ -41,6 +42,13 @@ pub struct EraseControllerConfig {
 #[derive(Clone, Debug)]
 pub struct EraseController {
     config: EraseControllerConfig,
+    /// What it remembers of its blocks.
+    pub memories: BlockMemories,
+}
+
+/// What a scheme remembers of all blocks; a column that it does not remember is empty.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BlockMemories {
     /// SEF, AERO's bitmap: set where shallow erase is skipped.
     skips_shallow: Vec<u64>,
     /// Loop that ended the block's last erase; 0 before the first.
@@ -55,7 +63,8 @@ impl EraseController {
             SchemeMemory::UselessShallow => (bits::words_for(blocks), 0),
             SchemeMemory::LastLoop => (0, blocks),
         };
-        EraseController { config, skips_shallow: vec![0; words], last_loop: vec![0; bytes] }
+        let memories = BlockMemories { skips_shallow: vec![0; words], last_loop: vec![0; bytes] };
+        EraseController { config, memories }
     }
 
     /// The scheme.
@@ -65,7 +74,7 @@ impl EraseController {
 
     /// RAM that the scheme takes, in bytes.
     pub fn ram_bytes(&self) -> usize {
-        self.skips_shallow.len() * 8 + self.last_loop.len()
+        self.memories.skips_shallow.len() * 8 + self.memories.last_loop.len()
     }
 
     /// Begins an erase of a block.
@@ -81,15 +90,15 @@ impl EraseController {
     /// What is remembered of a block.
     pub fn memory(&self, block: usize) -> BlockMemory {
         BlockMemory {
-            last_loop: self.last_loop.get(block).copied().unwrap_or_default(),
-            skips_shallow: !self.skips_shallow.is_empty() && bits::get(&self.skips_shallow, block),
+            last_loop: self.memories.last_loop.get(block).copied().unwrap_or_default(),
+            skips_shallow: !self.memories.skips_shallow.is_empty() && bits::get(&self.memories.skips_shallow, block),
         }
     }
 
     /// Tells the controller in which loop a block's last erase ended, for blocks that were cycled before
     /// the run. No effect under schemes that do not remember this.
     pub fn remember_loop(&mut self, block: usize, level: u8) {
-        if let Some(last) = self.last_loop.get_mut(block) {
+        if let Some(last) = self.memories.last_loop.get_mut(block) {
             *last = level;
         }
     }
@@ -98,7 +107,7 @@ impl EraseController {
     pub fn finish(&mut self, block: usize, report: &EraseReport) {
         self.remember_loop(block, report.last_level);
         if report.shallow_was_useless {
-            bits::set(&mut self.skips_shallow, block);
+            bits::set(&mut self.memories.skips_shallow, block);
         }
     }
 }

@@ -15,6 +15,7 @@
 //! open). A merge takes every current page of the logical block, wherever it is, so no page of it stays
 //! in a log. A page of D that is still erased, and that the program order allows, is programmed in D.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use pumice_types::{BlockId, PageAddress, ProgramOrder};
@@ -36,13 +37,14 @@ use pumice_types::Geometry;
 const FAST_LOG_BLOCKS_MIN: u32 = 2;
 
 /// The sequential log block.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Sequential {
     block: BlockId,
     logical: u32,
 }
 
 /// One plane of FAST.
+#[derive(Serialize, Deserialize)]
 pub struct Fast {
     book: PlaneBook,
     order: ProgramOrder,

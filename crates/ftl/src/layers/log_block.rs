@@ -10,6 +10,7 @@
 //! the program order allows, is programmed in D.
 
 use pumice_types::{BlockId, PageAddress, ProgramOrder};
+use serde::{Deserialize, Serialize};
 
 use super::plane_book::{NO_BLOCK, PlaneBook, Shared, Step};
 use super::striped::PlaneFtl;
@@ -33,7 +34,7 @@ pub(super) fn fits_in_place(book: &PlaneBook, d: BlockId, offset: u16, order: Pr
 }
 
 /// Blocks of one logical block.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct LogPair {
     d: BlockId,
     u: BlockId,
@@ -42,6 +43,7 @@ struct LogPair {
 }
 
 /// One plane of the log block scheme.
+#[derive(Serialize, Deserialize)]
 pub struct LogBlock {
     book: PlaneBook,
     order: ProgramOrder,

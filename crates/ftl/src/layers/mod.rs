@@ -256,6 +256,7 @@ macro_rules! dispatch {
 
         /// Every translation layer at work. An enum and not a trait object: the choice is made once for each
         /// access, and what follows is compiled for the layer.
+        #[derive(serde::Serialize, serde::Deserialize)]
         pub enum Ftl { $(#[doc = $about] $variant(Box<<$layer as Layer>::Running>)),+ }
 
         /// One call on whichever layer there is.

@@ -6,6 +6,7 @@
 //! (entry 0 means "as filled"), so that a device starts at the cost of its blocks.
 
 use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, bits};
+use serde::{Deserialize, Serialize};
 
 use crate::block_pool::BlockPool;
 use crate::counters::GcCounters;
@@ -14,6 +15,7 @@ use crate::fill::InitialBlock;
 use crate::plan::Plan;
 
 /// What all planes share.
+#[derive(Serialize, Deserialize)]
 pub struct Shared {
     /// Free blocks.
     pub pool: BlockPool,
@@ -56,7 +58,7 @@ pub struct Step<'a> {
 
 /// Where a plane's logical pages stand among those of the device: units of `unit_pages` are dealt out to
 /// the planes in turn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct PlanePlace {
     /// The plane.
     pub plane: PlaneId,
@@ -72,7 +74,7 @@ pub struct PlanePlace {
 pub const NO_BLOCK: BlockId = BlockId(u32::MAX);
 
 /// One block.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct BlockBelief {
     sequence: u32,
     /// Logical block that the initial fill put here.
@@ -83,13 +85,14 @@ struct BlockBelief {
 }
 
 /// The initial fill of a logical block.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Filled {
     block: BlockId,
     pages: u16,
 }
 
 /// The belief about one plane.
+#[derive(Serialize, Deserialize)]
 pub struct PlaneBook {
     place: PlanePlace,
     first_block: u32,

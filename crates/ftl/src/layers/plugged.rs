@@ -6,6 +6,8 @@ use std::cell::RefCell;
 use pumice_types::key::{Key, Keys, Value, Values};
 use pumice_types::{BlockId, Cause, DieId, FILL_VERSION, FlashCommand, FlashOp, Geometry, Lpn, PageAddress};
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::counters::GcCounters;
 use crate::error::{FtlError, PluginFault};
 use crate::fill::FillTarget;
@@ -56,6 +58,21 @@ pub struct Plugged {
     counters: GcCounters,
     /// What a call found that could not return it.
     fault: RefCell<Option<FtlError>>,
+}
+
+/// What a plug-in keeps is its own affair: a device with one is never written down.
+const NOT_WRITTEN_DOWN: &str = "the state of a plug-in cannot be written down";
+
+impl Serialize for Plugged {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom(NOT_WRITTEN_DOWN))
+    }
+}
+
+impl<'de> Deserialize<'de> for Plugged {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Plugged, D::Error> {
+        Err(serde::de::Error::custom(NOT_WRITTEN_DOWN))
+    }
 }
 
 impl Layer for Plugged {

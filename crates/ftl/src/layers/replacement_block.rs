@@ -11,6 +11,7 @@
 //! without reading.
 
 use pumice_types::{BlockId, PageAddress};
+use serde::{Deserialize, Serialize};
 
 use super::plane_book::{NO_BLOCK, PlaneBook, Shared, Step};
 use super::striped::PlaneFtl;
@@ -26,7 +27,7 @@ use crate::victim::VictimTree;
 use pumice_types::{Geometry, ProgramOrder};
 
 /// Blocks of one logical block.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Chain {
     d: BlockId,
     last: BlockId,
@@ -34,6 +35,7 @@ struct Chain {
 }
 
 /// One plane of the replacement block scheme.
+#[derive(Serialize, Deserialize)]
 pub struct ReplacementBlock {
     book: PlaneBook,
     chains: Vec<Chain>,

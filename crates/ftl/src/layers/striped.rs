@@ -3,6 +3,7 @@
 //! of one page access are on one die.
 
 use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId};
+use serde::{Deserialize, Serialize};
 
 use super::plane_book::{PlaneBook, PlanePlace, Shared, Step};
 use crate::counters::GcCounters;
@@ -50,7 +51,7 @@ pub trait PlaneFtl {
 }
 
 /// Shape of a layer that works plane by plane.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct StripedConfig {
     /// Shape of the device.
     pub geometry: Geometry,
@@ -61,6 +62,7 @@ pub struct StripedConfig {
 }
 
 /// The planes of a device.
+#[derive(Serialize, Deserialize)]
 pub struct Striped<F> {
     planes: Vec<F>,
     unit_pages: u32,

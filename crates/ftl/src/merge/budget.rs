@@ -8,11 +8,12 @@
 //! the earlier half or block wins less.
 
 use pumice_types::{Pb, PbTree, Time};
+use serde::{Deserialize, Serialize};
 
 use super::restore::{LeafState, MMergeSettings, MergeCosts, Protection};
 
 /// What to restore, and its price.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BudgetPlan {
     /// Block and partial block of each restore, by block, then by address.
     pub restores: Vec<(usize, Pb)>,
@@ -23,7 +24,7 @@ pub struct BudgetPlan {
 }
 
 /// Sums over the pages of one PB.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct BudgetNode {
     valid: u32,
     must: bool,
@@ -33,7 +34,7 @@ struct BudgetNode {
 }
 
 /// The PBs of one block with their tables.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct BlockTable {
     nodes: Vec<BudgetNode>,
     costs: Vec<Time>,
@@ -48,7 +49,7 @@ impl BlockTable {
 }
 
 /// The planner: settings and scratch memory. Its result depends on its arguments alone.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BudgetPlanner {
     tree: PbTree,
     costs: MergeCosts,

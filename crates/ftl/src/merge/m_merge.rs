@@ -6,12 +6,13 @@
 //! erase U belongs to the M-Merge's cost, as in the worked example.
 
 use pumice_types::{Pb, PbTree, Time, disturb};
+use serde::{Deserialize, Serialize};
 
 use super::restore::RestorePlanner;
 pub use super::restore::{LeafState, MMergeSettings, MergeChoice, MergeCosts};
 
 /// What a planner must know of one leaf of the U-block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ULeafState {
     /// Pages that can still be programmed.
     pub free: u16,
@@ -33,7 +34,7 @@ pub struct PairState<'a> {
 }
 
 /// A plan and its price. Every figure describes the M-Merge, whichever merge is chosen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MMergePlan {
     /// The cheaper merge that is allowed.
     pub choice: MergeChoice,
@@ -64,7 +65,7 @@ impl MMergePlan {
 }
 
 /// The planner: settings and scratch memory. Its result depends on its arguments alone.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MMergePlanner {
     tree: PbTree,
     costs: MergeCosts,

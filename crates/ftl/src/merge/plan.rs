@@ -5,6 +5,7 @@
 //! Flash Memory*, EMSOFT'06, figure 3; of the superblock's choice: section 4.3 there.
 
 use pumice_types::choice;
+use serde::{Deserialize, Serialize};
 
 /// The three ways of making one D-block out of a D-block and newer pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub fn in_place_merge(state: InPlaceState) -> MergeKind {
 }
 
 /// Pages of a block of a superblock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockFill {
     /// Current pages.
     pub valid: u16,

@@ -6,9 +6,10 @@
 //! Deviation: the loop's condition is read as "while a leaf would be corrupted".
 
 use pumice_types::{Pb, PbTree, Time, disturb};
+use serde::{Deserialize, Serialize};
 
 /// What a planner must know of one leaf of a block to restore.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeafState {
     /// Pages whose content is current.
     pub valid: u16,
@@ -28,7 +29,7 @@ impl LeafState {
 }
 
 /// Durations that a plan weighs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergeCosts {
     /// One page copied.
     pub copy: Time,
@@ -39,7 +40,7 @@ pub struct MergeCosts {
 }
 
 /// Settings of M-Merge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MMergeSettings {
     /// Disturbs that a leaf with valid pages survives.
     pub disturb_tolerance: u8,
@@ -50,7 +51,7 @@ pub struct MMergeSettings {
 }
 
 /// Which merge to run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MergeChoice {
     /// The full merge.
     #[default]
@@ -61,7 +62,7 @@ pub enum MergeChoice {
 
 /// The leaves of one block that must be restored because their neighbours are: the loop of
 /// Algorithm 2, for whichever planner chooses the restores.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Protection {
     tree: PbTree,
     settings: MMergeSettings,
@@ -131,7 +132,7 @@ impl Protection {
 }
 
 /// What to restore in one block, and its price.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestorePlan {
     /// Partial blocks to restore, by address.
     pub restores: Vec<Pb>,
@@ -148,7 +149,7 @@ pub struct RestorePlan {
 }
 
 /// Sums over the pages of one PB, and the best way to restore it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct RestoreNode {
     valid: u32,
     in_u: u32,
@@ -158,7 +159,7 @@ struct RestoreNode {
 }
 
 /// The planner: settings and scratch memory. Its result depends on its arguments alone.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RestorePlanner {
     tree: PbTree,
     costs: MergeCosts,

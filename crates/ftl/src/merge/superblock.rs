@@ -9,12 +9,13 @@
 //! cheaper, as for a pair.
 
 use pumice_types::{Pb, PbTree, Time};
+use serde::{Deserialize, Serialize};
 
 use super::budget::BudgetPlanner;
 use super::restore::{LeafState, MMergeSettings, MergeChoice, MergeCosts, RestorePlanner};
 
 /// Which partial blocks M-Merge restores in a superblock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RestoreScope {
     /// All with a superseded page (Algorithm 3).
     Superseded,
@@ -23,7 +24,7 @@ pub enum RestoreScope {
 }
 
 /// One block of a superblock.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberState {
     /// Valid pages.
     pub valid: u32,
@@ -51,7 +52,7 @@ pub struct PenSuperblockState<'a> {
 }
 
 /// Which blocks to merge and how. The prices of both merges are given whichever is chosen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SuperblockPlan {
     /// The cheaper merge that is allowed.
     pub choice: MergeChoice,
@@ -74,7 +75,7 @@ pub struct SuperblockPlan {
 }
 
 /// The planner: settings and scratch memory. Its result depends on its arguments alone.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SuperblockPlanner {
     tree: PbTree,
     costs: MergeCosts,
@@ -83,7 +84,7 @@ pub struct SuperblockPlanner {
 }
 
 /// What M-Merge needs besides.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct MMerge {
     settings: MMergeSettings,
     scope: RestoreScope,

@@ -7,6 +7,7 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+use serde::{Deserialize, Serialize};
 
 use pumice_types::prefetch;
 
@@ -18,6 +19,7 @@ use crate::lists::Lists;
 const BY_AGE: usize = 0;
 
 /// Victim order of one plane. Blocks are named by their index in the plane.
+#[derive(Serialize, Deserialize)]
 pub struct ClosedBlocks {
     policy: VictimPolicy,
     /// What is kept of each block; a user's own policy may hold on to it.

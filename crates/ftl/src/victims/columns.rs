@@ -3,6 +3,7 @@
 //! The columns are shared: whoever holds on to one, such as an array of NumPy, keeps its memory. So they consist of
 //! atomic numbers, which cost as much as others here, because nobody asks for an order between them.
 
+use serde::{Deserialize, Serialize};
 use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Rel
 pub const NO_BLOCK: u32 = u32::MAX;
 
 /// What is kept of a block. The layout is part of the interface for users' own policies (`pumice_policy.h`).
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[repr(C)]
 pub struct BlockRow {
     changed: AtomicU64,
@@ -87,7 +88,7 @@ impl BlockRow {
 }
 
 /// The columns of one plane. Cloning shares them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PlaneColumns {
     rows: Arc<[BlockRow]>,
     /// For each count of valid pages the closed block that has been unchanged longest, or [`NO_BLOCK`]; empty until it

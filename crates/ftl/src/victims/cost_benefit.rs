@@ -4,9 +4,10 @@
 //! Among blocks of one count the one unchanged longest has the largest score, so one look at each count finds it.
 
 use super::{ClosedBlocks, VictimRule};
+use serde::{Deserialize, Serialize};
 
 /// The policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CostBenefit;
 
 impl VictimRule for CostBenefit {

@@ -2,6 +2,7 @@
 
 use pumice_types::key::{CHOSEN, When, int};
 use pumice_types::keys;
+use serde::{Deserialize, Serialize};
 
 use super::{ClosedBlocks, VictimRule};
 
@@ -14,7 +15,7 @@ keys! {
 }
 
 /// The policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DChoices {
     /// Closed blocks that it looks at.
     pub choices: u32,

@@ -2,9 +2,10 @@
 //! log.
 
 use super::{ClosedBlocks, VictimRule};
+use serde::{Deserialize, Serialize};
 
 /// The policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fifo;
 
 impl VictimRule for Fifo {

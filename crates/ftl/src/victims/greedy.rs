@@ -1,9 +1,10 @@
 //! Greedy: the block with the fewest valid pages, unchanged longest among equals.
 
 use super::{ClosedBlocks, VictimRule};
+use serde::{Deserialize, Serialize};
 
 /// The policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Greedy;
 
 impl VictimRule for Greedy {

@@ -87,7 +87,7 @@ macro_rules! registry {
         }
 
         /// A victim policy at work.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         pub enum VictimPolicy { $(#[doc = $about] $variant($rule)),+ }
 
         impl VictimPolicy {

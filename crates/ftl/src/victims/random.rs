@@ -1,9 +1,10 @@
 //! Random: any closed block.
 
 use super::{ClosedBlocks, VictimRule};
+use serde::{Deserialize, Serialize};
 
 /// The policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Random;
 
 impl VictimRule for Random {

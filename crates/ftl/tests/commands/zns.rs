@@ -2,7 +2,7 @@
 
 use pumice_ftl::{
     CleaningPace, FinishFill, LayoutConfig, Plan, ResetTime, TranslationLayer, UnitKind, Zns, ZnsConfig, ZoneLimits,
-    ZoneVictim,
+    ZoneMapping, ZoneVictim,
 };
 use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, Geometry, Lpn, UnitPages};
 
@@ -25,6 +25,7 @@ fn zns_with(change: impl FnOnce(&mut ZnsConfig)) -> Zns {
     let mut config = ZnsConfig {
         layout: LayoutConfig { geometry, units: UnitPages::whole_block(4), width: 2, depth: 1 },
         units: UnitKind::Blocks,
+        mapping: ZoneMapping::Fixed,
         zone_size: 8,
         limits: ZoneLimits { open: 2, active: 2 },
         resets: ResetTime::AtOnce,
@@ -37,7 +38,9 @@ fn zns_with(change: impl FnOnce(&mut ZnsConfig)) -> Zns {
         pace: CleaningPace::Paced,
     };
     change(&mut config);
-    Zns::new(config, &[])
+    let mut ftl = Zns::new(config, &[]);
+    ftl.fill(0.0, |_| ());
+    ftl
 }
 
 /// The commands of a write, and of the zone operations behind it.
@@ -160,4 +163,21 @@ fn t615_a_finished_zone_is_filled_in_whole_or_unit_by_unit_or_left() {
     assert_eq!(finished(FinishFill::PadUnits, 3), padded(&rest_of_first));
     assert_eq!(finished(FinishFill::PadUnits, 1), padded(&["0.1", "0.2", "0.3"]), "block 8 is blank");
     assert!(finished(FinishFill::Leave, 3).is_empty());
+}
+
+#[test]
+fn t616_a_zone_built_when_it_is_written_takes_the_units_that_were_free_longest() {
+    let mut ftl = zns_with(|config| {
+        (config.layout.depth, config.layout.geometry.blocks_per_plane) = (2, 16);
+        (config.zone_size, config.used_pages, config.user_pages) = (16, 4, 8);
+        (config.mapping, config.finish) = (ZoneMapping::OnDemand, FinishFill::PadUnits);
+    });
+    // Four pages end a zone of two blocks a die. The first block is filled, the second goes back, behind all others.
+    let mut block = |nth: u32| {
+        let commands = write(&mut ftl, nth % 8, 1);
+        commands.iter().find(|c| c.cause == Cause::Host && c.op == FlashOp::Program).map(|c| c.target.block.0)
+    };
+    let blocks: Vec<u32> = (0..40).filter_map(&mut block).collect();
+    let opened: Vec<u32> = blocks.chunks(4).map(|zone| zone[0]).collect();
+    assert_eq!(opened, [0, 2, 4, 6, 8, 10, 12, 14, 1, 5], "blank blocks come back in the order in which zones ended");
 }

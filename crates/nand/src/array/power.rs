@@ -3,6 +3,7 @@
 //! Only devices that may lose power keep this: two numbers a page, and sets of the few pages and blocks that a cut
 //! left unreliable.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ choice! {
 const ROLE_AT: u32 = 48;
 
 /// What a device keeps that may lose power.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct PowerState {
     /// Numbers of each page's write and program; empty if spare areas keep none.
     written: Vec<u64>,

@@ -9,9 +9,10 @@
 //! cells of a sub-block remember that count of their own last program.
 
 use pumice_types::{BlockId, BlockShape, Geometry, PageAddress};
+use serde::{Deserialize, Serialize};
 
 /// Programs on all word lines of a device.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct WordLines {
     shape: BlockShape,
     /// Programs in other sub-blocks that a page survives.

@@ -13,7 +13,9 @@ pub use from_keys::{erase_config, eraser, expected_time, suspension_rule};
 pub use lifetime::{LAST_PEC, Lifetime, LifetimePoint};
 pub use restarts::RestartTotals;
 
-use pumice_ftl::erase::{EraseAction, EraseController, EraseControllerConfig, EraseJob, EraseReport};
+use serde::{Deserialize, Serialize};
+
+use pumice_ftl::erase::{BlockMemories, EraseAction, EraseController, EraseControllerConfig, EraseJob, EraseReport};
 use pumice_nand::erase::{BlockErase, EraseTruth, EraseTruthConfig};
 use pumice_nand::reliability::stress;
 use pumice_types::erase::schemes::SchemeMemory;
@@ -196,7 +198,28 @@ pub struct Eraser {
     decided: Vec<u8>,
 }
 
+/// What erases have made of a device's blocks.
+#[derive(Serialize, Deserialize)]
+pub struct WornBlocks {
+    pec: Vec<u16>,
+    decided: Vec<u8>,
+    memories: BlockMemories,
+}
+
 impl Eraser {
+    /// A copy of what erases have made of the blocks; what was counted is left out.
+    pub fn worn_blocks(&self) -> WornBlocks {
+        let Eraser { pec, decided, controller, .. } = self;
+        WornBlocks { pec: pec.clone(), decided: decided.clone(), memories: controller.memories.clone() }
+    }
+
+    /// Goes on with blocks of the same number that were worn like this.
+    pub fn restore(&mut self, worn: WornBlocks) {
+        self.pec = worn.pec;
+        self.decided = worn.decided;
+        self.controller.memories = worn.memories;
+    }
+
     /// Blocks that have taken `initial_pec` cycles each.
     pub fn new(config: EraseConfig, blocks: usize, initial_pec: u16) -> Eraser {
         let mut eraser = Eraser {

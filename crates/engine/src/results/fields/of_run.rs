@@ -122,6 +122,12 @@ fields! {
     "run.peak_rss_mib", Number, "MiB", "the system does not tell (it is read from Linux' `/proc`)",
         "Largest resident memory that the process has had so far, earlier runs in it included",
         |_| Value::Null;
+    "run.aged_device", Text, "", "the device is not aged, or every run ages its own",
+        "Where the aged device came from: `aged` (this run aged it), `memory` (another run of the process did), `file` (a snapshot). No other field depends on it",
+        |_| Value::Null;
+    "run.snapshot_faults", List, "", "no snapshots are used",
+        "List of texts: snapshots that were refused or could not be written, and why",
+        |_| Value::Null;
     "time_series", List, "", "`output.time_series_s` is absent",
         "List of windows of `output.time_series_s` seconds in which measured requests were done, in order; windows without any are left out",
         |_| Value::Null;

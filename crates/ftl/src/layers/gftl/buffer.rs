@@ -1,5 +1,6 @@
 //! The write buffer: page-mapped blocks of each plane, filled as a log.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use pumice_types::{BlockId, Geometry, Lpn, PageAddress};
@@ -8,7 +9,7 @@ use pumice_types::{BlockId, Geometry, Lpn, PageAddress};
 const NONE: u32 = u32::MAX;
 
 /// One block of the buffer.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Slot {
     block: BlockId,
     sequence: u32,
@@ -26,6 +27,7 @@ pub struct BufferTarget {
 }
 
 /// The buffer's blocks, and which logical pages have their newest copy in them.
+#[derive(Serialize, Deserialize)]
 pub struct BufferBlocks {
     pages: usize,
     /// Blocks that each plane may use.

@@ -1,5 +1,6 @@
 //! Working off the queue: a merge in small steps, slot by slot.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, SearchExpectation, Time, bits};
@@ -10,6 +11,7 @@ use crate::layer::{TranslationLayer, UIndex};
 use crate::plan::Plan;
 
 /// What one plane has to clean.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Cleaning {
     /// Logical blocks to merge, first come first served.
     pub queue: VecDeque<u32>,
@@ -22,7 +24,7 @@ pub(super) struct Cleaning {
 }
 
 /// A merge half done.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct SlicedMerge {
     logical: usize,
     target: BlockId,

@@ -14,6 +14,7 @@ mod clean;
 mod spec;
 
 use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, Time, bits};
+use serde::{Deserialize, Serialize};
 
 use super::nftl::{NONE, Nftl, NftlConfig, Trigger};
 use crate::counters::GcCounters;
@@ -26,7 +27,7 @@ use buffer::BufferBlocks;
 use clean::Cleaning;
 
 /// Settings of GFTL.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GftlConfig {
     /// The NFTL below, with full merges. Its geometry holds the buffer's blocks too.
     pub nftl: NftlConfig,
@@ -43,6 +44,7 @@ pub struct GftlConfig {
 }
 
 /// The translation layer's state.
+#[derive(Serialize, Deserialize)]
 pub struct Gftl {
     nftl: Nftl,
     config: GftlConfig,

@@ -1,6 +1,7 @@
 //! Merges of a D-block with its U-block: a full merge into a free block, or M-Merge.
 
 use pumice_types::{BlockId, Cause, FlashCommand, PageAddress, PbTree, SearchExpectation, bits};
+use serde::{Deserialize, Serialize};
 
 use super::{LogicalBlock, NONE, Nftl, Trigger};
 use crate::error::FtlError;
@@ -10,6 +11,7 @@ use crate::merge::run::{self, NOT_IN_U, Pair};
 use crate::plan::Plan;
 
 /// M-Merge's planner with its inputs' scratch memory.
+#[derive(Serialize, Deserialize)]
 pub(super) struct MMergeScratch {
     planner: MMergePlanner,
     d_leaves: Vec<LeafState>,

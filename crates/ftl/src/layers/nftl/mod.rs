@@ -21,6 +21,7 @@ mod u_blocks;
 use pumice_types::{
     BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PbTree, PlaneId, ProgramOrder, SearchExpectation, bits,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::block_pool::BlockPool;
 use crate::counters::GcCounters;
@@ -34,7 +35,7 @@ use merge::MMergeScratch;
 pub(super) use spec::{check_room, config};
 
 /// Settings of the NFTL.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NftlConfig {
     /// Shape of the device.
     pub geometry: Geometry,
@@ -66,7 +67,7 @@ pub(super) enum Trigger {
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Pointers of one logical block.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct LogicalBlock {
     pub(super) d: u32,
     pub(super) d_sequence: u32,
@@ -75,7 +76,7 @@ pub(super) struct LogicalBlock {
 }
 
 /// One U-block in use.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct UBlock {
     pub(super) block: BlockId,
     pub(super) sequence: u32,
@@ -89,6 +90,7 @@ pub(super) struct UBlock {
 }
 
 /// The translation layer's state.
+#[derive(Serialize, Deserialize)]
 pub struct Nftl {
     pub(super) config: NftlConfig,
     pub(super) pages: usize,

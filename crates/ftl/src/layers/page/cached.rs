@@ -13,6 +13,7 @@
 //! translation pages.
 
 use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, TagFormat, UnitSet};
+use serde::{Deserialize, Serialize};
 
 use super::map_cache::{Eviction, MapCache};
 use super::plane::{Open, WriteStream};
@@ -35,7 +36,7 @@ pub const STORED_ENTRY_BYTES: u32 = 4;
 const MAP_BLOCKS_BEYOND: u32 = 3;
 
 /// A map of which only a part is in RAM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CachedMap {
     /// Entries in RAM.
     pub entries: usize,
@@ -55,6 +56,7 @@ impl CachedMap {
 }
 
 /// What a plane keeps of its translation pages.
+#[derive(Serialize, Deserialize)]
 struct PlaneShare {
     victims: ClosedBlocks,
     /// Free blocks that belong to translation pages, whichever they are.
@@ -62,6 +64,7 @@ struct PlaneShare {
 }
 
 /// The map in flash, and its part in RAM.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Translation {
     cache: MapCache,
     /// Version of each translation page.

@@ -6,8 +6,10 @@
 //! MSST'11, with two filters, which are exact bitmaps here, so that nothing collides.
 
 use pumice_types::{Lpn, bits};
+use serde::{Deserialize, Serialize};
 
 /// Recent writes.
+#[derive(Serialize, Deserialize)]
 pub(super) struct RecentWrites {
     current: Vec<u64>,
     previous: Vec<u64>,

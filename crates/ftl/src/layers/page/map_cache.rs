@@ -8,6 +8,7 @@
 //! hash of its logical page, in chains that stay about one slot long.
 
 use pumice_types::Lpn;
+use serde::{Deserialize, Serialize};
 
 use crate::lists::Lists;
 use crate::recency::Recency;
@@ -22,6 +23,7 @@ pub(super) enum Eviction {
 }
 
 /// Entries of the map that are in RAM.
+#[derive(Serialize, Deserialize)]
 pub(super) struct MapCache {
     entries_max: usize,
     entries_per_page: u32,

@@ -21,6 +21,7 @@
 //! blocks that were open then, or free then (`recover_log`).
 
 use pumice_types::{BlockId, FlashCommand, Geometry, JOURNAL, Lpn, PageAddress, PlaneId, RecoveryFault};
+use serde::{Deserialize, Serialize};
 
 use super::PageFtl;
 use super::maps::PageMaps;
@@ -52,7 +53,7 @@ pub(super) const MAP_HEADER: usize = 1;
 const ROOM_KEPT: usize = 8;
 
 /// Pages and blocks of the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogShape {
     /// Places of a map page.
     pub(super) entries: u32,
@@ -110,6 +111,7 @@ impl LogShape {
 }
 
 /// The log of a device.
+#[derive(Serialize, Deserialize)]
 pub(super) struct MapLog {
     pub(super) shape: LogShape,
     /// The logical page of item 0.

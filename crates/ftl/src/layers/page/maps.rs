@@ -1,5 +1,6 @@
 //! Both directions of the page map and the valid bits, as differences from the initial fill.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 use pumice_types::{BlockId, Geometry, Lpn, PageAddress, PlaneId, bits, prefetch};
@@ -14,6 +15,7 @@ const AS_FILLED: u32 = 0;
 const TRIMMED: u32 = u32::MAX;
 
 /// Where logical pages lie, and what physical pages hold.
+#[derive(Serialize, Deserialize)]
 pub(super) struct PageMaps {
     geometry: Geometry,
     pub(super) pages: u32,

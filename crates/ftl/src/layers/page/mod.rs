@@ -30,6 +30,7 @@ mod units;
 use pumice_types::{
     BlockId, Cause, DieId, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, RequestKind, UnitSet, bits, choice,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::block_pool::{BlockPool, Wanted};
 use crate::counters::GcCounters;
@@ -56,7 +57,7 @@ pub use units::EraseUnits;
 use units::{FreeUnits, valid_in};
 
 /// Which pages share an open block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HotCold {
     /// All of them: what the host writes and what collection copies.
     Mixed,
@@ -130,7 +131,7 @@ choice! {
 }
 
 /// Settings of the page-level FTL.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PageConfig {
     /// Shape of the device.
     pub geometry: Geometry,
@@ -167,6 +168,7 @@ pub struct PageConfig {
     /// at the same time are erased one behind the other, so that the die can erase them at once.
     pub erases_together: bool,
     /// The user's own policy, if it decides anything here. Needs whole blocks.
+    #[serde(skip)]
     pub decider: Option<Decider>,
     /// Seed of the random victim policies.
     pub seed: u64,
@@ -209,6 +211,7 @@ impl PageConfig {
 }
 
 /// The translation layer's state.
+#[derive(Serialize, Deserialize)]
 pub struct PageFtl {
     config: PageConfig,
     maps: PageMaps,

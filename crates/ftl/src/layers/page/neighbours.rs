@@ -1,6 +1,7 @@
 //! Erase units that disturb each other: leaves when they are erased, sub-blocks on shared word lines when they are
 //! written. What the page-level FTL counts of that, how it chooses what to reclaim, and which blocks it hands out.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 use pumice_types::{BlockId, Geometry, PlaneId, UnitSet};
@@ -13,7 +14,7 @@ use crate::reclaim_lines::{LineRule, choose_on_shared_lines, note_fill};
 use crate::reclaim_units::{JoinRule, UnitChoice, UnitId};
 
 /// What happens to a unit when others of its block are erased or written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Neighbours {
     /// Nothing.
     Isolated,
@@ -35,6 +36,7 @@ impl Neighbours {
 }
 
 /// Disturb counters of every unit; empty where there are none of the kind.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Disturbs {
     units: usize,
     /// Disturbs of leaves.

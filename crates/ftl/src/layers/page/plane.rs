@@ -1,12 +1,13 @@
 //! One plane's blocks: open ones, victims, and the victim that is being emptied.
 
 use pumice_types::{BlockId, Geometry, UnitSet};
+use serde::{Deserialize, Serialize};
 
 use crate::policy::STREAMS_MAX;
 use crate::reclaim_units::UnitVictims;
 
 /// A block being filled.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Open {
     pub(super) block: BlockId,
     pub(super) sequence: u32,
@@ -77,7 +78,7 @@ pub(super) const STREAMS: usize = WriteStream::Placed7 as usize + 1;
 
 /// A victim whose valid pages are moved one by one, and which is then erased. It is in no list, so pages that the
 /// host invalidates meanwhile need no update of a list.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Job {
     pub(super) victim: BlockId,
     /// Units of it that are reclaimed.
@@ -90,6 +91,7 @@ pub(super) struct Job {
 }
 
 /// One plane's blocks.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Plane {
     /// Open block of each [`WriteStream`].
     pub(super) open: [Option<Open>; STREAMS],

@@ -11,13 +11,14 @@
 //! erased or written, and no leaf is disturbed while it is half written.
 
 use pumice_types::{BlockId, Geometry, PageAddress, PlaneId, Time, UnitPages, UnitSet, bits};
+use serde::{Deserialize, Serialize};
 
 use super::neighbours::Neighbours;
 use super::plane::Open;
 use crate::block_pool::{BlockPool, Wanted};
 
 /// What is erased apart, and what that costs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EraseUnits {
     /// Units of a block.
     pub pages: UnitPages,
@@ -42,6 +43,7 @@ impl EraseUnits {
 }
 
 /// Free units of each block and plane, beside the pool of blocks that have any.
+#[derive(Serialize, Deserialize)]
 pub(super) struct FreeUnits {
     /// Free units of each block that is in the pool.
     of_block: Vec<UnitSet>,

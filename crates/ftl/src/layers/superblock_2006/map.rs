@@ -13,6 +13,7 @@
 //! them. The cache belongs to the plane.
 
 use pumice_types::{Cause, FlashCommand, PageAddress, SearchExpectation};
+use serde::{Deserialize, Serialize};
 
 use super::spare::{PT_PAGES, PTS, SpareContent, SpareImage};
 use crate::layers::plane_book::{PlaneBook, Step};
@@ -22,7 +23,7 @@ use crate::recency::Recency;
 type Link = u32;
 
 /// What the controller finds for one logical block.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Directory {
     /// PGD entry.
     pmd_at: Link,
@@ -31,6 +32,7 @@ struct Directory {
 }
 
 /// Cached entries: a PMD and its four PTs, each for one logical block.
+#[derive(Serialize, Deserialize)]
 struct Cache {
     recency: Recency,
     is_cached: Vec<bool>,
@@ -39,11 +41,13 @@ struct Cache {
 }
 
 /// The map of one plane.
+#[derive(Serialize, Deserialize)]
 pub struct SpareMap {
     directories: Vec<Directory>,
     cache: Cache,
     writes: u64,
     /// Spare areas of the pages programmed since they were last asked for; `None` if nobody asks.
+    #[serde(skip)]
     images: Option<Vec<SpareImage>>,
 }
 

@@ -18,6 +18,7 @@ pub mod rebuild;
 pub mod spare;
 mod spec;
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use pumice_types::{BlockId, PageAddress};
@@ -32,7 +33,7 @@ use map::SpareMap;
 use spare::SpareImage;
 
 /// A page map in spare areas, with a cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpareTables {
     /// Logical blocks whose tables are cached.
     pub cache_entries: u32,
@@ -41,7 +42,7 @@ pub struct SpareTables {
 }
 
 /// Settings of a plane.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct SuperblockConfig {
     /// N: logical blocks, and D-blocks, of a superblock.
     pub logical: u32,
@@ -56,7 +57,7 @@ pub struct SuperblockConfig {
 }
 
 /// One superblock: its blocks are a list through [`Owned::next`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Superblock {
     first: BlockId,
     /// Block that takes host writes, until it is full.
@@ -66,7 +67,7 @@ struct Superblock {
 }
 
 /// One physical block.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Owned {
     superblock: u32,
     next: BlockId,
@@ -85,6 +86,7 @@ enum Scope {
 }
 
 /// One plane of the superblock FTL.
+#[derive(Serialize, Deserialize)]
 pub struct Superblock2006 {
     book: PlaneBook,
     config: SuperblockConfig,
@@ -487,7 +489,8 @@ impl PlaneFtl for Superblock2006 {
     }
 
     fn state_bytes(&self) -> u64 {
-        let columns = size_of_val(&self.superblocks[..]) + size_of_val(&self.owned[..]) + self.dead.capacity() * 4;
+        let columns =
+            size_of_val(&self.superblocks[..]) + size_of_val(&self.owned[..]) + self.owned.len() * size_of::<BlockId>();
         let map = self.map.as_ref().map_or(0, SpareMap::state_bytes);
         self.book.state_bytes() + columns as u64 + self.recency.state_bytes() + map
     }

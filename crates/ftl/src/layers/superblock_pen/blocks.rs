@@ -1,6 +1,7 @@
 //! What the controller believes of each physical block: which pages are programmed and valid, whose
 //! they are, and how often their leaves were disturbed.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 use pumice_types::{BlockId, Geometry, PageAddress, Pb, PbTree, bits, disturb};
@@ -8,7 +9,7 @@ use pumice_types::{BlockId, Geometry, PageAddress, Pb, PbTree, bits, disturb};
 use crate::merge::restore::LeafState;
 
 /// One block's sums.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct BlockSums {
     superblock: u32,
     sequence: u32,
@@ -21,6 +22,7 @@ struct BlockSums {
 }
 
 /// Pages and leaves of all blocks, in columns.
+#[derive(Serialize, Deserialize)]
 pub struct Blocks {
     tree: PbTree,
     words: usize,

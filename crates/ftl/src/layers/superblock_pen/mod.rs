@@ -17,6 +17,7 @@ mod run;
 mod spec;
 
 use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PbTree, PlaneId};
+use serde::{Deserialize, Serialize};
 
 use crate::block_pool::BlockPool;
 use crate::counters::GcCounters;
@@ -31,7 +32,7 @@ use blocks::Blocks;
 use run::SuperblockScratch;
 
 /// Settings of the superblock FTL.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SuperblockPenConfig {
     /// Shape of the device.
     pub geometry: Geometry,
@@ -55,7 +56,7 @@ pub struct SuperblockPenConfig {
 const NONE: u32 = u32::MAX;
 
 /// One superblock.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct PenSuperblock {
     /// Block that is written to, or [`NONE`].
     open: u32,
@@ -68,6 +69,7 @@ struct PenSuperblock {
 }
 
 /// The translation layer's state.
+#[derive(Serialize, Deserialize)]
 pub struct SuperblockPen {
     config: SuperblockPenConfig,
     pages: u32,

@@ -1,6 +1,7 @@
 //! Merging a superblock: its state for the planner, and the commands of the choice.
 
 use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, Pb};
+use serde::{Deserialize, Serialize};
 
 use super::{FtlError, NONE, SuperblockPen};
 use crate::merge::restore::{LeafState, MergeChoice};
@@ -8,6 +9,7 @@ use crate::merge::superblock::{MemberState, PenSuperblockState, SuperblockPlan, 
 use crate::plan::Plan;
 
 /// The planner with its inputs' scratch memory.
+#[derive(Serialize, Deserialize)]
 pub(super) struct SuperblockScratch {
     planner: SuperblockPlanner,
     states: Vec<MemberState>,

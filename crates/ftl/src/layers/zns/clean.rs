@@ -9,6 +9,7 @@
 //! Every victim has an invalid page, so cleaning ends.
 
 use pumice_types::{Cause, FlashCommand, choice};
+use serde::{Deserialize, Serialize};
 
 use super::Zns;
 use super::maps::ZonePage;
@@ -37,7 +38,7 @@ choice! {
 }
 
 /// A zone that is being cleaned.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct ZoneCleaning {
     zone: u32,
     /// Pages before this one are moved, or were not valid.

@@ -4,6 +4,8 @@ pub(super) mod erase;
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use pumice_types::{Cause, DieId, FlashCommand, Lpn, PageAddress, UnitSet, bits, choice};
 
 use super::layout::{EraseUnitId, ZoneLayout};
@@ -36,6 +38,17 @@ choice! {
     }
 }
 
+choice! {
+    /// Which erase units a zone consists of.
+    pub enum ZoneMapping {
+        /// Always the same.
+        Fixed = "fixed",
+        /// Those that no zone has needed for longest, when it is first written; what it leaves blank goes back when it
+        /// is finished.
+        OnDemand = "on-demand",
+    }
+}
+
 /// A page of a zone that is about to be programmed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Appended {
@@ -49,9 +62,10 @@ pub(super) struct Appended {
 }
 
 /// When the device erases, and what it fills.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct DeviceRules {
     pub(super) units: UnitKind,
+    pub(super) mapping: ZoneMapping,
     pub(super) resets: ResetTime,
     pub(super) finish: FinishFill,
     /// The logical page that padding carries: none of the host's.
@@ -59,6 +73,7 @@ pub(super) struct DeviceRules {
 }
 
 /// The device.
+#[derive(Serialize, Deserialize)]
 pub(super) struct ZonedDevice {
     pub(super) layout: ZoneLayout,
     pub(super) table: ZoneTable,
@@ -72,6 +87,8 @@ pub(super) struct ZonedDevice {
     operations: VecDeque<(ZoneOperation, u32)>,
     /// Whether each zone was filled when it was finished.
     padded: Vec<bool>,
+    /// Units of each plane that no zone has, those in front first in use again. Empty if zones keep theirs.
+    pool: Vec<VecDeque<EraseUnitId>>,
     /// Blocks that zones share.
     pub(super) shared: SharedBlocks,
     /// The number that each zone's pages carry.
@@ -90,6 +107,7 @@ impl ZonedDevice {
             idle: vec![VecDeque::new(); dies],
             operations: VecDeque::new(),
             padded: vec![false; layout.zones() as usize],
+            pool: Vec::new(),
             shared: SharedBlocks::default(),
             sequences: vec![0; layout.zones() as usize],
             next_sequence: 0,
@@ -132,6 +150,7 @@ impl ZonedDevice {
         if self.table.state(zone) == ZoneState::Empty {
             self.counters.opened += 1;
             self.begin(zone);
+            self.take_units(zone);
             self.erase_zone(zone, work);
         }
         let written = self.table.append(zone, 1)?;
@@ -151,6 +170,7 @@ impl ZonedDevice {
         self.counters.resets += 1;
         for (place, _) in written.into_iter().enumerate().filter(|(_, is_written)| *is_written) {
             let unit = self.layout.units_of(zone)[place];
+            self.give_back(unit);
             let number = self.number(unit);
             bits::set(&mut self.to_erase, number);
             if self.rules.resets == ResetTime::Idle {
@@ -172,11 +192,60 @@ impl ZonedDevice {
         let unwritten = self.table.finish(zone)?;
         self.counters.finishes += 1;
         self.counters.unwritten_pages += u64::from(unwritten);
+        let keeps = match self.rules.finish {
+            FinishFill::Pad => self.layout.capacity(),
+            FinishFill::PadUnits | FinishFill::Leave => self.table.written(zone),
+        };
+        for place in (0..self.layout.units_per_zone()).rev() {
+            if self.layout.first_page(place) >= keeps {
+                self.give_back(self.layout.units_of(zone)[place as usize]);
+            }
+        }
         match self.rules.finish {
             FinishFill::Pad | FinishFill::PadUnits => self.operations.push_back((ZoneOperation::Finish, zone)),
             FinishFill::Leave => {}
         }
         Ok(())
+    }
+
+    /// Lets zones take their units from a pool, if they do: at the start all that hold nothing.
+    pub(super) fn fill_pool(&mut self) {
+        match self.rules.mapping {
+            ZoneMapping::Fixed => return,
+            ZoneMapping::OnDemand => {
+                self.pool = vec![VecDeque::new(); self.layout.config.geometry.planes() as usize];
+            }
+        }
+        for zone in 0..self.table.len() {
+            if self.table.state(zone) == ZoneState::Empty {
+                let units = self.layout.units_of(zone).to_vec();
+                units.into_iter().for_each(|unit| self.give_back(unit));
+            }
+        }
+    }
+
+    /// Gives a zone that is to be written units from the pool, if there is one.
+    fn take_units(&mut self, zone: u32) {
+        if self.pool.is_empty() {
+            return;
+        }
+        let units = self.layout.units_per_zone();
+        for place in 0..units {
+            let plane = self.layout.config.geometry.plane_of(self.layout.units_of(zone)[place as usize].block);
+            let Some(unit) = self.pool[plane.index()].pop_front() else {
+                unreachable!("the pool holds the units of all zones that hold nothing");
+            };
+            self.put(unit, zone * units + place);
+        }
+    }
+
+    /// Puts a unit into the pool, if there is one.
+    fn give_back(&mut self, unit: EraseUnitId) {
+        if !self.pool.is_empty() {
+            let plane = self.layout.config.geometry.plane_of(unit.block);
+            self.pool[plane.index()].push_back(unit);
+            self.take_away(unit);
+        }
     }
 
     /// Appends the commands of the next zone command that makes the device program or erase.

@@ -7,9 +7,10 @@
 //! one zone where zones consist of whole blocks, and several where a block has more units than a zone takes.
 
 use pumice_types::{BlockId, Geometry, PageAddress, PlaneId, UnitPages};
+use serde::{Deserialize, Serialize};
 
 /// Settings of a layout.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LayoutConfig {
     /// Shape of the device.
     pub geometry: Geometry,
@@ -22,7 +23,7 @@ pub struct LayoutConfig {
 }
 
 /// One erase unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EraseUnitId {
     /// Its block.
     pub block: BlockId,
@@ -31,6 +32,7 @@ pub struct EraseUnitId {
 }
 
 /// The zones of a device and the pages in them.
+#[derive(Serialize, Deserialize)]
 pub struct ZoneLayout {
     /// What it was made from.
     pub config: LayoutConfig,
@@ -45,6 +47,7 @@ pub struct ZoneLayout {
 }
 
 /// A page of a block in one of the places of a row, as the initial fill counts: blocks of a plane, planes, pages.
+#[derive(Serialize, Deserialize)]
 struct RowPlace {
     nth_block: u32,
     turn: u32,

@@ -2,6 +2,7 @@
 //! the initial fill, so that a device of terabytes starts at the cost of its blocks, not of its pages.
 
 use pumice_types::{Lpn, bits, prefetch};
+use serde::{Deserialize, Serialize};
 
 use super::layout::ZoneLayout;
 
@@ -12,7 +13,7 @@ const AS_FILLED: u32 = 0;
 const TRIMMED: u32 = u32::MAX;
 
 /// A page of a zone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ZonePage {
     pub(super) zone: u32,
     /// From the start of the zone.
@@ -20,6 +21,7 @@ pub(super) struct ZonePage {
 }
 
 /// The host's maps.
+#[derive(Serialize, Deserialize)]
 pub(super) struct ZoneMaps {
     capacity: u32,
     /// Logical page to page of a zone: [`AS_FILLED`], [`TRIMMED`], else number of the page + 1.

@@ -13,6 +13,7 @@ pub mod report;
 mod spec;
 pub mod state;
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use pumice_types::{BlockId, Cause, DieId, FlashCommand, Lpn, PageAddress, PlaneId};
@@ -27,7 +28,7 @@ pub use clean::{CleaningPace, ZoneVictim};
 pub use device::erase::UnitKind;
 use device::erase::Work;
 use device::{DeviceRules, ZonedDevice};
-pub use device::{FinishFill, ResetTime};
+pub use device::{FinishFill, ResetTime, ZoneMapping};
 use layout::{LayoutConfig, ZoneLayout};
 use maps::{ZoneMaps, ZonePage};
 use report::{ZoneOperation, ZoneReport};
@@ -38,12 +39,14 @@ use state::{ZoneLimits, ZoneTable};
 const ENTRY_BYTES: u64 = 4;
 
 /// Settings of a zoned device and its host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ZnsConfig {
     /// Where zones lie.
     pub layout: LayoutConfig,
     /// How its units are erased.
     pub units: UnitKind,
+    /// Which units a zone consists of.
+    pub mapping: ZoneMapping,
     /// Pages from the start of a zone to that of the next; at least its capacity.
     pub zone_size: u32,
     /// Most zones open and active.
@@ -67,6 +70,7 @@ pub struct ZnsConfig {
 }
 
 /// Device and host.
+#[derive(Serialize, Deserialize)]
 pub struct Zns {
     config: ZnsConfig,
     zoned: ZonedDevice,
@@ -86,6 +90,7 @@ pub struct Zns {
 }
 
 /// A page that the host appended to a stream.
+#[derive(Serialize, Deserialize)]
 struct Placed {
     page: PageAddress,
     place: ZonePage,
@@ -111,6 +116,7 @@ impl Zns {
         let table = ZoneTable::new(zones, [layout.capacity(), config.zone_size], config.limits);
         let rules = DeviceRules {
             units: config.units.clone(),
+            mapping: config.mapping,
             resets: config.resets,
             finish: config.finish,
             padding: Lpn(config.user_pages),
@@ -150,6 +156,7 @@ impl Zns {
         }
         self.maps.note_fill(rows);
         self.empty.drain(..(rows * row_zones) as usize);
+        self.zoned.fill_pool();
         rows * row_pages
     }
 
@@ -241,6 +248,11 @@ impl TranslationLayer for Zns {
 
     fn moves_between_dies(&self) -> bool {
         true
+    }
+
+    /// The host's commands are apart: nothing makes a die erase a zone's blocks without a gap.
+    fn holds_die(&self) -> bool {
+        false
     }
 
     fn works_when_idle(&self) -> bool {

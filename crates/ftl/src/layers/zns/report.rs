@@ -1,7 +1,9 @@
 //! What happened to zones, for the results.
 
+use serde::{Deserialize, Serialize};
+
 /// A zone command of the host that makes the device program or erase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ZoneOperation {
     /// Reset Zone, where it erases at once.
     Reset,
@@ -10,7 +12,7 @@ pub enum ZoneOperation {
 }
 
 /// Zone commands since the last reset of the counters, and what they made the device do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZoneCounters {
     /// Zones written for the first time after they were empty.
     pub opened: u64,
@@ -35,7 +37,7 @@ pub struct ZoneCounters {
 }
 
 /// Zones as they are now, and what happened to them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZoneReport {
     /// Zones of the device.
     pub zones: u32,

@@ -5,7 +5,7 @@ use pumice_types::{Geometry, Lpn, UnitPages, keys};
 
 use super::layout::LayoutConfig;
 use super::state::{ZoneError, ZoneLimits};
-use super::{CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZoneVictim};
+use super::{CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZoneMapping, ZoneVictim};
 use crate::error::FtlError;
 use crate::fill::FillTarget;
 use crate::layer::{Layer, LayerParts, LayerSpec, Reports, typed_share, whole_share};
@@ -30,6 +30,8 @@ keys! {
             "zns: erase units of each of its planes that a zone consists of: a divisor or a multiple of those of a block. The zone's capacity is their pages.";
         zone_size_kib: Option<u64> = "", int(1, i64::MAX), "KiB", "the capacity, rounded up to a power of two of pages", When::Always,
             "zns: logical blocks from the start of a zone to that of the next, at least its capacity. What lies beyond the capacity cannot be written.";
+        mapping: ZoneMapping = "\"fixed\"", ANY, "", CHOSEN, When::Always,
+            "zns: which erase units a zone consists of. fixed: always the same. on-demand: those of each plane that no zone has needed for longest, when the zone is first written; units that are blank when a zone is finished go back (SilentZNS, with finish = \"pad-units\").";
         max_open: u32 = "14", int(1, COUNT_MAX), "zones", ZN540, When::Always,
             "zns: most zones open at once (maximum open resources), at most max_active. The controller closes an implicitly opened zone where a further one is opened.";
         max_active: u32 = "14", int(1, COUNT_MAX), "zones", ZN540, When::Always,
@@ -167,6 +169,7 @@ fn config(parts: &LayerParts, keys: &ZnsKeys) -> ZnsConfig {
     let room = ZoneRoom::new(spec, keys, &layout);
     ZnsConfig {
         units: unit_kind(parts, keys),
+        mapping: keys.mapping,
         zone_size: zone_size(keys, geometry, room.capacity) as u32,
         limits: ZoneLimits { open: keys.max_open, active: keys.max_active },
         resets: keys.reset,

@@ -3,6 +3,7 @@
 //! Nothing here knows of flash. A command either changes states and write pointers, or fails with the status that the
 //! standard gives it and changes nothing.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use pumice_types::choice;
@@ -102,7 +103,7 @@ impl fmt::Display for ZoneError {
 impl std::error::Error for ZoneError {}
 
 /// Most zones in some states; `u32::MAX`: any number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ZoneLimits {
     /// Open zones (maximum open resources).
     pub open: u32,
@@ -111,7 +112,7 @@ pub struct ZoneLimits {
 }
 
 /// What a write did besides moving the write pointer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Written {
     /// First page written, counted from the start of the zone.
     pub at: u32,
@@ -124,7 +125,7 @@ pub struct Written {
 }
 
 /// One zone.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Zone {
     state: ZoneState,
     /// The write pointer: pages written, from the start of the zone.
@@ -132,7 +133,7 @@ struct Zone {
 }
 
 /// All zones of a namespace.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ZoneTable {
     zones: Vec<Zone>,
     /// Pages of a zone that can be written.

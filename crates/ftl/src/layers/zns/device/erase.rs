@@ -9,6 +9,7 @@
 //! zones have parts is erased before it is written for the first time: by the command for parts, but all of it, which
 //! disturbs nobody.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use pumice_types::erase_unit::UNITS_MAX;
@@ -23,7 +24,7 @@ use crate::plan::Plan;
 use crate::reclaim_leaves::{LeafRule, erase_all};
 
 /// What is erased apart, and by which command.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum UnitKind {
     /// Blocks.
     Blocks,
@@ -41,7 +42,7 @@ pub(in super::super) struct Work<'a> {
 }
 
 /// Units of blocks that zones share: which are blank, disturbed or spare. Empty where zones consist of whole blocks.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(in super::super) struct SharedBlocks {
     /// A bit a block: it was never erased nor written.
     fresh: Vec<u64>,
@@ -206,10 +207,26 @@ impl ZonedDevice {
         }
         self.counters.relocated_pages += u64::from(pages);
         work.gc.copied_pages += u64::from(pages);
-        self.layout.replace(place, new);
-        let new_number = self.number(new);
-        (self.shared.places[number], self.shared.places[new_number]) = (0, place + 1);
+        self.take_away(old);
+        self.put(new, place);
         self.shared.spares[plane.index()].push_back(old);
+    }
+
+    /// No zone has this unit any more.
+    pub(in super::super) fn take_away(&mut self, unit: EraseUnitId) {
+        let number = self.number(unit);
+        if let Some(of_unit) = self.shared.places.get_mut(number) {
+            *of_unit = 0;
+        }
+    }
+
+    /// Puts a unit at a place among those of all zones.
+    pub(in super::super) fn put(&mut self, unit: EraseUnitId, place: u32) {
+        self.layout.replace(place, unit);
+        let number = self.number(unit);
+        if let Some(of_unit) = self.shared.places.get_mut(number) {
+            *of_unit = place + 1;
+        }
     }
 
     /// Pages of a leaf that a zone has programmed and not given up.

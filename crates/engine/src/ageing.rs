@@ -1,0 +1,44 @@
+//! A device that is aged and written down, without a run.
+
+use pumice_config::aged::AgedIdentity;
+use pumice_config::{Config, SpecError};
+use pumice_types::Time;
+
+use crate::error::SimError;
+use crate::run::Progress;
+use crate::session::Session;
+
+/// Writes between two reports.
+const REPORT_EVERY: u64 = 1 << 17;
+
+/// The aged device of a configuration as bytes, and its identity.
+///
+/// # Errors
+/// As [`crate::run`], and a configuration whose device is not aged or cannot be written down.
+pub fn age(
+    config: &Config,
+    scale: f64,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<(AgedIdentity, Vec<u8>), SimError> {
+    let Some(identity) = AgedIdentity::of(config, scale) else {
+        let text = match (&config.ftl.own_policy, config.ftl.own_layer()) {
+            (None, None) => {
+                "initial.age_writes = 0.0 leaves nothing to keep: a device that is only filled is quickly made anew"
+            }
+            (Some(_), _) => "a device aged with a policy of your own cannot be kept",
+            (None, Some(_)) => "a device aged with a translation layer of your own cannot be kept",
+        };
+        return Err(SpecError(text.into()).into());
+    };
+    let observer = &mut ();
+    let mut session = Session::new(config, scale, observer)?;
+    if let Some(mut ageing) = session.ageing() {
+        while session.age(&mut ageing)? {
+            let report = Progress { requests: 0, share: None, simulated: Time::ZERO };
+            if session.work % REPORT_EVERY == 0 && !progress(&report) {
+                return Err(SimError::Interrupted);
+            }
+        }
+    }
+    Ok((identity, session.ssd.written_down().map_err(SimError::Simulation)?))
+}

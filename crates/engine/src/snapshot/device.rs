@@ -1,0 +1,86 @@
+//! An aged device as bytes: all state that ageing has changed, and nothing that a run counts from its first request.
+
+use pumice_config::Config;
+use pumice_ftl::Ftl;
+use pumice_nand::CheckedArray;
+use pumice_types::Time;
+use serde::{Deserialize, Serialize};
+
+use crate::build::guards_copies;
+use crate::chip::erase::{Eraser, WornBlocks};
+use crate::controller::buffer::WriteBuffer;
+use crate::host::oracle::Oracle;
+use crate::observe::Observer;
+use crate::ssd::Ssd;
+
+/// What is written.
+#[derive(Serialize)]
+struct DeviceWritten<'a> {
+    ftl: &'a Ftl,
+    checked: &'a CheckedArray,
+    worn: Option<WornBlocks>,
+    oracle: &'a Oracle,
+    buffer: &'a Option<WriteBuffer>,
+    next_number: Option<u64>,
+    commands: u64,
+}
+
+/// What is read: the same fields in the same order.
+#[derive(Deserialize)]
+struct DeviceRead {
+    ftl: Ftl,
+    checked: CheckedArray,
+    worn: Option<WornBlocks>,
+    oracle: Oracle,
+    buffer: Option<WriteBuffer>,
+    next_number: Option<u64>,
+    commands: u64,
+}
+
+impl<O: Observer> Ssd<'_, O> {
+    /// The device as bytes, right after ageing.
+    ///
+    /// # Errors
+    /// Its translation layer cannot be written down.
+    pub fn written_down(&self) -> Result<Vec<u8>, String> {
+        let (controller, chips) = (&self.controller, &self.controller.scheduler.chips);
+        let written = DeviceWritten {
+            ftl: &controller.ftl,
+            checked: &chips.checked,
+            worn: chips.eraser.as_ref().map(Eraser::worn_blocks),
+            oracle: &self.host.oracle,
+            buffer: &controller.buffer,
+            next_number: controller.next_number,
+            commands: controller.uncounted_commands,
+        };
+        postcard::to_stdvec(&written).map_err(|error| format!("the device cannot be written down: {error}"))
+    }
+
+    /// Goes on with a device that was written down, in place of one that was just built from keys with the same
+    /// [`AgedIdentity`](pumice_config::aged::AgedIdentity).
+    ///
+    /// # Errors
+    /// The bytes are no device; this one is as before then.
+    pub fn restore(&mut self, config: &Config, device: &[u8]) -> Result<(), String> {
+        let (read, rest): (DeviceRead, &[u8]) =
+            postcard::take_from_bytes(device).map_err(|error| format!("holds no device: {error}"))?;
+        let chips = &mut self.controller.scheduler.chips;
+        if !rest.is_empty() || read.worn.is_some() != chips.eraser.is_some() {
+            return Err("holds no device of this kind".into());
+        }
+        chips.checked = read.checked;
+        if guards_copies(config) {
+            chips.checked.guard_copies();
+        }
+        if let (Some(eraser), Some(worn)) = (&mut chips.eraser, read.worn) {
+            eraser.restore(worn);
+        }
+        self.controller.ftl = read.ftl;
+        self.controller.buffer = read.buffer;
+        self.controller.next_number = read.next_number;
+        self.host.oracle = read.oracle;
+        self.restart_measuring(Time::ZERO);
+        self.controller.uncounted_commands = read.commands;
+        Ok(())
+    }
+}

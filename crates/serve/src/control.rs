@@ -1,0 +1,80 @@
+//! The control socket: one JSON object a line in, one JSON object a line out.
+//!
+//! A question is `{"do": "status"}`; the answer has `ok`, and either `answer` or `error`.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::address::Socket;
+
+/// Longest question, in bytes.
+const QUESTION_MAX: u64 = 1 << 16;
+
+/// What may be asked. Variants have braces, so that fields that are not theirs are refused.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ControlRequest {
+    /// How the device is.
+    Status {},
+    /// The result so far.
+    Result {},
+    /// End the device, as a signal does.
+    Stop {},
+}
+
+/// Names of what may be asked.
+const ASKED: &str = "status, result, stop";
+
+impl ControlRequest {
+    /// Reads a question.
+    ///
+    /// # Errors
+    /// What was found and what is allowed, in one line.
+    pub fn parse(line: &str) -> Result<ControlRequest, String> {
+        serde_json::from_str(line)
+            .map_err(|error| format!("no question: {error}; allowed: {{\"do\": \"NAME\"}} with NAME one of {ASKED}"))
+    }
+}
+
+/// Answers one control client until it leaves.
+///
+/// # Errors
+/// The connection broke.
+pub fn converse(socket: Socket, answer: &dyn Fn(ControlRequest) -> Result<Value, String>) -> io::Result<()> {
+    let mut out = socket.another()?;
+    let mut input = BufReader::new(socket);
+    loop {
+        let mut line = Vec::new();
+        input.by_ref().take(QUESTION_MAX).read_until(b'\n', &mut line)?;
+        if line.is_empty() {
+            return Ok(());
+        }
+        let is_whole = line.ends_with(b"\n") || (line.len() as u64) < QUESTION_MAX;
+        let text = std::str::from_utf8(&line).map_err(|_| "no UTF-8; allowed: JSON".to_string());
+        let text = text.and_then(|text| if is_whole { Ok(text) } else { Err("longer than 64 KiB".to_string()) });
+        let reply = match text.and_then(ControlRequest::parse).and_then(answer) {
+            Ok(answer) => json!({ "ok": true, "answer": answer }),
+            Err(error) => json!({ "ok": false, "error": error }),
+        };
+        out.write_all(format!("{reply}\n").as_bytes())?;
+        if !is_whole {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s040_a_question_is_an_object_with_a_known_name() {
+        assert_eq!(ControlRequest::parse(r#"{"do": "status"}"#), Ok(ControlRequest::Status {}));
+        for wrong in ["", "status", r#"{"do": "fly"}"#, r#"{"do": "stop", "now": 1}"#, "[]"] {
+            let text = ControlRequest::parse(wrong).expect_err(wrong);
+            assert!(text.contains("one of status, result, stop") && !text.contains('\n'), "{text}");
+        }
+    }
+}

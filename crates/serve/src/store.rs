@@ -1,0 +1,224 @@
+//! The file that keeps a device from one session to the next: its pages, each at the place of its physical page, and
+//! behind them the requests that led to its state.
+//!
+//! Erased pages are holes, so the file takes as much room as the flash holds data. The state is not written down:
+//! the simulation is a function of spec and requests, so replaying them gives it anew, to the last counter.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use pumice_types::{Geometry, HostRequest};
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use crate::journal;
+
+/// Bytes in front of the first page.
+const HEADER_BYTES: u64 = 4096;
+
+const FORMAT: &str = "pumice.store/1";
+
+/// What the file says of itself, as JSON in its first bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct StoreHeader {
+    format: String,
+    /// Digest of the spec that is served.
+    config_sha256: String,
+    scale: f64,
+    pages: u64,
+    page_bytes: u32,
+    /// Bytes of the journal.
+    journal_bytes: u64,
+    /// The last session ended well.
+    is_closed: bool,
+}
+
+/// The pages of a store.
+pub struct StoredPages {
+    file: File,
+    page_bytes: u64,
+    path: PathBuf,
+}
+
+/// An open store.
+pub struct Store {
+    header: StoreHeader,
+    path: PathBuf,
+    file: File,
+    /// Takes new requests behind those that are there.
+    journal: BufWriter<File>,
+}
+
+impl Store {
+    /// Opens a store, or makes one if there is no such file.
+    ///
+    /// # Errors
+    /// A file that is no store, that holds a device of another spec, or whose last session did not end well; in one
+    /// line.
+    pub fn open(path: &Path, config_sha256: &str, scale: f64, geometry: &Geometry) -> Result<Store, String> {
+        let failed = |error: io::Error| format!("{}: {error}", path.display());
+        let wanted = StoreHeader {
+            format: FORMAT.into(),
+            config_sha256: config_sha256.into(),
+            scale,
+            pages: geometry.pages(),
+            page_bytes: geometry.page_bytes,
+            journal_bytes: 0,
+            is_closed: false,
+        };
+        let mut options = OpenOptions::new();
+        options.read(true).write(true);
+        let mut file = match options.open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                options.create_new(true).open(path).map_err(failed)?
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        flock(&file, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| format!("{}: another process uses it", path.display()))?;
+        let is_new = file.metadata().map_err(failed)?.len() == 0;
+        let header = if is_new { wanted } else { wanted.found_in(&mut file, path)? };
+        let mut store = Store::with(header, path, file).map_err(failed)?;
+        store.write_header(false).map_err(failed)?;
+        Ok(store)
+    }
+
+    fn with(header: StoreHeader, path: &Path, file: File) -> io::Result<Store> {
+        let mut end = file.try_clone()?;
+        let begin = HEADER_BYTES + header.pages * u64::from(header.page_bytes);
+        file.set_len(begin + header.journal_bytes)?;
+        end.seek(SeekFrom::Start(begin + header.journal_bytes))?;
+        Ok(Store { header, path: path.to_owned(), file, journal: BufWriter::with_capacity(1 << 16, end) })
+    }
+
+    fn write_header(&mut self, is_closed: bool) -> io::Result<()> {
+        self.header.is_closed = is_closed;
+        let mut text = serde_json::to_vec(&self.header)?;
+        text.resize(HEADER_BYTES as usize, b' ');
+        self.file.write_all_at(&text, 0)?;
+        self.file.sync_data()
+    }
+
+    /// Its pages.
+    ///
+    /// # Errors
+    /// The system has no handle left.
+    pub fn pages(&self) -> io::Result<StoredPages> {
+        let page_bytes = u64::from(self.header.page_bytes);
+        Ok(StoredPages { file: self.file.try_clone()?, page_bytes, path: self.path.clone() })
+    }
+
+    /// The requests of earlier sessions, oldest first, given to `each`.
+    ///
+    /// # Errors
+    /// The file's, or what `each` says; in one line.
+    pub fn replay(&self, mut each: impl FnMut(&HostRequest) -> Result<(), String>) -> Result<(), String> {
+        let failed = |error: io::Error| format!("{}: {error}", self.path.display());
+        // A handle of its own: this one's place in the file is not the writer's.
+        let mut file = File::open(&self.path).map_err(failed)?;
+        let begin = HEADER_BYTES + self.header.pages * u64::from(self.header.page_bytes);
+        file.seek(SeekFrom::Start(begin)).map_err(failed)?;
+        let mut input = BufReader::with_capacity(1 << 16, file.take(self.header.journal_bytes));
+        while let Some(request) = journal::read_next(&mut input).map_err(failed)? {
+            each(&request)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a request of this session.
+    ///
+    /// # Errors
+    /// The file's, in one line.
+    pub fn add(&mut self, request: &HostRequest) -> Result<(), String> {
+        self.header.journal_bytes += journal::ENTRY_BYTES as u64;
+        journal::write(&mut self.journal, request).map_err(|error| format!("{}: {error}", self.path.display()))
+    }
+
+    /// Ends the session well.
+    ///
+    /// # Errors
+    /// The file's, in one line.
+    pub fn close(mut self) -> Result<(), String> {
+        let failed = |error: io::Error| format!("{}: {error}", self.path.display());
+        self.journal.flush().map_err(failed)?;
+        self.file.sync_data().map_err(failed)?;
+        let path = self.path.clone();
+        self.write_header(true).map_err(|error| format!("{}: {error}", path.display()))
+    }
+}
+
+impl StoreHeader {
+    /// The header of a file, which must be that of a device of this spec that was closed.
+    fn found_in(&self, file: &mut File, path: &Path) -> Result<StoreHeader, String> {
+        let refuse = |what: String| Err(format!("{}: {what}", path.display()));
+        let mut bytes = Vec::new();
+        file.take(HEADER_BYTES).read_to_end(&mut bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+        let Ok(found) = serde_json::from_slice::<StoreHeader>(&bytes) else {
+            return refuse(format!("no store of a device; allowed: a file of format {FORMAT}, or none"));
+        };
+        let of = |header: &StoreHeader| {
+            let StoreHeader { format, config_sha256, scale, pages, page_bytes, .. } = header;
+            (format.clone(), config_sha256.clone(), scale.to_bits(), *pages, *page_bytes)
+        };
+        if of(&found) != of(self) {
+            return refuse(format!(
+                "holds a device of another spec (config_sha256 {:.12}…, scale {}), this one is {:.12}…, scale {}; \
+                 serve it with its own spec, or name another file",
+                found.config_sha256, found.scale, self.config_sha256, self.scale
+            ));
+        }
+        if !found.is_closed {
+            return refuse(
+                "its last session did not end well, so pages and state need not fit; name another file".into(),
+            );
+        }
+        Ok(found)
+    }
+}
+
+impl StoredPages {
+    /// Reads a part of a page.
+    ///
+    /// # Errors
+    /// The file's, in one line.
+    pub fn read(&self, page: u64, from: usize, out: &mut [u8]) -> Result<(), String> {
+        self.file.read_exact_at(out, self.at(page) + from as u64).map_err(|error| self.failed(&error))
+    }
+
+    /// Writes a page.
+    ///
+    /// # Errors
+    /// The file's, in one line.
+    pub fn write(&self, page: u64, bytes: &[u8]) -> Result<(), String> {
+        self.file.write_all_at(bytes, self.at(page)).map_err(|error| self.failed(&error))
+    }
+
+    /// Makes consecutive pages a hole.
+    ///
+    /// # Errors
+    /// The file's, in one line.
+    pub fn clear(&self, first: u64, pages: u64) -> Result<(), String> {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{FallocateFlags, fallocate};
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            if fallocate(&self.file, flags, self.at(first), pages * self.page_bytes).is_ok() {
+                return Ok(());
+            }
+        }
+        // A file system without holes.
+        let zeroes = vec![0; self.page_bytes as usize];
+        (first..first + pages).try_for_each(|page| self.write(page, &zeroes))
+    }
+
+    fn at(&self, page: u64) -> u64 {
+        HEADER_BYTES + page * self.page_bytes
+    }
+
+    fn failed(&self, error: &io::Error) -> String {
+        format!("{}: {error}", self.path.display())
+    }
+}
