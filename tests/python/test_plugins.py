@@ -204,7 +204,7 @@ def test_the_page_can_be_followed_as_it_is_printed(plugins_target: Path, tmp_pat
             ended = subprocess.run(["sh", "-e", "-c", text], cwd=place, env=environment, capture_output=True, text=True)
             assert ended.returncode == 0, ended.stderr
             said, place = ended.stdout, folder
-    assert followed == 4
+    assert followed == 5
 
 
 def built(folder: Path, target: Path, library: str) -> Path:

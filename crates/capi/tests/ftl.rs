@@ -393,7 +393,6 @@ const SEEDED: &[(&str, [&str; 2], &str, usize)] = &[
         "",
         60,
     ),
-    ("a victim is not erased", ["pumice_ftl_push(plan, pumice_ftl_erase(victim))", "1"], "erase-before-program", 200),
     ("bad blocks are used", ["if (log->closed[p * log->blocks_per_plane + nth] != 2)", ""], "bad-block", 40),
     (
         "a trim gives up another page",
