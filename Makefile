@@ -2,7 +2,7 @@
 
 VENV   := .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.built
+STAMP  := $(VENV)/.built$(if $(PGO),-pgo)
 WHEELS := target/wheels
 DIST   := dist
 OUT    := out/first-light
@@ -35,6 +35,17 @@ CHIP_BUILT   := libpumice_capi.so
 CHIP_NAME    := -Wl,-soname,$(CHIP_LIBRARY)
 NATIVE_LIBS  := -lgcc_s -lutil -lrt -lpthread -lm -ldl -lc
 endif
+# `make build PGO=1`, `make dist PGO=1`: the engine is built, run by benches/training.py, and built again, optimised for
+# what it did there. llvm-profdata must be that of the compiler: another LLVM may not read its files.
+ifdef PGO
+HOST     := $(shell rustc -vV | sed -n 's/^host: //p')
+PROFDATA ?= $(wildcard $(shell rustc --print sysroot)/lib/rustlib/$(HOST)/bin/llvm-profdata)
+PROFILE  := $(abspath target/pgo/merged.profdata)
+export RUSTFLAGS := $(RUSTFLAGS) -Cprofile-use=$(PROFILE)
+# With a target, these flags are for the engine alone, and not for programs that the build itself runs.
+BUILD_FOR := --target $(HOST) --target-dir target/pgo/optimised
+endif
+
 RELEASE := $(or $(CARGO_TARGET_DIR),target)/release
 
 # The first interpreter that is new enough. `make PYTHON=/path/to/python3` overrides the choice.
@@ -48,7 +59,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
 
-build: $(STAMP) ## build the engine and install everything into .venv (leaves .venv/bin/pumice)
+build: $(STAMP) ## build the engine and install everything into .venv (leaves .venv/bin/pumice); PGO=1: optimised for training runs
 
 run: $(STAMP) ## the main job: partial erase against its baseline, as a table, figures and a report
 	$(BIN)/pumice compare --preset pen-1tb --workload twin:prn_1 --scale 0.0625 \
@@ -94,9 +105,9 @@ generated: $(STAMP) ## write docs/KEYS.md, docs/schema and the tables of docs/RE
 	$(BIN)/python -m pumice.results.fields docs/RESULTS.md
 
 # The wheel is built from the unpacked source distribution, so that one which lacks a file is noticed.
-dist: $(BIN)/maturin ## build the source distribution and this machine's wheel into dist/
+dist: $(BIN)/maturin $(PROFILE) ## build the source distribution and this machine's wheel into dist/
 	rm -rf $(DIST)
-	$(BIN)/maturin build --release --sdist --interpreter $(BIN)/python --out $(DIST)
+	$(BIN)/maturin build --release --sdist $(BUILD_FOR) --interpreter $(BIN)/python --out $(DIST)
 
 install: ## build the chip library and put library, header and pkg-config file into PREFIX (/usr/local)
 	cargo rustc --release --locked -p pumice-capi --lib --crate-type cdylib,staticlib -- -C link-arg=$(CHIP_NAME)
@@ -118,9 +129,21 @@ $(BIN)/maturin:
 	'$(PYTHON)' -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.8,<2'
 
-$(STAMP): $(BIN)/maturin $(SOURCES)
-	rm -f $(WHEELS)/pumice-*.whl
-	$(BIN)/maturin build --release --interpreter $(BIN)/python --out $(WHEELS)
+ifdef PGO
+# Training: an instrumented engine, its runs, and what it counted in them.
+$(PROFILE): $(BIN)/maturin $(SOURCES) benches/training.py
+	@test -x '$(PROFDATA)' || { echo 'make: PGO=1 needs llvm-profdata of the Rust toolchain: rustup component add llvm-tools, or PROFDATA=/path/to/it'; exit 1; }
+	rm -rf target/pgo/counts target/pgo/wheels target/pgo/site
+	RUSTFLAGS='-Cprofile-generate=$(abspath target/pgo/counts)' $(BIN)/maturin build --release --target $(HOST) \
+	    --target-dir target/pgo/instrumented --interpreter $(BIN)/python --out target/pgo/wheels
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target target/pgo/site target/pgo/wheels/*.whl
+	$(BIN)/python benches/training.py target/pgo/site/pumice/_engine*.so
+	'$(PROFDATA)' merge -o $@ target/pgo/counts
+endif
+
+$(STAMP): $(BIN)/maturin $(SOURCES) $(PROFILE)
+	rm -f $(WHEELS)/pumice-*.whl $(VENV)/.built*
+	$(BIN)/maturin build --release $(BUILD_FOR) --interpreter $(BIN)/python --out $(WHEELS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(WHEELS)/pumice-*.whl
 	wheel=$$(echo $(WHEELS)/pumice-*.whl) && $(BIN)/python -m pip install --quiet --disable-pip-version-check "$$wheel[dev]"
 	@touch $@

@@ -25,8 +25,9 @@ __all__ = [
 _NAME_LENGTH = 100
 
 
-class Interrupted(Exception):
-    """Work stopped by Ctrl-C or by another signal that asks for an end; the text says what is kept.
+class Interrupted(KeyboardInterrupt):
+    """Work stopped by Ctrl-C, by another signal that asks for an end, or by a `progress` function that returned False;
+    the text says what is kept. Like every Ctrl-C it passes `except Exception`.
 
     Attributes:
         signal_number: the signal.

@@ -44,6 +44,19 @@ _DESCRIPTOR = re.compile(r"/dev/(stdin|stdout|stderr|fd/\d+)|/proc/(self|thread-
 _LINKS_MAX = 40
 
 
+def named_directory(path: str | os.PathLike[str] | None, name: str) -> Path | None:
+    """The directory that a program names, or None.
+
+    Raises:
+        SpecError: the name is empty, which would mean the current directory; `name` begins the text.
+    """
+    if path is None:
+        return None
+    if not os.fspath(path):
+        raise SpecError(f"{name}: is empty; name a directory")
+    return Path(path)
+
+
 def is_descriptor(path: str | os.PathLike[str]) -> bool:
     """Whether a path names an open file of the process, as /dev/stdin does, directly or through links."""
     place = os.path.abspath(path)

@@ -57,13 +57,30 @@ def facts() -> dict[str, Any]:
     }
 
 
-def write(directory: Path) -> None:
+def write(directory: Path, names: Sequence[str]) -> None:
     """Writes `made.json`.
+
+    Args:
+        directory: where.
+        names: the files of the set, as paths from there.
 
     Raises:
         OSError: it cannot be written.
     """
-    files.write_text(directory / MADE, json.dumps(facts(), indent=1) + "\n")
+    files.write_text(directory / MADE, json.dumps({**facts(), "files": list(names)}, indent=1) + "\n")
+
+
+def files_of(directory: Path, unlisted: Sequence[str]) -> list[str] | None:
+    """The files of the set in a directory, as `write` listed them; `unlisted` if it is of an earlier version, which did
+    not list them; None if nothing proves that there is a set."""
+    try:
+        found = json.loads(files.read_bounded(directory / MADE, BYTES_MAX))
+    except (SpecError, ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        return None
+    names = found.get("files", list(unlisted))
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else None
 
 
 def read(directory: Path) -> dict[str, str]:

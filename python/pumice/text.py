@@ -11,7 +11,9 @@ from typing import TextIO
 _HANDLER = "pumice.plain"
 
 #: What stands for a character that an encoding lacks; others are shown as their number.
-_PLAIN = {"µ": "u", "–": "-", "—": "-", "…": "...", "±": "+-", "×": "x", "→": "->", "≤": "<=", "≥": ">=", "─": "-"}
+_PLAIN = {"µ": "u", "–": "-", "—": "-", "…": "...", "±": "+-", "×": "x", "→": "->", "≤": "<=", "≥": ">="} | {
+    "·": ".", "─": "-", "│": "|", "├": "+", "└": "+"
+}  # fmt: skip
 
 #: A word that is longer than any path that a system takes by default, and how much of it is shown.
 _LONG_WORD, _WORD_SHOWN = re.compile(r"\S{1001,}"), 80

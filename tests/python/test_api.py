@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pumice
+from conftest import REPOSITORY
 from pumice import _engine
 
 TINY = pumice.preset("tiny").with_(run={"max_requests": 1000})
@@ -96,6 +97,12 @@ def test_names_are_offered_and_unknown_ones_are_not() -> None:
         pumice.no_such  # noqa: B018
 
 
+def test_every_name_is_on_the_page_of_the_interface() -> None:
+    page = (REPOSITORY / "docs" / "api.md").read_text("utf-8")
+    shown = {line.rpartition(".")[2] for line in page.splitlines() if line.startswith("::: ")}
+    assert shown >= set(pumice.__all__)
+
+
 def test_every_workload_and_preset_that_is_listed_can_be_used() -> None:
     for workload in pumice.workloads():
         pumice.preset("pen-1tb").with_(workload={"kind": workload["name"]}).resolve()
@@ -135,8 +142,12 @@ def test_equal_devices_of_two_presets_keep_their_names() -> None:
     assert len(set(rows.column("config_sha256").to_pylist())) == 1
 
 
-def test_a_failed_run_keeps_what_was_varied() -> None:
+def test_a_failed_run_keeps_what_was_varied(tmp_path: Path) -> None:
     """The columns `seed` and `preset` of a failed run were empty: the fields of that name covered them."""
-    rows = pumice.sweep(pumice.preset("tiny").with_(run={"max_requests": 20}), {"seed": [1, -1]}, workers=1)
+    good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
+    good.write_text("128166372000000000,hm,0,Write,0,4096,0\n")
+    bad.write_text(good.read_text() + "1,2,3\n")
+    base = pumice.preset("tiny").with_(workload={"kind": "trace"})
+    rows = pumice.sweep(base, {"seed, workload.path": [[1, str(good)], [2, str(bad)]]}, workers=1)
     assert rows.column("status").to_pylist() == ["done", "failed"]
-    assert rows.column("seed").to_pylist() == [1, -1]
+    assert rows.column("seed").to_pylist() == [1, 2]

@@ -125,16 +125,77 @@ def test_a_list_of_figures_that_somebody_edited_leads_nowhere_else(tmp_path: Pat
     victim, figures = tmp_path / "victim.png", tmp_path / "out" / "figures"
     figures.mkdir(parents=True)
     victim.write_text("mine")
+    with one_set(tmp_path / "out", RESULT) as staged:
+        (staged / RESULT).write_text("{}")
+        (staged / "figures").mkdir()
+        (staged / "figures" / "old.png").write_text("drawn")
     (figures / "notes.txt").write_text("mine")
-    (figures / "old.png").write_text("drawn")
     listed = ["../victim.png", str(victim), "notes.txt", "old.png", 7, "../../victim.png"]
     (tmp_path / "out" / FIGURE_LIST).write_text(json.dumps(listed))
+    made = json.loads((tmp_path / "out" / MADE).read_text())
+    made["files"] += [*listed, "figures/notes.txt", "figures/../../victim.png"]
+    (tmp_path / "out" / MADE).write_text(json.dumps(made))
     with one_set(tmp_path / "out", RESULT) as staged:
         (staged / RESULT).write_text("{}")
     assert names(tmp_path) == {"victim.png", "out/result.json", "out/made.json", "out/figures/notes.txt"}
     for content in ("[" * 100_000, "{}", "\0"):
         (tmp_path / "out" / FIGURE_LIST).write_text(content)
         assert outputs.figures_of_set(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("name", [*NAMES, "s.parquet"])
+def test_a_file_of_somebody_else_is_refused_and_stays(command: Command, tmp_path: Path, name: str) -> None:
+    """Files that happened to have a name of an output's were deleted without a word."""
+    (tmp_path / "s.toml").write_text('preset = "tiny"\n[run]\nmax_requests = 500\n[vary]\nseed = [1, 2]\n')
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / name).write_text("important")
+    done = command("sweep", "s.toml", "--out", "other")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"pumice: other/{name}: is not known to be of an earlier output")
+    assert done.stderr.count("\n") == 1
+    assert names(tmp_path / "other") == {name}
+    if name in NAMES:
+        with pytest.raises(SpecError, match="is not known to be of an earlier output"):
+            pumice.run(TINY, out=tmp_path / "other")
+    assert (tmp_path / "other" / name).read_text() == "important"
+
+
+def test_a_finished_sweep_leaves_nothing_to_the_next_output(command: Command, tmp_path: Path) -> None:
+    """The table of a sweep stayed beside the outputs of what came after it."""
+    (tmp_path / "s.toml").write_text('preset = "tiny"\n[run]\nmax_requests = 500\n[vary]\nseed = [1, 2]\n')
+    assert command("sweep", "s.toml", "--out", "out").returncode == 0
+    assert "s.parquet" in names(tmp_path / "out")
+    (tmp_path / "out" / "figures").mkdir()
+    (tmp_path / "out" / "figures" / "mine.png").write_text("mine")
+    (tmp_path / "out" / "report.html").write_text("mine")
+    pumice.run(TINY, out=tmp_path / "out")
+    left = {name for name in names(tmp_path / "out") if not name.startswith("runs/")}
+    assert left == {RESULT, MADE, "figures/mine.png", "report.html"}, "no report of this tool"
+
+
+def test_an_output_of_an_earlier_version_is_replaced(tmp_path: Path) -> None:
+    """Its `made.json` does not list its files."""
+    pumice.run(TINY.with_(output={"wear_map": True}), out=tmp_path)
+    made = json.loads((tmp_path / MADE).read_text())
+    assert made.pop("files") == [RESULT, FILES["wear_map"]]
+    (tmp_path / MADE).write_text(json.dumps(made))
+    pumice.run(TINY, out=tmp_path)
+    assert names(tmp_path) == {RESULT, MADE}
+
+
+def test_an_empty_name_is_no_directory(command: Command, tmp_path: Path) -> None:
+    """It meant the directory that the command was called in."""
+    (tmp_path / "s.toml").write_text('preset = "tiny"\n[run]\nmax_requests = 500\n[vary]\nseed = [1, 2]\n')
+    for arguments in (["run", *COMMAND], ["compare", *COMMAND, "--vary", "seed=1,2"], ["sweep", "s.toml"]):
+        done = command(*arguments, "--out", "")
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+        assert "--out" in done.stderr
+        assert "is empty; name a directory" in done.stderr
+        assert names(tmp_path) == {"s.toml"}
+    with pytest.raises(SpecError, match="out: is empty; name a directory"):
+        pumice.run(TINY, out="")
+    with pytest.raises(SpecError, match="store: is empty; name a directory"):
+        pumice.sweep(TINY, {"seed": [1, 2]}, store="")
 
 
 def test_the_names_of_a_set_are_told_once(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -244,3 +245,15 @@ def test_the_command_takes_a_shared_object(shared_object: Path, tmp_path: Path) 
     refused = subprocess.run([*command, "run", *sets, "--policy", tmp_path], capture_output=True, text=True)
     assert refused.returncode == 2
     assert len(refused.stderr.splitlines()) == 1
+
+
+def test_the_python_of_the_page_runs(tmp_path: Path) -> None:
+    """The function and the class; the class goes on from the spec of the function."""
+    page = (ROOT / "docs" / "POLICIES.md").read_text("utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert "class MyPolicy" in blocks[1]
+    (tmp_path / "mine.py").write_text("\n".join(blocks[:2]))
+    done = subprocess.run(
+        [sys.executable, "mine.py"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=100
+    )
+    assert len(done.stdout.splitlines()) == 4

@@ -1,5 +1,6 @@
 //! Rules between keys: combinations that are impossible although each value is allowed.
 
+use pumice_ftl::EraseGroup;
 use pumice_ftl::recovery::Recovery;
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
 use pumice_types::{ChipKeys, EraseKeys, MultiPlane, PartialEraseUnit, Suspension, SuspensionFor};
@@ -24,6 +25,7 @@ pub fn check(config: &Config) -> Result<(), SpecError> {
     check_erase(config)?;
     check_suspending_policy(config)?;
     check_power(config)?;
+    check_stripes(config)?;
     check_read_retry(&config.assumed_chip())?;
     config.workload.check()?;
     Ok(check_output(config)?)
@@ -46,10 +48,16 @@ pub fn check_chip(chip: &ChipKeys) -> Result<(), SpecError> {
     Ok(check_read_retry(chip)?)
 }
 
-/// Refuses a write buffer of so many pages that the simulation would need gigabytes for it.
+/// Refuses a write buffer that holds no page, or so many that the simulation would need gigabytes for it.
 fn check_buffer(config: &Config) -> Result<(), String> {
     let page_bytes = u64::from(config.chip.geometry.page_bytes);
     let (kib, kib_max) = (config.host.write_buffer_kib, BUFFER_PAGES_MAX * page_bytes / 1024);
+    if kib > 0 && kib * 1024 < page_bytes {
+        return Err(format!(
+            "host.write_buffer_kib = {kib} holds no page of geometry.page_bytes = {page_bytes}; allowed: 0, or at least {}",
+            page_bytes.div_ceil(1024)
+        ));
+    }
     if kib > kib_max {
         return Err(format!(
             "host.write_buffer_kib = {kib} is more than {BUFFER_PAGES_MAX} pages of geometry.page_bytes = {page_bytes}; allowed: at most {kib_max}"
@@ -74,14 +82,14 @@ fn check_suspending_policy(config: &Config) -> Result<(), String> {
 /// Refuses cuts of the power where something is in the way that cannot start anew yet.
 fn check_power(config: &Config) -> Result<(), String> {
     let recovery = config.ftl.shared.recovery;
-    config.power.check(recovery != Recovery::Off)?;
+    config.power.check(config.ftl.kind, recovery)?;
     if recovery == Recovery::Off {
         return Ok(());
     }
-    let (chip, host) = (&config.chip, &config.host);
-    let trims = config.workload.shared.trim_fraction > 0.0;
+    let chip = &config.chip;
+    // A layer that keeps what is trimmed has nothing to write down.
+    let gives_up = config.ftl.kind.gives_up_trimmed();
     let wanted = [
-        (host.write_buffer_kib > 0, "host.write_buffer_kib = 0", host.write_buffer_kib.to_string()),
         (chip.erase.scheme.has_loops(), "erase.scheme = \"fixed\"", format!("\"{}\"", chip.erase.scheme)),
         (
             chip.erase.suspension != Suspension::Off,
@@ -94,9 +102,13 @@ fn check_power(config: &Config) -> Result<(), String> {
             format!("\"{}\"", chip.timing.multi_plane),
         ),
         (config.output.command_log, "output.command_log = false", "true".into()),
-        (trims, "workload.trim_fraction = 0", config.workload.shared.trim_fraction.to_string()),
         (
-            config.workload.trace.trims != Trims::Drop && config.workload.kind().is_trace(),
+            config.workload.shared.trim_fraction > 0.0 && gives_up,
+            "workload.trim_fraction = 0",
+            config.workload.shared.trim_fraction.to_string(),
+        ),
+        (
+            config.workload.trace.trims != Trims::Drop && config.workload.kind().is_trace() && gives_up,
             "workload.trims = \"drop\"",
             "\"keep\"".into(),
         ),
@@ -104,6 +116,15 @@ fn check_power(config: &Config) -> Result<(), String> {
     match wanted.iter().find(|(hinders, ..)| *hinders) {
         Some((_, needs, found)) => Err(format!("ftl.recovery = \"{recovery}\" needs {needs}, found {found}")),
         None => Ok(()),
+    }
+}
+
+/// Refuses a clock where collection copies pages from one die to another.
+fn check_stripes(config: &Config) -> Result<(), String> {
+    match config.ftl.page.erase_group {
+        EraseGroup::Plane | EraseGroup::Die => Ok(()),
+        EraseGroup::Device if !config.run.timed => Ok(()),
+        EraseGroup::Device => Err("ftl.erase_group = \"device\" needs run.timed = false, found true".into()),
     }
 }
 

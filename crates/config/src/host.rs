@@ -52,7 +52,7 @@ keys! {
         speedup: f64 = "1.0", float(1e-6, 1e9), "", CHOSEN, OPEN_LOOP,
             "Arrival times are divided by this (open loop).";
         write_buffer_kib: u64 = "0", int(0, BUFFER_KIB_MAX), "KiB", "PEN and the 2006 papers know none", When::Always,
-            "DRAM that holds written pages until they are programmed; a write is done when it is stored there. 0: none, a write is done when it is programmed.";
+            "DRAM that holds written pages until they are programmed; a write is done when it is stored there. 0: none, a write is done when it is programmed. Else at least one page; parts of a page beyond whole ones are not used.";
         flush: FlushPolicy = "\"eager\"", ANY, "", CHOSEN, When::Positive("host.write_buffer_kib"),
             "When buffered pages are programmed. eager: at once. lru: least recently written first, while more than three quarters of the buffer wait; pages written again meanwhile are programmed once.";
         link_mb_per_s: Option<f64> = "", float(0.001, 1e6), "10^6 bytes/s", "no time on the link", TIMED,

@@ -255,7 +255,9 @@ impl Config {
     /// The keys that a result depends on: all but those that only ask for files.
     pub fn result_keys(&self) -> serde_json::Value {
         let mut keys = self.to_json();
-        keys["output"] = serde_json::json!({ "time_series_s": self.output.time_series_s });
+        keys["output"] = serde_json::json!({
+            "time_series_s": self.output.time_series_s, "write_series": self.output.write_series,
+        });
         keys
     }
 

@@ -1,7 +1,9 @@
 //! `[power]`: when the power is cut, and what that leaves.
 
+use pumice_ftl::FtlKind;
+use pumice_ftl::recovery::Recovery;
 use pumice_types::key::{ANY, When, float, int};
-use pumice_types::{choice, keys};
+use pumice_types::{Choice, choice, keys};
 
 choice! {
     /// What an operation leaves that was under way when the power was cut.
@@ -55,11 +57,11 @@ impl PowerKeys {
     ///
     /// # Errors
     /// What is impossible, and what would work.
-    pub fn check(&self, recovers: bool) -> Result<(), String> {
+    pub fn check(&self, kind: FtlKind, recovery: Recovery) -> Result<(), String> {
         let given = self.given();
         match given[..] {
             [] => return Ok(()),
-            [key, ..] if !recovers => return Err(format!("{key} needs ftl.recovery = \"scan\", found \"off\"")),
+            [key, ..] if recovery == Recovery::Off => return Err(format!("{key} needs {}", recoveries_of(kind))),
             [first, second, ..] => return Err(format!("{first} and {second} are both given; allowed: one of them")),
             [_] => {}
         }
@@ -72,6 +74,20 @@ impl PowerKeys {
             Some(at) => Err(format!("power.cut_at_command: {at} is not allowed; allowed: whole numbers")),
             None => Ok(()),
         }
+    }
+}
+
+/// How a device of this kind can start anew, or which kinds can.
+fn recoveries_of(kind: FtlKind) -> String {
+    let ways = |kind: FtlKind| kind.recoveries().iter().filter(|&&way| way != Recovery::Off);
+    let list = |names: Vec<String>| names.join(" | ");
+    match list(ways(kind).map(|way| format!("\"{way}\"")).collect()) {
+        none if none.is_empty() => {
+            let able = FtlKind::ALL.iter().filter(|&&kind| ways(kind).count() > 0);
+            let able = list(able.map(|kind| format!("\"{kind}\"")).collect());
+            format!("a layer that can start anew, found ftl.kind = \"{kind}\"; allowed: {able}")
+        }
+        ways => format!("ftl.recovery = {ways}, found \"off\""),
     }
 }
 

@@ -12,6 +12,8 @@ const PRESETS: &[(&str, &str)] = &[
     ("superblock-2006-2g", include_str!("../../../presets/superblock-2006-2g.toml")),
     ("superblock-2006-4g", include_str!("../../../presets/superblock-2006-4g.toml")),
     ("aero-1tb", include_str!("../../../presets/aero-1tb.toml")),
+    ("fdp-samsung-7t", include_str!("../../../presets/fdp-samsung-7t.toml")),
+    ("fdp-fadu-4t", include_str!("../../../presets/fdp-fadu-4t.toml")),
     ("zn540-like", include_str!("../../../presets/zn540-like.toml")),
     ("bench-64g", include_str!("../../../presets/bench-64g.toml")),
     ("tiny", include_str!("../../../presets/tiny.toml")),

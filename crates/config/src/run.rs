@@ -21,7 +21,7 @@ keys! {
         warmup_requests: u64 = "0", int(0, i64::MAX), "requests", CHOSEN, When::Requests,
             "Requests before measuring starts.";
         timed: bool = "true", ANY, "", CHOSEN, When::Requests,
-            "Off: no clock, no latencies; the same commands, counts and wear, faster.";
+            "Off: no clock, no latencies; faster. Counts and wear are those of a timed run unless time decides in which order pages are placed: writes of parts of pages under host.partial_page = \"rmw\", a write buffer, ftl.map_place = \"cached\", ftl.gc_mode = \"background\" or \"preemptible\".";
         check: Check = "\"rules\"", ANY, "", CHOSEN, When::Always,
             "rules: every flash rule and the tag of every page read. integrity: also a full read-back at the end; a corrupt or lost page ends with status 1.";
     }
@@ -48,6 +48,8 @@ keys! {
             "Length of the timeline's window. Whatever lies partly in it is shown whole.";
         time_series_s: Option<f64> = "", float(1e-6, 1e9), "s", "no time series", When::Requests,
             "Length of a window of time_series in the result document: requests and latencies by the time at which requests were done.";
+        write_series: Option<f64> = "", float(1e-4, 1000.0), "user capacities", "no write series", When::Always,
+            "Host data of a window of write_series in the result document: pages programmed, blocks erased and write amplification while the host writes that much. Works without a clock.";
     }
 }
 

@@ -92,7 +92,8 @@ impl KeyTable {
         if let Some(instead) = retired::key(path) {
             return Err(format!("'{path}' is no key any more; {instead}"));
         }
-        let names: Vec<&str> = self.rows.iter().map(|key| key.path).filter(|key| is_inside(key, path)).collect();
+        let mut names: Vec<String> = self.rows.iter().filter_map(|key| inside(key.path, path)).collect();
+        names.dedup();
         match names.is_empty() {
             false => Err(format!("'{path}' is a section; its keys are {}", names.join(", "))),
             true => Err(format!("unknown key '{}'; {}", shown(path), self.instead_of(path))),
@@ -115,4 +116,13 @@ impl KeyTable {
         };
         self.rows.iter().min_by_key(|key| away(key)).map_or("seed", |key| key.path)
     }
+}
+
+/// A key of a section; of a section inside it, that it has keys.
+fn inside(key: &str, section: &str) -> Option<String> {
+    if !is_inside(key, section) {
+        return None;
+    }
+    let rest = &key[section.len() + 1..];
+    Some(rest.split_once('.').map_or_else(|| key.to_string(), |(inner, _)| format!("{section}.{inner}.*")))
 }

@@ -38,6 +38,18 @@ fn t931_a_write_buffer_of_too_many_pages_is_refused_with_what_is_allowed() {
     Config::resolve(&with(&[("host.write_buffer_kib", "67108864")])).expect("2^24 pages of 4 KiB are allowed");
 }
 
+/// A buffer smaller than a page was no buffer, and no word said so.
+#[test]
+fn t937_a_write_buffer_of_less_than_a_page_is_refused() {
+    let large = ("geometry.page_bytes", "16384");
+    let text = refusal(&with(&[large, ("host.write_buffer_kib", "15")]));
+    assert!(text.contains("host.write_buffer_kib = 15 holds no page of geometry.page_bytes = 16384"), "{text}");
+    assert!(text.contains("allowed: 0, or at least 16"), "{text}");
+    for kib in ["0", "16"] {
+        Config::resolve(&with(&[large, ("host.write_buffer_kib", kib)])).expect("none, or one page");
+    }
+}
+
 /// The nearest known name was sought with time in proportion to the square of the name's length.
 #[test]
 fn t932_a_name_of_a_mebibyte_is_refused_at_once() {

@@ -179,7 +179,7 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
         let (pages, bytes) = (geometry.pages_per_block, geometry.page_bytes);
         array.prepare_for_cuts();
         array.set_summary_pages(config.ftl.shared.recovery.summary_pages(pages, bytes));
-        oracle.prepare_for_cuts();
+        oracle.prepare_for_cuts(config.host.write_buffer_kib > 0);
     }
     let ftl = config.ftl.build(&parts, &mut InitialState { checked: &mut chips.checked, oracle: &mut oracle })?;
     if config.ftl.own_layer().is_some() {
@@ -193,11 +193,12 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
 }
 
 /// Whether no erase may take the last copy of a page's newest data: where power may be cut and everything is checked.
-/// A host that trims pages gives their last copies up.
+/// A layer gives up the last copies of pages that the host trims.
 pub(crate) fn guards_copies(config: &Config) -> bool {
     let (shared, trace) = (&config.workload.shared, &config.workload.trace);
     let trims = shared.trim_fraction > 0.0 || config.workload.kind().is_trace() && trace.trims == Trims::Keep;
-    config.ftl.shared.recovery != Recovery::Off && config.run.check == Check::Integrity && !trims
+    let gives_up = trims && config.ftl.kind.gives_up_trimmed();
+    config.ftl.shared.recovery != Recovery::Off && config.run.check == Check::Integrity && !gives_up
 }
 
 /// The chips of a spec without a controller, every page erased, with the bad blocks that a run of the same seed has.

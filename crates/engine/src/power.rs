@@ -315,17 +315,18 @@ impl<O: Observer> Ssd<'_, O> {
     /// Compares what the device returns with what it has promised, and lets the host go on with that. `everything`:
     /// also the pages of which there is only one version.
     fn settle(&mut self, everything: bool) {
-        for (lpn, promised, newer) in self.host.oracle.take_unsettled() {
+        for (lpn, allowed) in self.host.oracle.take_unsettled() {
             let page = self.ftl().locate(lpn);
             let content = page.and_then(|page| self.controller.scheduler.chips.checked.array.peek(page).ok());
             let found = content.map(|content| content.version);
             let is_own = content.is_none_or(|content| content.lpn == lpn && !content.corrupt);
-            let is_allowed = found == promised || found.is_some_and(|version| newer.contains(&version));
-            self.power.broken_promises += u64::from(!is_own || !is_allowed);
+            self.power.broken_promises += u64::from(!is_own || !allowed.contains(found));
             self.host.oracle.settle(lpn, found);
         }
         if everything {
-            self.power.broken_promises += self.controller.read_back(&self.host.oracle);
+            let lost = self.controller.read_back(&self.host.oracle);
+            self.power.broken_promises += lost.len() as u64;
+            lost.into_iter().for_each(|(lpn, found)| self.host.oracle.settle(lpn, found));
         }
     }
 }

@@ -67,10 +67,21 @@ pub fn run_observed<O: Observer>(
     let mut run = Run { config, session, workload, lookahead, progress };
     run.execute()?;
     let Run { session, workload, .. } = run;
-    let mut outcome = session.outcome(Origin { facts: workload.facts(), warnings: workload.notes().warnings() })?;
+    let mut warnings = workload.notes().warnings();
+    warnings.extend(streams_without_handle(config, &workload));
+    let mut outcome = session.outcome(Origin { facts: workload.facts(), warnings })?;
     drop(session);
     outcome.document["time_series"] = watchers.document();
     Ok(outcome)
+}
+
+/// What is said if the workload names streams beyond the handles that there are.
+fn streams_without_handle(config: &Config, workload: &Workload) -> Option<String> {
+    let (streams, handles) = (workload.streams(), config.ftl.page.handles?);
+    // One handle is a device without placement.
+    (handles > 1 && u32::from(streams) > handles).then(|| {
+        format!("the workload names {streams} streams, ftl.handles = {handles}: data of the others goes to handle 0")
+    })
 }
 
 /// Whether it matters to a run when its requests arrive.

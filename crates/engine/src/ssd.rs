@@ -46,7 +46,8 @@ impl<'a, O: Observer> Ssd<'a, O> {
         Ssd {
             host: Host::new(&config.host, geometry.page_bytes, oracle),
             controller: Controller::new(&config.host, geometry.page_bytes, ftl, scheduler)
-                .numbering(config.ftl.shared.recovery),
+                .numbering(config.ftl.shared.recovery)
+                .with_write_series(config.output.write_series),
             now: Time::ZERO,
             power: PowerFigures::default(),
             observer,
@@ -118,6 +119,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
         let request = self.host.begin_split(id, now);
         if request.kind == RequestKind::Flush {
             self.host.page_begun(id);
+            self.host.oracle.note_flush(id);
             let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
             if self.controller.begin_flush(id, moment)? {
                 self.host.page_done_at_once(id);
@@ -125,7 +127,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
         }
         for (lpn, mask) in self.host.pages.of(&request) {
             self.host.page_begun(id);
-            let access = PageAccess::new(Waits::Request(id), lpn, request.kind, mask).with_fua(request.fua);
+            let access = PageAccess::new(Waits::Request(id), lpn, request.kind, mask).of(&request);
             let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
             if self.controller.begin(&access, moment)? {
                 self.host.page_done_at_once(id);
@@ -218,7 +220,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
             let alone = Submission { commands, completes: 0, token: NOBODY, parts: false, urgent: false };
             self.controller.scheduler.submit(&alone, self.now, self.observer)?;
             if counted {
-                self.controller.counts.note(command);
+                self.controller.tally.note(command);
             }
         }
         Ok(())
@@ -242,7 +244,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
     /// A broken rule or belief.
     pub fn run_untimed(&mut self, request: &HostRequest, measured: bool) -> Result<(), SimError> {
         for (lpn, mask) in self.host.pages.of(request) {
-            let access = PageAccess::new(Waits::Nobody, lpn, request.kind, mask).with_fua(request.fua);
+            let access = PageAccess::new(Waits::Nobody, lpn, request.kind, mask).of(request);
             self.controller.run_untimed(&access, &mut self.host.oracle, self.observer)?;
         }
         if request.kind == RequestKind::Flush {
@@ -260,7 +262,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
     /// A broken rule or belief.
     pub fn write_untimed(&mut self, offset_bytes: u64, bytes: u32) -> Result<(), SimError> {
         let (arrival, kind) = (Time::ZERO, RequestKind::Write);
-        let write = HostRequest { arrival, offset_bytes, bytes, kind, fua: false };
+        let write = HostRequest { arrival, offset_bytes, bytes, kind, fua: false, stream: 0 };
         self.run_untimed(&write, false)
     }
 
@@ -276,10 +278,11 @@ impl<'a, O: Observer> Ssd<'a, O> {
     pub fn restart_measuring(&mut self, now: Time) {
         self.host.metrics.restart(now);
         self.controller.restart_measuring();
+        self.power.restart(self.controller.ftl.erased_again());
     }
 
     /// Reads everything stored back, without commands.
     pub fn read_back(&mut self) {
-        self.host.lost_pages = self.controller.read_back(&self.host.oracle);
+        self.host.lost_pages = self.controller.read_back(&self.host.oracle).len() as u64;
     }
 }

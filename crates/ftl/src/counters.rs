@@ -9,6 +9,22 @@ use serde::{Deserialize, Serialize};
 /// emptiest block for a superblock FTL.
 pub const VICTIM_FILL_BINS: usize = 11;
 
+/// Groups of pages that a page-level FTL with handles counts apart: one a handle, and pages that collection put
+/// together from several.
+pub const PLACED_GROUPS: usize = 9;
+
+/// The group of collected pages of several handles.
+pub const COLLECTED: usize = PLACED_GROUPS - 1;
+
+/// Pages of one group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlacedCount {
+    /// Pages that the host wrote.
+    pub written: u64,
+    /// Pages that collection copied out of blocks of the group.
+    pub copied: u64,
+}
+
 /// Counts of one kind of merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergeCount {
@@ -72,6 +88,8 @@ pub struct GcCounters {
     pub victim_fill: [u64; VICTIM_FILL_BINS],
     /// Most U-blocks in use at one time.
     pub u_blocks_max: u64,
+    /// Pages by handle (page-level FTL with handles); the last group is [`COLLECTED`].
+    pub placed: [PlacedCount; PLACED_GROUPS],
 }
 
 impl GcCounters {
@@ -99,6 +117,7 @@ impl GcCounters {
         copied_pages: 0,
         victim_fill: [0; VICTIM_FILL_BINS],
         u_blocks_max: 0,
+        placed: [PlacedCount { written: 0, copied: 0 }; PLACED_GROUPS],
     };
 
     /// Count of one of the classic kinds of merge.

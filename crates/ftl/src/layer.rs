@@ -34,6 +34,22 @@ pub trait TranslationLayer {
     /// [`FtlError`] if garbage collection cannot make room.
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError>;
 
+    /// The same for a write of which the host names the stream; a layer that does not place data by streams takes no
+    /// notice of it.
+    ///
+    /// # Errors
+    /// As [`TranslationLayer::write`].
+    #[inline]
+    fn write_to_stream(&mut self, lpn: Lpn, version: u8, _stream: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        self.write(lpn, version, plan)
+    }
+
+    /// Pages that can still be written to what a stream of the host has open, as a drive tells of the reclaim unit
+    /// of a handle; 0 where streams are not placed.
+    fn open_pages_of(&self, _stream: u8) -> u64 {
+        0
+    }
+
     /// Appends the commands that read `lpn`, which must return `version`. `false` if the page was
     /// never written and the controller answers alone.
     fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool;
@@ -218,7 +234,7 @@ keys! {
         u_index: UIndex = "\"spare\"", ANY, "", "PEN, FAST'18, section 2.2.1", When::Always,
             "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost.";
         recovery: Recovery = "\"off\"", ANY, "", CHOSEN, When::Always,
-            "How the layer starts anew after a power cut. off: the device never loses power, and nothing is kept for that. scan (page, nftl, pbe): spare areas of all written pages. summary (page): the last pages of each block, which list what it holds; spare areas only of blocks without such a list. checkpoint (page): pages of the map and a journal, and spare areas of what is younger. See docs/models/power.md.";
+            "How the layer starts anew after a power cut. off: the device never loses power, and nothing is kept for that. scan: spare areas of all pages. summary (page): the last pages of each block, which list what it holds; spare areas only of blocks without such a list. checkpoint (page): pages of the map and a journal, and spare areas of what is younger. See docs/models/power.md.";
         u_blocks: Option<u32> = "", int(1, 1 << 20), "blocks a plane", "all that over-provisioning leaves", When::Always,
             "superblock-2006, replacement-block, log-block, fast: most U-blocks (log blocks) of a plane in use at once, beside the D-blocks and the block that merges copy into.";
     }
@@ -336,12 +352,15 @@ pub trait Layer {
     /// Its own keys that every other layer refuses, unless they have their default, instead of ignoring them.
     const STRICT_KEYS: &'static [&'static str] = &[];
 
-    /// How it can start anew after a power cut.
-    const RECOVERIES: &'static [Recovery] = &[Recovery::Off];
+    /// How it can start anew after a power cut; [`Recovery::Off`] alone if it cannot.
+    const RECOVERIES: &'static [Recovery];
 
     /// Whether all copies of a logical page lie on one die. A die runs its programs and erases in the order in which
     /// they are decided, so no erase needs to wait for programs on other dies.
     const COPIES_ON_ONE_DIE: bool = false;
+
+    /// Whether it gives up pages that the host trims ([`TranslationLayer::trim`]).
+    const GIVES_UP_TRIMMED: bool = false;
 
     /// The figures of garbage collection that it has.
     const REPORTS: Reports;
@@ -424,6 +443,20 @@ impl LayerSpec<'_> {
     /// Blocks of each plane that over-provisioning leaves to the host.
     pub(crate) fn user_blocks_per_plane(&self) -> u32 {
         whole_share(u64::from(self.blocks_per_plane()), 1.0 - self.shared.over_provisioning)
+    }
+
+    /// Refuses spare areas that are too small for what starting anew needs.
+    ///
+    /// # Errors
+    /// What is needed, and what there is.
+    pub(crate) fn check_spare_bytes(&self, needed: u32) -> Result<(), String> {
+        let (recovery, bytes) = (self.shared.recovery, self.chip.geometry.spare_bytes);
+        if recovery == Recovery::Off || bytes >= needed {
+            return Ok(());
+        }
+        Err(format!(
+            "ftl.recovery = \"{recovery}\" stores {needed} bytes in each spare area, and geometry.spare_bytes = {bytes}"
+        ))
     }
 
     /// Free blocks a plane at or under which garbage collection starts; one is always kept to copy into.

@@ -22,12 +22,13 @@ mod reclaim_leaves;
 mod reclaim_lines;
 mod reclaim_units;
 pub mod recovery;
+mod salvage;
 mod survey;
 mod victim;
 pub mod victims;
 mod wear;
 
-pub use counters::{GcCounters, MergeCount, VICTIM_FILL_BINS};
+pub use counters::{COLLECTED, GcCounters, MergeCount, PLACED_GROUPS, PlacedCount, VICTIM_FILL_BINS};
 pub use error::{FtlError, PluginFault};
 pub use fill::{FillTarget, FillUnit, InitialBlock, InitialFill, InitialKeys};
 pub use layer::{
@@ -39,8 +40,8 @@ pub use layers::gftl::{Gftl, GftlConfig};
 pub use layers::log_block::LogBlock;
 pub use layers::nftl::{Nftl, NftlConfig};
 pub use layers::page::{
-    Allocation, CachedMap, EraseUnit, EraseUnits, GcMode, GcPlanes, HotCold, Leveling, PageConfig, PageFtl, PageKeys,
-    Separation,
+    Allocation, CachedMap, CollectedPlace, EraseGroup, EraseUnit, EraseUnits, GcMode, GcPlanes, Handles, HotCold,
+    Isolation, Leveling, PageConfig, PageFtl, PageKeys, Separation,
 };
 pub use layers::plugged::{Plugged, PluginKeys};
 pub use layers::replacement_block::ReplacementBlock;

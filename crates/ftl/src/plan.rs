@@ -88,6 +88,32 @@ impl Plan {
         };
     }
 
+    /// Puts what is made of each command from the `first` on in its place: as many as `count` says, each made from the
+    /// command and its number among them. An access that waits for a command waits for the last one made of it.
+    pub fn expand(
+        &mut self,
+        first: usize,
+        made: impl Fn(&FlashCommand, u32) -> FlashCommand,
+        count: impl Fn(&FlashCommand) -> u32,
+    ) {
+        let end = self.commands.len();
+        let more: usize = self.commands[first..].iter().map(|command| count(command) as usize - 1).sum();
+        let Some(&any) = self.commands.get(first) else { return };
+        self.commands.resize(end + more, any);
+        // From behind, so that nothing is overwritten before it is read.
+        let mut place = end + more;
+        for at in (first..end).rev() {
+            let command = self.commands[at];
+            if self.completion == Completion::At(at) {
+                self.completion = Completion::At(place - 1);
+            }
+            for nth in (0..count(&command)).rev() {
+                place -= 1;
+                self.commands[place] = made(&command, nth);
+            }
+        }
+    }
+
     /// Index of the command whose end completes the access: the last one unless
     /// [`Plan::complete_here`] said otherwise, and `None` if the host waits for no command.
     #[inline]

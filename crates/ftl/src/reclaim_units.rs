@@ -132,6 +132,12 @@ impl UnitVictims {
         self.lists.note_stream(index, stream);
     }
 
+    /// The stream that was noted of a unit.
+    #[inline]
+    pub fn stream_of(&self, id: UnitId) -> u8 {
+        self.lists.stream_of(self.index(id))
+    }
+
     /// The lists themselves, for a policy that looks at whole blocks; meaningful where a block is one unit.
     pub fn blocks(&mut self) -> &mut ClosedBlocks {
         &mut self.lists

@@ -1,6 +1,6 @@
 //! Starting anew after a power cut: what a layer may ask the chips, and how a spec asks for it.
 
-use pumice_types::{BlockId, PageAddress, SpareArea, SpareEntry, choice};
+use pumice_types::{BlockId, FlashCommand, PageAddress, RecoveryFault, SpareArea, SpareEntry, bits, choice};
 use serde::{Deserialize, Serialize};
 
 use crate::counters::GcCounters;
@@ -73,6 +73,46 @@ pub struct LogCounts {
     pub blocks_per_plane: u64,
     /// RAM for what is not written yet, and for where the pages are.
     pub ram_bytes: u64,
+}
+
+/// Blocks of which nothing proves that they are erased: after a power cut, all that look so.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Proofs {
+    /// One bit each; empty before the first cut.
+    unproven: Vec<u64>,
+    erased_again: u64,
+}
+
+impl Proofs {
+    /// After a cut of a device of so many blocks; `erased_again` blocks were erased again after earlier ones.
+    pub fn lost(blocks: u32, erased_again: u64) -> Proofs {
+        let all = if RecoveryFault::BlankBlocksTrusted.is_on() { 0 } else { u64::MAX };
+        Proofs { unproven: vec![all; bits::words_for(blocks as usize)], erased_again }
+    }
+
+    /// Blocks that were erased again because nothing proved that they were erased.
+    pub fn erased_again(&self) -> u64 {
+        self.erased_again
+    }
+
+    /// Appends the erase of a block that looked erased when the power came back, before its first page is programmed.
+    #[inline]
+    pub fn prove(&mut self, block: BlockId, plan: &mut Plan) {
+        if !self.unproven.is_empty() && bits::get(&self.unproven, block.index()) {
+            bits::clear(&mut self.unproven, block.index());
+            self.erased_again += 1;
+            plan.push(FlashCommand::erase(block));
+        }
+    }
+
+    /// Appends the erase of a block that was found written, and holds nothing that is needed.
+    pub fn erase(&mut self, block: BlockId, plan: &mut Plan) {
+        bits::clear(&mut self.unproven, block.index());
+        if !RecoveryFault::OldBlocksTrusted.is_on() {
+            self.erased_again += 1;
+            plan.push(FlashCommand::erase(block));
+        }
+    }
 }
 
 /// What a layer starts anew with.

@@ -36,12 +36,14 @@ pub struct DieSurvey {
     pub last: Option<FoundPage>,
     /// Pages that fail their code.
     pub unreadable: u64,
+    /// Pages of a block.
+    pub pages_per_block: u16,
 }
 
 impl DieSurvey {
     /// Reads every page of the die's good blocks.
     pub fn read(geometry: &Geometry, die: DieId, is_bad: &[u64], chips: &mut dyn ChipPort) -> DieSurvey {
-        let mut survey = DieSurvey::default();
+        let mut survey = DieSurvey { pages_per_block: geometry.pages_per_block, ..DieSurvey::default() };
         let mut spares = Vec::new();
         let blocks = geometry.blocks() - u32::from(RecoveryFault::LastBlockForgotten.is_on());
         for plane in geometry.planes_of(die) {
@@ -76,6 +78,11 @@ impl DieSurvey {
         if let Some(end) = spares.iter().rposition(|&spare| spare != SpareArea::Blank) {
             self.blocks.push(FoundBlock { block, end: end as u16 + 1, pages: [first, self.pages.len()] });
         }
+    }
+
+    /// All readable pages, block by block and in page order.
+    pub fn pages(&self) -> &[FoundPage] {
+        &self.pages
     }
 
     /// The readable pages of a block, in page order.

@@ -41,7 +41,7 @@ pub fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<HostRequest> {
         _ => return None,
     };
     let (arrival, offset_bytes) = (Time(u64::from_le_bytes(*arrival)), u64::from_le_bytes(*offset));
-    Some(HostRequest { arrival, offset_bytes, bytes: u32::from_le_bytes(*bytes), kind, fua })
+    Some(HostRequest { arrival, offset_bytes, bytes: u32::from_le_bytes(*bytes), kind, fua, stream: 0 })
 }
 
 /// The next request; `None` at the end.
@@ -75,7 +75,7 @@ mod tests {
     fn s050_every_entry_comes_back_as_it_was_written() {
         for kind in [RequestKind::Read, RequestKind::Write, RequestKind::Trim, RequestKind::Flush] {
             let (arrival, fua) = (Time(u64::MAX - 3), kind == RequestKind::Write);
-            let request = HostRequest { arrival, offset_bytes: 1 << 50, bytes: u32::MAX, kind, fua };
+            let request = HostRequest { arrival, offset_bytes: 1 << 50, bytes: u32::MAX, kind, fua, stream: 0 };
             let entry = encode(&request);
             assert_eq!(decode(&entry), Some(request));
             let mut damaged = entry;

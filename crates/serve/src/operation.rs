@@ -65,7 +65,7 @@ pub enum OperationStep {
 
 /// A host request; the device sets its arrival.
 pub fn request(kind: RequestKind, place: Place, fua: bool) -> HostRequest {
-    HostRequest { arrival: Time::ZERO, offset_bytes: place.offset, bytes: place.bytes, kind, fua }
+    HostRequest { arrival: Time::ZERO, offset_bytes: place.offset, bytes: place.bytes, kind, fua, stream: 0 }
 }
 
 /// Zeroes in a place are written.

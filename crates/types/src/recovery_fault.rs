@@ -82,6 +82,16 @@ choice! {
         RestoredUndisturbed = "restored-undisturbed",
         /// A logical block that is to be copied is erased before.
         CopiedBlocksErasedFirst = "copied-blocks-erased-first",
+        /// Blocks that hold nothing that counts are erased while the page that replaces theirs is not proven.
+        SupersededErasedFirst = "superseded-erased-first",
+        /// Where room is wanted, the first block is erased that comes.
+        SpareBlocksUnchecked = "spare-blocks-unchecked",
+        /// In blocks that logical blocks share, only the pages of one of them are looked at.
+        SharedPagesForgotten = "shared-pages-forgotten",
+        /// A flush is done when its programs have begun.
+        FlushDoneEarly = "flush-done-early",
+        /// A write with force unit access is done when it is in the write buffer.
+        UnitAccessIgnored = "unit-access-ignored",
     }
 }
 

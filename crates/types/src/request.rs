@@ -40,11 +40,13 @@ pub struct HostRequest {
     pub kind: RequestKind,
     /// A write that is to outlast a power cut once it is done (force unit access).
     pub fua: bool,
+    /// The stream that the host says the data of a write belongs to, its placement hint; 0 if it says nothing.
+    pub stream: u8,
 }
 
 impl HostRequest {
     /// A flush.
     pub fn flush(arrival: Time) -> HostRequest {
-        HostRequest { arrival, offset_bytes: 0, bytes: 0, kind: RequestKind::Flush, fua: false }
+        HostRequest { arrival, offset_bytes: 0, bytes: 0, kind: RequestKind::Flush, fua: false, stream: 0 }
     }
 }

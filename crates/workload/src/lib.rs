@@ -41,7 +41,8 @@ pub use generator::fio_job::FioJob;
 pub use generator::hot_writes::HotWrites;
 pub use generator::options::SyntheticOptions;
 pub use generator::patterns::{
-    AccessPattern, HotColdAccess, PatternKeys, PatternKind, SequentialAccess, UniformAccess, ZipfAccess,
+    AccessPattern, CacheAccess, HotColdAccess, PatternKeys, PatternKind, PermutationAccess, SequentialAccess,
+    StreamsAccess, UniformAccess, ZipfAccess,
 };
 pub use generator::requests::Generator;
 pub use generator::sizes::RequestSizes;

@@ -92,7 +92,7 @@ impl Notes {
             }
             0 => None,
             grain => Some(format!(
-                "the trace's clock has a grain of {} ms: requests of one grain arrive at once",
+                "all times of the trace are multiples of {} ms: requests with equal times arrive at once",
                 grain as f64 / 1e6
             )),
         }

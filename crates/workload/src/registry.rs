@@ -138,6 +138,11 @@ macro_rules! families {
                 match self { $(Workload::$kind(source) => RequestSource::requests_expected(source.as_ref())),+ }
             }
 
+            /// How many streams the host names for what it writes; 1 if it names none.
+            pub fn streams(&self) -> u8 {
+                match self { $(Workload::$kind(source) => RequestSource::streams(source.as_ref())),+ }
+            }
+
             /// Share of the work done, 0 to 1: bytes of the file read, pages written by a file system, or requests
             /// issued. `None` if the file's length is unknown (a pipe).
             pub fn progress(&self) -> Option<f64> {

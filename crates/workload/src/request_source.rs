@@ -21,6 +21,11 @@ pub trait RequestSource {
     /// Number of requests in all, if it is known beforehand.
     fn requests_expected(&self) -> Option<u64>;
 
+    /// How many streams the host names for what it writes; 1 if it names none.
+    fn streams(&self) -> u8 {
+        1
+    }
+
     /// Share of the work done, 0 to 1; `None` if it is not known.
     fn progress(&self) -> Option<f64>;
 

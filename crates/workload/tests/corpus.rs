@@ -140,6 +140,12 @@ fn w222_the_good_file_of_every_format_is_recognised_and_read_alike_by_name() {
         assert_eq!((report.format.as_str(), report.reads, report.writes), (format.name(), reads, writes));
         let named = run(&name, Some(format)).expect(&name);
         assert_eq!(named, run(&name, None).expect(&name), "{format}");
+        let directory = tempfile::TempDir::new().expect("a temporary directory");
+        let ended = directory.path().join("blank-end.txt");
+        std::fs::write(&ended, [&std::fs::read(path(&name)).expect("readable")[..], b"\n \n"].concat())
+            .expect("writable");
+        let report = check(&ended, None).expect("blank lines at the end");
+        assert_eq!((report.format.as_str(), report.reads, report.writes), (format.name(), reads, writes));
         let surveyed = info(&path(&name), None).expect(&name);
         assert_eq!(surveyed.read.requests + surveyed.write.requests, reads + writes);
     }

@@ -32,7 +32,7 @@ fn columns(list: &str) -> TraceOptions {
 }
 
 fn request(arrival_ns: u64, offset_bytes: u64, bytes: u32, kind: RequestKind) -> HostRequest {
-    HostRequest { arrival: pumice_types::Time(arrival_ns), offset_bytes, bytes, kind, fua: false }
+    HostRequest { arrival: pumice_types::Time(arrival_ns), offset_bytes, bytes, kind, fua: false, stream: 0 }
 }
 
 /// The trap: Alibaba's columns with offset and length exchanged.
@@ -112,7 +112,7 @@ fn w242_each_contradiction_is_one_line() {
             "time=0:s,op=1,offset=2,size=3",
             "FILE:2: 1 field in \"1;R;0;512\"; allowed are 4, as in line 1",
         ),
-        ("1,R,0,512\n\n", "time=0:s,op=1,offset=2,size=3", "FILE:2: 1 field in \"\""),
+        ("1,R,0,512\n\n2,R,0,512\n", "time=0:s,op=1,offset=2,size=3", "FILE:2: 1 field in \"\""),
         ("1,R,18446744073709551615,512\n", "time=0:s,op=1,offset=2,size=3", "beyond the largest address"),
         ("1,R,0,512\r2,R,0,512\r", "time=0:s,op=1,offset=2,size=3", "FILE:1: size (column 3) \"512\\r2\" found"),
         ("", "time=0:s,op=1,offset=2,size=3", "FILE: is empty"),
@@ -172,5 +172,35 @@ fn w245_columnar_files_are_named_as_what_they_are() {
     for magic in [&b"PAR1xxxx"[..], b"ARROW1\0\0", b"FEA1", b"\xff\xff\xff\xff\0\0\0\0"] {
         let message = read(magic, &TraceOptions::default()).expect_err("no text");
         assert!(message.contains("FILE: is a Parquet or Arrow file"), "{message}");
+    }
+}
+
+/// Force unit access in a column of its own, beside the words of operations, whoever names the column.
+#[test]
+fn w249_force_unit_access_may_have_a_column() {
+    let fua_of = |text: &str, options: &TraceOptions| -> Vec<(RequestKind, bool)> {
+        let (requests, _) = read(text.as_bytes(), options).expect(text);
+        requests.iter().map(|request| (request.kind, request.fua)).collect()
+    };
+    let any = TraceOptions::default();
+    let expected = [(RequestKind::Write, true), (RequestKind::Write, false), (RequestKind::Read, false)];
+    for (text, options) in [
+        ("time_us,op,offset_bytes,size_bytes,fua\n0,W,0,512,1\n1,W,0,512,0\n2,R,0,512,0\n", &any),
+        ("time_us,is_write,offset_bytes,size_bytes,is_fua\n0,1,0,512,True\n1,1,0,512,False\n2,0,0,512,False\n", &any),
+        ("fua,time_us,op,offset_bytes,size_bytes\nfalse,0,FUA,0,512\n0,1,W,0,512\n0,2,R,0,512\n", &any),
+        ("0;W;0;512;1\n1;W;0;512;0\n2;R;0;512;0\n", &columns("time=0:us,op=1,offset=2,size=3,fua=4")),
+        ("device_id,opcode,offset,length,timestamp,fua\n1,W,0,512,1,1\n1,W,0,512,2,0\n1,R,0,512,3,0\n", &any),
+    ] {
+        assert_eq!(fua_of(text, options), expected, "{text}");
+    }
+    let head = "time_us,op,offset_bytes,size_bytes,fua\n";
+    for (line, part) in [
+        ("0,W,0,512,maybe", "fua (column \"fua\") \"maybe\" found; allowed are 0 and false, of writes also 1 and true"),
+        ("0,R,0,512,1", "fua (column \"fua\") \"1\" found; allowed are 0 and false, of writes also"),
+        ("0,F,,,1", "fua (column \"fua\") \"1\" found"),
+        ("0,W,0,512,", "fua (column \"fua\") \"\" found"),
+    ] {
+        let message = read(format!("{head}{line}\n").as_bytes(), &any).expect_err(line);
+        assert!(message.starts_with("FILE:2: ") && message.contains(part), "{message}");
     }
 }

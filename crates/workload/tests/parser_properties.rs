@@ -51,6 +51,7 @@ fn naive(text: &[u8]) -> (Vec<HostRequest>, bool) {
         bytes,
         kind,
         fua: false,
+        stream: 0,
     };
     (records.into_iter().map(request).collect(), good)
 }

@@ -178,6 +178,9 @@ fn w185_line_ends_and_headers_that_are_accepted() {
     let plain = read_text(text(10).as_bytes()).expect("legal");
     assert_eq!(read_text(text(10).replace('\n', "\r\n").as_bytes()).expect("CRLF"), plain);
     assert_eq!(read_text(text(10).trim_end().as_bytes()).expect("no last line feed"), plain);
+    for end in ["\n", "\n\n \n", "\r\n\t\r\n", " "] {
+        assert_eq!(read_text(format!("{}{end}", text(10)).as_bytes()).expect("blank lines at the end"), plain);
+    }
     let headed = format!("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n{}", text(10));
     assert_eq!(read_text(headed.as_bytes()).expect("a header"), plain);
     let directory = TempDir::new().expect("a temporary directory");

@@ -118,6 +118,12 @@ fn w246_coarse_still_and_jumping_clocks_are_said() {
     assert_eq!((coarse.coarse_clock_ns, coarse.untimed, coarse.clock_jumps), (1_000_000_000, false, 0));
     let milliseconds = notes("0,1,512,w,0.001\n0,1,512,w,0.033\n0,1,512,w,0.100\n");
     assert_eq!((milliseconds.coarse_clock_ns, milliseconds.untimed), (1_000_000, false));
+    // No two of these arrive at once.
+    let apart = notes("0,1,512,w,0.005\n0,1,512,w,0.010\n0,1,512,w,0.015\n");
+    assert_eq!(
+        apart.warnings(),
+        ["all times of the trace are multiples of 1 ms: requests with equal times arrive at once"]
+    );
     let jump = notes("0,1,512,w,0.001001\n0,1,512,w,0.033\n0,1,512,w,90000.5\n");
     assert_eq!((jump.coarse_clock_ns, jump.clock_jumps), (0, 1));
     let still = notes("fio version 2 iolog\n/dev/a write 0 512\n/dev/a read 0 512\n");

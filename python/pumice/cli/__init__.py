@@ -12,6 +12,9 @@ from collections.abc import Sequence
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
+#: Said after a Ctrl-C where nobody knows more of what is kept: files come into view when they are complete.
+_INTERRUPTED = "interrupted; unfinished files are not kept"
+
 #: What a signal's number is added to for the status of a command that it ended.
 _SIGNALLED = 128
 
@@ -25,12 +28,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _prepare()
         status = run(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:
-        status = _complain("interrupted; what was already written is kept", INTERRUPTED)
+        status = _complain(_INTERRUPTED, INTERRUPTED)
     except BaseException as error:
         number = getattr(error, "signal_number", None)  # of a `Terminated`, whose module may not be loaded yet
         if number is None:
             raise
-        status = _complain(f"stopped by {error}; what was already written is kept", _SIGNALLED + number)
+        status = _complain(f"stopped by {error}; unfinished files are not kept", _SIGNALLED + number)
     if status > _SIGNALLED:
         # A Ctrl-C that struck inside `exec`, as in the import of a dataclass, makes CPython die of
         # the signal at its end although the interrupt was handled: status -2 in place of 130.
@@ -55,9 +58,9 @@ def run(arguments: Sequence[str]) -> int:
     import typer
 
     from pumice.cli.app import app, usage_text
+    from pumice.cli.commands import Stopped
     from pumice.cli.terminal import RunsFailed
     from pumice.errors import (
-        Interrupted,
         ReaderGone,
         SimulationError,
         SpecError,
@@ -79,7 +82,7 @@ def run(arguments: Sequence[str]) -> int:
         return _complain(one_line(error), USAGE)
     except (SimulationError, RunsFailed) as error:
         return _complain(one_line(error), FAILED)
-    except Interrupted as error:
+    except Stopped as error:
         return _complain(one_line(error), _SIGNALLED + error.signal_number)
     except typer.Abort as error:
         return _complain(one_line(error), INTERRUPTED)
@@ -101,7 +104,7 @@ def run(arguments: Sequence[str]) -> int:
         hint = "PUMICE_TRACEBACK=1 shows where"
         return _complain(f"internal error: {type(error).__name__}: {one_line(error)} ({hint})", FAILED)
     if status == INTERRUPTED:  # typer turns a bare Ctrl-C into this status
-        return _complain("interrupted; what was already written is kept", INTERRUPTED)
+        return _complain(_INTERRUPTED, INTERRUPTED)
     return status if isinstance(status, int) else DONE
 
 

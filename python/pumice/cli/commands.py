@@ -12,6 +12,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from pumice.errors import Interrupted
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -109,6 +111,14 @@ class FullGroup(TyperGroup):
             formatter.write_dl(rows)
 
 
+class Stopped(Exception):
+    """An `Interrupted` on its way through typer."""
+
+    def __init__(self, interrupted: Interrupted) -> None:
+        super().__init__(str(interrupted))
+        self.signal_number = interrupted.signal_number
+
+
 class LazyGroup(FullGroup):
     """The group of all commands. It lists them without loading any, and loads the one that is used."""
 
@@ -116,6 +126,13 @@ class LazyGroup(FullGroup):
         super().__init__(**settings)
         for name, entry in COMMANDS.items():
             self.add_command(TyperCommand(name=name, help=entry.text))
+
+    def invoke(self, ctx: Any) -> Any:
+        """As the group of typer, which would forget what an `Interrupted` says, as it does of every Ctrl-C."""
+        try:
+            return super().invoke(ctx)
+        except Interrupted as error:
+            raise Stopped(error) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The command that `args` begins with, loaded, and the rest of them."""

@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from pumice import files
+from pumice.cli import completions
 from pumice.cli import options as opt
 from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, emit_json, note, show, tell_failures, warn_all
 from pumice.errors import SpecError
-from pumice.outputs import COMPARISON, FIGURES, STORE, one_set
+from pumice.outputs import COMPARISON, FIGURES, STORE, one_set, output_directory
 from pumice.results import comparison
 from pumice.results.comparison import Variant
 from pumice.results.notes import notes_of_all
@@ -34,7 +34,12 @@ def compare_command(
     *,
     vary: Annotated[
         list[str] | None,
-        typer.Option("--vary", metavar="KEY=A,B", help="Values of a key to compare; repeatable: every combination."),
+        typer.Option(
+            "--vary",
+            metavar="KEY=A,B",
+            help="Values of a key to compare; repeatable: every combination.",
+            autocompletion=completions.settings,
+        ),
     ] = None,
     options: opt.SpecOptions,
     fit: opt.FitOption = False,
@@ -44,10 +49,11 @@ def compare_command(
     place: opt.PlaceOptions,
 ) -> None:
     """Run variants and show them side by side, with ratios to the first."""
+    opt.check_resume(out, resume=place.resume)
     groups = _groups(specs or [], options, vary or [], repeat)
     if fit:
         groups = _fitted(groups)
-    with files.output_directory(out):
+    with output_directory(out):
         store = out / STORE if out is not None else None
         settings = Settings(
             "compare",
@@ -55,6 +61,7 @@ def compare_command(
             store,
             place.resume,
             dask=place.dask,
+            all_or_none=True,
             announce=note,
             snapshots=place.snapshots,
         )
@@ -101,11 +108,26 @@ def _groups(paths: list[Path], shared: opt.SpecOptions, vary: list[str], repeat:
     varied = dict(parse_vary(text) for text in vary)
     if len(varied) < len(vary):
         raise SpecError("--vary: a key is given twice; write all its values behind one --vary")
-    bases = [(printable(path.stem), shared.build(path)) for path in paths] or [("", shared.build(None))]
+    specs = [shared.build(path) for path in paths]
+    bases = list(zip(_names(paths), specs, strict=True)) or [("", shared.build(None))]
     groups = [group for name, spec in bases for group in Grid(spec, varied, repeat, name, "--vary").groups()]
     if len(groups) < 2:
         raise SpecError("compare needs at least two variants: several SPEC files, or --vary key=a,b")
     return groups
+
+
+def _names(paths: list[Path]) -> list[str]:
+    """What the variants of spec files are called: the file's name without its ending, or the path where two files would
+    be called the same.
+
+    Raises:
+        SpecError: a file is given twice.
+    """
+    for place, path in enumerate(paths):
+        if any(path == other or (path.exists() and other.exists() and path.samefile(other)) for other in paths[:place]):
+            raise SpecError(f"{printable(str(path))}: is given twice; a variant is compared with others")
+    stems = [path.stem for path in paths]
+    return [printable(path.stem if stems.count(path.stem) == 1 else str(path)) for path in paths]
 
 
 def _variants(groups: list[tuple[str, list[Job]]], outcomes: list[Outcome]) -> list[Variant]:

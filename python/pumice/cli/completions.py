@@ -6,6 +6,7 @@ Each function takes the beginning of a word and gives the words that begin so, w
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 from pumice import _engine
 
@@ -13,6 +14,40 @@ Offers = list[tuple[str, str]]
 
 #: Shells for which there is a completion script.
 SHELLS = ("bash", "zsh", "fish")
+
+#: Our own script for bash: typer's does not know that bash parts words at `=` and `:`, and so completes neither
+#: `ftl.merge=m` nor `twin:p`.
+_BASH = r"""# Completion of pumice for bash 4.4 or newer.
+_pumice_completion() {
+    # Words of pumice hold = and :, at which bash parts the words of COMP_WORDS. So the line itself is handed over.
+    # -1 says that its last word is to be completed; a number beyond its words, that a new word begins.
+    local line="${COMP_LINE:0:COMP_POINT}" place=-1
+    local word="${line##*[[:blank:]]}"
+    [[ -n $word ]] || place=9999
+    local offer offers
+    mapfile -t offers < <(COMP_WORDS="$line" COMP_CWORD=$place _PUMICE_COMPLETE=complete_bash "$1")
+    # Bash replaces only what stands behind the last = or : of the word, unless a quote holds the word together.
+    [[ $word == --*=* ]] && word="${word#*=}"
+    local kept=""
+    if [[ $word != [\"\']* ]]; then
+        local mark
+        for mark in = :; do
+            [[ $COMP_WORDBREAKS == *"$mark"* && $word == *"$mark"* ]] || continue
+            local upto="${word%"$mark"*}$mark"
+            ((${#upto} > ${#kept})) && kept="$upto"
+        done
+    fi
+    COMPREPLY=()
+    for offer in "${offers[@]}"; do
+        [[ -n $offer ]] && COMPREPLY+=("${offer#"$kept"}")
+    done
+    # A value follows behind `key=`, so no blank.
+    [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace
+    return 0
+}
+
+complete -o default -F _pumice_completion pumice
+"""
 
 
 def presets(incomplete: str) -> Offers:
@@ -46,9 +81,55 @@ def settings(incomplete: str) -> Offers:
     return [(word, "") for name in names if (word := f"{path}={name}").startswith(incomplete)]
 
 
+def trace_formats(incomplete: str) -> Offers:
+    """Names of trace formats that are read."""
+    return [(word.partition("=")[2], "") for word, _ in settings(f"workload.format={incomplete}")]
+
+
+def formats_to_write(incomplete: str) -> Offers:
+    """Names of trace formats that are written."""
+    from pumice.traces.formats import writable
+
+    return _beginning(writable(), incomplete)
+
+
+def studies(incomplete: str) -> Offers:
+    """What `pumice reproduce` knows."""
+    from pumice.papers.figures import EXPERIMENTS
+
+    return _beginning([*EXPERIMENTS, "all"], incomplete)
+
+
+def examples(incomplete: str) -> Offers:
+    """Names of worked examples."""
+    from pumice.planning.worked_examples import names
+
+    return _beginning(names(), incomplete)
+
+
+def pages(incomplete: str) -> Offers:
+    """Commands that have a man page; those of groups as `trace-info`."""
+    from pumice.cli.manual import pages as made
+
+    return _beginning([page.removeprefix("pumice-") for page in made() if page != "pumice"], incomplete)
+
+
 def shells(incomplete: str) -> Offers:
     """Names of shells."""
-    return [(name, "") for name in SHELLS if name.startswith(incomplete)]
+    return _beginning(SHELLS, incomplete)
+
+
+def script(shell: str) -> str:
+    """The completion script of a shell of `SHELLS`."""
+    if shell == "bash":
+        return _BASH
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    return get_completion_script(prog_name="pumice", complete_var="_PUMICE_COMPLETE", shell=shell)
+
+
+def _beginning(names: Iterable[str], incomplete: str) -> Offers:
+    return [(name, "") for name in names if name.startswith(incomplete)]
 
 
 def _named_values(allowed: str) -> list[str]:

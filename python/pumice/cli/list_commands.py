@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -43,6 +44,10 @@ def presets_command(
             show(Sheet([Column("name", "text"), Column("about", "text")], rows))
         return
     check_preset(name, "preset")
+    if as_json:
+        values = tomllib.loads(_engine.preset_toml(name))
+        emit_json(json.dumps({"name": name, "about": preset_about(name), "spec": values}, indent=2))
+        return
     lines = _engine.preset_toml(name).splitlines()
     emit("\n".join(line for line in lines if not line.startswith("#:")))  # names a file of the project
 

@@ -26,14 +26,17 @@ def completion_command(
         raise SpecError(
             f"shell '{printable(shell)}' is unknown{nearest(shell, completions.SHELLS)}; allowed: {allowed}"
         )
-    from typer.completion import get_completion_script  # type: ignore[attr-defined]
-
-    emit(get_completion_script(prog_name="pumice", complete_var="_PUMICE_COMPLETE", shell=shell))
+    emit(completions.script(shell))
 
 
 def man_command(
     name: Annotated[
-        str | None, typer.Argument(metavar="[COMMAND]", help="Its page; that of pumice itself if absent.")
+        str | None,
+        typer.Argument(
+            metavar="[COMMAND]",
+            help="Its page; that of pumice itself if absent.",
+            autocompletion=completions.pages,
+        ),
     ] = None,
     out: opt.OutOption = None,
 ) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.models import TyperPath
 
 from pumice.cli import completions
 from pumice.errors import SpecError
@@ -22,9 +24,36 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing
 RepeatOption = Annotated[
     int, typer.Option("--repeat", metavar="N", min=1, max=RUNS_MAX, help="Runs with the seeds seed … seed + N - 1.")
 ]
-OutOption = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Directory to write results to.")]
+
+
+class Directory(TyperPath):
+    """The name of a directory. An empty one would mean the directory in which the command was called."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: str | os.PathLike[str], param: Any, ctx: Any) -> Any:
+        """The path.
+
+        Raises:
+            typer.BadParameter: the name is empty.
+        """
+        if not os.fspath(value):
+            self.fail("is empty; name a directory", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+OutOption = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Directory to write results to.", click_type=Directory())
+]
 FormatOption = Annotated[
-    str | None, typer.Option("--format", metavar="F", help="Trace format; recognised by content if absent.")
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="F",
+        help="Trace format; recognised by content if absent.",
+        autocompletion=completions.trace_formats,
+    ),
 ]
 ColumnsOption = Annotated[
     str | None,
@@ -61,6 +90,16 @@ PluginOption = Annotated[
         help="Shared object with a translation layer of your own, for ftl.kind=plugin:NAME; repeatable.",
     ),
 ]
+
+
+def check_resume(out: Path | None, *, resume: bool) -> None:
+    """Refuses to take up runs from nowhere.
+
+    Raises:
+        SpecError: `--resume` is given without `--out`.
+    """
+    if resume and out is None:
+        raise SpecError("--resume takes up the runs of an output directory; --out DIR names it")
 
 
 @dataclass(frozen=True)
@@ -142,6 +181,8 @@ class DeviceOptions(PlainOptions):
             return spec
         if self.workload is not None:
             raise SpecError("a run has an fio job or a workload or trace, not both")
+        if not self.fio_job.strip():
+            raise SpecError('--fio-job is empty; expected settings such as "rw=randrw bs=16k", or a job file')
         job = self.fio_job if "=" in self.fio_job else read_text(Path(self.fio_job))
         return spec.with_fio_job(job, "--fio-job")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pumice.cli import completions
 from pumice.cli import options as opt
 from pumice.cli.terminal import emit, emit_json
 from pumice.errors import SpecError
@@ -50,7 +51,13 @@ def plan_command(
         ),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--example", metavar="NAME", help="A worked example instead: fig6, fig10 or fig11.")
+        str | None,
+        typer.Option(
+            "--example",
+            metavar="NAME",
+            help="A worked example instead: fig6, fig10 or fig11.",
+            autocompletion=completions.examples,
+        ),
     ] = None,
     options: PlannerOptions,
     as_json: opt.JsonOption = False,

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from pumice import files
+from pumice.cli import completions
 from pumice.cli import options as opt
 from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, note, show, tell_failures, warn_all
 from pumice.errors import SpecError, nearest
-from pumice.outputs import REPORT, SCOREBOARD
+from pumice.outputs import REPORT, SCOREBOARD, output_directory
 from pumice.papers.figures import EXPERIMENTS
 from pumice.papers.listing import Listing, cell_text
 from pumice.papers.reproduction import Reproduction, Request, reproduce, reproduce_all
@@ -26,7 +26,9 @@ def reproduce_command(
     paper: Annotated[
         str,
         typer.Argument(
-            metavar="pen|superblock|sfws|aero|matrix|power|all", help="What to reproduce; all is the four papers."
+            metavar="pen|superblock|sfws|aero|matrix|power|all",
+            help="What to reproduce; all is the four papers.",
+            autocompletion=completions.studies,
         ),
     ],
     *,
@@ -38,7 +40,10 @@ def reproduce_command(
         bool, typer.Option("--full/--quick", help="The whole device and workloads, or a fraction of them.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Output directory; out/PAPER-MODE if absent.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Output directory; out/PAPER-MODE if absent.", click_type=opt.Directory()
+        ),
     ] = None,
     traces: Annotated[
         Path | None,
@@ -71,7 +76,7 @@ def reproduce_command(
         announce=note,
         snapshots=place.snapshots,
     )
-    with files.output_directory(directory):
+    with output_directory(directory, REPORT):
         outcomes = _reproduce_all(request) if paper == "all" else _reproduce_one(paper, request)
         emit(f"figures, {SCOREBOARD} and {REPORT} written to {directory}")
         tell_failures(outcomes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +13,8 @@ from pumice import files
 from pumice.cli import options as opt
 from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, emit_json, note, show, tell_failures, tell_notes, warn_all
-from pumice.errors import Interrupted
-from pumice.outputs import RESULT, RUNS, RUNS_TABLE, STORE, one_set
+from pumice.errors import Interrupted, SpecError
+from pumice.outputs import RESULT, RUNS, RUNS_TABLE, STORE, one_set, output_directory
 from pumice.results.comparison import Variant, compare
 from pumice.results.document import lookup, subject
 from pumice.runs import run_list, snapshots
@@ -42,11 +43,16 @@ def run_command(
     kept: opt.SnapshotsOption = None,
 ) -> None:
     """Run one simulation and show its result."""
+    opt.check_resume(out, resume=resume)
+    if resume and repeat == 1:
+        raise SpecError("--resume takes up the runs of --repeat; one run has nothing to take up")
     chosen = options.build(spec)
+    if spec is None and options.preset is None and options.scale is None and not fit:
+        note(_of_defaults(chosen))
     if fit:
         chosen, device = fit_device(chosen)
         note(device)
-    with files.output_directory(out):
+    with output_directory(out):
         if repeat > 1:
             store = out / STORE if out is not None else None
             settings = Settings("run", workers, store, resume, announce=note, snapshots=kept)
@@ -54,6 +60,18 @@ def run_command(
         else:
             places = SnapshotPlaces(folder=kept) if kept is not None else None
             run_once(chosen, out, places, as_json=as_json)
+
+
+def _of_defaults(spec: Spec) -> str:
+    """What runs if nobody said of what size: the defaults may take long."""
+    config = spec.resolve()["config"]
+    shape = config["geometry"]
+    parts = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block")
+    size = math.prod(shape[part] for part in parts) * shape["page_bytes"]
+    return (
+        f"no SPEC.toml, --preset or --scale: this runs {config['workload']['kind']} on the default device of"
+        f" {size / 1e9:,.0f} GB at full scale; --preset tiny runs in a second"
+    )
 
 
 def run_once(spec: Spec, out: Path | None, places: SnapshotPlaces | None, *, as_json: bool) -> None:

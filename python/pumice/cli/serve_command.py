@@ -11,12 +11,11 @@ from typing import Annotated
 
 import typer
 
-from pumice import files
 from pumice.cli import options as opt
 from pumice.cli.run_command import result_sheet
 from pumice.cli.terminal import emit, emit_json, note, show, tell_notes, warn_all
 from pumice.errors import SpecError, Terminated, reason
-from pumice.outputs import RESULT, one_set
+from pumice.outputs import RESULT, one_set, output_directory
 from pumice.results.result import Result
 from pumice.served_device import serve
 
@@ -55,7 +54,7 @@ def serve_command(
 
     Ctrl-C or SIGTERM ends it: what clients have asked for is answered, and the result is shown.
     """
-    with files.output_directory(out):
+    with output_directory(out):
         device = serve(options.build(spec), listen=listen, control=control, store=store, record=record)
         try:
             note(f"{device.capacity_bytes:,} bytes at {device.uri}; Ctrl-C ends it and shows the result")

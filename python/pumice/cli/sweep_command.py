@@ -13,13 +13,13 @@ from pumice import files
 from pumice.cli import options as opt
 from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, note, show, tell_failures, warn_all
-from pumice.outputs import RUNS, STORE, one_set
+from pumice.outputs import RUNS, STORE, one_set, output_directory
 from pumice.results import grid_summary
 from pumice.runs import run_list
 from pumice.runs.batch import Settings
 from pumice.runs.jobs import Outcome
 from pumice.runs.sweep import outcome_table, read_sweep, run_grid
-from pumice.text import count
+from pumice.text import count, printable
 
 #: Longer summaries are left to the report.
 SUMMARY_ROWS_MAX = 60
@@ -30,7 +30,8 @@ def sweep_command(
     sweep: Annotated[Path, typer.Argument(metavar="SWEEP.toml", help="A spec with scale, repeat and a table vary.")],
     *,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Output directory; out/NAME if absent.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Output directory; out/NAME if absent.", click_type=opt.Directory()),
     ] = None,
     policy: opt.PolicyOption = None,
     plugin: opt.PluginOption = None,
@@ -44,7 +45,8 @@ def sweep_command(
     if plugin is not None:
         grid = replace(grid, base=grid.base.with_plugins(*plugin))
     directory = out if out is not None else Path("out") / sweep.stem
-    with files.output_directory(directory):
+    table = f"{sweep.stem}.parquet"
+    with output_directory(directory, table):
         store = directory / STORE
         settings = Settings(
             "sweep",
@@ -52,6 +54,7 @@ def sweep_command(
             store,
             place.resume,
             dask=place.dask,
+            all_or_none=True,
             announce=note,
             snapshots=place.snapshots,
         )
@@ -60,10 +63,9 @@ def sweep_command(
         for outcome in outcomes:
             if outcome.error is not None:
                 note(f"{outcome.job.label}: {outcome.error}")
-        table = f"{sweep.stem}.parquet"
         with one_set(directory, RUNS) as staged:
             files.write_parquet(outcome_table(outcomes), staged / table)
-            run_list.write(outcomes, staged)
+            run_list.write(outcomes, staged, run_list.SweepFile(printable(sweep.name), grid.text))
         _show(outcomes)
         reused = sum(outcome.reused for outcome in outcomes)
         emit(f"{count(len(outcomes), 'run')} ({reused} reused) written to {directory / table}")

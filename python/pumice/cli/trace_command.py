@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from pumice import _engine, files
+from pumice.cli import completions
 from pumice.cli import options as opt
 from pumice.cli.commands import new_app
 from pumice.cli.terminal import emit, emit_json, note
@@ -51,7 +52,13 @@ def trace(context: typer.Context) -> None:
 
 
 ToOption = Annotated[
-    str | None, typer.Option("--to", metavar="F", help="Format to write; the name of OUT says it if absent: x.spc.gz.")
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="F",
+        help="Format to write; the name of OUT says it if absent: x.spc.gz.",
+        autocompletion=completions.formats_to_write,
+    ),
 ]
 OutArgument = Annotated[Path, typer.Argument(metavar="OUT", help="File to write, - for standard output.")]
 

@@ -40,8 +40,9 @@ from pumice.runs.jobs import Job
 #: The papers, in the order in which `pumice reproduce all` takes them.
 PAPERS = ("pen", "superblock", "sfws", "aero")
 
-#: All that can be reproduced. The matrix and power cuts compare nothing with a paper.
-EXPERIMENTS = (*PAPERS, "matrix", "power")
+#: All that can be reproduced. The matrix and power cuts compare nothing with a paper; placement compares with the
+#: counters of real drives.
+EXPERIMENTS = (*PAPERS, "matrix", "power", "placement")
 
 #: What a figure found for rows of the scoreboard, by row.
 Findings = dict[str, Finding]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pumice.outputs import FIGURES, SCOREBOARD, STORE, one_set
+from pumice.outputs import FIGURES, SCOREBOARD, STORE, one_set, refuse_foreign
 from pumice.papers.experiment import Experiment, read_experiment
 from pumice.papers.figures import PAPERS, Drawing, Figure, Findings, RunPlan, choose, figures_of
 from pumice.papers.finished_runs import FinishedRuns
@@ -64,12 +64,14 @@ def reproduce(paper: str, request: Request) -> Reproduction:
     """Reproduces one of `EXPERIMENTS`. Writes figures (PNG, SVG, CSV) and `scoreboard.json`.
 
     Raises:
-        SpecError: a figure that is not made, or a file of the experiment that cannot be used.
+        SpecError: a figure that is not made, a file of the experiment that cannot be used, or a file of somebody
+            else's in the place of an output.
         Interrupted: Ctrl-C; finished runs are kept.
         OSError: a file cannot be written.
     """
     experiment = read_experiment(paper, request.mode, request.repeat)
     chosen = choose(request.figures, figures_made(experiment))
+    refuse_foreign(request.directory)
     plans = _plans(request, experiment, chosen)
     named = _run(request, experiment, chosen, plans)
     findings: Findings = {}

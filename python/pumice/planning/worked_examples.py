@@ -74,6 +74,11 @@ def _examples() -> list[Example]:
     ]
 
 
+def names() -> list[str]:
+    """The names of the examples."""
+    return [found.name for found in _examples()]
+
+
 def example(name: str) -> Example:
     """The example `name`.
 

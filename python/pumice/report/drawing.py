@@ -46,12 +46,14 @@ _STYLE: dict[Any, Any] = {"font.size": 9.5, "text.parse_math": False, "axes.labe
 
 @dataclass(frozen=True)
 class Series:
-    """One curve: its name, its points, and for each point the interval that it is uncertain by, or None."""
+    """One curve: its name, its points, for each point the interval that it is uncertain by, or None, and what its
+    place on the axis is called, where the axis has no tick that says it."""
 
     name: str
     x: Sequence[float]
     y: Sequence[float | None]
     intervals: Sequence[tuple[float, float] | None] = ()
+    places: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -139,8 +141,9 @@ def curves(drawn: Drawing, axes: Axes, series: Sequence[Series], x: Axis, y: Axi
         for left, interval in zip(one.x, one.intervals, strict=False):
             if interval is not None:
                 axes.vlines(left, *interval, color=colour, linewidth=1.0)
+        called = {**dict(zip(one.x, one.places, strict=False)), **x.ticks}
         for left, up in shown:
-            where = x.ticks.get(left, f"{left:,.6g}")
+            where = called.get(left, f"{left:,.6g}")
             drawn.say(axes, left, up, f"{one.name}{', ' if one.name else ''}{where}: {up:,.4g}")
     _scale(axes, x, y)
     if len(series) > 1 or (series and series[0].name):

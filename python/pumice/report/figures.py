@@ -50,7 +50,10 @@ def percentiles(variants: Sequence[Variant], kinds: Sequence[str], prefix: str) 
     }
     if not named:
         return None
-    series = [Series(name, [x for x, _, _ in points], [y for _, _, y in points]) for name, points in named.items()]
+    series = [
+        Series(name, [x for x, _, _ in points], [y for _, _, y in points], places=[where for _, where, _ in points])
+        for name, points in named.items()
+    ]
     what = f"{kinds[0].capitalize()} latency" if len(kinds) == 1 else "Latency"
     last = max(point[0] for points in named.values() for point in points)
     ticks = {place: text for place, text in _PERCENTILE_TICKS.items() if place <= last + 0.05}

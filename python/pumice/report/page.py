@@ -141,7 +141,7 @@ def _runs(source: Path, about: Mapping[str, Any], prefix: str) -> list[Part]:
         if not differ:
             return run_parts(_name(source), documents, source, prefix)
         runs = [replace(run, varied={"run": run.label}) for run in runs]
-    return sweep_parts(f"Sweep: {_name(source)}", runs, about, prefix)
+    return sweep_parts(f"Sweep: {_name(source)}", runs, about, prefix, run_list.sweep_file(source))
 
 
 def _name(source: Path) -> str:

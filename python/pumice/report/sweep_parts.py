@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pumice.report.comparison_parts import facts
 from pumice.report.drawing import Axis, Series, curves, drawing
 from pumice.report.parts import Code, Download, Downloads, Facts, Figure, Figures, Heading, Line, Numbers, Part
-from pumice.report.run_parts import configuration, sentence
+from pumice.report.run_parts import configuration, sentence, spec_text
 from pumice.results.comparison import METRICS, Metric
 from pumice.results.document import warnings_of
 from pumice.results.grid_summary import FIRST, Point, Run, keys, points, table, value_text
 from pumice.results.notes import notes_of_all
+from pumice.runs.run_list import SweepFile
 from pumice.text import count, printable
 
 #: More lines in one axes, and more small axes in one figure, than this are not drawn.
 LINES_MAX, PANELS_MAX = 7, 12
 
+#: Of more combinations than this, only the first ones' specs are put into the page; the sweep file has them all.
+SPECS_MAX = 8
 
-def sweep_parts(name: str, runs: Sequence[Run], about: Mapping[str, Any], prefix: str) -> list[Part]:
+
+def sweep_parts(
+    name: str, runs: Sequence[Run], about: Mapping[str, Any], prefix: str, file: SweepFile | None = None
+) -> list[Part]:
     """The parts that show the runs of a sweep.
 
     Args:
@@ -28,11 +35,12 @@ def sweep_parts(name: str, runs: Sequence[Run], about: Mapping[str, Any], prefix
         runs: at least one of them with a document.
         about: how it was made (`pumice.made`); empty if nobody knows.
         prefix: begins names and ids of what is made here; unique in the page.
+        file: the sweep file; None if the runs are of none.
     """
     found = points(runs)
     done = [point for point in found if point.documents]
     first = done[0].documents
-    parts: list[Part] = [Heading(printable(name)), Line(_what(runs, done))]
+    parts: list[Part] = [Heading(printable(name)), Line(_what(runs, found))]
     parts += [Line(f"The first of them: {sentence(first)}")]
     parts += [Line(warning, "warning") for warning in warnings_of(run.document for run in runs)]
     named = ((run.label, run.document) for run in runs if run.document is not None)
@@ -51,20 +59,38 @@ def sweep_parts(name: str, runs: Sequence[Run], about: Mapping[str, Any], prefix
         parts += [Heading("Figures", 3), Figures(drawn)]
     elif len(done) > 1:
         parts.append(Line(f"More lines or panels than can be read ({LINES_MAX} and {PANELS_MAX}): no figures."))
-    parts += [Heading("How to reproduce this", 3)]
+    return [*parts, *_reproduce(done, about, prefix, file)]
+
+
+def _reproduce(done: Sequence[Point], about: Mapping[str, Any], prefix: str, file: SweepFile | None) -> list[Part]:
+    """How to get the same numbers again: the command, and the files that it reads."""
+    parts: list[Part] = [Heading("How to reproduce this", 3)]
     if about.get("command"):
         parts.append(Code("The command that wrote these files:", about["command"]))
     documents = [one for point in done for one in point.documents]
-    return [*parts, Facts(facts(about, documents)), configuration(first[0])]
+    parts.append(Facts(facts(about, documents)))
+    downloads = []
+    if file is not None:
+        parts.append(Code("With the sweep file below:", f"pumice sweep {shlex.quote(file.name)}"))
+        downloads.append(Download.of(file.name, "the sweep file", file.text, "application/toml"))
+    for nth, point in enumerate(done[:SPECS_MAX], 1):
+        varied = ", ".join(f"{key} = {value_text(value)}" for key, value in point.varied.items())
+        about_it = f"every key of the combination {varied}, as a spec"
+        text = spec_text(point.documents[0])
+        downloads.append(Download.of(f"{prefix}-{nth}.toml", about_it, text, "application/toml"))
+    parts.append(Downloads([one for one in downloads if one is not None]))
+    return [*parts, configuration(done[0].documents[0])]
 
 
 def _drawn() -> list[Metric]:
     return [metric for metric in METRICS if metric.path in FIRST]
 
 
-def _what(runs: Sequence[Run], done: Sequence[Point]) -> str:
-    varied = ", ".join(keys(done)) or "nothing"
-    return f"{count(len(runs), 'run')} of {count(len(done), 'combination')}. What varies: {varied}."
+def _what(runs: Sequence[Run], found: Sequence[Point]) -> str:
+    varied = ", ".join(keys(found)) or "nothing"
+    failed = sum(run.document is None for run in runs)
+    without = f", of which {failed:,} failed" if failed else ""
+    return f"{count(len(runs), 'run')} of {count(len(found), 'combination')}{without}. What varies: {varied}."
 
 
 def _how_to_read(done: Sequence[Point]) -> str:
@@ -99,7 +125,9 @@ def line_figure(done: Sequence[Point], metric: Metric, prefix: str) -> Figure | 
 def _reading(done: Sequence[Point], line: str | None, rest: Sequence[str]) -> str:
     text = "Each point is a combination." if max(len(point.documents) for point in done) < 2 else (
         "Each point is the mean over the seeds of a combination; the line through it is the 95 % confidence interval:"
-        " where two overlap widely, the difference may be chance."
+        " what another choice of seeds would move the mean by. Two points differ for sure where their intervals lie"
+        " apart. Where they overlap, they may still differ, because the runs of both have the same seeds:"
+        " `pumice compare --repeat` compares seed by seed."
     )  # fmt: skip
     text += f" One line for each value of {line}." if line else ""
     return text + (f" One small figure for each value of {' and '.join(rest)}, all with the same axis." if rest else "")

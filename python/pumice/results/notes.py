@@ -79,6 +79,23 @@ def saturated(document: Document) -> str | None:
 
 
 @note
+def writes_end_in_the_buffer(document: Document) -> str | None:
+    """Writes that were all done when the write buffer had them."""
+    kib = number(document, "config.host.write_buffer_kib") or 0
+    writes = number(document, "host.write.requests") or 0
+    mean = number(document, "host.write.latency_us.mean")
+    parts = lookup(document, "write_latency_breakdown_us") or {}
+    if not kib or not writes or mean is None or any(us for part, us in parts.items() if part != "link"):
+        return None
+    shown = "0" if not mean else f"that of the link, {mean:,.1f} µs in the mean"
+    return (
+        f"all {writes:,.0f} writes were done when the write buffer had them (host.write_buffer_kib = {kib:.0f}), so"
+        f" their latency is {shown}, and says nothing of the flash: write more than the buffer holds, or set"
+        " host.write_buffer_kib = 0"
+    )
+
+
+@note
 def few_tail_samples(document: Document) -> str | None:
     """Percentiles beyond which there are few requests."""
     parts: list[str] = []
@@ -95,7 +112,7 @@ def few_tail_samples(document: Document) -> str | None:
         return None
     return (
         f"tails rest on fewer than {TAIL_SAMPLES} requests: {', '.join(parts)}, and what lies beyond on fewer; more"
-        " requests or --repeat make them firm"
+        " requests make them firm"
     )
 
 

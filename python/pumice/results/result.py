@@ -13,7 +13,7 @@ from pumice.errors import SpecError, nearest, one_line
 from pumice.results.document import leaves, lookup, number, subject
 from pumice.results.fields import fields, names_below
 from pumice.results.notes import notes_of
-from pumice.text import message
+from pumice.text import count, message
 
 #: Value of `format` in a result document that this version reads.
 FORMAT = "pumice.result/1"
@@ -85,7 +85,7 @@ class Result:
 
     def __repr__(self) -> str:
         """What was run and its main figures, in one line."""
-        parts = [f"{lookup(self.document, 'run.requests') or 0:,} requests"]
+        parts = [count(lookup(self.document, "run.requests") or 0, "request")]
         for label, path, digits, unit in _IN_REPR:
             value = number(self.document, path)
             parts += [f"{label} {value:,.{digits}f}{unit}"] if value is not None else []

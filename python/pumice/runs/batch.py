@@ -47,6 +47,8 @@ class Settings:
         resume: whether to reuse results that the store holds.
         engine: name of the module that simulates; tests use others.
         dask: address of a Dask scheduler whose workers simulate instead, or None.
+        all_or_none: whether a job whose spec or trace cannot be used is refused before the first run begins; otherwise
+            it is an outcome with an error, and the others are run.
         announce: called with a line of text that the user should read before the runs begin: that they are
             expected to take long, or that a stored result cannot be reused. The latter is a warning of Python's
             if there is no such function.
@@ -60,6 +62,7 @@ class Settings:
     resume: bool = False
     engine: str = "pumice._engine"
     dask: str | None = None
+    all_or_none: bool = False
     announce: Callable[[str], None] | None = None
     snapshots: Path | None = None
 
@@ -78,13 +81,15 @@ def run_jobs(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
         Interrupted: Ctrl-C; finished runs are in the store, and the text says how many.
         StoreError: a result could not be written; runs already stored stay.
         SpecError: fewer than one worker is asked for, or both workers and a cluster, or no
-            scheduler answers.
+            scheduler answers; a job cannot be run at all and `all_or_none` is set.
     """
     if settings.workers is not None and settings.dask is not None:
         raise SpecError("runs go to worker processes of this machine or to a Dask cluster, not to both")
     if settings.workers is not None and settings.workers < 1:
         raise SpecError(f"workers: {settings.workers} is too few; allowed: 1 and more")
     batch = _Batch(jobs, settings)
+    if settings.all_or_none:
+        batch.raise_if_refused()
     if batch.waiting:
         with _signals_as_list() as signals, BatchProgress(settings.title, batch.total) as bar:
             batch.sample(signals, bar)
@@ -182,6 +187,17 @@ class _Batch:
             return key, None
         except (SpecError, TraceError) as error:
             return None, Outcome(job, error=one_line(error), error_kind="usage")
+
+    def raise_if_refused(self) -> None:
+        """Raises the first refusal among the jobs.
+
+        Raises:
+            SpecError: a job's spec or trace cannot be used; the text names the job if others could be run.
+        """
+        refused = [outcome for _, _, outcome in self._jobs if outcome is not None]
+        if refused:
+            job, error = refused[0].job, refused[0].error
+            raise SpecError(error if len(refused) == len(self._jobs) else f"{job.label}: {error}")
 
     def _reuse(self, store: Store) -> None:
         for key, job in self._by_key.items():

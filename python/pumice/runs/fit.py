@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from pumice import _engine
 from pumice.errors import SpecError, TraceError
 from pumice.runs.jobs import Job
 from pumice.runs.spec import Spec
+from pumice.runs.store import refuse_read_once
 from pumice.text import count
 from pumice.traces.columnar import Content
 
@@ -34,8 +36,10 @@ def fit_device(spec: Spec, content: Content | None = None) -> tuple[Spec, str]:
 
     Raises:
         SpecError: another workload, or a trace larger than the largest device of this kind.
-        TraceError: the trace cannot be read.
+        TraceError: the trace cannot be read, or only once.
     """
+    if content is None:
+        _refuse_read_once(spec.resolve()["config"]["workload"])
     found: dict[str, Any] = json.loads(_engine.fit_device(spec.request(), content))
     return _with_device(spec, found), _line(found)
 
@@ -50,6 +54,7 @@ def fit_jobs(jobs: Sequence[Job], announce: Callable[[str], None]) -> list[Job]:
         try:
             workload = job.spec.resolve()["config"]["workload"]
             trace = json.dumps([workload.get(key) for key in _READING])
+            _refuse_read_once(workload)
             device: dict[str, Any] = json.loads(_engine.fit_device(job.spec.request(), None))
         except (SpecError, TraceError):
             continue
@@ -61,6 +66,17 @@ def fit_jobs(jobs: Sequence[Job], announce: Callable[[str], None]) -> list[Job]:
         for place, _ in devices:
             fitted[place] = replace(jobs[place], spec=_with_device(jobs[place].spec, largest))
     return fitted
+
+
+def _refuse_read_once(workload: dict[str, Any]) -> None:
+    """Refuses a trace that would be gone when the run begins, because the fit has read it.
+
+    Raises:
+        TraceError: it is a pipe, a terminal or an open file of the process.
+    """
+    if workload.get("kind") == "trace":
+        with contextlib.suppress(OSError):  # the engine says why it cannot be read
+            refuse_read_once(str(workload.get("path") or ""), f"{OPTION} reads it before the run and needs")
 
 
 def _dies(found: dict[str, Any]) -> int:

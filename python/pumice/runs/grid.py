@@ -33,6 +33,7 @@ class Grid:
         repeat: runs of each combination, with the seeds seed, seed + 1, …
         name: begins the label of every run.
         origin: where the varied values come from, as messages name it.
+        text: the sweep file that it was read from; empty if it was made otherwise.
     """
 
     base: Spec
@@ -40,6 +41,7 @@ class Grid:
     repeat: int = 1
     name: str = ""
     origin: str = "vary"
+    text: str = ""
 
     def points(self) -> list[dict[str, Value]]:
         """Every combination; the last key varies fastest."""
@@ -136,8 +138,8 @@ def check_repeat(repeat: int) -> None:
 
 
 def check_vary(vary: Mapping[str, Sequence[Value]], plugins: Sequence[str] = ()) -> None:
-    """Refuses keys that neither the engine nor one of the plug-ins at these paths has, keys without values, and values
-    that do not fit their keys.
+    """Refuses keys that neither the engine nor one of the plug-ins at these paths has, keys without values, values that
+    do not fit their keys, and a value that is given twice: its run would count twice, as if chance had had no say in it.
 
     Raises:
         SpecError: one line that names the key.
@@ -152,6 +154,7 @@ def check_vary(vary: Mapping[str, Sequence[Value]], plugins: Sequence[str] = ())
             raise SpecError(f"vary: {entry} has {what}; allowed: a list of values")
         if not values:
             raise SpecError(f"vary: {entry} has no values; allowed: one and more")
+        _refuse_twice(entry, values)
         for value in values if len(keys) > 1 else []:
             if not isinstance(value, list | tuple) or len(value) != len(keys):
                 raise SpecError(
@@ -161,6 +164,20 @@ def check_vary(vary: Mapping[str, Sequence[Value]], plugins: Sequence[str] = ())
     for key in every:
         if every.count(key) > 1:
             raise SpecError(f"vary: {key} is given twice")
+
+
+def _refuse_twice(entry: str, values: Sequence[Value]) -> None:
+    seen = set()
+    for value in values:
+        same = _comparable(tomllib.loads(f"value = {toml_text(entry, value)}")["value"])
+        if same in seen:
+            raise SpecError(f"vary: {entry} has {_value_text(value)} twice; allowed: each value once")
+        seen.add(same)
+
+
+def _comparable(value: Any) -> Any:
+    """What is equal for equal values: 1 and 1.0 are, 1 and true are not."""
+    return tuple(map(_comparable, value)) if isinstance(value, list) else (isinstance(value, bool), value)
 
 
 def _keys(entry: str) -> list[str]:

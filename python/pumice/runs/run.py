@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pumice import files
 from pumice.errors import Interrupted, SpecError
 from pumice.results.result import Result
 from pumice.runs import fit
@@ -19,7 +20,7 @@ from pumice.text import printable
 from pumice.traces import columnar
 
 #: `workload.path` of a table in memory.
-TABLE = "table"
+TABLE = columnar.NAME
 
 if TYPE_CHECKING:
     from pumice.plugins import Plugin
@@ -120,7 +121,8 @@ def run(
             names of columns it has.
         columns: which column of a table or of delimited text is what, and in which unit:
             `"time=when:s,op=rw,offset=lba:sectors,size=len:bytes"`, by name or by number from 0. Without it names
-            such as time_ns, op, offset_bytes and size_bytes tell it; a column of timestamps needs no unit.
+            such as time_ns, op, offset_bytes, size_bytes and fua tell it; a column of timestamps needs no unit.
+            Columns that tell nothing of a request are named in a warning.
         fit_device: takes the smallest device of the spec's kind on which the trace fits.
         scale: share of the study to run; planes, requests and bytes are multiplied by it.
         seed: seed of every random stream.
@@ -164,8 +166,8 @@ def run(
         stopped = callable(progress) and progress(requests, share, simulated_s) is False
         return not stopped
 
+    place = files.named_directory(out, "out")
     try:
-        place = Path(out) if out is not None else None
         places = SnapshotPlaces(folder=Path(snapshots)) if snapshots is not None else None
         with RunProgress("run", shown=has_bar) as bar:
             # A Python function is passed even without `progress`: it is where Ctrl-C is noticed.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,21 @@ from pumice.runs.jobs import Outcome
 FORMAT = "pumice.runs/1"
 
 
-def write(outcomes: Sequence[Outcome], directory: Path) -> None:
+@dataclass(frozen=True)
+class SweepFile:
+    """The file that says which runs a sweep has: its name without folders, and its text."""
+
+    name: str
+    text: str
+
+
+def write(outcomes: Sequence[Outcome], directory: Path, sweep: SweepFile | None = None) -> None:
     """Writes `runs.json`, all of it or nothing: the runs that have a result, and those that failed, with the value of
-    each varied key and the seed if runs are repeated."""
+    each varied key and the seed if runs are repeated, and the sweep file if they are of one."""
     done = [{**_of(o), "result": f"{STORE}/{o.key}.json"} for o in outcomes if o.document is not None]
     failed = [{**_of(o), "error": o.error} for o in outcomes if o.document is None]
-    content = {"format": FORMAT, "runs": done, "failed": failed}
+    file = {"sweep": asdict(sweep)} if sweep is not None else {}
+    content = {"format": FORMAT, **file, "runs": done, "failed": failed}
     files.write_text(directory / RUNS, json.dumps(content, indent=1, default=str) + "\n")
 
 
@@ -54,6 +64,19 @@ def read(directory: Path) -> list[Run]:
     for entry in failed if isinstance(failed, list) else []:
         listed.append(Run(*_name(path, entry), None, str(entry.get("error"))))
     return listed
+
+
+def sweep_file(directory: Path) -> SweepFile | None:
+    """The sweep file that `write` put into the list; None if there is none.
+
+    Raises:
+        SpecError: the list cannot be read.
+    """
+    found = read_json(directory / RUNS)
+    entry = found.get("sweep") if isinstance(found, dict) else None
+    if not isinstance(entry, dict) or not all(isinstance(entry.get(key), str) for key in ("name", "text")):
+        return None
+    return SweepFile(Path(entry["name"]).name, entry["text"])
 
 
 def _name(path: Path, entry: Any) -> tuple[str, dict[str, Any]]:

@@ -271,11 +271,19 @@ def _pairs(section: Mapping[str, Any], path: str = "", depth: int = 0) -> list[t
         raise SpecError(f"{printable(path[:40])}…: a section inside itself, or sections nested too deeply")
     pairs: list[tuple[str, str]] = []
     for key, content in section.items():
-        if isinstance(content, Mapping) and content:
+        if isinstance(content, Mapping) and (content or _is_section(f"{path}{key}")):
             pairs += _pairs(content, f"{path}{key}.", depth + 1)
         else:
             pairs.append((f"{path}{key}", toml_text(f"{path}{key}", content)))
     return pairs
+
+
+def _is_section(path: str) -> bool:
+    """Whether the engine has a section of this name: one that sets nothing is harmless."""
+    part: Any = json.loads(_engine.schema())
+    for name in path.split("."):
+        part = part.get("properties", {}).get(name, {})
+    return "properties" in part
 
 
 def _refuse_sweep(name: str, text: str) -> None:

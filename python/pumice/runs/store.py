@@ -72,15 +72,27 @@ def trace_digest(config: dict[str, Any]) -> str | None:
         return None
     path = str(workload.get("path") or "")
     try:
-        mode = os.stat(path).st_mode
-        if files.is_descriptor(path) or not (stat.S_ISREG(mode) or stat.S_ISBLK(mode) or stat.S_ISDIR(mode)):
-            what = "standard input" if path in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0") else "a pipe or device"
-            raise TraceError(
-                f"{path}: is {what}, which can be read once; repeated runs, comparisons and sweeps need a file"
-            )
+        refuse_read_once(path, "repeated runs, comparisons and sweeps need")
         return file_digest(path)
     except OSError as error:
         raise TraceError(f"{path}: {reason(error)}") from None
+
+
+def refuse_read_once(path: str, needs: str) -> None:
+    """Refuses a trace that is gone once it was read: a pipe, a terminal, an open file of the process.
+
+    Args:
+        path: the trace.
+        needs: who needs to read it more than once, with the verb, such as `sweeps need`.
+
+    Raises:
+        TraceError: it is one of these.
+        OSError: it cannot be looked at.
+    """
+    mode = os.stat(path).st_mode
+    if files.is_descriptor(path) or not (stat.S_ISREG(mode) or stat.S_ISBLK(mode) or stat.S_ISDIR(mode)):
+        what = "standard input" if path in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0") else "a pipe or device"
+        raise TraceError(f"{path}: is {what}, which can be read once; {needs} a file")
 
 
 def file_digest(path: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pumice import files
 from pumice.errors import SpecError, one_line
 from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.fit import fit_jobs
@@ -68,17 +69,17 @@ def sweep(
         fields (`results.fields`).
 
     Raises:
-        SpecError: an unknown key, nothing that can be run, or no scheduler at `dask`. A combination that is
-            refused or a run that fails is a row with its error instead.
-        Interrupted: Ctrl-C.
+        SpecError: an unknown key, a value that is given twice, a combination that is refused, or no scheduler at
+            `dask`; nothing was run then. A run that fails is a row with its error instead.
+        Interrupted: Ctrl-C. It is a KeyboardInterrupt.
     """
     base = check_spec(base)
     if policy is not None:
         base = base.with_policy(policy)
     base = base.with_plugins(*plugins)
-    directory = Path(store) if store is not None else None
+    directory = files.named_directory(store, "store")
     folder = Path(snapshots) if snapshots is not None else None
-    settings = Settings("sweep", workers, directory, resume, dask=dask, snapshots=folder)
+    settings = Settings("sweep", workers, directory, resume, dask=dask, all_or_none=True, snapshots=folder)
     return outcome_table(run_grid(Grid(base, vary, repeat), settings))
 
 
@@ -140,7 +141,7 @@ def read_sweep(path: Path) -> Grid:
     vary = content.get("vary", {})
     if not isinstance(vary, dict):
         raise SpecError(f'{path}: vary is no table; allowed: a table [vary] of "section.key" = [value, …]')
-    return Grid(spec, flatten(vary), int(_number(path, "repeat", content.get("repeat", 1))))
+    return Grid(spec, flatten(vary), int(_number(path, "repeat", content.get("repeat", 1))), text=text)
 
 
 def _number(path: Path, key: str, value: Any) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
 Content = tuple[bytes, str, str]
 
 #: Columns of `read_trace` that tell the operation together, each with its word; a row without any is a read.
-_FLAGS = {"is_write": "W", "is_trim": "D", "is_flush": "F", "is_fua": "WF"}
+_FLAGS = {"is_write": "W", "is_trim": "D", "is_flush": "F"}
 
 #: Beginnings of files, and what they are.
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "feather", b"\xff\xff\xff\xff": "arrow stream"}
+
+#: What messages call a program's table.
+NAME = "requests"
 
 _BYTES_MAX = 2**32 - 1
 _UINT64_MAX = 2**64 - 1
@@ -52,12 +56,12 @@ def decode(path: str | os.PathLike[str], trace_format: str | None, columns: str 
         kind = next(kind for magic, kind in _MAGIC.items() if head.startswith(magic))
         table = _read(name, kind)
         table.validate(full=True)  # damage may lead anywhere in memory otherwise
-        text, layout = _text(table, name, trace_format, columns)
+        text, layout = _text(_with_operations(table), name, trace_format, columns)
     except TraceError:
         raise
     except (pa.ArrowException, OSError, EOFError, ValueError, MemoryError) as error:
         raise TraceError(f"{name}: damaged or cut off Parquet or Arrow file: {one_line(error)}") from None
-    return text, kind.split()[0], layout
+    return text, kind.split()[0], layout["text"]
 
 
 def _read(name: str, kind: str) -> pa.Table:
@@ -77,14 +81,29 @@ def _read(name: str, kind: str) -> pa.Table:
 
 
 def content(requests: Any, trace_format: str | None, columns: str | None) -> Content:
-    """A program's table as the engine takes it.
+    """A program's table as the engine takes it. Warns of columns that nobody named and that tell nothing of a request.
 
     Raises:
         SpecError: it is no table.
-        TraceError: a column is missing or holds what is not allowed; the text names the row, counted from 1.
+        TraceError: there are no rows, or a column is missing or holds what is not allowed; the text names the row,
+            counted from 1.
     """
-    text, layout = _text(as_arrow(requests), "requests", trace_format, columns)
-    return text, "table", layout
+    table = _with_operations(as_arrow(requests))
+    if table.num_rows == 0:
+        raise TraceError(f"{NAME}: the table has no rows; allowed: one request and more")
+    text, layout = _text(table, NAME, trace_format, columns)
+    unread = [name for place, name in enumerate(table.column_names) if place not in _places(layout)]
+    if unread and columns is None:
+        named = ", ".join(json.dumps(name) for name in unread)
+        warnings.warn(f"{NAME}: columns that are not read: {named}", stacklevel=3)
+    return text, "table", layout["text"]
+
+
+def _places(layout: Mapping[str, Any]) -> set[int]:
+    """Numbers of the columns that are read."""
+    columns = [layout[role]["column"] for role in ("time", "offset", "size") if layout[role] is not None]
+    first, last = layout["volume"] or (0, -1)
+    return {*columns, layout["op"], *range(first, last + 1), *([layout["fua"]] if layout["fua"] is not None else [])}
 
 
 def as_arrow(requests: Any) -> pa.Table:
@@ -117,12 +136,11 @@ def as_arrow(requests: Any) -> pa.Table:
     )
 
 
-def _text(table: pa.Table, name: str, trace_format: str | None, columns: str | None) -> tuple[bytes, str]:
-    """The engine's text of a table, and which column of the table is what."""
+def _text(table: pa.Table, name: str, trace_format: str | None, columns: str | None) -> tuple[bytes, dict[str, Any]]:
+    """The engine's text of a table, and which column of the table is what: `TableLayout` of the engine."""
     import pyarrow as pa
     import pyarrow.csv
 
-    table = _with_operations(table)
     twice = next((known for known in table.column_names if table.column_names.count(known) > 1), None)
     if twice is not None:
         raise TraceError(f'{name}: two columns are called "{twice}"; allowed are different names')
@@ -145,7 +163,7 @@ def _text(table: pa.Table, name: str, trace_format: str | None, columns: str | N
     sink = pa.BufferOutputStream()
     options = pa.csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
     pa.csv.write_csv(pa.table(parts), sink, options)
-    return sink.getvalue().to_pybytes(), layout["text"]
+    return sink.getvalue().to_pybytes(), layout
 
 
 def _with_operations(table: pa.Table) -> pa.Table:
@@ -205,22 +223,32 @@ class _Columns:
         return pa.array(self._scaled(role, place, column, carries, (low, high)), mask=~carries)
 
     def operations(self, layout: dict[str, Any]) -> NDArray[Any]:
-        """The engine's words of the operations."""
+        """The engine's words of the operations, with what a column of force unit access says."""
+        import numpy as np
+
+        words = self._by_word("op", layout["op"], dict(layout["words"]), "")
+        if layout["fua"] is None:
+            return words
+        is_marked = self._by_word("fua", layout["fua"], dict(layout["truths"]), False)
+        is_write = (words == "W") | (words == "WF")
+        self._refuse(is_marked & ~is_write, "fua", {"column": layout["fua"]}, "0 and false, of writes also 1 and true")
+        return np.where(is_marked, "WF", words)
+
+    def _by_word(self, role: str, place: int, meanings: dict[str, Any], filler: Any) -> NDArray[Any]:
+        """What the words of a column stand for; `filler` is of the same type."""
         import numpy as np
         import pyarrow as pa
 
-        place = {"column": layout["op"]}
-        words = dict(layout["words"])
-        column = self._table.column(layout["op"])
+        column = self._table.column(place)
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         encoded = column.combine_chunks().dictionary_encode()
         values = encoded.dictionary.to_pylist()
-        found = [words.get(self._word(value)) for value in values]
+        found = [meanings.get(self._word(value)) for value in values]
         indices = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
-        known = np.array([word is not None for word in found] + [False])
-        self._refuse(~known[indices], "op", place, ", ".join(words))
-        return np.asarray(np.array([word or "" for word in found] + [""], dtype="<U2")[indices])
+        known = np.array([meaning is not None for meaning in found] + [False])
+        self._refuse(~known[indices], role, {"column": place}, ", ".join(meanings))
+        return np.asarray(np.array([filler if meaning is None else meaning for meaning in [*found, None]])[indices])
 
     def volumes(self, place: list[int] | None) -> pa.Array:
         """Names of volumes; `0` without a column."""

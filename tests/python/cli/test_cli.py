@@ -15,6 +15,7 @@ import pytest
 import pumice
 from conftest import Command
 from pumice import cli
+from pumice.errors import SpecError
 from pumice.results.document import warnings_of
 
 TINY = ("--preset", "tiny", "--set", "run.max_requests=1000")
@@ -76,6 +77,10 @@ BAD_USAGE = [
     (["run", *TINY, "--fio-job", "numjobs=2"], 'key "numjobs" of an fio job found'),
     (["run", *TINY, "--fio-job", "no.fio"], "no.fio: no such file"),
     (["run", *TINY, "--fio-job", "rw=read", "--workload", "uniform"], "not both"),
+    (["run", *TINY, "--fio-job", ""], '--fio-job is empty; expected settings such as "rw=randrw bs=16k"'),
+    (["run", *TINY, "--repeat", "2", "--resume"], "--out DIR names it"),
+    (["run", *TINY, "--resume", "--out", "x"], "one run has nothing to take up"),
+    (["compare", *TINY, "--vary", "seed=1,2", "--resume"], "--out DIR names it"),
     (["trace", "chekc", "t.csv"], "nearest: check"),
     (["trace", "check", "t.csv"], "t.csv:1"),
     (["trace", "info", "nosuch.csv"], "nosuch.csv"),
@@ -217,6 +222,36 @@ def test_catalogues(command: Command) -> None:
     assert json.loads(command("schema").stdout)["type"] == "object"
     assert "source" in command("explain", "ftl.merge").stdout
     assert command().stdout.count("reproduce") == 1
+
+
+def test_a_preset_as_json_is_its_spec(command: Command) -> None:
+    found = json.loads(command("presets", "tiny", "--json").stdout)
+    assert found["name"] == "tiny"
+    assert found["about"]
+    assert (
+        found["spec"]["geometry"]["blocks_per_plane"]
+        == pumice.preset("tiny").resolve()["config"]["geometry"]["blocks_per_plane"]
+    )
+
+
+def test_a_run_of_the_defaults_says_how_large_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun = []
+
+    def stopped(*_: object, **_options: object) -> str:
+        begun.append(True)
+        raise SpecError("not run")
+
+    monkeypatch.setattr("pumice.cli.run_command.run_to_text", stopped)
+    said = []
+    for arguments in ([], ["--preset", "tiny"], ["--scale", "0.5"]):
+        assert cli.run(["run", *arguments]) == 2
+        said.append(capsys.readouterr().err.splitlines()[:-1])
+    assert said[1:] == [[], []]
+    assert len(begun) == 3
+    [line] = said[0]
+    assert "runs twin:prn_1 on the default device of 1,140 GB at full scale" in line
 
 
 def test_a_trace_is_checked_and_described(command: Command, tmp_path: Path) -> None:

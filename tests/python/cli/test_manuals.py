@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import shutil
 import subprocess
@@ -56,6 +57,12 @@ def completions(shell: str, line: str) -> list[str]:
         ("pumice run --workload twin:prn", ["twin:prn_0", "twin:prn_1"]),
         ("pumice explain ftl.mer", ["ftl.merge"]),
         ("pumice trace con", ["convert"]),
+        ("pumice man trace-", ["trace-check", "trace-info"]),
+        ("pumice reproduce s", ["superblock", "sfws"]),
+        ("pumice run --format ", ["msr", "blkparse", "csv"]),
+        ("pumice trace convert a b --to s", ["spc", "ssdsim"]),
+        ("pumice plan --example fig1", ["fig10", "fig11"]),
+        ("pumice compare --vary ftl.merge=b", ["ftl.merge=block-erase"]),
     ],
 )
 def test_a_shell_is_offered_what_may_come_next(shell: str, line: str, offered: list[str]) -> None:
@@ -83,18 +90,56 @@ def test_the_completion_script_is_of_its_shell(command: Command, tmp_path: Path,
         subprocess.run([path, "-n", str(tmp_path / "script")], check=True)
 
 
-def test_bash_completes_with_the_script(command: Command, tmp_path: Path) -> None:
-    """The script as a shell sources it, with the command in its PATH."""
+#: What stands in for the command at a prompt: it answers the completion, and shows the words that it is given.
+SHOWING = """#!/bin/sh
+[ -n "$_PUMICE_COMPLETE" ] && exec {python} -m pumice "$@"
+for word; do printf '<%s>' "$word"; done
+echo
+"""
+
+
+def test_a_tab_at_a_prompt_of_bash(command: Command, tmp_path: Path) -> None:
+    """Words with `=` and `:`, at which bash parts them, and files."""
+    typed = {
+        "run --set ftl.merge=m-merge-b": ["run", "--set", "ftl.merge=m-merge-budgeted"],
+        "run --set ftl.merg": ["run", "--set", "ftl.merge="],
+        "run --set=ftl.merge=bl": ["run", "--set=ftl.merge=block-erase"],
+        "run --set 'ftl.merge=bl": ["run", "--set", "ftl.merge=block-erase"],
+        "run --workload twin:Fi": ["run", "--workload", "twin:Fi"],
+        "run --workload twin:rs": ["run", "--workload", "twin:rsrch_0"],
+        "run --preset=pen-1": ["run", "--preset=pen-1tb"],
+        "run --preset ti": ["run", "--preset", "tiny"],
+        "run --trace some-t": ["run", "--trace", "some-trace.csv"],
+        "run --format blkp": ["run", "--format", "blkparse"],
+    }
     (tmp_path / "script").write_text(command("completion", "bash").stdout)
-    (tmp_path / "pumice").write_text(f'#!/bin/sh\nexec {sys.executable} -m pumice "$@"\n')
+    (tmp_path / "some-trace.csv").touch()
+    (tmp_path / "pumice").write_text(SHOWING.format(python=sys.executable))
     (tmp_path / "pumice").chmod(0o755)
-    asked = "COMP_WORDS=(pumice run --preset ti); COMP_CWORD=3; _pumice_completion pumice; echo ${COMPREPLY[@]}"
-    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-c", f"source {tmp_path / 'script'}; {asked}"],
-        env={**os.environ, "PATH": path}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stdout.split() == ["tiny"]
+    shown = at_a_prompt(["source script", *(f"pumice {line}\t" for line in typed)], tmp_path)
+    found = [re.findall("<([^<>]*)>", line) for line in shown.splitlines() if line.startswith("<")]
+    assert found == list(typed.values()), shown
+
+
+def at_a_prompt(lines: list[str], directory: Path) -> str:
+    """What bash shows when these lines are typed at its prompt; directory holds the command."""
+    master, slave = pty.openpty()
+    own = {"PATH": f"{directory}{os.pathsep}{os.environ['PATH']}", "PS1": "", "TERM": "dumb"}
+    shell = ["bash", "--norc", "--noprofile", "-i"]
+    with subprocess.Popen(
+        shell, stdin=slave, stdout=slave, stderr=slave, cwd=directory, env={**os.environ, **own}, start_new_session=True
+    ) as process:
+        os.close(slave)
+        os.write(master, "".join(f"{line}\n" for line in [*lines, "exit"]).encode())
+        shown = b""
+        try:
+            while piece := os.read(master, 65536):
+                shown += piece
+        except OSError:
+            pass  # the other end is closed
+        assert process.wait(timeout=60) == 0
+    os.close(master)
+    return shown.decode().replace("\r\n", "\n")
 
 
 def test_every_command_has_a_man_page_with_its_options(command: Command, tmp_path: Path) -> None:
@@ -130,7 +175,8 @@ def test_explain_finds_words_lists_all_and_knows_the_fields_of_results(command: 
     assert [one["key"] for one in listed] == [key.path for key in keys()]
     field = command("explain", "host.iops").stdout
     assert "requests/s" in field
-    assert [key.path for key in search("free_threshold")] == ["ftl.gc_free_threshold"]
+    found_keys = [key.path for key in search("free_threshold")]
+    assert found_keys == ["ftl.gc_free_threshold", "ftl.zns.pace"], "the key, and one whose text names it"
 
 
 @pytest.mark.parametrize("key", keys(), ids=lambda key: key.path)

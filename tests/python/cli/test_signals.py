@@ -85,6 +85,9 @@ def test_ctrl_c_ends_every_long_command(tmp_path: Path, trace: Path, arguments: 
     status, said, complained, took_s = signalled(tmp_path, words, signal.SIGINT)
     assert (status, said) == (130, ""), complained
     assert complained.startswith("pumice: interrupted")
+    assert "already written" not in complained
+    if arguments[0] == "trace":
+        assert complained == "pumice: interrupted; unfinished files are not kept\n"
     assert complained.count("\n") == 1
     assert took_s < PATIENCE_S
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]

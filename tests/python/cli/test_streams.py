@@ -211,6 +211,19 @@ def test_escape_sequences_are_shown_and_not_sent(tmp_path: Path) -> None:
     assert found["path"] == name, "JSON means what it meant"
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_drawings_keep_their_columns_in_every_encoding(tmp_path: Path, encoding: str) -> None:
+    """Signs without a place in the encoding became four characters each, and cells no longer stood below each other."""
+
+    def lines(name: str) -> list[str]:
+        return raw(tmp_path, "plan", "--example", "fig6", PYTHONIOENCODING=name).stdout.decode(name).splitlines()
+
+    shown, expected = lines(encoding), lines("utf-8")
+    assert not [line for line in shown if "\\x" in line or "\\u" in line]
+    assert [len(line) for line in shown] == [len(line) for line in expected]
+    assert [line.find("PB ") for line in shown] == [line.find("PB ") for line in expected]
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8", "cp437"])
 def test_every_encoding_of_stdout(tmp_path: Path, encoding: str) -> None:
     """Ascii ended in an internal error."""

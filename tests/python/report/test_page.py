@@ -120,6 +120,9 @@ def test_a_runs_page_has_every_figure_and_a_sound_structure(run_page: tuple[Path
         "Timeline",
     ]
     assert len(re.findall(r'class="spot"', html)) > 100, "points and bars say their values"
+    said = re.findall(r"<title>(read, [^<]*)</title>", html)
+    assert [text.partition(":")[0] for text in said][:2] == ["read, 50 %", "read, 90 %"]
+    assert any(text.startswith("read, max: ") for text in said), "the end of a curve has no tick"
 
 
 def test_a_sweeps_page_is_one_table_by_its_keys_with_lines_over_them(sweep_page: str) -> None:
@@ -134,6 +137,33 @@ def test_a_sweeps_page_is_one_table_by_its_keys_with_lines_over_them(sweep_page:
     assert "95 % confidence interval" in sweep_page
     assert "workload.kind = zipf" in sweep_page
     assert "Write amplification over" in sweep_page
+
+
+def test_a_sweeps_page_has_what_makes_it_again(sweep_page: str, command: Command, tmp_path: Path) -> None:
+    """The page had the results, and neither the sweep file nor a spec."""
+    assert embedded(sweep_page, "study.toml").decode() == SWEEP
+    assert "pumice sweep study.toml</" in sweep_page
+    runs = json.loads((tmp_path / "out" / "runs.json").read_text())["runs"]
+    first, last = runs[0], runs[-2]
+    for nth, run in ((1, first), (8, last)):
+        (tmp_path / "again.toml").write_bytes(embedded(sweep_page, f"part1-{nth}.toml"))
+        expected = json.loads((tmp_path / "out" / run["result"]).read_text())
+        assert pumice.Spec.from_file(tmp_path / "again.toml").resolve()["config_sha256"] == expected["config_sha256"]
+
+
+def test_a_sweeps_page_counts_the_combinations_that_failed(command: Command, tmp_path: Path) -> None:
+    """Four runs, three of which failed, were called "4 runs of 1 combination"."""
+    (tmp_path / "good.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n")
+    for name in ("x", "y", "z"):
+        (tmp_path / f"{name}.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n1,2,3\n")
+    paths = ["good.csv", "x.csv", "y.csv", "z.csv"]
+    (tmp_path / "s.toml").write_text(
+        f'preset = "tiny"\nworkload.kind = "trace"\n[vary]\n"workload.path" = {json.dumps(paths)}\n'
+    )
+    assert command("sweep", "s.toml", "--out", "out").returncode == 1
+    assert command("report", "out").returncode == 0
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "4 runs of 4 combinations, of which 3 failed. What varies: workload.path." in page
 
 
 def test_the_spec_in_a_page_is_the_spec_of_the_run(run_page: tuple[Path, str], tmp_path: Path) -> None:

@@ -35,6 +35,11 @@ CAUSES: dict[str, tuple[pumice.Spec, tuple[str, ...], pumice.Spec]] = {
         ("saturated", "busiest die was held 100 %", "closed-loop"),
         TINY.with_(run={"max_requests": 2000}),
     ),
+    "writes_end_in_the_buffer": (
+        TINY.with_(host={"write_buffer_kib": 65536}, run={"max_requests": 500}),
+        ("all 352 writes", "latency is 0", "host.write_buffer_kib = 65536"),
+        TINY.with_(host={"write_buffer_kib": 16}, workload={"mean_interarrival_us": 100.0}, run={"max_requests": 500}),
+    ),
     "few_tail_samples": (
         TINY.with_(run={"max_requests": 2000}),
         ("read p90 on 61", "write p99 on 13", "fewer than 100 requests"),
@@ -57,6 +62,12 @@ CAUSES: dict[str, tuple[pumice.Spec, tuple[str, ...], pumice.Spec]] = {
         TINY.with_(ftl={"merge": "m-merge"}, run={"max_requests": 2000}),
     ),
 }
+
+
+def test_writes_in_the_buffer_take_the_time_of_the_link() -> None:
+    spec = CAUSES["writes_end_in_the_buffer"][0].with_(host={"link_mb_per_s": 1000.0})
+    assert "that of the link, 8.2 µs in the mean" in (said("writes_end_in_the_buffer", spec) or "")
+    assert said("writes_end_in_the_buffer", spec.with_(run={"timed": False})) is None
 
 
 def test_every_note_is_tested() -> None:

@@ -39,6 +39,15 @@ def test_a_result_is_one_line(result: pumice.Result) -> None:
     assert len(shown) < 200
 
 
+def test_one_request_is_not_several() -> None:
+    assert ": 1 request, " in repr(pumice.run(pumice.preset("tiny").with_(run={"max_requests": 1})))
+
+
+def test_a_section_that_sets_nothing_is_harmless() -> None:
+    spec = pumice.preset("tiny").with_(host={}, ftl={"zns": {}, "merge": "m-merge"})
+    assert spec == pumice.preset("tiny").with_(ftl={"merge": "m-merge"})
+
+
 def test_a_spec_is_one_line() -> None:
     spec = pumice.preset("tiny").with_(ftl={"merge": "m-merge"}, scale=0.5).with_(ftl={"merge": "block-erase"})
     assert repr(spec) == 'Spec(preset = "tiny", ftl.merge = "block-erase", scale = 0.5)'

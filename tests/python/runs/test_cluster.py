@@ -104,9 +104,13 @@ def test_a_worker_is_killed_and_the_results_are_those_of_one_machine(cluster: Cl
 
 
 def test_a_cluster_and_this_machine_share_keys_and_rows(cluster: Cluster, tmp_path: Path) -> None:
-    vary = {"ftl.merge": ["block-erase", "m-merge"], "ftl.u_index": ["spare", "no-such"]}
-    far = pumice.sweep(TINY, vary, dask=cluster.address, store=tmp_path)
-    near = pumice.sweep(TINY, vary, workers=1, store=tmp_path, resume=True)
+    good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
+    good.write_text("128166372000000000,hm,0,Write,0,4096,0\n")
+    bad.write_text(good.read_text() + "1,2,3\n")
+    vary = {"ftl.merge": ["block-erase", "m-merge"], "workload.path": [str(good), str(bad)]}
+    base = TINY.with_(workload={"kind": "trace"})
+    far = pumice.sweep(base, vary, dask=cluster.address, store=tmp_path / "runs")
+    near = pumice.sweep(base, vary, workers=1, store=tmp_path / "runs", resume=True)
     assert far.column("status").to_pylist() == ["done", "failed"] * 2
     assert far.equals(near)  # every run of the second sweep came out of the first one's store
 

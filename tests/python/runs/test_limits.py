@@ -49,6 +49,7 @@ def claiming_head(shape: str, descr: str = "<u4") -> bytes:
         ({"ftl": {"merge": b"m-merge"}}, r"^ftl\.merge: no value of a spec is of type bytes"),
         ({"ftl": {"merge": None}}, r"^ftl\.merge: no value of a spec is of type NoneType"),
         ({"ftl": {"merge": {}}}, r"^ftl\.merge: no value of a spec is of type dict"),
+        ({"hots": {}}, r"^hots: no value of a spec is of type dict"),
         ({"ftl": {7: 1}}, r"^unknown key 'ftl\.7'"),
         ({"seed": 10**30}, r"^seed = 10{30} is not allowed; allowed: a whole number from 0 to 2\^63 - 1"),
         ({"seed": 2**63}, r"^seed = 9223372036854775808 is not allowed; allowed: a whole number from 0 to 2\^63 - 1"),

@@ -169,6 +169,18 @@ def test_a_pipe_can_be_read_once(command: Command, tmp_path: Path) -> None:
         (["run", *TINY, "--trace", "/dev/stdin", "--repeat", "2"], f"pumice: /dev/stdin: is standard input, {once}\n"),
         (["run", *TINY, "--trace", "link", "--repeat", "2"], f"pumice: link: is a pipe or device, {once}\n"),
     ]
+    fit = "which can be read once; --fit-device reads it before the run and needs a file"
+    cases += [
+        (arguments, f"pumice: {path}: is {what}, {fit}\n")
+        for path, what in (("pipe", "a pipe or device"), ("/dev/stdin", "standard input"))
+        for arguments in (["run", *TINY, "--trace", path, "--fit-device"],)
+    ]
+    cases += [
+        (
+            ["compare", *TINY, "--trace", "pipe", "--fit-device", "--vary", "seed=1,2"],
+            f"pumice: pipe: is a pipe or device, {once}\n",
+        )
+    ]
     for arguments, complaint in cases:
         with (tmp_path / "t.csv").open() as trace:  # a file, but another process cannot open it as /dev/stdin
             done = command(*arguments, stdin=trace, timeout=30)

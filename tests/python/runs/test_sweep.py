@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -113,15 +116,64 @@ def test_one_row_a_run_and_the_same_rows_for_any_workers(tmp_path: Path, command
     assert "8 runs (8 reused)" in done.stdout
 
 
-def test_a_combination_that_is_refused_is_a_row_with_its_error(tmp_path: Path, command: Command) -> None:
+def test_a_combination_that_is_refused_ends_the_study_before_its_first_run(tmp_path: Path, command: Command) -> None:
+    """The others were run first, and the status was that of a run that failed."""
     (tmp_path / "sweep.toml").write_text(SWEEP.replace("    4,", "    12,"))
-    done = command("sweep", "sweep.toml")
-    assert done.returncode == 1
-    assert "2 of 6 runs failed" in done.stderr.splitlines()[-1]
-    rows = pq.read_table(tmp_path / "out" / "sweep" / "sweep.parquet").to_pylist()
-    assert [row["status"] for row in rows] == ["done", "done", "failed"] * 2
-    assert "max_splits" in rows[2]["error"]
-    assert rows[2]["host.write.requests"] is None
+    vary = ("--vary", "partial_erase.max_splits=2,12")
+    for arguments in (
+        ["sweep", "sweep.toml", "--out", "new"],
+        ["compare", "--preset", "tiny", "--set", "ftl.merge=m-merge", *vary, "--out", "new"],
+    ):
+        done = command(*arguments)
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
+        assert done.stderr.count("\n") == 1
+        assert "max_splits = 12: " in done.stderr
+        assert not (tmp_path / "new").exists(), "nothing was run"
+    with pytest.raises(pumice.SpecError, match=r"^seed = -1: .*seed"):
+        pumice.sweep(pumice.preset("tiny"), {"seed": [1, -1]}, store=tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("entry", "values", "shown"),
+    [
+        ("seed", [1, 2, 1], "1"),
+        ("ftl.merge", ["block-erase", "block-erase"], "block-erase"),
+        ("ftl.over_provisioning", [0.5, 0.25, 0.5], "0.5"),
+        ("workload.read_fraction", [1, 1.0], "1.0"),
+        ("seed, run.timed", [[1, True], (1, True)], "[1, true]"),
+    ],
+)
+def test_a_value_that_is_given_twice_is_refused(entry: str, values: list[Any], shown: str) -> None:
+    """Its run counted as one of two seeds, with an interval of 0."""
+    text = re.escape(f"vary: {entry} has {shown} twice; allowed: each value once")
+    with pytest.raises(pumice.SpecError, match=text):
+        pumice.sweep(pumice.preset("tiny"), {entry: values})
+
+
+def test_a_value_that_is_given_twice_is_refused_on_the_command_line(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "sweep.toml").write_text('preset = "tiny"\n[vary]\nseed = [1, 1]\n')
+    for arguments in (["sweep", "sweep.toml"], ["compare", "--preset", "tiny", "--vary", "seed=1,1"]):
+        done = command(*arguments)
+        assert done.returncode == 2
+        assert done.stderr == "pumice: vary: seed has 1 twice; allowed: each value once\n"
+
+
+def test_variants_of_one_file_name_are_told_apart_by_path(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "x").mkdir()
+    for place, seed in (("a.toml", 1), ("x/a.toml", 2), ("b.toml", 3)):
+        (tmp_path / place).write_text(f'preset = "tiny"\nseed = {seed}\n[run]\nmax_requests = 200\n')
+    done = command("compare", "a.toml", "x/a.toml", "b.toml", "--json")
+    assert [one["label"] for one in json.loads(done.stdout)["variants"]] == ["a.toml", "x/a.toml", "b"]
+    done = command("compare", "a.toml", "x/../a.toml")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "x/../a.toml: is given twice" in done.stderr
+
+
+def test_an_interruption_is_a_ctrl_c_for_python() -> None:
+    """`except Exception` around a study went on with the next one."""
+    assert issubclass(pumice.Interrupted, KeyboardInterrupt)
+    assert not issubclass(pumice.Interrupted, Exception)
 
 
 def test_the_schema_does_not_depend_on_the_results() -> None:

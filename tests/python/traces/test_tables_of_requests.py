@@ -103,7 +103,13 @@ def test_tables_of_every_library_give_one_result(tmp_path: Path, kind: str) -> N
 def test_the_digest_of_a_table_is_that_of_its_requests() -> None:
     sizes, operations = [4096, 512, 16384, 8192, 0], ["W", "W", "W", "D", "F"]
     changes: list[dict[str, Any]] = [{}, {"size_bytes": sizes}, {"op": operations}, {"note": [1] * 5}]
-    digests = {at(pumice.run(SMALL, requests=COLUMNS | change), "workload.sha256") for change in changes}
+    digests = {
+        at(pumice.run(SMALL, requests=COLUMNS | change), "workload.sha256")
+        for change in changes
+        if "note" not in change
+    }
+    with pytest.warns(UserWarning, match='requests: columns that are not read: "note", "x y"'):
+        digests.add(at(pumice.run(SMALL, requests=COLUMNS | changes[-1] | {"x y": [1] * 5}), "workload.sha256"))
     assert len(digests) == 3, "a column that is not read changes nothing"
 
 
@@ -169,8 +175,55 @@ def test_missing_columns_and_things_that_are_no_table_are_named() -> None:
             pumice.run(SMALL, requests=wrong)
     with pytest.raises(pumice.SpecError, match="not several"):
         pumice.run(SMALL, requests=COLUMNS, trace="x.csv")
-    with pytest.raises(pumice.TraceError, match="table: is empty"):
-        pumice.run(SMALL, requests=pa.table(COLUMNS).slice(0, 0))
+    for empty in (pa.table(COLUMNS).slice(0, 0), {name: [] for name in COLUMNS}):
+        with pytest.raises(pumice.TraceError, match=r"^requests: the table has no rows; allowed: one request"):
+            pumice.run(SMALL, requests=empty)
+    beyond = COLUMNS | {"offset_bytes": [2**50] * 5}
+    with pytest.raises(pumice.TraceError, match=r"^requests:1: "):
+        pumice.run(SMALL, requests=beyond)
+
+
+FUA = [True, False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"fua": FUA}, "op"),
+        ({"fua": FUA}, "kind"),
+        ({"is_fua": FUA}, "kind"),
+        ({"FUA": [1, 0, 1, 0, 0]}, "type"),
+        ({"Force Unit Access": ["true", "False", "TRUE", "false", "false"]}, "op"),
+        ({"fua": [1.0, 0.0, 1.0, 0.0, 0.0]}, "op"),
+    ],
+)
+def test_force_unit_access_is_taken_in_every_spelling(change: dict[str, list[Any]], name: str, tmp_path: Path) -> None:
+    spelled = COLUMNS | {"op": ["WF", "r", "WF", "D", "F"]}
+    buffered = SMALL.with_(host={"write_buffer_kib": 4096})
+    requests = {name if key == "op" else key: values for key, values in (COLUMNS | change).items()}
+    results = [pumice.run(buffered, requests=table) for table in (spelled, requests)]
+    assert [at(result, "host.write.fua_requests") for result in results] == [2, 2]
+    assert at(results[0], "workload.sha256") == at(results[1], "workload.sha256")
+    text = tmp_path / "t.csv"
+    pandas.DataFrame(requests).to_csv(text, index=False)
+    if not any(isinstance(value, float) for value in next(iter(change.values()))):  # text of truth values has no point
+        assert pumice.read_trace(text)["is_fua"].tolist() == FUA
+    given = "time=time_us,op=OP,offset=offset_bytes,size=size_bytes".replace("OP", name)
+    listed = pumice.run(buffered, requests=requests, columns=f"{given},fua={next(iter(change))}")
+    assert at(listed, "host.write.fua_requests") == 2
+
+
+def test_force_unit_access_of_what_is_no_write_is_refused() -> None:
+    for values, row in (([False, True, False, False, False], 2), ([0, 0, 0, 1, 0], 4), ([0, 0, 0, 0, 1], 5)):
+        with pytest.raises(pumice.TraceError, match=f"^requests:{row}: fua .* of writes also 1 and true$"):
+            pumice.run(SMALL, requests=COLUMNS | {"fua": values})
+    for values in (["no"] * 5, [None] * 5, [2] * 5):
+        with pytest.raises(
+            pumice.TraceError, match=r'^requests:1: fua \(column "fua"\) .* allowed are 0, 1, false, true'
+        ):
+            pumice.run(SMALL, requests=COLUMNS | {"fua": values})
+    with pytest.raises(pumice.TraceError, match="op, is_trim may all mean op"):
+        pumice.run(SMALL, requests=COLUMNS | {"is_trim": [False] * 5})
 
 
 def test_a_time_of_a_calendar_needs_no_unit() -> None:

@@ -1,6 +1,6 @@
 //! Page accesses that take more than one stage, or that a buffered page waits for.
 
-use pumice_types::{Lpn, RequestKind};
+use pumice_types::{HostRequest, Lpn, RequestKind};
 
 use crate::metrics::{LatencyParts, Stage};
 
@@ -43,6 +43,8 @@ pub struct PageAccess {
     pub mask: u64,
     /// A write that is done only when its page is programmed, even if there is a write buffer.
     pub fua: bool,
+    /// The stream that the host names for a write.
+    pub stream: u8,
     /// The stage that runs, or is next.
     pub stage: Stage,
     /// Plans on different dies that the stage still waits for.
@@ -55,7 +57,7 @@ impl PageAccess {
     /// An access that has not begun.
     pub fn new(waits: Waits, lpn: Lpn, kind: RequestKind, mask: u64) -> PageAccess {
         let parts = LatencyParts::default();
-        PageAccess { waits, lpn, kind, mask, fua: false, stage: Stage::Map, groups_left: 0, parts }
+        PageAccess { waits, lpn, kind, mask, fua: false, stream: 0, stage: Stage::Map, groups_left: 0, parts }
     }
 
     /// The same in its last stage.
@@ -63,9 +65,14 @@ impl PageAccess {
         PageAccess { stage: Stage::Data, ..self }
     }
 
-    /// The same, of a request with or without force unit access.
-    pub fn with_fua(self, fua: bool) -> PageAccess {
-        PageAccess { fua, ..self }
+    /// The same, with what its request says of writes.
+    pub fn of(self, request: &HostRequest) -> PageAccess {
+        PageAccess { fua: request.fua, stream: request.stream, ..self }
+    }
+
+    /// The same, to a stream of the host.
+    pub fn to_stream(self, stream: u8) -> PageAccess {
+        PageAccess { stream, ..self }
     }
 
     /// Whether it touches all of its page.

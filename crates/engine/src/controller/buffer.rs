@@ -11,6 +11,8 @@ struct BufferedPage {
     lpn: Lpn,
     /// Parts that the buffer holds.
     mask: u64,
+    /// The stream that the host named last.
+    stream: u8,
     /// Its program is on the way; a write to the page makes a new entry.
     flushing: bool,
     /// Number of writes to the page so far. Entries of the write order with a smaller number are outdated and
@@ -29,6 +31,8 @@ pub struct DuePage {
     pub lpn: Lpn,
     /// Parts that the buffer holds.
     pub mask: u64,
+    /// The stream that the host named last.
+    pub stream: u8,
 }
 
 /// A request that waits for programs of buffered pages.
@@ -93,14 +97,21 @@ impl WriteBuffer {
         }
     }
 
-    /// Stores parts of a page and returns its entry. `None` if there is no room and the host must wait.
-    pub fn write(&mut self, lpn: Lpn, mask: u64) -> Option<u32> {
+    /// The same buffer, empty: the power was cut.
+    #[must_use]
+    pub fn emptied(self) -> WriteBuffer {
+        WriteBuffer::new(self.capacity, self.policy)
+    }
+
+    /// Stores parts of a page of a stream and returns its entry. `None` if there is no room and the host must wait.
+    pub fn write(&mut self, lpn: Lpn, mask: u64, stream: u8) -> Option<u32> {
         self.writes += 1;
         let newest = self.newest.get(&lpn.0).copied();
         if let Some(at) = newest
             && let Some(entry) = self.entries[at as usize].as_mut().filter(|entry| !entry.flushing)
         {
             entry.mask |= mask;
+            entry.stream = stream;
             entry.written = self.writes;
             self.note_order(at);
             return Some(at);
@@ -109,7 +120,7 @@ impl WriteBuffer {
         let base = newest.and_then(|at| self.entries[at as usize]).map_or(0, |entry| entry.mask);
         let at = self.place()?;
         let (mask, written) = (mask | base, self.writes);
-        self.entries[at as usize] = Some(BufferedPage { lpn, mask, flushing: false, written, program: 0 });
+        self.entries[at as usize] = Some(BufferedPage { lpn, mask, stream, flushing: false, written, program: 0 });
         self.newest.insert(lpn.0, at);
         self.older.extend(newest.map(|older| (lpn, older)));
         self.note_order(at);
@@ -190,7 +201,7 @@ impl WriteBuffer {
         self.begun += 1;
         self.waiting_to_flush -= 1;
         (entry.flushing, entry.program) = (true, self.begun);
-        Some(DuePage { entry: at, lpn: entry.lpn, mask: entry.mask })
+        Some(DuePage { entry: at, lpn: entry.lpn, mask: entry.mask, stream: entry.stream })
     }
 
     /// Lets a request wait for the program of one entry.
@@ -235,11 +246,11 @@ mod tests {
 
     /// The next program as entry, page and parts.
     fn next(buffer: &mut WriteBuffer, everything: bool) -> Option<(u32, Lpn, u64)> {
-        buffer.next_flush(everything).map(|DuePage { entry, lpn, mask }| (entry, lpn, mask))
+        buffer.next_flush(everything).map(|DuePage { entry, lpn, mask, .. }| (entry, lpn, mask))
     }
 
     fn writes(buffer: &mut WriteBuffer, lpn: u32, mask: u64) -> bool {
-        buffer.write(Lpn(lpn), mask).is_some()
+        buffer.write(Lpn(lpn), mask, 0).is_some()
     }
 
     fn release(buffer: &mut WriteBuffer, entry: u32) -> Vec<u32> {
@@ -328,8 +339,8 @@ mod tests {
     #[test]
     fn t677_a_write_through_waits_for_its_own_page_alone() {
         let mut buffer = WriteBuffer::new(4, FlushPolicy::Lru);
-        let own = buffer.write(Lpn(1), u64::MAX).expect("room");
-        let other = buffer.write(Lpn(2), u64::MAX).expect("room");
+        let own = buffer.write(Lpn(1), u64::MAX, 0).expect("room");
+        let other = buffer.write(Lpn(2), u64::MAX, 0).expect("room");
         assert!(buffer.begin_program(own).is_some() && buffer.begin_program(own).is_none(), "it is on the way");
         assert!(buffer.begin_program(other).is_some());
         buffer.wait_for(own, 9);

@@ -23,7 +23,7 @@ use pumice_types::{BlockId, DieId, HostRequest, Lpn, RecoveryFault, RequestKind,
 use crate::chip::erase::Eraser;
 use crate::error::SimError;
 use crate::host::oracle::Oracle;
-use crate::metrics::{FlashCounts, LatencyParts, Stage};
+use crate::metrics::{CommandTally, LatencyParts, Stage};
 use crate::observe::Observer;
 use crate::scheduler::{PageDone, Scheduler};
 use access::AccessTable;
@@ -60,7 +60,7 @@ pub struct Controller {
     pub scheduler: Scheduler,
     /// Commands emitted while measuring. They are counted when they are decided, as the layer's own
     /// counters are, so that both agree wherever measuring starts.
-    pub counts: FlashCounts,
+    pub tally: CommandTally,
     /// How long zone operations take.
     pub zone_times: ZoneTimes,
     /// Flash commands of the warm-up and of ageing.
@@ -125,7 +125,7 @@ impl Controller {
         Controller {
             ftl,
             scheduler,
-            counts: FlashCounts::default(),
+            tally: CommandTally::default(),
             zone_times: ZoneTimes::default(),
             uncounted_commands: 0,
             rules,
@@ -146,9 +146,19 @@ impl Controller {
         self
     }
 
-    /// Power has come back: a new translation layer, and nothing in flight. Numbers go on from `next_number`.
+    /// The same controller, which counts also in windows of this share of the user capacity.
+    #[must_use]
+    pub fn with_write_series(mut self, share: Option<f64>) -> Controller {
+        let pages = self.ftl.user_pages();
+        self.tally = CommandTally::with_series(share, pages);
+        self
+    }
+
+    /// Power has come back: a new translation layer, nothing in flight, and nothing buffered. Numbers go on from
+    /// `next_number`.
     pub fn restart(&mut self, ftl: Ftl, next_number: u64) {
         self.ftl = ftl;
+        self.buffer = self.buffer.take().map(WriteBuffer::emptied);
         self.next_number = Some(next_number);
         self.accesses = AccessTable::default();
         self.waiting.clear();
@@ -250,8 +260,12 @@ impl Controller {
         moment: &mut Moment<O>,
     ) -> Result<BufferedWrite, SimError> {
         let Some(buffer) = &mut self.buffer else { return Ok(BufferedWrite::NoRoom) };
-        let Some(entry) = buffer.write(access.lpn, access.mask) else { return Ok(BufferedWrite::NoRoom) };
-        let Some(request) = access.waits.request().filter(|_| access.fua) else { return Ok(BufferedWrite::Done) };
+        let Some(entry) = buffer.write(access.lpn, access.mask, access.stream) else {
+            return Ok(BufferedWrite::NoRoom);
+        };
+        moment.oracle.note_buffered(access.lpn, access.waits.request());
+        let is_through = access.fua && !RecoveryFault::UnitAccessIgnored.is_on();
+        let Some(request) = access.waits.request().filter(|_| is_through) else { return Ok(BufferedWrite::Done) };
         buffer.wait_for(entry, request);
         if let Some(due) = buffer.begin_program(entry) {
             self.program(&due, moment)?;
@@ -265,6 +279,9 @@ impl Controller {
     /// A broken rule or belief.
     pub fn begin_flush<O: Observer>(&mut self, request: u32, moment: &mut Moment<O>) -> Result<bool, SimError> {
         self.flush(true, moment)?;
+        if RecoveryFault::FlushDoneEarly.is_on() {
+            return Ok(true);
+        }
         Ok(!self.buffer.as_mut().is_some_and(|buffer| buffer.wait_for_all(request)))
     }
 
@@ -288,7 +305,9 @@ impl Controller {
     /// Begins to program a buffered page.
     fn program<O: Observer>(&mut self, due: &DuePage, moment: &mut Moment<O>) -> Result<(), SimError> {
         let access = PageAccess::new(Waits::Buffer(due.entry), due.lpn, RequestKind::Write, due.mask);
+        let access = access.to_stream(due.stream);
         let token = self.accesses.insert(access);
+        moment.oracle.note_program_begun(due.lpn);
         self.proceed(token, moment)?;
         Ok(())
     }
@@ -317,13 +336,13 @@ impl Controller {
 
     /// Flash commands of the whole run, warm-up and ageing included.
     pub fn flash_commands_total(&self) -> u64 {
-        self.uncounted_commands + self.counts.flash_commands()
+        self.uncounted_commands + self.tally.counts.flash_commands()
     }
 
     /// Starts measuring: everything counted so far is warm-up.
     pub fn restart_measuring(&mut self) {
-        self.uncounted_commands += self.counts.flash_commands();
-        self.counts = FlashCounts::default();
+        self.uncounted_commands += self.tally.counts.flash_commands();
+        self.tally.restart();
         self.zone_times.restart();
         self.scheduler.chips.restart_measuring();
         self.ftl.reset_counters();

@@ -21,7 +21,7 @@ impl Controller {
         if let Some(buffer) = &mut self.buffer {
             match access.kind {
                 RequestKind::Read if buffer.holds(access.lpn, access.mask) => {
-                    self.counts.buffer_hits += 1;
+                    self.tally.counts.buffer_hits += 1;
                     return Ok(true);
                 }
                 RequestKind::Write => {
@@ -123,7 +123,7 @@ impl Controller {
         match access.kind {
             RequestKind::Write => {
                 let version = oracle.next_version(lpn, access.waits.request());
-                self.ftl.write(lpn, version, &mut self.plan)?;
+                self.ftl.write_to_stream(lpn, version, access.stream, &mut self.plan)?;
             }
             RequestKind::Read => {
                 let found = self.ftl.read(lpn, oracle.version(lpn), &mut self.plan);

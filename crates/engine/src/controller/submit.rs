@@ -73,9 +73,9 @@ impl Controller {
             };
             let answered = self.scheduler.submit(&group, moment.now, moment.observer)?;
             if answered {
-                self.counts.buffer_hits += 1;
+                self.tally.counts.buffer_hits += 1;
             } else {
-                commands.iter().for_each(|command| self.counts.note(command));
+                commands.iter().for_each(|command| self.tally.note(command));
             }
             waiting += u32::from(group.token != NOBODY && !answered);
             start += length;

@@ -25,7 +25,7 @@ impl Controller {
         match (&mut self.buffer, kind) {
             (Some(buffer), RequestKind::Write) => {
                 // Without a clock a program is done at once, so the buffer never stays full.
-                let entry = buffer.write(lpn, mask);
+                let entry = buffer.write(lpn, mask, access.stream);
                 debug_assert!(entry.is_some());
                 if let Some(due) = entry.filter(|_| access.fua).and_then(|entry| buffer.begin_program(entry)) {
                     self.program_untimed(&due, oracle, observer)?;
@@ -33,7 +33,7 @@ impl Controller {
                 return self.flush_untimed(false, oracle, observer);
             }
             (Some(buffer), RequestKind::Read) if buffer.holds(lpn, mask) => {
-                self.counts.buffer_hits += 1;
+                self.tally.counts.buffer_hits += 1;
                 return Ok(());
             }
             (Some(buffer), RequestKind::Trim) => buffer.trim(lpn),
@@ -61,7 +61,7 @@ impl Controller {
     pub(super) fn execute_plan(&mut self, observer: &mut impl Observer) -> Result<(), SimError> {
         self.prepare_plan();
         for command in &self.plan.commands {
-            self.counts.note(command);
+            self.tally.note(command);
             self.scheduler.chips.execute_untimed(command)?;
             observer.command(Time::ZERO, Time::ZERO, command);
         }
@@ -91,7 +91,7 @@ impl Controller {
         oracle: &mut Oracle,
         observer: &mut impl Observer,
     ) -> Result<(), SimError> {
-        let access = PageAccess::new(Waits::Nobody, due.lpn, RequestKind::Write, due.mask);
+        let access = PageAccess::new(Waits::Nobody, due.lpn, RequestKind::Write, due.mask).to_stream(due.stream);
         self.run_stages(access, oracle, observer)?;
         if let Some(buffer) = &mut self.buffer {
             buffer.release(due.entry, &mut self.pages_done);
@@ -112,19 +112,21 @@ impl Controller {
         Ok(can)
     }
 
-    /// Reads every stored page back without commands; counts corrupt pages, and returns how many are lost.
-    pub fn read_back(&mut self, oracle: &Oracle) -> u64 {
+    /// Reads every stored page back without commands; counts corrupt pages, and returns those that are lost, with the
+    /// version found in place of the one wanted, if it is one of that page.
+    pub fn read_back(&mut self, oracle: &Oracle) -> Vec<(Lpn, Option<u8>)> {
         let checked = &mut self.scheduler.chips.checked;
-        let mut lost_pages = 0;
+        let mut lost = Vec::new();
         for lpn in (0..self.ftl.user_pages()).map(Lpn).filter(|&lpn| oracle.is_stored(lpn)) {
             checked.pages_checked += 1;
             let found = self.ftl.locate(lpn).and_then(|page| checked.array.peek(page).ok());
-            match found.filter(|page| page.lpn == lpn && page.version == oracle.version(lpn)) {
-                None => lost_pages += 1,
+            match found.filter(|page| page.lpn == lpn) {
+                Some(page) if page.version != oracle.version(lpn) => lost.push((lpn, Some(page.version))),
                 Some(page) if page.corrupt => checked.note_corrupt(lpn),
                 Some(_) => {}
+                None => lost.push((lpn, None)),
             }
         }
-        lost_pages
+        lost
     }
 }

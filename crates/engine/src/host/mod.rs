@@ -5,6 +5,7 @@
 mod link;
 pub mod oracle;
 mod pages;
+mod promises;
 
 use pumice_config::HostKeys;
 use pumice_types::{HostRequest, RequestKind, Time};
@@ -159,8 +160,8 @@ impl Host {
     #[inline]
     pub fn complete(&mut self, id: u32, now: Time, parts: Option<LatencyParts>, observer: &mut impl Observer) {
         let InFlight { request, arrival, submitted, measured, .. } = self.slots[id as usize];
-        if self.oracle.keeps_promises() && request.kind == RequestKind::Write {
-            self.oracle.note_acknowledged(id, self.pages.of(&request).map(|(lpn, _)| lpn));
+        if self.oracle.keeps_promises() {
+            self.oracle.note_done(id, &request, self.pages.of(&request).map(|(lpn, _)| lpn));
         }
         self.free_slots.push(id);
         self.completed += 1;

@@ -4,38 +4,10 @@
 //! programmed into the spare area, and a read must return the version that was newest when the read
 //! was submitted. This is truth about the host, so neither FTL nor array can see it.
 
+use pumice_types::{HostRequest, Lpn, RequestKind, TagFormat, bits, prefetch};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
-use pumice_types::{Lpn, RecoveryFault, TagFormat, bits, prefetch};
-
-/// A page whose newest version is not promised.
-#[derive(Serialize, Deserialize)]
-struct Unsettled {
-    /// The version that is; `None` if nothing was stored.
-    promised: Option<u8>,
-    /// Those written since, oldest first, with the requests that brought them.
-    newer: Vec<(u8, u32)>,
-}
-
-/// Pages whose newest version is not promised. Without a write buffer these are the writes in flight.
-#[derive(Default, Serialize, Deserialize)]
-struct Promises {
-    pages: BTreeMap<u32, Unsettled>,
-}
-
-impl Promises {
-    /// What `request` brought to a page is promised, and so is everything that it replaced.
-    fn promise(&mut self, lpn: Lpn, request: u32) {
-        let Some(page) = self.pages.get_mut(&lpn.0) else { return };
-        let Some(last) = page.newer.iter().rposition(|&(_, by)| by == request) else { return };
-        page.promised = Some(page.newer[last].0);
-        page.newer.drain(..=last);
-        if page.newer.is_empty() {
-            self.pages.remove(&lpn.0);
-        }
-    }
-}
+use super::promises::{Allowed, Promises};
 
 /// Versions stored by the host.
 #[derive(Serialize, Deserialize)]
@@ -51,6 +23,8 @@ pub struct Oracle {
     trimmed: Vec<u64>,
     /// What has been promised of pages whose newest version has not, if power may be cut.
     promises: Option<Promises>,
+    /// There is a write buffer, which a power cut empties.
+    is_volatile: bool,
 }
 
 impl Oracle {
@@ -64,43 +38,62 @@ impl Oracle {
             pages_per_block: u32::from(pages_per_block),
             trimmed: Vec::new(),
             promises: None,
+            is_volatile: false,
         }
     }
 
-    /// Notes from now on which versions the device has promised to keep.
-    pub fn prepare_for_cuts(&mut self) {
-        self.promises = Some(Promises::default());
+    /// Notes from now on which versions the device has promised to keep; `is_volatile`: it has a write buffer.
+    pub fn prepare_for_cuts(&mut self, is_volatile: bool) {
+        self.promises = Some(Promises::new(is_volatile));
+        self.is_volatile = is_volatile;
     }
 
-    /// Whether it matters which writes were acknowledged.
+    /// Whether it matters which requests are done.
     #[inline]
     pub fn keeps_promises(&self) -> bool {
         self.promises.is_some()
     }
 
-    /// A write of these pages was acknowledged, whose versions `request` brought: they are promised.
-    pub fn note_acknowledged(&mut self, request: u32, lpns: impl Iterator<Item = Lpn>) {
-        if let Some(promises) = &mut self.promises {
-            lpns.for_each(|lpn| promises.promise(lpn, request));
+    /// A flush is submitted.
+    pub fn note_flush(&mut self, request: u32) {
+        self.promises.iter_mut().for_each(|promises| promises.note_flush(request));
+    }
+
+    /// A request that touched these pages is done.
+    pub fn note_done(&mut self, id: u32, request: &HostRequest, lpns: impl Iterator<Item = Lpn>) {
+        let Some(promises) = &mut self.promises else { return };
+        match request.kind {
+            RequestKind::Write => lpns.for_each(|lpn| promises.note_acknowledged(lpn.0, id, request.fua)),
+            RequestKind::Flush => promises.note_flushed(id),
+            RequestKind::Read | RequestKind::Trim => {}
         }
     }
 
-    /// What a device may return after a power cut, page by page where that is more than one version: the version
-    /// that was promised (`None`: nothing stored), and those written since, oldest first. Nothing is in flight then.
-    pub fn take_unsettled(&mut self) -> Vec<(Lpn, Option<u8>, Vec<u8>)> {
-        let Some(promises) = &mut self.promises else { return Vec::new() };
-        let pages = std::mem::take(&mut promises.pages).into_iter();
-        pages
-            .map(|(lpn, page)| (Lpn(lpn), page.promised, page.newer.iter().map(|&(version, _)| version).collect()))
-            .collect()
+    /// The write buffer has taken a page that `request` brings.
+    #[inline]
+    pub fn note_buffered(&mut self, lpn: Lpn, request: Option<u32>) {
+        if self.promises.is_some() {
+            self.note_write(lpn, request);
+        }
     }
 
-    /// The host has found this version after a power cut (`None`: nothing), and goes on with it.
+    /// The write buffer begins to program a page.
+    #[inline]
+    pub fn note_program_begun(&mut self, lpn: Lpn) {
+        self.promises.iter_mut().for_each(|promises| promises.note_program_begun(lpn.0));
+    }
+
+    /// What a device may return after a power cut, page by page where that is more than the newest version. Nothing is
+    /// in flight then.
+    pub fn take_unsettled(&mut self) -> Vec<(Lpn, Allowed)> {
+        let pages = self.promises.iter_mut().flat_map(Promises::take);
+        pages.map(|(lpn, allowed)| (Lpn(lpn), allowed)).collect()
+    }
+
+    /// The host has found this version after a power cut (`None`: nothing), and goes on with it. Nothing is found only
+    /// where nothing was stored before the cut.
     pub fn settle(&mut self, lpn: Lpn, found: Option<u8>) {
-        match found {
-            Some(version) => self.versions[lpn.index()] = version,
-            None => self.note_trim(lpn),
-        }
+        self.versions[lpn.index()] = found.unwrap_or(0);
     }
 
     /// Bytes of its columns.
@@ -122,7 +115,7 @@ impl Oracle {
     #[inline]
     pub fn next_version(&mut self, lpn: Lpn, request: Option<u32>) -> u8 {
         if self.promises.is_some() {
-            self.note_written(lpn, request);
+            self.note_version(lpn, request);
         }
         let version = &mut self.versions[lpn.index()];
         *version = self.tags.next(*version);
@@ -132,16 +125,22 @@ impl Oracle {
         *version
     }
 
-    /// A version comes that is not promised yet.
-    fn note_written(&mut self, lpn: Lpn, request: Option<u32>) {
-        let promised = self.is_stored(lpn).then(|| self.versions[lpn.index()]);
-        let version = self.tags.next(self.versions[lpn.index()]);
+    /// A request brings a write. Layers that may lose power keep what the host trims.
+    fn note_write(&mut self, lpn: Lpn, request: Option<u32>) {
+        let before = self.was_stored(lpn).then(|| self.versions[lpn.index()]);
         if let (Some(promises), Some(request)) = (&mut self.promises, request) {
-            let page = promises.pages.entry(lpn.0).or_insert_with(|| Unsettled { promised, newer: Vec::new() });
-            page.newer.push((version, request));
-            if RecoveryFault::AcknowledgedEarly.is_on() {
-                promises.promise(lpn, request);
-            }
+            promises.note_write(lpn.0, request, before);
+        }
+    }
+
+    /// A version comes that is not promised yet.
+    fn note_version(&mut self, lpn: Lpn, request: Option<u32>) {
+        if !self.is_volatile {
+            self.note_write(lpn, request);
+        }
+        let version = self.tags.next(self.versions[lpn.index()]);
+        if let Some(promises) = self.promises.as_mut().filter(|_| self.is_volatile || request.is_some()) {
+            promises.note_version(lpn.0, version);
         }
     }
 
@@ -171,6 +170,12 @@ impl Oracle {
         if !self.trimmed.is_empty() && bits::get(&self.trimmed, lpn.index()) {
             return false;
         }
+        self.was_stored(lpn)
+    }
+
+    /// Whether the page was ever stored.
+    #[inline]
+    fn was_stored(&self, lpn: Lpn) -> bool {
         let (block, offset) = (lpn.0 / self.pages_per_block, lpn.0 % self.pages_per_block);
         self.versions[lpn.index()] > 0 || offset < u32::from(self.filled[block as usize])
     }

@@ -75,7 +75,7 @@ mod tests {
         let pages = Pages::new(12_288);
         let at = |offset_bytes: u64, bytes: u32| {
             let (arrival, kind) = (pumice_types::Time::ZERO, RequestKind::Read);
-            HostRequest { arrival, offset_bytes, bytes, kind, fua: false }
+            HostRequest { arrival, offset_bytes, bytes, kind, fua: false, stream: 0 }
         };
         assert_eq!(pages.first_of(&at(3 * 12_288 - 512, 512)), Lpn(2));
         assert_eq!(pages.first_of(&at(3 * 12_288, 512)), Lpn(3));

@@ -9,6 +9,7 @@ mod parts;
 mod power;
 mod time_series;
 mod wear_map;
+mod write_series;
 
 pub use flash_counts::FlashCounts;
 pub use histograms::interval_log;
@@ -16,6 +17,7 @@ pub use parts::{LatencyParts, Stage};
 pub use power::PowerFigures;
 pub use time_series::TimeSeries;
 pub use wear_map::WearMap;
+pub use write_series::CommandTally;
 
 use crate::scheduler::{PHASES, Phase};
 

@@ -24,4 +24,14 @@ pub struct PowerFigures {
     pub broken_promises: u64,
     /// What the layer found, summed over its starts.
     pub found: RecoveryCounts,
+    /// Blocks that the layer had erased again when measuring began.
+    pub erased_before: u64,
+}
+
+impl PowerFigures {
+    /// Counts anew, but for broken promises: measuring begins, and the layer has erased so many blocks again.
+    pub fn restart(&mut self, erased_again: u64) {
+        let broken_promises = self.broken_promises;
+        *self = PowerFigures { broken_promises, erased_before: erased_again, ..PowerFigures::default() };
+    }
 }

@@ -102,8 +102,14 @@ mod tests {
     fn series(done: &[u64]) -> Value {
         let mut series = TimeSeries::new(1e-7);
         for &done in done {
-            let request =
-                HostRequest { arrival: Time::ZERO, offset_bytes: 0, bytes: 512, kind: RequestKind::Read, fua: false };
+            let request = HostRequest {
+                arrival: Time::ZERO,
+                offset_bytes: 0,
+                bytes: 512,
+                kind: RequestKind::Read,
+                fua: false,
+                stream: 0,
+            };
             series.note(&RequestRecord { arrival: Time(done - 40), done: Time(done), request });
         }
         series.document()

@@ -95,7 +95,7 @@ pub struct Finished<'a> {
 
 impl Finished<'_> {
     fn counts(&self) -> &FlashCounts {
-        &self.controller.counts
+        &self.controller.tally.counts
     }
 
     fn scheduler(&self) -> &Scheduler {

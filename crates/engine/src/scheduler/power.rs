@@ -50,10 +50,11 @@ impl Scheduler {
         self.cut.at
     }
 
-    /// Counts a command whose end is now known, if it changes flash and a cut waits for one.
+    /// Counts a command whose end is now known, if it changes flash and a cut waits for one. None is counted between
+    /// the command in which the power is cut and the cut itself: the next one is the first after it.
     #[inline]
     pub(super) fn note_change(&mut self, index: usize, due: Time) {
-        if self.cut.is_awaited() {
+        if self.cut.is_awaited() && self.cut.at.is_none() {
             self.count_change(index, due);
         }
     }

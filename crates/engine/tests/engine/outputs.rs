@@ -112,6 +112,34 @@ fn t651_the_time_series_sums_to_the_document() {
 }
 
 #[test]
+fn t671_the_write_series_sums_to_the_document_with_and_without_a_clock() {
+    for timed in ["true", "false"] {
+        let sets = [
+            ("ftl.kind", "page"),
+            ("run.timed", timed),
+            ("run.warmup_requests", "500"),
+            ("workload.kind", "uniform"),
+            ("workload.requests", "4000"),
+            ("output.write_series", "0.05"),
+        ];
+        let document = document(&sets);
+        let windows = document["write_series"].as_array().expect("a list");
+        assert!(windows.len() > 3, "{}", windows.len());
+        let sum = |field: &str| windows.iter().map(|window| window[field].as_f64().unwrap_or(0.0)).sum::<f64>();
+        assert_eq!(sum("host_programs"), number(&document, "flash.programs.host"));
+        assert_eq!(sum("gc_programs"), number(&document, "flash.programs.gc"));
+        assert_eq!(sum("erases"), number(&document, "flash.erases.block"));
+        assert!(sum("gc_programs") > 0.0);
+        let pages = number(&document, "device.user_bytes") * number(&document, "device.pages");
+        let window_pages = 0.05 * pages / number(&document, "device.raw_bytes");
+        for (nth, window) in windows.iter().enumerate() {
+            let start = window["start_capacities"].as_f64().expect("a number");
+            assert!((start - 0.05 * nth as f64).abs() * window_pages / 0.05 <= 1.0, "{nth}: {start}");
+        }
+    }
+}
+
+#[test]
 fn t652_a_request_is_in_the_window_of_its_completion() {
     // Done at 80.56 µs and, from 200 µs on, at 280.56 µs.
     let trace = TraceFile::new("windows", &[(0, 'R', 0, 4096), (200, 'R', 0, 4096)]);

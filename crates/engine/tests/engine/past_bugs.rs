@@ -2,7 +2,8 @@
 
 use pumice_config::Config;
 use pumice_engine::{SimError, run};
-use pumice_types::FlashOp;
+use pumice_ftl::GcPolicy;
+use pumice_types::{Choice, FlashOp};
 use serde_json::Value;
 
 use crate::support::{TraceFile, document, number, source, spec};
@@ -313,4 +314,86 @@ fn t917_no_die_is_busy_for_longer_than_was_measured() {
     ]);
     let busy = document["utilisation"]["die"][0].as_f64().expect("a timed run");
     assert!(busy > 0.0 && busy <= 1.0, "{busy}");
+}
+
+/// A page-level device that starts anew by this method, with these further settings; ended well, and its document.
+fn after_cuts(method: &str, sets: &[(&str, &str)]) -> Value {
+    let base = [("ftl.kind", "page"), ("ftl.recovery", method), ("run.check", "integrity")];
+    let sets = [&base, sets].concat();
+    let outcome = run(&spec(&sets), 1.0, &mut |_| true).unwrap_or_else(|error| panic!("{sets:?}: {error}"));
+    assert_eq!(outcome.integrity_error, None, "{sets:?}");
+    outcome.document
+}
+
+/// A journal page gave 0 for "up to this page", and 0 was also the number up to which a device counts that was just
+/// filled. A second cut, while it first started anew, lost the last page of a plane.
+#[test]
+fn t927_a_cut_of_the_first_start_after_the_fill_loses_nothing() {
+    let device = [("ftl.over_provisioning", "0.3"), ("initial.age_writes", "0"), ("workload.requests", "400")];
+    for cuts in ["[40,60]", "[40,61]", "[40,60,200,300]"] {
+        after_cuts("checkpoint", &[&device[..], &[("power.cut_at_command", cuts)]].concat());
+    }
+}
+
+/// Without a blank block left, a page that nothing proves was copied behind everything in its own block; if that copy
+/// was cut and left no trace, the next start copied to the same page again.
+#[test]
+fn t928_a_start_that_is_cut_again_and_again_never_programs_a_page_twice() {
+    after_cuts(
+        "scan",
+        &[
+            ("geometry.dies_per_chip", "2"),
+            ("geometry.blocks_per_plane", "32"),
+            ("ftl.over_provisioning", "0.5"),
+            ("timing.copyback", "false"),
+            ("host.mode", "closed-loop"),
+            ("partial_erase.max_splits", "3"),
+            ("workload.requests", "281"),
+            ("power.cuts", "200"),
+            ("initial.age_writes", "0"),
+            ("seed", "170"),
+        ],
+    );
+}
+
+/// A device that starts anew asked the victim policy what to reclaim, and there was no room for what it named.
+#[test]
+fn t929_a_start_finds_room_whatever_the_victim_policy() {
+    for policy in GcPolicy::ALL {
+        for seed in ["0", "1", "2", "3"] {
+            let sets = [
+                ("ftl.over_provisioning", "0.4"),
+                ("ftl.gc_policy", policy.name()),
+                ("workload.requests", "3000"),
+                ("power.cuts", "400"),
+                ("seed", seed),
+            ];
+            after_cuts("scan", &sets);
+            after_cuts("summary", &sets);
+        }
+    }
+}
+
+/// Commands that began between a cut's own command and the cut were counted, so a cut in one of them never came, and
+/// none of those behind it.
+#[test]
+fn t930_every_cut_of_a_list_comes() {
+    for cuts in ["[5,6,100]", "[5,6,7,8,9]", "[1,2]"] {
+        let document = after_cuts("scan", &[("ftl.over_provisioning", "0.3"), ("power.cut_at_command", cuts)]);
+        assert_eq!(number(&document, "power.cuts"), cuts.split(',').count() as f64, "{cuts}");
+    }
+}
+
+/// What power cuts did was counted from the beginning of the run, and the commands that it is a part of only from
+/// where measuring begins.
+#[test]
+fn t931_a_recovery_in_the_warm_up_is_not_measured() {
+    let cut = [("ftl.over_provisioning", "0.3"), ("power.cut_at_command", "[100]")];
+    let whole = after_cuts("checkpoint", &cut);
+    let measured = after_cuts("checkpoint", &[&cut[..], &[("run.warmup_requests", "19990")]].concat());
+    for field in ["power.cuts", "power.recovery_programs", "power.recovery_erases", "power.erased_again"] {
+        assert!(number(&whole, field) > 0.0, "{field}");
+        assert!(number(&measured, field) <= number(&measured, "flash.erases.block"), "{field}");
+    }
+    assert_eq!(number(&measured, "power.cuts"), 0.0);
 }

@@ -59,7 +59,7 @@ fn full_merges() -> Vec<Sets<'static>> {
 
 #[test]
 fn t810_an_nftl_with_full_merges_keeps_its_promises_wherever_the_power_is_cut() {
-    let met = cut_all(full_merges(), 1, false);
+    let met = cut_all(full_merges(), 5, false);
     assert!(met.cuts > 5_000 && met.programs > 1_000 && met.erases > 1_000, "{met:?}");
 }
 
@@ -83,7 +83,7 @@ fn m_merges() -> Vec<Sets<'static>> {
 
 #[test]
 fn t812_an_nftl_with_m_merge_keeps_its_promises_wherever_the_power_is_cut() {
-    let met = cut_all(m_merges(), 1, false);
+    let met = cut_all(m_merges(), 5, false);
     assert!(met.cuts > 5_000 && met.programs > 1_000 && met.erases > 1_000, "{met:?}");
 }
 

@@ -141,6 +141,37 @@ fn t447_every_combination_of_options_runs_at_its_least_over_provisioning() {
     assert!(ran >= 1_120, "{ran} of {} combinations", all.len());
 }
 
+#[test]
+fn t449_handles_run_at_their_least_over_provisioning() {
+    let mut ran = 0;
+    for (isolation, apart) in [("initial", "gc"), ("persistent", "gc"), ("persistent", "mixed")] {
+        for (handles, mode) in
+            ["1", "3"].iter().flat_map(|&handles| GcMode::ALL.iter().map(move |&mode| (handles, mode)))
+        {
+            for (place, level) in [("ram", "none"), ("cached", "dynamic"), ("ram", "both")] {
+                let mut sets = DEVICE.to_vec();
+                sets.extend([
+                    ("ftl.handles", handles),
+                    ("ftl.isolation", isolation),
+                    ("ftl.hot_cold", apart),
+                    ("ftl.gc_mode", mode.name()),
+                    ("ftl.map_place", place),
+                    ("ftl.wear_leveling", level),
+                    ("geometry.blocks_per_plane", "24"),
+                    ("partial_erase.unit", "none"),
+                    ("workload.kind", "streams"),
+                    ("workload.stream_space", "[0.2, 0.3, 0.5]"),
+                    ("workload.stream_share", "[0.7, 0.2, 0.1]"),
+                ]);
+                sets.extend((place == "cached").then_some(("ftl.map_cache_entries", "40")));
+                ran += usize::from(run_at_least(&sets));
+            }
+        }
+    }
+    // Persistently isolated data is not moved to level wear.
+    assert_eq!(ran, 30 + 2 * 20);
+}
+
 /// Copies of cold pages had no block of their own, the only blank leaves of the plane were those of the victim
 /// itself, and the block of the hot copies had room: collection gave up.
 #[test]

@@ -14,6 +14,11 @@
 //! Chosen: the update that breaks a sequence goes to the random log blocks (the paper's listing leaves it
 //! open). A merge takes every current page of the logical block, wherever it is, so no page of it stays
 //! in a log. A page of D that is still erased, and that the program order allows, is programmed in D.
+//!
+//! After a power cut every logical block with a current page in a log block is merged before the host is served
+//! ([`crate::salvage`]); no log block is left. The paper says nothing of power cuts. Added to the spare area of a page,
+//! beside its logical page: the numbers of its write and of its program. Which log block was the sequential one is
+//! lost, and not needed.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -31,6 +36,8 @@ use crate::fill::InitialBlock;
 use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports};
 use crate::merge::in_place::{self, InPlaceMerge};
 use crate::merge::plan::{InPlaceState, MergeKind, in_place_merge};
+use crate::recovery::{Recovery, RecoveryCounts, Restart};
+use crate::salvage::KeptBlock;
 use pumice_types::Geometry;
 
 /// Log blocks that FAST needs: the sequential one and a random one.
@@ -168,6 +175,14 @@ impl PlaneFtl for Fast {
         &self.book
     }
 
+    fn book_mut(&mut self) -> &mut PlaneBook {
+        &mut self.book
+    }
+
+    fn adopt_kept(&mut self, logical: u32, blocks: &[KeptBlock]) {
+        blocks.iter().for_each(|kept| self.d[logical as usize] = kept.block);
+    }
+
     fn fill(&mut self, logical: u32, pages: u16, shared: &mut Shared) -> Result<InitialBlock, FtlError> {
         let filled = self.book.fill(logical, pages, &mut shared.pool)?;
         self.d[logical as usize] = filled.block;
@@ -220,6 +235,8 @@ impl Layer for Fast {
     const READS: &'static [&'static str] = &["over_provisioning", "u_blocks"];
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Spare];
     const REPORTS: Reports = Reports::HYBRID_PAIRS;
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
+    const COPIES_ON_ONE_DIE: bool = true;
 
     fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
         room(spec).check()
@@ -227,6 +244,11 @@ impl Layer for Fast {
 
     fn user_pages(spec: &LayerSpec, _: &(), geometry: &Geometry) -> u32 {
         room(spec).user_pages(geometry)
+    }
+
+    fn recover(parts: &LayerParts, _: &(), restart: &mut Restart) -> Result<(Striped<Fast>, RecoveryCounts), FtlError> {
+        let (order, room) = (parts.spec.chip.geometry.program_order, room(&parts.spec));
+        room.recovered(parts, restart, |book| Fast::new(book, order, room.u_blocks()))
     }
 
     fn build(parts: &LayerParts, _: &(), target: &mut dyn FillTarget) -> Result<Striped<Fast>, FtlError> {

@@ -8,6 +8,10 @@
 //!
 //! Chosen: the victim is the U-block written least recently; a page of D that is still erased, and that
 //! the program order allows, is programmed in D.
+//!
+//! After a power cut every pair that is found is merged before the host is served ([`crate::salvage`]). The paper says
+//! nothing of power cuts. Added to the spare area of a page, beside its logical page: the numbers of its write and of
+//! its program. Lost, and not needed: which U-block was written least recently.
 
 use pumice_types::{BlockId, PageAddress, ProgramOrder};
 use serde::{Deserialize, Serialize};
@@ -23,6 +27,8 @@ use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports};
 use crate::merge::in_place::{self, InPlaceMerge};
 use crate::merge::plan::{InPlaceState, MergeKind, in_place_merge};
 use crate::recency::Recency;
+use crate::recovery::{Recovery, RecoveryCounts, Restart};
+use crate::salvage::KeptBlock;
 use pumice_types::Geometry;
 
 /// Whether a page of a D-block can be programmed at its own offset.
@@ -117,6 +123,14 @@ impl PlaneFtl for LogBlock {
         &self.book
     }
 
+    fn book_mut(&mut self) -> &mut PlaneBook {
+        &mut self.book
+    }
+
+    fn adopt_kept(&mut self, logical: u32, blocks: &[KeptBlock]) {
+        blocks.iter().for_each(|kept| self.pairs[logical as usize].d = kept.block);
+    }
+
     fn fill(&mut self, logical: u32, pages: u16, shared: &mut Shared) -> Result<InitialBlock, FtlError> {
         let filled = self.book.fill(logical, pages, &mut shared.pool)?;
         self.pairs[logical as usize].d = filled.block;
@@ -168,6 +182,8 @@ impl Layer for LogBlock {
     const READS: &'static [&'static str] = &["over_provisioning", "u_blocks"];
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Spare];
     const REPORTS: Reports = Reports::HYBRID_PAIRS;
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
+    const COPIES_ON_ONE_DIE: bool = true;
 
     fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
         Room::of_blocks(spec).check()
@@ -175,6 +191,15 @@ impl Layer for LogBlock {
 
     fn user_pages(spec: &LayerSpec, _: &(), geometry: &Geometry) -> u32 {
         Room::of_blocks(spec).user_pages(geometry)
+    }
+
+    fn recover(
+        parts: &LayerParts,
+        _: &(),
+        restart: &mut Restart,
+    ) -> Result<(Striped<LogBlock>, RecoveryCounts), FtlError> {
+        let (order, room) = (parts.spec.chip.geometry.program_order, Room::of_blocks(&parts.spec));
+        room.recovered(parts, restart, |book| LogBlock::new(book, order, room.u_blocks()))
     }
 
     fn build(parts: &LayerParts, _: &(), target: &mut dyn FillTarget) -> Result<Striped<LogBlock>, FtlError> {

@@ -174,6 +174,11 @@ macro_rules! dispatch {
                 match self { $(FtlKind::$variant { .. } => <$layer as Layer>::COPIES_ON_ONE_DIE),+ }
             }
 
+            /// See [`Layer::GIVES_UP_TRIMMED`].
+            pub fn gives_up_trimmed(self) -> bool {
+                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::GIVES_UP_TRIMMED),+ }
+            }
+
             /// Its own keys that other layers refuse instead of ignoring them.
             fn strict_keys(self) -> &'static [&'static str] {
                 match self { $(FtlKind::$variant { .. } => <$layer as Layer>::STRICT_KEYS),+ }
@@ -310,6 +315,15 @@ impl TranslationLayer for Ftl {
     #[inline]
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         each!(self, ftl => ftl.write(lpn, version, plan))
+    }
+
+    #[inline]
+    fn write_to_stream(&mut self, lpn: Lpn, version: u8, stream: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        each!(self, ftl => ftl.write_to_stream(lpn, version, stream, plan))
+    }
+
+    fn open_pages_of(&self, stream: u8) -> u64 {
+        each!(self, ftl => ftl.open_pages_of(stream))
     }
 
     #[inline]

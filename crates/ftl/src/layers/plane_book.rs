@@ -5,7 +5,7 @@
 //! Logical pages are counted inside the plane (*local*). The maps hold differences from the initial fill
 //! (entry 0 means "as filled"), so that a device starts at the cost of its blocks.
 
-use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, bits};
+use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, RecoveryFault, bits};
 use serde::{Deserialize, Serialize};
 
 use crate::block_pool::BlockPool;
@@ -13,6 +13,8 @@ use crate::counters::GcCounters;
 use crate::error::FtlError;
 use crate::fill::InitialBlock;
 use crate::plan::Plan;
+use crate::recovery::Proofs;
+use crate::salvage::KeptBlock;
 
 /// What all planes share.
 #[derive(Serialize, Deserialize)]
@@ -21,14 +23,21 @@ pub struct Shared {
     pub pool: BlockPool,
     /// What garbage collection did so far.
     pub counters: GcCounters,
+    /// Blocks that nothing proves to be erased, after a power cut.
+    pub proofs: Proofs,
     u_blocks_used: u64,
 }
 
 impl Shared {
+    /// After a power cut: no U-block is in use.
+    pub fn found(pool: BlockPool, proofs: Proofs, counters: GcCounters) -> Shared {
+        Shared { pool, counters, proofs, u_blocks_used: 0 }
+    }
+
     /// Everything free.
     pub fn new(geometry: &Geometry, bad_blocks: &[BlockId]) -> Shared {
         let pool = BlockPool::new(geometry, bad_blocks);
-        Shared { pool, counters: GcCounters::default(), u_blocks_used: 0 }
+        Shared { pool, counters: GcCounters::default(), proofs: Proofs::default(), u_blocks_used: 0 }
     }
 
     /// Starts counting anew.
@@ -179,6 +188,33 @@ impl PlaneBook {
         Lpn((local / unit_pages * planes + turn) * unit_pages + local % unit_pages)
     }
 
+    /// The number inside the plane of a logical page of it.
+    pub fn local(&self, lpn: Lpn) -> u32 {
+        let PlanePlace { planes, unit_pages, .. } = self.place;
+        lpn.0 / unit_pages / planes * unit_pages + lpn.0 % unit_pages
+    }
+
+    /// Takes a block over that was kept after a power cut. What is blank in it counts as programmed, unless it was
+    /// erased since.
+    pub fn adopt(&mut self, kept: &KeptBlock) {
+        let (index, words) = (self.index(kept.block), self.words_of(kept.block));
+        for found in &kept.pages {
+            let physical = self.physical(PageAddress::new(kept.block, found.page));
+            let local = self.local(found.lpn);
+            self.to_physical[local as usize] = physical + 1;
+            self.to_local[physical as usize] = local + 1;
+            bits::set(&mut self.valid[words.clone()], usize::from(found.page));
+            bits::set(&mut self.programmed[words.clone()], usize::from(found.page));
+        }
+        let mut next = kept.pages.iter().map(|found| found.page + 1).max().unwrap_or(0);
+        if !kept.is_fresh && !RecoveryFault::BlankPagesTrusted.is_on() {
+            bits::set_range(&mut self.programmed[words], 0, usize::from(self.pages));
+            next = self.pages;
+        }
+        let valid = kept.pages.len() as u16;
+        self.blocks[index] = BlockBelief { sequence: kept.sequence, next, valid, ..BlockBelief::default() };
+    }
+
     /// One past the highest programmed page of a block.
     #[inline]
     pub fn next(&self, block: BlockId) -> u16 {
@@ -254,6 +290,7 @@ impl PlaneBook {
         let (block, sequence) = step.shared.pool.take(PlaneId(plane)).ok_or(FtlError::NoFreeBlock { plane })?;
         let index = self.index(block);
         self.blocks[index].sequence = sequence;
+        step.shared.proofs.prove(block, step.plan);
         Ok(block)
     }
 

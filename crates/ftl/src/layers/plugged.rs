@@ -14,6 +14,7 @@ use crate::fill::FillTarget;
 use crate::layer::{Layer, LayerParts, LayerSpec, Reports, TranslationLayer, whole_share};
 use crate::plan::Plan;
 use crate::plugin::{OwnLayer, PLAN_COMMANDS_MAX, PluginDevice, PluginName};
+use crate::recovery::Recovery;
 
 /// What a spec says to a plug-in.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -80,6 +81,7 @@ impl Layer for Plugged {
     type Running = Plugged;
 
     const READS: &'static [&'static str] = &["over_provisioning"];
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off];
     const REPORTS: Reports = Reports { reclaims_victims: true, ..Reports::NOTHING };
 
     fn check(spec: &LayerSpec, keys: &PluginKeys) -> Result<(), String> {

@@ -9,6 +9,10 @@
 //! Chosen: among chains of equal length the one extended first is the victim. The controller knows which
 //! offsets of each block are programmed, so the current copy of a page, the last of its chain, is found
 //! without reading.
+//!
+//! After a power cut every chain that is found is merged before the host is served ([`crate::salvage`]). The description
+//! says nothing of power cuts. Added to the spare area of a page, beside its logical page: the numbers of its write and
+//! of its program.
 
 use pumice_types::{BlockId, PageAddress};
 use serde::{Deserialize, Serialize};
@@ -23,6 +27,8 @@ use crate::fill::InitialBlock;
 use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports};
 use crate::merge::in_place::{self, InPlaceMerge};
 use crate::merge::plan::{InPlaceState, in_place_merge};
+use crate::recovery::{Recovery, RecoveryCounts, Restart};
+use crate::salvage::{self, KeptBlock};
 use crate::victim::VictimTree;
 use pumice_types::{Geometry, ProgramOrder};
 
@@ -129,6 +135,16 @@ impl PlaneFtl for ReplacementBlock {
         &self.book
     }
 
+    fn book_mut(&mut self) -> &mut PlaneBook {
+        &mut self.book
+    }
+
+    fn adopt_kept(&mut self, logical: u32, blocks: &[KeptBlock]) {
+        for kept in blocks {
+            self.chains[logical as usize] = Chain { d: kept.block, last: kept.block, u_blocks: 0 };
+        }
+    }
+
     fn fill(&mut self, logical: u32, pages: u16, shared: &mut Shared) -> Result<InitialBlock, FtlError> {
         let filled = self.book.fill(logical, pages, &mut shared.pool)?;
         self.chains[logical as usize] = Chain { d: filled.block, last: filled.block, u_blocks: 0 };
@@ -170,7 +186,7 @@ impl PlaneFtl for ReplacementBlock {
 
 /// Single logical blocks. Nothing is merged into a further block: replacement blocks are programmed in place.
 fn room<'a>(spec: &'a LayerSpec<'a>) -> Room<'a> {
-    Room { merge_blocks: 0, ..Room::of_blocks(spec) }
+    Room { merge_blocks: salvage::reserve(spec), ..Room::of_blocks(spec) }
 }
 
 impl Layer for ReplacementBlock {
@@ -180,6 +196,8 @@ impl Layer for ReplacementBlock {
     const READS: &'static [&'static str] = &["over_provisioning", "u_blocks"];
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Spare];
     const REPORTS: Reports = Reports::HYBRID_PAIRS;
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
+    const COPIES_ON_ONE_DIE: bool = true;
 
     fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
         if spec.chip.geometry.program_order != ProgramOrder::Any {
@@ -194,6 +212,15 @@ impl Layer for ReplacementBlock {
 
     fn user_pages(spec: &LayerSpec, _: &(), geometry: &Geometry) -> u32 {
         room(spec).user_pages(geometry)
+    }
+
+    fn recover(
+        parts: &LayerParts,
+        _: &(),
+        restart: &mut Restart,
+    ) -> Result<(Striped<ReplacementBlock>, RecoveryCounts), FtlError> {
+        let room = room(&parts.spec);
+        room.recovered(parts, restart, |book| ReplacementBlock::new(book, room.u_blocks()))
     }
 
     fn build(parts: &LayerParts, _: &(), target: &mut dyn FillTarget) -> Result<Striped<ReplacementBlock>, FtlError> {

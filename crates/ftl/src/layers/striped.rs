@@ -2,7 +2,7 @@
 //! out to the planes in turn, and each plane keeps its own blocks, U-blocks and victims. So all commands
 //! of one page access are on one die.
 
-use pumice_types::{BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PlaneId};
+use pumice_types::{BlockId, Cause, DieId, FlashCommand, Geometry, Lpn, PageAddress, PlaneId};
 use serde::{Deserialize, Serialize};
 
 use super::plane_book::{PlaneBook, PlanePlace, Shared, Step};
@@ -11,11 +11,23 @@ use crate::error::FtlError;
 use crate::fill::{InitialBlock, InitialFill};
 use crate::layer::TranslationLayer;
 use crate::plan::Plan;
+use crate::recovery::{RecoveryCounts, Restart};
+use crate::salvage::{KeptBlock, KeptUnit, Salvage, UnitShape};
 
 /// A translation layer over one plane. Logical pages are counted inside the plane.
 pub trait PlaneFtl {
+    /// Whether every page of a D-block has its own offset.
+    const IN_PLACE: bool = true;
+
     /// What it believes about the plane.
     fn book(&self) -> &PlaneBook;
+
+    /// The same, to take over what was found after a power cut.
+    fn book_mut(&mut self) -> &mut PlaneBook;
+
+    /// Takes over the blocks that a unit, counted in the plane, has kept after a power cut, as its D-blocks. The book
+    /// knows them.
+    fn adopt_kept(&mut self, unit: u32, blocks: &[KeptBlock]);
 
     /// Stores the first `pages` pages of a logical block before the first request.
     ///
@@ -88,6 +100,33 @@ impl<F: PlaneFtl> Striped<F> {
         }
     }
 
+    /// A device that has lost its power: every unit has D-blocks alone, as many as its pages fill, and no U-block.
+    ///
+    /// # Errors
+    /// No room to work in.
+    pub fn recover(
+        config: &StripedConfig,
+        bad_blocks: &[BlockId],
+        restart: &mut Restart,
+        plane: impl FnMut(PlaneBook) -> F,
+    ) -> Result<(Striped<F>, RecoveryCounts), FtlError> {
+        let geometry = config.geometry;
+        let shape = UnitShape { geometry, blocks: config.unit_blocks, in_place: F::IN_PLACE };
+        let mut ftl = Striped::new(config, bad_blocks, plane);
+        let mut salvage = Salvage::new(shape, bad_blocks, restart);
+        let planes = ftl.planes.len() as u32;
+        for die in (0..geometry.dies()).map(DieId) {
+            for KeptUnit { unit, blocks, .. } in salvage.die(die, restart)? {
+                let plane = &mut ftl.planes[(unit % planes) as usize];
+                blocks.iter().for_each(|kept| plane.book_mut().adopt(kept));
+                plane.adopt_kept(unit / planes, &blocks);
+            }
+        }
+        let Salvage { pool, proofs, counts, .. } = salvage;
+        ftl.shared = Shared::found(pool, proofs, restart.counters);
+        Ok((ftl, counts))
+    }
+
     /// Fills the device before the first request and reports each block programmed, so that the array
     /// can be brought to the same state. Costs nothing per page.
     ///
@@ -137,6 +176,10 @@ impl<F: PlaneFtl> TranslationLayer for Striped<F> {
     /// What garbage collection did so far.
     fn counters(&self) -> &GcCounters {
         &self.shared.counters
+    }
+
+    fn erased_again(&self) -> u64 {
+        self.shared.proofs.erased_again()
     }
 
     /// Starts counting anew.

@@ -8,6 +8,8 @@ use super::striped::{PlaneFtl, Striped, StripedConfig};
 use crate::error::FtlError;
 use crate::fill::{FillTarget, program_and_note};
 use crate::layer::{LayerParts, LayerSpec, typed_share};
+use crate::recovery::{RecoveryCounts, Restart};
+use crate::salvage;
 
 /// How a layer divides the blocks of each plane.
 #[derive(Clone, Copy, Debug)]
@@ -16,16 +18,16 @@ pub struct Room<'a> {
     pub spec: &'a LayerSpec<'a>,
     /// Logical blocks that share their blocks: those of a superblock, or one.
     pub unit_blocks: u32,
-    /// Free blocks a plane that merges copy into.
+    /// Free blocks a plane that only merges take, and starting anew.
     pub merge_blocks: u32,
     /// Fewest U-blocks with which the layer works.
     pub u_blocks_min: u32,
 }
 
 impl<'a> Room<'a> {
-    /// Single logical blocks, one block to merge into, and at least one U-block.
+    /// Single logical blocks, one block to merge into and what starting anew needs, and at least one U-block.
     pub fn of_blocks(spec: &'a LayerSpec<'a>) -> Room<'a> {
-        Room { spec, unit_blocks: 1, merge_blocks: 1, u_blocks_min: 1 }
+        Room { spec, unit_blocks: 1, merge_blocks: 1 + salvage::reserve(spec), u_blocks_min: 1 }
     }
 
     /// Units of logical blocks in each plane.
@@ -63,14 +65,27 @@ impl<'a> Room<'a> {
         target: &mut dyn FillTarget,
         plane: impl FnMut(PlaneBook) -> F,
     ) -> Result<Striped<F>, FtlError> {
-        let config = StripedConfig {
-            geometry: parts.geometry,
-            unit_blocks: self.unit_blocks,
-            units_per_plane: self.units_per_plane(),
-        };
-        let mut ftl = Striped::new(&config, parts.bad_blocks, plane);
+        let mut ftl = Striped::new(&self.config(parts), parts.bad_blocks, plane);
         ftl.fill(parts.spec.initial.of_blocks(), |filled| program_and_note(target, &filled))?;
         Ok(ftl)
+    }
+
+    fn config(&self, parts: &LayerParts) -> StripedConfig {
+        let units_per_plane = self.units_per_plane();
+        StripedConfig { geometry: parts.geometry, unit_blocks: self.unit_blocks, units_per_plane }
+    }
+
+    /// A device of such planes that has lost its power.
+    ///
+    /// # Errors
+    /// No room to work in.
+    pub fn recovered<F: PlaneFtl>(
+        &self,
+        parts: &LayerParts,
+        restart: &mut Restart,
+        plane: impl FnMut(PlaneBook) -> F,
+    ) -> Result<(Striped<F>, RecoveryCounts), FtlError> {
+        Striped::recover(&self.config(parts), parts.bad_blocks, restart, plane)
     }
 
     /// Refuses a device without room for U-blocks.
@@ -78,6 +93,7 @@ impl<'a> Room<'a> {
     /// # Errors
     /// The impossibility, with the nearest value that works.
     pub fn check(&self) -> Result<(), String> {
+        self.spec.check_spare_bytes(salvage::SPARE_BYTES)?;
         let (kind, shared) = (self.spec.kind, self.spec.shared);
         if let Some(u_blocks) = shared.u_blocks.filter(|&u_blocks| u_blocks < self.u_blocks_min) {
             return Err(format!(

@@ -135,12 +135,17 @@ impl ClosedBlocks {
 
     /// The next victim; `None` if no closed block has an invalid page.
     pub fn choose(&mut self, now: u64) -> Option<u32> {
-        let greedy = self.fewest_valid().filter(|&block| !self.is_full(block))?;
+        let greedy = self.cheapest()?;
         let policy = self.policy;
         let chosen = policy.choose(self, now);
         // A policy that samples few blocks may draw only fully valid ones. Reclaiming such a block gains nothing, so
         // greedy's choice is used instead.
         chosen.filter(|&block| policy.takes_full_blocks() || !self.is_full(block)).or(Some(greedy))
+    }
+
+    /// The victim with the fewest valid pages, whatever the policy says.
+    pub fn cheapest(&mut self) -> Option<u32> {
+        self.fewest_valid().filter(|&block| !self.is_full(block))
     }
 
     /// Whether every page of a closed block is valid.

@@ -13,6 +13,7 @@ fn full(merge: MergePolicy, gc_free_blocks: u32) -> SuperblockPen {
         logical: 2,
         physical: 3,
         superblocks_per_plane: 2,
+        reserve: 0,
         gc_free_blocks,
         merge,
         costs: costs(),

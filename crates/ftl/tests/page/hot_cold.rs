@@ -8,10 +8,10 @@ use pumice_ftl::{HotCold, PageConfig, VictimPolicy};
 use crate::rig::{Rig, config};
 
 /// Numbers that look random enough to be addresses.
-struct Addresses(u64);
+pub struct Addresses(pub u64);
 
 impl Addresses {
-    fn below(&mut self, bound: u32) -> u32 {
+    pub fn below(&mut self, bound: u32) -> u32 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (((self.0 >> 33) * u64::from(bound)) >> 31) as u32
     }

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, reason = "measured figures, shown with --nocapture")]
 
 mod cached;
+mod handles;
 mod hot_cold;
 mod rig;
 mod steps;

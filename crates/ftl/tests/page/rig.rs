@@ -7,7 +7,9 @@ use pumice_ftl::{
     Allocation, EraseUnits, GcMode, GcPlanes, HotCold, InitialBlock, PageConfig, PageFtl, Plan, TranslationLayer,
     VictimPolicy, WearLeveling,
 };
-use pumice_types::{Cause, DieId, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, PlaneId, RequestKind, TagFormat};
+use pumice_types::{
+    BlockId, Cause, DieId, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, PlaneId, RequestKind, TagFormat,
+};
 
 /// Settings of a small device: greedy, blocking, a start threshold of one block, no fill.
 pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) -> PageConfig {
@@ -24,6 +26,7 @@ pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) 
     PageConfig {
         geometry,
         user_pages: (geometry.pages() / 2) as u32,
+        stripes: None,
         order: (0..geometry.planes()).map(PlaneId).collect(),
         allocation: Allocation::Dynamic,
         policy: VictimPolicy::from(Greedy),
@@ -61,6 +64,8 @@ pub struct Rig {
     pub truth: Vec<Option<u8>>,
     versions: Vec<u8>,
     tags: TagFormat,
+    /// The stream that the host names for a page.
+    pub stream_of: fn(u32) -> u8,
     pub plan: Plan,
     /// Commands executed: all of them, and those of the map by operation (reads, programs, copies).
     pub commands: u64,
@@ -85,6 +90,7 @@ impl Rig {
             truth: vec![None; user],
             versions: vec![0; user],
             tags,
+            stream_of: |lpn| (lpn % 5) as u8,
             plan: Plan::default(),
             commands: 0,
             map_commands: [0; 3],
@@ -116,7 +122,8 @@ impl Rig {
         self.versions[lpn as usize] = version;
         self.truth[lpn as usize] = Some(version);
         self.plan.clear();
-        self.ftl.write(Lpn(lpn), version, &mut self.plan).expect("there is room");
+        let stream = (self.stream_of)(lpn);
+        self.ftl.write_to_stream(Lpn(lpn), version, stream, &mut self.plan).expect("there is room");
         self.execute();
     }
 
@@ -174,6 +181,17 @@ impl Rig {
     /// Pages programmed for each page written since `before`, an earlier pair of writes and programs.
     pub fn write_amplification(&self, before: (u64, u64)) -> f64 {
         (self.programs - before.1) as f64 / (self.writes - before.0) as f64
+    }
+
+    /// Blocks of the device.
+    pub fn blocks(&self) -> u32 {
+        self.geometry.blocks()
+    }
+
+    /// Logical pages in a block, valid or not.
+    pub fn stored_in(&self, block: BlockId) -> impl Iterator<Item = u32> {
+        let (first, pages) = (self.at(PageAddress::new(block, 0)), usize::from(self.geometry.pages_per_block));
+        self.array[first..first + pages].iter().flatten().map(|&(lpn, _)| lpn)
     }
 
     /// Reads everything back and recounts.

@@ -4,9 +4,12 @@ use proptest::prelude::*;
 use pumice_ftl::victims::cost_benefit::CostBenefit;
 use pumice_ftl::victims::d_choices::DChoices;
 use pumice_ftl::victims::greedy::Greedy;
-use pumice_ftl::{CachedMap, GcMode, HotCold, PageConfig, TranslationLayer, VictimPolicy, WearLeveling};
+use pumice_ftl::{
+    CachedMap, CollectedPlace, GcMode, Handles, HotCold, PageConfig, TranslationLayer, VictimPolicy, WearLeveling,
+};
 use pumice_types::FlashOp;
 
+use crate::hot_cold::Addresses;
 use crate::rig::{Rig, config};
 
 /// What host and scheduler do.
@@ -50,7 +53,8 @@ pub fn configs() -> impl Strategy<Value = PageConfig> {
         Just(GcMode::Blocking),
         Just(GcMode::Foreground),
         Just(GcMode::Background),
-        Just(GcMode::Preemptible)
+        Just(GcMode::Preemptible),
+        Just(GcMode::Paced)
     ];
     let policy = prop_oneof![
         Just(VictimPolicy::from(Greedy)),
@@ -75,17 +79,28 @@ pub fn configs() -> impl Strategy<Value = PageConfig> {
         .prop_filter("room for the host", |config| config.plane_pages_max(config.geometry.blocks_per_plane - 1) > 0)
 }
 
+/// What collection does with pages of several handles.
+fn collected() -> impl Strategy<Value = CollectedPlace> {
+    prop_oneof![Just(CollectedPlace::Shared), Just(CollectedPlace::Apart), Just(CollectedPlace::WithHost)]
+}
+
 /// Where pages are put: the map in flash or in RAM, what lies together, how wear is levelled.
 fn places() -> impl Strategy<Value = (Option<(usize, u32)>, HotCold, WearLeveling)> {
     let map = prop::option::of((1usize..200, prop_oneof![Just(8u32), Just(50)]));
     let hot_cold = prop_oneof![
         Just(HotCold::Mixed),
         Just(HotCold::Copies),
-        (1u32..300).prop_map(|window| HotCold::Recency { window })
+        (1u32..300).prop_map(|window| HotCold::Recency { window }),
+        (1u8..4, collected()).prop_map(|(count, collected)| HotCold::Handles(Handles { count, collected })),
     ];
     let wear_leveling = (any::<bool>(), prop::option::of(1u32..5))
         .prop_map(|(dynamic, static_threshold)| WearLeveling { dynamic, static_threshold, asks_policy: false });
-    (map, hot_cold, wear_leveling)
+    (map, hot_cold, wear_leveling).prop_map(|(map, hot_cold, leveling)| {
+        // Persistently isolated data is not moved to level wear.
+        let stays = matches!(hot_cold, HotCold::Handles(handles) if handles.collected != CollectedPlace::Shared);
+        let static_threshold = leveling.static_threshold.filter(|_| !stays);
+        (map, hot_cold, WearLeveling { static_threshold, ..leveling })
+    })
 }
 
 proptest! {
@@ -207,6 +222,40 @@ fn t644_preemptible_waits_for_the_start_threshold_and_background_does_not() {
         assert!((3..10_000).contains(&steps), "{mode:?}: {steps} steps until six blocks are free");
         assert_eq!(rig.ftl.counters().trigger_free_blocks, if expected { 3 } else { 1 });
     }
+}
+
+/// The most commands of one write in a steady state of random writes.
+fn most_commands(gc_mode: GcMode, stop: u32) -> usize {
+    let settings = PageConfig { gc_mode, gc_start_blocks: 2, gc_stop_blocks: stop, ..config(1, 40, 32) };
+    let user_pages = settings.geometry.pages() as u32 * 7 / 10;
+    let mut rig = Rig::new(PageConfig { user_pages, ..settings }, 1.0);
+    let (mut most, mut addresses) = (0, Addresses(3));
+    for n in 0..20 * user_pages {
+        let before = rig.commands;
+        rig.write(addresses.below(user_pages));
+        most = most.max(if n > 4 * user_pages { (rig.commands - before) as usize } else { 0 });
+    }
+    rig.check();
+    most
+}
+
+#[test]
+fn t647_paced_collection_spreads_its_copies_over_the_writes() {
+    let (blocking, paced) = (most_commands(GcMode::Blocking, 2), most_commands(GcMode::Paced, 6));
+    println!("most commands of a write: blocking {blocking}, paced {paced}");
+    assert!(paced * 2 < blocking);
+}
+
+#[test]
+fn t648_paced_collection_begins_under_the_stop_threshold() {
+    let settings = PageConfig { gc_mode: GcMode::Paced, gc_start_blocks: 2, gc_stop_blocks: 5, ..config(1, 16, 8) };
+    let mut rig = Rig::new(settings, 0.0);
+    // Every plane writes 11 of its 16 blocks: five are free, and one is open when the last of them is begun.
+    (0..2 * 8 * 11).for_each(|n| rig.write(n % 48));
+    assert_eq!(rig.erases.iter().sum::<u32>(), 0);
+    (0..2 * 8).for_each(|n| rig.write(n % 48));
+    assert!(rig.erases.iter().sum::<u32>() > 0, "empty victims are erased at once");
+    assert_eq!(rig.ftl.counters().urgent, 0);
 }
 
 #[test]

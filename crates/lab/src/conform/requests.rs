@@ -90,7 +90,7 @@ fn check_end(ssd: &mut Ssd<()>, written: u64) -> Result<(), String> {
     if lost + corrupt > 0 {
         return Err(format!("integrity: {corrupt} corrupt and {lost} lost pages"));
     }
-    let programmed = ssd.controller.counts.host_programs;
+    let programmed = ssd.controller.tally.counts.host_programs;
     if programmed != written {
         return Err(format!("counts: {written} pages were written, {programmed} programmed for the host"));
     }
@@ -102,7 +102,7 @@ fn submit(ssd: &mut Ssd<()>, config: &Config, kind: RequestKind, lpn: u32) -> Re
     let bytes = config.chip.geometry.page_bytes;
     let offset_bytes = u64::from(lpn) * u64::from(bytes);
     let now = ssd.now;
-    let request = HostRequest { arrival: now, offset_bytes, bytes, kind, fua: false };
+    let request = HostRequest { arrival: now, offset_bytes, bytes, kind, fua: false, stream: 0 };
     ssd.arrive(&request, true, now).map_err(|error| error.to_string())
 }
 

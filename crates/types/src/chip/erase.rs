@@ -59,9 +59,9 @@ keys! {
             "Verify read after each pulse.";
         t_se_us: f64 = "1000.0", float(0.001, 1e9), "us", AERO_TABLE_2, SHALLOW,
             "Shallow erase that begins an erase under the schemes of AERO; one to six sevenths of t_ep_us.";
-        gamma: u32 = "500", int(1, COUNT_MAX), "fail bits", "chosen: a tenth of delta; AERO, ASPLOS'24, section 5.2 prints gamma << delta", When::Always,
+        gamma: u32 = "500", int(1, COUNT_MAX), "fail bits", "chosen: a tenth of delta; AERO, ASPLOS'24, section 5.2 prints gamma << delta", PREDICTS,
             "Most fail bits with one unit pulse to go. Controller and chip share gamma and delta, so no erase time depends on their values; they scale the counts that figures show.";
-        delta: u32 = "5000", int(2, 100_000_000), "fail bits", "AERO, ASPLOS'24, section 5.2", When::Always,
+        delta: u32 = "5000", int(2, 100_000_000), "fail bits", "AERO, ASPLOS'24, section 5.2", PREDICTS,
             "Fail bits that one unit pulse takes away.";
         suspension: Suspension = "\"off\"", ANY, "", CHOSEN, TIMED,
             "Where host reads suspend an erase (needs host.read_priority = true). loop: after each verify read. pulse: after each unit pulse and verify read. capped: as pulse, until the erase was suspended max_suspensions times or its block is needed. immediate: at once; the interrupted pulse or loop begins again. authors-code: the rule of the public simulator of AERO's authors: immediate, the loop begins again, not with less than 700 us of it left, 100 us to suspend, and the last loop is never suspended. Under ispe nobody can know before a verify read which loop is the last: there that rule is an oracle.";

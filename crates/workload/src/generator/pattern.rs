@@ -30,6 +30,11 @@ pub trait Pattern: Copy + Debug + PartialEq {
     /// Parameters outside their ranges.
     fn law(self, slots: u64, seed: u64) -> Result<Self::Law, TraceError>;
 
+    /// How many streams the host names for its data; 1 if it names none.
+    fn streams(self) -> u8 {
+        1
+    }
+
     /// The parameters by the names of their keys in `[workload]`, for the result document.
     fn parameters(self) -> Vec<(&'static str, Fact)>;
 }
@@ -37,7 +42,13 @@ pub trait Pattern: Copy + Debug + PartialEq {
 /// Draws the slots at which requests begin.
 pub trait SlotLaw: Debug {
     /// The next request's slot; `None` stands for the slot behind the last request.
-    fn draw(&mut self, stream: &mut RandomStream) -> Option<u64>;
+    fn draw(&mut self, random: &mut RandomStream) -> Option<u64>;
+
+    /// The stream that the host names for the data of a slot.
+    #[inline]
+    fn stream_of(&self, _slot: u64) -> u8 {
+        0
+    }
 }
 
 /// The stream that decides which slots are the popular ones.

@@ -111,7 +111,8 @@ impl RequestSource for Generator {
             RequestKind::Write
         };
         let fua = fua_fraction > 0.0 && kind == RequestKind::Write && self.fua.unit() < fua_fraction;
-        Ok(Some(HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind, fua }))
+        let stream = self.law.stream_of(offset_bytes / self.stride);
+        Ok(Some(HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind, fua, stream }))
     }
 
     fn skip_arrivals(&mut self) {
@@ -121,6 +122,10 @@ impl RequestSource for Generator {
     fn requests_expected(&self) -> Option<u64> {
         let SyntheticOptions { requests, flush_every, .. } = self.options;
         Some(requests + flush_every.map_or(0, |every| requests / every))
+    }
+
+    fn streams(&self) -> u8 {
+        self.options.access.streams()
     }
 
     fn progress(&self) -> Option<f64> {

@@ -225,7 +225,7 @@ impl Survey {
     /// # Errors
     /// More than 2 TiB in regions of 1 MiB touched: the survey's memory is bounded.
     pub fn add(&mut self, request: &HostRequest) -> Result<(), TraceError> {
-        let HostRequest { arrival, offset_bytes: offset, bytes, kind, fua } = *request;
+        let HostRequest { arrival, offset_bytes: offset, bytes, kind, fua, stream: _ } = *request;
         match kind {
             RequestKind::Read => self.read.add(offset, bytes),
             RequestKind::Write => {
@@ -347,7 +347,7 @@ mod tests {
             (2, 0, 1024, RequestKind::Read),
             (5, 512, 1024, RequestKind::Write),
         ] {
-            let request = HostRequest { arrival: Time(us * 1000), offset_bytes, bytes, kind, fua: false };
+            let request = HostRequest { arrival: Time(us * 1000), offset_bytes, bytes, kind, fua: false, stream: 0 };
             survey.add(&request).expect("small");
         }
         let report = survey.report(Vec::new(), Notes::default());

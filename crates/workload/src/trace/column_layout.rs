@@ -22,6 +22,8 @@ pub(super) struct ColumnLayout {
     pub size: (usize, u64),
     /// First and last of neighbouring columns.
     pub volume: Option<(usize, usize)>,
+    /// Says which writes have force unit access, beside what the operation's words say.
+    pub fua: Option<usize>,
     /// Names of the columns; empty if line 1 has none.
     pub names: Vec<String>,
 }
@@ -79,14 +81,15 @@ impl ColumnLayout {
                 },
             );
         format!(
-            "{}op={}{words},offset={}:{},size={}:{}{}",
+            "{}op={}{words},offset={}:{},size={}:{}{}{}",
             time.unwrap_or_default(),
             self.op.0,
             self.offset.0,
             grain_name(self.offset.1),
             self.size.0,
             grain_name(self.size.1),
-            volume.unwrap_or_default()
+            volume.unwrap_or_default(),
+            self.fua.map(|column| format!(",fua={column}")).unwrap_or_default()
         )
     }
 }
@@ -111,8 +114,8 @@ fn by_names(header: &Header<'_>) -> Result<ColumnLayout, String> {
     let grain = |column: usize| meanings[column].grain.ok_or_else(|| no_unit(column));
     let (time, op) = (column(Role::Time)?, column(Role::Op)?);
     let (offset, size) = (column(Role::Offset)?, column(Role::Size)?);
-    let volume =
-        meanings.iter().any(|told| told.role == Some(Role::Volume)).then(|| column(Role::Volume)).transpose()?;
+    let if_named = |role: Role| meanings.iter().any(|told| told.role == Some(role)).then(|| column(role)).transpose();
+    let (volume, fua) = (if_named(Role::Volume)?, if_named(Role::Fua)?);
     Ok(ColumnLayout {
         delimiter: header.delimiter,
         fields: header.names.len(),
@@ -121,6 +124,7 @@ fn by_names(header: &Header<'_>) -> Result<ColumnLayout, String> {
         offset: (offset, grain(offset)?),
         size: (size, grain(size)?),
         volume: volume.map(|column| (column, column)),
+        fua,
         names: header.names.iter().map(|&name| name.to_owned()).collect(),
     })
 }
@@ -173,6 +177,7 @@ impl Columns<'_> {
             offset: (offset, self.grain(Role::Offset, offset, request.offset.1)?),
             size: (size, self.grain(Role::Size, size, request.size.1)?),
             volume,
+            fua: request.fua.as_ref().map(|reference| at(Role::Fua, reference)).transpose()?,
             names: self
                 .header
                 .map(|header| header.names.iter().map(|&name| name.to_owned()).collect())

@@ -38,6 +38,7 @@ pub struct ColumnRequest {
     pub(super) size: (ColumnRef, Option<u64>),
     /// First and last of neighbouring columns.
     pub(super) volume: Option<(ColumnRef, ColumnRef)>,
+    pub(super) fua: Option<ColumnRef>,
 }
 
 /// Largest number of a column.
@@ -68,7 +69,7 @@ impl ColumnRequest {
         let needed = |role: Role| {
             of(role).ok_or_else(|| {
                 format!(
-                    "does not give {}; needed are op, offset and size, allowed beside them time and volume",
+                    "does not give {}; needed are op, offset and size, allowed beside them time, volume and fua",
                     role.name()
                 )
             })
@@ -82,6 +83,7 @@ impl ColumnRequest {
             offset: (offset.column()?, offset.grain()?),
             size: (size.column()?, size.grain()?),
             volume: of(Role::Volume).map(Item::columns).transpose()?,
+            fua: of(Role::Fua).map(Item::bare_column).transpose()?,
         })
     }
 }
@@ -107,11 +109,22 @@ impl<'a> Item<'a> {
         reference(self.column)
     }
 
+    /// The column of a role that has no unit.
+    fn bare_column(&self) -> Result<ColumnRef, String> {
+        self.refuse_unit()?;
+        self.column()
+    }
+
+    fn refuse_unit(&self) -> Result<(), String> {
+        self.unit.map_or(Ok(()), |unit| {
+            let (role, found) = (self.role.name(), excerpt(unit.as_bytes()));
+            Err(format!("gives {role} the unit {found}; a {role} column has none"))
+        })
+    }
+
     /// The columns of a volume: one, or the first and last of several.
     fn columns(&self) -> Result<(ColumnRef, ColumnRef), String> {
-        if let Some(unit) = self.unit {
-            return Err(format!("gives volume the unit {}; a volume has none", excerpt(unit.as_bytes())));
-        }
+        self.refuse_unit()?;
         let ends = self.column.split_once('-').filter(|(first, last)| {
             !first.is_empty()
                 && !last.is_empty()
@@ -198,6 +211,7 @@ mod tests {
             ("op=0:R,offset=1,size=2", "names no operations: \"R\" found"),
             ("op=0,offset=1,size=256", "names column \"256\"; allowed are 0 to 255"),
             ("op=0,offset=1,size=2,volume=3:x", "gives volume the unit"),
+            ("op=0,offset=1,size=2,fua=3:x", "gives fua the unit"),
         ] {
             let message = ColumnRequest::parse(text).expect_err(text);
             assert!(message.contains(part) && !message.contains('\n'), "{text}: {message}");

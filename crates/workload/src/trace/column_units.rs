@@ -105,6 +105,15 @@ const IS_WRITE: [(&str, Operation); 4] = [("0", READ), ("1", WRITE), ("false", R
 /// The words of a column that says whether a request is a read.
 const IS_READ: [(&str, Operation); 4] = [("1", READ), ("0", WRITE), ("true", READ), ("false", WRITE)];
 
+/// The words of a column that says whether a write has force unit access.
+pub(super) const TRUTHS: [(&str, bool); 4] = [("0", false), ("1", true), ("false", false), ("true", true)];
+
+/// What a word of such a column says.
+#[inline]
+pub(super) fn truth(word: &[u8]) -> Option<bool> {
+    TRUTHS.iter().find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(word)).map(|&(_, is_true)| is_true)
+}
+
 /// The words of a column of operations, and what each stands for. Upper and lower case are alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OperationWords {
@@ -186,7 +195,7 @@ pub(super) struct NameMeaning {
 }
 
 /// Names of columns by what they tell, in lower case and without signs.
-const NAMES: [(Role, &[&str]); 5] = [
+const NAMES: [(Role, &[&str]); 6] = [
     (Role::Time, &["time", "timestamp", "ts", "arrival", "arrivaltime", "issuetime", "starttime", "requesttime"]),
     (
         Role::Op,
@@ -208,6 +217,9 @@ const NAMES: [(Role, &[&str]); 5] = [
             "command",
             "iswrite",
             "isread",
+            "istrim",
+            "isdiscard",
+            "isflush",
         ],
     ),
     (
@@ -247,6 +259,7 @@ const NAMES: [(Role, &[&str]); 5] = [
             "drive",
         ],
     ),
+    (Role::Fua, &["fua", "isfua", "forceunitaccess"]),
 ];
 
 /// What a column's name tells.
@@ -264,7 +277,7 @@ pub(super) fn meaning(name: &str) -> NameMeaning {
     match role {
         Some(Role::Time) => NameMeaning { role, time, grain: None },
         Some(Role::Offset | Role::Size) => NameMeaning { role, time: None, grain },
-        Some(Role::Op | Role::Volume) | None => NameMeaning { role, ..NameMeaning::default() },
+        Some(Role::Op | Role::Volume | Role::Fua) | None => NameMeaning { role, ..NameMeaning::default() },
     }
 }
 
@@ -289,6 +302,8 @@ mod tests {
             ("bytes", Some("size"), None, Some(1)),
             ("size [KiB]", Some("size"), None, Some(1024)),
             ("device_id", Some("volume"), None, None),
+            ("is_fua", Some("fua"), None, None),
+            ("is_trim", Some("op"), None, None),
             ("latency_us", None, None, None),
             ("", None, None, None),
         ] {

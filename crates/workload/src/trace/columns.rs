@@ -39,10 +39,12 @@ pub(super) enum Role {
     Size,
     /// The volume that it goes to.
     Volume,
+    /// Whether it is a write with force unit access.
+    Fua,
 }
 
 impl Role {
-    pub const ALL: [Role; 5] = [Role::Time, Role::Op, Role::Offset, Role::Size, Role::Volume];
+    pub const ALL: [Role; 6] = [Role::Time, Role::Op, Role::Offset, Role::Size, Role::Volume, Role::Fua];
 
     /// The name, as `workload.columns` has it.
     pub fn name(self) -> &'static str {
@@ -52,6 +54,7 @@ impl Role {
             Role::Offset => "offset",
             Role::Size => "size",
             Role::Volume => "volume",
+            Role::Fua => "fua",
         }
     }
 }

@@ -176,6 +176,10 @@ impl RecordReader {
                     self.counts.header = true;
                     continue;
                 }
+                None if line.trim_ascii().is_empty() => {
+                    let fault = self.parser.explain(line);
+                    return self.blank_to_the_end(fault);
+                }
                 None => return Err(refused(&self.path, self.line, self.parser.explain(line))),
             };
             if record.kind == RequestKind::Trim && self.trims == Trims::Drop {
@@ -193,6 +197,21 @@ impl RecordReader {
             (record.line, record.volume) = (self.line, number);
             self.check(&record)?;
             return Ok(Some(record));
+        }
+    }
+
+    /// Behind a blank line: the end of the file, if nothing but blank lines follows. Otherwise the first blank line is
+    /// at fault.
+    #[cold]
+    fn blank_to_the_end(&mut self, fault: String) -> Result<Option<TraceRecord>, TraceError> {
+        let first = self.line;
+        loop {
+            match self.lines.next_line() {
+                Ok(Some(line)) if line.trim_ascii().is_empty() => self.line += 1,
+                Ok(Some(_)) => return Err(refused(&self.path, first, fault)),
+                Ok(None) => return self.finish(),
+                Err(fault) => return Err(self.line_fault(fault)),
+            }
         }
     }
 

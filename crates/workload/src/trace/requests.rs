@@ -117,6 +117,7 @@ impl Trace {
             bytes,
             kind,
             fua,
+            stream: 0,
         }));
         Ok(())
     }
@@ -138,7 +139,7 @@ impl Trace {
             VolumeLayout::Shared | VolumeLayout::Bases(_) => self.placer.place(start, bytes),
         });
         match placed {
-            Ok(offset_bytes) => Ok(HostRequest { arrival, offset_bytes, bytes, kind, fua: durability.fua }),
+            Ok(offset_bytes) => Ok(HostRequest { arrival, offset_bytes, bytes, kind, fua: durability.fua, stream: 0 }),
             Err(misfit) => Err(self.stop(record, misfit)),
         }
     }

@@ -123,7 +123,7 @@ pub(super) fn of_table(columns: &[TableColumn], options: &TraceOptions) -> Resul
                 )
             })?;
             let places: Vec<usize> = (0..columns.len()).collect();
-            ColumnLayout::under(Some(&elsewhere(table, &format.facts().time, &places)?), &header)
+            ColumnLayout::under(Some(&elsewhere(table, &format.facts().time, &places, None)?), &header)
         }
     }
 }
@@ -195,7 +195,7 @@ fn under(format: TraceFormat, header: &Header<'_>) -> Result<Reading, String> {
     if in_order && header.names.len() == table.columns.len() {
         return Ok(Reading::of(format));
     }
-    let columns = elsewhere(table, &format.facts().time, &places)?;
+    let columns = elsewhere(table, &format.facts().time, &places, header.column(Role::Fua))?;
     Ok(Reading { format: TraceFormat::Csv, columns: Some(columns) })
 }
 
@@ -214,8 +214,14 @@ fn contradiction(table: &ColumnTable, names: &[&str]) -> Option<String> {
     })
 }
 
-/// The columns of a format where a header has them, each in the format's unit.
-fn elsewhere(table: &ColumnTable, time: &TimeScale, places: &[usize]) -> Result<ColumnRequest, String> {
+/// The columns of a format where a header has them, each in the format's unit, and the column of force unit access that
+/// the header has besides.
+fn elsewhere(
+    table: &ColumnTable,
+    time: &TimeScale,
+    places: &[usize],
+    fua: Option<usize>,
+) -> Result<ColumnRequest, String> {
     let mut items = Vec::new();
     let mut volume: Vec<usize> = Vec::new();
     for (&(_, rule, role), place) in table.columns.iter().zip(places) {
@@ -230,7 +236,7 @@ fn elsewhere(table: &ColumnTable, time: &TimeScale, places: &[usize]) -> Result<
             (Role::Offset | Role::Size, ColumnRule::Sectors | ColumnRule::SectorAddress) => {
                 items.push(format!("{}={place}:sectors", role.name()));
             }
-            (Role::Op | Role::Offset | Role::Size, _) => items.push(format!("{}={place}", role.name())),
+            (Role::Op | Role::Offset | Role::Size | Role::Fua, _) => items.push(format!("{}={place}", role.name())),
         }
     }
     if volume.windows(2).any(|pair| pair[1] != pair[0] + 1) {
@@ -242,6 +248,7 @@ fn elsewhere(table: &ColumnTable, time: &TimeScale, places: &[usize]) -> Result<
     if let (Some(first), Some(last)) = (volume.first(), volume.last()) {
         items.push(if first == last { format!("volume={first}") } else { format!("volume={first}-{last}") });
     }
+    items.extend(fua.map(|column| format!("fua={column}")));
     ColumnRequest::parse(&items.join(","))
 }
 
@@ -303,6 +310,7 @@ mod tests {
                 "Timestamp,Offset,Size,IOType,VolumeID,Latency",
                 "time=0:s,op=3:0/1,offset=1:sectors,size=2:sectors,volume=4",
             ),
+            ("device_id,opcode,offset,length,timestamp,fua", "time=4:us,op=1:R/W,offset=2,size=3,volume=0,fua=5"),
             (
                 "Type,Hostname,Disk,Timestamp,Size,Offset,ResponseTime",
                 "time=3:100ns,op=0:Read/Write,offset=5,size=4,volume=1-2",
@@ -325,6 +333,8 @@ mod tests {
             ("when,how long,what,unit,where,bytes", "none of them is known to mean time"),
             ("ts,op,offset,size", "\"ts\" does not end in a unit"),
             ("time_s,op,lba,bytes", "\"lba\" does not end in a unit"),
+            ("time_s,op,lba_bytes,bytes,fua,is_fua", "fua, is_fua may all mean fua"),
+            ("time_s,is_write,is_trim,lba_bytes,bytes", "is_write, is_trim may all mean op"),
             ("time_s,op,offset_bytes,lba_sectors,bytes", "offset_bytes, lba_sectors may all mean offset"),
         ] {
             let message = name(header).expect_err(header);

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::error::TraceError;
 use crate::trace::column_layout::ColumnLayout;
-use crate::trace::column_units::Operation;
+use crate::trace::column_units::{Operation, TRUTHS};
 use crate::trace::header::TableColumn;
 use crate::trace::options::TraceOptions;
 use crate::trace::sniff;
@@ -34,6 +34,10 @@ pub struct TableLayout {
     pub size: UnitColumn,
     /// First and last of the columns that name the volume together.
     pub volume: Option<(usize, usize)>,
+    /// Number of the column that says which writes have force unit access, beside what the operation's words say.
+    pub fua: Option<usize>,
+    /// Words of that column in lower case, each with what it says.
+    pub truths: Vec<(&'static str, bool)>,
     /// The layout as `workload.columns` would give it.
     pub text: String,
 }
@@ -60,6 +64,8 @@ impl From<&ColumnLayout> for TableLayout {
             offset: unit_column(layout.offset),
             size: unit_column(layout.size),
             volume: layout.volume,
+            fua: layout.fua,
+            truths: TRUTHS.to_vec(),
             text: layout.text(),
         }
     }

@@ -139,7 +139,7 @@ impl RequestSource for Twin {
             Ok(offset) => offset,
             Err(misfit) => return Err(TraceError::capacity(format!("twin {}: {misfit}", self.facts.name))),
         };
-        Ok(Some(HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind, fua: false }))
+        Ok(Some(HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind, fua: false, stream: 0 }))
     }
 
     fn skip_arrivals(&mut self) {

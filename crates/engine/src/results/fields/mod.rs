@@ -6,6 +6,7 @@
 mod of_collection;
 mod of_flash;
 mod of_host;
+mod of_placement;
 mod of_power;
 mod of_run;
 mod of_workload;
@@ -93,11 +94,12 @@ const NULL_AS_A_WHOLE: &[&str] = &[
     "utilisation",
     "power.recovery_us",
     "power",
+    "placement",
 ];
 
 /// Every field, section by section.
 pub fn fields_of_result() -> impl Iterator<Item = &'static ResultField> {
-    let of_device = [of_flash::FIELDS, of_collection::FIELDS, of_zones::FIELDS, of_power::FIELDS];
+    let of_device = [of_flash::FIELDS, of_collection::FIELDS, of_placement::FIELDS, of_zones::FIELDS, of_power::FIELDS];
     [of_run::FIELDS, of_workload::FIELDS, of_host::FIELDS].into_iter().chain(of_device).flatten()
 }
 

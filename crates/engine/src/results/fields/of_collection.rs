@@ -15,8 +15,8 @@ fields! {
         "Victim blocks of a page-level FTL; blocks erased because their zone was reset, or by a plug-in",
         |run| count(run.reports().reclaims_victims, run.gc().reclaimed.block_erases);
     "gc.urgent", Integer, "writes", "`ftl.gc_mode` is `blocking` or `foreground`",
-        "Writes that had to reclaim in their own plan although collection is done in steps",
-        |run| count(run.config.ftl.page.gc_mode.works_in_steps(), run.gc().urgent);
+        "Writes that had to reclaim in their own plan although collection is done in steps, or paced",
+        |run| count(run.config.ftl.page.gc_mode.interrupts_victims(), run.gc().urgent);
     "gc.reclaimed_partial_blocks", Integer, "erases", "`ftl.erase_unit`, or `ftl.zns.unit`, is not `partial-block`",
         "Partial erases by which parts of blocks were reclaimed",
         |run| count(run.config.ftl.erase_unit() == EraseUnit::PartialBlock, run.gc().reclaimed.partial_erases);

@@ -64,16 +64,16 @@ fields! {
         "Blocks with pages left to write that are not written further, at each start",
         |run| of(run, run.power.found.abandoned_blocks);
     "power.moved_pages", Integer, "pages", "`ftl.recovery = \"off\"`",
-        "Pages copied because nothing proves that their program had ended",
+        "Pages copied before the host was served: those whose program nothing proves to have ended, and what a layer merges",
         |run| of(run, run.power.found.moved_pages);
     "power.erased_again", Integer, "blocks", "`ftl.recovery = \"off\"`",
         "Free blocks erased before their first page was written, because nothing proves that they are erased",
-        |run| of(run, run.controller.ftl.erased_again());
+        |run| of(run, run.controller.ftl.erased_again() - run.power.erased_before);
     "power.failed_requests", Integer, "requests", "`ftl.recovery = \"off\"`",
         "Requests that failed because they were in flight",
         |run| of(run, run.power.failed_requests);
     "power.broken_promises", Integer, "pages", "`ftl.recovery = \"off\"`",
-        "Pages that returned, after a cut, neither the version that was promised nor a newer one. With `run.check = \"integrity\"` every stored page is looked at, and one such page ends the run with status 1",
+        "Pages that returned, after a cut of the whole run, neither the version that was promised nor a newer one. With `run.check = \"integrity\"` every stored page is looked at, and one such page ends the run with status 1",
         |run| of(run, run.power.broken_promises);
 }
 

@@ -131,6 +131,9 @@ fields! {
     "time_series", List, "", "`output.time_series_s` is absent",
         "List of windows of `output.time_series_s` seconds in which measured requests were done, in order; windows without any are left out",
         |_| Value::Null;
+    "write_series", List, "", "`output.write_series` is absent",
+        "List of windows of `output.write_series` user capacities of host data, in order: what was programmed and erased while the host wrote them",
+        |run| run.controller.tally.series();
 }
 
 /// Shares of the simulated time, one entry each; null without a clock.

@@ -65,11 +65,17 @@ impl Gftl {
         Ok(())
     }
 
+    /// Free blocks that neither the host nor the buffer takes.
+    fn kept(&self, plane: usize) -> usize {
+        // A merge that has begun holds its target already.
+        let target = usize::from(self.planes[plane].merge.is_none());
+        self.nftl.config.kept_blocks as usize - 1 + target
+    }
+
     /// Ends with a block to take and one to merge into, working beyond the slot if it must.
     pub(super) fn win_block(&mut self, plane: usize, plan: &mut Plan) -> Result<(), FtlError> {
         loop {
-            let target = usize::from(self.planes[plane].merge.is_none());
-            if self.available(plane) > target {
+            if self.available(plane) > self.kept(plane) {
                 return Ok(());
             }
             if self.step(plane, None, plan)?.is_none() && !self.enqueue_victim(plane) {
@@ -83,7 +89,11 @@ impl Gftl {
     pub(super) fn win_buffer_block(&mut self, plane: usize, plan: &mut Plan) -> Result<(), FtlError> {
         // A step erases what is to be erased before it begins a merge, so blocks that the buffer gave
         // up are free again before a target is wanted.
-        while self.buffer.blocks_left(plane) == 0 || self.nftl.pool.free_blocks(PlaneId(plane as u32)) == 0 {
+        let is_low = |gftl: &Gftl| {
+            let reserve = gftl.nftl.config.kept_blocks as usize - 1;
+            gftl.nftl.pool.free_blocks(PlaneId(plane as u32)) <= reserve
+        };
+        while self.buffer.blocks_left(plane) == 0 || is_low(self) {
             if self.step(plane, None, plan)?.is_none() {
                 let Some(lpn) = self.buffer.oldest(plane) else { return Ok(()) };
                 self.enqueue(self.nftl.split(lpn).0, Trigger::Full);
@@ -106,7 +116,7 @@ impl Gftl {
             self.nftl.pool.give_back(PlaneId(plane as u32), block);
             return Ok(Some(self.config.slot));
         }
-        let Some(mut merge) = self.current(plane)? else { return Ok(None) };
+        let Some(mut merge) = self.current(plane, plan)? else { return Ok(None) };
         let took =
             if merge.to_search > 0 { self.search(&mut merge, budget, plan) } else { self.copy(&mut merge, plan, fits) };
         self.planes[plane].merge = Some(merge);
@@ -117,12 +127,13 @@ impl Gftl {
     }
 
     /// The merge that has been begun, or the next of the queue.
-    fn current(&mut self, plane: usize) -> Result<Option<SlicedMerge>, FtlError> {
+    fn current(&mut self, plane: usize, plan: &mut Plan) -> Result<Option<SlicedMerge>, FtlError> {
         if self.planes[plane].merge.is_some() {
             return Ok(self.planes[plane].merge);
         }
         let Some(logical) = self.planes[plane].queue.pop_front() else { return Ok(None) };
         let (target, sequence) = self.nftl.take_block(PlaneId(plane as u32))?;
+        self.nftl.proofs.prove(target, plan);
         let slot = self.nftl.logical[logical as usize].u_slot;
         let searched = slot != NONE && self.nftl.config.u_index == UIndex::Spare;
         let to_search = if searched { self.nftl.u_blocks[slot as usize].written } else { 0 };

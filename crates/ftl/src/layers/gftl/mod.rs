@@ -8,12 +8,17 @@
 //! too, counted as soon as it is queued, and the write takes a block from the reserve under the threshold; a search
 //! of U is cut into slots like copies. When the reserve or the buffer is used up, the write waits until the queue has
 //! won a block, beyond its slot. GFTL's guarantee then fails, because merges are needed faster than slots come.
+//!
+//! After a power cut every logical block with a U-block, with pages in the buffer, or half merged, is merged before the
+//! host is served ([`crate::salvage`]); queue and buffer are empty then. The paper says nothing of power cuts. Added to
+//! the spare area of a page, beside its logical page: the numbers of its write and of its program. A block that was
+//! blank when the power came back is erased before it is used, beyond the slot: the guarantee fails once for each.
 
 mod buffer;
 mod clean;
 mod spec;
 
-use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, Time, bits};
+use pumice_types::{BlockId, Cause, DieId, FlashCommand, Lpn, PageAddress, PlaneId, Time, bits};
 use serde::{Deserialize, Serialize};
 
 use super::nftl::{NONE, Nftl, NftlConfig, Trigger};
@@ -23,6 +28,8 @@ use crate::fill::{InitialBlock, InitialFill};
 use crate::layer::TranslationLayer;
 use crate::merge::run::NOT_IN_U;
 use crate::plan::Plan;
+use crate::recovery::{RecoveryCounts, Restart};
+use crate::salvage::{KeptUnit, Salvage, UnitShape};
 use buffer::BufferBlocks;
 use clean::Cleaning;
 
@@ -67,6 +74,23 @@ impl Gftl {
             nftl,
             config,
         }
+    }
+
+    /// A device that has lost its power: every logical block has a D-block alone, and the buffer is empty.
+    ///
+    /// # Errors
+    /// No room to work in.
+    fn recover(config: GftlConfig, bad: &[BlockId], restart: &mut Restart) -> Result<(Gftl, RecoveryCounts), FtlError> {
+        let geometry = config.nftl.geometry;
+        let mut ftl = Gftl::new(config, bad);
+        let mut salvage = Salvage::new(UnitShape::in_place(geometry), bad, restart);
+        for die in (0..geometry.dies()).map(DieId) {
+            for KeptUnit { unit, blocks, .. } in salvage.die(die, restart)? {
+                blocks.iter().for_each(|kept| ftl.nftl.adopt_kept(unit as usize, kept));
+            }
+        }
+        (ftl.nftl.pool, ftl.nftl.proofs, ftl.nftl.counters) = (salvage.pool, salvage.proofs, restart.counters);
+        Ok((ftl, salvage.counts))
     }
 
     /// See [`Nftl::fill`].
@@ -121,6 +145,7 @@ impl Gftl {
         if self.buffer.next_page(plane.index()).is_none() {
             self.win_buffer_block(plane.index(), plan)?;
             let (block, sequence) = self.nftl.take_block(plane)?;
+            self.nftl.proofs.prove(block, plan);
             self.buffer.open(plane.index(), block, sequence);
         }
         let target = self.buffer.next_page(plane.index()).ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
@@ -158,6 +183,10 @@ impl TranslationLayer for Gftl {
     /// What garbage collection did so far.
     fn counters(&self) -> &GcCounters {
         self.nftl.counters()
+    }
+
+    fn erased_again(&self) -> u64 {
+        self.nftl.erased_again()
     }
 
     /// Starts counting anew.

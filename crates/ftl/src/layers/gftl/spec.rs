@@ -9,6 +9,8 @@ use crate::error::FtlError;
 use crate::fill::{FillTarget, program_and_note};
 use crate::layer::{Layer, LayerParts, LayerSpec, Reports, whole_share};
 use crate::layers::nftl::{self, Nftl};
+use crate::recovery::{Recovery, RecoveryCounts, Restart};
+use crate::salvage;
 
 keys! {
     /// Keys of GFTL alone.
@@ -18,16 +20,37 @@ keys! {
     }
 }
 
+/// Free blocks of a plane that only merges take, and starting anew.
+fn kept_blocks(spec: &LayerSpec) -> u32 {
+    1 + salvage::reserve(spec)
+}
+
+/// Its settings.
+fn config(parts: &LayerParts, keys: &GftlKeys) -> GftlConfig {
+    let timing = parts.timing;
+    GftlConfig {
+        nftl: nftl::config_keeping(parts, kept_blocks(&parts.spec)),
+        buffer_blocks: Gftl::extra_blocks(&parts.spec, keys),
+        slot: timing.t_bers,
+        copy: timing.copy(),
+        search_page: timing.t_r + timing.spare_transfer,
+        search: timing.command_overhead,
+    }
+}
+
 impl Layer for Gftl {
     type Keys = GftlKeys;
     type Running = Gftl;
 
     const READS: &'static [&'static str] = Nftl::READS;
     const REPORTS: Reports = Nftl::REPORTS;
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
+    const COPIES_ON_ONE_DIE: bool = true;
 
     fn check(spec: &LayerSpec, _: &GftlKeys) -> Result<(), String> {
         check_slot(spec)?;
-        Nftl::check(spec, &())
+        spec.check_spare_bytes(salvage::SPARE_BYTES)?;
+        nftl::check_room(spec, spec.user_blocks_per_plane(), kept_blocks(spec))
     }
 
     fn extra_blocks(spec: &LayerSpec, keys: &GftlKeys) -> u32 {
@@ -38,17 +61,12 @@ impl Layer for Gftl {
         Nftl::user_pages(spec, &(), geometry)
     }
 
+    fn recover(parts: &LayerParts, keys: &GftlKeys, restart: &mut Restart) -> Result<(Gftl, RecoveryCounts), FtlError> {
+        Gftl::recover(config(parts, keys), parts.bad_blocks, restart)
+    }
+
     fn build(parts: &LayerParts, keys: &GftlKeys, target: &mut dyn FillTarget) -> Result<Gftl, FtlError> {
-        let timing = parts.timing;
-        let config = GftlConfig {
-            nftl: nftl::config(parts),
-            buffer_blocks: Gftl::extra_blocks(&parts.spec, keys),
-            slot: timing.t_bers,
-            copy: timing.copy(),
-            search_page: timing.t_r + timing.spare_transfer,
-            search: timing.command_overhead,
-        };
-        let mut ftl = Gftl::new(config, parts.bad_blocks);
+        let mut ftl = Gftl::new(config(parts, keys), parts.bad_blocks);
         ftl.fill(parts.spec.initial.of_blocks(), |filled| program_and_note(target, &filled))?;
         Ok(ftl)
     }

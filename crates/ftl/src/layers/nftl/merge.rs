@@ -86,7 +86,7 @@ impl Nftl {
     fn full_merge(&mut self, logical: usize, plan: &mut Plan) -> Result<(), FtlError> {
         let plane = self.plane_of(logical);
         let (free, sequence) = self.take_block(plane)?;
-        self.prove(free, plan);
+        self.proofs.prove(free, plan);
         let copies = run::full_merge(&self.pair(logical), free, sequence, plan);
         self.counters.copied_pages += u64::from(copies);
         self.counters.full.merges += 1;

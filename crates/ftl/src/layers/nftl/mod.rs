@@ -30,9 +30,10 @@ use crate::fill::{InitialBlock, InitialFill};
 use crate::layer::{MergePolicy, TranslationLayer, UIndex};
 use crate::merge::run::NOT_IN_U;
 use crate::plan::Plan;
+use crate::recovery::Proofs;
 use crate::victim::VictimTree;
 use merge::MMergeScratch;
-pub(super) use spec::{check_room, config};
+pub(super) use spec::{check_room, config_keeping};
 
 /// Settings of the NFTL.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -113,9 +114,7 @@ pub struct Nftl {
     scratch: Option<Box<MMergeScratch>>,
     pub(super) counters: GcCounters,
     u_blocks_used: u64,
-    /// Blocks that nothing proves to be erased, one bit each; empty before the first power cut.
-    unproven: Vec<u64>,
-    erased_again: u64,
+    pub(super) proofs: Proofs,
 }
 
 impl Nftl {
@@ -152,8 +151,7 @@ impl Nftl {
             scratch,
             counters: GcCounters::default(),
             u_blocks_used: 0,
-            unproven: Vec::new(),
-            erased_again: 0,
+            proofs: Proofs::default(),
             config,
         }
     }
@@ -219,7 +217,7 @@ impl Nftl {
     /// Takes a free block as D.
     pub(super) fn take_d_block(&mut self, logical: usize, plan: &mut Plan) -> Result<(), FtlError> {
         let (block, sequence) = self.take_block(self.plane_of(logical))?;
-        self.prove(block, plan);
+        self.proofs.prove(block, plan);
         self.logical[logical] = LogicalBlock { d: block.0, d_sequence: sequence, u_slot: NONE, m_merges: 0 };
         Ok(())
     }
@@ -274,7 +272,7 @@ impl TranslationLayer for Nftl {
     }
 
     fn erased_again(&self) -> u64 {
-        self.erased_again
+        self.proofs.erased_again()
     }
 
     /// Starts counting anew.

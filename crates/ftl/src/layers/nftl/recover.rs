@@ -18,11 +18,9 @@ use super::{LogicalBlock, NONE, Nftl, NftlConfig, UBlock};
 use crate::error::FtlError;
 use crate::merge::run::NOT_IN_U;
 use crate::plan::Plan;
-use crate::recovery::{ChipPort, RecoveryCounts, Restart};
+use crate::recovery::{ChipPort, Proofs, RecoveryCounts, Restart};
+use crate::salvage::KeptBlock;
 use crate::survey::DieSurvey;
-
-/// Bytes that a spare area needs for this: the logical page, its role, and two numbers of 48 bits.
-pub(super) const SPARE_BYTES: u32 = 4 + 1 + 6 + 6;
 
 /// A logical block that was found.
 struct FoundLogical<'a> {
@@ -54,9 +52,7 @@ impl Nftl {
         let mut is_bad = vec![0; bits::words_for(geometry.blocks() as usize)];
         bad.iter().for_each(|block| bits::set(&mut is_bad, block.index()));
         let mut ftl = Nftl::new(config, bad);
-        (ftl.counters, ftl.erased_again) = (restart.counters, restart.erased_again);
-        let all = if RecoveryFault::BlankBlocksTrusted.is_on() { 0 } else { u64::MAX };
-        ftl.unproven = vec![all; is_bad.len()];
+        (ftl.counters, ftl.proofs) = (restart.counters, Proofs::lost(geometry.blocks(), restart.erased_again));
         let mut counts = RecoveryCounts::default();
         for die in (0..geometry.dies()).map(DieId) {
             counts.add(&ftl.scan_die(die, &is_bad, restart.chips, restart.plan)?);
@@ -152,6 +148,20 @@ impl Nftl {
         self.logical[logical] = LogicalBlock { d: d.block.0, d_sequence, u_slot: NONE, m_merges: 0 };
     }
 
+    /// Takes over a block that was kept after a power cut, whose pages are at their own offsets, as the D-block of a
+    /// logical block. What is blank in it counts as programmed, unless it was erased since.
+    pub(in crate::layers) fn adopt_kept(&mut self, logical: usize, kept: &KeptBlock) {
+        let words = self.words_of(logical);
+        for found in &kept.pages {
+            bits::set(&mut self.d_valid[words.clone()], usize::from(found.page));
+            bits::set(&mut self.d_programmed[words.clone()], usize::from(found.page));
+        }
+        if !kept.is_fresh && !RecoveryFault::BlankPagesTrusted.is_on() {
+            bits::set_range(&mut self.d_programmed[words], 0, self.pages);
+        }
+        self.logical[logical] = LogicalBlock { d: kept.block.0, d_sequence: kept.sequence, u_slot: NONE, m_merges: 0 };
+    }
+
     fn adopt_u(&mut self, logical: usize, u: &BlockFinds, newest: &Newest) {
         let (plane, words) = (self.plane_of(logical), self.words_of(logical));
         let Some(slot) = self.free_slots[plane.index()].pop() else { return };
@@ -187,11 +197,7 @@ impl Nftl {
 
     /// Erases a block that holds nothing that counts, and frees it.
     fn erase_found(&mut self, block: BlockId, plan: &mut Plan) {
-        bits::clear(&mut self.unproven, block.index());
-        if !RecoveryFault::OldBlocksTrusted.is_on() {
-            self.erased_again += 1;
-            plan.push(FlashCommand::erase(block));
-        }
+        self.proofs.erase(block, plan);
         self.pool.give_back(self.config.geometry.plane_of(block), block);
     }
 
@@ -208,7 +214,7 @@ impl Nftl {
             recovery.newest.find(self.first_lpn(logical).0, &blocks);
         }
         let (target, sequence) = self.take_block(plane)?;
-        self.prove(target, recovery.plan);
+        self.proofs.prove(target, recovery.plan);
         self.erase_early(&blocks, recovery.plan);
         let words = self.words_of(logical);
         for (offset, source) in recovery.newest.stored() {
@@ -229,16 +235,6 @@ impl Nftl {
     fn erase_early(&mut self, blocks: &[BlockFinds], plan: &mut Plan) {
         if RecoveryFault::CopiedBlocksErasedFirst.is_on() {
             blocks.iter().for_each(|found| self.erase_found(found.block, plan));
-        }
-    }
-
-    /// Appends the erase of a block that was free when the power came back, before its first page is programmed.
-    #[inline]
-    pub(in crate::layers) fn prove(&mut self, block: BlockId, plan: &mut Plan) {
-        if !self.unproven.is_empty() && bits::get(&self.unproven, block.index()) {
-            bits::clear(&mut self.unproven, block.index());
-            self.erased_again += 1;
-            plan.push(FlashCommand::erase(block));
         }
     }
 }

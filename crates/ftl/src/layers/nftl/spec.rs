@@ -2,12 +2,12 @@
 
 use pumice_types::Geometry;
 
-use super::recover::SPARE_BYTES;
 use super::{Nftl, NftlConfig};
 use crate::error::FtlError;
 use crate::fill::{FillTarget, program_and_note};
 use crate::layer::{Layer, LayerParts, LayerSpec, MergeMethod, Reports, typed_share};
 use crate::recovery::{Recovery, RecoveryCounts, Restart};
+use crate::salvage::ROLE_SPARE_BYTES;
 
 /// Free blocks of a plane that only merges take: one to merge into. After a power cut another one is needed, because
 /// nothing proves what the merge that was cut has left in the first.
@@ -26,8 +26,8 @@ impl Layer for Nftl {
     const COPIES_ON_ONE_DIE: bool = true;
 
     fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
-        check_spare_bytes(spec)?;
-        check_room(spec, spec.user_blocks_per_plane())
+        spec.check_spare_bytes(ROLE_SPARE_BYTES)?;
+        check_room(spec, spec.user_blocks_per_plane(), kept_blocks(spec))
     }
 
     fn user_pages(spec: &LayerSpec, _: &(), geometry: &Geometry) -> u32 {
@@ -46,39 +46,31 @@ impl Layer for Nftl {
 }
 
 /// Its settings.
-pub(in crate::layers) fn config(parts: &LayerParts) -> NftlConfig {
+fn config(parts: &LayerParts) -> NftlConfig {
+    config_keeping(parts, kept_blocks(&parts.spec))
+}
+
+/// The settings of an NFTL that keeps so many free blocks a plane for merges alone.
+pub(in crate::layers) fn config_keeping(parts: &LayerParts, kept_blocks: u32) -> NftlConfig {
     let spec = &parts.spec;
     NftlConfig {
         geometry: parts.geometry,
         tree: parts.tree,
         program_order: spec.chip.geometry.program_order,
         logical_blocks_per_plane: spec.user_blocks_per_plane(),
-        gc_free_blocks: spec.gc_start_blocks().max(kept_blocks(spec)),
-        kept_blocks: kept_blocks(spec),
+        gc_free_blocks: spec.gc_start_blocks().max(kept_blocks),
+        kept_blocks,
         u_index: spec.shared.u_index,
         merge: parts.merge_policy(),
     }
 }
 
-/// Refuses spare areas that are too small for what starting anew needs.
-///
-/// # Errors
-/// The smallest size that works.
-fn check_spare_bytes(spec: &LayerSpec) -> Result<(), String> {
-    let (recovery, bytes) = (spec.shared.recovery, spec.chip.geometry.spare_bytes);
-    if recovery == Recovery::Off || bytes >= SPARE_BYTES {
-        return Ok(());
-    }
-    Err(format!(
-        "ftl.recovery = \"{recovery}\" stores {SPARE_BYTES} bytes in each spare area, and geometry.spare_bytes = {bytes}"
-    ))
-}
-
-/// Refuses a device whose `logical` blocks a plane leave no room to merge in.
+/// Refuses a device whose `logical` blocks a plane leave no room to merge in, with `kept` free blocks that only merges
+/// take.
 ///
 /// # Errors
 /// The impossibility, with the smallest over-provisioning that works.
-pub(in crate::layers) fn check_room(spec: &LayerSpec, logical: u32) -> Result<(), String> {
+pub(in crate::layers) fn check_room(spec: &LayerSpec, logical: u32, kept: u32) -> Result<(), String> {
     let good = spec.chip.geometry.good_blocks_per_plane();
     let (kind, over_provisioning) = (spec.kind, spec.shared.over_provisioning);
     if logical == 0 {
@@ -86,8 +78,8 @@ pub(in crate::layers) fn check_room(spec: &LayerSpec, logical: u32) -> Result<()
             "ftl.over_provisioning = {over_provisioning} leaves no block a plane for the host; lower it"
         ));
     }
-    // A U-block, and what only merges take.
-    let spare = 1 + kept_blocks(spec);
+    // A U-block beside them.
+    let spare = 1 + kept;
     if logical + spare <= good {
         return Ok(());
     }

@@ -30,7 +30,7 @@ impl Nftl {
     pub(in crate::layers) fn give_u_block(&mut self, logical: usize, plan: &mut Plan) -> Result<(), FtlError> {
         let plane = self.plane_of(logical);
         let (block, sequence) = self.take_block(plane)?;
-        self.prove(block, plan);
+        self.proofs.prove(block, plan);
         let slot = self.free_slots[plane.index()].pop().ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
         let index = slot as usize;
         let end = self.pages as u16;

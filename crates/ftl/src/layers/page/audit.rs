@@ -4,7 +4,6 @@ use pumice_types::{BlockId, Lpn, PageAddress, PlaneId};
 
 use super::PageFtl;
 use super::units::valid_in;
-use crate::layer::TranslationLayer;
 use crate::reclaim_units::UnitId;
 
 impl PageFtl {
@@ -16,7 +15,7 @@ impl PageFtl {
     pub fn audit(&self) -> Result<(), String> {
         let mut mapped = 0u64;
         for lpn in (0..self.maps.logical_pages()).map(Lpn) {
-            let Some(page) = self.locate(lpn) else { continue };
+            let Some(page) = self.find(lpn) else { continue };
             mapped += 1;
             if self.maps.next_valid(page.block, page.page) != Some(page.page) {
                 return Err(format!("logical page {} lies on an invalid page", lpn.0));

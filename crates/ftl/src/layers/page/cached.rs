@@ -20,7 +20,6 @@ use super::plane::{Open, WriteStream};
 use super::{PageConfig, PageFtl};
 use crate::error::FtlError;
 use crate::fill::InitialBlock;
-use crate::layer::TranslationLayer;
 use crate::plan::Plan;
 use crate::victims::ClosedBlocks;
 use crate::victims::greedy::Greedy;
@@ -172,7 +171,7 @@ impl PageFtl {
 
     fn read_translation_page(&self, page: u32, plan: &mut Plan) {
         let lpn = self.translation_lpn(page);
-        if let (Some(from), Some(translation)) = (self.locate(lpn), &self.translation) {
+        if let (Some(from), Some(translation)) = (self.find(lpn), &self.translation) {
             plan.push(FlashCommand::read(Cause::Map, from, lpn, translation.versions[page as usize]));
         }
     }
@@ -184,7 +183,7 @@ impl PageFtl {
         self.read_translation_page(page, plan);
         let lpn = self.translation_lpn(page);
         let (target, sequence) = self.next_page(plane, WriteStream::Map)?;
-        if let Some(old) = self.locate(lpn) {
+        if let Some(old) = self.find(lpn) {
             self.invalidate_translation(plane, old);
         }
         self.maps.place(lpn, target);

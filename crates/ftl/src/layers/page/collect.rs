@@ -35,7 +35,7 @@ use pumice_types::{BlockId, DieId, FlashCommand, Lpn, PageAddress, PlaneId, Unit
 
 use super::plane::{Job, Open, WriteStream};
 use super::units::valid_in;
-use super::{GcMode, GcPlanes, HotCold, Neighbours, PageFtl};
+use super::{GcMode, GcPlanes, Handles, HotCold, Neighbours, PageFtl};
 use crate::error::FtlError;
 use crate::plan::Plan;
 use crate::reclaim_units::UnitChoice;
@@ -64,7 +64,8 @@ impl PageFtl {
             GcMode::Foreground if low && free > self.floor() => return Ok(true),
             GcMode::Blocking | GcMode::Foreground if low => self.collect(plane, 0, plan)?,
             GcMode::Background | GcMode::Preemptible if free <= self.floor() => self.collect_urgently(plane, plan)?,
-            GcMode::Blocking | GcMode::Foreground | GcMode::Background | GcMode::Preemptible => {}
+            GcMode::Paced if low => self.collect_urgently(plane, plan)?,
+            GcMode::Blocking | GcMode::Foreground | GcMode::Background | GcMode::Preemptible | GcMode::Paced => {}
         }
         Ok(false)
     }
@@ -78,13 +79,13 @@ impl PageFtl {
 
     /// Free units of a plane at or under which collection starts.
     #[inline]
-    fn start(&self) -> usize {
+    pub(super) fn start(&self) -> usize {
         self.floor().max(self.config.gc_start_blocks as usize * self.config.units.pages.units())
     }
 
     /// Free units of a plane up to which collection goes on.
     #[inline]
-    fn stop(&self) -> usize {
+    pub(super) fn stop(&self) -> usize {
         self.floor().max(self.config.gc_stop_blocks as usize * self.config.units.pages.units())
     }
 
@@ -120,7 +121,8 @@ impl PageFtl {
     fn collect_urgently(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         self.counters.urgent += 1;
         self.finish_job(plane, plan)?;
-        while self.free_units(plane) <= self.floor() && self.begin_reclaim(plane)? {
+        let least = if self.config.gc_mode == GcMode::Paced { self.start() } else { self.floor() };
+        while self.free_units(plane) <= least && self.begin_reclaim(plane)? {
             self.note_collecting(plane);
             self.finish_job(plane, plan)?;
         }
@@ -198,7 +200,7 @@ impl PageFtl {
     fn is_low(&self, plane: PlaneId) -> bool {
         let (state, free) = (&self.planes[plane.index()], self.free_units(plane));
         match self.config.gc_mode {
-            GcMode::Blocking | GcMode::Foreground => false,
+            GcMode::Blocking | GcMode::Foreground | GcMode::Paced => false,
             GcMode::Background => free <= self.stop(),
             GcMode::Preemptible => state.collecting || free <= self.start(),
         }
@@ -214,7 +216,7 @@ impl PageFtl {
     }
 
     /// Notes that a plane collects in steps, from now until it is above the stop threshold.
-    fn note_collecting(&mut self, plane: PlaneId) {
+    pub(super) fn note_collecting(&mut self, plane: PlaneId) {
         let collecting = &mut self.planes[plane.index()].collecting;
         if !std::mem::replace(collecting, true) {
             self.counters.trigger_free_blocks += 1;
@@ -227,19 +229,32 @@ impl PageFtl {
     /// A user's own policy failed.
     pub(super) fn begin_reclaim(&mut self, plane: PlaneId) -> Result<bool, FtlError> {
         let taken = if self.names_victims() { self.take_named_victim(plane)? } else { self.take_victim(plane) };
-        let Some((victim, UnitChoice { units, .. })) = taken else { return Ok(false) };
+        let Some((victim, UnitChoice { units, copies })) = taken else { return Ok(false) };
         let victim = self.config.geometry.block(plane, victim);
-        self.begin(Job { victim, units, next: 0, copied: 0, levels_wear: false });
+        self.begin(Job { victim, units, next: 0, copied: 0, copies, levels_wear: false });
         Ok(true)
     }
 
+    /// Takes the block with the fewest valid pages out of the lists, whatever the policy says; `false` if nothing can
+    /// be reclaimed. Only where blocks are erased whole.
+    pub(super) fn begin_cheapest(&mut self, plane: PlaneId) -> bool {
+        let (victims, units) = (&mut self.planes[plane.index()].victims, UnitSet::one(0));
+        let Some(victim) = victims.blocks().cheapest() else { return false };
+        victims.remove(victim, units);
+        let victim = self.config.geometry.block(plane, victim);
+        let copies = self.maps.valid_pages(victim);
+        self.begin(Job { victim, units, next: 0, copied: 0, copies, levels_wear: false });
+        true
+    }
+
     /// Takes the block that static wear levelling moves out of the lists; `false` if there is none.
-    fn begin_move(&mut self, plane: PlaneId) -> bool {
+    pub(super) fn begin_move(&mut self, plane: PlaneId) -> bool {
         let Some(victim) = self.overdue(plane) else { return false };
         let units = UnitSet::one(0); // Wear is levelled by whole blocks.
         self.planes[plane.index()].swap = None;
         self.planes[plane.index()].victims.remove(self.config.geometry.index_in_plane(victim), units);
-        self.begin(Job { victim, units, next: 0, copied: 0, levels_wear: true });
+        let copies = self.maps.valid_pages(victim);
+        self.begin(Job { victim, units, next: 0, copied: 0, copies, levels_wear: true });
         true
     }
 
@@ -255,7 +270,7 @@ impl PageFtl {
 
     /// The next valid page of the units in work.
     #[inline]
-    fn next_to_move(&self, job: &Job) -> Option<u16> {
+    pub(super) fn next_to_move(&self, job: &Job) -> Option<u16> {
         let mut from = job.next;
         loop {
             let page = self.maps.next_valid(job.victim, from)?;
@@ -275,12 +290,12 @@ impl PageFtl {
 
     /// Moves the next valid page of the victim in work, or erases the victim if it has none left; with it
     /// those of the die's other planes that have none left either, if planes erase together.
-    fn step(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
+    pub(super) fn step(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         self.work(plane, 1, plan)
     }
 
     /// The same, but moves up to `most` pages.
-    fn work(&mut self, plane: PlaneId, most: u32, plan: &mut Plan) -> Result<(), FtlError> {
+    pub(super) fn work(&mut self, plane: PlaneId, most: u32, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(mut job) = self.planes[plane.index()].job else { return Ok(()) };
         let before = job.copied;
         while job.copied - before < most
@@ -309,6 +324,10 @@ impl PageFtl {
             _ if job.levels_wear => return Ok(WriteStream::Moved),
             (_, HotCold::Placed { streams }) => return self.placed_stream_of_copy(lpn, job, plane, streams),
             (_, HotCold::Mixed) => return Ok(WriteStream::Host),
+            (_, HotCold::Handles(handles)) => {
+                // A whole block holds pages of one group.
+                return Ok(handles.stream_of_copy(self.group_of(PageAddress::new(job.victim, 0), plane)));
+            }
             (Some(recent), _) if recent.is_hot(lpn) => (WriteStream::HotCopies, WriteStream::Copies),
             (Some(_), _) => (WriteStream::Copies, WriteStream::HotCopies),
             (None, _) => return Ok(WriteStream::Copies),
@@ -339,12 +358,17 @@ impl PageFtl {
     /// open for them. For assertions.
     fn room(&self, plane: PlaneId) -> usize {
         let (pages, state) = (&self.config.units.pages, &self.planes[plane.index()]);
+        let of_handles = |(handles, job): (Handles, Job)| {
+            handles.stream_of_copy(self.group_of(PageAddress::new(job.victim, 0), plane))
+        };
+        let handled = self.handles().zip(state.job).map(of_handles);
         let streams: &[WriteStream] = match (state.job.is_some_and(|job| job.levels_wear), self.config.hot_cold) {
             (true, _) => &[WriteStream::Moved],
             (false, HotCold::Mixed) => &[WriteStream::Host],
             (false, HotCold::Copies) => &[WriteStream::Copies],
             (false, HotCold::Recency { .. }) => &[WriteStream::Copies, WriteStream::HotCopies],
             (false, HotCold::Placed { streams }) => &WriteStream::PLACED[..usize::from(streams)],
+            (false, HotCold::Handles(_)) => handled.as_slice(),
         };
         let free = state.job.map_or(self.free_units(plane), |job| self.units_for_copies(plane, &job));
         let open = streams.iter().filter_map(|&stream| state.open[stream as usize]);
@@ -366,6 +390,9 @@ impl PageFtl {
         let source = PageAddress::new(job.victim, page);
         let lpn = self.maps.owner(source, &self.pool);
         let stream = self.stream_of_copy(lpn, job, plane)?;
+        if let Some(placed) = self.placed_of(source, plane) {
+            placed.copied += 1;
+        }
         let (target, sequence) = self.next_page(plane, stream)?;
         self.prove(target.block, plan);
         self.maps.invalidate(source);
@@ -390,7 +417,9 @@ impl PageFtl {
         let counted = if job.levels_wear { &mut self.counters.moved } else { &mut self.counters.reclaimed };
         counted.merges += 1;
         match &self.config.units.neighbours {
-            _ if self.free.is_whole(job.units) => counted.block_erases += 1,
+            _ if self.free.is_whole(job.units) => {
+                counted.block_erases += self.config.stripes.as_ref().map_or(1, |stripes| u64::from(stripes.members()));
+            }
             Neighbours::Leaves(rule) => counted.partial_erases += job.units.partial_blocks(rule.tree).count() as u64,
             Neighbours::Isolated | Neighbours::SharedLines(_) => {
                 self.counters.reclaimed_sub_blocks += u64::from(job.units.len());

@@ -14,18 +14,20 @@ use crate::policy::{AskingPlane, PageToPlace};
 use crate::reclaim_units::{UnitChoice, UnitId};
 
 impl PageFtl {
-    /// The stream of a page that the host writes.
+    /// The stream of a page that the host writes; `named`: the one that the host names.
     #[inline]
-    pub(super) fn stream_of_write(&mut self, lpn: Lpn, plane: PlaneId) -> Result<WriteStream, FtlError> {
-        if let HotCold::Placed { .. } = self.config.hot_cold {
-            return self.placed(lpn, plane, None);
+    pub(super) fn stream_of_write(&mut self, lpn: Lpn, plane: PlaneId, named: u8) -> Result<WriteStream, FtlError> {
+        match self.config.hot_cold {
+            HotCold::Placed { .. } => return self.named(lpn, plane, None),
+            HotCold::Handles(handles) => return Ok(handles.stream_of_host(named)),
+            HotCold::Mixed | HotCold::Copies | HotCold::Recency { .. } => {}
         }
         let hot = self.recent.as_mut().is_some_and(|recent| recent.note(lpn));
         Ok(if hot { WriteStream::Hot } else { WriteStream::Host })
     }
 
     /// The stream that the policy names for a page.
-    fn placed(&self, lpn: Lpn, plane: PlaneId, copied_from: Option<u8>) -> Result<WriteStream, FtlError> {
+    fn named(&self, lpn: Lpn, plane: PlaneId, copied_from: Option<u8>) -> Result<WriteStream, FtlError> {
         let Some(decider) = &self.config.decider else { return Ok(WriteStream::Placed0) };
         let now = self.planes[plane.index()].now;
         decider
@@ -44,7 +46,7 @@ impl PageFtl {
     ) -> Result<WriteStream, FtlError> {
         let index = self.config.geometry.index_in_plane(job.victim);
         let from = self.planes[plane.index()].victims.blocks().stream_of(index);
-        let named = self.placed(lpn, plane, Some(from))?;
+        let named = self.named(lpn, plane, Some(from))?;
         let open = &self.planes[plane.index()].open;
         let is_open = |stream: &WriteStream| open[*stream as usize].is_some();
         if is_open(&named) || self.units_for_copies(plane, job) > 0 {

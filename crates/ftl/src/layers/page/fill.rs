@@ -25,7 +25,11 @@ impl PageFtl {
                 (0..self.config.units.pages.units()).for_each(|unit| self.close(WriteStream::Host, block, unit));
                 self.planes[plane.index()].valid_pages += u64::from(pages);
                 let first = Lpn(stripe * planes * pages + nth);
-                programmed(InitialBlock { block, first, stride: planes, pages: pages as u16, sequence });
+                let filled = InitialBlock { block, first, stride: planes, pages: pages as u16, sequence };
+                match &self.config.stripes {
+                    Some(stripes) => stripes.filled(&filled).for_each(&mut programmed),
+                    None => programmed(filled),
+                }
             }
         }
         let filled = stripes * planes * pages;

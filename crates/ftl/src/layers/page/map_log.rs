@@ -43,7 +43,7 @@ pub(super) const SLOT_RECORD: u32 = 1 << 31;
 /// First word of a journal record about a page of which nothing proves that its program had ended.
 pub(super) const SUSPECT_RECORD: u32 = u32::MAX;
 
-/// Words before the records of a journal page: the horizon.
+/// Words before the records of a journal page: the horizon plus one, or 0 for the page's own number.
 pub(super) const JOURNAL_HEADER: usize = 2;
 
 /// Words before the entries of a map page: how many pages the initial fill has stored.
@@ -246,7 +246,8 @@ impl MapLog {
     /// Appends a journal page of all changes since the last one.
     fn append_journal(&mut self, maps: &PageMaps, planes: &[Plane], suspects: &Suspects, plan: &mut Plan) {
         let Suspects { horizon, pages } = suspects;
-        let header = [*horizon as u32, (*horizon >> 32) as u32];
+        let horizon = horizon.map_or(0, |horizon| horizon + 1);
+        let header = [horizon as u32, (horizon >> 32) as u32];
         let places = self.changed.iter().flat_map(|&lpn| [lpn.0, maps.entry(lpn)]);
         let slots = self.changed_slots.iter().flat_map(|&slot| [SLOT_RECORD | slot, open_in(planes, slot)]);
         let pages = pages.iter().flat_map(|&page| [SUSPECT_RECORD, maps.physical(page)]);
@@ -276,8 +277,9 @@ impl MapLog {
 /// Pages that a start found and could not prove.
 #[derive(Debug, Default)]
 pub(super) struct Suspects {
-    /// Younger pages count only if their data was written later than this; 0 stands for the journal page's own number.
-    pub(super) horizon: u64,
+    /// Younger pages count only if their data was written later than this; `None` stands for the journal page's own
+    /// number.
+    pub(super) horizon: Option<u64>,
     pub(super) pages: Vec<PageAddress>,
 }
 

@@ -16,15 +16,18 @@ mod cached;
 mod collect;
 mod decide;
 mod fill;
+mod handles;
 mod heat;
 mod map_cache;
 mod map_log;
 mod maps;
 mod neighbours;
+mod pace;
 mod plane;
 mod recover;
 mod recover_log;
 pub(crate) mod spec;
+mod stripe;
 mod units;
 
 use pumice_types::{
@@ -45,6 +48,7 @@ use crate::wear::{Wear, WearLeveling};
 pub use cached::CachedMap;
 use cached::Translation;
 use cached::{CACHED_ENTRY_BYTES, STORED_ENTRY_BYTES};
+pub use handles::{CollectedPlace, Handles, Isolation};
 use heat::RecentWrites;
 pub use map_log::LogShape;
 use map_log::MapLog;
@@ -53,6 +57,7 @@ use neighbours::Disturbs;
 pub use neighbours::Neighbours;
 use plane::{Open, Plane, WriteStream};
 pub use spec::{EraseUnit, Leveling, PageKeys, Separation};
+pub use stripe::{EraseGroup, Stripes};
 pub use units::EraseUnits;
 use units::{FreeUnits, valid_in};
 
@@ -74,6 +79,8 @@ pub enum HotCold {
         /// Blocks that it keeps open.
         streams: u8,
     },
+    /// Those of one stream of the host.
+    Handles(Handles),
 }
 
 impl HotCold {
@@ -82,6 +89,7 @@ impl HotCold {
         match self {
             HotCold::Mixed | HotCold::Placed { .. } => true,
             HotCold::Copies | HotCold::Recency { .. } => false,
+            HotCold::Handles(handles) => handles.collected == CollectedPlace::WithHost,
         }
     }
 }
@@ -97,6 +105,9 @@ choice! {
         Background = "background",
         /// In steps, from the start threshold on, up to the stop threshold.
         Preemptible = "preemptible",
+        /// With the host's writes: under the stop threshold, the faster the fewer blocks are free; at the start
+        /// threshold as fast as the host writes.
+        Paced = "paced",
     }
 }
 
@@ -104,8 +115,16 @@ impl GcMode {
     /// Whether collection waits for the scheduler to ask for a step.
     pub fn works_in_steps(self) -> bool {
         match self {
-            GcMode::Blocking | GcMode::Foreground => false,
+            GcMode::Blocking | GcMode::Foreground | GcMode::Paced => false,
             GcMode::Background | GcMode::Preemptible => true,
+        }
+    }
+
+    /// Whether a victim is emptied bit by bit, so that a write may have to wait for the rest of it.
+    pub fn interrupts_victims(self) -> bool {
+        match self {
+            GcMode::Blocking | GcMode::Foreground => false,
+            GcMode::Background | GcMode::Preemptible | GcMode::Paced => true,
         }
     }
 }
@@ -133,8 +152,10 @@ choice! {
 /// Settings of the page-level FTL.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PageConfig {
-    /// Shape of the device.
+    /// Shape of the device; with stripes that of their joined planes.
     pub geometry: Geometry,
+    /// Blocks of several planes that are one block here.
+    pub stripes: Option<Stripes>,
     /// Logical pages; see [`PageConfig::plane_pages_max`].
     pub user_pages: u32,
     /// Planes in the order in which writes visit them.
@@ -189,6 +210,7 @@ impl PageConfig {
             HotCold::Copies => 2,
             HotCold::Recency { .. } => 4,
             HotCold::Placed { streams } => u32::from(streams),
+            HotCold::Handles(handles) => handles.open_blocks(),
         };
         open + u32::from(wear_leveling.moves_data()) + 1
     }
@@ -253,7 +275,7 @@ impl PageFtl {
         }
         let recent = match config.hot_cold {
             HotCold::Recency { window } => Some(RecentWrites::new(config.user_pages, window)),
-            HotCold::Mixed | HotCold::Copies | HotCold::Placed { .. } => None,
+            HotCold::Mixed | HotCold::Copies | HotCold::Placed { .. } | HotCold::Handles(_) => None,
         };
         let mut free = FreeUnits::new(geometry, config.units.pages.units(), &pool);
         let log = config.log.map(|shape| MapLog::new(shape, &geometry, config.user_pages, &pool, &config.order));
@@ -445,11 +467,12 @@ impl PageFtl {
         let state = &mut self.planes[plane.index()];
         let valid = valid_in(self.maps.valid_bits(block), &self.config.units.pages, unit);
         let index = self.config.geometry.index_in_plane(block);
+        let number = if let HotCold::Handles(_) = self.config.hot_cold { stream.group() } else { stream.number() };
         match &mut self.translation {
             Some(translation) if stream == WriteStream::Map => translation.close(plane, index, valid, state.now),
             _ => {
                 state.victims.close(UnitId { block: index, unit }, valid, state.now);
-                state.victims.note_stream(UnitId { block: index, unit }, stream.number());
+                state.victims.note_stream(UnitId { block: index, unit }, number);
                 if let Some(wear) = &mut self.wear {
                     wear.close(block);
                 }
@@ -478,6 +501,52 @@ impl PageFtl {
             return;
         }
         self.free.give_back(block, units.without(blank), erases, &mut self.pool);
+    }
+
+    /// Where the current page of `lpn` is.
+    #[inline]
+    fn find(&self, lpn: Lpn) -> Option<PageAddress> {
+        self.maps.locate(lpn, &self.pool)
+    }
+
+    /// Translates what was planned from the `first` command on, if blocks of several planes are one here.
+    #[inline]
+    fn translate(&self, plan: &mut Plan, first: usize) {
+        if let Some(stripes) = &self.config.stripes {
+            stripes.translate(plan, first);
+        }
+    }
+
+    /// Appends the commands that store a version of `lpn`.
+    #[inline]
+    fn write_page(&mut self, lpn: Lpn, version: u8, stream: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        let plane = self.choose_plane(lpn)?;
+        let stream = self.stream_of_write(lpn, plane, stream)?;
+        self.count_written(stream);
+        let collect_behind = self.make_room(plane, stream, plan)?;
+        let free_before = collect_behind.then(|| self.free_units(plane));
+        let was_open = self.planes[plane.index()].open[stream as usize].is_some();
+        let (target, sequence) = self.next_page(plane, stream)?;
+        self.prove(target.block, plan);
+        debug_assert!(was_open || self.keeps_room(plane), "a block opened for the host leaves copies their room");
+        // Reclaiming may have moved the old copy, so it is looked up only now.
+        if let Some(old) = self.find(lpn) {
+            self.invalidate(old);
+        }
+        self.place(lpn, target, plane);
+        self.planes[plane.index()].valid_pages += 1;
+        self.note_change(lpn);
+        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence));
+        plan.complete_here();
+        self.end_page(plane, stream, plan);
+        if let Some(free) = free_before {
+            let taken = free - self.free_units(plane);
+            self.collect(plane, taken, plan)?;
+        }
+        match self.config.gc_mode {
+            GcMode::Paced => self.pace(plane, plan),
+            GcMode::Blocking | GcMode::Foreground | GcMode::Background | GcMode::Preemptible => Ok(()),
+        }
     }
 }
 
@@ -529,29 +598,19 @@ impl TranslationLayer for PageFtl {
 
     /// Appends the commands that store version `version` of `lpn`.
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
-        let plane = self.choose_plane(lpn)?;
-        let stream = self.stream_of_write(lpn, plane)?;
-        let collect_behind = self.make_room(plane, stream, plan)?;
-        let free_before = collect_behind.then(|| self.free_units(plane));
-        let was_open = self.planes[plane.index()].open[stream as usize].is_some();
-        let (target, sequence) = self.next_page(plane, stream)?;
-        self.prove(target.block, plan);
-        debug_assert!(was_open || self.keeps_room(plane), "a block opened for the host leaves copies their room");
-        // Reclaiming may have moved the old copy, so it is looked up only now.
-        if let Some(old) = self.locate(lpn) {
-            self.invalidate(old);
-        }
-        self.place(lpn, target, plane);
-        self.planes[plane.index()].valid_pages += 1;
-        self.note_change(lpn);
-        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence));
-        plan.complete_here();
-        self.end_page(plane, stream, plan);
-        if let Some(free) = free_before {
-            let taken = free - self.free_units(plane);
-            self.collect(plane, taken, plan)?;
-        }
+        self.write_to_stream(lpn, version, 0, plan)
+    }
+
+    #[inline]
+    fn write_to_stream(&mut self, lpn: Lpn, version: u8, stream: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        let first = plan.commands.len();
+        self.write_page(lpn, version, stream, plan)?;
+        self.translate(plan, first);
         Ok(())
+    }
+
+    fn open_pages_of(&self, stream: u8) -> u64 {
+        self.open_pages(stream)
     }
 
     /// Appends the read of `lpn`; `false` if it was never written, or trimmed since.
@@ -563,17 +622,18 @@ impl TranslationLayer for PageFtl {
 
     /// Gives `lpn` up: its page is invalid, and it reads as never written.
     fn trim(&mut self, lpn: Lpn) {
-        if let Some(page) = self.locate(lpn) {
+        if let Some(page) = self.find(lpn) {
             self.invalidate(page);
             self.maps.forget(lpn);
             self.note_change(lpn);
         }
     }
 
-    /// Where the current page of `lpn` is.
+    /// Where the current page of `lpn` is on the chips.
     #[inline]
     fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
-        self.maps.locate(lpn, &self.pool)
+        let page = self.find(lpn)?;
+        Some(self.config.stripes.as_ref().map_or(page, |stripes| stripes.page(page)))
     }
 
     /// Prefetches the map entry of `lpn`, which the host will access; no effect on results.
@@ -610,7 +670,10 @@ impl TranslationLayer for PageFtl {
     }
 
     fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
-        self.collect_step(die, plan)
+        let first = plan.commands.len();
+        self.collect_step(die, plan)?;
+        self.translate(plan, first);
+        Ok(())
     }
 
     fn wants_step(&self, die: DieId) -> bool {
@@ -618,6 +681,7 @@ impl TranslationLayer for PageFtl {
     }
 
     fn note_failing(&mut self, block: BlockId) {
+        let block = self.config.stripes.as_ref().map_or(block, |stripes| stripes.stripe_of(block));
         if self.failing.is_empty() {
             self.failing = vec![0; bits::words_for(self.config.geometry.blocks() as usize)];
         }

@@ -34,7 +34,8 @@ pub(super) enum WriteStream {
     Moved,
     /// Translation pages.
     Map,
-    /// Pages that a user's own policy puts together, written and copied: its first stream.
+    /// Pages that a user's own policy puts together, written and copied: its first stream. Or pages that the host
+    /// writes by its first handle.
     Placed0,
     /// Its second stream.
     Placed1,
@@ -50,10 +51,26 @@ pub(super) enum WriteStream {
     Placed6,
     /// Its eighth stream.
     Placed7,
+    /// Pages that collection copies for the host's first handle.
+    Copied0,
+    /// For its second handle.
+    Copied1,
+    /// For its third handle.
+    Copied2,
+    /// For its fourth handle.
+    Copied3,
+    /// For its fifth handle.
+    Copied4,
+    /// For its sixth handle.
+    Copied5,
+    /// For its seventh handle.
+    Copied6,
+    /// For its eighth handle.
+    Copied7,
 }
 
 impl WriteStream {
-    /// The streams of a user's own policy.
+    /// The streams of a user's own policy, or of the host's handles.
     pub(super) const PLACED: [WriteStream; STREAMS_MAX as usize] = [
         WriteStream::Placed0,
         WriteStream::Placed1,
@@ -65,6 +82,18 @@ impl WriteStream {
         WriteStream::Placed7,
     ];
 
+    /// The streams of collected pages, one a handle.
+    pub(super) const COPIED: [WriteStream; STREAMS_MAX as usize] = [
+        WriteStream::Copied0,
+        WriteStream::Copied1,
+        WriteStream::Copied2,
+        WriteStream::Copied3,
+        WriteStream::Copied4,
+        WriteStream::Copied5,
+        WriteStream::Copied6,
+        WriteStream::Copied7,
+    ];
+
     /// The number by which policies know the stream: their own number of it, if it is theirs.
     pub(super) fn number(self) -> u8 {
         let number = self as usize;
@@ -74,7 +103,7 @@ impl WriteStream {
 }
 
 /// Number of streams.
-pub(super) const STREAMS: usize = WriteStream::Placed7 as usize + 1;
+pub(super) const STREAMS: usize = WriteStream::Copied7 as usize + 1;
 
 /// A victim whose valid pages are moved one by one, and which is then erased. It is in no list, so pages that the
 /// host invalidates meanwhile need no update of a list.
@@ -86,6 +115,8 @@ pub(super) struct Job {
     /// Pages before this one are done with.
     pub(super) next: u16,
     pub(super) copied: u32,
+    /// Valid pages that it had when it was chosen.
+    pub(super) copies: u32,
     /// Why: to win a block, or to level wear.
     pub(super) levels_wear: bool,
 }
@@ -111,6 +142,8 @@ pub(super) struct Plane {
     pub(super) swap: Option<u32>,
     /// Victims of a user's own policy in a row that had no invalid page.
     pub(super) fruitless: u32,
+    /// What paced collection owes of the victim in work, less than the price of a copy (see `pace`).
+    pub(super) owed: u64,
 }
 
 impl Plane {
@@ -125,6 +158,7 @@ impl Plane {
             retired: 0,
             swap: None,
             fruitless: 0,
+            owed: 0,
         }
     }
 

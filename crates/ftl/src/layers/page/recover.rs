@@ -20,14 +20,14 @@
 //! What only RAM knew and is not found again: wear counts and which pages are hot. Both begin anew.
 
 use pumice_types::{
-    BlockId, FlashCommand, Geometry, PageAddress, PlaneId, RecoveryFault, SpareArea, SpareEntry, UnitSet, bits,
+    BlockId, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, RecoveryFault, SpareArea, SpareEntry, UnitSet, bits,
 };
 
 use super::maps::PageMaps;
 use super::plane::{Open, WriteStream};
+use super::units::FreeUnits;
 use super::{HotCold, PageConfig, PageFtl};
 use crate::error::FtlError;
-use crate::layer::TranslationLayer;
 use crate::plan::Plan;
 use crate::recovery::{ChipPort, RecoveryCounts, Restart};
 
@@ -93,6 +93,25 @@ impl SpareSurvey {
     fn superseded(&self, plane: PlaneId, geometry: &Geometry, maps: &PageMaps) -> usize {
         let of_plane = self.blocks.iter().filter(|&&(block, ..)| geometry.plane_of(block) == plane);
         of_plane.filter(|&&(block, ..)| maps.valid_pages(block) == 0).count()
+    }
+
+    /// A free block of the plane of `last` that can be erased before anything is copied: one that holds no
+    /// copy of a page in `kept`, which are those that nothing proves. One of `last` itself may go if there is another:
+    /// either the program of `last` was cut, and then no erase of its plane, or `last` is sound.
+    fn dispensable(&self, last: &ReadPage, kept: &[Lpn], geometry: &Geometry, free: &FreeUnits) -> Option<BlockId> {
+        let plane = geometry.plane_of(last.page.block);
+        let is_copy = |found: &&ReadPage| {
+            (found.entry.lpn, found.entry.written) == (last.entry.lpn, last.entry.written) && found.page != last.page
+        };
+        let copies: Vec<BlockId> = self.found.iter().filter(is_copy).map(|found| found.page.block).collect();
+        let has_other = |block| copies.iter().any(|&copy| copy != block && geometry.plane_of(copy) == plane);
+        let mut first = 0;
+        self.blocks.iter().find_map(|&(block, end, _)| {
+            let pages = &self.found[std::mem::replace(&mut first, end)..end];
+            let may_go = |lpn: Lpn| !kept.contains(&lpn) || lpn == last.entry.lpn && has_other(block);
+            let is_free = geometry.plane_of(block) == plane && !free.of(block).is_empty();
+            (is_free && pages.iter().all(|found| may_go(found.entry.lpn))).then_some(block)
+        })
     }
 
     /// The pages that count, one for each logical page that is stored: that with the newest data, and of its copies
@@ -181,11 +200,13 @@ impl PageFtl {
             abandoned_blocks: survey.blocks.iter().filter(|(_, _, end)| *end < ftl.config.data_pages()).count() as u64,
             moved_pages: 0,
         };
-        for last in survey.last_of_planes(&ftl.config.geometry).into_iter().flatten() {
+        let unproven = survey.last_of_planes(&ftl.config.geometry);
+        let kept: Vec<Lpn> = unproven.iter().flatten().map(|last| last.entry.lpn).collect();
+        for last in unproven.into_iter().flatten() {
             let is_left = RecoveryFault::UnprovenPageKept.is_on()
                 || RecoveryFault::OneMoveForAll.is_on() && counts.moved_pages > 0;
-            if ftl.locate(last.entry.lpn) == Some(last.page) && !is_left {
-                ftl.move_unproven(last, &survey, restart.plan)?;
+            if ftl.find(last.entry.lpn) == Some(last.page) && !is_left {
+                ftl.move_unproven(last, &kept, &survey, restart.plan)?;
                 counts.moved_pages += 1;
             }
         }
@@ -210,11 +231,12 @@ impl PageFtl {
     }
 
     /// Reclaims blocks of a plane until so many are free as always are when the host is served. A cut abandons the
-    /// open blocks and takes a blank one, so cuts that follow each other closely would use the blank ones up.
+    /// open blocks and takes a blank one, so cuts that follow each other closely would use the blank ones up. The
+    /// victims are those with the fewest valid pages: there may be no room for one that another policy would name.
     pub(super) fn restore_room(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         while self.free_units(plane) < self.floor()
             && !RecoveryFault::RoomNotRestored.is_on()
-            && self.begin_reclaim(plane)?
+            && self.begin_cheapest(plane)
         {
             self.finish_job(plane, plan)?;
         }
@@ -265,16 +287,27 @@ impl PageFtl {
     }
 
     /// Copies a page whose program may not have ended into a blank block, which is erased first. If the plane has none
-    /// left, because the power was cut again and again, behind everything in its own block; the first blank page
-    /// there may have been cut without a trace.
-    fn move_unproven(&mut self, last: ReadPage, survey: &SpareSurvey, plan: &mut Plan) -> Result<(), FtlError> {
+    /// left, because the power was cut again and again: into one that no next start needs. If there is none either, behind everything in its own block; the first
+    /// blank page there may have been cut without a trace.
+    fn move_unproven(
+        &mut self,
+        last: ReadPage,
+        kept: &[Lpn],
+        survey: &SpareSurvey,
+        plan: &mut Plan,
+    ) -> Result<(), FtlError> {
         let ReadPage { page: source, entry } = last;
-        let plane = self.config.geometry.plane_of(source.block);
-        let behind = PageAddress::new(source.block, survey.end_of(source.block) + 1);
-        let has_blank = self.free_units(plane) > survey.superseded(plane, &self.config.geometry, &self.maps);
-        let stays = !has_blank && behind.page < self.config.data_pages();
-        let next = PageAddress::new(source.block, behind.page - 1);
+        let geometry = self.config.geometry;
+        let plane = geometry.plane_of(source.block);
         let stream = self.stream_of_moves();
+        let behind = PageAddress::new(source.block, survey.end_of(source.block) + 1);
+        let has_blank = self.free_units(plane) > survey.superseded(plane, &geometry, &self.maps);
+        let other = if has_blank { None } else { survey.dispensable(&last, kept, &geometry, &self.free) };
+        if let Some(block) = other {
+            self.planes[plane.index()].open[stream as usize] = Some(self.free.take_this(block, &mut self.pool));
+        }
+        let stays = !has_blank && other.is_none() && behind.page < self.config.data_pages();
+        let next = PageAddress::new(source.block, behind.page - 1);
         let (target, sequence) = match stays {
             _ if RecoveryFault::MovedToNextPage.is_on() && behind.page < self.config.data_pages() => (next, 0),
             true => (behind, 0),
@@ -300,7 +333,10 @@ impl PageFtl {
         match self.config.hot_cold {
             HotCold::Mixed => WriteStream::Host,
             // No policy of a user's is asked while a device starts anew.
-            HotCold::Copies | HotCold::Recency { .. } | HotCold::Placed { .. } => WriteStream::Copies,
+            // A layer with handles does not start anew.
+            HotCold::Copies | HotCold::Recency { .. } | HotCold::Placed { .. } | HotCold::Handles(_) => {
+                WriteStream::Copies
+            }
         }
     }
 

@@ -9,7 +9,8 @@
 //! 3. a journal page tells of the copies, and blocks are reclaimed until every plane has room.
 //!
 //! Whenever that is cut, the next start finds either the old journal page or the new one, and all pages that the
-//! state up to it names. Suspects that were copied already have a younger copy; the others are suspects again.
+//! state up to it names. A suspect that the new journal page names has then outlived a cut: if it can be read, it is
+//! proven. So a start has at most one suspect in each plane, however many cuts came before.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,6 @@ use super::plane::WriteStream;
 use super::recover::ReadPage;
 use super::{PageConfig, PageFtl};
 use crate::error::FtlError;
-use crate::layer::TranslationLayer;
 use crate::plan::{Payload, Plan};
 use crate::recovery::{ChipPort, RecoveryCounts, Restart};
 
@@ -123,7 +123,7 @@ impl LogRead {
         let word = |nth: usize| self.journal.first().map_or(0, |(_, content)| u64::from(content[nth]));
         match word(0) | word(1) << 32 {
             0 => self.end(),
-            horizon => horizon,
+            above => above - 1,
         }
     }
 
@@ -286,14 +286,13 @@ impl PageFtl {
         ftl.log = Some(log);
         ftl.maps.count_anew(&ftl.pool);
         let mut tail = Tail::read(&ftl, &open, read.end(), bad, restart.chips);
-        let mut suspects = tail.unproven(&ftl, &read.last_of_plane);
+        let unproven = tail.unproven(&ftl, &read.last_of_plane);
         for page in read.suspects().map(|page| ftl.maps.address_of(page)) {
             if let SpareArea::Written(entry) = restart.chips.spare(page) {
                 tail.found.push(ReadPage { page, entry });
-                suspects.push(page);
             }
         }
-        let (moves, suspects) = ftl.take_over(&tail, &suspects, read.horizon());
+        let (moves, suspects) = ftl.take_over(&tail, &unproven, read.horizon());
         ftl.adopt_blocks(&suspects.pages);
         if let Some(log) = &mut ftl.log {
             log.counts = restart.log;
@@ -329,7 +328,7 @@ impl PageFtl {
         for found in tail.found.iter().filter(is_young) {
             newest.entry(found.entry.lpn.0).or_default().push(*found);
         }
-        let (mut moves, mut suspects) = (Vec::new(), Suspects { horizon, pages: Vec::new() });
+        let (mut moves, mut suspects) = (Vec::new(), Suspects { horizon: Some(horizon), pages: Vec::new() });
         for (lpn, mut pages) in newest {
             pages.sort_unstable_by_key(|found| std::cmp::Reverse((found.entry.written, found.entry.programmed)));
             let is_proven =
@@ -371,7 +370,7 @@ impl PageFtl {
         let stream = self.stream_of_moves();
         let (target, sequence) = self.next_page(plane, stream)?;
         self.prove(target.block, plan);
-        if let Some(old) = self.locate(entry.lpn) {
+        if let Some(old) = self.find(entry.lpn) {
             self.invalidate(old);
         }
         self.place(entry.lpn, target, plane);

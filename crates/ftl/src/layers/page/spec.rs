@@ -7,12 +7,13 @@ use pumice_types::{
 };
 
 use super::{
-    Allocation, CACHED_ENTRY_BYTES, CachedMap, EraseUnits, GcMode, GcPlanes, HotCold, LogShape, Neighbours, PageConfig,
-    PageFtl, STORED_ENTRY_BYTES,
+    Allocation, CACHED_ENTRY_BYTES, CachedMap, CollectedPlace, EraseGroup, EraseUnits, GcMode, GcPlanes, Handles,
+    HotCold, Isolation, LogShape, Neighbours, PageConfig, PageFtl, STORED_ENTRY_BYTES, Stripes,
 };
 use crate::error::FtlError;
 use crate::fill::FillTarget;
 use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports, typed_share, whole_share};
+use crate::policy::STREAMS_MAX;
 use crate::reclaim_leaves::LeafRule;
 use crate::reclaim_lines::LineRule;
 use crate::recovery::{Recovery, RecoveryCounts, Restart};
@@ -86,11 +87,17 @@ keys! {
         allocation_order: PlaneOrder = "\"CWDP\"", ANY, "", CHOSEN, When::Always,
             "page: order in which writes visit (or pages are dealt to) channels (C), chips (W), dies (D) and planes (P), first letter fastest.";
         gc_mode: GcMode = "\"blocking\"", ANY, "", "PEN, FAST'18, section 2.2.2", When::Always,
-            "blocking: a merge holds its die, and the write that triggered it waits for it. page knows more: foreground reclaims behind that write's own program; background reclaims in steps of one page while a die is idle, at or under the stop threshold; preemptible in such steps from the start to the stop threshold. Without a block to spare, a write waits in every mode.";
+            "blocking: a merge holds its die, and the write that triggered it waits for it. page knows more: foreground reclaims behind that write's own program; background reclaims in steps of one page while a die is idle, at or under the stop threshold; preemptible in such steps from the start to the stop threshold; paced behind each write as many pages as it frees, the more the fewer blocks are free: none at the stop threshold, as many as the host writes at the start threshold. Without a block to spare, a write waits in every mode.";
         gc_planes: GcPlanes = "\"own\"", ANY, "", CHOSEN, When::Is("ftl.gc_mode", &["blocking", "foreground"]),
             "page: which planes of a die reclaim when one of them must. own: that one. die: with it all that are at or under the start threshold, in one plan, so that their copies and erases can run together (timing.multi_plane = \"queue\").";
         hot_cold: Separation = "\"gc\"", ANY, "", CHOSEN, When::Always,
             "page: which pages share an open block of a plane. mixed: all of them. gc: copies of collection have one of their own. recency: so have hot pages, one for those written and one for those copied; hot are those that the host wrote before in this window or the last one.";
+        erase_group: EraseGroup = "\"plane\"", ANY, "", CHOSEN, When::Always,
+            "page: blocks that are written, reclaimed and erased as one, as the superblocks of controllers are. plane: a block of one plane. die: a stripe of blocks over the planes of a die. device: a stripe over all planes, only without a clock, because a copy from one die to another has no time yet.";
+        handles: Option<u32> = "", int(1, STREAMS_MAX as i64), "reclaim unit handles", "none: streams that the host names are not regarded", When::Always,
+            "page: flexible data placement. Writes of the host's stream n fill open blocks of handle n; a stream without a handle goes to handle 0.";
+        isolation: Isolation = "\"initial\"", ANY, "", "drives measured for WARP, FAST'26: initially isolated", When::Given("ftl.handles"),
+            "page: what collection does with pages of several handles. initial: copies them to one open block. persistent: copies those of each handle to an open block of their own (hot_cold = \"gc\") or of the handle's own writes (\"mixed\").";
         hot_window: f64 = "0.5", float(1e-9, 1000.0), "user capacities", "chosen: see docs/models/page-level.md", When::Is("ftl.hot_cold", &["recency"]),
             "Host writes of a window of hot_cold = \"recency\".";
         wear_leveling: Leveling = "\"none\"", ANY, "", CHOSEN, When::Always,
@@ -112,9 +119,17 @@ impl Layer for PageFtl {
     const CHOOSES_VICTIMS: bool = true;
     const ASKS_POLICIES: bool = true;
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
+    const GIVES_UP_TRIMMED: bool = true;
     const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan, Recovery::Summary, Recovery::Checkpoint];
-    const STRICT_KEYS: &'static [&'static str] =
-        &["ftl.gc_mode", "ftl.allocation", "ftl.erase_unit", "ftl.hot_cold", "ftl.wear_leveling"];
+    const STRICT_KEYS: &'static [&'static str] = &[
+        "ftl.gc_mode",
+        "ftl.allocation",
+        "ftl.erase_unit",
+        "ftl.hot_cold",
+        "ftl.wear_leveling",
+        "ftl.handles",
+        "ftl.erase_group",
+    ];
     const REPORTS: Reports = Reports { reclaims_victims: true, ..Reports::NOTHING };
 
     fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
@@ -124,6 +139,8 @@ impl Layer for PageFtl {
         check_erase_unit(spec, keys)?;
         check_map(spec, keys)?;
         check_recovery(spec, keys)?;
+        check_handles(spec, keys)?;
+        check_erase_group(spec, keys)?;
         check_policy(spec, keys)?;
         check_room(spec, keys)
     }
@@ -220,18 +237,82 @@ fn check_policy(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     }
 }
 
+/// Refuses what stands in the way of handles.
+fn check_handles(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    if keys.handles.is_none() {
+        return Ok(());
+    }
+    let (recovery, decides) = (spec.shared.recovery, spec.decides);
+    let is_persistent = keys.isolation == Isolation::Persistent;
+    let wanted = [
+        (recovery != Recovery::Off, "ftl.recovery = \"off\"", recovery.name()),
+        (decides.streams > 0, "a policy that does not decide placement", "one that does"),
+        (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", keys.erase_unit.name()),
+        (keys.hot_cold == Separation::Recency, "ftl.hot_cold = \"gc\" | \"mixed\"", keys.hot_cold.name()),
+        (
+            keys.hot_cold == Separation::Mixed && !is_persistent,
+            "ftl.hot_cold = \"gc\", or ftl.isolation = \"persistent\"",
+            keys.hot_cold.name(),
+        ),
+        (
+            is_persistent && keys.wear_leveling.moves_data(),
+            "ftl.wear_leveling = \"none\" | \"dynamic\", or ftl.isolation = \"initial\"",
+            keys.wear_leveling.name(),
+        ),
+    ];
+    match wanted.iter().find(|(refused, ..)| *refused) {
+        Some((_, wanted, found)) => Err(format!("ftl.handles needs {wanted}, found \"{found}\"")),
+        None => Ok(()),
+    }
+}
+
+/// Refuses what stands in the way of stripes over planes.
+fn check_erase_group(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    let (group, chip, recovery) = (keys.erase_group, spec.chip, spec.shared.recovery);
+    if group == EraseGroup::Plane {
+        return Ok(());
+    }
+    let geometry = chip.geometry.scaled(1.0)?;
+    let bad_blocks = chip.geometry.bad_blocks_per_plane;
+    let wanted = [
+        (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", keys.erase_unit.name().into()),
+        (spec.shared.map_place != MapPlace::Ram, "ftl.map_place = \"ram\"", spec.shared.map_place.to_string()),
+        (recovery != Recovery::Off, "ftl.recovery = \"off\"", recovery.to_string()),
+        (chip.timing.copyback && group.planes(&geometry) > 1, "timing.copyback = false", "true".to_owned()),
+        (bad_blocks > 0, "geometry.bad_blocks_per_plane = 0", bad_blocks.to_string()),
+        (spec.decides.concerns_ftl(), "no policy that decides for the layer", "one".into()),
+    ];
+    if let Some((_, wanted, found)) = wanted.iter().find(|(refused, ..)| *refused) {
+        return Err(format!("ftl.erase_group = \"{group}\" needs {wanted}, found {found}"));
+    }
+    let pages = u32::from(geometry.pages_per_block) * group.planes(&geometry);
+    if pages > u32::from(u16::MAX) {
+        return Err(format!(
+            "ftl.erase_group = \"{group}\" makes stripes of {pages} pages; allowed: at most {}",
+            u16::MAX
+        ));
+    }
+    Ok(())
+}
+
 /// Its settings.
 fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
     let (spec, geometry) = (&parts.spec, &parts.geometry);
     let user_pages = PageFtl::user_pages(spec, keys, geometry);
+    let turns = |geometry: &Geometry| {
+        (0..geometry.planes()).map(|turn| geometry.plane_in_order(keys.allocation_order, turn)).collect::<Vec<_>>()
+    };
+    let stripes = Stripes::new(keys.erase_group, geometry, &turns(geometry));
+    let seen = stripes.as_ref().map_or(*geometry, Stripes::joined);
     let stop = keys.gc_stop_threshold.unwrap_or(spec.shared.gc_free_threshold);
     PageConfig {
-        geometry: *geometry,
+        geometry: seen,
         user_pages,
-        order: (0..geometry.planes()).map(|turn| geometry.plane_in_order(keys.allocation_order, turn)).collect(),
+        order: turns(&seen),
+        stripes,
         allocation: keys.allocation,
         policy: spec.policies.policy(),
-        units: erase_units(parts, keys),
+        units: erase_units(parts, keys, &seen),
         gc_mode: keys.gc_mode,
         gc_planes: keys.gc_planes,
         gc_start_blocks: spec.gc_start_blocks(),
@@ -249,6 +330,14 @@ fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
 }
 
 fn hot_cold(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> HotCold {
+    if let Some(count) = keys.handles {
+        let collected = match (keys.isolation, keys.hot_cold) {
+            (Isolation::Initial, Separation::Mixed | Separation::Gc | Separation::Recency) => CollectedPlace::Shared,
+            (Isolation::Persistent, Separation::Gc | Separation::Recency) => CollectedPlace::Apart,
+            (Isolation::Persistent, Separation::Mixed) => CollectedPlace::WithHost,
+        };
+        return HotCold::Handles(Handles { count: count as u8, collected });
+    }
     match keys.hot_cold {
         _ if spec.decides.streams > 0 => HotCold::Placed { streams: spec.decides.streams },
         Separation::Mixed => HotCold::Mixed,
@@ -315,10 +404,11 @@ fn map_blocks(spec: &LayerSpec, user_pages: u32) -> u32 {
 }
 
 /// What is erased apart: blocks, or the physical sub-blocks or leaves of each.
-fn erase_units(parts: &LayerParts, keys: &PageKeys) -> EraseUnits {
+fn erase_units(parts: &LayerParts, keys: &PageKeys, seen: &Geometry) -> EraseUnits {
     let (copy, erase) = (parts.timing.copy(), parts.block_erase);
     let chip = parts.spec.chip;
-    let whole = || EraseUnits::whole_blocks(data_pages(&parts.spec));
+    let joined = seen.pages_per_block / parts.geometry.pages_per_block;
+    let whole = || EraseUnits::whole_blocks(data_pages(&parts.spec) * joined);
     match keys.erase_unit {
         EraseUnit::Block => whole(),
         EraseUnit::SubBlock => chip.geometry.block_shape().map_or_else(whole, |shape| EraseUnits {

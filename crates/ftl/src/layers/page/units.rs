@@ -89,6 +89,14 @@ impl FreeUnits {
         Some(self.open(plane, taken))
     }
 
+    /// Takes this block from the pool, with all its free units.
+    pub(super) fn take_this(&mut self, block: BlockId, pool: &mut BlockPool) -> Open {
+        let plane = self.geometry.plane_of(block);
+        pool.withdraw(plane, block);
+        let sequence = pool.next_sequence();
+        self.open(plane, (block, sequence))
+    }
+
     fn open(&mut self, plane: PlaneId, (block, sequence): (BlockId, u32)) -> Open {
         let units = std::mem::take(&mut self.of_block[block.index()]);
         self.of_plane[plane.index()] -= units.len() as usize;

@@ -15,6 +15,9 @@ use pumice_types::{BlockId, Lpn, PageAddress};
 
 /// Bytes that an image needs in the spare area.
 pub const IMAGE_BYTES: u32 = 63;
+/// Bytes that starting anew after a power cut needs beyond an image: the number of the write that brought the data,
+/// which tells whether two copies hold the same. An image has the number of the program alone.
+pub const WRITE_NUMBER_BYTES: u32 = 6;
 /// Pages whose locations one PT holds.
 pub const PT_PAGES: u16 = 16;
 /// PTs of a logical block.

@@ -3,7 +3,7 @@
 use pumice_types::key::{ANY, When};
 use pumice_types::{Geometry, keys};
 
-use super::spare::{BLOCKS_MAX, IMAGE_BYTES, PT_PAGES, PTS};
+use super::spare::{BLOCKS_MAX, IMAGE_BYTES, PT_PAGES, PTS, WRITE_NUMBER_BYTES};
 use super::{SpareTables, Superblock2006, SuperblockConfig};
 use crate::error::FtlError;
 use crate::fill::FillTarget;
@@ -11,6 +11,7 @@ use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports};
 use crate::layers::striped::Striped;
 use crate::layers::striped_room::Room;
 use crate::merge::plan::ValidBlocks;
+use crate::recovery::{Recovery, RecoveryCounts, Restart};
 
 /// Pages of a block that the tables in spare areas can name.
 const PAGES_MAX: u16 = PT_PAGES * PTS as u16;
@@ -51,6 +52,8 @@ impl Layer for Superblock2006 {
         &["over_provisioning", "map_cache_entries", "u_blocks", "superblock.logical", "superblock.physical"];
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Spare];
     const REPORTS: Reports = Reports { pair_triggers: false, superblock_triggers: true, ..Reports::HYBRID_PAIRS };
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
+    const COPIES_ON_ONE_DIE: bool = true;
 
     fn check(spec: &LayerSpec, _: &Superblock2006Keys) -> Result<(), String> {
         let (logical, physical) = (spec.superblock.logical, physical(spec));
@@ -70,22 +73,35 @@ impl Layer for Superblock2006 {
         room(spec).user_pages(geometry)
     }
 
+    fn recover(
+        parts: &LayerParts,
+        keys: &Superblock2006Keys,
+        restart: &mut Restart,
+    ) -> Result<(Striped<Superblock2006>, RecoveryCounts), FtlError> {
+        let config = config(&parts.spec, keys);
+        room(&parts.spec).recovered(parts, restart, |book| Superblock2006::new(book, config))
+    }
+
     fn build(
         parts: &LayerParts,
         keys: &Superblock2006Keys,
         target: &mut dyn FillTarget,
     ) -> Result<Striped<Superblock2006>, FtlError> {
-        let spec = &parts.spec;
-        let tables =
-            SpareTables { cache_entries: spec.shared.map_cache_entries.unwrap_or(CACHE_ENTRIES), keep_images: false };
-        let config = SuperblockConfig {
-            logical: spec.superblock.logical,
-            physical: physical(spec),
-            u_blocks: room(spec).u_blocks(),
-            tables: (spec.shared.map_place == MapPlace::Spare).then_some(tables),
-            valid_blocks: keys.valid_blocks,
-        };
-        room(spec).filled(parts, target, |book| Superblock2006::new(book, config))
+        let config = config(&parts.spec, keys);
+        room(&parts.spec).filled(parts, target, |book| Superblock2006::new(book, config))
+    }
+}
+
+/// Its settings, those of each plane.
+fn config(spec: &LayerSpec, keys: &Superblock2006Keys) -> SuperblockConfig {
+    let tables =
+        SpareTables { cache_entries: spec.shared.map_cache_entries.unwrap_or(CACHE_ENTRIES), keep_images: false };
+    SuperblockConfig {
+        logical: spec.superblock.logical,
+        physical: physical(spec),
+        u_blocks: room(spec).u_blocks(),
+        tables: (spec.shared.map_place == MapPlace::Spare).then_some(tables),
+        valid_blocks: keys.valid_blocks,
     }
 }
 
@@ -109,6 +125,7 @@ fn check_tables(spec: &LayerSpec, physical: u32) -> Result<(), String> {
             g.spare_bytes
         ));
     }
+    spec.check_spare_bytes(IMAGE_BYTES + WRITE_NUMBER_BYTES).map_err(|error| format!("{error}: raise it, {or_ram}"))?;
     let planes = [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die];
     let blocks = planes.iter().fold(u64::from(g.blocks_per_plane), |n, &f| n * u64::from(f));
     if blocks > NAMED_BLOCKS_MAX {

@@ -4,9 +4,10 @@
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-use pumice_types::{BlockId, Geometry, PageAddress, Pb, PbTree, bits, disturb};
+use pumice_types::{BlockId, Geometry, PageAddress, Pb, PbTree, SpareRole, bits, disturb};
 
 use crate::merge::restore::LeafState;
+use crate::salvage::KeptBlock;
 
 /// One block's sums.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -34,6 +35,8 @@ pub struct Blocks {
     /// Offset inside its superblock of the logical page that each page holds.
     owner: Vec<u16>,
     disturb: Vec<u8>,
+    /// Blocks of which a part was erased since they were erased whole, one bit each.
+    restored: Vec<u64>,
     sums: Vec<BlockSums>,
 }
 
@@ -50,6 +53,7 @@ impl Blocks {
             valid: vec![0; blocks * words],
             owner: vec![0; blocks * pages],
             disturb: vec![0; blocks * tree.leaves()],
+            restored: vec![0; bits::words_for(blocks)],
             sums: vec![BlockSums::default(); blocks],
         }
     }
@@ -169,6 +173,7 @@ impl Blocks {
         let (words, leaves) = (self.words_of(block), self.leaves_of(block));
         self.programmed[words].fill(0);
         self.disturb[leaves].fill(0);
+        bits::clear(&mut self.restored, block.index());
         self.sums[block.index()] = BlockSums::default();
     }
 
@@ -181,7 +186,33 @@ impl Blocks {
         disturb::partial_erase(&mut self.disturb[leaves], &self.tree.leaf_range(pb), |leaf| {
             bits::count_range(programmed, leaf * width, (leaf + 1) * width) > 0
         });
+        bits::set(&mut self.restored, block.index());
         self.recount(block);
+    }
+
+    /// What a page that is programmed in a block now is for: after a power cut it tells that leaves may be disturbed.
+    pub fn role(&self, block: BlockId) -> SpareRole {
+        if bits::get(&self.restored, block.index()) { SpareRole::Restored } else { SpareRole::Home }
+    }
+
+    /// Takes a block over that was kept after a power cut. What is blank in it counts as programmed, unless it was
+    /// erased since. Its leaves count as disturbed so often.
+    pub fn adopt(&mut self, kept: &KeptBlock, superblock: u32, span: u32, disturb: u8) {
+        self.open(kept.block, superblock, kept.sequence);
+        for found in &kept.pages {
+            self.program(PageAddress::new(kept.block, found.page), (found.lpn.0 % span) as u16);
+        }
+        if !kept.is_fresh {
+            let (words, leaves) = (self.words_of(kept.block), self.leaves_of(kept.block));
+            let pages = self.tree.pages_per_block();
+            bits::set_range(&mut self.programmed[words], 0, pages);
+            self.disturb[leaves].fill(disturb);
+            let sums = &mut self.sums[kept.block.index()];
+            (sums.programmed, sums.blank, sums.cursor) = (pages as u16, 0, pages as u16);
+            if kept.may_be_restored {
+                bits::set(&mut self.restored, kept.block.index());
+            }
+        }
     }
 
     /// Sums up a block leaf by leaf for the planner.

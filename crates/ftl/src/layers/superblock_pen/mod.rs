@@ -13,6 +13,7 @@
 //! beyond the logical ones.
 
 mod blocks;
+mod recover;
 mod run;
 mod spec;
 
@@ -27,6 +28,7 @@ use crate::layer::{MergePolicy, TranslationLayer};
 use crate::merge::restore::MergeCosts;
 use crate::merge::superblock::SuperblockPlanner;
 use crate::plan::Plan;
+use crate::recovery::Proofs;
 use crate::victim::VictimTree;
 use blocks::Blocks;
 use run::SuperblockScratch;
@@ -46,6 +48,8 @@ pub struct SuperblockPenConfig {
     pub superblocks_per_plane: u32,
     /// Free blocks a plane at or under which wanting a block merges a superblock; at least 1.
     pub gc_free_blocks: u32,
+    /// Free blocks a plane that M-Merge does not borrow: none, or those to start anew with after a power cut.
+    pub reserve: u32,
     /// How to merge.
     pub merge: MergePolicy,
     /// Durations to weigh.
@@ -87,6 +91,8 @@ pub struct SuperblockPen {
     victims: Vec<VictimTree>,
     scratch: Option<Box<SuperblockScratch>>,
     counters: GcCounters,
+    /// Blocks that nothing proves to be erased, after a power cut.
+    proofs: Proofs,
 }
 
 impl SuperblockPen {
@@ -116,6 +122,7 @@ impl SuperblockPen {
             victims: (0..geometry.planes()).map(|_| VictimTree::new(config.superblocks_per_plane as usize)).collect(),
             scratch: Some(Box::new(SuperblockScratch::new(planner))),
             counters: GcCounters::default(),
+            proofs: Proofs::default(),
             config,
         }
     }
@@ -132,7 +139,7 @@ impl SuperblockPen {
                 let index = row as u64 * u64::from(self.config.logical) + u64::from(nth);
                 let pages = fill.pages_of(index, self.config.geometry.pages_per_block);
                 if pages > 0 {
-                    let block = self.allocate(superblock)?;
+                    let block = self.allocate(superblock, &mut Plan::default())?;
                     let first = nth * self.pages;
                     self.blocks.fill(block, first as u16, pages);
                     let lpn = superblock as u32 * self.span + first;
@@ -185,20 +192,27 @@ impl SuperblockPen {
     }
 
     /// The page that the superblock's next write goes to, in a new block if it has no room.
-    fn page_to_write(&mut self, superblock: usize) -> Result<PageAddress, FtlError> {
+    fn page_to_write(&mut self, superblock: usize, plan: &mut Plan) -> Result<PageAddress, FtlError> {
         if let Some(page) = self.next_page(superblock) {
             return Ok(page);
         }
-        let block = self.allocate(superblock)?;
+        let block = self.allocate(superblock, plan)?;
         self.superblocks[superblock].open = block.0;
         self.blocks.next_blank(block).ok_or(FtlError::NoFreeBlock { plane: self.plane_of(superblock).0 })
     }
 
     /// Takes a free block for a superblock that owns fewer than N.
-    fn allocate(&mut self, superblock: usize) -> Result<BlockId, FtlError> {
+    fn allocate(&mut self, superblock: usize, plan: &mut Plan) -> Result<BlockId, FtlError> {
         let plane = self.plane_of(superblock);
         let (block, sequence) = self.pool.take(plane).ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
+        self.proofs.prove(block, plan);
         self.blocks.open(block, superblock as u32, sequence);
+        self.own(superblock, block, sequence);
+        Ok(block)
+    }
+
+    /// Adds a block to those of a superblock.
+    fn own(&mut self, superblock: usize, block: BlockId, sequence: u32) {
         let state = &mut self.superblocks[superblock];
         self.members[superblock * self.config.physical as usize + state.owned as usize] = block;
         state.owned += 1;
@@ -206,7 +220,6 @@ impl SuperblockPen {
             state.grown = sequence;
         }
         self.note_victim(superblock);
-        Ok(block)
     }
 
     /// Merges what must be merged before the superblock may write again: itself if it owns N blocks,
@@ -254,6 +267,10 @@ impl TranslationLayer for SuperblockPen {
         &self.counters
     }
 
+    fn erased_again(&self) -> u64 {
+        self.proofs.erased_again()
+    }
+
     /// Starts counting anew.
     fn reset_counters(&mut self) {
         self.counters = GcCounters::default();
@@ -285,7 +302,7 @@ impl TranslationLayer for SuperblockPen {
         if self.next_page(superblock).is_none() {
             self.make_room(superblock, plan)?;
         }
-        let target = self.page_to_write(superblock)?;
+        let target = self.page_to_write(superblock, plan)?;
         // A merge may have moved the old copy, so it is looked up only now.
         if let Some(old) = self.locate(lpn) {
             self.blocks.invalidate(old);
@@ -293,7 +310,8 @@ impl TranslationLayer for SuperblockPen {
             self.note_victim(superblock);
         }
         self.place(lpn, target);
-        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, self.blocks.sequence(target.block)));
+        let program = FlashCommand::program(Cause::Host, target, lpn, version, self.blocks.sequence(target.block));
+        plan.push(program.with_role(self.blocks.role(target.block)));
         Ok(())
     }
 

@@ -46,7 +46,7 @@ impl SuperblockPen {
             logical: self.config.logical as usize,
             goal: goal as usize,
             m_merges: self.superblocks[superblock].m_merges,
-            free_blocks: self.pool.free_blocks(self.plane_of(superblock)) as u32,
+            free_blocks: (self.pool.free_blocks(self.plane_of(superblock)) as u32).saturating_sub(self.config.reserve),
         };
         let chosen = scratch.planner.plan(&state);
         if let Some(&least) = chosen.order.first() {
@@ -107,7 +107,7 @@ impl SuperblockPen {
             let mut from = 0;
             while let Some(source) = self.blocks.next_valid(members[victim], from) {
                 from = usize::from(source.page) + 1;
-                let target = self.page_to_write(superblock)?;
+                let target = self.page_to_write(superblock, plan)?;
                 self.copy(source, target, plan);
             }
             self.erase(members[victim], plan);
@@ -174,7 +174,7 @@ impl SuperblockPen {
             let room = into.buffers.iter().find_map(|&buffer| self.blocks.next_blank(buffer));
             let target = match room {
                 Some(target) => target,
-                None => self.borrow_block(superblock, into.buffers)?,
+                None => self.borrow_block(superblock, into.buffers, plan)?,
             };
             self.copy(source, target, plan);
             into.copied_out.push(target);
@@ -183,9 +183,15 @@ impl SuperblockPen {
     }
 
     /// Takes a free block until the end of the merge; returns its first page.
-    fn borrow_block(&mut self, superblock: usize, buffers: &mut Vec<BlockId>) -> Result<PageAddress, FtlError> {
+    fn borrow_block(
+        &mut self,
+        superblock: usize,
+        buffers: &mut Vec<BlockId>,
+        plan: &mut Plan,
+    ) -> Result<PageAddress, FtlError> {
         let plane = self.plane_of(superblock);
         let (block, sequence) = self.pool.take(plane).ok_or(FtlError::NoFreeBlock { plane: plane.0 })?;
+        self.proofs.prove(block, plan);
         self.blocks.open(block, superblock as u32, sequence);
         buffers.push(block);
         Ok(PageAddress::new(block, 0))
@@ -220,7 +226,8 @@ impl SuperblockPen {
         self.blocks.invalidate(source);
         self.place(lpn, target);
         self.counters.copied_pages += 1;
-        plan.push(FlashCommand::copy(source, target, lpn, self.blocks.sequence(target.block)));
+        let copy = FlashCommand::copy(source, target, lpn, self.blocks.sequence(target.block));
+        plan.push(copy.with_role(self.blocks.role(target.block)));
     }
 
     /// Erases a block without valid pages and frees it.

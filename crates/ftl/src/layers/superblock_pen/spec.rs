@@ -7,6 +7,8 @@ use crate::error::FtlError;
 use crate::fill::{FillTarget, program_and_note};
 use crate::layer::{Layer, LayerParts, LayerSpec, MergeMethod, Reports};
 use crate::layers::nftl::check_room;
+use crate::recovery::{Recovery, RecoveryCounts, Restart};
+use crate::salvage::{self, ROLE_SPARE_BYTES};
 
 /// Most logical pages of a superblock: its pages are numbered in 16 bits.
 const SUPERBLOCK_PAGES_MAX: u32 = 1 << 16;
@@ -29,6 +31,8 @@ impl Layer for SuperblockPen {
         &["over_provisioning", "gc_free_threshold", "superblock.logical", "superblock.physical"];
     const MERGES: &'static [MergeMethod] = &[MergeMethod::BlockErase, MergeMethod::MMerge, MergeMethod::MMergeBudgeted];
     const REPORTS: Reports = Reports { full_merges: true, superblock_triggers: true, ..Reports::NOTHING };
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
+    const COPIES_ON_ONE_DIE: bool = true;
 
     fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
         let (logical, physical) = (spec.superblock.logical, physical(spec));
@@ -58,7 +62,8 @@ impl Layer for SuperblockPen {
                 "ftl.superblock.physical = {physical} exceeds the blocks of a plane, geometry.blocks_per_plane = {raw}"
             ));
         }
-        check_room(spec, superblocks_per_plane(spec) * logical)
+        spec.check_spare_bytes(ROLE_SPARE_BYTES)?;
+        check_room(spec, superblocks_per_plane(spec) * logical, 1 + salvage::reserve(spec))
     }
 
     fn user_pages(spec: &LayerSpec, _: &(), geometry: &Geometry) -> u32 {
@@ -66,20 +71,29 @@ impl Layer for SuperblockPen {
         blocks * u32::from(geometry.pages_per_block)
     }
 
+    fn recover(parts: &LayerParts, _: &(), restart: &mut Restart) -> Result<(SuperblockPen, RecoveryCounts), FtlError> {
+        SuperblockPen::recover(config(parts), parts.bad_blocks, restart)
+    }
+
     fn build(parts: &LayerParts, _: &(), target: &mut dyn FillTarget) -> Result<SuperblockPen, FtlError> {
-        let spec = &parts.spec;
-        let config = SuperblockPenConfig {
-            geometry: parts.geometry,
-            tree: parts.tree,
-            logical: spec.superblock.logical,
-            physical: physical(spec),
-            superblocks_per_plane: superblocks_per_plane(spec),
-            gc_free_blocks: spec.gc_start_blocks(),
-            merge: parts.merge_policy(),
-            costs: parts.merge_costs(),
-        };
-        let mut ftl = SuperblockPen::new(config, parts.bad_blocks);
-        ftl.fill(spec.initial.of_blocks(), |filled| program_and_note(target, &filled))?;
+        let mut ftl = SuperblockPen::new(config(parts), parts.bad_blocks);
+        ftl.fill(parts.spec.initial.of_blocks(), |filled| program_and_note(target, &filled))?;
         Ok(ftl)
+    }
+}
+
+/// Its settings.
+fn config(parts: &LayerParts) -> SuperblockPenConfig {
+    let spec = &parts.spec;
+    SuperblockPenConfig {
+        geometry: parts.geometry,
+        tree: parts.tree,
+        logical: spec.superblock.logical,
+        physical: physical(spec),
+        superblocks_per_plane: superblocks_per_plane(spec),
+        gc_free_blocks: spec.gc_start_blocks().max(1 + salvage::reserve(spec)),
+        reserve: salvage::reserve(spec),
+        merge: parts.merge_policy(),
+        costs: parts.merge_costs(),
     }
 }

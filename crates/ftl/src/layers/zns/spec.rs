@@ -12,6 +12,7 @@ use crate::layer::{Layer, LayerParts, LayerSpec, Reports, typed_share, whole_sha
 use crate::layers::page::EraseUnit;
 use crate::layers::page::spec::check_unit;
 use crate::reclaim_leaves::LeafRule;
+use crate::recovery::Recovery;
 
 /// Most streams of the host: a zone keeps the number of its own in a byte.
 const STREAMS_MAX: i64 = 64;
@@ -132,6 +133,9 @@ impl Layer for Zns {
 
     const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold"];
     const REPORTS: Reports = Reports { reclaims_victims: true, ..Reports::NOTHING };
+    // Neither the states of zones nor the host's map are in flash.
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off];
+    const GIVES_UP_TRIMMED: bool = true;
 
     fn check(spec: &LayerSpec, keys: &ZnsKeys) -> Result<(), String> {
         let geometry = spec.chip.geometry.scaled(1.0)?;

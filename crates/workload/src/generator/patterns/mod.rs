@@ -3,8 +3,11 @@
 //! A pattern's file implements [`Pattern`] for a type that holds the pattern's parameters. Kinds of workloads, their
 //! catalogue, the keys of the spec and the contract tests go through the registry.
 
+mod cache;
 mod hot_cold;
+mod permutation;
 mod sequential;
+mod streams;
 mod uniform;
 mod zipf;
 
@@ -16,8 +19,11 @@ use crate::generator::pattern::{Pattern, SlotLaw};
 use crate::key_group::key_group;
 use crate::random::RandomStream;
 
+pub use cache::CacheAccess;
 pub use hot_cold::HotColdAccess;
+pub use permutation::PermutationAccess;
 pub use sequential::SequentialAccess;
+pub use streams::StreamsAccess;
 pub use uniform::UniformAccess;
 pub use zipf::ZipfAccess;
 
@@ -84,6 +90,11 @@ macro_rules! patterns {
                 match self { $(AccessPattern::$pattern(pattern) => pattern.parameters()),+ }
             }
 
+            /// How many streams the host names for its data.
+            pub fn streams(self) -> u8 {
+                match self { $(AccessPattern::$pattern(pattern) => pattern.streams()),+ }
+            }
+
             /// The law over so many slots, at least one.
             pub(in crate::generator) fn law(self, slots: u64, seed: u64) -> Result<PatternLaw, TraceError> {
                 match self {
@@ -101,6 +112,11 @@ macro_rules! patterns {
             fn draw(&mut self, stream: &mut RandomStream) -> Option<u64> {
                 match self { $(PatternLaw::$pattern(law) => law.draw(stream)),+ }
             }
+
+            #[inline]
+            fn stream_of(&self, slot: u64) -> u8 {
+                match self { $(PatternLaw::$pattern(law) => law.stream_of(slot)),+ }
+            }
         }
     };
 }
@@ -108,7 +124,10 @@ macro_rules! patterns {
 // The catalogue lists them in this order.
 patterns! {
     Uniform = uniform::UniformAccess,
+    Permutation = permutation::PermutationAccess,
     Sequential = sequential::SequentialAccess,
     Zipf = zipf::ZipfAccess,
     HotCold = hot_cold::HotColdAccess,
+    Streams = streams::StreamsAccess,
+    Cache = cache::CacheAccess,
 }

@@ -8,7 +8,7 @@ use pumice_types::RequestKind;
 use crate::error::{counted, excerpt};
 use crate::trace::column_layout::ColumnLayout;
 use crate::trace::column_request::ColumnRequest;
-use crate::trace::column_units::Operation;
+use crate::trace::column_units::{Operation, truth};
 use crate::trace::columns::Role;
 use crate::trace::fields::{Cursor, size, span};
 use crate::trace::format::{FormatFacts, LineFormat, Writing, no_other_name, no_tail};
@@ -38,6 +38,7 @@ enum Fault {
     Size,
     End,
     Volume,
+    Fua,
 }
 
 impl Csv {
@@ -142,6 +143,10 @@ fn read<'a>(layout: &ColumnLayout, spans: &[(usize, usize)], line: &'a [u8]) -> 
     if volume.is_empty() || volume.iter().any(u8::is_ascii_control) || std::str::from_utf8(volume).is_err() {
         return Err(Fault::Volume);
     }
+    let is_marked = layout.fua.map_or(Some(false), |column| truth(field(column))).ok_or(Fault::Fua)?;
+    if is_marked && operation.kind != RequestKind::Write {
+        return Err(Fault::Fua);
+    }
     if operation.kind == RequestKind::Flush {
         return Ok(ParsedLine::flush(time, volume));
     }
@@ -149,7 +154,7 @@ fn read<'a>(layout: &ColumnLayout, spans: &[(usize, usize)], line: &'a [u8]) -> 
     let offset = scaled(layout.offset).ok_or(Fault::Offset)?;
     let bytes = scaled(layout.size).and_then(size).ok_or(Fault::Size)?;
     let extent = span(offset, bytes).ok_or(Fault::End)?;
-    let durability = Durability { fua: operation.fua, preflush: false };
+    let durability = Durability { fua: operation.fua || is_marked, preflush: false };
     Ok(ParsedLine::lasting(time, extent, operation.kind, durability, volume))
 }
 
@@ -195,6 +200,9 @@ fn explained(layout: &ColumnLayout, spans: &[(usize, usize)], line: &[u8], fault
         (Fault::Volume, _) => {
             let column = layout.volume.map_or(0, |(first, _)| first);
             found(Role::Volume, column, "names without control characters".to_owned())
+        }
+        (Fault::Fua, _) => {
+            found(Role::Fua, layout.fua.unwrap_or_default(), "0 and false, of writes also 1 and true".to_owned())
         }
         (Fault::End | Fault::Time, _) => format!(
             "the request's last byte lies beyond the largest address, 2^64 - 1; allowed are requests that end before it; \

@@ -1,0 +1,167 @@
+//! Data placement: handles, and stripes of blocks over planes.
+
+use pumice_config::Config;
+use pumice_engine::run;
+use serde_json::{Value, json};
+
+use crate::contract::check_counts;
+use crate::support::{document, number, source};
+
+type Set = (&'static str, &'static str);
+
+/// A device without bad blocks in steady collection, read back at the end.
+const DEVICE: &[Set] = &[
+    ("ftl.kind", "page"),
+    ("ftl.over_provisioning", "0.3"),
+    ("geometry.bad_blocks_per_plane", "0"),
+    ("timing.copyback", "false"),
+    ("partial_erase.unit", "none"),
+    ("workload.kind", "streams"),
+    ("workload.requests", "12000"),
+    ("workload.read_fraction", "0.2"),
+    ("workload.request_bytes", "16384"),
+    ("workload.footprint", "1.0"),
+    ("host.mode", "closed-loop"),
+    ("run.check", "integrity"),
+];
+
+/// One plane.
+const ONE_PLANE: [Set; 4] = [
+    ("geometry.channels", "1"),
+    ("geometry.chips_per_channel", "1"),
+    ("geometry.dies_per_chip", "1"),
+    ("geometry.planes_per_die", "1"),
+];
+
+fn ran(more: &[Set]) -> Value {
+    document(&[DEVICE, more].concat())
+}
+
+fn refusal(more: &[Set]) -> String {
+    let text = Config::resolve(&source(&[DEVICE, more].concat())).expect_err("refused").to_string();
+    assert!(!text.contains('\n'), "{text}");
+    text
+}
+
+#[test]
+fn t452_stripes_over_planes_are_collected_like_the_blocks_of_one_plane() {
+    let untimed = ("run.timed", "false");
+    let pages = |pages: &'static str| ("geometry.pages_per_block", pages);
+    let striped: &[Set] = &[
+        ("geometry.channels", "2"),
+        ("geometry.chips_per_channel", "1"),
+        ("geometry.dies_per_chip", "2"),
+        ("geometry.planes_per_die", "2"),
+    ];
+    let one = [&ONE_PLANE[..], &[("geometry.blocks_per_plane", "32"), untimed]].concat();
+    let eight = [striped, &[("geometry.blocks_per_plane", "32"), untimed]].concat();
+    let counts = |document: &Value, planes: f64| {
+        let n = |path: &str| number(document, path);
+        (
+            n("flash.programs.host"),
+            n("flash.programs.gc"),
+            n("flash.erases.block") / planes,
+            document["gc"]["victim_fill"].clone(),
+        )
+    };
+    let whole = ran(&[&one[..], &[pages("128")]].concat());
+    assert!(number(&whole, "flash.programs.gc") > 1_000.0);
+    let device = ran(&[&eight[..], &[pages("16"), ("ftl.erase_group", "device")]].concat());
+    assert_eq!(counts(&device, 8.0), counts(&whole, 1.0), "a stripe over eight planes");
+    let die =
+        [&ONE_PLANE[..3], &[("geometry.planes_per_die", "4"), ("geometry.blocks_per_plane", "32"), untimed]].concat();
+    let die = ran(&[&die[..], &[pages("32"), ("ftl.erase_group", "die")]].concat());
+    assert_eq!(counts(&die, 4.0), counts(&whole, 1.0), "a stripe over the planes of a die");
+    let apart = ran(&[&eight[..], &[pages("16")]].concat());
+    assert_ne!(counts(&apart, 1.0).1, counts(&whole, 1.0).1, "eight planes that collect for themselves");
+}
+
+#[test]
+fn t453_stripes_and_handles_keep_what_the_host_stored_in_every_mode() {
+    for mode in ["blocking", "foreground", "background", "preemptible", "paced"] {
+        for placed in [
+            &[("ftl.handles", "3")][..],
+            &[("ftl.handles", "3"), ("ftl.isolation", "persistent")],
+            &[("ftl.handles", "2"), ("ftl.isolation", "persistent"), ("ftl.hot_cold", "mixed")],
+            &[("ftl.wear_leveling", "both"), ("initial.fill", "0.9")],
+        ] {
+            for group in ["plane", "die"] {
+                for together in ["off", "queue"] {
+                    let more = [("ftl.gc_mode", mode), ("ftl.erase_group", group), ("timing.multi_plane", together)];
+                    let planes = [("geometry.planes_per_die", "2"), ("geometry.blocks_per_plane", "40")];
+                    check_counts(&ran(&[&more[..], &planes, placed].concat()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn t454_what_stands_in_the_way_of_handles_and_stripes_is_refused_in_one_line() {
+    let handles = ("ftl.handles", "2");
+    for (more, expected) in [
+        (("ftl.recovery", "scan"), "ftl.handles needs ftl.recovery = \"off\", found \"scan\""),
+        (("ftl.hot_cold", "recency"), "ftl.handles needs ftl.hot_cold = \"gc\" | \"mixed\", found \"recency\""),
+        (
+            ("ftl.hot_cold", "mixed"),
+            "ftl.handles needs ftl.hot_cold = \"gc\", or ftl.isolation = \"persistent\", found \"mixed\"",
+        ),
+        (("ftl.kind", "nftl"), "ftl.handles = 2 needs ftl.kind = \"page\", found \"nftl\""),
+        (("ftl.handles", "9"), "ftl.handles = 9"),
+    ] {
+        let text = refusal(&[handles, more]);
+        assert!(text.contains(expected), "{text}");
+    }
+    let moved = refusal(&[handles, ("ftl.isolation", "persistent"), ("ftl.wear_leveling", "static")]);
+    assert!(moved.contains("or ftl.isolation = \"initial\", found \"static\""), "{moved}");
+    for (more, expected) in [
+        (("run.timed", "true"), "ftl.erase_group = \"device\" needs run.timed = false, found true"),
+        (("ftl.recovery", "summary"), "ftl.erase_group = \"device\" needs ftl.recovery = \"off\", found summary"),
+        (("timing.copyback", "true"), "ftl.erase_group = \"device\" needs timing.copyback = false, found true"),
+        (("geometry.bad_blocks_per_plane", "1"), "needs geometry.bad_blocks_per_plane = 0, found 1"),
+        (("geometry.pages_per_block", "16384"), "makes stripes of 65536 pages; allowed: at most 65535"),
+        (("ftl.kind", "nftl"), "ftl.erase_group = \"device\" needs ftl.kind = \"page\", found \"nftl\""),
+    ] {
+        let planes = [("geometry.planes_per_die", "2"), ("geometry.channels", "2")];
+        let text = refusal(&[&planes[..], &[("ftl.erase_group", "device"), more]].concat());
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+#[test]
+fn t455_handles_tell_what_a_drive_tells() {
+    let untimed = [("run.timed", "false"), ("workload.kind", "cache"), ("workload.small_space", "0.3")];
+    let plain = ran(&untimed);
+    assert_eq!(plain["placement"], Value::Null);
+    let placed = ran(&[&untimed[..], &[("ftl.handles", "3")]].concat());
+    let n = |path: &str| number(&placed, path);
+    let page = n("config.geometry.page_bytes");
+    assert_eq!(n("placement.host_bytes"), n("flash.programs.host") * page);
+    assert_eq!(n("placement.media_bytes"), n("placement.host_bytes") * n("write_amplification"));
+    assert_eq!(n("placement.erased_bytes"), n("flash.erases.block") * page * n("config.geometry.pages_per_block"));
+    let handles = placed["placement"]["handles"].as_array().expect("a list");
+    let of = |handle: usize, field: &str| handles[handle][field].as_f64().expect("a number");
+    let sum = |field: &str| (0..3).map(|handle| of(handle, field)).sum::<f64>();
+    assert_eq!(handles.len(), 3);
+    assert_eq!(sum("host_bytes"), n("placement.host_bytes"));
+    assert_eq!(sum("copied_bytes") + n("placement.collected_bytes"), n("flash.programs.gc") * page);
+    assert!((of(0, "host_bytes") / sum("host_bytes") - 0.8).abs() < 0.02, "four fifths are small objects");
+    assert_eq!(handles[2]["host_bytes"], json!(0), "nobody names the third");
+    let unit = n("device.planes") * n("config.geometry.pages_per_block") * page;
+    assert_eq!(of(2, "available_bytes"), unit);
+    assert!(of(1, "available_bytes") <= unit);
+}
+
+#[test]
+fn t456_streams_without_a_handle_are_said() {
+    let warnings = |more: &[Set]| {
+        let sets = [DEVICE, more].concat();
+        let outcome = run(&Config::resolve(&source(&sets)).expect("valid"), 1.0, &mut |_| true).expect("it runs");
+        outcome.document["warnings"].to_string()
+    };
+    let said = "the workload names 3 streams, ftl.handles = 2: data of the others goes to handle 0";
+    assert!(warnings(&[("ftl.handles", "2")]).contains(said));
+    for handles in ["1", "3"] {
+        assert!(!warnings(&[("ftl.handles", handles)]).contains("streams"), "one handle is no placement");
+    }
+}

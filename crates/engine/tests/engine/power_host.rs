@@ -1,0 +1,70 @@
+//! 83x: the power is cut on devices with a volatile write buffer, and with trims, as in [`crate::power`]. What was flushed,
+//! or written with force unit access, is still there.
+
+use pumice_ftl::FtlKind;
+use pumice_types::RecoveryFault;
+
+use crate::power::{Sets, cut_everywhere, fails};
+use crate::power_layers::{all_keep_their_promises, combinations, cut_often};
+
+/// A small buffer, that flushes and full places empty; and writes of parts of pages, which read the old copy.
+const BUFFERED: &[(&str, &str)] = &[
+    ("host.write_buffer_kib", "32"),
+    ("host.flush", "lru"),
+    ("workload.requests", "800"),
+    ("workload.flush_every", "9"),
+    ("workload.fua_fraction", "0.1"),
+    ("workload.request_sizes", "[2048, 4096, 12288]"),
+];
+
+/// The same, programmed as soon as it is there, and flushed seldom.
+const EAGER: &[(&str, &str)] = &[
+    ("host.write_buffer_kib", "64"),
+    ("host.flush", "eager"),
+    ("workload.requests", "320"),
+    ("workload.flush_every", "40"),
+    ("workload.fua_fraction", "0.3"),
+];
+
+/// Devices of these layers with a write buffer.
+fn buffered(is_wanted: impl Fn(FtlKind) -> bool) -> Vec<Sets<'static>> {
+    let all = combinations();
+    let layers = all.iter().filter(|layer| is_wanted(layer.kind));
+    layers.flat_map(|layer| [layer.device(BUFFERED), layer.device(EAGER)]).collect()
+}
+
+fn is_simple(kind: FtlKind) -> bool {
+    [FtlKind::Page, FtlKind::LogBlock].contains(&kind)
+}
+
+#[test]
+fn t833_what_was_flushed_or_written_through_outlasts_a_cut_anywhere() {
+    let met = all_keep_their_promises(buffered(is_simple), |device| cut_everywhere(device, 31, false));
+    assert!(met.cuts > 3_000 && met.programs > 1_000 && met.erases > 200, "{met:?}");
+}
+
+#[test]
+fn t834_and_drawn_cuts_of_every_layer() {
+    let met = all_keep_their_promises(buffered(|_| true), cut_often);
+    assert!(met.cuts > 5_000 && met.programs > 5_000 && met.erases > 1_000, "{met:?}");
+}
+
+/// Faults that only a write buffer can have.
+pub const OF_BUFFERS: &[RecoveryFault] = &[RecoveryFault::FlushDoneEarly, RecoveryFault::UnitAccessIgnored];
+
+#[test]
+fn t835_every_fault_of_a_write_buffer_is_noticed() {
+    let devices = buffered(is_simple);
+    for fault in OF_BUFFERS.iter().copied().chain([RecoveryFault::AcknowledgedEarly]) {
+        assert!(devices.iter().any(|device| fails(fault, device, 61, false)), "{fault} is not noticed");
+    }
+}
+
+#[test]
+fn t836_layers_that_keep_what_is_trimmed_keep_their_promises_with_trims() {
+    let all = combinations();
+    let layers = all.iter().filter(|layer| !layer.kind.gives_up_trimmed());
+    let devices = layers.map(|layer| layer.device(&[("workload.trim_fraction", "0.2")])).collect();
+    let met = all_keep_their_promises(devices, cut_often);
+    assert!(met.cuts > 1_000 && met.programs > 1_000 && met.erases > 500, "{met:?}");
+}

@@ -1,0 +1,255 @@
+//! 84x: the power is cut on every translation layer of the registry, with every merge and every way of starting anew
+//! that it knows, as in [`crate::power`].
+
+use pumice_config::TornKind;
+use pumice_ftl::recovery::Recovery;
+use pumice_ftl::{FtlKind, MergeMethod};
+use pumice_types::{Choice, RecoveryFault};
+
+use crate::power::{Met, Sets, cut_as_drawn, cut_everywhere, fails, with_fault};
+
+/// Two dies of so many blocks that every layer finds room, but merges never rest.
+const DEVICE: &[(&str, &str)] = &[
+    ("ftl.over_provisioning", "0.5"),
+    ("ftl.gc_free_threshold", "0.2"),
+    ("ftl.superblock.logical", "2"),
+    ("partial_erase.unit", "none"),
+    ("geometry.channels", "2"),
+    ("geometry.chips_per_channel", "1"),
+    ("geometry.dies_per_chip", "1"),
+    ("geometry.planes_per_die", "1"),
+    ("geometry.blocks_per_plane", "14"),
+    ("geometry.pages_per_block", "8"),
+    ("initial.fill", "0.9"),
+    ("workload.kind", "hot-cold"),
+    ("workload.read_fraction", "0.2"),
+    ("workload.request_bytes", "8192"),
+    ("workload.requests", "160"),
+    ("host.mode", "closed-loop"),
+    ("host.queue_depth", "4"),
+    ("run.check", "integrity"),
+];
+
+/// With partial erase in leaves of two pages, short enough that M-Merge is often the cheaper merge.
+const PARTIAL: &[(&str, &str)] = &[
+    ("partial_erase.unit", "partial-block"),
+    ("partial_erase.max_splits", "3"),
+    ("partial_erase.t_us", "[3500, 2000, 1500, 1000]"),
+    ("timing.t_bers_us", "3500"),
+    ("geometry.pages_per_block", "16"),
+    ("workload.requests", "240"),
+];
+
+/// More room, where a layer or a method needs it.
+fn room(kind: FtlKind, recovery: Recovery) -> &'static [(&'static str, &'static str)] {
+    match (kind, recovery) {
+        (FtlKind::Page, Recovery::Checkpoint) => &[
+            ("geometry.page_bytes", "512"),
+            ("geometry.blocks_per_plane", "24"),
+            ("ftl.over_provisioning", "0.6"),
+            ("ftl.gc_free_threshold", "0.08"),
+            ("ftl.checkpoint_interval", "0.3"),
+            ("workload.request_bytes", "1024"),
+        ],
+        (FtlKind::Page, Recovery::Off | Recovery::Scan | Recovery::Summary) => {
+            &[("ftl.over_provisioning", "0.6"), ("geometry.blocks_per_plane", "16"), ("ftl.gc_free_threshold", "0.08")]
+        }
+        (
+            FtlKind::Nftl
+            | FtlKind::Gftl
+            | FtlKind::Pbe
+            | FtlKind::SuperblockPen
+            | FtlKind::Superblock2006
+            | FtlKind::ReplacementBlock
+            | FtlKind::LogBlock
+            | FtlKind::Fast
+            | FtlKind::Zns,
+            _,
+        ) => &[],
+    }
+}
+
+/// Two planes a die with bad blocks, half full; pages in order where the layer allows that; and tables in spare areas, of
+/// the layer that has them.
+fn further(kind: FtlKind) -> Vec<(&'static str, &'static str)> {
+    let mut sets = vec![
+        ("geometry.planes_per_die", "2"),
+        ("geometry.bad_blocks_per_plane", "1"),
+        ("geometry.spare_bytes", "128"),
+        ("timing.copyback", "false"),
+        ("initial.fill_unit", "page"),
+        ("initial.fill", "0.5"),
+        ("workload.kind", "uniform"),
+        ("workload.requests", "320"),
+    ];
+    sets.extend((kind != FtlKind::ReplacementBlock).then_some(("geometry.program_order", "in-order")));
+    sets.extend((kind == FtlKind::Superblock2006).then_some(("ftl.map_place", "spare")));
+    sets
+}
+
+/// A layer with a merge and a way of starting anew.
+pub struct Combination {
+    pub kind: FtlKind,
+    merge: MergeMethod,
+    recovery: Recovery,
+}
+
+impl Combination {
+    /// A device of this layer.
+    pub fn device(&self, more: &[(&'static str, &'static str)]) -> Sets<'static> {
+        let Combination { kind, merge, recovery } = *self;
+        let names = [("ftl.kind", kind.name()), ("ftl.merge", merge.name()), ("ftl.recovery", recovery.name())];
+        let partial = if merge == MergeMethod::BlockErase { &[][..] } else { PARTIAL };
+        [DEVICE, partial, room(kind, recovery), more, &names].concat()
+    }
+}
+
+/// Layers that cannot start anew, as their entries in the registry say.
+const WITHOUT: &[FtlKind] = &[FtlKind::Zns];
+
+/// Every layer of the registry with each merge and each way of starting anew.
+pub fn combinations() -> Vec<Combination> {
+    let mut all = Vec::new();
+    for &kind in FtlKind::ALL {
+        let recoveries: Vec<Recovery> =
+            kind.recoveries().iter().copied().filter(|&recovery| recovery != Recovery::Off).collect();
+        assert_eq!(recoveries.is_empty(), WITHOUT.contains(&kind), "{kind}");
+        for &merge in kind.merges() {
+            all.extend(recoveries.iter().map(|&recovery| Combination { kind, merge, recovery }));
+        }
+    }
+    all
+}
+
+/// Does something to every device; tells of all that fail.
+pub fn all_keep_their_promises(devices: Vec<Sets<'static>>, cut: impl Fn(&Sets) -> Result<Met, String>) -> Met {
+    let (mut all, mut failed) = (Met::default(), Vec::new());
+    for device in devices {
+        let met = cut(&device).map_err(|error| failed.push(error)).unwrap_or_default();
+        println!("{:?} {met:?}", &device[device.len() - 3..]);
+        all = all.with(met);
+    }
+    println!("{all:?}");
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert!(all.erases_uncut.is_none_or(|erases| erases > 10), "collection works");
+    all
+}
+
+#[test]
+fn t840_every_layer_keeps_its_promises_wherever_the_power_is_cut() {
+    let devices =
+        combinations().iter().flat_map(|layer| [layer.device(&[]), layer.device(&further(layer.kind))]).collect();
+    let met = all_keep_their_promises(devices, |device| cut_everywhere(device, 11, false));
+    assert!(met.cuts > 15_000 && met.programs > 10_000 && met.erases > 3_000, "{met:?}");
+}
+
+#[test]
+fn t841_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
+    let devices = combinations().iter().map(|layer| layer.device(&[])).collect();
+    let met = all_keep_their_promises(devices, |device| cut_everywhere(device, 641, true));
+    assert!(met.cuts > 40_000 && met.programs > 25_000 && met.erases > 10_000, "{met:?}");
+}
+
+/// A device on which cuts are drawn: large enough that most of it is in no cut's way.
+const LARGER: &[(&str, &str)] = &[
+    ("geometry.channels", "4"),
+    ("geometry.chips_per_channel", "2"),
+    ("geometry.blocks_per_plane", "24"),
+    ("geometry.pages_per_block", "16"),
+    ("workload.requests", "20000"),
+    ("host.queue_depth", "16"),
+    ("power.cuts", "200"),
+];
+
+/// Cuts a device on which cuts are drawn.
+pub fn cut_often(device: &Sets) -> Result<Met, String> {
+    let sets: Sets = device.iter().copied().chain(LARGER.iter().copied()).collect();
+    let met = cut_as_drawn(&sets)?;
+    assert!(met.cuts > 190, "those at the very end may not come");
+    Ok(met)
+}
+
+#[test]
+fn t842_and_at_moments_that_the_seed_draws_on_a_larger_device() {
+    let devices =
+        combinations().iter().flat_map(|layer| [layer.device(&[]), layer.device(&further(layer.kind))]).collect();
+    let met = all_keep_their_promises(devices, cut_often);
+    assert!(met.cuts > 5_000 && met.programs > 5_000 && met.erases > 1_000, "{met:?}");
+}
+
+/// Cuts in every `step`-th command and in some that follow it, so close that each meets the recovery from the one
+/// before.
+fn cut_in_a_row(device: &Sets, step: usize) -> Result<Met, String> {
+    let commands = cut_as_drawn(device)?.commands as usize;
+    let mut met = Met::default();
+    for (first, apart) in (1..commands).step_by(step).flat_map(|first| [2, 3, 5, 8].map(|apart| (first, apart))) {
+        let cuts: Vec<String> = (0..8).map(|nth| (first + nth * apart).to_string()).collect();
+        let cuts = format!("[{}]", cuts.join(", "));
+        for torn in TornKind::NAMES {
+            let sets: Sets =
+                device.iter().copied().chain([("power.cut_at_command", &*cuts), ("power.torn", torn)]).collect();
+            met = met.with(cut_as_drawn(&sets)?);
+        }
+    }
+    Ok(met)
+}
+
+#[test]
+fn t844_and_eight_times_in_a_row_so_that_no_recovery_ends() {
+    let devices = combinations().iter().map(|layer| layer.device(&[])).collect();
+    let met = all_keep_their_promises(devices, |device| cut_in_a_row(device, 37));
+    assert!(met.cuts > 10_000 && met.programs > 5_000 && met.erases > 2_000, "{met:?}");
+}
+
+/// Faults that only layers can have that bring units back to the blocks that they fill.
+pub const OF_UNITS: &[RecoveryFault] =
+    &[RecoveryFault::SupersededErasedFirst, RecoveryFault::SpareBlocksUnchecked, RecoveryFault::SharedPagesForgotten];
+
+/// Faults that they share with other layers.
+const SHARED: &[RecoveryFault] = &[
+    RecoveryFault::OldCopyWins,
+    RecoveryFault::EarliestCopyWins,
+    RecoveryFault::UnprovenPageKept,
+    RecoveryFault::MovesNotDone,
+    RecoveryFault::NumbersTooShort,
+    RecoveryFault::NumbersBeginAnew,
+    RecoveryFault::BlankBlocksTrusted,
+    RecoveryFault::BlankPagesTrusted,
+    RecoveryFault::OldBlocksTrusted,
+    RecoveryFault::UnreadableSpoilsBlock,
+    RecoveryFault::FillForgotten,
+    RecoveryFault::LastBlockForgotten,
+    RecoveryFault::BadBlocksForgotten,
+    RecoveryFault::AcknowledgedEarly,
+    RecoveryFault::CopiedBlocksErasedFirst,
+    RecoveryFault::PairsUndisturbed,
+    RecoveryFault::RestoredUndisturbed,
+];
+
+/// Whether some device fails with this fault.
+fn is_noticed(fault: RecoveryFault, devices: &[Sets]) -> bool {
+    let noticed = devices.iter().position(|device| with_fault(fault, || cut_often(device)));
+    let noticed = noticed.or_else(|| devices.iter().position(|device| with_fault(fault, || cut_in_a_row(device, 61))));
+    let noticed = noticed.or_else(|| devices.iter().position(|device| fails(fault, device, 29, false)));
+    println!("{fault}: {noticed:?}");
+    noticed.is_some()
+}
+
+#[test]
+fn t843_every_fault_of_a_layer_that_brings_units_back_is_noticed() {
+    let is_of_units = |layer: &&Combination| match layer.kind {
+        FtlKind::Page | FtlKind::Nftl | FtlKind::Pbe | FtlKind::Zns => false,
+        FtlKind::Gftl
+        | FtlKind::SuperblockPen
+        | FtlKind::Superblock2006
+        | FtlKind::ReplacementBlock
+        | FtlKind::LogBlock
+        | FtlKind::Fast => true,
+    };
+    let all = combinations();
+    let layers = all.iter().filter(is_of_units);
+    let devices: Vec<Sets> = layers.flat_map(|layer| [layer.device(&[]), layer.device(&further(layer.kind))]).collect();
+    let faults = OF_UNITS.iter().chain(SHARED);
+    let missed: Vec<&str> = faults.filter(|&&fault| !is_noticed(fault, &devices)).map(|fault| fault.name()).collect();
+    assert!(missed.is_empty(), "not noticed: {missed:?}");
+}

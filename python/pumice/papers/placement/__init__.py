@@ -1,0 +1,1 @@
+"""Data placement: write amplification of real drives with flexible data placement (FDP), by their own counters."""
