@@ -138,8 +138,9 @@ def check_repeat(repeat: int) -> None:
 
 
 def check_vary(vary: Mapping[str, Sequence[Value]], plugins: Sequence[str] = ()) -> None:
-    """Refuses keys that neither the engine nor one of the plug-ins at these paths has, keys without values, values that
-    do not fit their keys, and a value that is given twice: its run would count twice, as if chance had had no say in it.
+    """Refuses keys that neither the engine nor one of the plug-ins at these paths has, keys without values, values
+    that do not fit their keys, and a value that is given twice: its run would count twice, as if chance had had no say
+    in it.
 
     Raises:
         SpecError: one line that names the key.
