@@ -2,6 +2,7 @@
 //!
 //! A key belongs to them unless its row says that filling and ageing do not read it: that it is read only with a clock,
 //! or only for requests ([`When::Requests`](pumice_types::key::When::Requests)). So a key that nobody thought of counts.
+//! Keys of the parts of a block always count: the columns of the chips' state take their shape, read or not.
 
 use std::fmt;
 use std::sync::Arc;
@@ -43,7 +44,8 @@ pub fn values_before_requests(config: &Config) -> Values {
     config.write(&mut values);
     let is_read = |path: &str| {
         let key = table::lookup(path).ok();
-        key.is_none_or(|key| effect::is_of_layer(config, key) && key.when.is_read_before_requests(&values))
+        path.starts_with("partial_erase.")
+            || key.is_none_or(|key| effect::is_of_layer(config, key) && key.when.is_read_before_requests(&values))
     };
     let read: Vec<(&'static str, Value)> =
         values.iter().filter(|(path, _)| is_read(path)).map(|(&path, value)| (path, value.clone())).collect();

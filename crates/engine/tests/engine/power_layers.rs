@@ -223,7 +223,6 @@ const SHARED: &[RecoveryFault] = &[
     RecoveryFault::BadBlocksForgotten,
     RecoveryFault::AcknowledgedEarly,
     RecoveryFault::CopiedBlocksErasedFirst,
-    RecoveryFault::PairsUndisturbed,
     RecoveryFault::RestoredUndisturbed,
 ];
 
