@@ -416,7 +416,6 @@ fn t489_a_fault_is_found_and_shown_by_few_requests() {
             Finding::Fails { .. } | Finding::Holds | Finding::NotRun(_) => None,
         });
         let (found, requests) = failed.unwrap_or_else(|| panic!("{what}: not found"));
-        println!("{what}: {found}: {} requests", requests.len());
         assert!(found.contains(text) && !found.contains('\n'), "{what}: {found}");
         assert!(requests.len() <= *most, "{what}: {} requests: {requests:?}", requests.len());
     }

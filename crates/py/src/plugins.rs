@@ -1,6 +1,6 @@
 //! Translation layers of the user's own on their way from Python into a run: shared objects by their paths.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pumice_capi::ftl::load;
 use pumice_ftl::plugin::OwnLayer;
@@ -36,7 +36,7 @@ impl RequestedPlugin {
     }
 }
 
-fn open(path: &PathBuf) -> PyResult<OwnLayer> {
+fn open(path: &Path) -> PyResult<OwnLayer> {
     load(path).map_err(|text| SpecError::new_err(format!("plug-in {text}")))
 }
 
@@ -45,7 +45,7 @@ fn open(path: &PathBuf) -> PyResult<OwnLayer> {
 /// # Errors
 /// One cannot be loaded.
 pub fn open_all(paths: &[PathBuf]) -> PyResult<Vec<OwnLayer>> {
-    paths.iter().map(open).collect()
+    paths.iter().map(|path| open(path)).collect()
 }
 
 /// Runs the contract suite on a shared object's plug-in; its verdicts as a JSON list.
