@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pumice.chip import Chip, ChipError, ChipState, OperationFailed, PowerLost, Refused, Uncorrectable
     from pumice.errors import Interrupted, SimulationError, SpecError, TraceError
     from pumice.planning.m_merge import Plan, plan_m_merge
+    from pumice.plugins import Plugin, plugin
     from pumice.results.command_log import read_command_log, verify_log
     from pumice.results.result import Result
     from pumice.runs.run import run
@@ -39,6 +40,7 @@ __all__ = [
     "Interrupted",
     "OperationFailed",
     "Plan",
+    "Plugin",
     "PowerLost",
     "Refused",
     "Result",
@@ -49,6 +51,7 @@ __all__ = [
     "TraceError",
     "Uncorrectable",
     "plan_m_merge",
+    "plugin",
     "policy",
     "preset",
     "presets",
@@ -67,6 +70,7 @@ _MODULES = {
     "pumice.errors": ("Interrupted", "SimulationError", "SpecError", "TraceError"),
     "pumice.results.command_log": ("read_command_log", "verify_log"),
     "pumice.planning.m_merge": ("Plan", "plan_m_merge"),
+    "pumice.plugins": ("Plugin", "plugin"),
     "pumice.results.result": ("Result",),
     "pumice.runs.run": ("run",),
     "pumice.runs.spec": ("Spec", "preset", "presets", "workloads"),

@@ -1,13 +1,21 @@
 //! The C interface. What C, C++ or Zig exchange with pumice crosses here and nowhere else, so this is the only crate
 //! with `unsafe` (beside the prefetch hint of `pumice-types`). Each block says why it is sound.
 //!
+//! Without the feature `host` only that is left which is linked into a plug-in in Rust ([`export_ftl!`]).
+//!
 //! Every interface has a version of its own from its first day ([`InterfaceVersion`]).
 #![deny(unsafe_op_in_unsafe_fn)]
 #![warn(clippy::undocumented_unsafe_blocks, clippy::missing_safety_doc)]
 
+#[cfg(feature = "host")]
 pub mod chip;
+#[cfg(feature = "host")]
 mod foreign;
+pub mod ftl;
+#[cfg(feature = "host")]
 pub mod policy;
+#[cfg(feature = "host")]
+mod shared_object;
 mod version;
 
 pub use version::InterfaceVersion;

@@ -22,9 +22,10 @@ pub struct AgedIdentity {
 }
 
 impl AgedIdentity {
-    /// That of a configuration; `None` if nothing ages its device, or if a policy of the user's own takes part.
+    /// That of a configuration; `None` if nothing ages its device, or if code of the user's own takes part.
     pub fn of(config: &Config, scale: f64) -> Option<AgedIdentity> {
-        if config.initial.age_writes == 0.0 || config.ftl.own_policy.is_some() {
+        let has_own_code = config.ftl.own_policy.is_some() || config.ftl.own_layer().is_some();
+        if config.initial.age_writes == 0.0 || has_own_code {
             return None;
         }
         let mut keys = serde_json::Map::new().into();

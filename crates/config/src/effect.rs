@@ -9,11 +9,13 @@ use pumice_types::key::{Key, Keys, Values};
 
 use pumice_ftl::PolicyKeys;
 
-use crate::{Config, table};
+use crate::Config;
+use crate::table::KeyTable;
 
 /// Why a run does not read a key, as `key = value`; `None` if it does.
 pub fn idle(config: &Config, path: &str) -> Option<String> {
-    let key = table::lookup(path).ok()?;
+    let table = KeyTable::with(&config.ftl.plugins).ok()?;
+    let key = table.lookup(path).ok()?;
     if !is_of_layer(config, key) {
         return Some(format!("ftl.kind = \"{}\"", config.ftl.kind));
     }

@@ -19,6 +19,7 @@ pub mod table;
 
 use std::fmt;
 
+use pumice_ftl::plugin::OwnLayer;
 use pumice_ftl::policy::OwnPolicy;
 use pumice_ftl::{FtlKeys, InitialKeys, LayerSpec};
 use pumice_types::ChipKeys;
@@ -101,6 +102,9 @@ pub struct SpecSource {
     /// The user's own policy; code, and therefore no text of a spec.
     #[serde(skip)]
     pub own_policy: Option<OwnPolicy>,
+    /// The user's own translation layers; likewise.
+    #[serde(skip)]
+    pub plugins: Vec<OwnLayer>,
 }
 
 impl SpecSource {
@@ -208,6 +212,7 @@ impl Config {
     pub fn resolve(source: &SpecSource) -> Result<Config, SpecError> {
         let mut config = Config::read(&sources::values(source)?)?;
         config.ftl.own_policy = source.own_policy.clone();
+        config.ftl.give_plugins(&source.plugins);
         check::check(&config).map_err(|error| sources::with_aliases(source, error))?;
         Ok(config)
     }
@@ -239,7 +244,8 @@ impl Config {
         let mut values = Values::new();
         self.write(&mut values);
         let mut root = serde_json::Map::new().into();
-        for key in table::rows() {
+        let own = self.ftl.own_layer().iter().flat_map(|layer| layer.source.keys()).collect::<Vec<_>>();
+        for key in table::rows().iter().chain(own) {
             let value = values.get(key.path).map_or(serde_json::Value::Null, json);
             *schema::place(&mut root, key.path) = value;
         }

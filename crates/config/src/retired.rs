@@ -44,11 +44,11 @@ pub fn alias(path: &str, value: &str) -> Option<Alias> {
 }
 
 /// Where a word that is no key is known from: a value of a key, or a name that stands for one.
-pub fn key_of_value(rows: &[&'static Key], word: &str) -> Option<String> {
+pub fn key_of_value(rows: &[Key], word: &str) -> Option<String> {
     if let Some(alias) = alias("ftl.kind", word) {
         return Some(alias.note.to_string());
     }
-    let holds = |key: &&&Key| matches!(key.shape, ValueKind::Choice(names) if names.contains(&word));
+    let holds = |key: &&Key| matches!(key.shape, ValueKind::Choice(names) if names.contains(&word));
     rows.iter().find(holds).map(|key| format!("it is a value of '{}'", key.path))
 }
 
@@ -56,6 +56,9 @@ pub fn key_of_value(rows: &[&'static Key], word: &str) -> Option<String> {
 /// of the allowed names.
 pub fn meant(key: &Key, value: &str) -> Option<String> {
     let plain = value.to_lowercase().replace(['_', ' '], "-");
+    if key.path == "ftl.kind" && plain.starts_with("plugin:") {
+        return Some("the file of a plug-in is given by --plugin FILE, in Python by plugins=[FILE]".into());
+    }
     other_name(key.path, &plain).map(|instead| format!("\"{plain}\" is {instead}")).or_else(|| nearest(key, &plain))
 }
 

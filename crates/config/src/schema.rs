@@ -3,7 +3,9 @@
 use pumice_types::key::{Key, Range, ValueKind};
 use serde_json::{Map, Value, json};
 
-use crate::table::{lookup, rows};
+use pumice_ftl::plugin::OwnLayer;
+
+use crate::table::KeyTable;
 use crate::{SpecError, preset};
 
 /// The place of a path inside nested objects, which are made as they are needed.
@@ -50,10 +52,14 @@ fn key_schema(key: &Key) -> Value {
     schema
 }
 
-/// JSON Schema (2020-12) of a spec file.
-pub fn schema() -> Value {
+/// JSON Schema (2020-12) of a spec file, with the keys of these plug-ins.
+///
+/// # Errors
+/// Plug-ins whose names cannot be.
+pub fn schema(plugins: &[OwnLayer]) -> Result<Value, SpecError> {
+    let table = KeyTable::with(plugins)?;
     let mut properties = json!({ "preset": { "enum": preset::names().collect::<Vec<_>>() } });
-    for key in rows() {
+    for key in table.rows() {
         let mut names = key.path.split('.');
         let name = names.next_back().unwrap_or_default();
         let mut node = &mut properties;
@@ -66,21 +72,22 @@ pub fn schema() -> Value {
         }
         node[name] = key_schema(key);
     }
-    json!({
+    Ok(json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "pumice spec",
         "type": "object",
         "additionalProperties": false,
         "properties": properties,
-    })
+    }))
 }
 
-/// What a key means: path, type, unit, default, allowed values, source and text.
+/// What a key means, those of these plug-ins included: path, type, unit, default, allowed values, source and text.
 ///
 /// # Errors
-/// Unknown key, with the nearest valid one.
-pub fn explain(path: &str) -> Result<Value, SpecError> {
-    let key = lookup(path).map_err(SpecError)?;
+/// Unknown key, with the nearest valid one; plug-ins whose names cannot be.
+pub fn explain(path: &str, plugins: &[OwnLayer]) -> Result<Value, SpecError> {
+    let table = KeyTable::with(plugins)?;
+    let key = table.lookup(path).map_err(SpecError)?;
     let kind = match key.shape {
         ValueKind::Int => "whole number",
         ValueKind::Float => "number",

@@ -6,23 +6,36 @@ use pumice_types::key::{self, Key, Keys, Values};
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
-use crate::{Config, SEED, SpecError, SpecSource, at_place, distance, effect, preset, retired, shown, table};
+use crate::table::KeyTable;
+use crate::{Config, SEED, SpecError, SpecSource, at_place, distance, effect, preset, retired, shown};
 
 /// Presets may start from presets; deeper chains than this are a loop.
 const PRESET_DEPTH_MAX: usize = 8;
+
+/// Values that are collected, and the keys that they may be of.
+struct Collected {
+    table: KeyTable,
+    values: Values,
+}
+
+/// Nothing yet, for a source's keys.
+fn nothing(source: &SpecSource) -> Result<Collected, SpecError> {
+    Ok(Collected { table: KeyTable::with(&source.plugins)?, values: Values::new() })
+}
 
 /// The value of every key that has one.
 ///
 /// # Errors
 /// One line that names the place, what was found and what is allowed.
 pub fn values(source: &SpecSource) -> Result<Values, SpecError> {
-    let mut values = defaults()?;
+    let mut values = nothing(source)?;
+    set_defaults(&mut values)?;
     if let Some(name) = &source.preset {
         apply_preset(&mut values, "", &Value::from(name.as_str()), 0)?;
     }
     let depth = if source.preset.is_none() { Some(0) } else { None };
     apply_own(&mut values, source, depth)?;
-    Ok(values)
+    Ok(values.values)
 }
 
 /// One line for each key that a source sets itself, not by its preset, and that its run does not read, and for
@@ -31,10 +44,10 @@ pub fn values(source: &SpecSource) -> Result<Values, SpecError> {
 /// # Errors
 /// A source that [`Config::resolve`] refuses as well.
 pub fn without_effect(source: &SpecSource, config: &Config) -> Result<Vec<String>, SpecError> {
-    let mut own = Values::new();
+    let mut own = nothing(source)?;
     apply_own(&mut own, source, None)?;
     let idle = |key: &&&'static str| effect::idle(config, key).map(|why| format!("{key} has no effect with {why}"));
-    let lines = own.keys().filter_map(|key| idle(&key));
+    let lines = own.values.keys().filter_map(|key| idle(&key));
     Ok(aliases(source).into_iter().chain(lines).collect())
 }
 
@@ -43,9 +56,9 @@ pub fn without_effect(source: &SpecSource, config: &Config) -> Result<Vec<String
 /// # Errors
 /// A source that [`Config::resolve`] refuses as well.
 pub fn own_keys(source: &SpecSource) -> Result<Vec<&'static str>, SpecError> {
-    let mut own = Values::new();
+    let mut own = nothing(source)?;
     apply_own(&mut own, source, None)?;
-    Ok(own.keys().copied().collect())
+    Ok(own.values.keys().copied().collect())
 }
 
 /// Keys of the chips' sections that only a controller reads.
@@ -69,16 +82,16 @@ const OF_THE_CONTROLLER: [&str; 12] = [
 /// # Errors
 /// A source that [`Config::resolve_chip`] refuses as well.
 pub fn without_effect_on_a_chip(source: &SpecSource) -> Result<Vec<String>, SpecError> {
-    let mut own = Values::new();
+    let mut own = nothing(source)?;
     apply_own(&mut own, source, None)?;
     let chip: Vec<&str> = ChipKeys::rows().iter().map(|key| key.path).chain([SEED.path]).collect();
     let is_idle = |key: &&&str| !chip.contains(*key) || OF_THE_CONTROLLER.contains(*key);
     let line = |key: &&'static str| format!("{key} has no effect: a chip alone has no controller");
-    Ok(own.keys().filter(is_idle).map(line).collect())
+    Ok(own.values.keys().filter(is_idle).map(line).collect())
 }
 
 /// Overrides `values` with what a source sets itself: its text, then its single settings.
-fn apply_own(values: &mut Values, source: &SpecSource, depth: Option<usize>) -> Result<(), SpecError> {
+fn apply_own(values: &mut Collected, source: &SpecSource, depth: Option<usize>) -> Result<(), SpecError> {
     if let Some(text) = &source.spec_text {
         apply_text(values, source.spec_name.as_deref().unwrap_or("spec"), text, depth)?;
     }
@@ -101,15 +114,11 @@ pub fn with_aliases(source: &SpecSource, error: SpecError) -> SpecError {
     if notes.is_empty() { error } else { SpecError(format!("{error} ({})", notes.join("; "))) }
 }
 
-/// Defaults of every key that has one.
-fn defaults() -> Result<Values, SpecError> {
-    let mut values = Values::new();
-    for key in table::rows() {
-        if let Some(text) = key.default_text() {
-            set(&mut values, "default", key.path, parse_value(text))?;
-        }
-    }
-    Ok(values)
+/// Sets every key that has a default to it.
+fn set_defaults(values: &mut Collected) -> Result<(), SpecError> {
+    let rows = values.table.rows().to_vec();
+    let mut defaults = rows.iter().filter_map(|key| Some((key.path, key.default_text()?)));
+    defaults.try_for_each(|(path, text)| set(values, "default", path, parse_value(text)))
 }
 
 /// Overrides `values` with a spec text: its preset first, then its own keys. `depth` is how many presets led here;
@@ -117,7 +126,7 @@ fn defaults() -> Result<Values, SpecError> {
 ///
 /// # Errors
 /// One line with `name:line`, what was found and what is allowed.
-fn apply_text(values: &mut Values, name: &str, text: &str, depth: Option<usize>) -> Result<(), SpecError> {
+fn apply_text(values: &mut Collected, name: &str, text: &str, depth: Option<usize>) -> Result<(), SpecError> {
     let fail = |error: toml::de::Error| {
         let line = error.span().map_or(1, |span| line_of(text, span.start));
         SpecError(format!("{name}:{line}: not TOML: {}", shown(&error.message().replace('\n', "; "))))
@@ -134,7 +143,7 @@ fn apply_text(values: &mut Values, name: &str, text: &str, depth: Option<usize>)
         match (key.get_ref().as_ref(), value.get_ref(), table.get(key.get_ref().as_ref())) {
             ("preset", ..) => {}
             (section, DeValue::Table(entries), Some(Value::Table(section_values))) => {
-                check_section(&at, section)?;
+                check_section(&values.table, &at, section)?;
                 apply_section(values, &place, section, (entries, section_values))?;
             }
             (path, _, Some(value)) => set(values, &at, path, value.clone())?,
@@ -146,7 +155,7 @@ fn apply_text(values: &mut Values, name: &str, text: &str, depth: Option<usize>)
 
 /// Overrides `values` with the keys of a section and of the sections inside it.
 fn apply_section(
-    values: &mut Values,
+    values: &mut Collected,
     place: &dyn Fn(usize) -> String,
     section: &str,
     (entries, section_values): (&DeTable, &toml::Table),
@@ -155,7 +164,7 @@ fn apply_section(
         let at = place(entry.span().start);
         let path = format!("{section}.{}", entry.get_ref());
         match (spanned.get_ref(), section_values.get(entry.get_ref().as_ref())) {
-            (DeValue::Table(inner), Some(Value::Table(inner_values))) if table::is_section(&path) => {
+            (DeValue::Table(inner), Some(Value::Table(inner_values))) if values.table.is_section(&path) => {
                 apply_section(values, place, &path, (inner, inner_values))?;
             }
             (_, Some(value)) => set(values, &at, &path, value.clone())?,
@@ -166,7 +175,7 @@ fn apply_section(
 }
 
 /// Overrides `values` with the named preset.
-fn apply_preset(values: &mut Values, at: &str, name: &Value, depth: usize) -> Result<(), SpecError> {
+fn apply_preset(values: &mut Collected, at: &str, name: &Value, depth: usize) -> Result<(), SpecError> {
     let names = || preset::names().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(" | ");
     let Some(text) = name.as_str().and_then(preset::text) else {
         let hint = name.as_str().and_then(preset::nearest).map_or(String::new(), |n| format!("; nearest: \"{n}\""));
@@ -181,11 +190,11 @@ fn apply_preset(values: &mut Values, at: &str, name: &Value, depth: usize) -> Re
 
 /// Applies one setting, which comes from `at`; a value that is no TOML is taken as a bare word. A section inside a
 /// section takes an inline table, each of its keys for itself.
-fn apply_set(values: &mut Values, at: &str, path: &str, text: &str) -> Result<(), SpecError> {
+fn apply_set(values: &mut Collected, at: &str, path: &str, text: &str) -> Result<(), SpecError> {
     let value = parse_value(text);
     if let Value::Table(entries) = &value
         && path.contains('.')
-        && table::is_section(path)
+        && values.table.is_section(path)
     {
         let each = |(entry, value): (&String, &Value)| set(values, at, &format!("{path}.{entry}"), value.clone());
         return entries.iter().try_for_each(each);
@@ -215,18 +224,18 @@ fn bare_fraction(text: &str) -> Option<Value> {
     text.parse().ok().map(Value::Float)
 }
 
-fn set(values: &mut Values, at: &str, path: &str, value: Value) -> Result<(), SpecError> {
-    let key = table::lookup(path).map_err(|text| at_place(at, &text))?;
+fn set(values: &mut Collected, at: &str, path: &str, value: Value) -> Result<(), SpecError> {
+    let key = *values.table.lookup(path).map_err(|text| at_place(at, &text))?;
     if let Some(alias) = value.as_str().and_then(|name| retired::alias(key.path, name)) {
         return alias.values.iter().try_for_each(|(path, text)| set(values, at, path, parse_value(text)));
     }
-    let accepted = typed(&value).and_then(|typed| key.accept(typed)).ok_or_else(|| refused(at, key, &value))?;
+    let accepted = typed(&value).and_then(|typed| key.accept(typed)).ok_or_else(|| refused(at, &key, &value))?;
     (key.check)(&accepted).map_err(|why| {
-        let hint = value.as_str().and_then(|text| retired::meant(key, text));
+        let hint = value.as_str().and_then(|text| retired::meant(&key, text));
         let why = hint.map_or(why, |hint| format!("does not exist; {hint}"));
         at_place(at, &format!("{} = {} {why}", key.path, shown(&value.to_string())))
     })?;
-    values.insert(key.path, accepted);
+    values.values.insert(key.path, accepted);
     Ok(())
 }
 
@@ -256,8 +265,8 @@ fn refused(at: &str, key: &Key, found: &Value) -> SpecError {
     at_place(at, &format!("{} = {found} is not allowed; allowed: {}{unit}{hint}", key.path, key.allowed()))
 }
 
-fn check_section(at: &str, section: &str) -> Result<(), SpecError> {
-    let sections = || table::rows().iter().filter_map(|key| key.path.split_once('.').map(|(section, _)| section));
+fn check_section(table: &KeyTable, at: &str, section: &str) -> Result<(), SpecError> {
+    let sections = || table.rows().iter().filter_map(|key| key.path.split_once('.').map(|(section, _)| section));
     if sections().any(|known| known == section) {
         return Ok(());
     }

@@ -177,14 +177,14 @@ fn t046_workload_keys_belong_together() {
 
 #[test]
 fn t047_schema_and_explain_come_from_the_table() {
-    let schema = schema();
+    let schema = schema(&[]).expect("no plug-ins");
     for key in rows() {
         let node = key.path.split('.').fold(&schema, |node, name| &node["properties"][name]);
         assert!(node["description"].is_string(), "{}", key.path);
-        assert_eq!(explain(key.path).expect("known")["key"], key.path);
+        assert_eq!(explain(key.path, &[]).expect("known")["key"], key.path);
     }
-    assert!(explain("ftl").expect_err("a section").to_string().contains("its keys are ftl.kind"));
-    assert!(explain("ftl.mrege").expect_err("unknown").to_string().contains("'ftl.merge'"));
+    assert!(explain("ftl", &[]).expect_err("a section").to_string().contains("its keys are ftl.kind"));
+    assert!(explain("ftl.mrege", &[]).expect_err("unknown").to_string().contains("'ftl.merge'"));
 }
 
 #[test]
@@ -233,9 +233,9 @@ fn other_names_that_people_type_are_told_what_to_write() {
 
 #[test]
 fn a_word_that_is_a_value_is_not_taken_for_a_misspelt_key() {
-    assert!(explain("gftl").expect_err("no key").0.ends_with("it is a value of 'ftl.kind'"));
-    assert!(explain("dftl").expect_err("no key").0.contains("stands for ftl.kind = \"page\""));
-    assert!(explain("ftl.mrege").expect_err("no key").0.contains("nearest valid key: 'ftl.merge'"));
+    assert!(explain("gftl", &[]).expect_err("no key").0.ends_with("it is a value of 'ftl.kind'"));
+    assert!(explain("dftl", &[]).expect_err("no key").0.contains("stands for ftl.kind = \"page\""));
+    assert!(explain("ftl.mrege", &[]).expect_err("no key").0.contains("nearest valid key: 'ftl.merge'"));
 }
 
 #[test]

@@ -21,11 +21,12 @@ pub fn age(
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<(AgedIdentity, Vec<u8>), SimError> {
     let Some(identity) = AgedIdentity::of(config, scale) else {
-        let text = match &config.ftl.own_policy {
-            None => {
+        let text = match (&config.ftl.own_policy, config.ftl.own_layer()) {
+            (None, None) => {
                 "initial.age_writes = 0.0 leaves nothing to keep: a device that is only filled is quickly made anew"
             }
-            Some(_) => "a device aged with a policy of your own cannot be kept",
+            (Some(_), _) => "a device aged with a policy of your own cannot be kept",
+            (None, Some(_)) => "a device aged with a translation layer of your own cannot be kept",
         };
         return Err(SpecError(text.into()).into());
     };

@@ -6,7 +6,8 @@ use pumice_ftl::recovery::Recovery;
 use pumice_ftl::{FillTarget, Ftl, InitialBlock, LayerParts, Payload, erase::flash_timing};
 use pumice_nand::{ArrayConfig, CheckedArray, NandArray};
 use pumice_types::{
-    BlockId, ChipKeys, FlashTiming, Geometry, Lpn, PageAddress, PartialEraseUnit, PbTree, PlaneId, TagFormat, Time,
+    BlockId, ChipKeys, FlashCommand, FlashTiming, Geometry, Lpn, PageAddress, PartialEraseUnit, PbTree, PlaneId,
+    TagFormat, Time,
 };
 use pumice_workload::{RandomStream, Trims};
 
@@ -18,17 +19,21 @@ use crate::host::oracle::Oracle;
 
 /// What is stored before the first request: in the array, and in the host's oracle.
 struct InitialState<'a> {
-    array: &'a mut NandArray,
+    checked: &'a mut CheckedArray,
     oracle: &'a mut Oracle,
 }
 
 impl FillTarget for InitialState<'_> {
     fn program(&mut self, filled: &InitialBlock) {
-        self.array.fill_block(filled.block, [filled.first.0, filled.stride], filled.pages, filled.sequence);
+        self.checked.array.fill_block(filled.block, [filled.first.0, filled.stride], filled.pages, filled.sequence);
+    }
+
+    fn execute(&mut self, command: &FlashCommand) -> Result<(), String> {
+        self.checked.execute(command).map_err(|error| error.to_string())
     }
 
     fn program_own(&mut self, page: PageAddress, lpn: Lpn, content: Payload) {
-        self.array.fill_own(page, lpn, content);
+        self.checked.array.fill_own(page, lpn, content);
     }
 
     fn note_stored(&mut self, first: Lpn, pages: u32) {
@@ -69,7 +74,7 @@ pub fn geometry(config: &Config, scale: f64) -> Result<Geometry, SpecError> {
 /// A scale that does not fit the geometry.
 pub fn user_pages(config: &Config, scale: f64) -> Result<u32, SpecError> {
     let chip = config.assumed_chip();
-    Ok(config.ftl.user_pages(&config.layer_spec(&chip), &geometry(config, scale)?))
+    Ok(config.ftl.user_pages(&config.layer_spec(&chip), &geometry(config, scale)?)?)
 }
 
 /// What a configuration makes of a device at a scale, before anything is stored on it.
@@ -164,7 +169,7 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
     let foundation = Foundation::new(config, scale)?;
     let mut parts = foundation.parts(config);
     let Foundation { geometry, timing, .. } = &foundation;
-    let user_pages = config.ftl.user_pages(&parts.spec, geometry);
+    let user_pages = config.ftl.user_pages(&parts.spec, geometry).map_err(SpecError)?;
     parts.decider = foundation.decider(config, user_pages)?;
     let tags = TagFormat::new(user_pages + config.ftl.translation_pages(&parts.spec, user_pages));
     let mut chips = foundation.chips(config.seed, tags, user_pages);
@@ -176,7 +181,11 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
         array.set_summary_pages(config.ftl.shared.recovery.summary_pages(pages, bytes));
         oracle.prepare_for_cuts(config.host.write_buffer_kib > 0);
     }
-    let ftl = config.ftl.build(&parts, &mut InitialState { array, oracle: &mut oracle })?;
+    let ftl = config.ftl.build(&parts, &mut InitialState { checked: &mut chips.checked, oracle: &mut oracle })?;
+    if config.ftl.own_layer().is_some() {
+        // It filled itself by writes, and may have erased blocks for them. That wear is not of the run.
+        chips.checked.array.reset_wear();
+    }
     if guards_copies(config) {
         chips.checked.guard_copies();
     }

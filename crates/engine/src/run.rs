@@ -110,7 +110,7 @@ impl<O: Observer> Run<'_, O> {
         if self.config.run.check == Check::Integrity {
             self.session.ssd.read_back();
         }
-        Ok(())
+        self.session.ssd.controller.raise_fault()
     }
 
     /// The next request, `None` at the end of the workload or of `run.max_requests`.

@@ -105,6 +105,6 @@ fn t061_settings() {
 }
 
 fn values_of_all() -> Vec<Vec<u8>> {
-    let settings = |key: &&Key| values(key).iter().map(|value| format!("{}={value}", key.path).into_bytes()).collect();
+    let settings = |key: &Key| values(key).iter().map(|value| format!("{}={value}", key.path).into_bytes()).collect();
     table::rows().iter().flat_map(|key| -> Vec<Vec<u8>> { settings(key) }).collect()
 }

@@ -36,6 +36,11 @@ pub struct MergeCount {
     pub partial_erases: u64,
 }
 
+impl MergeCount {
+    /// None.
+    pub const NONE: MergeCount = MergeCount { merges: 0, block_erases: 0, partial_erases: 0 };
+}
+
 /// Garbage collection since the last reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GcCounters {
@@ -88,6 +93,33 @@ pub struct GcCounters {
 }
 
 impl GcCounters {
+    /// Nothing was counted.
+    pub const NONE: GcCounters = GcCounters {
+        full: MergeCount::NONE,
+        m_merge: MergeCount::NONE,
+        partial: MergeCount::NONE,
+        switch: MergeCount::NONE,
+        dead: MergeCount::NONE,
+        reclaimed: MergeCount::NONE,
+        reclaimed_sub_blocks: 0,
+        moved: MergeCount::NONE,
+        moved_pages: 0,
+        trigger_free_blocks: 0,
+        urgent: 0,
+        map_hits: 0,
+        map_misses: 0,
+        map_write_backs: 0,
+        map_erases: 0,
+        trigger_full: 0,
+        trigger_unpaired: 0,
+        trigger_intra: 0,
+        trigger_inter: 0,
+        copied_pages: 0,
+        victim_fill: [0; VICTIM_FILL_BINS],
+        u_blocks_max: 0,
+        placed: [PlacedCount { written: 0, copied: 0 }; PLACED_GROUPS],
+    };
+
     /// Count of one of the classic kinds of merge.
     pub fn merges_of(&mut self, kind: MergeKind) -> &mut MergeCount {
         match kind {

@@ -35,11 +35,46 @@ pub enum FtlError {
     NoMap,
     /// A user's own policy failed, or answered what it may not.
     Policy(Box<PolicyFault>),
+    /// A user's own translation layer failed, or planned what it may not.
+    Plugin(Box<PluginFault>),
+}
+
+/// Why a translation layer of the user's own ended a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PluginFault {
+    /// Name of the plug-in; empty while only itself knows of the error.
+    pub plugin: &'static str,
+    /// What it did.
+    pub text: String,
+}
+
+impl fmt::Display for PluginFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "plug-in \"{}\": {}", self.plugin, self.text)
+    }
+}
+
+impl FtlError {
+    /// The text, without the name of a plug-in.
+    pub fn in_own_words(self) -> String {
+        if let FtlError::Plugin(fault) = self { fault.text } else { self.to_string() }
+    }
+
+    /// The error of a plug-in, in its own words.
+    pub fn of_plugin(text: impl Into<String>) -> FtlError {
+        PluginFault { plugin: "", text: text.into() }.into()
+    }
 }
 
 impl From<PolicyFault> for FtlError {
     fn from(fault: PolicyFault) -> FtlError {
         FtlError::Policy(Box::new(fault))
+    }
+}
+
+impl From<PluginFault> for FtlError {
+    fn from(fault: PluginFault) -> FtlError {
+        FtlError::Plugin(Box::new(fault))
     }
 }
 
@@ -55,6 +90,7 @@ impl fmt::Display for FtlError {
                 "plane {plane} has no free block left: {retired} of its blocks failed their erase and are retired"
             ),
             FtlError::Policy(fault) => fault.fmt(f),
+            FtlError::Plugin(fault) => fault.fmt(f),
         }
     }
 }

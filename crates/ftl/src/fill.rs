@@ -1,7 +1,7 @@
 //! What is stored before the first request.
 
 use pumice_types::key::{ANY, CHOSEN, PEN_TABLE_1, When, float};
-use pumice_types::{BlockId, Lpn, PageAddress, choice, keys};
+use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, choice, keys};
 
 use crate::plan::Payload;
 
@@ -84,6 +84,12 @@ pub struct InitialBlock {
 pub trait FillTarget {
     /// Programs a block.
     fn program(&mut self, filled: &InitialBlock);
+
+    /// Executes a command of a layer that fills itself by writes.
+    ///
+    /// # Errors
+    /// A broken rule of the chip, in one line.
+    fn execute(&mut self, command: &FlashCommand) -> Result<(), String>;
 
     /// Programs a page of the layer's own.
     fn program_own(&mut self, _page: PageAddress, _lpn: Lpn, _content: Payload) {}

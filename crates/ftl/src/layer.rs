@@ -77,6 +77,12 @@ pub trait TranslationLayer {
         Ok(())
     }
 
+    /// Whether the commands of one plan may lie on several dies. Each run of commands on one die is then queued for
+    /// itself, and the access waits for the run in which it is complete.
+    fn spans_dies(&self) -> bool {
+        self.loads_map() || self.moves_between_dies()
+    }
+
     /// Whether a part of the map is in spare areas, behind a cache.
     fn reads_map_in_spare(&self) -> bool {
         false
@@ -132,11 +138,19 @@ pub trait TranslationLayer {
         Ok(false)
     }
 
-    /// What garbage collection did so far.
-    fn counters(&self) -> &GcCounters;
+    /// What garbage collection did so far. A plug-in needs no counters: the engine counts what its plans do.
+    fn counters(&self) -> &GcCounters {
+        &GcCounters::NONE
+    }
 
     /// Starts counting anew.
-    fn reset_counters(&mut self);
+    fn reset_counters(&mut self) {}
+
+    /// Why an earlier call failed that could not say so, such as [`TranslationLayer::read`]. Only code of the user's
+    /// own can fail there.
+    fn take_fault(&mut self) -> Option<FtlError> {
+        None
+    }
 
     /// Blocks that were erased again after power cuts, because nothing proved that they were erased.
     fn erased_again(&self) -> u64 {
@@ -159,11 +173,15 @@ pub trait TranslationLayer {
         None
     }
 
-    /// Bytes of RAM that the map of controller or host needs.
-    fn map_ram_bytes(&self) -> u64;
+    /// Bytes of RAM that the map of controller or host needs; 0 if nobody says.
+    fn map_ram_bytes(&self) -> u64 {
+        0
+    }
 
-    /// Bytes of the simulator's own state of the layer, all of it counted as if touched.
-    fn state_bytes(&self) -> u64;
+    /// Bytes of the simulator's own state of the layer, all of it counted as if touched; 0 if nobody says.
+    fn state_bytes(&self) -> u64 {
+        0
+    }
 }
 
 choice! {
@@ -371,6 +389,14 @@ pub trait Layer {
 
     /// Logical pages that the host may address on a device of this shape.
     fn user_pages(spec: &LayerSpec, keys: &Self::Keys, geometry: &Geometry) -> u32;
+
+    /// [`Layer::user_pages`] of a layer that can fail to tell.
+    ///
+    /// # Errors
+    /// Why it cannot, or a number that the device cannot have.
+    fn capacity(spec: &LayerSpec, keys: &Self::Keys, geometry: &Geometry) -> Result<u32, String> {
+        Ok(Self::user_pages(spec, keys, geometry))
+    }
 
     /// Logical pages that the layer writes for itself beside so many of the host: those of a map in flash, and one
     /// that stands for all summaries of blocks.

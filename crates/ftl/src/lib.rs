@@ -14,6 +14,7 @@ mod layers;
 mod lists;
 pub mod merge;
 mod plan;
+pub mod plugin;
 pub mod policy;
 mod policy_fault;
 mod recency;
@@ -28,7 +29,7 @@ pub mod victims;
 mod wear;
 
 pub use counters::{COLLECTED, GcCounters, MergeCount, PLACED_GROUPS, PlacedCount, VICTIM_FILL_BINS};
-pub use error::FtlError;
+pub use error::{FtlError, PluginFault};
 pub use fill::{FillTarget, FillUnit, InitialBlock, InitialFill, InitialKeys};
 pub use layer::{
     Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, MergePolicy, Reports, SharedKeys, SuperblockKeys,
@@ -42,6 +43,7 @@ pub use layers::page::{
     Allocation, CachedMap, CollectedPlace, EraseGroup, EraseUnit, EraseUnits, GcMode, GcPlanes, Handles, HotCold,
     Isolation, Leveling, PageConfig, PageFtl, PageKeys, Separation,
 };
+pub use layers::plugged::{Plugged, PluginKeys};
 pub use layers::replacement_block::ReplacementBlock;
 pub use layers::striped::{PlaneFtl, Striped, StripedConfig};
 pub use layers::superblock_2006::rebuild::rebuild;

@@ -28,12 +28,19 @@ pub struct Plan {
     /// What some of the programs write, each with the place of its command.
     pub contents: Vec<(usize, Payload)>,
     completion: Completion,
+    /// The most commands; no limit if absent.
+    limit: Option<usize>,
 }
 
 impl Plan {
     /// An empty plan with room for `commands`.
     pub fn with_capacity(commands: usize) -> Plan {
         Plan { commands: Vec::with_capacity(commands), ..Plan::default() }
+    }
+
+    /// An empty plan that takes so many commands and no more.
+    pub fn limited(commands: usize) -> Plan {
+        Plan { limit: Some(commands), ..Plan::default() }
     }
 
     /// Forgets the commands, keeps the memory.
@@ -47,7 +54,23 @@ impl Plan {
     /// Appends a command.
     #[inline]
     pub fn push(&mut self, command: FlashCommand) {
+        if self.commands.len() == self.commands.capacity() {
+            self.grow();
+        }
         self.commands.push(command);
+    }
+
+    /// Makes room for more commands.
+    ///
+    /// # Panics
+    /// The plan is limited and full. Code that plans commands without end is stopped here.
+    #[cold]
+    fn grow(&mut self) {
+        let commands = self.commands.len();
+        let more = commands.max(64);
+        let room = self.limit.map_or(more, |limit| more.min(limit - commands.min(limit)));
+        assert!(room > 0, "more than {commands} commands in one plan; is this loop without an end?");
+        self.commands.reserve_exact(room);
     }
 
     /// Appends a program of a page of the layer's own.

@@ -184,7 +184,7 @@ impl OwnPolicy {
     }
 }
 
-/// Counts calls of a policy, for a thread that watches whether they return. Cloning shares the count.
+/// Counts calls of a user's own code, for a thread that watches whether they return. Cloning shares the count.
 #[derive(Clone, Debug, Default)]
 pub struct CallCount(Arc<AtomicU64>);
 
@@ -197,7 +197,7 @@ impl CallCount {
 
     /// Makes a call. Only one thread calls.
     #[inline]
-    fn during<T>(&self, call: impl FnOnce() -> T) -> T {
+    pub(crate) fn during<T>(&self, call: impl FnOnce() -> T) -> T {
         let before = self.0.load(Relaxed);
         self.0.store(before + 1, Relaxed);
         let answer = call();

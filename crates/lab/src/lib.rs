@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod block;
+pub mod conform;
 pub mod erase;
 pub mod merge;
 pub mod updates;

@@ -5,6 +5,7 @@ mod chip;
 mod errors;
 mod json;
 mod outputs;
+mod plugins;
 mod policies;
 mod recorded;
 mod requested_snapshots;
@@ -78,16 +79,20 @@ fn result_fields() -> String {
     Value::from(fields_of_result().map(field).collect::<Vec<_>>()).to_string()
 }
 
-/// JSON Schema of a spec.
+/// JSON Schema of a spec, with the keys of the plug-ins at these paths.
 #[pyfunction]
-fn schema() -> String {
-    pumice_config::schema().to_string()
+#[pyo3(signature = (plugins=Vec::new()))]
+fn schema(plugins: Vec<PathBuf>) -> PyResult<String> {
+    let plugins = plugins::open_all(&plugins)?;
+    pumice_config::schema(&plugins).map(|value| value.to_string()).map_err(spec_error)
 }
 
-/// What a key means, as JSON.
+/// What a key means, as JSON; those of the plug-ins at these paths are known.
 #[pyfunction]
-fn explain(key: &str) -> PyResult<String> {
-    pumice_config::explain(key).map(|value| value.to_string()).map_err(spec_error)
+#[pyo3(signature = (key, plugins=Vec::new()))]
+fn explain(key: &str, plugins: Vec<PathBuf>) -> PyResult<String> {
+    let plugins = plugins::open_all(&plugins)?;
+    pumice_config::explain(key, &plugins).map(|value| value.to_string()).map_err(spec_error)
 }
 
 /// Settings of a spec that generate what a job in fio's words describes, as a JSON list of pairs.
@@ -216,6 +221,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(commit, module)?)?;
     module.add_function(wrap_pyfunction!(runs::resolve, module)?)?;
     module.add_function(wrap_pyfunction!(runs::run, module)?)?;
+    module.add_function(wrap_pyfunction!(plugins::conform, module)?)?;
+    module.add_function(wrap_pyfunction!(plugins::plugin_of_library, module)?)?;
     module.add_function(wrap_pyfunction!(snapshots::snapshot_save, module)?)?;
     module.add_function(wrap_pyfunction!(snapshots::snapshot_info, module)?)?;
     module.add_function(wrap_pyfunction!(snapshots::aged_keys, module)?)?;

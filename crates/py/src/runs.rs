@@ -16,7 +16,8 @@ use serde_json::{Map, Value, json};
 use crate::attended::{Desk, attend_watching};
 use crate::errors::{SpecError, sim_error, spec_error};
 use crate::outputs::{Handover, Pieces, pass_rest};
-use crate::policies::{PolicyWatch, RequestedPolicy, own_policy};
+use crate::plugins::RequestedPlugin;
+use crate::policies::{OwnCodeWatch, RequestedPolicy, own_policy};
 use crate::recorded::{self, Handed};
 use crate::requested_snapshots::RequestedSnapshots;
 
@@ -32,13 +33,15 @@ pub struct Request {
     shelf: Option<Arc<Shelf>>,
 }
 
-/// What the engine is asked for: a spec, and with it a policy of the user's own.
+/// What the engine is asked for: a spec, and with it code of the user's own.
 #[derive(Deserialize)]
 struct Asked {
     #[serde(flatten)]
     fields: Map<String, Value>,
     #[serde(default)]
     policy: Option<RequestedPolicy>,
+    #[serde(default)]
+    plugins: Vec<RequestedPlugin>,
     #[serde(default)]
     snapshots: Option<RequestedSnapshots>,
 }
@@ -62,6 +65,7 @@ fn parse(
         (None, Some(requested)) => Some(requested.load(py)?),
         (None, None) => None,
     };
+    source.plugins = asked.plugins.iter().map(RequestedPlugin::load).collect::<PyResult<_>>()?;
     let scale = source.scale.unwrap_or(1.0);
     if !(scale > 0.0 && scale <= 1.0) {
         return Err(SpecError::new_err(format!("scale = {scale} is not allowed; allowed: above 0, at most 1")));
@@ -81,7 +85,7 @@ pub fn parse_request(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -
 }
 
 /// Validates a request; returns its resolved configuration, digest and scale as JSON, and a line for each
-/// key that it sets and that its run does not read; the SHA-256 of the user's own policy, if there is one; and that of the
+/// key that it sets and that its run does not read; the SHA-256 of the user's own policy and layer, if there are any; and that of the
 /// keys that its aged device depends on, if a snapshot of it can be kept.
 /// `policy` is as in `run`.
 #[pyfunction]
@@ -91,9 +95,10 @@ pub fn resolve(py: Python<'_>, request: &str, policy: Option<Bound<'_, PyAny>>) 
     let Request { config, scale, preset, without_effect, .. } = parse_request(py, request, policy)?;
     config.chip.geometry.scaled(scale).map_err(SpecError::new_err)?;
     let policy_sha256 = config.ftl.own_policy.as_ref().map(|policy| policy.0.sha256());
+    let plugin_sha256 = config.ftl.own_layer().map(|layer| layer.source.sha256());
     let found = json!({
         "config": config.to_json(), "config_sha256": config.digest(), "scale": scale, "preset": preset,
-        "without_effect": without_effect, "policy_sha256": policy_sha256,
+        "without_effect": without_effect, "policy_sha256": policy_sha256, "plugin_sha256": plugin_sha256,
         "aged_sha256": AgedIdentity::of(&config, scale).map(|aged| aged.sha256),
     });
     Ok(found.to_string())
@@ -123,7 +128,7 @@ pub fn run(
             "{key} writes a file: it needs a single run with an output directory, and is not for sweeps, comparisons or repeated runs"
         )));
     }
-    let mut watch = PolicyWatch::new(config.ftl.own_policy.as_ref());
+    let mut watch = OwnCodeWatch::new(&config);
     let started = Instant::now();
     config.recorded = recorded::content(py, &config, requests)?;
     let simulate = move |desk: &Desk<Handover>| {

@@ -43,6 +43,7 @@ index_newtype!(
 
 /// A physical page: its block and its index inside the block (program order of the write sequence).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[repr(C)]
 pub struct PageAddress {
     /// The block.
     pub block: BlockId,

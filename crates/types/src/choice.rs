@@ -42,8 +42,6 @@ macro_rules! choice {
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[derive($crate::serde::Serialize, $crate::serde::Deserialize)]
-        #[serde(crate = "pumice_types::serde")]
         #[allow(clippy::enum_variant_names, reason = "variants are called what users call them")]
         $vis enum $name { $($(#[$variant_meta])* $variant),+ }
 
@@ -53,6 +51,21 @@ macro_rules! choice {
 
             fn name(self) -> &'static str {
                 match self { $($name::$variant => $text),+ }
+            }
+        }
+
+        // By hand and not derived: what is derived names this crate, which plug-ins do not depend on under its name.
+        impl $crate::serde::Serialize for $name {
+            fn serialize<S: $crate::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_u32(*self as u32)
+            }
+        }
+
+        impl<'de> $crate::serde::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let place = <u32 as $crate::serde::Deserialize>::deserialize(deserializer)?;
+                let choice = <$name as $crate::Choice>::ALL.get(place as usize).copied();
+                choice.ok_or_else(|| $crate::serde::de::Error::custom("there is no such choice"))
             }
         }
 

@@ -59,8 +59,10 @@ pub enum SearchExpectation {
     Pages,
 }
 
-/// One flash command. Build it with the constructors; fields a command does not use are zero.
+/// One flash command. Build it with the constructors; fields a command does not use are zero. In the layout of C, which
+/// plug-ins use too, so that commands cross to the engine by plain moves of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct FlashCommand {
     /// Page read, programmed, copied to, or searched first; for erases the block, page 0.
     pub target: PageAddress,
@@ -86,6 +88,9 @@ pub struct FlashCommand {
 const _: () = assert!(std::mem::size_of::<FlashCommand>() <= 32);
 
 impl FlashCommand {
+    /// Where the operand lies, for those who share the layout.
+    pub const OPERAND_AT: usize = std::mem::offset_of!(FlashCommand, operand);
+
     fn new(op: FlashOp, cause: Cause, target: PageAddress) -> FlashCommand {
         let none = PageAddress::default();
         let role = SpareRole::Home;

@@ -22,6 +22,7 @@ pub mod draw;
 pub mod erase;
 pub mod erase_unit;
 pub mod geometry;
+pub mod interned;
 pub mod key;
 pub mod partial_block;
 pub mod prefetch;

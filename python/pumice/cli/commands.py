@@ -53,6 +53,12 @@ COMMANDS: dict[str, Entry] = {
         "verify_command",
         "Replay a command log into the chip's rules; status 1 if one is broken.",
     ),
+    "plugins": Entry("plugin_commands", "plugins_command", "Show what a shared object holds: its name and its keys."),
+    "conform": Entry(
+        "plugin_commands",
+        "conform_command",
+        "Test a translation layer of your own; status 1 with the shortest requests that break it.",
+    ),
     "bench": Entry(
         "bench_command",
         "bench_command",

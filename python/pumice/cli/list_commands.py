@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -68,14 +69,12 @@ def workloads_command(as_json: opt.JsonOption = False) -> None:
 
 def schema_command(
     sweep: Annotated[bool, typer.Option("--sweep", help="Of a sweep file in place of a spec.")] = False,
+    plugin: opt.PluginOption = None,
 ) -> None:
     """Print the JSON Schema of a spec."""
-    if sweep:
-        from pumice.runs.keys import sweep_schema
+    from pumice.runs.keys import spec_schema, sweep_schema
 
-        emit_json(json.dumps(sweep_schema()))
-    else:
-        emit_json(_engine.schema())
+    emit_json(json.dumps(sweep_schema(plugin or ()) if sweep else spec_schema(plugin or ())))
 
 
 def explain_command(
@@ -91,17 +90,18 @@ def explain_command(
         str | None, typer.Option("--search", metavar="WORD", help="List the keys and fields that speak of something.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="List all keys.")] = False,
+    plugin: opt.PluginOption = None,
     as_json: opt.JsonOption = False,
 ) -> None:
     """Say what a key of the spec means: unit, default, allowed values, source."""
     if [key is not None, words is not None, everything].count(True) != 1:
         raise SpecError("explain takes one of KEY, --search WORD and --all")
     if key is not None:
-        _explain(key, as_json=as_json)
+        _explain(key, plugin or [], as_json=as_json)
         return
     from pumice.runs import keys
 
-    chosen = keys.keys() if words is None else keys.search(words)
+    chosen = keys.keys(tuple(plugin or ())) if words is None else keys.search(words, tuple(plugin or ()))
     fields = [] if words is None else _fields_about(words)
     if as_json:
         emit_json(json.dumps([{"key": one.path, **_without(asdict(one), "path")} for one in chosen], indent=2))
@@ -119,16 +119,16 @@ def explain_command(
         show(Sheet([Column("field of the result", "text"), columns[1], columns[3]], rows))
 
 
-def _explain(name: str, *, as_json: bool) -> None:
+def _explain(name: str, plugins: list[Path], *, as_json: bool) -> None:
     """Shows a key, and beneath it the field of the result that has the same name; or a field that is no key."""
     from pumice.runs.keys import keys
 
     field = next((one for one in result_fields() if one.path == name), None)
-    is_key = name in (one.path for one in keys())
+    is_key = name in (one.path for one in keys(tuple(plugins)))
     shown: list[dict[str, Any]] = []
     if is_key or field is None:
-        check_key(name)
-        shown.append(json.loads(_engine.explain(name)))
+        check_key(name, plugins)
+        shown.append(json.loads(_engine.explain(name, plugins)))
     if field is not None:
         shown.append({"field": field.path, **_without(asdict(field), "path")})
     if as_json:

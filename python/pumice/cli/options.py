@@ -82,6 +82,14 @@ PolicyOption = Annotated[
     Path | None,
     typer.Option("--policy", metavar="FILE", help="Shared object with a policy of your own (see pumice_policy.h)."),
 ]
+PluginOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--plugin",
+        metavar="FILE",
+        help="Shared object with a translation layer of your own, for ftl.kind=plugin:NAME; repeatable.",
+    ),
+]
 
 
 def check_resume(out: Path | None, *, resume: bool) -> None:
@@ -188,6 +196,7 @@ class SpecOptions(DeviceOptions):
     ] = None
     trace_format: FormatOption = None
     policy: PolicyOption = None
+    plugin: PluginOption = None
     columns: ColumnsOption = None
 
     def build(self, path: Path | None = None) -> Spec:
@@ -204,6 +213,7 @@ class SpecOptions(DeviceOptions):
             seed=self.seed,
             dashes="--",
         )
+        spec = spec.with_plugins(*self.plugin or [])
         return spec if self.policy is None else spec.with_policy(self.policy)
 
 

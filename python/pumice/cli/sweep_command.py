@@ -34,6 +34,7 @@ def sweep_command(
         typer.Option("--out", metavar="DIR", help="Output directory; out/NAME if absent.", click_type=opt.Directory()),
     ] = None,
     policy: opt.PolicyOption = None,
+    plugin: opt.PluginOption = None,
     fit: opt.FitOption = False,
     place: opt.PlaceOptions,
 ) -> None:
@@ -41,6 +42,8 @@ def sweep_command(
     grid = read_sweep(sweep)
     if policy is not None:
         grid = replace(grid, base=grid.base.with_policy(policy))
+    if plugin is not None:
+        grid = replace(grid, base=grid.base.with_plugins(*plugin))
     directory = out if out is not None else Path("out") / sweep.stem
     table = f"{sweep.stem}.parquet"
     with output_directory(directory, table):

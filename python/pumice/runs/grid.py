@@ -57,7 +57,7 @@ class Grid:
         Raises:
             SpecError: an unknown key, a key without values, seeds both varied and repeated, or too many runs.
         """
-        check_vary(self.vary)
+        check_vary(self.vary, [plugin.path for plugin in self.base.plugins])
         check_repeat(self.repeat)
         combinations = math.prod(len(values) for values in self.vary.values())
         if combinations * self.repeat > RUNS_MAX:
@@ -137,9 +137,10 @@ def check_repeat(repeat: int) -> None:
         raise SpecError(f"repeat: {repeat} is {what}; allowed: from 1 to {RUNS_MAX:,}")
 
 
-def check_vary(vary: Mapping[str, Sequence[Value]]) -> None:
-    """Refuses keys that do not exist, keys without values, values that do not fit their keys, and a value that is given
-    twice: its run would count twice, as if chance had had no say in it.
+def check_vary(vary: Mapping[str, Sequence[Value]], plugins: Sequence[str] = ()) -> None:
+    """Refuses keys that neither the engine nor one of the plug-ins at these paths has, keys without values, values
+    that do not fit their keys, and a value that is given twice: its run would count twice, as if chance had had no say
+    in it.
 
     Raises:
         SpecError: one line that names the key.
@@ -148,7 +149,7 @@ def check_vary(vary: Mapping[str, Sequence[Value]]) -> None:
         keys = _keys(entry)
         for key in keys:
             if key not in SPECIAL_KEYS:
-                check_key(key)
+                check_key(key, plugins)
         if not isinstance(values, Sequence) or isinstance(values, str):
             what = printable(repr(values)) if isinstance(values, str | int | float) else f"a {type(values).__name__}"
             raise SpecError(f"vary: {entry} has {what}; allowed: a list of values")

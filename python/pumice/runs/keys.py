@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -61,21 +61,21 @@ class Key:
 
 
 @cache
-def keys() -> tuple[Key, ...]:
-    """All keys, section by section."""
-    found = [json.loads(_engine.explain(path)) for path in _paths(spec_schema()["properties"])]
+def keys(plugins: tuple[Path, ...] = ()) -> tuple[Key, ...]:
+    """All keys, section by section, with those of the plug-ins at these paths."""
+    found = [json.loads(_engine.explain(path, plugins)) for path in _paths(spec_schema(plugins)["properties"])]
     return tuple(Key(path=one.pop("key"), **one) for one in found)
 
 
-def spec_schema() -> dict[str, Any]:
-    """JSON Schema of a spec file."""
-    schema: dict[str, Any] = json.loads(_engine.schema())
+def spec_schema(plugins: Sequence[Path] = ()) -> dict[str, Any]:
+    """JSON Schema of a spec file, with the keys of the plug-ins at these paths."""
+    schema: dict[str, Any] = json.loads(_engine.schema(plugins))
     return schema
 
 
-def sweep_schema() -> dict[str, Any]:
+def sweep_schema(plugins: Sequence[Path] = ()) -> dict[str, Any]:
     """JSON Schema of a sweep file: a spec with `scale`, `repeat` and `vary`."""
-    schema = spec_schema()
+    schema = spec_schema(plugins)
     properties = dict(schema["properties"])
     values = {path: _values({"$ref": f"#{_pointer(path)}"}) for path in [*_paths(properties), "preset"]}
     share = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
@@ -105,7 +105,7 @@ def sweep_schema() -> dict[str, Any]:
     return schema
 
 
-def search(words: str) -> list[Key]:
+def search(words: str, plugins: tuple[Path, ...] = ()) -> list[Key]:
     """The keys whose path, text, unit or allowed values hold every one of some words, in any case; those whose path
     holds the words come first."""
     wanted = words.lower().split()
@@ -113,7 +113,7 @@ def search(words: str) -> list[Key]:
     def holds(text: str) -> bool:
         return all(word in text.lower() for word in wanted)
 
-    found = [key for key in keys() if holds(" ".join((key.path, key.text, key.unit, key.allowed, key.source)))]
+    found = [key for key in keys(plugins) if holds(" ".join((key.path, key.text, key.unit, key.allowed, key.source)))]
     return sorted(found, key=lambda key: not holds(key.path))
 
 

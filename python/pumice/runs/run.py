@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from pumice.traces import columnar
 TABLE = columnar.NAME
 
 if TYPE_CHECKING:
+    from pumice.plugins import Plugin
     from pumice.policy import Policy
 
 #: Called about every 65,536 requests with requests done, share done (0 … 1, None if unknown) and
@@ -103,6 +104,7 @@ def run(
     scale: float | None = None,
     seed: int | None = None,
     policy: Policy | str | os.PathLike[str] | None = None,
+    plugins: Sequence[Plugin | str | os.PathLike[str]] = (),
     progress: ProgressCallback | bool | None = None,
     out: str | os.PathLike[str] | None = None,
     snapshots: str | os.PathLike[str] | None = None,
@@ -125,6 +127,7 @@ def run(
         scale: share of the study to run; planes, requests and bytes are multiplied by it.
         seed: seed of every random stream.
         policy: a policy of your own: what `pumice.policy` makes of functions, or the path of a shared object.
+        plugins: translation layers of your own, shared objects by their paths; `ftl.kind = "plugin:NAME"` runs one.
         progress: see `ProgressCallback`. True shows a bar, in a notebook or on the terminal that stderr is; None
             shows it in a notebook only, False nowhere.
         out: directory for `result.json` and for the files that the spec's `[output]` asks for; they are
@@ -152,6 +155,7 @@ def run(
         spec, _ = fit.fit_device(spec, content)
     if policy is not None:
         spec = spec.with_policy(policy)
+    spec = spec.with_plugins(*plugins)
     stopped = False
     has_bar = progress is True or (progress is None and in_notebook())
 

@@ -17,6 +17,7 @@ from pumice.errors import SpecError, nearest, one_line
 from pumice.text import message, printable
 
 if TYPE_CHECKING:
+    from pumice.plugins import Plugin
     from pumice.policy import Policy
 
 #: Keys of `with_` and of sweeps that the engine's spec does not have.
@@ -97,15 +98,24 @@ def check_text(name: str, text: str) -> None:
         raise SpecError(f"{name} '{printable(text)}' is no text: it holds a byte that is not UTF-8")
 
 
-def check_key(key: str) -> None:
-    """Refuses a key that the engine does not have.
+def check_key(key: str, plugins: Sequence[str | os.PathLike[str]] = ()) -> None:
+    """Refuses a key that neither the engine nor one of the plug-ins at these paths has.
 
     Raises:
         SpecError: one line with the nearest key.
     """
     if not _is_unicode(key):
         raise SpecError(f"unknown key '{printable(key)}'")
-    _engine.explain(key)
+    _engine.explain(key, plugins)
+
+
+def _is_of_plugin(key: str) -> bool:
+    """Whether a key can be one of a plug-in: `ftl.NAME.KEY`, where the engine itself has no section `ftl.NAME`."""
+    parts = key.split(".")
+    if len(parts) != 3 or parts[0] != "ftl":
+        return False
+    sections: dict[str, Any] = json.loads(_engine.schema())["properties"]["ftl"]["properties"]
+    return parts[1] not in sections
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,6 +131,7 @@ class Spec:
             value that a program set.
         scale: share of the study to run (1 is all of it); None leaves it at 1.
         policy: a policy of the user's own (`pumice.policy`), or None.
+        plugins: translation layers of the user's own that `ftl.kind` may name.
     """
 
     preset: str | None = None
@@ -130,6 +141,7 @@ class Spec:
     origins: tuple[str, ...] = ()
     scale: float | None = None
     policy: Policy | None = None
+    plugins: tuple[Plugin, ...] = ()
 
     def __repr__(self) -> str:
         """What it starts from and what it sets, in one line."""
@@ -157,12 +169,13 @@ class Spec:
 
         Raises:
             SpecError: an unknown key or section; values are checked when the spec is resolved or run, because
-                what is allowed may depend on keys that are set later.
+                what is allowed may depend on keys that are set later. Keys of a plug-in that is not given yet are
+                checked then as well.
         """
         pairs = _pairs(sections)
         for key, _ in pairs:
-            if key not in SPECIAL_KEYS:
-                check_key(key)
+            if key not in SPECIAL_KEYS and not (_is_of_plugin(key) and not self.plugins):
+                check_key(key, [plugin.path for plugin in self.plugins])
         return self.with_sets(pairs)
 
     def with_sets(self, pairs: Sequence[tuple[str, str]], origin: str = "") -> Self:
@@ -188,6 +201,17 @@ class Spec:
         from pumice.policy import check_policy  # loaded here: most commands need no policy
 
         return replace(self, policy=check_policy(policy))
+
+    def with_plugins(self, *plugins: Plugin | str | os.PathLike[str]) -> Self:
+        """This spec with translation layers of the user's own, beside those that it has: what `pumice.plugin` returns,
+        or paths of shared objects. `ftl.kind = "plugin:NAME"` runs one.
+
+        Raises:
+            SpecError: one cannot be loaded, or holds no translation layer of this version.
+        """
+        from pumice.plugins import check_plugin  # loaded here: most commands need no plug-in
+
+        return replace(self, plugins=(*self.plugins, *map(check_plugin, plugins)))
 
     def with_fio_job(self, job: str, origin: str = "") -> Self:
         """This spec with the workload and the queue depth of a job in fio's words.
@@ -223,6 +247,8 @@ class Spec:
             "origins": origins,
             "scale": self.scale,
         }
+        if self.plugins:
+            fields["plugins"] = [{"path": plugin.path, "sha256": plugin.sha256} for plugin in self.plugins]
         if with_policy and self.policy is not None:
             fields["policy"] = self.policy.request()
         return json.dumps(fields)
@@ -230,7 +256,7 @@ class Spec:
     def resolve(self) -> dict[str, Any]:
         """Every key with its final value, under `config`, beside `config_sha256` and `scale`; `without_effect`
         has a line for each key that is set here, not by the preset, and that the run does not read;
-        `policy_sha256` is that of the policy.
+        `policy_sha256` is that of the policy, `plugin_sha256` that of the plug-in that runs.
 
         Raises:
             SpecError: an unknown key, a value outside its range, or values that exclude each other.

@@ -1,10 +1,10 @@
 """Results of finished runs on disk, by what they are results of.
 
 The key of a run is a hash over the engine (its version and the bytes of its library), the resolved
-configuration, the scale, the trace's content where a trace is replayed, and the policy of the user's own
-where there is one. So a stored result is reused only where a new run would give the same one. A stored
-document carries its key and a digest of its content, so that one that was edited, damaged or put there
-by somebody else is noticed.
+configuration, the scale, the trace's content where a trace is replayed, and the policy and the
+translation layer of the user's own where there are any. So a stored result is reused only where a new
+run would give the same one. A stored document carries its key and a digest of its content, so that one
+that was edited, damaged or put there by somebody else is noticed.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def result_key(engine: ModuleType, resolved: dict[str, Any]) -> str:
         trace_digest(resolved["config"]) or "",
         resolved.get("preset") or "",  # stands in the document
         *([f"policy {resolved['policy_sha256']}"] if resolved.get("policy_sha256") else []),
+        *([f"plug-in {resolved['plugin_sha256']}"] if resolved.get("plugin_sha256") else []),
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:KEY_DIGITS]
 

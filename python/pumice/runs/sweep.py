@@ -24,6 +24,7 @@ from pumice.text import printable
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from pumice.plugins import Plugin
     from pumice.policy import Policy
 
 #: What a sweep file holds besides a spec.
@@ -43,6 +44,7 @@ def sweep(
     resume: bool = False,
     dask: str | None = None,
     policy: Policy | str | os.PathLike[str] | None = None,
+    plugins: Sequence[Plugin | str | os.PathLike[str]] = (),
     snapshots: str | os.PathLike[str] | None = None,
 ) -> pa.Table:
     """Runs every combination of `vary` over `base` and returns one row a run.
@@ -58,6 +60,7 @@ def sweep(
             of processes of this machine. They need the same pumice, and traces under the same paths.
         policy: a policy of your own for every run, as `pumice.run` takes it. Worker processes get a copy of a policy
             in Python; a shared object must be under the same path for them.
+        plugins: translation layers of your own, as `pumice.run` takes them; `ftl.kind` may be varied over them.
         snapshots: folder that keeps aged devices for later runs. Without it, runs of this sweep that need the same
             aged device share it in memory.
 
@@ -73,6 +76,7 @@ def sweep(
     base = check_spec(base)
     if policy is not None:
         base = base.with_policy(policy)
+    base = base.with_plugins(*plugins)
     directory = files.named_directory(store, "store")
     folder = Path(snapshots) if snapshots is not None else None
     settings = Settings("sweep", workers, directory, resume, dask=dask, all_or_none=True, snapshots=folder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -46,6 +48,10 @@ def documents() -> dict[str, list[dict[str, Any]]]:
     recovers = {"kind": "page", "over_provisioning": 0.3, "recovery": "scan"}
     cut = tiny.with_(ftl=recovers, power={"cut_at_s": [0.05]})
     own = pumice.policy.victim(lambda plane: plane.oldest[(plane.age > 0).argmax()], name="any")
+    plugin = Path(tempfile.mkdtemp()) / "own_ftl.so"
+    example = REPOSITORY / "examples" / "own-ftl-c"
+    subprocess.run(["make", "-s", f"OUT={plugin.parent}"], cwd=example, check=True)
+    logged = tiny.with_(ftl={"kind": "plugin:page-log-c", "over_provisioning": 0.3})
     large = pumice.preset("pen-1tb").with_(run={"max_requests": 1000})
     return {
         "uniform": [
@@ -57,6 +63,7 @@ def documents() -> dict[str, list[dict[str, Any]]]:
             pumice.run(cut).to_dict(),
             pumice.run(tiny.with_(ftl={"kind": "zns", "over_provisioning": 0.6, "zns": {"finish_at": 0.7}})).to_dict(),
             pumice.run(tiny.with_(ftl={"kind": "page", "over_provisioning": 0.3}), policy=own).to_dict(),
+            pumice.run(logged, plugins=[plugin]).to_dict(),
         ],
         "pic": [pumice.run(large, workload="pic", scale=0.0625).to_dict()],
         "twin": [pumice.run(large, workload="twin:prn_1", scale=0.0625).to_dict()],

@@ -3,15 +3,14 @@
 mod flat;
 mod table;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::ptr;
 
 use libloading::Library;
 use pumice_ftl::policy::{Decides, Decisions, DeviceShape, OwnPolicy, PolicySource};
-use sha2::{Digest, Sha256};
 
 use crate::InterfaceVersion;
+use crate::shared_object::{self, Interface, Loaded};
 pub use flat::{Addresses, FlatDecisions, FlatErase, FlatPage, FlatPlane, at_addresses};
 pub use table::{AboutErase, AboutPage, AboutPlane, CDecisions, CDevice, CErase, CFunctions, CPage, CPlane, CPolicy};
 
@@ -19,7 +18,12 @@ pub use table::{AboutErase, AboutPage, AboutPlane, CDecisions, CDevice, CErase, 
 pub const POLICY_VERSION: InterfaceVersion = InterfaceVersion::new(1, 0);
 
 /// What a shared object exports.
-const ENTRY: &str = "pumice_policy";
+const INTERFACE: Interface = Interface {
+    header: "pumice_policy.h",
+    version: POLICY_VERSION,
+    entry: "pumice_policy",
+    lacks: "so it is no policy",
+};
 
 /// Longest name of a policy, in characters.
 const NAME_CHARS: usize = 80;
@@ -45,49 +49,11 @@ unsafe impl Sync for SharedObject {}
 /// # Errors
 /// One line: there is no such file, it is no shared object or none with a policy, or one for another version.
 pub fn load(path: &Path) -> Result<OwnPolicy, String> {
+    let Loaded { library, sha256, table } = shared_object::load::<CPolicy>(path, &INTERFACE)?;
     let shown = path.display();
-    let content = fs::read(path).map_err(|error| format!("{shown}: {error}"))?;
-    let sha256: String = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
-    // Without a slash the system would search its own folders.
-    let path: PathBuf = fs::canonicalize(path).map_err(|error| format!("{shown}: {error}"))?;
-    // SAFETY: loading runs whatever code the object has for that. The user named this file to be run.
-    let library = unsafe { Library::new(&path) };
-    let library =
-        library.map_err(|error| format!("{shown}: is no shared object: {}", first_line(&error.to_string())))?;
-    let table = table_of(&library).map_err(|text| format!("{shown}: {text}"))?;
     let decides = table.decides().map_err(|text| format!("{shown}: {text}"))?;
     let name = name_of(&table).map_err(|text| format!("{shown}: {text}"))?;
     Ok(OwnPolicy::new(SharedObject { name, sha256, decides, table, _library: library }))
-}
-
-/// The first line of a loader's message, without the path that it repeats.
-fn first_line(text: &str) -> String {
-    let line = text.lines().next().unwrap_or_default();
-    line.split_once(": ").map_or(line, |(_, rest)| rest).to_string()
-}
-
-/// The table that a shared object exports.
-fn table_of(library: &Library) -> Result<CPolicy, String> {
-    type Entry = unsafe extern "C" fn() -> *const CPolicy;
-    // SAFETY: whoever exports a function of this name promises the type that the header gives it.
-    let entry = unsafe { library.get::<Entry>(ENTRY.as_bytes()) };
-    let entry = entry.map_err(|_| format!("exports no function {ENTRY}, so it is no policy (see pumice_policy.h)"))?;
-    // SAFETY: as above.
-    let table = unsafe { entry() };
-    if table.is_null() {
-        return Err(format!("{ENTRY} returned a null pointer"));
-    }
-    // SAFETY: version and size stand first in every version of the structure, and are read before anything else.
-    let (version, size) = unsafe { (ptr::read(table.cast::<u32>()), ptr::read(table.cast::<u32>().add(1))) };
-    POLICY_VERSION.check("pumice_policy.h", InterfaceVersion::from_code(version))?;
-    if (size as usize) < size_of::<CPolicy>() {
-        return Err(format!(
-            "{ENTRY} has a table of {size} bytes; version {POLICY_VERSION} has {}",
-            size_of::<CPolicy>()
-        ));
-    }
-    // SAFETY: the table says that it has at least these bytes, and null functions are `None`.
-    Ok(unsafe { ptr::read(table) })
 }
 
 /// The name in a table.

@@ -117,7 +117,7 @@ impl Controller {
         let rules = Rules {
             reads_old_copy: host.partial_page == PartialPage::Rmw,
             loads_map: ftl.loads_map(),
-            spans_dies: ftl.loads_map() || ftl.moves_between_dies(),
+            spans_dies: ftl.spans_dies(),
             has_zones: ftl.zones().is_some(),
             erases_fail: scheduler.chips.eraser.as_ref().is_some_and(Eraser::can_fail),
             works_when_idle: ftl.works_when_idle(),
@@ -310,6 +310,15 @@ impl Controller {
         moment.oracle.note_program_begun(due.lpn);
         self.proceed(token, moment)?;
         Ok(())
+    }
+
+    /// Raises what code of the user's own could not return.
+    ///
+    /// # Errors
+    /// It failed in a call that returns no error.
+    #[cold]
+    pub fn raise_fault(&mut self) -> Result<(), SimError> {
+        self.ftl.take_fault().map_or(Ok(()), |fault| Err(fault.into()))
     }
 
     /// Gives an idle die its next step of reclaiming, if one is due.

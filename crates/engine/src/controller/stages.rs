@@ -105,7 +105,9 @@ impl Controller {
             Stage::Map if self.rules.loads_map => self.ftl.load_map(access.lpn, access.kind, &mut self.plan)?,
             Stage::Rmw if self.needs_old_copy(access) => {
                 // Nothing to read if the page was never written.
-                self.ftl.read(access.lpn, oracle.version(access.lpn), &mut self.plan);
+                if !self.ftl.read(access.lpn, oracle.version(access.lpn), &mut self.plan) {
+                    self.raise_fault()?;
+                }
                 self.plan.commands.iter_mut().for_each(|command| command.cause = Cause::Rmw);
             }
             Stage::Map | Stage::Rmw => {}
@@ -125,7 +127,11 @@ impl Controller {
             }
             RequestKind::Read => {
                 let found = self.ftl.read(lpn, oracle.version(lpn), &mut self.plan);
-                if !found && oracle.is_stored(lpn) {
+                if found {
+                    return Ok(());
+                }
+                self.raise_fault()?;
+                if oracle.is_stored(lpn) {
                     let text = format!("integrity: the FTL does not find logical page {}, which was stored", lpn.0);
                     return Err(SimError::Simulation(text));
                 }
@@ -133,6 +139,7 @@ impl Controller {
             RequestKind::Trim => {
                 oracle.note_trim(lpn);
                 self.ftl.trim(lpn);
+                self.raise_fault()?;
             }
             RequestKind::Flush => unreachable!("a flush has no pages"),
         }

@@ -63,7 +63,8 @@ fn room(kind: FtlKind, recovery: Recovery) -> &'static [(&'static str, &'static 
             | FtlKind::ReplacementBlock
             | FtlKind::LogBlock
             | FtlKind::Fast
-            | FtlKind::Zns,
+            | FtlKind::Zns
+            | FtlKind::Plugin(_),
             _,
         ) => &[],
     }
@@ -237,7 +238,7 @@ fn is_noticed(fault: RecoveryFault, devices: &[Sets]) -> bool {
 #[test]
 fn t843_every_fault_of_a_layer_that_brings_units_back_is_noticed() {
     let is_of_units = |layer: &&Combination| match layer.kind {
-        FtlKind::Page | FtlKind::Nftl | FtlKind::Pbe | FtlKind::Zns => false,
+        FtlKind::Page | FtlKind::Nftl | FtlKind::Pbe | FtlKind::Zns | FtlKind::Plugin(_) => false,
         FtlKind::Gftl
         | FtlKind::SuperblockPen
         | FtlKind::Superblock2006

@@ -197,7 +197,7 @@ fn neighbours(sets: &[(String, String)]) -> Vec<(&'static str, Config)> {
         let source = SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() };
         Config::resolve(&source).ok().filter(|other| *other != own).map(|other| (key.path, other))
     };
-    let of_key = |key: &&'static Key| -> Vec<_> {
+    let of_key = |key: &'static Key| -> Vec<_> {
         let others = other_values(key, values.get(key.path));
         others.into_iter().filter_map(|value| with(key, value)).collect()
     };

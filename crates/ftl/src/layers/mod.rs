@@ -7,6 +7,7 @@ pub mod nftl;
 pub mod page;
 pub mod pbe;
 pub mod plane_book;
+pub mod plugged;
 pub mod replacement_block;
 pub mod striped;
 pub mod striped_room;
@@ -14,10 +15,8 @@ pub mod superblock_2006;
 pub mod superblock_pen;
 pub mod zns;
 
-use pumice_types::key::{CHOSEN, Field, Key, Keys, Range, Values, When, read_field};
-use pumice_types::{
-    BlockId, ChipKeys, Choice, DieId, Geometry, Lpn, PageAddress, PartialEraseUnit, RequestKind, choice,
-};
+use pumice_types::key::{CHOSEN, Field, Key, Keys, Range, Value, ValueKind, Values, When, read_field};
+use pumice_types::{BlockId, ChipKeys, Choice, DieId, Geometry, Lpn, PageAddress, PartialEraseUnit, RequestKind};
 
 use crate::counters::GcCounters;
 use crate::error::FtlError;
@@ -26,19 +25,40 @@ use crate::layer::{
     Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, Reports, SharedKeys, SuperblockKeys, TranslationLayer,
 };
 use crate::plan::Plan;
+use crate::plugin::{OwnLayer, PluginName};
 use crate::policy::{Decides, OwnPolicy};
 use crate::recovery::{LogCounts, Recovery, RecoveryCounts, Restart};
 use crate::victims::PolicyKeys;
 use page::EraseUnit;
 use zns::report::{ZoneOperation, ZoneReport};
 
-/// Makes enum, keys and dispatch from the registry. A line is: variant, name in `ftl.kind`, field of its own keys,
-/// the type that implements [`Layer`], what it is.
+/// Makes the enum of layers and the names that users type. A line is: variant, name in `ftl.kind`, field of its own
+/// keys, the type that implements [`Layer`], what it is. The layer of the last line has the names of plug-ins, which
+/// are known only where their files are given.
 macro_rules! registry {
-    ($($variant:ident = $name:literal, $keys:ident: $layer:ty, $about:literal;)+) => {
-        choice! {
-            /// Every translation layer that a spec can ask for.
-            pub enum FtlKind { $(#[doc = $about] $variant = $name),+ }
+    (
+        $($variant:ident = $name:literal, $keys:ident: $layer:ty, $about:literal;)+
+        @ $plugged:ident, $plugged_keys:ident: $plugged_layer:ty, $plugged_about:literal;
+    ) => {
+        /// Every translation layer that a spec can ask for.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum FtlKind { $(#[doc = $about] $variant,)+ #[doc = $plugged_about] $plugged(PluginName) }
+
+        /// Those that are built in.
+        impl Choice for FtlKind {
+            const ALL: &'static [FtlKind] = &[$(FtlKind::$variant),+];
+            const NAMES: &'static [&'static str] = &[$($name),+];
+
+            fn name(self) -> &'static str {
+                match self { $(FtlKind::$variant => $name,)+ FtlKind::$plugged(name) => name.kind() }
+            }
+        }
+
+        impl FtlKind {
+            /// The plug-in, if it is one.
+            pub fn plugin(self) -> Option<PluginName> {
+                match self { $(FtlKind::$variant => None,)+ FtlKind::$plugged(name) => Some(name) }
+            }
         }
 
         /// The row of `ftl.kind`.
@@ -54,6 +74,16 @@ macro_rules! registry {
             check: |value| FtlKind::read(Some(value)).map(|_| ()),
         };
 
+        dispatch! {
+            $($variant, $keys: $layer, $about;)+
+            $plugged, $plugged_keys: $plugged_layer, $plugged_about;
+        }
+    };
+}
+
+/// Makes keys and dispatch from the registry's lines, that of plug-ins included.
+macro_rules! dispatch {
+    ($($variant:ident, $keys:ident: $layer:ty, $about:literal;)+) => {
         /// `[ftl]`: which layer, and the keys of all of them.
         #[derive(Clone, Debug, PartialEq)]
         pub struct FtlKeys {
@@ -67,7 +97,9 @@ macro_rules! registry {
             pub policies: PolicyKeys,
             /// The user's own policy, which is given with a spec and not in it.
             pub own_policy: Option<OwnPolicy>,
-            $(#[doc = concat!("Keys of ", $name, " alone.")] pub $keys: <$layer as Layer>::Keys),+
+            /// The user's own layers, which are given with a spec and not in it.
+            pub plugins: Vec<OwnLayer>,
+            $(#[doc = concat!("Keys of one layer alone: ", $about, ".")] pub $keys: <$layer as Layer>::Keys),+
         }
 
         impl Keys for FtlKeys {
@@ -87,6 +119,7 @@ macro_rules! registry {
                     superblock: SuperblockKeys::read(values)?,
                     policies: PolicyKeys::read(values)?,
                     own_policy: None,
+                    plugins: Vec::new(),
                     $($keys: Keys::read(values)?),+
                 })
             }
@@ -103,57 +136,57 @@ macro_rules! registry {
         impl FtlKind {
             /// The layer's own keys.
             pub fn own_keys(self) -> Vec<&'static Key> {
-                match self { $(FtlKind::$variant => <<$layer as Layer>::Keys as Keys>::rows()),+ }
+                match self { $(FtlKind::$variant { .. } => <<$layer as Layer>::Keys as Keys>::rows()),+ }
             }
 
             /// The shared keys that it reads, without `ftl.`.
             pub fn shared_keys(self) -> &'static [&'static str] {
-                match self { $(FtlKind::$variant => <$layer as Layer>::READS),+ }
+                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::READS),+ }
             }
 
             /// Whether it reclaims victims by a policy.
             fn chooses_victims(self) -> bool {
-                match self { $(FtlKind::$variant => <$layer as Layer>::CHOOSES_VICTIMS),+ }
+                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::CHOOSES_VICTIMS),+ }
             }
 
             /// Whether it asks a user's own policy.
             fn asks_policies(self) -> bool {
-                match self { $(FtlKind::$variant => <$layer as Layer>::ASKS_POLICIES),+ }
+                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::ASKS_POLICIES),+ }
             }
 
             /// The merges that it knows.
             pub fn merges(self) -> &'static [MergeMethod] {
-                match self { $(FtlKind::$variant => <$layer as Layer>::MERGES),+ }
+                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::MERGES),+ }
             }
 
             /// Where its map may be.
             pub fn map_places(self) -> &'static [MapPlace] {
-                match self { $(FtlKind::$variant => <$layer as Layer>::MAP_PLACES),+ }
+                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::MAP_PLACES),+ }
             }
 
             /// How it can start anew after a power cut.
             pub fn recoveries(self) -> &'static [Recovery] {
-                match self { $(FtlKind::$variant => <$layer as Layer>::RECOVERIES),+ }
+                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::RECOVERIES),+ }
             }
 
             /// See [`Layer::COPIES_ON_ONE_DIE`].
             pub fn copies_on_one_die(self) -> bool {
-                match self { $(FtlKind::$variant => <$layer as Layer>::COPIES_ON_ONE_DIE),+ }
+                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::COPIES_ON_ONE_DIE),+ }
             }
 
             /// See [`Layer::GIVES_UP_TRIMMED`].
             pub fn gives_up_trimmed(self) -> bool {
-                match self { $(FtlKind::$variant => <$layer as Layer>::GIVES_UP_TRIMMED),+ }
+                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::GIVES_UP_TRIMMED),+ }
             }
 
             /// Its own keys that other layers refuse instead of ignoring them.
             fn strict_keys(self) -> &'static [&'static str] {
-                match self { $(FtlKind::$variant => <$layer as Layer>::STRICT_KEYS),+ }
+                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::STRICT_KEYS),+ }
             }
 
             /// The figures of garbage collection that it has.
             pub fn reports(self) -> Reports {
-                match self { $(FtlKind::$variant => <$layer as Layer>::REPORTS),+ }
+                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::REPORTS),+ }
             }
         }
 
@@ -161,12 +194,12 @@ macro_rules! registry {
             /// The chips that the layer assumes.
             pub fn adapted(&self, chip: &ChipKeys) -> ChipKeys {
                 let mut chip = chip.clone();
-                match self.kind { $(FtlKind::$variant => <$layer as Layer>::adapt(&mut chip, &self.$keys)),+ }
+                match self.kind { $(FtlKind::$variant { .. } => <$layer as Layer>::adapt(&mut chip, &self.$keys)),+ }
                 chip
             }
 
             fn check_layer(&self, spec: &LayerSpec) -> Result<(), String> {
-                match self.kind { $(FtlKind::$variant => <$layer as Layer>::check(spec, &self.$keys)),+ }
+                match self.kind { $(FtlKind::$variant { .. } => <$layer as Layer>::check(spec, &self.$keys)),+ }
             }
 
             /// See [`Layer::check_retirement`]; `chip` are the chips that the layer assumes.
@@ -175,7 +208,7 @@ macro_rules! registry {
             /// As there.
             pub fn check_retirement(&self, chip: &ChipKeys, initial: &InitialKeys) -> Result<(), String> {
                 let spec = &self.spec(chip, initial);
-                match self.kind { $(FtlKind::$variant => <$layer as Layer>::check_retirement(spec, &self.$keys)),+ }
+                match self.kind { $(FtlKind::$variant { .. } => <$layer as Layer>::check_retirement(spec, &self.$keys)),+ }
             }
 
             /// See [`Layer::recover`].
@@ -188,7 +221,7 @@ macro_rules! registry {
                 restart: &mut Restart,
             ) -> Result<(Ftl, RecoveryCounts), FtlError> {
                 Ok(match self.kind {
-                    $(FtlKind::$variant => {
+                    $(FtlKind::$variant { .. } => {
                         let (layer, counts) = <$layer as Layer>::recover(parts, &self.$keys, restart)?;
                         (Ftl::$variant(Box::new(layer)), counts)
                     }),+
@@ -197,18 +230,21 @@ macro_rules! registry {
 
             /// See [`Layer::extra_blocks`].
             pub fn extra_blocks(&self, spec: &LayerSpec) -> u32 {
-                match self.kind { $(FtlKind::$variant => <$layer as Layer>::extra_blocks(spec, &self.$keys)),+ }
+                match self.kind { $(FtlKind::$variant { .. } => <$layer as Layer>::extra_blocks(spec, &self.$keys)),+ }
             }
 
             /// See [`Layer::user_pages`].
-            pub fn user_pages(&self, spec: &LayerSpec, geometry: &Geometry) -> u32 {
-                match self.kind { $(FtlKind::$variant => <$layer as Layer>::user_pages(spec, &self.$keys, geometry)),+ }
+            ///
+            /// # Errors
+            /// A plug-in that cannot tell.
+            pub fn user_pages(&self, spec: &LayerSpec, geometry: &Geometry) -> Result<u32, String> {
+                match self.kind { $(FtlKind::$variant { .. } => <$layer as Layer>::capacity(spec, &self.$keys, geometry)),+ }
             }
 
             /// See [`Layer::translation_pages`].
             pub fn translation_pages(&self, spec: &LayerSpec, user_pages: u32) -> u32 {
                 match self.kind {
-                    $(FtlKind::$variant => <$layer as Layer>::translation_pages(spec, &self.$keys, user_pages)),+
+                    $(FtlKind::$variant { .. } => <$layer as Layer>::translation_pages(spec, &self.$keys, user_pages)),+
                 }
             }
 
@@ -218,7 +254,7 @@ macro_rules! registry {
             /// A fill that does not fit, which [`FtlKeys::check`] rules out.
             pub fn build(&self, parts: &LayerParts, target: &mut dyn FillTarget) -> Result<Ftl, FtlError> {
                 Ok(match self.kind {
-                    $(FtlKind::$variant => Ftl::$variant(Box::new(<$layer as Layer>::build(parts, &self.$keys, target)?))),+
+                    $(FtlKind::$variant { .. } => Ftl::$variant(Box::new(<$layer as Layer>::build(parts, &self.$keys, target)?))),+
                 })
             }
         }
@@ -248,6 +284,27 @@ registry! {
     LogBlock = "log-block", log_block: log_block::LogBlock, "a limited number of U-blocks, at most one a D-block";
     Fast = "fast", fast: fast::Fast, "log blocks that all logical blocks share";
     Zns = "zns", zns: zns::Zns, "zones over stripes of erase units (NVMe Zoned Namespaces), and a host that keeps a log of streams on them and cleans it";
+    @ Plugin, plugin: plugged::Plugged, "a layer of the user's own";
+}
+
+impl std::fmt::Display for FtlKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Field for FtlKind {
+    const SHAPE: ValueKind = ValueKind::Choice(FtlKind::NAMES);
+
+    fn read(value: Option<&Value>) -> Result<FtlKind, String> {
+        let name = value.and_then(Value::as_text).unwrap_or_default();
+        let plugin = || PluginName::of_kind(name).map(FtlKind::Plugin);
+        FtlKind::from_name(name).or_else(plugin).ok_or_else(|| "is not allowed".to_string())
+    }
+
+    fn write(&self) -> Option<Value> {
+        Some(Value::Text(self.name().to_string()))
+    }
 }
 
 impl TranslationLayer for Ftl {
@@ -294,6 +351,10 @@ impl TranslationLayer for Ftl {
 
     fn reads_map_in_spare(&self) -> bool {
         each!(self, ftl => ftl.reads_map_in_spare())
+    }
+
+    fn spans_dies(&self) -> bool {
+        each!(self, ftl => ftl.spans_dies())
     }
 
     fn holds_die(&self) -> bool {
@@ -352,6 +413,10 @@ impl TranslationLayer for Ftl {
         each!(self, ftl => ftl.reset_counters());
     }
 
+    fn take_fault(&mut self) -> Option<FtlError> {
+        each!(self, ftl => ftl.take_fault())
+    }
+
     fn next_operation(&mut self, plan: &mut Plan) -> Option<ZoneOperation> {
         each!(self, ftl => ftl.next_operation(plan))
     }
@@ -377,6 +442,7 @@ impl FtlKind {
             || self.shared_keys().contains(&shared)
             || self.chooses_victims() && PolicyKeys::rows().iter().any(|key| key.path == path)
             || self.own_keys().iter().any(|key| key.path == path)
+            || self.plugin().is_some_and(|plugin| plugin.owns(path))
     }
 }
 
@@ -430,6 +496,18 @@ impl FtlKeys {
         self.check_layer(&self.spec(&chip, initial))
     }
 
+    /// Gives the layer of the user's own that the spec asks for, if it asks for one, to its keys.
+    pub fn give_plugins(&mut self, plugins: &[OwnLayer]) {
+        self.plugins = plugins.to_vec();
+        let asked = |layer: &&OwnLayer| Some(layer.source.name()) == self.kind.plugin();
+        self.plugin.layer = self.plugins.iter().find(asked).cloned();
+    }
+
+    /// The layer of the user's own that runs.
+    pub fn own_layer(&self) -> Option<&OwnLayer> {
+        self.plugin.layer.as_ref()
+    }
+
     /// What the layer erases apart.
     pub fn erase_unit(&self) -> EraseUnit {
         match self.kind {
@@ -442,7 +520,8 @@ impl FtlKeys {
             | FtlKind::Superblock2006
             | FtlKind::ReplacementBlock
             | FtlKind::LogBlock
-            | FtlKind::Fast => EraseUnit::Block,
+            | FtlKind::Fast
+            | FtlKind::Plugin(_) => EraseUnit::Block,
         }
     }
 

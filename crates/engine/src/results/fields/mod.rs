@@ -85,6 +85,7 @@ const NULL_AS_A_WHOLE: &[&str] = &[
     "gc.erases_by_merge.dead",
     "write_latency_breakdown_us",
     "policy",
+    "plugin",
     "zones.states",
     "zones.reset_latency_us",
     "zones.finish_latency_us",

@@ -9,10 +9,10 @@ use super::{ResultField, count, fields};
 fields! {
     pub const FIELDS:
     "gc.invocations", Integer, "", "",
-        "Times that garbage collection was begun: the sum of `gc.triggers`. Merges (NFTL, superblock; under GFTL merges queued), or times that a plane ran low and reclaimed (page-level FTL)",
+        "Times that garbage collection was begun: the sum of `gc.triggers`. Merges (NFTL, superblock; under GFTL merges queued), times that a plane ran low and reclaimed (page-level FTL), or plans that collect (plug-in)",
         |run| json!(run.gc().triggers());
-    "gc.reclaimed_blocks", Integer, "blocks", "`ftl.kind` is neither `page` nor `zns`",
-        "Victim blocks of a page-level FTL; blocks erased because their zone was reset",
+    "gc.reclaimed_blocks", Integer, "blocks", "`ftl.kind` is neither `page`, `zns` nor a plug-in",
+        "Victim blocks of a page-level FTL; blocks erased because their zone was reset, or by a plug-in",
         |run| count(run.reports().reclaims_victims, run.gc().reclaimed.block_erases);
     "gc.urgent", Integer, "writes", "`ftl.gc_mode` is `blocking` or `foreground`",
         "Writes that had to reclaim in their own plan although collection is done in steps, or paced",
@@ -23,22 +23,22 @@ fields! {
     "gc.reclaimed_sub_blocks", Integer, "sub-blocks", "`ftl.erase_unit`, or `ftl.zns.unit`, is not `sub-block`",
         "Physical sub-blocks reclaimed apart from their block",
         |run| count(run.config.ftl.erase_unit() == EraseUnit::SubBlock, run.gc().reclaimed_sub_blocks);
-    "gc.merges.full", Integer, "merges", "`ftl.kind` is `page` or `zns`",
+    "gc.merges.full", Integer, "merges", "`ftl.kind` is `page`, `zns` or a plug-in",
         "Full merges, including those taken because an M-Merge was more expensive or not allowed",
         |run| count(run.reports().full_merges, run.gc().full.merges);
-    "gc.merges.partial", Integer, "merges", "`ftl.kind` is `page`, `zns`, `nftl`, `gftl`, `pbe` or `superblock-pen`: they have none",
+    "gc.merges.partial", Integer, "merges", "`ftl.kind` is `page`, `zns`, `nftl`, `gftl`, `pbe`, `superblock-pen` or a plug-in: they have none",
         "Partial merges",
         |run| count(run.reports().partial_and_switch_merges, run.gc().partial.merges);
-    "gc.merges.switch", Integer, "merges", "`ftl.kind` is `page`, `zns`, `nftl`, `gftl`, `pbe` or `superblock-pen`: they have none",
+    "gc.merges.switch", Integer, "merges", "`ftl.kind` is `page`, `zns`, `nftl`, `gftl`, `pbe`, `superblock-pen` or a plug-in: they have none",
         "Switch merges",
         |run| count(run.reports().partial_and_switch_merges, run.gc().switch.merges);
     "gc.merges.m_merge", Integer, "merges", "`ftl.merge` is `block-erase`",
         "M-Merges",
         |run| count(run.config.ftl.shared.merge != MergeMethod::BlockErase, run.gc().m_merge.merges);
-    "gc.erases_by_merge.full.block", Integer, "commands", "`ftl.kind` is `page` or `zns`: then `gc.erases_by_merge.full` is null",
+    "gc.erases_by_merge.full.block", Integer, "commands", "`ftl.kind` is `page`, `zns` or a plug-in: then `gc.erases_by_merge.full` is null",
         "Block erases in full merges: two each (NFTL, log block), one a block emptied (superblock); for FAST those of the random log blocks reclaimed are among them; under GFTL those done so far, buffer blocks included",
         |run| count(run.reports().full_merges, run.gc().full.block_erases);
-    "gc.erases_by_merge.full.partial", Integer, "commands", "`ftl.kind` is `page` or `zns`: then `gc.erases_by_merge.full` is null",
+    "gc.erases_by_merge.full.partial", Integer, "commands", "`ftl.kind` is `page`, `zns` or a plug-in: then `gc.erases_by_merge.full` is null",
         "Partial erases in full merges: 0",
         |run| count(run.reports().full_merges, run.gc().full.partial_erases);
     "gc.erases_by_merge.m_merge.block", Integer, "commands", "`ftl.merge` is `block-erase`: then `gc.erases_by_merge.m_merge` is null",
@@ -65,10 +65,10 @@ fields! {
     "gc.erases_by_merge.dead.partial", Integer, "commands", "as `gc.merges.partial`",
         "Partial erases of them: 0",
         |run| count(run.reports().partial_and_switch_merges, run.gc().dead.partial_erases);
-    "gc.triggers.full", Integer, "merges", "`ftl.kind` is `page`, `zns`, `superblock-pen` or `superblock-2006`",
+    "gc.triggers.full", Integer, "merges", "`ftl.kind` is `page`, `zns`, `superblock-pen`, `superblock-2006` or a plug-in",
         "Merges because the pair's U-block was full; under GFTL also because the write buffer was",
         |run| count(run.reports().pair_triggers, run.gc().trigger_full);
-    "gc.triggers.unpaired", Integer, "merges", "`ftl.kind` is `page`, `zns`, `superblock-pen` or `superblock-2006`",
+    "gc.triggers.unpaired", Integer, "merges", "`ftl.kind` is `page`, `zns`, `superblock-pen`, `superblock-2006` or a plug-in",
         "Merges because a write needed a block and the plane ran low: for a U-block at or under the threshold, for a D-block at the plane's last free block. With a limited number of U-blocks: because none was left, or because FAST's sequence ended",
         |run| count(run.reports().pair_triggers, run.gc().trigger_unpaired);
     "gc.triggers.intra", Integer, "merges", "`ftl.kind` is neither `superblock-pen` nor `superblock-2006`",
@@ -77,8 +77,8 @@ fields! {
     "gc.triggers.inter", Integer, "merges", "`ftl.kind` is neither `superblock-pen` nor `superblock-2006`",
         "Merges because a superblock needed a block and the plane ran low, or (`superblock-2006`) no U-block was left",
         |run| count(run.reports().superblock_triggers, run.gc().trigger_inter);
-    "gc.triggers.free_blocks", Integer, "", "`ftl.kind` is neither `page` nor `zns`",
-        "Times that a plane ran low on free blocks; zones that the host cleaned",
+    "gc.triggers.free_blocks", Integer, "", "`ftl.kind` is neither `page`, `zns` nor a plug-in",
+        "Times that a plane ran low on free blocks; zones that the host cleaned; plans of a plug-in that collect",
         |run| count(run.reports().reclaims_victims, run.gc().trigger_free_blocks);
     "gc.copied_pages", Integer, "pages", "",
         "Pages copied, or moved between zones; a page that an M-Merge copies out and back counts twice. Pages moved by wear levelling are among them",
@@ -101,11 +101,11 @@ fields! {
     "gc.victim_fill", List, "merges", "",
         "Histogram of victims by a share: 11 counts, entry i for i/10 ≤ share < (i + 1)/10, the last for a full block. The share is, for NFTL and the FTLs of 2006, the written pages of the U-block that is merged or erased as dead; for the page-level FTL, the valid pages of the victim; for zones, the valid pages of the zone that is cleaned; for PEN's superblock, the valid pages of its emptiest block",
         |run| json!(run.gc().victim_fill);
-    "gc.u_blocks_max", Integer, "blocks", "`ftl.kind` is `page`, `zns` or `superblock-pen`",
+    "gc.u_blocks_max", Integer, "blocks", "`ftl.kind` is `page`, `zns`, `superblock-pen` or a plug-in",
         "Most U-blocks in use at one time, over all planes",
         |run| count(run.reports().u_blocks, run.gc().u_blocks_max);
     "gc.map.ram_bytes", Integer, "bytes", "",
-        "RAM that the controller's map needs, see the models of [NFTL](models/nftl-and-m-merge.md#ram-of-the-map), [superblock](models/superblock-pen.md) and [page-level FTL](models/page-level.md)",
+        "RAM that the controller's map needs (of a plug-in: what it says, 0 if it does not), see the models of [NFTL](models/nftl-and-m-merge.md#ram-of-the-map), [superblock](models/superblock-pen.md) and [page-level FTL](models/page-level.md)",
         |run| json!(run.controller.ftl.map_ram_bytes());
     "gc.map.hits", Integer, "", "the map is in RAM",
         "Look-ups that the map cache answered: with `\"cached\"` one for each page access, with `\"spare\"` one for each page that the host accesses or garbage collection copies, and one for each logical block of a superblock that is merged",

@@ -1,5 +1,6 @@
 //! What was run, on which device, and what the run itself took.
 
+use pumice_ftl::plugin::OwnLayer;
 use pumice_ftl::policy::OwnPolicy;
 use pumice_types::Time;
 use serde_json::{Value, json};
@@ -40,6 +41,12 @@ fields! {
     "policy.decides", List, "", "the run has no policy of the user's",
         "What it decides, in this order: `victim`, `placement`, `suspend`, `wear_swap`. Keys that would decide the same have no effect",
         |run| own_policy(run, |policy| json!(policy.0.decides().names()));
+    "plugin.name", Text, "", "`ftl.kind` names no plug-in",
+        "Name of the user's own translation layer",
+        |run| own_layer(run, |layer| json!(layer.source.name().name()));
+    "plugin.sha256", Text, "", "`ftl.kind` names no plug-in",
+        "SHA-256 of the shared object that it comes from",
+        |run| own_layer(run, |layer| json!(layer.source.sha256()));
     "warnings", List, "", "never; empty if there is nothing to say",
         "List of sentences that the user should read: scale below 1/16, a saturated run, changes that were made to a trace, keys that the user set and the run does not read (`KEY has no effect with …`)",
         |run| json!(run.warnings);
@@ -136,6 +143,11 @@ fn shares(run: &Finished, busy: &[Time]) -> Value {
         true => busy.iter().map(|time| ratio(time.as_s(), seconds)).collect(),
         false => Value::Null,
     }
+}
+
+/// What a field says of the user's own translation layer.
+fn own_layer(run: &Finished, value: impl Fn(&OwnLayer) -> Value) -> Value {
+    run.config.ftl.own_layer().map_or(Value::Null, value)
 }
 
 /// What a field says of the user's own policy.

@@ -1,0 +1,223 @@
+/* A translation layer of your own for pumice.
+ *
+ * A shared object exports `pumice_ftl`, which returns a table of functions. `pumice run --plugin FILE --set
+ * ftl.kind=plugin:NAME` runs it; docs/OWN-FTL.md leads through an example. Every flash command that it plans is checked
+ * by the rules of the chip, and every page that the host reads by what the host wrote.
+ *
+ * Calls come one after the other for one state. Two states may be used at the same time by two threads. A call that
+ * does not return within ten seconds ends the run. No call may leave by `longjmp` or a C++ exception.
+ *
+ * Addresses are numbers from 0. Plane p has the blocks p * blocks_per_plane to (p + 1) * blocks_per_plane - 1; die d has
+ * the planes d * planes_per_die to (d + 1) * planes_per_die - 1, and channels have their dies in the same way.
+ */
+#ifndef PUMICE_FTL_H
+#define PUMICE_FTL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Version of this interface: major << 16 | minor. A new minor version only adds. */
+#define PUMICE_FTL_VERSION 0x00010000u
+
+/* What a call returns. */
+#define PUMICE_FTL_OK 0
+#define PUMICE_FTL_NOT_STORED 1 /* read, locate: the page was never written, or was trimmed */
+#define PUMICE_FTL_FAILED 2     /* anything else is a failure too; `failure` tells why */
+
+/* What a command does. Reads and programs are for the host; collection moves pages by copies. */
+#define PUMICE_FTL_READ 0            /* page read: must find `lpn` in `version` */
+#define PUMICE_FTL_PROGRAM 2         /* page program: stores `lpn` in `version` */
+#define PUMICE_FTL_COPY 3            /* copy of `lpn` from `from_block`, `from_page`, which is on the same die */
+#define PUMICE_FTL_ERASE 4           /* block erase */
+#define PUMICE_FTL_PARTIAL_ERASE 5   /* erase of partial block `operand`: 1 is the block, 2n and 2n + 1 halve n */
+#define PUMICE_FTL_SUB_BLOCK_ERASE 6 /* erase of the physical sub-blocks whose bits are set in `operand` */
+
+/* On whose behalf it runs: reads and programs for the host, all others for collection. */
+#define PUMICE_FTL_FOR_HOST 0
+#define PUMICE_FTL_FOR_COLLECTION 1
+
+/* One flash command; what it does not use is 0. */
+typedef struct pumice_ftl_command {
+    uint32_t block;
+    uint16_t page;
+    uint32_t from_block;
+    uint16_t from_page;
+    uint32_t lpn;
+    uint32_t reserved_0;
+    uint32_t operand;
+    uint8_t version;
+    uint8_t op;
+    uint8_t cause;
+    uint8_t reserved_1;
+} pumice_ftl_command;
+
+/* `completes` of a plan whose access is complete with its last command, or without any. */
+#define PUMICE_FTL_LAST 0xFFFFFFFFu
+#define PUMICE_FTL_AT_ONCE 0xFFFFFFFEu
+
+/* The commands of one call, in the order in which they are queued. Each die takes its own in this order. */
+typedef struct pumice_ftl_plan {
+    /* Room for `room` commands. It may be set to an array of the plug-in's own, which must stay as it is until the next
+     * call on the same state. */
+    pumice_ftl_command *command;
+    uint32_t room;
+    uint32_t commands;  /* how many there are; 0 at the start of a call */
+    uint32_t completes; /* place of the command whose end completes the access; PUMICE_FTL_LAST at the start */
+    uint32_t reserved;
+} pumice_ftl_plan;
+
+/* Kinds of keys. */
+#define PUMICE_FTL_WHOLE_NUMBER 0
+#define PUMICE_FTL_NUMBER 1
+#define PUMICE_FTL_SWITCH 2
+#define PUMICE_FTL_CHOICE 3
+
+/* A key of the section [ftl.NAME]. All texts are UTF-8 and stay. */
+typedef struct pumice_ftl_key {
+    const char *name;          /* small letters, digits and '_' */
+    const char *default_value; /* as a spec writes it; empty: the key has no value unless given. A choice in quotes. */
+    const char *unit;          /* empty if it has none */
+    const char *text;          /* what it means */
+    const char *choices;       /* names of a choice, separated by '|'; null for other kinds */
+    double low, high;          /* limits of a number, both included */
+    int64_t least, most;       /* limits of a whole number, both included */
+    uint32_t kind;
+    uint32_t reserved;
+} pumice_ftl_key;
+
+/* The value of a key. */
+typedef struct pumice_ftl_value {
+    double number; /* of a number */
+    int64_t whole; /* of a whole number; 1 or 0 of a switch; the place of a choice among its names */
+    uint32_t given; /* 0: the key has no value */
+    uint32_t reserved;
+} pumice_ftl_value;
+
+/* The device. */
+typedef struct pumice_ftl_device {
+    uint32_t channels;
+    uint32_t chips_per_channel;
+    uint32_t dies_per_chip;
+    uint32_t planes_per_die;
+    uint32_t blocks_per_plane;
+    uint32_t pages_per_block;
+    uint32_t page_bytes;
+    uint32_t spare_bytes;
+    uint32_t in_order;   /* pages of a block are programmed in ascending order */
+    uint32_t max_splits; /* halvings down to the smallest partial block; 0: only whole blocks are erased */
+    uint32_t sub_blocks; /* physical sub-blocks that can be erased apart; 0: none */
+    uint32_t bad_blocks_per_plane;
+    const uint32_t *bad_block; /* blocks that take no command, ascending; null while only the capacity is asked for */
+    uint64_t bad_blocks;       /* length of `bad_block` */
+    double over_provisioning;  /* ftl.over_provisioning: share of all pages that the host shall not address */
+    uint64_t seed;             /* for whatever is drawn; 0 while only the capacity is asked for */
+} pumice_ftl_device;
+
+/* A page. */
+typedef struct pumice_ftl_page {
+    uint32_t block;
+    uint32_t page;
+} pumice_ftl_page;
+
+typedef struct pumice_ftl_layer {
+    uint32_t version; /* PUMICE_FTL_VERSION */
+    uint32_t size;    /* sizeof(struct pumice_ftl_layer) */
+    const char *name; /* small letters, digits and '-': ftl.kind = "plugin:NAME" */
+    const pumice_ftl_key *key;
+    uint64_t keys; /* length of `key`, and of the values that calls are given */
+
+    /* Logical pages that the host may address, or 0 and a failure. Called before a run, more than once. */
+    uint64_t (*capacity)(const pumice_ftl_device *device, const pumice_ftl_value *value);
+
+    /* Makes the state of one run on an erased device; null and a failure if it cannot. `device` and `value` live during
+     * the call. The initial fill then comes as writes of version 0. */
+    void *(*create)(const pumice_ftl_device *device, const pumice_ftl_value *value);
+    void (*destroy)(void *state); /* may be null */
+
+    /* Plans what stores, or reads, a logical page. `version` stands for its data. */
+    int (*write)(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *plan);
+    int (*read)(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *plan);
+
+    /* Where the current copy of a logical page is. */
+    int (*locate)(void *state, uint32_t lpn, pumice_ftl_page *page);
+
+    /* Optional, may be null: gives a page up, which then reads as never written. Without it trimmed pages stay. */
+    int (*trim)(void *state, uint32_t lpn);
+
+    /* Optional: plans the next step of collection while a die is idle; nothing if none is due. */
+    int (*step)(void *state, uint32_t die, pumice_ftl_plan *plan);
+
+    /* Optional: whether `step` shall be called for this state; without it, it is. */
+    int (*works_when_idle)(void *state);
+
+    /* Optional: the next erase of a block will fail, and it must not be used after that. Without this entry specs with
+     * erases that can fail are refused. */
+    int (*note_failing)(void *state, uint32_t block);
+
+    /* Optional: bytes of RAM that the controller's map needs; bytes of the state in this process. */
+    uint64_t (*map_ram_bytes)(void *state);
+    uint64_t (*state_bytes)(void *state);
+
+    /* Optional: why the last call failed; one line, UTF-8. `state` is null after capacity and create. */
+    const char *(*failure)(void *state);
+} pumice_ftl_layer;
+
+/* What your shared object exports. */
+const struct pumice_ftl_layer *pumice_ftl(void);
+
+/* Appends a command to a plan. 0 if it is full: then fail. */
+static inline int pumice_ftl_push(pumice_ftl_plan *plan, pumice_ftl_command command)
+{
+    if (plan->commands >= plan->room)
+        return 0;
+    plan->command[plan->commands++] = command;
+    return 1;
+}
+
+/* Commands: of the host, and of collection. A page that is too large becomes one that no device has. */
+static inline pumice_ftl_command pumice_ftl_access(uint32_t op, uint32_t block, uint32_t page, uint32_t lpn,
+                                                   uint32_t version)
+{
+    pumice_ftl_command command = {0};
+    command.block = block;
+    command.page = (uint16_t)(page < UINT16_MAX ? page : UINT16_MAX);
+    command.lpn = lpn;
+    command.version = (uint8_t)version;
+    command.op = (uint8_t)op;
+    command.cause = op <= PUMICE_FTL_PROGRAM ? PUMICE_FTL_FOR_HOST : PUMICE_FTL_FOR_COLLECTION;
+    return command;
+}
+
+static inline pumice_ftl_command pumice_ftl_read(uint32_t block, uint32_t page, uint32_t lpn, uint32_t version)
+{
+    return pumice_ftl_access(PUMICE_FTL_READ, block, page, lpn, version);
+}
+
+static inline pumice_ftl_command pumice_ftl_program(uint32_t block, uint32_t page, uint32_t lpn, uint32_t version)
+{
+    return pumice_ftl_access(PUMICE_FTL_PROGRAM, block, page, lpn, version);
+}
+
+static inline pumice_ftl_command pumice_ftl_copy(uint32_t from_block, uint32_t from_page, uint32_t block, uint32_t page,
+                                                 uint32_t lpn)
+{
+    pumice_ftl_command command = pumice_ftl_access(PUMICE_FTL_COPY, block, page, lpn, 0);
+    command.from_block = from_block;
+    command.from_page = (uint16_t)(from_page < UINT16_MAX ? from_page : UINT16_MAX);
+    return command;
+}
+
+static inline pumice_ftl_command pumice_ftl_erase(uint32_t block)
+{
+    return pumice_ftl_access(PUMICE_FTL_ERASE, block, 0, 0, 0);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,249 @@
+//! A translation layer whose functions are C, at work in one run.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+use pumice_ftl::plugin::{PLAN_COMMANDS_MAX, PluginName};
+use pumice_ftl::{FtlError, Plan, PluginFault, TranslationLayer};
+use pumice_types::{BlockId, DieId, Lpn, PageAddress};
+
+use super::table::{
+    AT_ONCE, CCommand, CPageAddress, CPlan, FindsPage, LAST, NOT_STORED, OK, PlansAccess, PlansStep, TakesNote, Tells,
+};
+
+/// Longest text of a failure, in characters.
+const FAILURE_CHARS: usize = 300;
+
+/// The functions of a plug-in that work on a state.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanningFunctions {
+    pub write: PlansAccess,
+    pub read: PlansAccess,
+    pub locate: FindsPage,
+    pub destroy: Option<Tells<()>>,
+    pub trim: Option<TakesNote>,
+    pub step: Option<PlansStep>,
+    pub works_when_idle: Option<Tells<c_int>>,
+    pub note_failing: Option<TakesNote>,
+    pub map_ram_bytes: Option<Tells<u64>>,
+    pub state_bytes: Option<Tells<u64>>,
+    pub failure: Option<Tells<*const c_char>>,
+}
+
+impl PlanningFunctions {
+    /// Why a call failed, in one line.
+    pub fn why(&self, state: *mut c_void, call: &str) -> String {
+        let Some(failure) = self.failure else { return format!("{call} failed") };
+        // SAFETY: the state is that of the call, or null where there is none, as the header says.
+        let text = unsafe { failure(state) };
+        if text.is_null() {
+            return format!("{call} failed");
+        }
+        // SAFETY: the header asks for a text that ends with a zero byte.
+        let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
+        let plain = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
+        format!("{call} failed: {}", plain.take(FAILURE_CHARS).collect::<String>())
+    }
+}
+
+/// A layer of C and its state.
+pub struct LayerOfC {
+    name: PluginName,
+    functions: PlanningFunctions,
+    state: *mut c_void,
+    commands: Vec<CCommand>,
+    /// What a call found that could not return it.
+    fault: RefCell<Option<FtlError>>,
+}
+
+impl LayerOfC {
+    /// The layer of a state that the plug-in made.
+    pub fn new(name: PluginName, functions: PlanningFunctions, state: *mut c_void) -> LayerOfC {
+        let commands = vec![CCommand::default(); PLAN_COMMANDS_MAX];
+        LayerOfC { name, functions, state, commands, fault: RefCell::default() }
+    }
+
+    /// A plan for a call to fill.
+    #[inline]
+    fn plan(&mut self) -> CPlan {
+        let room = self.commands.len() as u32;
+        CPlan { command: self.commands.as_mut_ptr(), room, commands: 0, completes: LAST, reserved: 0 }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fault(&self, text: String) -> FtlError {
+        PluginFault { plugin: self.name.name(), text }.into()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn failed(&self, call: &str) -> FtlError {
+        self.fault(self.functions.why(self.state, call))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep(&self, fault: FtlError) {
+        self.fault.borrow_mut().get_or_insert(fault);
+    }
+
+    /// Appends what a call has planned.
+    ///
+    /// # Safety
+    /// The plan is one that a call of the plug-in has just filled: it says where so many commands lie.
+    #[inline]
+    unsafe fn take(&self, c_plan: &CPlan, plan: &mut Plan) -> Result<(), FtlError> {
+        if c_plan.commands == 1 && c_plan.completes == LAST && !c_plan.command.is_null() {
+            // SAFETY: the caller's promise.
+            if let Some(command) = unsafe { (*c_plan.command).command() } {
+                plan.push(command);
+                return Ok(());
+            }
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.take_all(c_plan, plan) }.map_err(|text| self.fault(text))
+    }
+
+    /// The same for any number of commands; errors are texts.
+    ///
+    /// # Safety
+    /// As in `take`.
+    #[inline(never)]
+    unsafe fn take_all(&self, c_plan: &CPlan, plan: &mut Plan) -> Result<(), String> {
+        let count = c_plan.commands as usize;
+        if count > PLAN_COMMANDS_MAX || count > 0 && c_plan.command.is_null() {
+            return Err(format!("planned {count} commands in one call; allowed: {PLAN_COMMANDS_MAX}"));
+        }
+        if c_plan.completes == AT_ONCE {
+            plan.complete_here();
+        } else if c_plan.completes != LAST && c_plan.completes >= c_plan.commands {
+            return Err(format!("completes an access at command {} of {count}", c_plan.completes));
+        }
+        for nth in 0..count {
+            // SAFETY: the caller's promise.
+            let command = unsafe { &*c_plan.command.add(nth) };
+            plan.push(command.command().ok_or_else(|| command.refusal())?);
+            if c_plan.completes == nth as u32 {
+                plan.complete_here();
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls a function that takes a note.
+    fn note(&self, function: Option<TakesNote>, call: &str, number: u32) {
+        if let Some(function) = function {
+            // SAFETY: the state is one that the plug-in made and that has not been ended.
+            let status = unsafe { function(self.state, number) };
+            if status != OK {
+                self.keep(self.failed(call));
+            }
+        }
+    }
+
+    fn tell(&self, function: Option<Tells<u64>>) -> u64 {
+        // SAFETY: the state is one that the plug-in made and that has not been ended.
+        function.map_or(0, |function| unsafe { function(self.state) })
+    }
+}
+
+impl TranslationLayer for LayerOfC {
+    /// Told by `capacity`.
+    fn user_pages(&self) -> u32 {
+        0
+    }
+
+    fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        let mut c_plan = self.plan();
+        // SAFETY: the state is the plug-in's own, and the plan has the room that it says.
+        let status = unsafe { (self.functions.write)(self.state, lpn.0, version.into(), &raw mut c_plan) };
+        if status != OK {
+            return Err(self.failed("write"));
+        }
+        // SAFETY: the call has filled the plan.
+        unsafe { self.take(&c_plan, plan) }
+    }
+
+    fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
+        let mut c_plan = self.plan();
+        // SAFETY: as in `write`.
+        let status = unsafe { (self.functions.read)(self.state, lpn.0, version.into(), &raw mut c_plan) };
+        let taken = match status {
+            // SAFETY: the call has filled the plan.
+            OK => unsafe { self.take(&c_plan, plan) }.map(|()| true),
+            NOT_STORED => Ok(false),
+            _ => Err(self.failed("read")),
+        };
+        taken.unwrap_or_else(|fault| {
+            plan.clear();
+            self.keep(fault);
+            false
+        })
+    }
+
+    fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
+        let mut page = CPageAddress::default();
+        // SAFETY: the state is the plug-in's own, and the page is writable.
+        let status = unsafe { (self.functions.locate)(self.state, lpn.0, &raw mut page) };
+        match status {
+            // A page beyond the largest is one that no device has.
+            OK => Some(PageAddress::new(BlockId(page.block), u16::try_from(page.page).unwrap_or(u16::MAX))),
+            NOT_STORED => None,
+            _ => {
+                self.keep(self.failed("locate"));
+                None
+            }
+        }
+    }
+
+    fn trim(&mut self, lpn: Lpn) {
+        self.note(self.functions.trim, "trim", lpn.0);
+    }
+
+    fn works_when_idle(&self) -> bool {
+        match (self.functions.step, self.functions.works_when_idle) {
+            // SAFETY: the state is one that the plug-in made and that has not been ended.
+            (Some(_), Some(works)) => unsafe { works(self.state) != 0 },
+            (Some(_), None) => true,
+            (None, _) => false,
+        }
+    }
+
+    fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
+        let Some(step) = self.functions.step else { return Ok(()) };
+        let mut c_plan = self.plan();
+        // SAFETY: as in `write`.
+        let status = unsafe { step(self.state, die.0, &raw mut c_plan) };
+        if status != OK {
+            return Err(self.failed("step"));
+        }
+        // SAFETY: the call has filled the plan.
+        unsafe { self.take(&c_plan, plan) }
+    }
+
+    fn note_failing(&mut self, block: BlockId) {
+        self.note(self.functions.note_failing, "note_failing", block.0);
+    }
+
+    fn take_fault(&mut self) -> Option<FtlError> {
+        self.fault.take()
+    }
+
+    fn map_ram_bytes(&self) -> u64 {
+        self.tell(self.functions.map_ram_bytes)
+    }
+
+    fn state_bytes(&self) -> u64 {
+        self.tell(self.functions.state_bytes)
+    }
+}
+
+impl Drop for LayerOfC {
+    fn drop(&mut self) {
+        if let Some(destroy) = self.functions.destroy {
+            // SAFETY: the state is one that the plug-in made; it is ended once.
+            unsafe { destroy(self.state) };
+        }
+    }
+}

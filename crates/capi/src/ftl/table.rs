@@ -1,0 +1,315 @@
+//! The structures of `pumice_ftl.h`, which both a plug-in and the engine are compiled with.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::mem::offset_of;
+
+use pumice_types::{Cause, FlashCommand, FlashOp, PageAddress, SpareRole};
+
+use crate::InterfaceVersion;
+
+/// Version of the interface.
+pub const FTL_VERSION: InterfaceVersion = InterfaceVersion::new(1, 0);
+
+/// `PUMICE_FTL_OK`
+pub const OK: c_int = 0;
+/// `PUMICE_FTL_NOT_STORED`
+pub const NOT_STORED: c_int = 1;
+/// `PUMICE_FTL_FAILED`
+pub const FAILED: c_int = 2;
+
+/// `PUMICE_FTL_LAST`
+pub const LAST: u32 = u32::MAX;
+/// `PUMICE_FTL_AT_ONCE`
+pub const AT_ONCE: u32 = u32::MAX - 1;
+
+/// `PUMICE_FTL_WHOLE_NUMBER`
+pub const WHOLE_NUMBER: u32 = 0;
+/// `PUMICE_FTL_NUMBER`
+pub const NUMBER: u32 = 1;
+/// `PUMICE_FTL_SWITCH`
+pub const SWITCH: u32 = 2;
+/// `PUMICE_FTL_CHOICE`
+pub const CHOICE: u32 = 3;
+
+/// What plug-ins may plan, by the operation's number: on whose behalf it then runs.
+pub const CAUSES: [Option<Cause>; 8] = {
+    let mut causes = [None; 8];
+    causes[FlashOp::Read as usize] = Some(Cause::Host);
+    causes[FlashOp::Program as usize] = Some(Cause::Host);
+    causes[FlashOp::Copy as usize] = Some(Cause::Gc);
+    causes[FlashOp::Erase as usize] = Some(Cause::Gc);
+    causes[FlashOp::PartialErase as usize] = Some(Cause::Gc);
+    causes[FlashOp::SubBlockErase as usize] = Some(Cause::Gc);
+    causes
+};
+
+/// `struct pumice_ftl_command`: a [`FlashCommand`] with numbers for what may be none of its operations.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct CCommand {
+    /// Block.
+    pub block: u32,
+    /// Page.
+    pub page: u16,
+    /// Block copied from.
+    pub from_block: u32,
+    /// Page copied from.
+    pub from_page: u16,
+    /// Logical page.
+    pub lpn: u32,
+    /// Anything.
+    pub reserved_0: u32,
+    /// Partial block or sub-blocks.
+    pub operand: u32,
+    /// Version of the data.
+    pub version: u8,
+    /// What it does, a place in [`CAUSES`].
+    pub op: u8,
+    /// On whose behalf.
+    pub cause: u8,
+    /// Zero.
+    pub reserved_1: u8,
+}
+
+// A command of C is read as one of the engine, and the other way round.
+const _: () = {
+    assert!(size_of::<CCommand>() == size_of::<FlashCommand>() && align_of::<CCommand>() == align_of::<FlashCommand>());
+    assert!(offset_of!(CCommand, block) == offset_of!(FlashCommand, target) + offset_of!(PageAddress, block));
+    assert!(offset_of!(CCommand, page) == offset_of!(FlashCommand, target) + offset_of!(PageAddress, page));
+    assert!(offset_of!(CCommand, from_block) == offset_of!(FlashCommand, source) + offset_of!(PageAddress, block));
+    assert!(offset_of!(CCommand, from_page) == offset_of!(FlashCommand, source) + offset_of!(PageAddress, page));
+    assert!(offset_of!(CCommand, lpn) == offset_of!(FlashCommand, lpn));
+    assert!(offset_of!(CCommand, reserved_0) == offset_of!(FlashCommand, sequence));
+    assert!(offset_of!(CCommand, operand) == FlashCommand::OPERAND_AT);
+    assert!(offset_of!(CCommand, version) == offset_of!(FlashCommand, version));
+    assert!(offset_of!(CCommand, op) == offset_of!(FlashCommand, op));
+    assert!(offset_of!(CCommand, cause) == offset_of!(FlashCommand, cause));
+    assert!(offset_of!(CCommand, reserved_1) == offset_of!(FlashCommand, role));
+    assert!(size_of::<FlashOp>() == 1 && size_of::<Cause>() == 1 && size_of::<SpareRole>() == 1);
+    assert!(SpareRole::Home as u8 == 0);
+};
+
+/// `struct pumice_ftl_plan`
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CPlan {
+    /// The commands.
+    pub command: *mut CCommand,
+    /// Room for so many.
+    pub room: u32,
+    /// How many there are.
+    pub commands: u32,
+    /// Which one completes the access.
+    pub completes: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// `struct pumice_ftl_key`
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CKey {
+    /// Name.
+    pub name: *const c_char,
+    /// Default.
+    pub default_value: *const c_char,
+    /// Unit.
+    pub unit: *const c_char,
+    /// What it means.
+    pub text: *const c_char,
+    /// Names of a choice.
+    pub choices: *const c_char,
+    /// Least number.
+    pub low: f64,
+    /// Largest number.
+    pub high: f64,
+    /// Least whole number.
+    pub least: i64,
+    /// Largest whole number.
+    pub most: i64,
+    /// Kind.
+    pub kind: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// `struct pumice_ftl_value`
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct CValue {
+    /// Of a number.
+    pub number: f64,
+    /// Of whole numbers, switches and choices.
+    pub whole: i64,
+    /// Whether there is a value.
+    pub given: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// `struct pumice_ftl_device`
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CLayerDevice {
+    /// Channels.
+    pub channels: u32,
+    /// Chips on one channel.
+    pub chips_per_channel: u32,
+    /// Dies of one chip.
+    pub dies_per_chip: u32,
+    /// Planes of one die.
+    pub planes_per_die: u32,
+    /// Blocks of one plane.
+    pub blocks_per_plane: u32,
+    /// Pages of one block.
+    pub pages_per_block: u32,
+    /// Bytes of one page.
+    pub page_bytes: u32,
+    /// Spare bytes of one page.
+    pub spare_bytes: u32,
+    /// Whether pages are programmed in order.
+    pub in_order: u32,
+    /// Halvings of a block.
+    pub max_splits: u32,
+    /// Physical sub-blocks.
+    pub sub_blocks: u32,
+    /// Bad blocks of each plane.
+    pub bad_blocks_per_plane: u32,
+    /// Bad blocks.
+    pub bad_block: *const u32,
+    /// How many.
+    pub bad_blocks: u64,
+    /// Share that the host shall not address.
+    pub over_provisioning: f64,
+    /// Seed.
+    pub seed: u64,
+}
+
+/// `struct pumice_ftl_page`
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct CPageAddress {
+    /// Block.
+    pub block: u32,
+    /// Page.
+    pub page: u32,
+}
+
+/// Makes or tells the capacity of something for a device.
+pub type ForDevice<T> = unsafe extern "C" fn(*const CLayerDevice, *const CValue) -> T;
+/// Plans an access to a page.
+pub type PlansAccess = unsafe extern "C" fn(*mut c_void, u32, u32, *mut CPlan) -> c_int;
+/// Finds a page.
+pub type FindsPage = unsafe extern "C" fn(*mut c_void, u32, *mut CPageAddress) -> c_int;
+/// Is told of a page, or of a block.
+pub type TakesNote = unsafe extern "C" fn(*mut c_void, u32) -> c_int;
+/// Plans a step on a die.
+pub type PlansStep = unsafe extern "C" fn(*mut c_void, u32, *mut CPlan) -> c_int;
+/// Tells something of a state.
+pub type Tells<T> = unsafe extern "C" fn(*mut c_void) -> T;
+
+/// `struct pumice_ftl_layer`
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CLayer {
+    /// Version of the interface that it was built for.
+    pub version: u32,
+    /// Its size.
+    pub size: u32,
+    /// Name.
+    pub name: *const c_char,
+    /// Keys.
+    pub key: *const CKey,
+    /// How many.
+    pub keys: u64,
+    /// Logical pages.
+    pub capacity: Option<ForDevice<u64>>,
+    /// Makes a state.
+    pub create: Option<ForDevice<*mut c_void>>,
+    /// Ends it.
+    pub destroy: Option<Tells<()>>,
+    /// Plans a write.
+    pub write: Option<PlansAccess>,
+    /// Plans a read.
+    pub read: Option<PlansAccess>,
+    /// Finds a page.
+    pub locate: Option<FindsPage>,
+    /// Gives a page up.
+    pub trim: Option<TakesNote>,
+    /// Plans a step of collection.
+    pub step: Option<PlansStep>,
+    /// Whether it has steps.
+    pub works_when_idle: Option<Tells<c_int>>,
+    /// Hears of a block that will fail.
+    pub note_failing: Option<TakesNote>,
+    /// RAM of the map.
+    pub map_ram_bytes: Option<Tells<u64>>,
+    /// Bytes of the state.
+    pub state_bytes: Option<Tells<u64>>,
+    /// Why a call failed.
+    pub failure: Option<Tells<*const c_char>>,
+}
+
+impl CCommand {
+    /// The command that C means; `None` if it is not one that plug-ins may plan.
+    #[inline]
+    pub fn command(&self) -> Option<FlashCommand> {
+        let cause = (*CAUSES.get(usize::from(self.op))?)?;
+        if self.cause != cause as u8 || self.reserved_1 != SpareRole::Home as u8 {
+            return None;
+        }
+        // SAFETY: both have the same layout, as is asserted above. Operation, cause and role are numbers of variants, as
+        // has just been checked; of the other fields every number is valid.
+        Some(unsafe { std::ptr::from_ref(self).cast::<FlashCommand>().read() })
+    }
+
+    /// What is wrong with a command that is none.
+    #[cold]
+    #[inline(never)]
+    pub fn refusal(&self) -> String {
+        let CCommand { op, cause, .. } = *self;
+        match CAUSES.get(usize::from(op)) {
+            Some(Some(allowed)) if *allowed as u8 != cause => {
+                format!("planned a command with op {op} and cause {cause}; allowed: cause {}", *allowed as u8)
+            }
+            Some(_) | None => format!("planned a command with op {op}, which plug-ins may not"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pumice_types::{BlockId, Lpn, Pb, UnitSet};
+
+    use super::*;
+
+    #[test]
+    fn t491_commands_come_back_from_c_as_they_went() {
+        let page = |block, page| PageAddress::new(BlockId(block), page);
+        let commands = [
+            FlashCommand::read(Cause::Host, page(3, 4), Lpn(9), 7),
+            FlashCommand::program(Cause::Host, page(3, 5), Lpn(8), 255, 0),
+            FlashCommand::copy(page(1, 2), page(3, 6), Lpn(7), 0),
+            FlashCommand::erase(BlockId(1)),
+            FlashCommand::partial_erase(BlockId(2), Pb(5)),
+            FlashCommand::sub_block_erase(BlockId(2), UnitSet(0b1010)),
+        ];
+        for command in commands {
+            // SAFETY: a command of the engine is one of C as well, padding aside, which nobody reads.
+            let plain = unsafe { &*std::ptr::from_ref(&command).cast::<CCommand>() };
+            assert_eq!(plain.command(), Some(command));
+            assert_eq!(
+                (plain.block, plain.page, plain.operand),
+                (command.target.block.0, command.target.page, command.operand())
+            );
+        }
+        for op in [1, 7, 8, 255] {
+            let command = CCommand { op, ..CCommand::default() };
+            assert_eq!(command.command(), None);
+            assert!(command.refusal().contains(&format!("op {op}, which")));
+        }
+        let for_collection = CCommand { cause: 1, ..CCommand::default() };
+        assert_eq!(for_collection.command(), None);
+        assert!(for_collection.refusal().contains("op 0 and cause 1; allowed: cause 0"));
+    }
+}

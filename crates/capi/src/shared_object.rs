@@ -1,0 +1,79 @@
+//! Shared objects that export a table of functions by one entry.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+use libloading::Library;
+use sha2::{Digest, Sha256};
+
+use crate::InterfaceVersion;
+
+/// What a shared object must have.
+pub struct Interface {
+    /// The header that describes it.
+    pub header: &'static str,
+    /// Its version.
+    pub version: InterfaceVersion,
+    /// The function that returns the table.
+    pub entry: &'static str,
+    /// What follows if there is no such function.
+    pub lacks: &'static str,
+}
+
+/// A shared object that is loaded, and its table.
+pub struct Loaded<T> {
+    /// The object: the table's pointers are good as long as it lives.
+    pub library: Library,
+    /// SHA-256 of its file, in hexadecimal.
+    pub sha256: String,
+    /// The table.
+    pub table: T,
+}
+
+/// Loads a shared object and its table. `T` is the table as the header has it: it begins with version and size, two
+/// `u32`, and any bytes that the header allows are a `T`.
+///
+/// # Errors
+/// One line: there is no such file, it is no shared object, or one without the entry or for another version.
+pub fn load<T: Copy>(path: &Path, interface: &Interface) -> Result<Loaded<T>, String> {
+    let shown = path.display();
+    let content = fs::read(path).map_err(|error| format!("{shown}: {error}"))?;
+    let sha256: String = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
+    // Without a slash the system would search its own folders.
+    let path: PathBuf = fs::canonicalize(path).map_err(|error| format!("{shown}: {error}"))?;
+    // SAFETY: loading runs whatever code the object has for that. The user named this file to be run.
+    let library = unsafe { Library::new(&path) };
+    let library =
+        library.map_err(|error| format!("{shown}: is no shared object: {}", first_line(&error.to_string())))?;
+    let table = table_of(&library, interface).map_err(|text| format!("{shown}: {text}"))?;
+    Ok(Loaded { library, sha256, table })
+}
+
+/// The first line of a loader's message, without the path that it repeats.
+fn first_line(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    line.split_once(": ").map_or(line, |(_, rest)| rest).to_string()
+}
+
+/// The table that a shared object exports.
+fn table_of<T: Copy>(library: &Library, interface: &Interface) -> Result<T, String> {
+    type Entry<T> = unsafe extern "C" fn() -> *const T;
+    let Interface { header, version: library_version, entry: name, lacks } = interface;
+    // SAFETY: whoever exports a function of this name promises the type that the header gives it.
+    let entry = unsafe { library.get::<Entry<T>>(name.as_bytes()) };
+    let entry = entry.map_err(|_| format!("exports no function {name}, {lacks} (see {header})"))?;
+    // SAFETY: as above.
+    let table = unsafe { entry() };
+    if table.is_null() {
+        return Err(format!("{name} returned a null pointer"));
+    }
+    // SAFETY: version and size stand first in every version of the structure, and are read before anything else.
+    let (version, size) = unsafe { (ptr::read(table.cast::<u32>()), ptr::read(table.cast::<u32>().add(1))) };
+    library_version.check(header, InterfaceVersion::from_code(version))?;
+    if (size as usize) < size_of::<T>() {
+        return Err(format!("{name} has a table of {size} bytes; version {library_version} has {}", size_of::<T>()));
+    }
+    // SAFETY: the table says that it has at least these bytes, and null functions are `None`.
+    Ok(unsafe { ptr::read(table) })
+}

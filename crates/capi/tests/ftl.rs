@@ -1,0 +1,422 @@
+//! 49x: translation layers in shared objects: the header against the Rust side, the examples, and what is refused or
+//! fails, in one line each.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+#[path = "../../../examples/own-ftl-rust/src/lib.rs"]
+mod compiled_in;
+#[path = "ftl/support.rs"]
+mod support;
+
+use std::fs;
+use std::mem::{offset_of, size_of};
+use std::path::Path;
+
+use pumice_capi::ftl::{CCommand, CKey, CLayer, CLayerDevice, CPageAddress, CPlan, CValue, FTL_VERSION, load};
+use pumice_config::{Config, SpecSource, explain, schema, without_effect};
+use pumice_ftl::plugin::OwnLayer;
+use pumice_lab::conform::{Finding, conform};
+use serde_json::Value;
+
+use support::{Folder, LOAD, document, error_of, faulty, rust_example, source};
+
+/// `_Static_assert`s that the C structure has this size and these offsets.
+macro_rules! asserts {
+    ($c:literal, $rust:ty: $($field:ident),+) => {{
+        let mut text = format!("_Static_assert(sizeof({}) == {}, \"size\");\n", $c, size_of::<$rust>());
+        $(text += &format!(
+            "_Static_assert(offsetof({}, {}) == {}, \"{}\");\n",
+            $c, stringify!($field), offset_of!($rust, $field), stringify!($field)
+        );)+
+        text
+    }};
+}
+
+/// Functions of the header's types, written out: a difference to the Rust side does not compile.
+const FUNCTIONS: &str = "
+uint64_t capacity(const pumice_ftl_device *, const pumice_ftl_value *);
+void *create(const pumice_ftl_device *, const pumice_ftl_value *);
+void destroy(void *);
+int plans(void *, uint32_t, uint32_t, pumice_ftl_plan *);
+int finds(void *, uint32_t, pumice_ftl_page *);
+int notes(void *, uint32_t);
+int steps(void *, uint32_t, pumice_ftl_plan *);
+int works(void *);
+uint64_t bytes(void *);
+const char *failure(void *);
+struct pumice_ftl_layer layer = { 0, 0, 0, 0, 0, capacity, create, destroy, plans, plans, finds, notes, steps, works,
+    notes, bytes, bytes, failure };
+";
+
+#[test]
+fn t492_the_header_says_what_rust_has() {
+    let constants =
+        [("READ", 0), ("PROGRAM", 2), ("COPY", 3), ("ERASE", 4), ("PARTIAL_ERASE", 5), ("SUB_BLOCK_ERASE", 6)];
+    let constants: String = constants
+        .iter()
+        .map(|(name, number)| format!("_Static_assert(PUMICE_FTL_{name} == {number}, \"{name}\");\n"))
+        .collect();
+    let text = [
+        "#include \"pumice_ftl.h\"\n".to_string(),
+        format!("_Static_assert(PUMICE_FTL_VERSION == {}u, \"version\");\n", FTL_VERSION.code()),
+        "_Static_assert(PUMICE_FTL_OK == 0 && PUMICE_FTL_NOT_STORED == 1 && PUMICE_FTL_FAILED == 2, \"\");\n".into(),
+        "_Static_assert(PUMICE_FTL_LAST == 0xFFFFFFFFu && PUMICE_FTL_AT_ONCE == 0xFFFFFFFEu, \"\");\n".into(),
+        "_Static_assert(PUMICE_FTL_WHOLE_NUMBER == 0 && PUMICE_FTL_NUMBER == 1 && PUMICE_FTL_SWITCH == 2, \"\");\n"
+            .into(),
+        "_Static_assert(PUMICE_FTL_CHOICE == 3 && PUMICE_FTL_FOR_HOST == 0 && PUMICE_FTL_FOR_COLLECTION == 1, \"\");\n"
+            .into(),
+        constants,
+        asserts!("struct pumice_ftl_command", CCommand: block, page, from_block, from_page, lpn, reserved_0, operand,
+            version, op, cause, reserved_1),
+        asserts!("struct pumice_ftl_plan", CPlan: command, room, commands, completes, reserved),
+        asserts!("struct pumice_ftl_key", CKey: name, default_value, unit, text, choices, low, high, least, most, kind,
+            reserved),
+        asserts!("struct pumice_ftl_value", CValue: number, whole, given, reserved),
+        asserts!("struct pumice_ftl_device", CLayerDevice: channels, chips_per_channel, dies_per_chip, planes_per_die,
+            blocks_per_plane, pages_per_block, page_bytes, spare_bytes, in_order, max_splits, sub_blocks,
+            bad_blocks_per_plane, bad_block, bad_blocks, over_provisioning, seed),
+        asserts!("struct pumice_ftl_page", CPageAddress: block, page),
+        asserts!("struct pumice_ftl_layer", CLayer: version, size, name, key, keys, capacity, create, destroy, write,
+            read, locate, trim, step, works_when_idle, note_failing, map_ram_bytes, state_bytes, failure),
+        FUNCTIONS.to_string(),
+    ];
+    let folder = Folder::new("header");
+    folder.compile("header", &text.concat(), &["-c"]);
+}
+
+/// A plug-in's document without what says that it is one.
+fn plain(mut document: Value) -> Value {
+    for field in ["plugin", "run"] {
+        document[field] = Value::Null;
+    }
+    document
+}
+
+#[test]
+fn t493_the_example_in_rust_gives_the_same_result_loaded_and_compiled_in() {
+    let loaded = load(&rust_example()).unwrap();
+    let compiled_in = OwnLayer::compiled_in::<compiled_in::PageLog>().unwrap();
+    for sets in [&[][..], &[("ftl.page-log.reserve", "4")], &[("run.timed", "false")]] {
+        let sets = [&[("ftl.kind", "plugin:page-log")], sets].concat();
+        let document = |layer: &OwnLayer| document(&[LOAD, &sets].concat(), std::slice::from_ref(layer)).unwrap();
+        let (loaded, compiled_in) = (document(&loaded), document(&compiled_in));
+        assert_eq!(loaded["plugin"]["name"], "page-log");
+        assert_eq!(loaded["plugin"]["sha256"].as_str().unwrap().len(), 64);
+        assert!(loaded["gc"]["copied_pages"].as_u64().unwrap() > 1000);
+        assert_eq!(loaded["gc"]["copied_pages"], loaded["flash"]["programs"]["gc"]);
+        assert_eq!(loaded["integrity"]["lost_pages"], 0);
+        assert_eq!(plain(loaded), plain(compiled_in));
+    }
+}
+
+/// The example in C is the same log: it makes the same choices, and so gives the same figures.
+#[test]
+fn t493_the_example_in_c_gives_the_result_of_the_example_in_rust() {
+    let folder = Folder::new("example-c");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/own-ftl-c/own_ftl.c");
+    let c = load(&folder.shared("own_ftl.so", &fs::read_to_string(path).unwrap())).unwrap();
+    let rust = load(&rust_example()).unwrap();
+    let bad = [("geometry.bad_blocks_per_plane", "3"), ("workload.trim_fraction", "0.1")];
+    let mut in_c = document(&[LOAD, &bad, &[("ftl.kind", "plugin:page-log-c")]].concat(), &[c]).unwrap();
+    let mut in_rust = document(&[LOAD, &bad, &[("ftl.kind", "plugin:page-log")]].concat(), &[rust]).unwrap();
+    in_c["gc"]["map"] = in_rust["gc"]["map"].clone();
+    for document in [&mut in_c, &mut in_rust] {
+        for field in ["plugin", "run", "config", "config_sha256"] {
+            document[field] = Value::Null;
+        }
+    }
+    assert!(in_c["gc"]["copied_pages"].as_u64().unwrap() > 1000);
+    assert_eq!(in_c, in_rust);
+}
+
+#[test]
+fn t494_keys_of_a_plug_in_are_checked_explained_and_in_the_schema() {
+    let plugins = [load(&rust_example()).unwrap()];
+    let config = |sets: &[(&str, &str)]| Config::resolve(&source(sets, &plugins)).map_err(|error| error.to_string());
+    let own = config(&[("ftl.kind", "plugin:page-log"), ("ftl.page-log.reserve", "5")]).unwrap();
+    assert_eq!(own.to_json()["ftl"]["page-log"]["reserve"], 5);
+    assert_eq!(own.to_json()["ftl"]["kind"], "plugin:page-log");
+    let other = config(&[("ftl.kind", "plugin:page-log"), ("ftl.page-log.reserve", "6")]).unwrap();
+    assert_ne!(own.digest(), other.digest());
+    let built_in = config(&[("ftl.kind", "page")]).unwrap();
+    assert_eq!(built_in.to_json()["ftl"].get("page-log"), None);
+
+    let refused = |sets: &[(&str, &str)]| config(sets).unwrap_err();
+    let text = refused(&[("ftl.page-log.reserve", "0")]);
+    assert_eq!(
+        text,
+        "--set: ftl.page-log.reserve = 0 is not allowed; allowed: a whole number from 1 to 1000 (blocks a plane)"
+    );
+    assert!(refused(&[("ftl.page-log.reserv", "1")]).contains("nearest valid key: 'ftl.page-log.reserve'"));
+    assert!(refused(&[("ftl.kind", "plugin:other")]).contains("\"plugin:page-log\""));
+    let none = Config::resolve(&source(&[("ftl.kind", "plugin:page-log")], &[])).unwrap_err().to_string();
+    assert!(none.contains("--plugin FILE"), "{none}");
+    let text = refused(&[("ftl.kind", "plugin:page-log"), ("ftl.page-log.reserve", "100")]);
+    assert_eq!(text, "plug-in \"page-log\": capacity failed: reserve = 100 leaves no room on planes of 64 good blocks");
+    let idle = source(&[("ftl.page-log.reserve", "3"), ("ftl.kind", "page")], &plugins);
+    let lines = without_effect(&idle, &Config::resolve(&idle).unwrap()).unwrap();
+    assert_eq!(lines, ["ftl.page-log.reserve has no effect with ftl.kind = \"page\""]);
+    let idle = source(&[("ftl.kind", "plugin:page-log"), ("ftl.gc_policy", "fifo")], &plugins);
+    let lines = without_effect(&idle, &Config::resolve(&idle).unwrap()).unwrap();
+    assert_eq!(lines, ["ftl.gc_policy has no effect with ftl.kind = \"plugin:page-log\""]);
+
+    let told = explain("ftl.page-log.reserve", &plugins).unwrap();
+    assert_eq!((&told["default"], &told["type"]), (&Value::from(2), &Value::from("whole number")));
+    assert_eq!(told["source"], "plug-in \"page-log\"");
+    let schema = schema(&plugins).unwrap();
+    let ftl = &schema["properties"]["ftl"]["properties"];
+    assert_eq!(ftl["page-log"]["properties"]["reserve"]["maximum"], 1000);
+    assert!(ftl["kind"]["enum"].as_array().unwrap().contains(&"plugin:page-log".into()));
+    let twice = [plugins[0].clone(), plugins[0].clone()];
+    assert!(Config::resolve(&source(&[], &twice)).unwrap_err().to_string().contains("is given twice"));
+    for merge in ["m-merge", "m-merge-budgeted"] {
+        let text = refused(&[("ftl.kind", "plugin:page-log"), ("ftl.merge", merge)]);
+        assert!(text.contains("found \"plugin:page-log\""), "{text}");
+    }
+    for (key, value) in [("ftl.recovery", "scan"), ("ftl.map_place", "cached"), ("ftl.capacity_loss", "0.1")] {
+        let text = refused(&[("ftl.kind", "plugin:page-log"), (key, value)]);
+        assert!(text.contains("found \"plugin:page-log\""), "{text}");
+    }
+}
+
+#[test]
+fn t495_what_holds_no_translation_layer_is_refused_in_one_line() {
+    let folder = Folder::new("refused");
+    let table = |fields: &str| {
+        format!(
+            "#include \"pumice_ftl.h\"\nconst struct pumice_ftl_layer *pumice_ftl(void) {{ static const struct \
+             pumice_ftl_layer l = {{ {fields} }}; return &l; }}\n"
+        )
+    };
+    let good = ".version = PUMICE_FTL_VERSION, .size = sizeof(struct pumice_ftl_layer)";
+    let keyed = |key: &str| {
+        format!(
+            "#include \"pumice_ftl.h\"\nconst struct pumice_ftl_layer *pumice_ftl(void) {{ static const struct \
+             pumice_ftl_key k = {{ {key} }}; static const struct pumice_ftl_layer l = {{ {good}, .name = \"k\", \
+             .key = &k, .keys = 1 }}; return &l; }}\n"
+        )
+    };
+    let cases = [
+        ("other.so", "int other(void) { return 1; }\n".to_string(), "exports no function pumice_ftl, so it holds no"),
+        (
+            "null.so",
+            "#include \"pumice_ftl.h\"\nconst struct pumice_ftl_layer *pumice_ftl(void) { return 0; }\n".to_string(),
+            "pumice_ftl returned a null pointer",
+        ),
+        ("old.so", table(".version = 0x00000009u, .size = 8"), "pumice_ftl.h: version 0.9 was asked for"),
+        ("new.so", table(".version = 0x00010001u, .size = 8"), "pumice_ftl.h: version 1.1 was asked for"),
+        ("short.so", table(".version = PUMICE_FTL_VERSION, .size = 16"), "has a table of 16 bytes"),
+        ("nameless.so", table(good), "its name is a null pointer"),
+        ("named.so", table(&format!("{good}, .name = \"My FTL\"")), "\"My FTL\" is no name of a plug-in"),
+        ("empty.so", table(&format!("{good}, .name = \"empty\"")), "plug-in \"empty\": has no function capacity"),
+        ("keys.so", table(&format!("{good}, .name = \"k\", .keys = 3")), "plug-in \"k\": has 3 keys"),
+        (
+            "kind.so",
+            keyed(".name = \"x\", .default_value = \"\", .unit = \"\", .text = \"\", .kind = 9"),
+            "its key \"x\" has a type or a condition",
+        ),
+        (
+            "limits.so",
+            keyed(".name = \"x\", .default_value = \"\", .unit = \"\", .text = \"\", .low = 2, .high = 1, .kind = 1"),
+            "its key \"x\" has limits that no number is between",
+        ),
+        (
+            "path.so",
+            keyed(".name = \"X y\", .default_value = \"\", .unit = \"\", .text = \"\""),
+            "\"X y\" is no name of a key",
+        ),
+    ];
+    for (name, text, expected) in cases {
+        let error = load(&folder.shared(name, &text)).expect_err(name);
+        assert!(error.contains(name) && error.contains(expected) && !error.contains('\n'), "{error}");
+    }
+    let text = folder.file("text.so", "not a shared object\n");
+    let error = load(&text).expect_err("text");
+    assert!(error.contains("text.so: is no shared object") && !error.contains('\n'), "{error}");
+    assert!(load(&folder.0.join("absent.so")).expect_err("absent").contains("No such file"));
+    assert!(load(&folder.0).expect_err("a folder").contains("directory"));
+}
+
+#[test]
+fn t496_a_name_that_is_a_key_or_section_already_is_refused() {
+    let folder = Folder::new("names");
+    for name in ["merge", "superblock"] {
+        let plugins = [load(&folder.broken(name, &format!("-DNAME=\\\"{name}\\\""))).unwrap()];
+        let error = Config::resolve(&source(&[], &plugins)).unwrap_err().to_string();
+        assert!(error.contains(&format!("because there is a key ftl.{name}")), "{error}");
+    }
+}
+
+/// What a faulty plug-in does, how it is compiled from one source, and how the run ends.
+const FAULTS: &[(&str, &str, &str)] = &[
+    ("fails", "-DFAIL_WRITE", "plug-in \"broken\": write failed: out of patience"),
+    ("fails-silently", "-DFAIL_WRITE -DSILENT", "plug-in \"broken\": write failed"),
+    ("fails-to-read", "-DFAIL_READ", "plug-in \"broken\": read failed: out of patience"),
+    ("fails-to-trim", "-DFAIL_TRIM", "plug-in \"broken\": trim failed: out of patience"),
+    ("fails-to-create", "-DFAIL_CREATE", "plug-in \"broken\": create failed: out of patience"),
+    ("wrong-place", "-DWRONG_BLOCK", "plug-in \"broken\": planned Read at block 4096 page 0; the device has"),
+    ("wrong-page", "-DWRONG_PAGE", "plug-in \"broken\": planned Program at block 0 page 65535; the device has"),
+    ("other-page", "-DOTHER_PAGE", "integrity: Read of logical page"),
+    ("wrong-locate", "-DWRONG_LOCATE", "plug-in \"broken\": locates logical page "),
+    ("loops", "-DLOOP", "plug-in \"broken\": write failed: looped"),
+    ("overflows", "-DOVERFLOW", "plug-in \"broken\": planned 131073 commands in one call; allowed: 131072"),
+    ("bad-block", "-DUSE_BAD_BLOCK", "flash rule 'bad-block' refuses Program"),
+    ("overwrites", "-DOVERWRITE", "flash rule 'erase-before-program' refuses Program"),
+    ("lpn", "-DWRONG_LPN", "plug-in \"broken\": planned Program of logical page 4294967295; it has"),
+    ("op", "-DWRONG_OP", "plug-in \"broken\": planned a command with op 77, which plug-ins may not"),
+    ("completes", "-DWRONG_COMPLETION", "plug-in \"broken\": completes an access at command 9 of 1"),
+    ("forgets", "-DFORGET", "integrity: the FTL does not find logical page"),
+    ("no-room", "-DNOTHING", "plug-in \"broken\": write failed: no block left"),
+];
+
+#[test]
+fn t497_a_faulty_plug_in_ends_the_run_with_one_line() {
+    let folder = Folder::new("faults");
+    for (name, flags, expected) in FAULTS {
+        let plugins = [load(&folder.broken(name, flags)).unwrap()];
+        let sets = [
+            ("ftl.kind", "plugin:broken"),
+            ("workload.trim_fraction", "0.1"),
+            ("geometry.bad_blocks_per_plane", "1"),
+            ("initial.fill", "0.0"),
+            ("workload.requests", if *name == "wrong-locate" { "2000" } else { "20000" }),
+        ];
+        for timed in ["true", "false"] {
+            let sets = [&sets[..], &[("run.timed", timed)]].concat();
+            let error = error_of(&[LOAD, &sets].concat(), &plugins);
+            assert!(error.contains(expected) && !error.contains('\n'), "{name}, timed = {timed}: {error}");
+        }
+    }
+}
+
+/// Where a layer in Rust goes wrong, and how the run ends.
+const PANICS: &[(&str, &str)] = &[
+    ("capacity", "plug-in \"faulty\": capacity failed: panicked: no capacity in two lines ("),
+    ("new", "plug-in \"faulty\": create failed: panicked: cannot be made ("),
+    ("write", "plug-in \"faulty\": write failed: panicked: write 50 of page"),
+    ("error", "plug-in \"faulty\": write failed: out of patience"),
+    ("loop", "plug-in \"faulty\": write failed: panicked: more than 131072 commands in one plan"),
+    ("read", "plug-in \"faulty\": read failed: panicked: read ("),
+    ("locate", "plug-in \"faulty\": locate failed: panicked: locate ("),
+    ("trim", "plug-in \"faulty\": trim failed: panicked: trim ("),
+    ("step", "plug-in \"faulty\": step failed: panicked: step ("),
+    ("pause", "plug-in \"faulty\": planned a command with op 1, which plug-ins may not"),
+];
+
+#[test]
+fn t497_a_panic_inside_a_plug_in_ends_the_run_with_one_line() {
+    let plugins = [load(&faulty()).unwrap()];
+    let sets = |fault| {
+        let sets = [
+            ("ftl.kind", "plugin:faulty"),
+            ("ftl.faulty.fault", fault),
+            ("ftl.faulty.after", "50"),
+            ("ftl.faulty.steps", "true"),
+            ("workload.trim_fraction", "0.1"),
+            ("workload.requests", "3000"),
+            ("initial.fill", "0.0"),
+        ];
+        [LOAD, &sets].concat()
+    };
+    for (fault, expected) in PANICS {
+        let error = error_of(&sets(fault), &plugins);
+        assert!(error.starts_with(expected) && !error.contains('\n'), "{fault}: {error}");
+    }
+    for harmless in ["nowhere", "drop"] {
+        let document = document(&sets(harmless), &plugins).unwrap();
+        assert_eq!(document["config"]["ftl"]["faulty"]["fault"], harmless);
+        assert_eq!(document["integrity"]["lost_pages"], 0);
+    }
+    let retires = [("erase.scheme", "ispe"), ("erase.max_loops", "4"), ("workload.requests", "100")];
+    assert!(document(&[&sets("nowhere")[..], &retires].concat(), &plugins).is_ok());
+}
+
+#[test]
+fn t498_a_plug_in_that_lies_about_its_size_is_refused() {
+    let folder = Folder::new("sizes");
+    for (name, flags, expected) in [
+        ("more", "-DCAPACITY=1000000000000ull", "says that the host may address 1000000000000 pages; allowed: 1 to"),
+        ("none", "-DCAPACITY=0", "plug-in \"broken\": capacity failed"),
+    ] {
+        let plugins = [load(&folder.broken(name, flags)).unwrap()];
+        let error = error_of(&[LOAD, &[("ftl.kind", "plugin:broken")]].concat(), &plugins);
+        assert!(error.contains(expected) && !error.contains('\n'), "{error}");
+    }
+    // All good pages are possible, but such a plug-in runs out of blocks when it is filled.
+    let plugins = [load(&folder.broken("all", "-DCAPACITY=good_pages(device)")).unwrap()];
+    let sets = [("ftl.kind", "plugin:broken"), ("initial.fill", "1.0")];
+    let error = error_of(&[LOAD, &sets].concat(), &plugins);
+    assert!(error.contains("no block left") && !error.contains('\n'), "{error}");
+}
+
+#[test]
+fn t499_what_a_plug_in_cannot_do_is_not_asked_of_it() {
+    let folder = Folder::new("abilities");
+    let plugins = [load(&folder.broken("plain", "")).unwrap()];
+    let sets = [("ftl.kind", "plugin:broken"), ("erase.scheme", "ispe"), ("erase.max_loops", "4")];
+    let error = Config::resolve(&source(&sets, &plugins)).unwrap_err().to_string();
+    assert!(error.contains("a translation layer that retires blocks, found \"plugin:broken\""), "{error}");
+    let idle = SpecSource { sets: vec![("ftl.kind".into(), "plugin:broken".into())], ..source(&[], &plugins) };
+    assert!(Config::resolve(&idle).is_ok());
+    fs::remove_dir_all(&folder.0).unwrap();
+}
+
+/// The example in C, with a text of it replaced.
+fn altered(folder: &Folder, name: &str, [from, to]: [&str; 2]) -> OwnLayer {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/own-ftl-c/own_ftl.c");
+    let text = fs::read_to_string(path).unwrap();
+    assert!(text.contains(from), "{from}");
+    load(&folder.shared(&format!("{name}.so"), &text.replace(from, to))).unwrap()
+}
+
+#[test]
+fn t488_the_examples_conform() {
+    let folder = Folder::new("conforms");
+    for layer in [altered(&folder, "as-it-is", ["", ""]), load(&rust_example()).unwrap()] {
+        let verdicts = conform(&layer, &mut || true);
+        assert!(verdicts.len() > 12);
+        for verdict in verdicts {
+            let is_declared = ["blocks whose erases fail", "power cuts"].contains(&verdict.check);
+            match verdict.finding {
+                Finding::Holds => assert!(!is_declared, "{verdict:?}"),
+                Finding::NotRun(_) => assert!(is_declared, "{verdict:?}"),
+                Finding::Fails { .. } => panic!("{verdict:?}"),
+            }
+        }
+    }
+}
+
+/// Faults in the example: what is replaced, what the suite says, and how many requests show it at most.
+const SEEDED: &[(&str, [&str; 2], &str, usize)] = &[
+    (
+        "the last page of a victim is not moved",
+        ["page < (victim + 1) * pages; page++", "page + 1 < (victim + 1) * pages; page++"],
+        "",
+        60,
+    ),
+    ("bad blocks are used", ["if (log->closed[p * log->blocks_per_plane + nth] != 2)", ""], "bad-block", 40),
+    (
+        "a trim gives up another page",
+        [
+            "uint32_t page = log->page_of[lpn];\n    if (page",
+            "lpn ^= lpn == 5;\n    uint32_t page = log->page_of[lpn];\n    if (page",
+        ],
+        "",
+        60,
+    ),
+];
+
+#[test]
+fn t489_a_fault_is_found_and_shown_by_few_requests() {
+    let folder = Folder::new("seeded");
+    for (nth, (what, change, text, most)) in SEEDED.iter().enumerate() {
+        let layer = altered(&folder, &format!("fault-{nth}"), *change);
+        let verdicts = conform(&layer, &mut || true);
+        let failed = verdicts.iter().find_map(|verdict| match &verdict.finding {
+            Finding::Fails { text, requests } if !requests.is_empty() => Some((text, requests)),
+            Finding::Fails { .. } | Finding::Holds | Finding::NotRun(_) => None,
+        });
+        let (found, requests) = failed.unwrap_or_else(|| panic!("{what}: not found"));
+        assert!(found.contains(text) && !found.contains('\n'), "{what}: {found}");
+        assert!(requests.len() <= *most, "{what}: {} requests: {requests:?}", requests.len());
+    }
+}

@@ -1,0 +1,246 @@
+//! Whether a translation layer of the user's own keeps its contract: small devices, drawn requests, every rule and
+//! check of a run, and the shortest sequence of requests that shows a failure.
+
+mod requests;
+mod shrink;
+
+use pumice_config::{Config, SpecSource};
+use pumice_engine::{run, user_pages};
+use pumice_ftl::plugin::OwnLayer;
+use serde_json::{Value, json};
+
+pub use requests::PageRequest;
+use requests::{draw, run_sequence};
+use shrink::shortest;
+
+/// Requests of one sequence, at the start.
+const SEQUENCE: usize = 3000;
+
+/// Sequences a device.
+const SEQUENCES: u64 = 4;
+
+/// Runs that are spent on making a sequence shorter.
+const SHRINK_TRIES: usize = 3000;
+
+/// Longest sequence that a verdict holds.
+const SHOWN_REQUESTS: usize = 200;
+
+/// A device of the suite: name, and what differs from the preset `tiny`.
+type Device = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// The preset itself.
+const TINY: Device = ("as it is", &[]);
+
+/// Devices of the suite, each so small that a few hundred writes make a layer collect; the smallest first, because it
+/// shows a failure by the fewest requests.
+const DEVICES: &[Device] = &[
+    (
+        "one plane of 12 blocks",
+        &[("geometry.channels", "1"), ("geometry.planes_per_die", "1"), SHORT, ("geometry.blocks_per_plane", "12")],
+    ),
+    ("two dies", &[SHORT, FEW]),
+    ("bad blocks", &[SHORT, ("geometry.blocks_per_plane", "24"), ("geometry.bad_blocks_per_plane", "3")]),
+    ("pages in order", &[("geometry.program_order", "in-order"), ("geometry.pages_per_block", "6"), FEW]),
+    ("no copyback", &[("timing.copyback", "false"), SHORT, FEW]),
+];
+
+/// Blocks of four pages.
+const SHORT: (&str, &str) = ("geometry.pages_per_block", "4");
+
+/// Few blocks.
+const FEW: (&str, &str) = ("geometry.blocks_per_plane", "16");
+
+/// What every device has.
+const COMMON: &[(&str, &str)] = &[
+    ("ftl.merge", "block-erase"),
+    ("partial_erase.unit", "none"),
+    ("partial_erase.max_splits", "0"),
+    ("ftl.over_provisioning", "0.4"),
+    ("run.check", "integrity"),
+    ("initial.fill", "0.0"),
+];
+
+/// What came of one check.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Finding {
+    /// It holds.
+    Holds,
+    /// It was not run, for this reason.
+    NotRun(String),
+    /// It does not hold.
+    Fails {
+        /// What is wrong, in one line.
+        text: String,
+        /// The shortest sequence that shows it, from an empty device; empty if it shows in a whole run.
+        requests: Vec<PageRequest>,
+    },
+}
+
+/// A check and what came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// What was checked.
+    pub check: &'static str,
+    /// On which device.
+    pub device: &'static str,
+    /// How the device differs from the preset `tiny`, and what else was set.
+    pub sets: Vec<(String, String)>,
+    /// What came of it.
+    pub finding: Finding,
+}
+
+impl Verdict {
+    /// As JSON.
+    pub fn to_json(&self) -> Value {
+        let (holds, text, requests) = match &self.finding {
+            Finding::Holds => (json!(true), None, &[][..]),
+            Finding::NotRun(why) => (Value::Null, Some(why.as_str()), &[][..]),
+            Finding::Fails { text, requests } => (json!(false), Some(text.as_str()), &requests[..]),
+        };
+        let shown = requests.iter().take(SHOWN_REQUESTS).map(ToString::to_string).collect::<Vec<_>>();
+        json!({
+            "check": self.check, "device": self.device, "preset": "tiny", "sets": self.sets, "holds": holds,
+            "text": text, "requests": shown, "length": requests.len(),
+        })
+    }
+}
+
+/// Runs the suite on a plug-in. `progress` is called before each check and may stop it by `false`.
+pub fn conform(layer: &OwnLayer, progress: &mut dyn FnMut() -> bool) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    let checks: [(&'static str, &[Device], Examine); 5] = [
+        ("sequences of requests: read your writes, nothing lost, a program for each write", DEVICES, check_sequences),
+        ("a run with a clock: rules, integrity, counts", DEVICES, check_timed),
+        ("a run with a clock: rules, integrity, counts", &[TINY], check_timed),
+        ("the same run twice gives the same result", &[TINY], check_repeat),
+        ("blocks whose erases fail", &[TINY], check_failing),
+    ];
+    for (check, devices, examine) in checks {
+        for (device, own) in devices {
+            if !progress() {
+                return verdicts;
+            }
+            let (sets, finding) = examine(layer, own);
+            verdicts.push(Verdict { check, device, sets, finding });
+        }
+    }
+    let why = "the layer declares no recovery".to_string();
+    verdicts.push(Verdict { check: "power cuts", device: "", sets: Vec::new(), finding: Finding::NotRun(why) });
+    verdicts
+}
+
+type Sets = Vec<(String, String)>;
+type Examine = fn(&OwnLayer, &[(&str, &str)]) -> (Sets, Finding);
+
+/// Settings of a check on a device.
+fn settings(layer: &OwnLayer, device: &[(&str, &str)], more: &[(&str, &str)]) -> Sets {
+    let all = [COMMON, device, more, &[("ftl.kind", layer.source.name().kind())]].concat();
+    let is_last = |nth: usize| all[nth + 1..].iter().all(|later| later.0 != all[nth].0);
+    let sets = all.iter().enumerate().filter(|&(nth, _)| is_last(nth));
+    sets.map(|(_, (key, value))| (key.to_string(), value.to_string())).collect()
+}
+
+fn config_of(layer: &OwnLayer, sets: &[(String, String)]) -> Result<Config, String> {
+    let source = SpecSource {
+        preset: Some("tiny".into()),
+        sets: sets.to_vec(),
+        plugins: vec![layer.clone()],
+        ..SpecSource::default()
+    };
+    Config::resolve(&source).map_err(|error| error.to_string())
+}
+
+fn fails(text: String) -> Finding {
+    Finding::Fails { text, requests: Vec::new() }
+}
+
+/// Drawn sequences on a device that is new; the first that fails is made as short as it gets.
+fn check_sequences(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding) {
+    let sets = settings(layer, device, &[]);
+    let finding = match config_of(layer, &sets) {
+        // A layer may refuse a device that is too small for it.
+        Err(text) => Finding::NotRun(text),
+        Ok(config) => sequences(&config),
+    };
+    (sets, finding)
+}
+
+fn sequences(config: &Config) -> Finding {
+    let pages = match user_pages(config, 1.0) {
+        Ok(pages) => pages,
+        Err(error) => return fails(error.to_string()),
+    };
+    for seed in 0..SEQUENCES {
+        let sequence = draw(seed, SEQUENCE, pages);
+        let Err(first) = run_sequence(config, &sequence) else { continue };
+        let requests = shortest(&sequence, SHRINK_TRIES, |left| run_sequence(config, left).is_err());
+        let text = run_sequence(config, &requests).err().unwrap_or(first);
+        return Finding::Fails { text, requests };
+    }
+    Finding::Holds
+}
+
+/// Load of a run with a clock: several requests at a time, trims, most of the device used.
+const TIMED: &[(&str, &str)] = &[
+    ("host.mode", "closed-loop"),
+    ("host.queue_depth", "16"),
+    ("workload.kind", "zipf"),
+    ("workload.footprint", "1.0"),
+    ("workload.requests", "4000"),
+    ("workload.request_bytes", "12288"),
+    ("workload.read_fraction", "0.3"),
+    ("workload.trim_fraction", "0.05"),
+    ("initial.fill", "0.9"),
+    ("initial.age_writes", "0.5"),
+];
+
+/// The document of a run, without what only a wall clock knows; an error if it fails or its counts do not agree.
+fn document(config: &Config) -> Result<Value, String> {
+    let outcome = run(config, 1.0, &mut |_| true).map_err(|error| error.to_string())?;
+    if let Some(text) = outcome.integrity_error {
+        return Err(text);
+    }
+    let count = |path: &str| outcome.document.pointer(path).and_then(Value::as_u64).unwrap_or(0);
+    let (programmed, page) = (count("/flash/programs/host"), u64::from(config.chip.geometry.page_bytes));
+    let written = count("/host/write/bytes") / page;
+    if programmed != written {
+        return Err(format!("counts: {written} pages were written, {programmed} programmed for the host"));
+    }
+    Ok(outcome.document)
+}
+
+fn check_timed(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding) {
+    let sets = settings(layer, device, TIMED);
+    let finding = match config_of(layer, &sets) {
+        Err(text) => Finding::NotRun(text),
+        Ok(config) => document(&config).map_or_else(fails, |_| Finding::Holds),
+    };
+    (sets, finding)
+}
+
+fn check_repeat(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding) {
+    let sets = settings(layer, device, &[TIMED, &[("seed", "7")]].concat());
+    let finding = match config_of(layer, &sets) {
+        Err(text) => Finding::NotRun(text),
+        Ok(config) => match (document(&config), document(&config)) {
+            (Ok(first), Ok(second)) if first == second => Finding::Holds,
+            (Ok(_), Ok(_)) => fails("two runs of one spec and seed give different results".into()),
+            (Err(text), _) | (_, Err(text)) => fails(text),
+        },
+    };
+    (sets, finding)
+}
+
+/// Erases that fail now and then, where the layer says that it can do without a block.
+fn check_failing(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding) {
+    let failing = [("erase.scheme", "ispe"), ("erase.max_loops", "3"), ("erase.initial_pec", "2000")];
+    let sets = settings(layer, device, &[TIMED, &failing, &[("ftl.over_provisioning", "0.6")]].concat());
+    if !layer.source.retires_blocks() {
+        return (sets, Finding::NotRun("the layer does not retire blocks".into()));
+    }
+    let finding = match config_of(layer, &sets) {
+        Err(text) => Finding::NotRun(text),
+        Ok(config) => document(&config).map_or_else(fails, |_| Finding::Holds),
+    };
+    (sets, finding)
+}

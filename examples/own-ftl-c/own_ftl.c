@@ -1,0 +1,189 @@
+/* A page-mapped log: each plane writes its pages one after the other into an open block, and collects the block with
+ * the fewest valid pages when free blocks run low. The same as examples/own-ftl-rust, in C. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <pumice_ftl.h>
+
+#define NONE UINT32_MAX
+
+/* A plane: its free blocks, the block that is open and how far it is written. */
+struct plane {
+    uint32_t *free_block;
+    uint32_t free_blocks, open, written;
+};
+
+/* A page is numbered by its block and place: block * pages of a block + page. */
+struct log {
+    struct plane *plane;
+    uint32_t planes, blocks_per_plane, pages_per_block, reserve;
+    uint32_t *page_of; /* of each logical page */
+    uint32_t *lpn_of;  /* of each page, while it is valid */
+    uint32_t *valid;   /* pages of each block */
+    uint8_t *closed;   /* whether a block is written to its end */
+};
+
+static _Thread_local const char *why;
+
+static uint32_t planes_of(const pumice_ftl_device *device)
+{
+    return device->channels * device->chips_per_channel * device->dies_per_chip * device->planes_per_die;
+}
+
+/* Beside its data a plane needs the reserve, the open block, and a page to win in each collection. */
+static uint64_t capacity(const pumice_ftl_device *device, const pumice_ftl_value *value)
+{
+    uint64_t planes = planes_of(device), pages = device->pages_per_block;
+    int64_t blocks = (int64_t)device->blocks_per_plane - device->bad_blocks_per_plane - value[0].whole - 2;
+    uint64_t room = blocks > 0 ? planes * (uint64_t)blocks * pages : 0;
+    double all = (double)(planes * device->blocks_per_plane * pages);
+    uint64_t wanted = (uint64_t)(all * (1 - device->over_provisioning) + 1e-6);
+    why = "the reserve leaves no room";
+    return wanted < room ? wanted : room;
+}
+
+static void *create(const pumice_ftl_device *device, const pumice_ftl_value *value)
+{
+    struct log *log = calloc(1, sizeof *log);
+    uint32_t blocks = planes_of(device) * device->blocks_per_plane, pages = blocks * device->pages_per_block;
+    uint64_t lpns = capacity(device, value);
+    log->planes = planes_of(device);
+    log->blocks_per_plane = device->blocks_per_plane;
+    log->pages_per_block = device->pages_per_block;
+    log->reserve = (uint32_t)value[0].whole;
+    log->plane = calloc(log->planes, sizeof *log->plane);
+    log->page_of = malloc(lpns * sizeof *log->page_of);
+    log->lpn_of = malloc(pages * sizeof *log->lpn_of);
+    log->valid = calloc(blocks, sizeof *log->valid);
+    log->closed = calloc(blocks, 1);
+    memset(log->page_of, 0xFF, lpns * sizeof *log->page_of);
+    memset(log->lpn_of, 0xFF, pages * sizeof *log->lpn_of);
+    for (uint64_t bad = 0; bad < device->bad_blocks; bad++)
+        log->closed[device->bad_block[bad]] = 2;
+    for (uint32_t p = 0; p < log->planes; p++) {
+        struct plane *plane = &log->plane[p];
+        plane->free_block = malloc(log->blocks_per_plane * sizeof *plane->free_block);
+        plane->open = NONE;
+        plane->written = log->pages_per_block;
+        for (uint32_t nth = log->blocks_per_plane; nth-- > 0;)
+            if (log->closed[p * log->blocks_per_plane + nth] != 2)
+                plane->free_block[plane->free_blocks++] = p * log->blocks_per_plane + nth;
+    }
+    return log;
+}
+
+static void destroy(void *state)
+{
+    struct log *log = state;
+    for (uint32_t p = 0; p < log->planes; p++)
+        free(log->plane[p].free_block);
+    free(log->plane), free(log->page_of), free(log->lpn_of), free(log->valid), free(log->closed);
+    free(log);
+}
+
+/* The current copy of a logical page is valid no more. */
+static int forget(void *state, uint32_t lpn)
+{
+    struct log *log = state;
+    uint32_t page = log->page_of[lpn];
+    if (page != NONE) {
+        log->lpn_of[page] = log->page_of[lpn] = NONE;
+        log->valid[page / log->pages_per_block]--;
+    }
+    return PUMICE_FTL_OK;
+}
+
+/* Gives a logical page the next page of a plane; NONE if there is none. */
+static uint32_t place(struct log *log, uint32_t lpn, uint32_t p)
+{
+    struct plane *plane = &log->plane[p];
+    if (plane->written == log->pages_per_block) {
+        if (plane->free_blocks == 0)
+            return why = "a plane has no free block left", NONE;
+        if (plane->open != NONE)
+            log->closed[plane->open] = 1;
+        plane->open = plane->free_block[--plane->free_blocks];
+        plane->written = 0;
+    }
+    uint32_t page = plane->open * log->pages_per_block + plane->written++;
+    forget(log, lpn);
+    log->page_of[lpn] = page;
+    log->lpn_of[page] = lpn;
+    log->valid[plane->open]++;
+    return page;
+}
+
+/* Moves what is valid of the emptiest block of a plane, and erases it. */
+static int collect(struct log *log, uint32_t p, pumice_ftl_plan *plan)
+{
+    uint32_t first = p * log->blocks_per_plane, pages = log->pages_per_block, victim = NONE;
+    for (uint32_t block = first; block < first + log->blocks_per_plane; block++)
+        if (log->closed[block] == 1 && (victim == NONE || log->valid[block] < log->valid[victim]))
+            victim = block;
+    if (victim == NONE || log->valid[victim] == pages)
+        return why = "a plane has no invalid page left", PUMICE_FTL_FAILED;
+    for (uint32_t page = victim * pages; page < (victim + 1) * pages; page++) {
+        uint32_t lpn = log->lpn_of[page], to;
+        if (lpn == NONE)
+            continue;
+        if ((to = place(log, lpn, p)) == NONE)
+            return PUMICE_FTL_FAILED;
+        if (!pumice_ftl_push(plan, pumice_ftl_copy(victim, page % pages, to / pages, to % pages, lpn)))
+            return why = "a plan is full", PUMICE_FTL_FAILED;
+    }
+    log->closed[victim] = 0;
+    log->plane[p].free_block[log->plane[p].free_blocks++] = victim;
+    return pumice_ftl_push(plan, pumice_ftl_erase(victim)) ? PUMICE_FTL_OK : PUMICE_FTL_FAILED;
+}
+
+static int write(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *plan)
+{
+    struct log *log = state;
+    uint32_t p = lpn % log->planes, page = place(log, lpn, p), pages = log->pages_per_block;
+    if (page == NONE)
+        return PUMICE_FTL_FAILED;
+    plan->completes = 0; /* The host does not wait for what follows. */
+    pumice_ftl_push(plan, pumice_ftl_program(page / pages, page % pages, lpn, version));
+    while (log->plane[p].free_blocks < log->reserve)
+        if (collect(log, p, plan) != PUMICE_FTL_OK)
+            return PUMICE_FTL_FAILED;
+    return PUMICE_FTL_OK;
+}
+
+static int locate(void *state, uint32_t lpn, pumice_ftl_page *found)
+{
+    struct log *log = state;
+    uint32_t page = log->page_of[lpn];
+    found->block = page / log->pages_per_block;
+    found->page = page % log->pages_per_block;
+    return page == NONE ? PUMICE_FTL_NOT_STORED : PUMICE_FTL_OK;
+}
+
+static int read(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *plan)
+{
+    pumice_ftl_page at;
+    if (locate(state, lpn, &at) != PUMICE_FTL_OK)
+        return PUMICE_FTL_NOT_STORED;
+    pumice_ftl_push(plan, pumice_ftl_read(at.block, at.page, lpn, version));
+    return PUMICE_FTL_OK;
+}
+
+static const char *failure(void *state)
+{
+    (void)state;
+    return why;
+}
+
+const struct pumice_ftl_layer *pumice_ftl(void)
+{
+    static const pumice_ftl_key keys[] = {
+        { .name = "reserve", .default_value = "2", .unit = "blocks a plane", .kind = PUMICE_FTL_WHOLE_NUMBER,
+          .text = "Below this many free blocks a plane collects.", .least = 1, .most = 1000 },
+    };
+    static const struct pumice_ftl_layer layer = {
+        .version = PUMICE_FTL_VERSION, .size = sizeof(struct pumice_ftl_layer), .name = "page-log-c", .key = keys,
+        .keys = 1, .capacity = capacity, .create = create, .destroy = destroy, .write = write, .read = read,
+        .locate = locate, .trim = forget, .failure = failure,
+    };
+    return &layer;
+}

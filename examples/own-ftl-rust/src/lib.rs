@@ -1,0 +1,176 @@
+//! A page-mapped log: each plane writes its pages one after the other into an open block, and collects the block with
+//! the fewest valid pages when free blocks run low.
+
+use pumice_plugin::{
+    BlockId, Cause, FlashCommand, FtlError, Lpn, PageAddress, Plan, PluginDevice, PluginLayer, TranslationLayer, When,
+    export_ftl, int, keys,
+};
+
+keys! {
+    /// `[ftl.page-log]`
+    pub struct PageLogKeys in "ftl.page-log" {
+        reserve: u32 = "2", int(1, 1000), "blocks a plane", "chosen", When::Always,
+            "Below this many free blocks a plane collects.";
+    }
+}
+
+/// No page, or no logical page.
+const NONE: u32 = u32::MAX;
+
+/// The log. A page is numbered by its block and place: block × pages of a block + page.
+pub struct PageLog {
+    planes: Vec<Plane>,
+    pages_per_block: u32,
+    blocks_per_plane: u32,
+    user_pages: u32,
+    reserve: usize,
+    /// Where each logical page is.
+    page_of: Vec<u32>,
+    /// Which logical page each page holds, while it is valid.
+    lpn_of: Vec<u32>,
+    /// Valid pages of each block.
+    valid: Vec<u32>,
+    /// Whether a block is written to its end.
+    closed: Vec<bool>,
+}
+
+/// A plane: its free blocks, the block that is open and how far it is written.
+struct Plane {
+    free: Vec<u32>,
+    open: u32,
+    written: u32,
+}
+
+impl PluginLayer for PageLog {
+    const NAME: &'static str = "page-log";
+    type Keys = PageLogKeys;
+
+    fn capacity(device: &PluginDevice, keys: &PageLogKeys) -> Result<u32, String> {
+        // Beside its data a plane needs the reserve, the open block, and a page to win in each collection.
+        let good = device.geometry.blocks_per_plane.saturating_sub(device.bad_blocks_per_plane);
+        let room = good.saturating_sub(keys.reserve + 2) * u32::from(device.geometry.pages_per_block);
+        match device.pages_for_host().min(room * device.geometry.planes()) {
+            0 => Err(format!("reserve = {} leaves no room on planes of {good} good blocks", keys.reserve)),
+            pages => Ok(pages),
+        }
+    }
+
+    fn new(device: &PluginDevice, keys: &PageLogKeys) -> Result<PageLog, String> {
+        let geometry = &device.geometry;
+        let (blocks, pages) = (geometry.blocks(), geometry.pages() as usize);
+        let free_of = |plane: u32| {
+            let blocks = plane * geometry.blocks_per_plane..(plane + 1) * geometry.blocks_per_plane;
+            blocks.rev().filter(|&block| !device.bad_blocks.contains(&BlockId(block))).collect()
+        };
+        let pages_per_block = u32::from(geometry.pages_per_block);
+        let plane = |plane| Plane { free: free_of(plane), open: NONE, written: pages_per_block };
+        let user_pages = PageLog::capacity(device, keys)?;
+        Ok(PageLog {
+            planes: (0..geometry.planes()).map(plane).collect(),
+            pages_per_block,
+            blocks_per_plane: geometry.blocks_per_plane,
+            user_pages,
+            reserve: keys.reserve as usize,
+            page_of: vec![NONE; user_pages as usize],
+            lpn_of: vec![NONE; pages],
+            valid: vec![0; blocks as usize],
+            closed: vec![false; blocks as usize],
+        })
+    }
+}
+
+impl PageLog {
+    fn address(&self, page: u32) -> PageAddress {
+        PageAddress::new(BlockId(page / self.pages_per_block), (page % self.pages_per_block) as u16)
+    }
+
+    /// Gives a logical page the next page of a plane.
+    fn place(&mut self, lpn: u32, plane: usize) -> Result<PageAddress, FtlError> {
+        let Plane { free, open, written } = &mut self.planes[plane];
+        if *written == self.pages_per_block {
+            if *open != NONE {
+                self.closed[*open as usize] = true;
+            }
+            *open = free.pop().ok_or(FtlError::NoFreeBlock { plane: plane as u32 })?;
+            *written = 0;
+        }
+        let page = *open * self.pages_per_block + *written;
+        *written += 1;
+        self.forget(lpn);
+        self.page_of[lpn as usize] = page;
+        self.lpn_of[page as usize] = lpn;
+        self.valid[(page / self.pages_per_block) as usize] += 1;
+        Ok(self.address(page))
+    }
+
+    /// The current copy of a logical page is valid no more.
+    fn forget(&mut self, lpn: u32) {
+        let page = std::mem::replace(&mut self.page_of[lpn as usize], NONE);
+        if page != NONE {
+            self.lpn_of[page as usize] = NONE;
+            self.valid[(page / self.pages_per_block) as usize] -= 1;
+        }
+    }
+
+    /// Moves what is valid of the emptiest block of a plane, and erases it.
+    fn collect(&mut self, plane: usize, plan: &mut Plan) -> Result<(), FtlError> {
+        let first = plane as u32 * self.blocks_per_plane;
+        let closed = (first..first + self.blocks_per_plane).filter(|&block| self.closed[block as usize]);
+        let emptiest = closed.min_by_key(|&block| self.valid[block as usize]);
+        let victim = emptiest.filter(|&block| self.valid[block as usize] < self.pages_per_block);
+        let victim = victim.ok_or(FtlError::NoFreeBlock { plane: plane as u32 })?;
+        for page in victim * self.pages_per_block..(victim + 1) * self.pages_per_block {
+            let lpn = self.lpn_of[page as usize];
+            if lpn != NONE {
+                let to = self.place(lpn, plane)?;
+                plan.push(FlashCommand::copy(self.address(page), to, Lpn(lpn), 0));
+            }
+        }
+        plan.push(FlashCommand::erase(BlockId(victim)));
+        self.closed[victim as usize] = false;
+        self.planes[plane].free.push(victim);
+        Ok(())
+    }
+}
+
+impl TranslationLayer for PageLog {
+    fn user_pages(&self) -> u32 {
+        self.user_pages
+    }
+
+    fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        let plane = lpn.index() % self.planes.len();
+        let page = self.place(lpn.0, plane)?;
+        plan.push(FlashCommand::program(Cause::Host, page, lpn, version, 0));
+        plan.complete_here(); // The host does not wait for what follows.
+        while self.planes[plane].free.len() < self.reserve {
+            self.collect(plane, plan)?;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
+        let Some(page) = self.locate(lpn) else { return false };
+        plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
+        true
+    }
+
+    fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
+        let page = self.page_of[lpn.index()];
+        (page != NONE).then(|| self.address(page))
+    }
+
+    fn trim(&mut self, lpn: Lpn) {
+        self.forget(lpn.0);
+    }
+
+    fn map_ram_bytes(&self) -> u64 {
+        self.page_of.len() as u64 * 4
+    }
+
+    fn state_bytes(&self) -> u64 {
+        (self.page_of.len() + self.lpn_of.len() + self.valid.len()) as u64 * 4 + self.closed.len() as u64
+    }
+}
+
+export_ftl!(PageLog);
