@@ -26,7 +26,7 @@ def reproduce_command(
     paper: Annotated[
         str,
         typer.Argument(
-            metavar="pen|superblock|sfws|aero|matrix|power|all",
+            metavar="|".join((*EXPERIMENTS, "all")),
             help="What to reproduce; all is the four papers.",
             autocompletion=completions.studies,
         ),
