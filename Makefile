@@ -54,7 +54,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
     if $$python -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1; then command -v $$python; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint bench figures generated docs fuzz dist install clean
+.PHONY: help build run test lint bench clients figures generated docs fuzz dist install clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -91,6 +91,9 @@ fuzz: ## mutate traces and specs, and call the C interface at random, for FUZZ_S
 
 bench: ## measure the engine: nanoseconds a flash command, requests a second, bytes a page
 	cargo run --release -p pumice-engine --example bench
+
+clients: $(STAMP) ## let real programs use a served device (nbdcopy, fio, QEMU, file systems, SQLite), as far as they are installed
+	$(BIN)/python tests/clients.py $(CLIENTS)
 
 figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (MEASURE=--measure: its speed as well)
 	$(BIN)/python -m pumice.papers.ground_truth --out docs/figures $(MEASURE)

@@ -60,6 +60,18 @@ class ServedDevice:
         status: dict[str, Any] = json.loads(self._server.answer('{"do": "status"}'))
         return status
 
+    def cut(self) -> dict[str, Any]:
+        """Cuts the power, and starts the device anew as `ftl.recovery` says. Every client loses its connection.
+
+        Returns:
+            `cuts` so far, `at_s` (time of the cut on the device's clock, seconds), `recovery_us`.
+
+        Raises:
+            SimulationError: the device cannot start anew, or what it holds then breaks a rule.
+        """
+        cut: dict[str, Any] = json.loads(self._server.answer('{"do": "cut"}'))
+        return cut
+
     def result(self) -> Result:
         """The result so far; the final one if the device is served no more.
 

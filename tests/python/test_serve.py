@@ -107,6 +107,30 @@ def test_a_store_keeps_what_was_written(tmp_path: Path) -> None:
         pumice.serve(TINY.with_(ftl={"gc_policy": "fifo"}), store=store)
 
 
+def test_what_was_written_is_there_after_a_power_cut(tmp_path: Path) -> None:
+    spec = TINY.with_(ftl={"recovery": "scan", "over_provisioning": 0.25})
+    record = tmp_path / "session.csv"
+    with pumice.serve(spec, record=record) as device:
+        with Client(device.address) as client:
+            client.write(0, b"kept" * 1024)
+            cut = device.cut()
+            assert cut["cuts"] == 1
+            assert cut["recovery_us"] > 0
+            with pytest.raises(OSError, match=r".*"):
+                client.read(0, 512)
+        with Client(device.address) as client:
+            assert client.read(0, 4096) == b"kept" * 1024
+    served = device.stop().to_dict()
+    keys = {"power": served["config"]["power"], "host": {"partial_page": "rmw"}, "workload": {"trims": "drop"}}
+    replayed = pumice.run(spec.with_(**keys), trace=record).to_dict()
+    assert served["power"]["cuts"] == 1
+    for document in (served, replayed):
+        document.pop("run")
+    assert served == replayed
+    with pumice.serve(TINY) as steady, pytest.raises(pumice.SimulationError, match=r"ftl\.recovery"):
+        steady.cut()
+
+
 def test_the_control_socket_is_asked_by_the_command(tmp_path: Path, command: Command) -> None:
     address = f"unix:{tmp_path / 'control'}"
     with pumice.serve(TINY, control=address) as device:
@@ -141,7 +165,15 @@ def test_the_command_ends_with_a_result_when_it_is_told_to(tmp_path: Path, numbe
         "out",
     ]
     command = [sys.executable, "-m", "pumice", *arguments, "--ready-fd", str(write)]
-    with subprocess.Popen(command, cwd=tmp_path, pass_fds=[write], stdout=subprocess.PIPE, text=True) as served:
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        pass_fds=[write],
+        stdout=subprocess.PIPE,
+        text=True,
+        # A shell may have started the tests in the background, where Ctrl-C is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as served:
         os.close(write)
         with os.fdopen(read) as ready:
             assert ready.read() == "nbd+unix:///?socket=nbd\n"

@@ -65,6 +65,10 @@ pub trait Observer {
     #[inline]
     fn transfer(&mut self, _die: DieId, _start: Time, _end: Time) {}
 
+    /// The power was cut while a command was changing pages.
+    #[inline]
+    fn torn(&mut self, _command: &FlashCommand) {}
+
     /// A part of an erase held its die from `start` to `end`; then the erase was suspended. Its last part is told
     /// by `command`.
     #[inline]

@@ -165,6 +165,17 @@ impl<'a> PowerCuts<'a> {
         }
     }
 
+    /// One more cut, at this time; of a device whose spec has no schedule of cuts. `false`: it has one.
+    pub fn order(&mut self, at: Time) -> bool {
+        match &mut self.to_come {
+            CutsToCome::At(times) => {
+                times.push(at);
+                true
+            }
+            CutsToCome::Within(_) | CutsToCome::Drawn { .. } => false,
+        }
+    }
+
     /// Cuts that are still to come.
     pub fn left(&self) -> usize {
         self.to_come.left()
@@ -250,6 +261,8 @@ impl<O: Observer> Ssd<'_, O> {
             self.power.torn[kind] += 1;
             let left = cuts.draw();
             let random = &mut cuts.random;
+            self.observer().torn(command);
+            let checked = &mut self.controller.scheduler.chips.checked;
             checked.tear(command, left, |_| OUTCOMES[random.below(OUTCOMES.len() as u64) as usize])?;
         }
         self.power.failed_requests += self.host.fail_outstanding(at);

@@ -1,7 +1,7 @@
 //! A device in use: requests come to it one by one, from a workload's run loop or from real programs.
 
 use pumice_config::aged::{AgedIdentity, SharedAgedDevices};
-use pumice_config::{Config, HostMode};
+use pumice_config::{Config, HostMode, SpecError};
 use pumice_ftl::TranslationLayer;
 use pumice_ftl::recovery::Recovery;
 use pumice_types::{FlashTiming, Geometry, HostRequest, Time};
@@ -273,6 +273,20 @@ impl<'a, O: Observer> Session<'a, O> {
         self.ssd.lose_power(cuts)?;
         self.behind += self.ssd.now - at;
         self.work += STARTING_ANEW;
+        Ok(())
+    }
+
+    /// Cuts the power at an instant of the device's clock, which is not past, and starts the device anew.
+    ///
+    /// # Errors
+    /// A device that cannot start anew, or whose spec has a schedule of cuts; a broken rule or belief.
+    pub fn cut_power(&mut self, at: Time) -> Result<(), SimError> {
+        if !self.cuts.as_mut().is_some_and(|cuts| cuts.order(at)) {
+            let text = "the device cannot start anew after a power cut; ftl.recovery = \"scan\" is needed";
+            return Err(SpecError(text.into()).into());
+        }
+        let instant = at - self.behind;
+        while self.step_until(instant)? {}
         Ok(())
     }
 

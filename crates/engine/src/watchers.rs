@@ -47,6 +47,11 @@ impl<O: Observer> Observer for Watchers<'_, O> {
     }
 
     #[inline]
+    fn torn(&mut self, command: &FlashCommand) {
+        self.other.torn(command);
+    }
+
+    #[inline]
     fn suspended(&mut self, start: Time, end: Time, command: &FlashCommand) {
         self.other.suspended(start, end, command);
     }

@@ -20,12 +20,14 @@ pub enum ControlRequest {
     Status {},
     /// The result so far.
     Result {},
+    /// Cut the power, and start the device anew. Every client loses its connection.
+    Cut {},
     /// End the device, as a signal does.
     Stop {},
 }
 
 /// Names of what may be asked.
-const ASKED: &str = "status, result, stop";
+const ASKED: &str = "status, result, cut, stop";
 
 impl ControlRequest {
     /// Reads a question.
@@ -74,7 +76,7 @@ mod tests {
         assert_eq!(ControlRequest::parse(r#"{"do": "status"}"#), Ok(ControlRequest::Status {}));
         for wrong in ["", "status", r#"{"do": "fly"}"#, r#"{"do": "stop", "now": 1}"#, "[]"] {
             let text = ControlRequest::parse(wrong).expect_err(wrong);
-            assert!(text.contains("one of status, result, stop") && !text.contains('\n'), "{text}");
+            assert!(text.contains("one of status, result, cut, stop") && !text.contains('\n'), "{text}");
         }
     }
 }

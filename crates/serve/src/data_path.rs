@@ -121,6 +121,16 @@ impl DataPath {
         self.is_replay = is_replay;
     }
 
+    /// The power was cut: nothing in RAM is left, and nothing is under way.
+    pub fn lose_power(&mut self) {
+        self.ram = ControllerRam::new(self.page_bytes);
+        self.moving.clear();
+        self.next = None;
+        self.slots.clear();
+        self.reads.clear();
+        self.settled.clear();
+    }
+
     /// Why bytes could not be moved, if something failed since this was last asked.
     pub fn take_failure(&mut self) -> Option<String> {
         self.failure.take()
@@ -262,6 +272,14 @@ impl Observer for DataPath {
             RequestKind::Flush => {}
         }
         self.finished.push(transfer);
+    }
+
+    fn torn(&mut self, command: &FlashCommand) {
+        // Whether the bytes of a page can be read is the array's to say: a page that fails its code returns none.
+        // What an erase that did not end has left is there until the block is erased again.
+        if matches!(command.op, FlashOp::Program | FlashOp::Copy) {
+            self.command(Time::ZERO, Time::ZERO, command);
+        }
     }
 
     fn command(&mut self, _start: Time, _end: Time, command: &FlashCommand) {

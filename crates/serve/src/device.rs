@@ -6,11 +6,13 @@ use pumice_config::{Check, Config};
 use pumice_engine::metrics::TimeSeries;
 use pumice_engine::{Origin, Outcome, Session, SimError, Watchers};
 use pumice_ftl::TranslationLayer;
+use pumice_ftl::recovery::Recovery;
 use pumice_types::{HostRequest, Lpn, PageAddress, RequestKind, Time};
 use pumice_workload::Trims;
 use serde_json::{Value, json};
 
 use crate::data_path::{DataPath, Transfer};
+use crate::journal::DeviceEvent;
 use crate::operation::{ClientOperation, OperationStep, Place, zeroes};
 use crate::protocol::transmission::{DataExtent, ErrorCode, Reply};
 use crate::record::Record;
@@ -61,6 +63,8 @@ pub struct Device<'a> {
     page_bytes: u64,
     capacity: u64,
     kept: Kept,
+    /// When the power was cut, in seconds of the device's clock.
+    cuts_s: Vec<f64>,
     /// What ended the simulation; the device does nothing any more.
     failure: Option<String>,
 }
@@ -79,7 +83,7 @@ impl<'a> Device<'a> {
             while session.age(&mut ageing)? {}
         }
         let (page_bytes, capacity) = (u64::from(config.chip.geometry.page_bytes), session.capacity());
-        let mut device = Device { config, session, page_bytes, capacity, kept, failure: None };
+        let mut device = Device { config, session, page_bytes, capacity, kept, cuts_s: Vec::new(), failure: None };
         device.replay()?;
         device.path().set_replay(false);
         Ok(device)
@@ -89,8 +93,8 @@ impl<'a> Device<'a> {
     fn replay(&mut self) -> Result<(), SimError> {
         let Some(store) = self.kept.store.take() else { return Ok(()) };
         let mut failure = None;
-        let replayed = store.replay(|request| {
-            self.replay_request(request).map_err(|error| {
+        let replayed = store.replay(|event| {
+            self.replay_event(event).map_err(|error| {
                 let text = error.to_string();
                 failure = Some(error);
                 text
@@ -107,12 +111,46 @@ impl<'a> Device<'a> {
         Ok(())
     }
 
-    fn replay_request(&mut self, request: &HostRequest) -> Result<(), SimError> {
+    fn replay_event(&mut self, event: &DeviceEvent) -> Result<(), SimError> {
+        let request = match event {
+            DeviceEvent::Cut(at) => return self.lose_power(*at + self.session.behind()),
+            DeviceEvent::Request(request) => request,
+        };
         if let Some(record) = &mut self.kept.record {
             record.write(request)?;
         }
         while self.session.step_until(request.arrival)? {}
-        self.session.submit(request, request.arrival)
+        self.session.submit(request, request.arrival + self.session.behind())
+    }
+
+    /// Cuts the power now and starts the device anew. What was written and not flushed may be lost.
+    ///
+    /// # Errors
+    /// A device that cannot start anew, or a simulation that ended in an error.
+    pub fn cut(&mut self) -> Result<Value, SimError> {
+        if let Some(text) = &self.failure {
+            return Err(SimError::Simulation(text.clone()));
+        }
+        if self.config.ftl.shared.recovery == Recovery::Off {
+            let text = "the device cannot start anew after a power cut; serve it with ftl.recovery = \"scan\"";
+            return Err(SimError::Simulation(text.into()));
+        }
+        // Behind everything that happens at this instant.
+        let at = self.session.ssd.now + Time(1);
+        if let Some(store) = &mut self.kept.store {
+            store.add(&DeviceEvent::Cut(at - self.session.behind())).map_err(SimError::Output)?;
+        }
+        let cut = self.lose_power(at).and_then(|()| self.settle());
+        cut.inspect_err(|error| self.failure = Some(error.to_string()))?;
+        let took = self.session.ssd.now - at;
+        Ok(json!({ "cuts": self.cuts_s.len(), "at_s": at.as_s(), "recovery_us": took.as_us() }))
+    }
+
+    fn lose_power(&mut self, at: Time) -> Result<(), SimError> {
+        self.cuts_s.push(at.as_s());
+        self.session.cut_power(at)?;
+        self.path().lose_power();
+        Ok(())
     }
 
     /// Bytes that a host can address.
@@ -169,15 +207,16 @@ impl<'a> Device<'a> {
     /// Submits a request now and lets time pass until it is done.
     fn run_request(&mut self, request: HostRequest, data: Vec<u8>) -> Result<Reply, SimError> {
         let now = self.session.ssd.now;
-        let request = HostRequest { arrival: now, ..request };
+        // A host that had to wait for the device to start anew is behind its clock by that time.
+        let request = HostRequest { arrival: now - self.session.behind(), ..request };
         if let Some(record) = &mut self.kept.record {
             record.write(&request)?;
         }
         if let Some(store) = &mut self.kept.store {
-            store.add(&request).map_err(SimError::Output)?;
+            store.add(&DeviceEvent::Request(request)).map_err(SimError::Output)?;
         }
         // What else happens at this instant comes before the request, as in a run of the record.
-        while self.session.step_until(now)? {}
+        while self.session.step_until(request.arrival)? {}
         self.path().prepare(Transfer::new(request, data));
         self.session.submit(&request, now)?;
         let transfer = loop {
@@ -287,6 +326,13 @@ impl<'a> Device<'a> {
     fn document(&mut self, origin: Origin) -> Result<Outcome, SimError> {
         let mut outcome = self.session.outcome(origin)?;
         outcome.document["time_series"] = self.session.ssd.observer().document();
+        if !self.cuts_s.is_empty() {
+            // As a spec says it that replays the record.
+            let mut config = self.config.clone();
+            config.power.cut_at_s.clone_from(&self.cuts_s);
+            outcome.document["config"] = config.result_keys();
+            outcome.document["config_sha256"] = json!(config.digest());
+        }
         Ok(outcome)
     }
 
@@ -298,8 +344,8 @@ impl<'a> Device<'a> {
         if let Some(text) = &self.failure {
             return Err(SimError::Simulation(text.clone()));
         }
-        if self.session.ssd.controller.is_buffered() {
-            // A request of the host, so that a replay ends in the same state.
+        if self.session.ssd.controller.is_buffered() || !self.cuts_s.is_empty() {
+            // A request of the host, so that a replay ends in the same state: behind the last cut, with nothing buffered.
             self.run_request(HostRequest::flush(Time::ZERO), Vec::new())?;
         }
         self.session.end_requests();

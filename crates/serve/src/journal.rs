@@ -1,4 +1,4 @@
-//! The requests of a store's device, from its first on. Replaying them gives the device's state anew.
+//! What happened to a store's device, from its first request on. Replaying it gives the device's state anew.
 
 use std::io::{self, Read, Write};
 
@@ -7,8 +7,32 @@ use pumice_types::{HostRequest, RequestKind, Time};
 /// Bytes of one entry.
 pub const ENTRY_BYTES: usize = 24;
 
-/// One request as it is kept.
-pub fn encode(request: &HostRequest) -> [u8; ENTRY_BYTES] {
+/// The kind of an entry that is a power cut.
+const CUT: u8 = 4;
+
+/// One thing that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceEvent {
+    /// A request came.
+    Request(HostRequest),
+    /// The power was cut at this time of the workload's clock.
+    Cut(Time),
+}
+
+/// An event as it is kept.
+pub fn encode(event: &DeviceEvent) -> [u8; ENTRY_BYTES] {
+    match event {
+        DeviceEvent::Request(request) => encode_request(request),
+        DeviceEvent::Cut(at) => {
+            let mut entry = [0; ENTRY_BYTES];
+            entry[..8].copy_from_slice(&at.0.to_le_bytes());
+            entry[20] = CUT;
+            entry
+        }
+    }
+}
+
+fn encode_request(request: &HostRequest) -> [u8; ENTRY_BYTES] {
     let kind = match request.kind {
         RequestKind::Read => 0,
         RequestKind::Write => 1,
@@ -23,8 +47,8 @@ pub fn encode(request: &HostRequest) -> [u8; ENTRY_BYTES] {
     entry
 }
 
-/// The request of an entry; `None` if it is none.
-pub fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<HostRequest> {
+/// The event of an entry; `None` if it is none.
+pub fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<DeviceEvent> {
     let (arrival, rest) = entry.split_first_chunk::<8>()?;
     let (offset, rest) = rest.split_first_chunk::<8>()?;
     let (bytes, rest) = rest.split_first_chunk::<4>()?;
@@ -33,6 +57,7 @@ pub fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<HostRequest> {
         1 => RequestKind::Write,
         2 => RequestKind::Trim,
         3 => RequestKind::Flush,
+        CUT => return Some(DeviceEvent::Cut(Time(u64::from_le_bytes(*arrival)))),
         _ => return None,
     };
     let fua = match rest[1] {
@@ -41,14 +66,14 @@ pub fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<HostRequest> {
         _ => return None,
     };
     let (arrival, offset_bytes) = (Time(u64::from_le_bytes(*arrival)), u64::from_le_bytes(*offset));
-    Some(HostRequest { arrival, offset_bytes, bytes: u32::from_le_bytes(*bytes), kind, fua, stream: 0 })
+    Some(DeviceEvent::Request(HostRequest { arrival, offset_bytes, bytes: u32::from_le_bytes(*bytes), kind, fua, stream: 0 }))
 }
 
-/// The next request; `None` at the end.
+/// The next event; `None` at the end.
 ///
 /// # Errors
 /// The input's, or an entry that is none.
-pub fn read_next(input: &mut impl Read) -> io::Result<Option<HostRequest>> {
+pub fn read_next(input: &mut impl Read) -> io::Result<Option<DeviceEvent>> {
     let mut entry = [0; ENTRY_BYTES];
     match input.read_exact(&mut entry) {
         Ok(()) => {}
@@ -59,12 +84,12 @@ pub fn read_next(input: &mut impl Read) -> io::Result<Option<HostRequest>> {
     decode(&entry).map(Some).ok_or_else(broken)
 }
 
-/// Adds a request.
+/// Adds an event.
 ///
 /// # Errors
 /// The output's.
-pub fn write(out: &mut impl Write, request: &HostRequest) -> io::Result<()> {
-    out.write_all(&encode(request))
+pub fn write(out: &mut impl Write, event: &DeviceEvent) -> io::Result<()> {
+    out.write_all(&encode(event))
 }
 
 #[cfg(test)]
@@ -76,11 +101,13 @@ mod tests {
         for kind in [RequestKind::Read, RequestKind::Write, RequestKind::Trim, RequestKind::Flush] {
             let (arrival, fua) = (Time(u64::MAX - 3), kind == RequestKind::Write);
             let request = HostRequest { arrival, offset_bytes: 1 << 50, bytes: u32::MAX, kind, fua, stream: 0 };
-            let entry = encode(&request);
-            assert_eq!(decode(&entry), Some(request));
+            let entry = encode(&DeviceEvent::Request(request));
+            assert_eq!(decode(&entry), Some(DeviceEvent::Request(request)));
             let mut damaged = entry;
             damaged[20] = 9;
             assert_eq!(decode(&damaged), None);
         }
+        let cut = DeviceEvent::Cut(Time(77));
+        assert_eq!(decode(&encode(&cut)), Some(cut));
     }
 }

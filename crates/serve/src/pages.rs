@@ -44,8 +44,14 @@ impl PhysicalPages {
     pub fn program(&mut self, page: PageAddress, bytes: Option<Arc<[u8]>>) -> Result<(), String> {
         let number = self.number(page);
         match (&mut self.medium, bytes) {
-            (_, None) => {}
             (Medium::File(file), Some(bytes)) => file.write(number, &bytes)?,
+            // A cut may have left bytes of a program that did not end.
+            (Medium::File(file), None) => file.clear(number, 1)?,
+            (Medium::Memory(blocks), None) => {
+                if let Some(block) = &mut blocks[page.block.index()] {
+                    block[usize::from(page.page)] = None;
+                }
+            }
             (Medium::Memory(blocks), Some(bytes)) => {
                 let pages = self.pages_per_block;
                 let block = blocks[page.block.index()].get_or_insert_with(|| vec![None; pages].into());

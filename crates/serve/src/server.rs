@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::Shutdown;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{Builder, JoinHandle};
@@ -23,6 +23,7 @@ use crate::control::{self, ControlRequest};
 use crate::data_path::DataPath;
 use crate::device::{Device, Kept, Parts};
 use crate::operation::ClientOperation;
+use crate::protocol::transmission::{ErrorCode, Reply};
 use crate::record::Record;
 use crate::spec::{served_config, without_effect_on_a_served_device};
 use crate::store::Store;
@@ -64,12 +65,14 @@ enum DeviceQuestion {
     Progress,
     /// The result so far.
     Result,
+    /// What a power cut did, which is made for that.
+    Cut,
 }
 
 /// What the device is told.
 enum Message {
-    /// To do what a client asks for.
-    Perform(ClientOperation, ReplyTo),
+    /// To do what a client asks for; with the number of cuts before its connection was taken.
+    Perform(ClientOperation, ReplyTo, u64),
     /// To answer a question.
     Ask(DeviceQuestion, Sender<Result<Value, SimError>>),
     /// To end.
@@ -82,6 +85,8 @@ struct ServerShared {
     messages: Sender<Message>,
     /// No more connections are taken.
     stops: AtomicBool,
+    /// Power cuts so far.
+    cuts: AtomicU64,
     /// A control client has asked for the end.
     asked_to_stop: AtomicBool,
     /// The simulation has ended in an error.
@@ -94,7 +99,8 @@ struct ServerShared {
 /// Handles of the connections, by number.
 #[derive(Default)]
 struct Connections {
-    open: BTreeMap<u64, Socket>,
+    /// With whether it is a client of the device.
+    open: BTreeMap<u64, (Socket, bool)>,
     /// Connections so far.
     taken: u64,
 }
@@ -132,6 +138,7 @@ impl Server {
             facts,
             messages,
             stops: AtomicBool::new(false),
+            cuts: AtomicU64::new(0),
             asked_to_stop: AtomicBool::new(false),
             has_failed,
             address: listener.address(),
@@ -244,9 +251,12 @@ impl DeviceWork {
         let mut parts = Parts::new(&self.config, self.scale, &mut path);
         let mut device = Device::new(&mut parts, self.kept)?;
         let _ = ready.send(ExportFacts { capacity: device.capacity(), page_bytes });
+        let mut cuts = 0;
         for message in messages {
             match message {
-                Message::Perform(operation, to) => {
+                // What a client had asked for when the power was cut is lost with its connection.
+                Message::Perform(_, to, before) if before != cuts => to.send(Reply::Failed(ErrorCode::Shutdown)),
+                Message::Perform(operation, to, _) => {
                     to.send(device.perform(operation));
                     if device.failure().is_some() {
                         self.has_failed.store(true, Ordering::Relaxed);
@@ -254,6 +264,11 @@ impl DeviceWork {
                 }
                 // Whoever asked may have gone.
                 Message::Ask(question, reply) => drop(reply.send(match question {
+                    DeviceQuestion::Cut => {
+                        let cut = device.cut();
+                        cuts += u64::from(cut.is_ok());
+                        cut
+                    }
                     DeviceQuestion::Progress => Ok(device.progress()),
                     DeviceQuestion::Result => device.result().and_then(|outcome| outcome.told(&self.circumstances)),
                 })),
@@ -293,6 +308,14 @@ impl ServerShared {
                 Ok(status)
             }
             ControlRequest::Result {} => self.ask(DeviceQuestion::Result).map_err(|error| error.to_string()),
+            ControlRequest::Cut {} => {
+                let cut = self.ask(DeviceQuestion::Cut).map_err(|error| error.to_string())?;
+                self.cuts.fetch_add(1, Ordering::SeqCst);
+                let connections = self.lock();
+                let clients = connections.open.values().filter(|(_, is_client)| *is_client);
+                clients.for_each(|(socket, _)| socket.end(Shutdown::Both));
+                Ok(cut)
+            }
             ControlRequest::Stop {} => {
                 self.asked_to_stop.store(true, Ordering::Relaxed);
                 Ok(json!("the device is about to end"))
@@ -302,23 +325,24 @@ impl ServerShared {
 
     /// Serves one connection to its end.
     fn serve(&self, number: u64, socket: Socket) {
+        let cuts = self.cuts.load(Ordering::SeqCst);
         // How a connection ends is its client's matter.
         let _ = connection::serve(socket, self.facts, &|operation, to| {
-            self.messages.send(Message::Perform(operation, to)).is_ok()
+            self.messages.send(Message::Perform(operation, to, cuts)).is_ok()
         });
         self.lock().open.remove(&number);
         self.closed.notify_all();
     }
 
     /// Takes a connection in. `None`: there are too many.
-    fn admit(&self, socket: &Socket) -> io::Result<Option<u64>> {
+    fn admit(&self, socket: &Socket, is_client: bool) -> io::Result<Option<u64>> {
         let mut connections = self.lock();
         if connections.open.len() >= CONNECTIONS_MAX {
             return Ok(None);
         }
         connections.taken += 1;
         let number = connections.taken;
-        connections.open.insert(number, socket.another()?);
+        connections.open.insert(number, (socket.another()?, is_client));
         Ok(Some(number))
     }
 
@@ -326,7 +350,7 @@ impl ServerShared {
     fn close_all(&self) {
         for direction in [Shutdown::Read, Shutdown::Both] {
             let connections = self.lock();
-            connections.open.values().for_each(|socket| socket.end(direction));
+            connections.open.values().for_each(|(socket, _)| socket.end(direction));
             let is_open = |connections: &mut Connections| !connections.open.is_empty();
             let waited = self.closed.wait_timeout_while(connections, PARTING, is_open);
             if waited.is_ok_and(|(connections, _)| connections.open.is_empty()) {
@@ -361,7 +385,7 @@ fn listen(
 
 /// Serves a client in a thread of its own, if there is room.
 fn take_client(socket: Socket, shared: &Arc<ServerShared>) {
-    let Ok(Some(number)) = shared.admit(&socket) else { return };
+    let Ok(Some(number)) = shared.admit(&socket, true) else { return };
     let client = Arc::clone(shared);
     if spawn("pumice-client", move || client.serve(number, socket)).is_err() {
         shared.lock().open.remove(&number);
@@ -370,7 +394,7 @@ fn take_client(socket: Socket, shared: &Arc<ServerShared>) {
 
 /// Answers a control client in a thread of its own, if there is room.
 fn take_control(socket: Socket, shared: &Arc<ServerShared>) {
-    let Ok(Some(number)) = shared.admit(&socket) else { return };
+    let Ok(Some(number)) = shared.admit(&socket, false) else { return };
     let control = Arc::clone(shared);
     let talk = move || {
         // How the conversation ends is its client's matter.

@@ -9,11 +9,11 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use pumice_types::{Geometry, HostRequest};
+use pumice_types::Geometry;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use crate::journal;
+use crate::journal::{self, DeviceEvent};
 
 /// Bytes in front of the first page.
 const HEADER_BYTES: u64 = 4096;
@@ -111,30 +111,30 @@ impl Store {
         Ok(StoredPages { file: self.file.try_clone()?, page_bytes, path: self.path.clone() })
     }
 
-    /// The requests of earlier sessions, oldest first, given to `each`.
+    /// What happened in earlier sessions, oldest first, given to `each`.
     ///
     /// # Errors
     /// The file's, or what `each` says; in one line.
-    pub fn replay(&self, mut each: impl FnMut(&HostRequest) -> Result<(), String>) -> Result<(), String> {
+    pub fn replay(&self, mut each: impl FnMut(&DeviceEvent) -> Result<(), String>) -> Result<(), String> {
         let failed = |error: io::Error| format!("{}: {error}", self.path.display());
         // A handle of its own: this one's place in the file is not the writer's.
         let mut file = File::open(&self.path).map_err(failed)?;
         let begin = HEADER_BYTES + self.header.pages * u64::from(self.header.page_bytes);
         file.seek(SeekFrom::Start(begin)).map_err(failed)?;
         let mut input = BufReader::with_capacity(1 << 16, file.take(self.header.journal_bytes));
-        while let Some(request) = journal::read_next(&mut input).map_err(failed)? {
-            each(&request)?;
+        while let Some(event) = journal::read_next(&mut input).map_err(failed)? {
+            each(&event)?;
         }
         Ok(())
     }
 
-    /// Adds a request of this session.
+    /// Adds what happened in this session.
     ///
     /// # Errors
     /// The file's, in one line.
-    pub fn add(&mut self, request: &HostRequest) -> Result<(), String> {
+    pub fn add(&mut self, event: &DeviceEvent) -> Result<(), String> {
         self.header.journal_bytes += journal::ENTRY_BYTES as u64;
-        journal::write(&mut self.journal, request).map_err(|error| format!("{}: {error}", self.path.display()))
+        journal::write(&mut self.journal, event).map_err(|error| format!("{}: {error}", self.path.display()))
     }
 
     /// Ends the session well.

@@ -11,7 +11,7 @@ use client::{Client, greet, option_reply, send_option};
 use pumice_config::{Config, SpecSource};
 use pumice_engine::run;
 use pumice_ftl::FtlKind;
-use pumice_serve::{Address, ServeOptions, Server};
+use pumice_serve::{Address, ControlRequest, ServeOptions, Server};
 use pumice_types::Choice;
 use pumice_workload::RandomStream;
 use serde_json::{Value, json};
@@ -442,4 +442,84 @@ fn s112_the_control_socket_answers_and_ends_the_device() {
     assert!(server.is_over());
     server.stop().expect("ends");
     assert!(!control.exists());
+}
+
+/// What each page of a part of the device holds: devices that start anew have no write buffer, so whatever was
+/// acknowledged is promised.
+struct Promises(Vec<u8>);
+
+impl Promises {
+    /// Writes pages, now and then with force unit access or with a flush behind them.
+    fn write(&mut self, client: &mut Client, random: &mut RandomStream, writes: u64) {
+        for _ in 0..writes {
+            let (page, fill) = (random.below(self.0.len() as u64) as usize, random.bits() as u8);
+            let fua = u16::from(random.below(8) == 0);
+            client.ask((1, fua), page as u64 * 4096, 4096, &[fill; 4096]).expect("a write");
+            self.0[page] = fill;
+            if random.below(40) == 0 {
+                client.flush().expect("a flush");
+            }
+        }
+    }
+
+    /// Looks at every page.
+    fn check(&self, client: &mut Client, what: &str) {
+        for (page, &fill) in self.0.iter().enumerate() {
+            let found = client.read(page as u64 * 4096, 4096).expect("a page reads");
+            assert!(found == [fill; 4096], "{what}: page {page} holds {}, promised was {fill}", found[0]);
+        }
+    }
+}
+
+#[test]
+fn s120_what_was_promised_is_there_after_a_power_cut_and_a_record_replays_the_cuts() {
+    let cases: &[(&str, &[(&str, &str)])] = &[
+        ("cut-scan", &[("ftl.kind", "page"), SPACE, ("ftl.recovery", "scan")]),
+        ("cut-checkpoint", &RECOVERS),
+        ("cut-nftl", &[SPACE, ("ftl.recovery", "scan"), ("ftl.merge", "m-merge")]),
+        ("cut-pbe", &[("ftl.kind", "pbe"), SPACE, ("ftl.recovery", "scan"), ("power.torn", "mixed")]),
+    ];
+    for (name, sets) in cases {
+        let (file, record) = (temporary(&format!("{name}.img")), temporary(&format!("{name}.csv")));
+        let mut options = ServeOptions::new(source("tiny", sets), Address::Unix(temporary(name)));
+        options.store = Some(file.clone());
+        options.record = Some(record.clone());
+        let mut random = RandomStream::new(5, name);
+        let mut promises = Promises(vec![0; 1500]);
+        let mut last = None;
+        // Two sessions: the second one begins with the cuts of the first.
+        for session in 0..2 {
+            let server = Server::start(&options).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let Address::Unix(path) = server.address().clone() else { panic!("a socket") };
+            for round in 0..6 {
+                let mut client = Client::simple(&path).expect("connects");
+                promises.check(&mut client, &format!("{name}, session {session}, round {round}"));
+                promises.write(&mut client, &mut random, 400);
+                let cut = server.answer(&ControlRequest::Cut {}).expect("a cut");
+                assert_eq!(cut["cuts"], 6 * session + round + 1);
+                assert!(
+                    client.send((3, 0), 0, 0, &[]).is_err() || client.receive(0).is_err(),
+                    "the connection is lost"
+                );
+            }
+            let config = server.config().clone();
+            last = Some((config, server.stop().unwrap_or_else(|error| panic!("{name}: {error}"))));
+        }
+        let (mut config, served) = last.expect("a session");
+        let cuts = served["config"]["power"]["cut_at_s"].as_array().expect("a list");
+        config.power.cut_at_s = cuts.iter().map(|at| at.as_f64().expect("a time")).collect();
+        assert_eq!(config.power.cut_at_s.len(), 12);
+        let replayed = run(&config, 1.0, &mut |_| true).expect("replays");
+        assert_eq!(bare(served), bare(replayed.document), "{name}");
+        [file, record].iter().for_each(|path| std::fs::remove_file(path).expect("was written"));
+    }
+}
+
+#[test]
+fn s121_a_device_that_cannot_start_anew_keeps_its_power() {
+    let (server, path) = start("steady-power", &[("ftl.kind", "fast")]);
+    let text = server.answer(&ControlRequest::Cut {}).expect_err("no recovery");
+    assert!(text.contains("ftl.recovery = \"scan\""), "{text}");
+    Client::simple(&path).expect("connects").write(0, &[1; 512]).expect("goes on");
+    server.stop().expect("ends");
 }

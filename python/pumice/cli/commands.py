@@ -45,7 +45,9 @@ COMMANDS: dict[str, Entry] = {
     ),
     "report": Entry("report_command", "report_command", "Write a self-contained HTML report."),
     "serve": Entry("serve_command", "serve_command", "Serve the simulated device to real programs, over NBD."),
-    "ctl": Entry("ctl_command", "ctl_command", "Ask a served device for its status or result, or to end."),
+    "ctl": Entry(
+        "ctl_command", "ctl_command", "Ask a served device for its status or result, to lose its power, or to end."
+    ),
     "verify": Entry(
         "verify_command",
         "verify_command",

@@ -21,16 +21,18 @@ class Question(StrEnum):
 
     STATUS = "status"
     RESULT = "result"
+    CUT = "cut"
     STOP = "stop"
 
 
 def ctl_command(
     address: Annotated[str, typer.Argument(metavar="ADDRESS", help="What `pumice serve --control` was given.")],
-    question: Annotated[Question, typer.Argument(metavar="QUESTION", help="status, result or stop.")],
+    question: Annotated[Question, typer.Argument(metavar="QUESTION", help="status, result, cut or stop.")],
 ) -> None:
-    """Ask a served device for its status or result, or to end.
+    """Ask a served device for its status or result, to lose its power, or to end.
 
-    The answer is JSON on stdout: of `status` how far the device is, of `result` the result document so far.
+    The answer is JSON on stdout: of `status` how far the device is, of `result` the result document so far, of `cut`
+    how long the device took to start anew.
     """
     reply = _ask(address, {"do": question.value})
     if not reply["ok"]:
