@@ -66,7 +66,14 @@ pub fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<DeviceEvent> {
         _ => return None,
     };
     let (arrival, offset_bytes) = (Time(u64::from_le_bytes(*arrival)), u64::from_le_bytes(*offset));
-    Some(DeviceEvent::Request(HostRequest { arrival, offset_bytes, bytes: u32::from_le_bytes(*bytes), kind, fua, stream: 0 }))
+    Some(DeviceEvent::Request(HostRequest {
+        arrival,
+        offset_bytes,
+        bytes: u32::from_le_bytes(*bytes),
+        kind,
+        fua,
+        stream: 0,
+    }))
 }
 
 /// The next event; `None` at the end.

@@ -64,6 +64,7 @@ def documents() -> dict[str, list[dict[str, Any]]]:
             pumice.run(tiny.with_(ftl={"kind": "zns", "over_provisioning": 0.6, "zns": {"finish_at": 0.7}})).to_dict(),
             pumice.run(tiny.with_(ftl={"kind": "page", "over_provisioning": 0.3}), policy=own).to_dict(),
             pumice.run(logged, plugins=[plugin]).to_dict(),
+            pumice.run(tiny.with_(ftl={"kind": "page", "over_provisioning": 0.4, "handles": 2})).to_dict(),
         ],
         "pic": [pumice.run(large, workload="pic", scale=0.0625).to_dict()],
         "twin": [pumice.run(large, workload="twin:prn_1", scale=0.0625).to_dict()],
