@@ -19,9 +19,19 @@ def test_a_toolchain_without_llvm_profdata_is_told_what_it_lacks() -> None:
 
 
 def test_the_plain_build_knows_no_profile() -> None:
-    plain = subprocess.run(["make", "--no-print-directory", "-n", "-B", "build"], cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
+    plain = subprocess.run(
+        ["make", "--no-print-directory", "-n", "-B", "build"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     guided = subprocess.run(
-        ["make", "--no-print-directory", "-n", "-B", "dist", "PGO=1"], cwd=REPOSITORY, capture_output=True, text=True, timeout=60
+        ["make", "--no-print-directory", "-n", "-B", "dist", "PGO=1"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert (plain.returncode, guided.returncode) == (0, 0)
     assert "pgo" not in plain.stdout
