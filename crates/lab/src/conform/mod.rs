@@ -1,6 +1,7 @@
 //! Whether a translation layer of the user's own keeps its contract: small devices, drawn requests, every rule and
 //! check of a run, and the shortest sequence of requests that shows a failure.
 
+mod cuts;
 mod requests;
 mod shrink;
 
@@ -10,6 +11,7 @@ use pumice_ftl::plugin::OwnLayer;
 use serde_json::{Value, json};
 
 pub use requests::PageRequest;
+use cuts::check_cuts;
 use requests::{draw, run_sequence};
 use shrink::shortest;
 
@@ -107,15 +109,28 @@ impl Verdict {
 
 /// Runs the suite on a plug-in. `progress` is called before each check and may stop it by `false`.
 pub fn conform(layer: &OwnLayer, progress: &mut dyn FnMut() -> bool) -> Vec<Verdict> {
-    let mut verdicts = Vec::new();
-    let checks: [(&'static str, &[Device], Examine); 5] = [
+    let checks: [Check; 5] = [
         ("sequences of requests: read your writes, nothing lost, a program for each write", DEVICES, check_sequences),
         ("a run with a clock: rules, integrity, counts", DEVICES, check_timed),
         ("a run with a clock: rules, integrity, counts", &[TINY], check_timed),
         ("the same run twice gives the same result", &[TINY], check_repeat),
         ("blocks whose erases fail", &[TINY], check_failing),
     ];
-    for (check, devices, examine) in checks {
+    let mut verdicts = examined(layer, &checks, progress);
+    verdicts.extend(power_cuts(layer, progress));
+    verdicts
+}
+
+/// Runs that part of the suite which cuts the power.
+pub fn power_cuts(layer: &OwnLayer, progress: &mut dyn FnMut() -> bool) -> Vec<Verdict> {
+    let devices = if layer.source.recovers() { DEVICES } else { &[NO_DEVICE] };
+    examined(layer, &[("power cuts: promises kept, no last copy erased", devices, check_cuts)], progress)
+}
+
+/// What comes of checks on their devices.
+fn examined(layer: &OwnLayer, checks: &[Check], progress: &mut dyn FnMut() -> bool) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    for &(check, devices, examine) in checks {
         for (device, own) in devices {
             if !progress() {
                 return verdicts;
@@ -124,13 +139,17 @@ pub fn conform(layer: &OwnLayer, progress: &mut dyn FnMut() -> bool) -> Vec<Verd
             verdicts.push(Verdict { check, device, sets, finding });
         }
     }
-    let why = "the layer declares no recovery".to_string();
-    verdicts.push(Verdict { check: "power cuts", device: "", sets: Vec::new(), finding: Finding::NotRun(why) });
     verdicts
 }
 
 type Sets = Vec<(String, String)>;
 type Examine = fn(&OwnLayer, &[(&str, &str)]) -> (Sets, Finding);
+
+/// What is checked, on which devices, and how.
+type Check = (&'static str, &'static [Device], Examine);
+
+/// Of a check that is not run.
+const NO_DEVICE: Device = ("", &[]);
 
 /// Settings of a check on a device.
 fn settings(layer: &OwnLayer, device: &[(&str, &str)], more: &[(&str, &str)]) -> Sets {
@@ -194,19 +213,22 @@ const TIMED: &[(&str, &str)] = &[
     ("initial.age_writes", "0.5"),
 ];
 
-/// The document of a run, without what only a wall clock knows; an error if it fails or its counts do not agree.
-fn document(config: &Config) -> Result<Value, String> {
+/// The document of a run, without what only a wall clock knows; an error if it fails.
+fn outcome_of(config: &Config) -> Result<Value, String> {
     let outcome = run(config, 1.0, &mut |_| true).map_err(|error| error.to_string())?;
-    if let Some(text) = outcome.integrity_error {
-        return Err(text);
-    }
-    let count = |path: &str| outcome.document.pointer(path).and_then(Value::as_u64).unwrap_or(0);
+    outcome.integrity_error.map_or(Ok(outcome.document), Err)
+}
+
+/// The same; an error also if its counts do not agree.
+fn document(config: &Config) -> Result<Value, String> {
+    let document = outcome_of(config)?;
+    let count = |path: &str| document.pointer(path).and_then(Value::as_u64).unwrap_or(0);
     let (programmed, page) = (count("/flash/programs/host"), u64::from(config.chip.geometry.page_bytes));
     let written = count("/host/write/bytes") / page;
     if programmed != written {
         return Err(format!("counts: {written} pages were written, {programmed} programmed for the host"));
     }
-    Ok(outcome.document)
+    Ok(document)
 }
 
 fn check_timed(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding) {
