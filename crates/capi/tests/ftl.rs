@@ -4,6 +4,7 @@
 
 #[path = "../../../examples/own-ftl-rust/src/lib.rs"]
 mod compiled_in;
+mod folder;
 #[path = "ftl/support.rs"]
 mod support;
 
@@ -17,7 +18,8 @@ use pumice_ftl::plugin::OwnLayer;
 use pumice_lab::conform::{Finding, conform};
 use serde_json::Value;
 
-use support::{Folder, LOAD, document, error_of, faulty, rust_example, source};
+use folder::Folder;
+use support::{LOAD, document, error_of, faulty, rust_example, source};
 
 /// `_Static_assert`s that the C structure has this size and these offsets.
 macro_rules! asserts {
