@@ -4,6 +4,7 @@
 
 #[path = "../../../examples/own-ftl-rust/src/lib.rs"]
 mod compiled_in;
+mod folder;
 #[path = "ftl/power.rs"]
 mod power;
 #[path = "ftl/support.rs"]
@@ -21,7 +22,8 @@ use pumice_ftl::plugin::OwnLayer;
 use pumice_lab::conform::{Finding, conform};
 use serde_json::Value;
 
-use support::{Folder, LOAD, document, error_of, faulty, rust_example, source};
+use folder::Folder;
+use support::{LOAD, document, error_of, faulty, rust_example, source};
 
 /// `_Static_assert`s that the C structure has this size and these offsets.
 macro_rules! asserts {
@@ -72,7 +74,8 @@ fn t492_the_header_says_what_rust_has() {
             .into(),
         "_Static_assert(PUMICE_FTL_CHOICE == 3 && PUMICE_FTL_FOR_HOST == 0 && PUMICE_FTL_FOR_COLLECTION == 1, \"\");\n"
             .into(),
-        "_Static_assert(PUMICE_FTL_BLANK == 0 && PUMICE_FTL_UNREADABLE == 1 && PUMICE_FTL_WRITTEN == 2, \"\");\n".into(),
+        "_Static_assert(PUMICE_FTL_BLANK == 0 && PUMICE_FTL_UNREADABLE == 1 && PUMICE_FTL_WRITTEN == 2, \"\");\n"
+            .into(),
         constants,
         asserts!("struct pumice_ftl_command", CCommand: block, page, from_block, from_page, lpn, reserved_0, operand,
             version, op, cause, reserved_1),

@@ -1,7 +1,7 @@
 //! `[power]`: when the power is cut, and what that leaves.
 
-use pumice_ftl::{FtlKeys, FtlKind};
 use pumice_ftl::recovery::Recovery;
+use pumice_ftl::{FtlKeys, FtlKind};
 use pumice_types::key::{ANY, When, float, int};
 use pumice_types::{Choice, choice, keys};
 

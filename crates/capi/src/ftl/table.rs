@@ -237,8 +237,7 @@ pub struct CChips {
 /// Makes or tells the capacity of something for a device.
 pub type ForDevice<T> = unsafe extern "C" fn(*const CLayerDevice, *const CValue) -> T;
 /// Makes a state after a power cut.
-pub type Recovers =
-    unsafe extern "C" fn(*const CLayerDevice, *const CValue, *const CChips, *mut CPlan) -> *mut c_void;
+pub type Recovers = unsafe extern "C" fn(*const CLayerDevice, *const CValue, *const CChips, *mut CPlan) -> *mut c_void;
 /// Plans an access to a page.
 pub type PlansAccess = unsafe extern "C" fn(*mut c_void, u32, u32, *mut CPlan) -> c_int;
 /// Finds a page.

@@ -9,7 +9,8 @@ use pumice_ftl::plugin::OwnLayer;
 use pumice_lab::conform::{Finding, power_cuts};
 
 use super::altered;
-use super::support::{Folder, LOAD, document, error_of, rust_example, source};
+use super::folder::Folder;
+use super::support::{LOAD, document, error_of, rust_example, source};
 
 /// A load with cuts, for which an initial fill and trims are left out.
 const CUT: &[(&str, &str)] =
@@ -40,11 +41,31 @@ fn t484_an_example_loses_power_like_a_built_in_layer_and_both_examples_alike() {
 /// Faults of a recovery, and what the run says of them.
 const FAULTS: &[(&str, &str, &str)] = &[
     ("fails", "-DRECOVER_FAILS", "plug-in \"broken\": recover failed: out of patience"),
-    ("nowhere", "-DRECOVER_READS_NOWHERE", "plug-in \"broken\": reads the spare area of block 4096 page 0; the device has"),
-    ("no-page", "-DRECOVER_READS_NO_PAGE", "plug-in \"broken\": reads the spare area of block 0 page 65535; the device has"),
-    ("no-block", "-DRECOVER_READS_NO_BLOCK", "plug-in \"broken\": reads the spare area of block 4096 page 0; the device"),
-    ("reads-on", "-DRECOVER_READS_ON", "plug-in \"broken\": reads more than 16 times as many spare areas as the device has"),
-    ("programs", "-DRECOVER_PROGRAMS", "plug-in \"broken\": planned Program to start anew with; allowed: copies and erases"),
+    (
+        "nowhere",
+        "-DRECOVER_READS_NOWHERE",
+        "plug-in \"broken\": reads the spare area of block 4096 page 0; the device has",
+    ),
+    (
+        "no-page",
+        "-DRECOVER_READS_NO_PAGE",
+        "plug-in \"broken\": reads the spare area of block 0 page 65535; the device has",
+    ),
+    (
+        "no-block",
+        "-DRECOVER_READS_NO_BLOCK",
+        "plug-in \"broken\": reads the spare area of block 4096 page 0; the device",
+    ),
+    (
+        "reads-on",
+        "-DRECOVER_READS_ON",
+        "plug-in \"broken\": reads more than 16 times as many spare areas as the device has",
+    ),
+    (
+        "programs",
+        "-DRECOVER_PROGRAMS",
+        "plug-in \"broken\": planned Program to start anew with; allowed: copies and erases",
+    ),
     ("reads", "-DRECOVER_READS", "plug-in \"broken\": planned Read to start anew with; allowed: copies and erases"),
     ("erases", "-DRECOVER_ERASES_NOWHERE", "plug-in \"broken\": planned Erase at block 4096 page 0; the device has"),
     ("overflows", "-DRECOVER_OVERFLOWS", "plug-in \"broken\": planned 131073 commands in one call; allowed: 131072"),
@@ -100,12 +121,30 @@ const SEEDED: &[(&str, [&str; 2])] = &[
     ("blank blocks are trusted", ["if (log->unproven[block])\n        pumice", "if (0)\n        pumice"]),
     ("the oldest data counts", ["? page->written > other->written", "? page->written < other->written"]),
     ("the first copy counts", [": page->programmed > other->programmed", ": page->programmed < other->programmed"]),
-    ("the next best copy is erased", ["next_best != NONE && plane->free_block[at - 1]", "0 && plane->free_block[at - 1]"]),
-    ("the last block is forgotten", ["block < blocks; block++) {\n        pumice_ftl_spare", "block + 1 < blocks; block++) {\n        pumice_ftl_spare"]),
+    (
+        "the next best copy is erased",
+        ["next_best != NONE && plane->free_block[at - 1]", "0 && plane->free_block[at - 1]"],
+    ),
+    (
+        "the last block is forgotten",
+        [
+            "block < blocks; block++) {\n        pumice_ftl_spare",
+            "block + 1 < blocks; block++) {\n        pumice_ftl_spare",
+        ],
+    ),
     ("nothing is kept in reserve", ["#define KEPT_FOR_CUTS 3", "#define KEPT_FOR_CUTS 0"]),
     ("bad blocks are read", ["log->closed[block] != 2 && chips", "chips"]),
-    ("unreadable pages are taken for written ones", ["area[page].state == PUMICE_FTL_WRITTEN &&\n            (log", "area[page].state != PUMICE_FTL_BLANK &&\n            (log"]),
-    ("what is written is written further", ["log->closed[block] = log->valid[block] > 0;", "log->closed[block] = log->valid[block] == pages;"]),
+    (
+        "unreadable pages are taken for written ones",
+        [
+            "area[page].state == PUMICE_FTL_WRITTEN &&\n            (log",
+            "area[page].state != PUMICE_FTL_BLANK &&\n            (log",
+        ],
+    ),
+    (
+        "what is written is written further",
+        ["log->closed[block] = log->valid[block] > 0;", "log->closed[block] = log->valid[block] == pages;"],
+    ),
 ];
 
 #[test]

@@ -74,7 +74,9 @@ impl Liar {
                 // Bytes of the plug-in's own, aligned or not.
                 let (commands, offset) = (random.below(4) as u32, random.below(2) as usize);
                 let bytes = (commands as usize + 1) * size_of::<CCommand>() + 1;
-                self.own = (0..bytes).map(|_| if random.one_in(2) { random.below(8) } else { random.below(256) } as u8).collect();
+                self.own = (0..bytes)
+                    .map(|_| if random.one_in(2) { random.below(8) } else { random.below(256) } as u8)
+                    .collect();
                 // SAFETY: the offset lies in the list, which is one byte longer than its commands.
                 plan.command = unsafe { self.own.as_mut_ptr().add(offset).cast() };
                 plan.commands = commands;
@@ -258,7 +260,8 @@ unsafe extern "C" fn recover(
     for page in 0..liar.end {
         let at = liar.at(page);
         let lies = liar.random.one_in(400);
-        let (block, page_in_block) = if lies { (liar.random.edge(), liar.random.edge()) } else { (at.block, at.page.into()) };
+        let (block, page_in_block) =
+            if lies { (liar.random.edge(), liar.random.edge()) } else { (at.block, at.page.into()) };
         let mut area = CSpareArea::default();
         // SAFETY: the place is writable.
         unsafe { (chips.page)(block, page_in_block, &raw mut area) };
@@ -404,7 +407,8 @@ fn odd_key(random: &mut Random) -> CKey {
         _ => texts[random.below(texts.len() as u64) as usize].as_ptr(),
     };
     let name = text(&[c"a", c"b", c"A b", c"", c"kind", c"\xff"]);
-    let default_value = text(&[c"", c"1", c"-7", c"1e999", c"nan", c"true", c"\"x\"", c"[1", c"\"", c"99999999999999999999"]);
+    let default_value =
+        text(&[c"", c"1", c"-7", c"1e999", c"nan", c"true", c"\"x\"", c"[1", c"\"", c"99999999999999999999"]);
     let (unit, about) = (text(&[c"", c"us"]), text(&[c"What it means.", c"", c"two\nlines"]));
     let choices = text(&[c"x", c"x|y", c"x|x", c"|", c"", c"a \"b\"|c"]);
     let limits = [f64::NEG_INFINITY, -1.0, 0.0, 1.0, f64::NAN, f64::INFINITY];
@@ -413,7 +417,19 @@ fn odd_key(random: &mut Random) -> CKey {
     let wholes = [i64::MIN, -1, 0, 1, i64::MAX];
     let mut whole = || wholes[random.below(5) as usize];
     let (least, most) = (whole(), whole());
-    CKey { name, default_value, unit, text: about, choices, low, high, least, most, kind: random.below(6) as u32, reserved: 0 }
+    CKey {
+        name,
+        default_value,
+        unit,
+        text: about,
+        choices,
+        low,
+        high,
+        least,
+        most,
+        kind: random.below(6) as u32,
+        reserved: 0,
+    }
 }
 
 #[test]
@@ -432,7 +448,8 @@ fn t076_tables_with_odd_members_are_refused_in_one_line_or_serve() {
                 let told = keys.iter().map(|key| pumice_config::explain(key.path, std::slice::from_ref(&layer)));
                 told.for_each(|told| drop(told.expect("a key that is there")));
                 let sets = vec![("ftl.kind".to_string(), layer.source.name().kind().to_string())];
-                let source = SpecSource { preset: Some("tiny".into()), sets, plugins: vec![layer], ..SpecSource::default() };
+                let source =
+                    SpecSource { preset: Some("tiny".into()), sets, plugins: vec![layer], ..SpecSource::default() };
                 Config::resolve(&source).err().map_or("well".to_string(), |error| error.to_string())
             }
         };

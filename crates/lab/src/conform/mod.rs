@@ -10,8 +10,8 @@ use pumice_engine::{run, user_pages};
 use pumice_ftl::plugin::OwnLayer;
 use serde_json::{Value, json};
 
-pub use requests::PageRequest;
 use cuts::check_cuts;
+pub use requests::PageRequest;
 use requests::{draw, run_sequence};
 use shrink::shortest;
 
