@@ -41,8 +41,13 @@ impl PlanningFunctions {
         }
         // SAFETY: the header asks for a text that ends with a zero byte.
         let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
-        let plain = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
-        format!("{call} failed: {}", plain.take(FAILURE_CHARS).collect::<String>())
+        match text.trim() {
+            "" => format!("{call} failed"),
+            text => {
+                let plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+                format!("{call} failed: {}", plain.take(FAILURE_CHARS).collect::<String>())
+            }
+        }
     }
 }
 

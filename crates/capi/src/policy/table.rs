@@ -202,7 +202,10 @@ impl CDecisions {
         }
         // SAFETY: the header asks for a text that ends with a zero byte and lives until the next call.
         let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
-        Err(text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(FAILURE_CHARS).collect())
+        match text.trim() {
+            "" => Err("failed".into()),
+            text => Err(text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(FAILURE_CHARS).collect()),
+        }
     }
 
     fn about_plane(&self, function: AboutPlane, plane: &mut AskingPlane) -> Result<u32, String> {

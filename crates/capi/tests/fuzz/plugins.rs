@@ -48,6 +48,8 @@ impl Random {
 /// A log that never collects, and now and then lies.
 struct Liar {
     random: Random,
+    /// Of so many calls one lies.
+    honest: u64,
     pages_per_block: u32,
     next: u32,
     end: u32,
@@ -58,7 +60,7 @@ struct Liar {
 impl Liar {
     fn lies(&mut self) -> bool {
         CALLS.set(CALLS.get() + 1);
-        self.random.one_in(150)
+        self.random.one_in(self.honest)
     }
 
     /// A plan that is not what it should be.
@@ -153,8 +155,17 @@ unsafe extern "C" fn create(device: *const CLayerDevice, _: *const CValue) -> *m
     let device = unsafe { &*device };
     let planes = device.channels * device.chips_per_channel * device.dies_per_chip * device.planes_per_die;
     let end = planes * device.blocks_per_plane * device.pages_per_block;
-    let (page_of, own) = (BTreeMap::new(), Vec::new());
-    Box::into_raw(Box::new(Liar { random, pages_per_block: device.pages_per_block, next: 0, end, page_of, own })).cast()
+    let (page_of, own, honest) = (BTreeMap::new(), Vec::new(), [50, 500][random.below(2) as usize]);
+    Box::into_raw(Box::new(Liar {
+        random,
+        honest,
+        pages_per_block: device.pages_per_block,
+        next: 0,
+        end,
+        page_of,
+        own,
+    }))
+    .cast()
 }
 
 unsafe extern "C" fn destroy(made: *mut c_void) {
@@ -251,7 +262,7 @@ unsafe extern "C" fn recover(
     // SAFETY: the engine gives what the header says.
     let (made, chips, plan) = unsafe { (create(device, value), *chips, &mut *plan) };
     CALLS.set(CALLS.get() + 1);
-    CHIPS.set(Some(chips));
+    CHIPS.set(None);
     if made.is_null() {
         return made;
     }
@@ -259,7 +270,7 @@ unsafe extern "C" fn recover(
     let mut areas = [CSpareArea::default(); 64];
     for page in 0..liar.end {
         let at = liar.at(page);
-        let lies = liar.random.one_in(400);
+        let lies = liar.random.one_in(20_000);
         let (block, page_in_block) =
             if lies { (liar.random.edge(), liar.random.edge()) } else { (at.block, at.page.into()) };
         let mut area = CSpareArea::default();
@@ -285,6 +296,7 @@ unsafe extern "C" fn recover(
     if liar.random.one_in(3) {
         liar.lie(plan);
     }
+    CHIPS.set(Some(chips));
     made
 }
 
@@ -377,8 +389,6 @@ fn lie_for(calls: u64, seed: u64) -> BTreeMap<String, u64> {
 fn t075_a_translation_layer_that_lies_ends_the_run_with_one_line_and_not_the_process() {
     let (seed, calls) = super::chosen(100_000);
     let ends = lie_for(calls, seed);
-    let all: u64 = ends.values().sum();
-    println!("{all} runs: {ends:#?}");
     assert!(ends.len() > 25 && ends.contains_key("well"), "{ends:#?}");
 }
 
@@ -444,9 +454,10 @@ fn t076_tables_with_odd_members_are_refused_in_one_line_or_serve() {
         let end = match unsafe { from_table(&table) } {
             Err(text) => text,
             Ok(layer) => {
-                let keys = layer.source.keys();
-                let told = keys.iter().map(|key| pumice_config::explain(key.path, std::slice::from_ref(&layer)));
-                told.for_each(|told| drop(told.expect("a key that is there")));
+                for key in layer.source.keys() {
+                    let told = pumice_config::explain(key.path, std::slice::from_ref(&layer));
+                    ends.extend(told.err().map(|error| kind_of(&error.to_string())));
+                }
                 let sets = vec![("ftl.kind".to_string(), layer.source.name().kind().to_string())];
                 let source =
                     SpecSource { preset: Some("tiny".into()), sets, plugins: vec![layer], ..SpecSource::default() };
@@ -455,7 +466,6 @@ fn t076_tables_with_odd_members_are_refused_in_one_line_or_serve() {
         };
         ends.insert(kind_of(&end));
     }
-    println!("{ends:#?}");
     assert!(ends.len() > 12 && ends.contains("well"), "{ends:#?}");
 }
 
@@ -483,8 +493,7 @@ unsafe extern "C" fn policy_victim(context: *mut c_void, plane: *const CPlane) -
     // SAFETY: the engine gives a plane, with columns of these lengths.
     let (plane, oldest) = unsafe { (&*plane, std::slice::from_raw_parts((*plane).oldest, (*plane).counts as usize)) };
     match drawn(context) {
-        (random, true) if random.one_in(2) => random.edge(),
-        (random, true) => random.below(plane.blocks.into()) as u32,
+        (random, true) => [random.edge(), random.below(plane.blocks.into()) as u32][random.below(2) as usize],
         (_, false) => oldest.iter().copied().find(|&block| block != u32::MAX).unwrap_or(u32::MAX),
     }
 }
@@ -569,7 +578,5 @@ fn t077_a_policy_that_lies_ends_the_run_with_one_line_and_not_the_process() {
         };
         *ends.entry(kind_of(&end)).or_default() += 1;
     }
-    let all: u64 = ends.values().sum();
-    println!("{all} runs: {ends:#?}");
     assert!(ends.len() > 8 && ends.contains_key("well"), "{ends:#?}");
 }
