@@ -95,6 +95,14 @@ fn explain(key: &str, plugins: Vec<PathBuf>) -> PyResult<String> {
     pumice_config::explain(key, &plugins).map(|value| value.to_string()).map_err(spec_error)
 }
 
+/// The same of several keys, as a JSON list. Plug-ins are loaded once.
+#[pyfunction]
+fn explain_all(keys: Vec<String>, plugins: Vec<PathBuf>) -> PyResult<String> {
+    let plugins = plugins::open_all(&plugins)?;
+    let explained = keys.iter().map(|key| pumice_config::explain(key, &plugins)).collect::<Result<Vec<_>, _>>();
+    explained.map(|list| Value::from(list).to_string()).map_err(spec_error)
+}
+
 /// Settings of a spec that generate what a job in fio's words describes, as a JSON list of pairs.
 #[pyfunction]
 fn fio_job_settings(job: &str) -> PyResult<String> {
@@ -217,6 +225,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<chip::PythonChip>()?;
     module.add_class::<chip::ChipState>()?;
     module.add_class::<serve::PythonServer>()?;
+    module.add_function(wrap_pyfunction!(serve::ask_served, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(commit, module)?)?;
     module.add_function(wrap_pyfunction!(runs::resolve, module)?)?;
@@ -233,6 +242,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(result_fields, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(explain_all, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_check, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_read, module)?)?;
