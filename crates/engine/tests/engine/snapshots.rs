@@ -81,6 +81,53 @@ impl Drop for Folder {
     }
 }
 
+const PAGE: (&str, &str) = ("ftl.kind", "page");
+const SUB_BLOCKS: [(&str, &str); 3] =
+    [("geometry.layers", "16"), ("geometry.sub_blocks", "4"), ("partial_erase.unit", "sub-block")];
+
+/// What else has state before the first request.
+const OTHERS: &[(&str, &[(&str, &str)])] = &[
+    ("buffer", &[("host.write_buffer_kib", "64"), ("host.flush", "lru")]),
+    ("cached map", &[PAGE, ("ftl.map_place", "cached"), ("ftl.map_cache_entries", "64")]),
+    ("spare map", &[("ftl.kind", "superblock-2006"), ("ftl.map_place", "spare")]),
+    ("recency", &[PAGE, ("ftl.hot_cold", "recency")]),
+    ("wear", &[PAGE, ("ftl.wear_leveling", "both"), ("ftl.wear_threshold", "2")]),
+    ("leaves", &[PAGE, ("ftl.erase_unit", "partial-block")]),
+    ("sub-blocks", &[PAGE, SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], ("ftl.erase_unit", "sub-block")]),
+    (
+        "disturbed sub-blocks",
+        &[
+            PAGE,
+            SUB_BLOCKS[0],
+            SUB_BLOCKS[1],
+            SUB_BLOCKS[2],
+            ("ftl.erase_unit", "sub-block"),
+            ("partial_erase.sub_block_disturb", "3"),
+        ],
+    ),
+    (
+        "retirement",
+        &[
+            PAGE,
+            ("erase.scheme", "aero"),
+            ("erase.max_loops", "3"),
+            ("erase.initial_pec", "2500"),
+            ("ftl.over_provisioning", "0.5"),
+        ],
+    ),
+    (
+        "read retries",
+        &[
+            PAGE,
+            SUB_BLOCKS[0],
+            SUB_BLOCKS[1],
+            ("erase.read_retry", "true"),
+            ("erase.scheme", "aero"),
+            ("erase.initial_pec", "4000"),
+        ],
+    ),
+];
+
 /// Every layer, policy and scheme, every way to start anew, and what else has state before the first request.
 fn all_cases() -> Vec<Case> {
     let recoveries = FtlKind::ALL.iter().flat_map(|kind| {
@@ -95,51 +142,7 @@ fn all_cases() -> Vec<Case> {
             case(format!("{kind} recovery {recovery}"), &[LOAD, &own].concat())
         })
     });
-    const PAGE: (&str, &str) = ("ftl.kind", "page");
-    const SUB_BLOCKS: [(&str, &str); 3] =
-        [("geometry.layers", "16"), ("geometry.sub_blocks", "4"), ("partial_erase.unit", "sub-block")];
-    let others: [(&str, &[(&str, &str)]); 10] = [
-        ("buffer", &[("host.write_buffer_kib", "64"), ("host.flush", "lru")]),
-        ("cached map", &[PAGE, ("ftl.map_place", "cached"), ("ftl.map_cache_entries", "64")]),
-        ("spare map", &[("ftl.kind", "superblock-2006"), ("ftl.map_place", "spare")]),
-        ("recency", &[PAGE, ("ftl.hot_cold", "recency")]),
-        ("wear", &[PAGE, ("ftl.wear_leveling", "both"), ("ftl.wear_threshold", "2")]),
-        ("leaves", &[PAGE, ("ftl.erase_unit", "partial-block")]),
-        ("sub-blocks", &[PAGE, SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], ("ftl.erase_unit", "sub-block")]),
-        (
-            "disturbed sub-blocks",
-            &[
-                PAGE,
-                SUB_BLOCKS[0],
-                SUB_BLOCKS[1],
-                SUB_BLOCKS[2],
-                ("ftl.erase_unit", "sub-block"),
-                ("partial_erase.sub_block_disturb", "3"),
-            ],
-        ),
-        (
-            "retirement",
-            &[
-                PAGE,
-                ("erase.scheme", "aero"),
-                ("erase.max_loops", "3"),
-                ("erase.initial_pec", "2500"),
-                ("ftl.over_provisioning", "0.5"),
-            ],
-        ),
-        (
-            "read retries",
-            &[
-                PAGE,
-                SUB_BLOCKS[0],
-                SUB_BLOCKS[1],
-                ("erase.read_retry", "true"),
-                ("erase.scheme", "aero"),
-                ("erase.initial_pec", "4000"),
-            ],
-        ),
-    ];
-    let others = others.map(|(name, sets)| case(name.into(), &[LOAD, sets].concat()));
+    let others = OTHERS.iter().map(|&(name, sets)| case(name.into(), &[LOAD, sets].concat()));
     cases().into_iter().chain(recoveries).chain(others).collect()
 }
 
