@@ -188,7 +188,7 @@ impl Reference {
     }
 
     fn run(&mut self, zone: usize, command: u8, pages: u32) -> Result<(), ZoneError> {
-        let (state, written) = self.zones[zone];
+        let state = self.zones[zone].0;
         match command {
             0..=3 => self.write(zone, (command == 3).then_some(pages), pages),
             4 if state == ImplicitlyOpened => {

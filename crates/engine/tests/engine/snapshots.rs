@@ -12,6 +12,7 @@ use pumice_engine::{age, run, run_observed};
 use pumice_ftl::FtlKind;
 use pumice_types::key::{Key, Range, ValueKind};
 use pumice_types::{Choice, FlashCommand, Time};
+use pumice_workload::PatternKind;
 use serde_json::Value;
 
 use crate::registry::{Case, LOAD, case, cases};
@@ -277,6 +278,16 @@ fn t936_the_identity_holds_every_key_but_those_whose_rows_leave_them_out() {
         for section in ["geometry.", "timing.t_", "ftl.kind", "ftl.over", "initial.", "seed"] {
             assert!(held.keys().any(|key| key.starts_with(section)), "{name}: nothing of {section}");
         }
+    }
+}
+
+#[test]
+fn t940_of_the_workload_an_aged_device_depends_on_the_footprint_alone() {
+    for kind in PatternKind::NAMES {
+        let config = config(kind, &case(String::new(), &[LOAD, &[("workload.kind", *kind)]].concat()).1);
+        let held = values_before_requests(&config);
+        let of_workload: Vec<_> = held.keys().filter(|key| key.starts_with("workload.")).collect();
+        assert_eq!(of_workload, [&"workload.footprint"], "{kind}");
     }
 }
 

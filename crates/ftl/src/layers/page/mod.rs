@@ -676,10 +676,6 @@ impl TranslationLayer for PageFtl {
         Ok(())
     }
 
-    fn wants_step(&self, die: DieId) -> bool {
-        self.has_step(die)
-    }
-
     fn note_failing(&mut self, block: BlockId) {
         let block = self.config.stripes.as_ref().map_or(block, |stripes| stripes.stripe_of(block));
         if self.failing.is_empty() {
