@@ -213,15 +213,7 @@ fn erase_model(py: Python<'_>, request: &str) -> PyResult<String> {
 /// The module.
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let py = module.py();
-    module.add("SpecError", py.get_type::<SpecError>())?;
-    module.add("TraceError", py.get_type::<TraceError>())?;
-    module.add("SimulationError", py.get_type::<SimulationError>())?;
-    module.add("ChipError", py.get_type::<chip::ChipError>())?;
-    module.add("Refused", py.get_type::<chip::Refused>())?;
-    module.add("Uncorrectable", py.get_type::<chip::Uncorrectable>())?;
-    module.add("OperationFailed", py.get_type::<chip::OperationFailed>())?;
-    module.add("PowerLost", py.get_type::<chip::PowerLost>())?;
+    add_errors(module)?;
     module.add_class::<chip::PythonChip>()?;
     module.add_class::<chip::ChipState>()?;
     module.add_class::<serve::PythonServer>()?;
@@ -260,4 +252,17 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan_reclaim, module)?)?;
     module.add_function(wrap_pyfunction!(erase_model, module)?)?;
     Ok(())
+}
+
+/// What the module's functions raise.
+fn add_errors(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("SpecError", py.get_type::<SpecError>())?;
+    module.add("TraceError", py.get_type::<TraceError>())?;
+    module.add("SimulationError", py.get_type::<SimulationError>())?;
+    module.add("ChipError", py.get_type::<chip::ChipError>())?;
+    module.add("Refused", py.get_type::<chip::Refused>())?;
+    module.add("Uncorrectable", py.get_type::<chip::Uncorrectable>())?;
+    module.add("OperationFailed", py.get_type::<chip::OperationFailed>())?;
+    module.add("PowerLost", py.get_type::<chip::PowerLost>())
 }
