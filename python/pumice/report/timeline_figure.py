@@ -58,7 +58,8 @@ def timeline_figure(path: Path, prefix: str) -> Figure | None:
         svg,
         "Timeline",
         f"What each die and channel did from {window[0] / 1e6:g} s to {window[1] / 1e6:g} s, while"
-        f" {count(inside, 'request')} {'was' if inside == 1 else 'were'} under way. White is idle; hatched is garbage collection. ui.perfetto.dev opens the file timeline.json"
+        f" {count(inside, 'request')} {'was' if inside == 1 else 'were'} under way. White is idle; hatched is garbage"
+        " collection. ui.perfetto.dev opens the file timeline.json"
         f" beside this report, where one can zoom in.{left}",
         Numbers(["", "number", "time, µs"], rows, "Commands and transfers of the window"),
     )
