@@ -299,5 +299,5 @@ def test_one_of_a_thing_is_told_in_the_singular(command: Command, tmp_path: Path
     trims = ("--set", "workload.trim_fraction=1.0", "--set", "workload.read_fraction=0", "--set", "workload.requests=1")
     done = command("trace", "generate", "t.csv", "--to", "msr", *TINY, *trims)
     assert "1 trim was left out" in done.stderr
-    done = command("run", *TINY, "--set", "run.warmup_requests=1", "--set", "run.max_requests=1")
+    done = command("run", *TINY[:2], "--set", "run.warmup_requests=1", "--set", "run.max_requests=1")
     assert done.stderr == "pumice: run.warmup_requests = 1 leaves nothing to measure: requests in the run: 1\n"
