@@ -84,10 +84,10 @@ lint: $(STAMP) ## check the code: rustfmt, clippy, ruff, mypy
 	$(BIN)/mypy
 
 fuzz: ## mutate traces and specs, and call the C interface at random, for FUZZ_SECONDS (60) in all, from FUZZ_SEED (the time); then FUZZ_MESSAGES (10^6) to a served device
-	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)) \
-	    cargo test -p pumice-workload -p pumice-engine -p pumice-capi --test fuzz -- --nocapture --test-threads=1
-	FUZZ_MESSAGES=$(or $(FUZZ_MESSAGES),1000000) FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)) \
-	    cargo test -p pumice-serve --test fuzz -- --nocapture
+	export FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) FUZZ_MESSAGES=$(or $(FUZZ_MESSAGES),1000000) \
+	        FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)); \
+	cargo test -p pumice-workload -p pumice-engine -p pumice-capi --test fuzz -- --nocapture --test-threads=1 && \
+	cargo test -p pumice-serve --test fuzz -- --nocapture
 
 bench: ## measure the engine: nanoseconds a flash command, requests a second, bytes a page
 	cargo run --release -p pumice-engine --example bench

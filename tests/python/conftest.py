@@ -40,13 +40,18 @@ def on_a_terminal(arguments: list[str], width: int, directory: Path, *, watched:
     command = [sys.executable, "-m", "pumice", *arguments]
     with subprocess.Popen(command, env=environment, cwd=directory, **streams) as process:
         os.close(slave)
-        shown = b""
-        try:
-            while piece := os.read(master, 65536):
-                shown += piece
-        except OSError:
-            pass  # the other end is closed
-        assert process.wait(timeout=60) == 0
+        return shown_by(process, master)
+
+
+def shown_by(process: subprocess.Popen[bytes], master: int) -> str:
+    """What a process writes to a terminal until it ends well; the terminal's `master` side is closed then."""
+    shown = b""
+    try:
+        while piece := os.read(master, 65536):
+            shown += piece
+    except OSError:
+        pass  # the other end is closed
+    assert process.wait(timeout=60) == 0
     os.close(master)
     return shown.decode().replace("\r\n", "\n")
 

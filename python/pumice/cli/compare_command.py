@@ -14,11 +14,11 @@ from pumice.cli import options as opt
 from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, emit_json, note, show, tell_failures, warn_all
 from pumice.errors import SpecError
-from pumice.outputs import COMPARISON, FIGURES, STORE, one_set, output_directory
+from pumice.outputs import COMPARISON, FIGURES, one_set, output_directory
 from pumice.results import comparison
 from pumice.results.comparison import Variant
 from pumice.results.notes import notes_of_all
-from pumice.runs.batch import Settings, run_jobs
+from pumice.runs.batch import run_jobs
 from pumice.runs.fit import fit_jobs
 from pumice.runs.grid import Grid, check_repeat, keys_of, parse_vary
 from pumice.runs.jobs import Job, Outcome
@@ -54,18 +54,7 @@ def compare_command(
     if fit:
         groups = _fitted(groups)
     with output_directory(out):
-        store = out / STORE if out is not None else None
-        settings = Settings(
-            "compare",
-            place.workers,
-            store,
-            place.resume,
-            dask=place.dask,
-            all_or_none=True,
-            announce=note,
-            snapshots=place.snapshots,
-        )
-        outcomes = run_jobs([job for _, jobs in groups for job in jobs], settings)
+        outcomes = run_jobs([job for _, jobs in groups for job in jobs], place.settings("compare", out))
         raise_if_refused(outcomes)
         warn_all(outcome.document for outcome in outcomes)
         variants = _variants(groups, outcomes)

@@ -14,7 +14,10 @@ import typer
 from typer.models import TyperPath
 
 from pumice.cli import completions
+from pumice.cli.terminal import note
 from pumice.errors import SpecError
+from pumice.outputs import STORE
+from pumice.runs.batch import Settings
 from pumice.runs.grid import RUNS_MAX
 from pumice.runs.run import with_options
 from pumice.runs.spec import Spec, check_preset, read_text
@@ -270,6 +273,19 @@ class PlaceOptions:
     dask: DaskOption = None
     resume: ResumeOption = False
     snapshots: SnapshotsOption = None
+
+    def settings(self, title: str, out: Path | None) -> Settings:
+        """Settings of a batch of runs that are kept in an output directory, if there is one."""
+        return Settings(
+            title,
+            self.workers,
+            out / STORE if out is not None else None,
+            self.resume,
+            dask=self.dask,
+            all_or_none=True,
+            announce=note,
+            snapshots=self.snapshots,
+        )
 
 
 def takes_options(command: Callable[..., None]) -> Callable[..., None]:

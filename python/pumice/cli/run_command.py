@@ -94,9 +94,14 @@ def run_once(spec: Spec, out: Path | None, places: SnapshotPlaces | None, *, as_
             text = f"interrupted after {count(bar.requests, 'request')}; nothing is kept of this run"
             raise Interrupted(text) from None
     document = json.loads(text)
-    warn_all([document])
     if places is not None and lookup(document, "run.aged_device") is None:
         note(snapshots.WITHOUT_EFFECT)
+    tell_result(document, text, out, as_json=as_json)
+
+
+def tell_result(document: dict[str, Any], text: str, out: Path | None, *, as_json: bool) -> None:
+    """Shows the result of one run, which is `text` as JSON and was written to `out`."""
+    warn_all([document])
     if as_json:
         emit_json(text)
         return

@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 import pumice
-from conftest import REPOSITORY, Command
+from conftest import REPOSITORY, Command, shown_by
 from pumice import _engine, cli
 from pumice.cli.commands import COMMANDS
 from pumice.cli.manual import pages
@@ -147,15 +147,7 @@ def at_a_prompt(lines: list[str], directory: Path) -> str:
     ) as process:
         os.close(slave)
         os.write(master, "".join(f"{line}\n" for line in [*lines, "exit"]).encode())
-        shown = b""
-        try:
-            while piece := os.read(master, 65536):
-                shown += piece
-        except OSError:
-            pass  # the other end is closed
-        assert process.wait(timeout=60) == 0
-    os.close(master)
-    return shown.decode().replace("\r\n", "\n")
+        return shown_by(process, master)
 
 
 def test_every_command_has_a_man_page_with_its_options(command: Command, tmp_path: Path) -> None:
