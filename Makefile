@@ -100,7 +100,7 @@ figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (
 
 docs: $(STAMP) ## build the site of docs/ into out/site; a warning is an error
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10' 'mkdocstrings[python]>=1,<2'
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo site written to out/site/index.html
 
 generated: $(STAMP) ## write docs/KEYS.md, docs/schema and the tables of docs/RESULTS.md anew, from the engine

@@ -41,6 +41,23 @@ def test_a_reused_directory_holds_the_last_run_alone(tmp_path: Path) -> None:
     assert names(tmp_path) == {RESULT, MADE, "notes.txt", "figures/mine.png"}, "the report was one on the run before"
 
 
+def test_a_report_takes_the_place_of_a_report_alone(command: Command, tmp_path: Path) -> None:
+    """Somebody's report.html was overwritten, and so was the result that a mistyped --out named."""
+    assert command("run", *COMMAND, "--out", "out").returncode == 0
+    mine, result = tmp_path / "out" / "report.html", tmp_path / "out" / "result.json"
+    kept = result.read_bytes()
+    mine.write_text("<p>mine</p>")
+    for arguments in (["out"], ["out/result.json"], ["out", "--out", "out/result.json"]):
+        done = command("report", *arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "is there and is no report of this tool, so it is not overwritten" in done.stderr
+    assert (mine.read_text(), result.read_bytes()) == ("<p>mine</p>", kept)
+    mine.write_text("")
+    for _ in range(2):
+        assert command("report", "out").returncode == 0, "an empty file, and a report, give way"
+    assert "pumice report" in mine.read_text() or "<h1>out<" in mine.read_text()
+
+
 def test_a_directory_has_one_index_whatever_is_run_into_it(command: Command, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text('preset = "tiny"\n[run]\nmax_requests = 500\n[vary]\nseed = [1, 2, 3]\n')
     out = tmp_path / "out"

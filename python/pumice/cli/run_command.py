@@ -31,7 +31,15 @@ from pumice.text import count
 
 @opt.takes_options
 def run_command(
-    spec: Annotated[Path | None, typer.Argument(metavar="[SPEC.toml]", help="Spec file.", show_default=False)] = None,
+    spec: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[SPEC.toml]",
+            help="Spec file, - for standard input.",
+            show_default=False,
+            click_type=opt.Input(),
+        ),
+    ] = None,
     *,
     options: opt.SpecOptions,
     fit: opt.FitOption = False,
@@ -47,8 +55,11 @@ def run_command(
     if resume and repeat == 1:
         raise SpecError("--resume takes up the runs of --repeat; one run has nothing to take up")
     chosen = options.build(spec)
-    if spec is None and options.preset is None and options.scale is None and not fit:
-        note(_of_defaults(chosen))
+    if options.preset is None and options.scale is None and not fit:
+        if spec is None:
+            note(f"no SPEC.toml, --preset or --scale: {_of_defaults(chosen)}")
+        elif chosen.sets_nothing():
+            note(f"{spec}: sets nothing: {_of_defaults(chosen)}")
     if fit:
         chosen, device = fit_device(chosen)
         note(device)
@@ -69,7 +80,7 @@ def _of_defaults(spec: Spec) -> str:
     parts = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block")
     size = math.prod(shape[part] for part in parts) * shape["page_bytes"]
     return (
-        f"no SPEC.toml, --preset or --scale: this runs {config['workload']['kind']} on the default device of"
+        f"this runs {config['workload']['kind']} on the default device of"
         f" {size / 1e9:,.0f} GB at full scale; --preset tiny runs in a second"
     )
 
