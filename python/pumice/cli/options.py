@@ -46,6 +46,17 @@ class Directory(TyperPath):
         return super().convert(value, param, ctx)
 
 
+class Input(TyperPath):
+    """The name of a file to read; `-` is standard input."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: str | os.PathLike[str], param: Any, ctx: Any) -> Any:
+        """The path."""
+        return super().convert("/dev/stdin" if os.fspath(value) == "-" else value, param, ctx)
+
+
 OutOption = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Directory to write results to.", click_type=Directory())
 ]
@@ -78,7 +89,12 @@ DaskOption = Annotated[
 ]
 SnapshotsOption = Annotated[
     Path | None,
-    typer.Option("--snapshots", metavar="DIR", help="Folder that keeps aged devices for runs that need the same."),
+    typer.Option(
+        "--snapshots",
+        metavar="DIR",
+        help="Folder that keeps aged devices for runs that need the same.",
+        click_type=Directory(),
+    ),
 ]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Reuse finished runs found in the output directory.")]
 PolicyOption = Annotated[
@@ -103,6 +119,19 @@ def check_resume(out: Path | None, *, resume: bool) -> None:
     """
     if resume and out is None:
         raise SpecError("--resume takes up the runs of an output directory; --out DIR names it")
+
+
+#: Options that set a key: the field of the classes below, the option's name and the key.
+_OPTION_KEYS = (
+    ("preset", "--preset", "preset"),
+    ("scale", "--scale", "scale"),
+    ("seed", "--seed", "seed"),
+    ("workload", "--workload", "workload.kind"),
+    ("trace", "--trace", "workload.kind"),
+    ("trace", "--trace", "workload.path"),
+    ("trace_format", "--format", "workload.format"),
+    ("columns", "--columns", "workload.columns"),
+)
 
 
 @dataclass(frozen=True)
@@ -148,7 +177,22 @@ class PlainOptions:
         # Settings of the command line override the job's, which override the preset's and the file's.
         if self.preset is not None:
             spec = spec.with_sets([("preset", self.preset)])
+        self.keys_given()
         return self._with_job(spec).with_sets([parse_set(text) for text in self.sets or []], "--set")
+
+    def keys_given(self) -> dict[str, str]:
+        """The keys that options set, `--set` among them, each with the option's name.
+
+        Raises:
+            SpecError: a key is set twice.
+        """
+        given = {key: name for field, name, key in _OPTION_KEYS if getattr(self, field, None) is not None}
+        for key, value in (parse_set(text) for text in self.sets or []):
+            if key in given:
+                setting = f"--set {printable(key)}={printable(value)}"
+                raise SpecError(f"{setting}: {given[key]} sets this key as well; allowed: one of them")
+            given[key] = "another --set"
+        return given
 
     def _with_job(self, spec: Spec) -> Spec:
         """`spec` with an fio job, where one can be given."""
@@ -195,7 +239,13 @@ class SpecOptions(DeviceOptions):
     """Options for one spec: a workload, or a trace in its place."""
 
     trace: Annotated[
-        Path | None, typer.Option("--trace", metavar="FILE", help="Trace to replay instead of a workload.")
+        Path | None,
+        typer.Option(
+            "--trace",
+            metavar="FILE",
+            help="Trace to replay instead of a workload, - for standard input.",
+            click_type=Input(),
+        ),
     ] = None
     trace_format: FormatOption = None
     policy: PolicyOption = None
@@ -229,7 +279,7 @@ class PlaceOptions:
     resume: ResumeOption = False
     snapshots: SnapshotsOption = None
 
-    def settings(self, title: str, out: Path | None) -> Settings:
+    def settings(self, title: str, out: Path | None, *, all_or_none: bool = True) -> Settings:
         """Settings of a batch of runs that are kept in an output directory, if there is one."""
         return Settings(
             title,
@@ -237,7 +287,7 @@ class PlaceOptions:
             out / STORE if out is not None else None,
             self.resume,
             dask=self.dask,
-            all_or_none=True,
+            all_or_none=all_or_none,
             announce=note,
             snapshots=self.snapshots,
         )

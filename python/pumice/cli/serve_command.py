@@ -64,8 +64,9 @@ def serve_command(
         except (KeyboardInterrupt, Terminated):
             pass
         finally:
-            # A second signal must not interrupt the putting away.
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            # No further signal may interrupt the putting away, whichever it is.
+            for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+                signal.signal(getattr(signal, name), signal.SIG_IGN)
             result = device.stop()
         _tell(result, out, as_json=as_json)
 

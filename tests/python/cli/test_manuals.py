@@ -88,6 +88,22 @@ def test_the_completion_script_is_of_its_shell(command: Command, tmp_path: Path,
     if path is not None:
         (tmp_path / "script").write_text(script)
         subprocess.run([path, "-n", str(tmp_path / "script")], check=True)
+    if path is not None and shell == "fish":
+        offered = tab_of_fish("pumice run --set ftl.merge=m", command("completion", shell).stdout, tmp_path)
+        assert offered == ["ftl.merge=m-merge", "ftl.merge=m-merge-budgeted"]
+        assert "office.csv" in tab_of_fish("pumice run --trace off", command("completion", shell).stdout, tmp_path)
+
+
+def tab_of_fish(line: str, script: str, directory: Path) -> list[str]:
+    """What fish offers behind a line, files of the directory among it."""
+    (directory / "office.csv").touch()
+    (directory / "pumice").write_text(SHOWING.format(python=sys.executable))
+    (directory / "pumice").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{directory}{os.pathsep}{os.environ['PATH']}"}
+    asked = f"{script}\ncomplete -C '{line}'"
+    fish = ["fish", "--no-config", "-c", asked]
+    done = subprocess.run(fish, cwd=directory, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    return [offer.partition("\t")[0] for offer in done.stdout.splitlines()]
 
 
 #: What stands in for the command at a prompt: it answers the completion, and shows the words that it is given.
