@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
 
 use pumice_capi::ftl::{
@@ -12,6 +12,7 @@ use pumice_capi::ftl::{
 use pumice_capi::policy::{self, CDevice, CErase, CPage, CPlane, CPolicy, POLICY_VERSION};
 use pumice_config::{Config, SpecSource};
 use pumice_engine::run;
+use pumice_ftl::policy::OwnPolicy;
 
 use super::Random;
 
@@ -526,6 +527,45 @@ unsafe extern "C" fn policy_failure(context: *mut c_void) -> *const c_char {
     if random.one_in(3000) { random.failure() } else { null() }
 }
 
+fn lying_policy(random: &mut Random) -> CPolicy {
+    CPolicy {
+        version: POLICY_VERSION.code(),
+        size: size_of::<CPolicy>() as u32,
+        name: c"liar".as_ptr(),
+        create: Some(policy_create),
+        destroy: Some(policy_destroy),
+        victim: random.one_in(2).then_some(policy_victim as _),
+        placement: random.one_in(2).then_some(policy_placement as _),
+        streams: if random.one_in(10) { random.edge() } else { 2 },
+        reserved: 0,
+        suspend: random.one_in(2).then_some(policy_suspend as _),
+        wear_swap: random.one_in(2).then_some(policy_swap as _),
+        failure: random.one_in(2).then_some(policy_failure as _),
+    }
+}
+
+/// A spec in which a policy takes every decision that it names.
+fn spec_of_policy(policy: OwnPolicy) -> SpecSource {
+    let suspends = policy.0.decides().suspend;
+    let sets = [
+        ("ftl.kind", "page"),
+        ("ftl.merge", "block-erase"),
+        ("partial_erase.unit", "none"),
+        ("ftl.over_provisioning", "0.4"),
+        ("host.read_priority", "true"),
+        ("erase.suspension", if suspends { "pulse" } else { "off" }),
+        ("geometry.blocks_per_plane", "16"),
+        ("geometry.pages_per_block", "8"),
+        ("workload.requests", "600"),
+        ("workload.footprint", "1.0"),
+        ("workload.read_fraction", "0.2"),
+        ("initial.fill", "0.9"),
+        ("run.check", "integrity"),
+    ];
+    let sets = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    SpecSource { preset: Some("tiny".into()), sets, own_policy: Some(policy), ..SpecSource::default() }
+}
+
 #[test]
 fn t077_a_policy_that_lies_ends_the_run_with_one_line_and_not_the_process() {
     let (seed, calls) = super::chosen(100_000);
@@ -536,46 +576,10 @@ fn t077_a_policy_that_lies_ends_the_run_with_one_line_and_not_the_process() {
             break;
         }
         SEED.set(seed * 1_000_000 + nth);
-        let mut random = Random::new(SEED.get());
-        let name = CString::new("liar").expect("no 0");
-        let table = CPolicy {
-            version: POLICY_VERSION.code(),
-            size: size_of::<CPolicy>() as u32,
-            name: name.as_ptr(),
-            create: Some(policy_create),
-            destroy: Some(policy_destroy),
-            victim: random.one_in(2).then_some(policy_victim as _),
-            placement: random.one_in(2).then_some(policy_placement as _),
-            streams: if random.one_in(10) { random.edge() } else { 2 },
-            reserved: 0,
-            suspend: random.one_in(2).then_some(policy_suspend as _),
-            wear_swap: random.one_in(2).then_some(policy_swap as _),
-            failure: random.one_in(2).then_some(policy_failure as _),
-        };
+        let table = lying_policy(&mut Random::new(SEED.get()));
         // SAFETY: the functions of the table keep what the header promises of pointers.
-        let end = match unsafe { policy::from_table(&table) } {
-            Err(text) => text,
-            Ok(policy) => {
-                let sets = [
-                    ("ftl.kind", "page"),
-                    ("ftl.merge", "block-erase"),
-                    ("partial_erase.unit", "none"),
-                    ("ftl.over_provisioning", "0.4"),
-                    ("host.read_priority", "true"),
-                    ("erase.suspension", if table.suspend.is_some() { "pulse" } else { "off" }),
-                    ("geometry.blocks_per_plane", "16"),
-                    ("geometry.pages_per_block", "8"),
-                    ("workload.requests", "600"),
-                    ("workload.footprint", "1.0"),
-                    ("workload.read_fraction", "0.2"),
-                    ("initial.fill", "0.9"),
-                    ("run.check", "integrity"),
-                ];
-                let sets = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-                let preset = Some("tiny".to_string());
-                end_of(&SpecSource { preset, sets, own_policy: Some(policy), ..SpecSource::default() })
-            }
-        };
+        let policy = unsafe { policy::from_table(&table) };
+        let end = policy.map_or_else(|text| text, |policy| end_of(&spec_of_policy(policy)));
         *ends.entry(kind_of(&end)).or_default() += 1;
     }
     assert!(ends.len() > 8 && ends.contains_key("well"), "{ends:#?}");
