@@ -18,9 +18,9 @@ thread_local! {
 }
 
 /// Takes the chips away when a call ends, however it ends.
-struct Reading;
+struct EndOfReading;
 
-impl Drop for Reading {
+impl Drop for EndOfReading {
     fn drop(&mut self) {
         READ.set(None);
     }
@@ -33,7 +33,7 @@ pub fn while_read<R>(chips: &mut dyn SpareAreas, call: impl FnOnce() -> R) -> R 
     // stays borrowed until then.
     let chips = unsafe { std::mem::transmute::<*mut (dyn SpareAreas + '_), *mut (dyn SpareAreas + 'static)>(chips) };
     READ.set(Some(chips));
-    let _reading = Reading;
+    let _end = EndOfReading;
     call()
 }
 

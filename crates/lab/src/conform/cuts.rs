@@ -6,8 +6,8 @@ use pumice_config::TornKind;
 use pumice_ftl::plugin::OwnLayer;
 use pumice_types::Choice;
 
+use super::setup::{Finding, Sets, config_of, fails, outcome_of, settings};
 use super::shrink::shortest;
-use super::{Finding, Sets, config_of, outcome_of, settings};
 
 /// Cuts of one device that are tried alone, and rows of cuts.
 const CUTS: usize = 100;
@@ -39,7 +39,7 @@ const REQUESTS: &str = "160";
 
 /// Where cuts come.
 #[derive(Clone, Debug)]
-enum Cuts {
+enum CutPlaces {
     /// In the middle of these commands.
     In(Vec<usize>),
     /// So many, with this seed.
@@ -49,7 +49,7 @@ enum Cuts {
 /// A run with cuts.
 #[derive(Clone, Debug)]
 struct CutRun {
-    cuts: Cuts,
+    cuts: CutPlaces,
     torn: &'static str,
     requests: u32,
 }
@@ -58,12 +58,12 @@ impl CutRun {
     /// What it sets beside the device and its load.
     fn sets(&self) -> Sets {
         let cuts = match &self.cuts {
-            Cuts::In(commands) => ("power.cut_at_command", format!("{commands:?}")),
-            Cuts::Drawn(_) => ("power.cuts", "100".to_string()),
+            CutPlaces::In(commands) => ("power.cut_at_command", format!("{commands:?}")),
+            CutPlaces::Drawn(_) => ("power.cuts", "100".to_string()),
         };
         let seed = match self.cuts {
-            Cuts::In(_) => None,
-            Cuts::Drawn(seed) => Some(("seed", seed.to_string())),
+            CutPlaces::In(_) => None,
+            CutPlaces::Drawn(seed) => Some(("seed", seed.to_string())),
         };
         let others = [cuts, ("power.torn", self.torn.to_string()), ("workload.requests", self.requests.to_string())];
         others.into_iter().chain(seed).map(|(key, value)| (key.to_string(), value)).collect()
@@ -84,9 +84,10 @@ fn runs(commands: usize) -> Vec<CutRun> {
     let row = |(first, apart): (usize, usize)| (0..ROW).map(|nth| first + nth * apart).collect();
     let rows = every(commands / ROWS).flat_map(|first| APART.map(|apart| (first, apart))).map(row);
     let requests = REQUESTS.parse().unwrap_or_default();
-    let with = |cuts: Cuts| TornKind::NAMES.iter().map(move |&torn| CutRun { cuts: cuts.clone(), torn, requests });
-    let drawn = (1..=SEEDS).map(Cuts::Drawn).map(|cuts| CutRun { cuts, torn: TornKind::Drawn.name(), requests: 4000 });
-    single.chain(rows).map(Cuts::In).flat_map(with).chain(drawn).collect()
+    let with = |cuts: CutPlaces| TornKind::NAMES.iter().map(move |&torn| CutRun { cuts: cuts.clone(), torn, requests });
+    let drawn =
+        (1..=SEEDS).map(CutPlaces::Drawn).map(|cuts| CutRun { cuts, torn: TornKind::Drawn.name(), requests: 4000 });
+    single.chain(rows).map(CutPlaces::In).flat_map(with).chain(drawn).collect()
 }
 
 /// What is wrong with a run, if anything is.
@@ -106,7 +107,7 @@ pub fn check_cuts(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding) 
         Ok(config) => outcome_of(&config),
     };
     let whole = match whole {
-        Err(text) => return (sets, super::fails(text)),
+        Err(text) => return (sets, fails(text)),
         Ok(document) => document,
     };
     let count = |path: &str| whole.pointer(path).and_then(serde_json::Value::as_u64).unwrap_or(0) as usize;
@@ -121,17 +122,17 @@ pub fn check_cuts(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding) 
 
 /// The same failure with fewer cuts and fewer requests.
 fn smaller(layer: &OwnLayer, device: &[(String, String)], mut cut: CutRun) -> (Sets, Finding) {
-    let fails = |cut: &CutRun| fault_of(layer, &cut.on(device)).is_some();
-    if let Cuts::In(commands) = &cut.cuts {
+    let still_fails = |cut: &CutRun| fault_of(layer, &cut.on(device)).is_some();
+    if let CutPlaces::In(commands) = &cut.cuts {
         let left = shortest(commands, SHRINK_TRIES, |left| {
-            !left.is_empty() && fails(&CutRun { cuts: Cuts::In(left.to_vec()), ..cut.clone() })
+            !left.is_empty() && still_fails(&CutRun { cuts: CutPlaces::In(left.to_vec()), ..cut.clone() })
         });
-        cut.cuts = Cuts::In(left);
+        cut.cuts = CutPlaces::In(left);
     }
     let mut less = cut.requests / 2;
     while less > 0 {
         let with_less = CutRun { requests: cut.requests - less, ..cut.clone() };
-        if fails(&with_less) {
+        if still_fails(&with_less) {
             cut = with_less;
             less = less.min(cut.requests / 2);
         } else {
@@ -140,5 +141,5 @@ fn smaller(layer: &OwnLayer, device: &[(String, String)], mut cut: CutRun) -> (S
     }
     let sets = cut.on(device);
     let text = fault_of(layer, &sets).unwrap_or_else(|| "fails only now and then".into());
-    (sets, super::fails(text))
+    (sets, fails(text))
 }

@@ -3,16 +3,19 @@
 
 mod cuts;
 mod requests;
+mod setup;
 mod shrink;
 
-use pumice_config::{Config, SpecSource};
-use pumice_engine::{run, user_pages};
+use pumice_config::Config;
+use pumice_engine::user_pages;
 use pumice_ftl::plugin::OwnLayer;
 use serde_json::{Value, json};
 
 use cuts::check_cuts;
 pub use requests::PageRequest;
 use requests::{draw, run_sequence};
+pub use setup::Finding;
+use setup::{Sets, config_of, fails, outcome_of, settings};
 use shrink::shortest;
 
 /// Requests of one sequence, at the start.
@@ -51,32 +54,6 @@ const SHORT: (&str, &str) = ("geometry.pages_per_block", "4");
 
 /// Few blocks.
 const FEW: (&str, &str) = ("geometry.blocks_per_plane", "16");
-
-/// What every device has.
-const COMMON: &[(&str, &str)] = &[
-    ("ftl.merge", "block-erase"),
-    ("partial_erase.unit", "none"),
-    ("partial_erase.max_splits", "0"),
-    ("ftl.over_provisioning", "0.4"),
-    ("run.check", "integrity"),
-    ("initial.fill", "0.0"),
-];
-
-/// What came of one check.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Finding {
-    /// It holds.
-    Holds,
-    /// It was not run, for this reason.
-    NotRun(String),
-    /// It does not hold.
-    Fails {
-        /// What is wrong, in one line.
-        text: String,
-        /// The shortest sequence that shows it, from an empty device; empty if it shows in a whole run.
-        requests: Vec<PageRequest>,
-    },
-}
 
 /// A check and what came of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,7 +119,6 @@ fn examined(layer: &OwnLayer, checks: &[Check], progress: &mut dyn FnMut() -> bo
     verdicts
 }
 
-type Sets = Vec<(String, String)>;
 type Examine = fn(&OwnLayer, &[(&str, &str)]) -> (Sets, Finding);
 
 /// What is checked, on which devices, and how.
@@ -150,28 +126,6 @@ type Check = (&'static str, &'static [Device], Examine);
 
 /// Of a check that is not run.
 const NO_DEVICE: Device = ("", &[]);
-
-/// Settings of a check on a device.
-fn settings(layer: &OwnLayer, device: &[(&str, &str)], more: &[(&str, &str)]) -> Sets {
-    let all = [COMMON, device, more, &[("ftl.kind", layer.source.name().kind())]].concat();
-    let is_last = |nth: usize| all[nth + 1..].iter().all(|later| later.0 != all[nth].0);
-    let sets = all.iter().enumerate().filter(|&(nth, _)| is_last(nth));
-    sets.map(|(_, (key, value))| (key.to_string(), value.to_string())).collect()
-}
-
-fn config_of(layer: &OwnLayer, sets: &[(String, String)]) -> Result<Config, String> {
-    let source = SpecSource {
-        preset: Some("tiny".into()),
-        sets: sets.to_vec(),
-        plugins: vec![layer.clone()],
-        ..SpecSource::default()
-    };
-    Config::resolve(&source).map_err(|error| error.to_string())
-}
-
-fn fails(text: String) -> Finding {
-    Finding::Fails { text, requests: Vec::new() }
-}
 
 /// Drawn sequences on a device that is new; the first that fails is made as short as it gets.
 fn check_sequences(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding) {
@@ -213,13 +167,7 @@ const TIMED: &[(&str, &str)] = &[
     ("initial.age_writes", "0.5"),
 ];
 
-/// The document of a run, without what only a wall clock knows; an error if it fails.
-fn outcome_of(config: &Config) -> Result<Value, String> {
-    let outcome = run(config, 1.0, &mut |_| true).map_err(|error| error.to_string())?;
-    outcome.integrity_error.map_or(Ok(outcome.document), Err)
-}
-
-/// The same; an error also if its counts do not agree.
+/// The document of a run; an error if it fails or its counts do not agree.
 fn document(config: &Config) -> Result<Value, String> {
     let document = outcome_of(config)?;
     let count = |path: &str| document.pointer(path).and_then(Value::as_u64).unwrap_or(0);
