@@ -56,6 +56,18 @@ def shown_by(process: subprocess.Popen[bytes], master: int) -> str:
     return shown.decode().replace("\r\n", "\n")
 
 
+def write_trace(path: Path, *, broken: bool = False) -> Path:
+    """Writes a trace of one request; `broken`: with a second line that is none."""
+    path.write_text("128166372000000000,hm,0,Write,0,4096,0\n" + ("1,2,3\n" if broken else ""))
+    return path
+
+
+def built_c_plugin(folder: Path) -> Path:
+    """The plug-in of the example in C, built in a folder."""
+    subprocess.run(["make", "-s", f"OUT={folder}"], cwd=REPOSITORY / "examples" / "own-ftl-c", check=True)
+    return folder / "own_ftl.so"
+
+
 @pytest.fixture(autouse=True)
 def _no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     """Errors are to be told in one line, whatever the developer's shell asks for."""

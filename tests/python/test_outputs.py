@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pumice
-from conftest import Command
+from conftest import Command, write_trace
 from pumice import outputs
 from pumice.errors import SpecError
 from pumice.made import MADE
@@ -213,6 +213,15 @@ def test_an_empty_name_is_no_directory(command: Command, tmp_path: Path) -> None
         pumice.run(TINY, out="")
     with pytest.raises(SpecError, match="store: is empty; name a directory"):
         pumice.sweep(TINY, {"seed": [1, 2]}, store="")
+    for arguments in (["run", *COMMAND], ["compare", *COMMAND, "--vary", "seed=1,2"]):
+        done = command(*arguments, "--snapshots", "")
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+        assert "--snapshots" in done.stderr
+        assert "is empty; name a directory" in done.stderr
+    with pytest.raises(SpecError, match="snapshots: is empty; name a directory"):
+        pumice.run(TINY, snapshots="")
+    with pytest.raises(SpecError, match="snapshots: is empty; name a directory"):
+        pumice.sweep(TINY, {"seed": [1, 2]}, snapshots="")
 
 
 def test_the_names_of_a_set_are_told_once(tmp_path: Path) -> None:
@@ -222,7 +231,7 @@ def test_the_names_of_a_set_are_told_once(tmp_path: Path) -> None:
 
 def test_a_failed_run_leaves_no_empty_folder(command: Command, tmp_path: Path) -> None:
     """A run that failed left an empty output folder, and the folders above it."""
-    (tmp_path / "bad.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n1,2,3\n")
+    write_trace(tmp_path / "bad.csv", broken=True)
     (tmp_path / "s.toml").write_text(
         'preset = "tiny"\n[workload]\nkind = "trace"\npath = "bad.csv"\n[vary]\nseed = [1, 2]\n'
     )

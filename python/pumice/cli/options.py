@@ -89,7 +89,12 @@ DaskOption = Annotated[
 ]
 SnapshotsOption = Annotated[
     Path | None,
-    typer.Option("--snapshots", metavar="DIR", help="Folder that keeps aged devices for runs that need the same."),
+    typer.Option(
+        "--snapshots",
+        metavar="DIR",
+        help="Folder that keeps aged devices for runs that need the same.",
+        click_type=Directory(),
+    ),
 ]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Reuse finished runs found in the output directory.")]
 PolicyOption = Annotated[
@@ -274,7 +279,7 @@ class PlaceOptions:
     resume: ResumeOption = False
     snapshots: SnapshotsOption = None
 
-    def settings(self, title: str, out: Path | None) -> Settings:
+    def settings(self, title: str, out: Path | None, *, all_or_none: bool = True) -> Settings:
         """Settings of a batch of runs that are kept in an output directory, if there is one."""
         return Settings(
             title,
@@ -282,7 +287,7 @@ class PlaceOptions:
             out / STORE if out is not None else None,
             self.resume,
             dask=self.dask,
-            all_or_none=True,
+            all_or_none=all_or_none,
             announce=note,
             snapshots=self.snapshots,
         )

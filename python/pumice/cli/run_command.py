@@ -17,13 +17,13 @@ from pumice.errors import Interrupted, SpecError
 from pumice.outputs import RESULT, RUNS, RUNS_TABLE, STORE, one_set, output_directory
 from pumice.results.comparison import Variant, compare
 from pumice.results.document import lookup, subject
-from pumice.runs import run_list, snapshots
+from pumice.runs import run_list
 from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.fit import fit_device
 from pumice.runs.grid import repeated
 from pumice.runs.output_files import run_to_text
 from pumice.runs.progress import RunProgress
-from pumice.runs.snapshots import SnapshotPlaces
+from pumice.runs.snapshots import NOTHING_AGED, SnapshotPlaces
 from pumice.runs.spec import Spec
 from pumice.runs.sweep import outcome_table, raise_if_refused
 from pumice.text import count
@@ -95,7 +95,7 @@ def run_once(spec: Spec, out: Path | None, places: SnapshotPlaces | None, *, as_
             raise Interrupted(text) from None
     document = json.loads(text)
     if places is not None and lookup(document, "run.aged_device") is None:
-        note(snapshots.WITHOUT_EFFECT)
+        note(NOTHING_AGED)
     tell_result(document, text, out, as_json=as_json)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
@@ -128,8 +129,14 @@ def _is_of_plugin(key: str) -> bool:
     parts = key.split(".")
     if len(parts) != 3 or parts[0] != "ftl":
         return False
-    sections: dict[str, Any] = json.loads(_engine.schema())["properties"]["ftl"]["properties"]
-    return parts[1] not in sections
+    return parts[1] not in _schema()["properties"]["ftl"]["properties"]
+
+
+@functools.cache
+def _schema() -> dict[str, Any]:
+    """JSON Schema of a spec without plug-ins; not to be changed."""
+    schema: dict[str, Any] = json.loads(_engine.schema())
+    return schema
 
 
 @dataclass(frozen=True, repr=False)
@@ -315,7 +322,7 @@ def _pairs(section: Mapping[str, Any], path: str = "", depth: int = 0) -> list[t
 
 def _is_section(path: str) -> bool:
     """Whether the engine has a section of this name: one that sets nothing is harmless."""
-    part: Any = json.loads(_engine.schema())
+    part: Any = _schema()
     for name in path.split("."):
         part = part.get("properties", {}).get(name, {})
     return "properties" in part

@@ -78,7 +78,7 @@ def sweep(
         base = base.with_policy(policy)
     base = base.with_plugins(*plugins)
     directory = files.named_directory(store, "store")
-    folder = Path(snapshots) if snapshots is not None else None
+    folder = files.named_directory(snapshots, "snapshots")
     settings = Settings("sweep", workers, directory, resume, dask=dask, all_or_none=True, snapshots=folder)
     return outcome_table(run_grid(Grid(base, vary, repeat), settings))
 
@@ -87,7 +87,7 @@ def run_grid(grid: Grid, settings: Settings, *, fit: bool = False) -> list[Outco
     """Runs every point of a grid; with `fit` on devices fitted to the recorded traces.
 
     Raises:
-        SpecError: not a single run could be started; with the first refusal.
+        SpecError: a run cannot be started and `settings.all_or_none` is set, or not one can; with the first refusal.
         Interrupted: Ctrl-C.
     """
     jobs = grid.jobs()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import pumice
-from conftest import Command
+from conftest import Command, write_trace
 from pumice import cli
 from pumice.errors import SpecError
 from pumice.results.document import warnings_of
@@ -208,7 +208,7 @@ def test_a_comparison_as_json_is_nothing_else(command: Command, tmp_path: Path) 
 
 
 def test_a_comparison_whose_runs_all_fail_shows_no_table(command: Command, tmp_path: Path) -> None:
-    (tmp_path / "bad.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n1,2,3\n")
+    write_trace(tmp_path / "bad.csv", broken=True)
     done = command("compare", *TINY, "--trace", "bad.csv", "--vary", "ftl.merge=block-erase,m-merge", "--out", "out")
     assert done.returncode in (1, 2)
     assert done.stdout == ""
@@ -353,7 +353,7 @@ def test_a_job_in_fios_words(command: Command, tmp_path: Path) -> None:
 
 
 def test_a_trace_that_cannot_be_written_leaves_nothing(command: Command, tmp_path: Path) -> None:
-    (tmp_path / "bad.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n1,2,3\n")
+    write_trace(tmp_path / "bad.csv", broken=True)
     for arguments, status in ((["bad.csv", "out.csv"], 2), (["bad.csv", "out.csv", "--to", "nonsense"], 2)):
         done = command("trace", "convert", *arguments)
         assert done.returncode == status

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import pumice
-from conftest import Command
+from conftest import Command, write_trace
 from pumice import made
 from pumice.report.drawing import Axis, Series, curves, drawing
 from pumice.report.page import write_report
@@ -154,9 +154,9 @@ def test_a_sweeps_page_has_what_makes_it_again(sweep_page: str, command: Command
 
 def test_a_sweeps_page_counts_the_combinations_that_failed(command: Command, tmp_path: Path) -> None:
     """Four runs, three of which failed, were called "4 runs of 1 combination"."""
-    (tmp_path / "good.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n")
+    write_trace(tmp_path / "good.csv")
     for name in ("x", "y", "z"):
-        (tmp_path / f"{name}.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n1,2,3\n")
+        write_trace(tmp_path / f"{name}.csv", broken=True)
     paths = ["good.csv", "x.csv", "y.csv", "z.csv"]
     (tmp_path / "s.toml").write_text(
         f'preset = "tiny"\nworkload.kind = "trace"\n[vary]\n"workload.path" = {json.dumps(paths)}\n'
