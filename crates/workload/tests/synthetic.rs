@@ -158,6 +158,10 @@ fn w256_jobs_in_fios_words() {
         assert_eq!(found.sizes, RequestSizes::one(bytes), "{job}");
         assert_eq!((found.requests, found.seed, found.iodepth, found.rate), (None, None, 1, None));
     }
+}
+
+#[test]
+fn w264_what_a_job_in_fios_words_says_besides_and_what_is_refused() {
     let split = FioJob::parse("bssplit=4k/60:64k/40\nnumber_ios=7\nrandseed=9 iodepth=8\nsize=50%").expect("legal");
     assert_eq!((split.sizes.list(), split.requests), (&[(4_096, 60.0), (65_536, 40.0)][..], Some(7)));
     assert_eq!((split.seed, split.iodepth, split.footprint), (Some(9), 8, Some(0.5)));

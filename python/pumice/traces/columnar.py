@@ -1,7 +1,8 @@
 """Requests out of tables: Parquet and Arrow files, and tables of a program.
 
 A table becomes the engine's own text in memory: time in nanoseconds, operation, first byte, length in bytes, volume
-and, if the table has a column for it, stream, one line a row. The engine decides by its rules which column is what; this module converts the columns.
+and, if the table has a column for it, stream, one line a row. The engine decides by its rules which column is what;
+this module converts the columns.
 """
 
 from __future__ import annotations

@@ -42,7 +42,9 @@ class WriteSeries:
             ValueError: less was written than to the end.
         """
         if end > self.host[-1] + PAST_END:
-            raise ValueError(f"the run wrote {self.host[-1]:.3f} user capacities; asked for is {begin:.3f} to {end:.3f}")
+            raise ValueError(
+                f"the run wrote {self.host[-1]:.3f} user capacities; asked for is {begin:.3f} to {end:.3f}"
+            )
         return (self.programmed(end) - self.programmed(begin)) / (end - begin)
 
     @property
