@@ -36,6 +36,9 @@ _BYTES_MAX = 2**32 - 1
 _STREAM_MAX = 255
 _UINT64_MAX = 2**64 - 1
 
+#: Bits of a float that hold its digits, by its size.
+_MANTISSA_BITS = {16: 11, 32: 24, 64: 53}
+
 
 def decode(path: str | os.PathLike[str], trace_format: str | None, columns: str | None) -> Content:
     """The requests of a Parquet, Feather or Arrow file. The engine calls this for every trace that begins as one.
@@ -224,9 +227,11 @@ class _Columns:
 
         column = self._table.column(place["column"])
         if pa.types.is_floating(column.type):
-            allowed = "whole numbers"
+            # From here on a float has no room for every whole number: what it holds may have been rounded.
+            rounded = 2 ** _MANTISSA_BITS[column.type.bit_width]
+            allowed = f"whole numbers, below {rounded} where they are of type {column.type}"
             values = self._floats(role, place, column, carries, allowed)
-            self._refuse(carries & ((values % 1 != 0) | (values > 2.0**53)), role, place, allowed)
+            self._refuse(carries & ((values % 1 != 0) | (values >= rounded)), role, place, allowed)
             column = pa.chunked_array([pa.array(values.astype("uint64"))])
         return pa.array(self._scaled(role, place, column, carries, (low, high)), mask=~carries)
 
@@ -250,7 +255,10 @@ class _Columns:
         column = self._table.column(place)
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-        encoded = column.combine_chunks().dictionary_encode()
+        try:
+            encoded = column.combine_chunks().dictionary_encode()
+        except pa.ArrowNotImplementedError:  # lists and the like
+            self._mistyped(role, {"column": place}, "text, whole numbers and truth values")
         values = encoded.dictionary.to_pylist()
         found = [meanings.get(self._word(value)) for value in values]
         indices = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
