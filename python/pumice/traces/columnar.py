@@ -1,7 +1,8 @@
 """Requests out of tables: Parquet and Arrow files, and tables of a program.
 
-A table becomes the engine's own text in memory: time in nanoseconds, operation, first byte, length in bytes and
-volume, one line a row. The engine decides by its rules which column is what; this module converts the columns.
+A table becomes the engine's own text in memory: time in nanoseconds, operation, first byte, length in bytes, volume
+and, if the table has a column for it, stream, one line a row. The engine decides by its rules which column is what;
+this module converts the columns.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "feather", b"\xff\xff
 TABLE_NAME = "requests"
 
 _BYTES_MAX = 2**32 - 1
+_STREAM_MAX = 255
 _UINT64_MAX = 2**64 - 1
 
 #: Bits of a float that hold its digits, by its size.
@@ -105,8 +107,9 @@ def content(requests: Any, trace_format: str | None, columns: str | None) -> Con
 def _places(layout: Mapping[str, Any]) -> set[int]:
     """Numbers of the columns that are read."""
     columns = [layout[role]["column"] for role in ("time", "offset", "size") if layout[role] is not None]
+    columns += [layout[role] for role in ("op", "fua", "stream") if layout[role] is not None]
     first, last = layout["volume"] or (0, -1)
-    return {*columns, layout["op"], *range(first, last + 1), *([layout["fua"]] if layout["fua"] is not None else [])}
+    return {*columns, *range(first, last + 1)}
 
 
 def as_arrow(requests: Any) -> pa.Table:
@@ -142,6 +145,7 @@ def as_arrow(requests: Any) -> pa.Table:
 def _text(table: pa.Table, name: str, trace_format: str | None, columns: str | None) -> tuple[bytes, dict[str, Any]]:
     """The engine's text of a table, and which column of the table is what: `TableLayout` of the engine."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.csv
 
     twice = next((known for known in table.column_names if table.column_names.count(known) > 1), None)
@@ -163,6 +167,10 @@ def _text(table: pa.Table, name: str, trace_format: str | None, columns: str | N
         "size": reader.whole("size", layout["size"], carries, 1, _BYTES_MAX),
         "volume": reader.volumes(layout["volume"]),
     }
+    if layout["stream"] is not None:
+        is_write = (operations == "W") | (operations == "WF")
+        place = {"column": layout["stream"], "unit": 1}
+        parts["stream"] = pc.fill_null(reader.whole("stream", place, is_write, 0, _STREAM_MAX), 0)
     sink = pa.BufferOutputStream()
     options = pa.csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
     pa.csv.write_csv(pa.table(parts), sink, options)
@@ -214,7 +222,7 @@ class _Columns:
         return np.asarray(self._scaled("time", place, column, everywhere, (0, _UINT64_MAX)))
 
     def whole(self, role: str, place: dict[str, int], carries: NDArray[Any], low: int, high: int) -> pa.Array:
-        """Bytes of an address or a length; null where a row carries no data."""
+        """Bytes of an address or a length, or numbers of streams; null where a row carries no data."""
         import pyarrow as pa
 
         column = self._table.column(place["column"])
