@@ -100,6 +100,11 @@ const CONTRADICTIONS: &[(&str, &str, &str)] = &[
         "gives time without a unit; allowed are time=0:UNIT with ns, 100ns, us, ms, s",
     ),
     ("1,R,0,512\n", "time=t:s,op=1,offset=2,size=3", "gives time=t, and line 1 names no columns"),
+    (
+        "when,op,when,size,offset\n",
+        "time=when:s,op=op,offset=offset,size=size",
+        "gives time=when, and the header gives columns 0 and 2 this name; give its number",
+    ),
     ("1,R,0,512\n", "time=0:s,op=1,offset=2,size=3,volume=1-0", "volume=1-0; allowed are neighbours"),
     ("1,x,0,512\n", "time=0:s,op=1,offset=2,size=3", "FILE:1: op (column 1) \"x\" found; allowed are R, W"),
     (

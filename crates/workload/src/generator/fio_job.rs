@@ -42,7 +42,7 @@ struct Found {
     rw: Option<RwSetting>,
     mix_read: Option<f64>,
     sizes: Option<RequestSizes>,
-    distribution: Option<Distribution>,
+    distribution: Option<RandomDistribution>,
     /// Random requests may come back to a block before every block was hit once.
     no_random_map: bool,
     iodepth: Option<u32>,
@@ -55,7 +55,7 @@ struct Found {
 
 /// What `random_distribution` says.
 #[derive(Clone, Copy)]
-enum Distribution {
+enum RandomDistribution {
     /// All blocks alike.
     Random,
     Zipf(ZipfAccess),
@@ -170,10 +170,10 @@ impl Found {
 
     /// Where random requests go. fio keeps a map of the blocks hit, for its even distribution alone.
     fn random_access(&self) -> AccessPattern {
-        match self.distribution.unwrap_or(Distribution::Random) {
-            Distribution::Zipf(zipf) => zipf.into(),
-            Distribution::Random if self.no_random_map => UniformAccess.into(),
-            Distribution::Random => PermutationAccess.into(),
+        match self.distribution.unwrap_or(RandomDistribution::Random) {
+            RandomDistribution::Zipf(zipf) => zipf.into(),
+            RandomDistribution::Random if self.no_random_map => UniformAccess.into(),
+            RandomDistribution::Random => PermutationAccess.into(),
         }
     }
 }
@@ -247,11 +247,11 @@ fn split(value: &str) -> Result<RequestSizes, TraceError> {
     RequestSizes::mixed(&sizes)
 }
 
-fn distribution(value: &str) -> Result<Distribution, TraceError> {
+fn distribution(value: &str) -> Result<RandomDistribution, TraceError> {
     let theta = value.strip_prefix("zipf:").map(str::parse::<f64>);
     match theta {
-        None if value == "random" => Ok(Distribution::Random),
-        Some(Ok(theta)) if (0.0..=10.0).contains(&theta) => Ok(Distribution::Zipf(ZipfAccess { theta })),
+        None if value == "random" => Ok(RandomDistribution::Random),
+        Some(Ok(theta)) if (0.0..=10.0).contains(&theta) => Ok(RandomDistribution::Zipf(ZipfAccess { theta })),
         _ => refuse("random_distribution", value, "random and zipf:theta with theta from 0 to 10"),
     }
 }

@@ -216,9 +216,18 @@ impl Columns<'_> {
                 Err(format!("{given}, and line 1 names no columns: {}; allowed are numbers from 0", excerpt(self.line)))
             }
             (ColumnRef::Name(name), Some(header)) => {
-                let exact = header.names.iter().position(|known| known == name);
-                let found = exact.or_else(|| header.names.iter().position(|known| known.eq_ignore_ascii_case(name)));
-                found.ok_or_else(|| format!("{given}, and the header names the columns {}", header.shown()))
+                let named = |is_it: &dyn Fn(&str) -> bool| -> Vec<usize> {
+                    (0..header.names.len()).filter(|&column| is_it(&header.names[column])).collect()
+                };
+                let exact = named(&|known| known == name);
+                let found = if exact.is_empty() { named(&|known| known.eq_ignore_ascii_case(name)) } else { exact };
+                match found[..] {
+                    [column] => Ok(column),
+                    [] => Err(format!("{given}, and the header names the columns {}", header.shown())),
+                    [first, second, ..] => Err(format!(
+                        "{given}, and the header gives columns {first} and {second} this name; give its number"
+                    )),
+                }
             }
         }
     }
