@@ -13,9 +13,8 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use client::Client;
-use pumice_config::SpecSource;
-use pumice_serve::{Address, ServeOptions, Server};
+use client::{Client, served, source, temporary};
+use pumice_serve::{Address, ServeOptions};
 use pumice_workload::RandomStream;
 
 const DEPTH: usize = 32;
@@ -62,12 +61,10 @@ fn main() {
     let preset = arguments.get(2).map_or("bench-64g", String::as_str);
     let given = arguments.iter().skip(3).filter_map(|text| text.split_once('='));
     let sets = [("initial.age_writes", "0"), ("initial.fill", "0")].into_iter().chain(given);
-    let sets = sets.map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    let path = std::env::temp_dir().join(format!("pumice-load-{}", std::process::id()));
-    let source = SpecSource { preset: Some(preset.into()), sets, ..SpecSource::default() };
-    let mut options = ServeOptions::new(source, Address::Unix(path.clone()));
+    let source = source(preset, &sets.collect::<Vec<_>>());
+    let mut options = ServeOptions::new(source, Address::Unix(temporary("load")));
     options.store = std::env::var_os("LOAD_STORE").map(Into::into);
-    let server = Server::start(&options).unwrap();
+    let (server, path) = served(&options);
     let (started, path) = (Instant::now(), &path);
     let end = started + Duration::from_secs(seconds);
     let done: u64 = std::thread::scope(|scope| {

@@ -10,11 +10,10 @@ use std::net::Shutdown;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use client::{Client, greet};
-use pumice_config::SpecSource;
+use client::{Client, greet, served, source, temporary};
 use pumice_serve::protocol::handshake::{ClientOption, MetaQueries, OptionHeader};
 use pumice_serve::protocol::transmission::{Command, RequestHeader};
-use pumice_serve::{Address, ServeOptions, Server};
+use pumice_serve::{Address, ServeOptions};
 use pumice_workload::RandomStream;
 
 /// Broken messages never write below this address: what the steady client holds.
@@ -108,12 +107,8 @@ fn one_connection(path: &Path, random: &mut RandomStream, share: u64) -> u64 {
 #[test]
 fn s200_no_broken_message_ends_the_server_or_disturbs_another_client() {
     let (messages, seed) = (number("FUZZ_MESSAGES", 20_000), number("FUZZ_SEED", 1));
-    let path = std::env::temp_dir().join(format!("pumice-serve-fuzz-{}", std::process::id()));
-    let sets = [("ftl.kind", "page"), ("run.check", "integrity")];
-    let sets = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    let source = SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() };
-    let options = ServeOptions::new(source, Address::Unix(path.clone()));
-    let server = Server::start(&options).expect("starts");
+    let source = source("tiny", &[("ftl.kind", "page"), ("run.check", "integrity")]);
+    let (server, path) = served(&ServeOptions::new(source, Address::Unix(temporary("fuzz"))));
     let ended = AtomicBool::new(false);
     let rounds = std::thread::scope(|scope| {
         let steady = scope.spawn(|| {
@@ -174,10 +169,7 @@ fn s201_no_bytes_make_the_decoders_panic() {
 /// A client that only connects, over and over, and one that sends half a message and waits.
 #[test]
 fn s202_connections_that_end_at_once_leave_nothing_behind() {
-    let path = std::env::temp_dir().join(format!("pumice-serve-idle-{}", std::process::id()));
-    let source = SpecSource { preset: Some("tiny".into()), ..SpecSource::default() };
-    let server = Server::start(&ServeOptions::new(source, Address::Unix(path.clone())));
-    let server = server.expect("starts");
+    let (server, path) = served(&ServeOptions::new(source("tiny", &[]), Address::Unix(temporary("idle"))));
     for _ in 0..500 {
         drop(std::os::unix::net::UnixStream::connect(&path).expect("connects"));
     }

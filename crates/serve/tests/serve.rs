@@ -7,8 +7,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use client::{Client, greet, option_reply, send_option};
-use pumice_config::{Config, SpecSource};
+use client::{Client, greet, option_reply, send_option, served, source, temporary};
+use pumice_config::Config;
 use pumice_engine::run;
 use pumice_ftl::FtlKind;
 use pumice_serve::{Address, ControlRequest, ServeOptions, Server};
@@ -24,20 +24,9 @@ const SPACE: (&str, &str) = ("ftl.over_provisioning", "0.25");
 /// A device that can start anew.
 const RECOVERS: [(&str, &str); 3] = [("ftl.kind", "page"), ("ftl.recovery", "checkpoint"), SPACE];
 
-fn temporary(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("pumice-serve-{}-{name}", std::process::id()))
-}
-
-fn source(preset: &str, sets: &[(&str, &str)]) -> SpecSource {
-    let sets = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    SpecSource { preset: Some(preset.into()), sets, ..SpecSource::default() }
-}
-
 /// Serves a device on a socket of this name.
 fn start(name: &str, sets: &[(&str, &str)]) -> (Server, PathBuf) {
-    let path = temporary(name);
-    let options = ServeOptions::new(source("tiny", sets), Address::Unix(path.clone()));
-    (Server::start(&options).unwrap_or_else(|error| panic!("{name}: {error}")), path)
+    served(&ServeOptions::new(source("tiny", sets), Address::Unix(temporary(name))))
 }
 
 /// A result document without what a wall clock tells, as text.
@@ -155,8 +144,7 @@ fn s102_a_session_replays_from_its_record_to_the_same_result() {
         let record = temporary(&format!("{name}.csv"));
         let mut options = ServeOptions::new(source("tiny", sets), Address::Unix(temporary(name)));
         options.record = Some(record.clone());
-        let server = Server::start(&options).expect("starts");
-        let Address::Unix(path) = server.address().clone() else { panic!("a socket") };
+        let (server, path) = served(&options);
         let mut client = Client::simple(&path).expect("connects");
         let span = client.bytes / 6;
         exercise(&mut client, 2_000, span, name);
@@ -357,8 +345,7 @@ fn s110_a_store_keeps_the_device_from_session_to_session() {
         let mut shadow = Shadow(Vec::new());
         let mut requests = 0;
         for session in 0..3 {
-            let server = Server::start(&options).unwrap_or_else(|error| panic!("{name}: {error}"));
-            let Address::Unix(path) = server.address().clone() else { panic!("a socket") };
+            let (server, path) = served(&options);
             let mut client = Client::simple(&path).expect("connects");
             shadow.0.resize(client.bytes as usize, 0);
             shadow.check(&mut client, &format!("{name}, session {session}"));
@@ -531,8 +518,7 @@ fn s120_what_was_promised_is_there_after_a_power_cut_and_a_record_replays_the_cu
         let mut last = None;
         // Two sessions: the second one begins with the cuts of the first.
         for session in 0..2 {
-            let server = Server::start(&options).unwrap_or_else(|error| panic!("{name}: {error}"));
-            let Address::Unix(path) = server.address().clone() else { panic!("a socket") };
+            let (server, path) = served(&options);
             for round in 0..6 {
                 let mut client = Client::simple(&path).expect("connects");
                 promises.check(&mut client, &format!("{name}, session {session}, round {round}"));

@@ -4,10 +4,30 @@
 
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use pumice_config::SpecSource;
+use pumice_serve::{Address, ServeOptions, Server};
 
 /// A request's error number.
 pub type Errno = u32;
+
+/// A file of this process in the temporary folder.
+pub fn temporary(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("pumice-serve-{}-{name}", std::process::id()))
+}
+
+/// A spec: a preset, and what differs from it.
+pub fn source(preset: &str, sets: &[(&str, &str)]) -> SpecSource {
+    let sets = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    SpecSource { preset: Some(preset.into()), sets, ..SpecSource::default() }
+}
+
+/// Serves a device on a socket of the file system; returns the socket's path as well.
+pub fn served(options: &ServeOptions) -> (Server, PathBuf) {
+    let Address::Unix(path) = options.listen.clone() else { panic!("a socket") };
+    (Server::start(options).unwrap_or_else(|error| panic!("{}: {error}", path.display())), path)
+}
 
 /// A connection in its transmission phase.
 pub struct Client {
