@@ -29,6 +29,7 @@ class Plugin:
         sha256: of the file.
         path: of the file.
         retires_blocks: whether it can do without a block whose erase failed.
+        recovers: whether it starts anew after a power cut.
         keys: its keys.
     """
 
@@ -36,6 +37,7 @@ class Plugin:
     sha256: str
     path: str
     retires_blocks: bool
+    recovers: bool
     keys: tuple[Key, ...]
 
 
@@ -48,7 +50,7 @@ def plugin(path: str | os.PathLike[str]) -> Plugin:
     where = os.path.abspath(os.fsdecode(path))
     found: dict[str, Any] = json.loads(_engine.plugin_of_library(where))
     keys = tuple(map(Key.of, found["keys"]))
-    return Plugin(found["name"], found["sha256"], where, found["retires_blocks"], keys)
+    return Plugin(found["name"], found["sha256"], where, found["retires_blocks"], found["recovers"], keys)
 
 
 def check_plugin(given: Any) -> Plugin:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -132,6 +133,17 @@ def test_a_faulty_plug_in_ends_the_command_with_one_line(
     assert done.stderr.count("\n") == 1, done.stderr
 
 
+def test_a_plug_in_loses_power_and_keeps_its_promises(rust_plugin: Path) -> None:
+    spec = BASE.with_(
+        ftl={"kind": "plugin:page-log", "recovery": "scan"}, power={"cuts": 5}, run={"check": "integrity"}
+    )
+    power = pumice.run(spec, plugins=[rust_plugin]).to_dict()["power"]
+    assert (power["cuts"], power["broken_promises"]) == (5, 0)
+    assert power["recovery_us"]["mean"] > 0
+    with pytest.raises(pumice.SpecError, match=r"power\.cuts needs ftl\.recovery = \"scan\", found"):
+        spec.with_(ftl={"recovery": "off"}).with_plugins(rust_plugin).resolve()
+
+
 def test_what_is_no_plug_in_is_bad_usage(command: Command, tmp_path: Path) -> None:
     text = tmp_path / "text.so"
     text.write_text("no shared object")
@@ -152,18 +164,44 @@ def test_conform_says_what_holds(command: Command, c_plugin: Path) -> None:
     done = command("conform", str(c_plugin))
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
-    assert sum(line.startswith("holds ") for line in lines) > 10
-    assert lines[-1] == "not run  power cuts: the layer declares no recovery"
+    assert sum(line.startswith("holds ") for line in lines) > 14
+    assert lines[-1] == "holds    power cuts: promises kept, no last copy erased (no copyback)"
+
+
+def test_conform_cuts_no_power_without_a_recovery(command: Command, c_plugin: Path, tmp_path: Path) -> None:
+    out = altered(tmp_path, ", .recover = recover", "", "static void *recover(", "void *recover(")
+    done = command("conform", str(out))
+    assert done.returncode == 0, done.stdout + done.stderr
+    last = done.stdout.splitlines()[-1]
+    assert last == "not run  power cuts: promises kept, no last copy erased: the layer declares no recovery"
+    assert "needs a device that never loses power" in command("plugins", str(out)).stdout
+
+
+def test_conform_prints_a_cut_that_breaks_a_promise_as_a_run_to_type(command: Command, tmp_path: Path) -> None:
+    out = altered(tmp_path, "area[page].programmed > 0 &&", "0 &&")
+    done = command("conform", str(out))
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    at = next(nth for nth, line in enumerate(lines) if line.startswith("FAILS    power cuts"))
+    ended = command("run", "--plugin", str(out), *shlex.split(lines[at + 2]))
+    assert ended.returncode == 1
+    assert ended.stderr == f"pumice: {lines[at + 1].strip()}\n"
+
+
+def altered(folder: Path, *changes: str) -> Path:
+    """The shared object of the example in C, in which every second text replaces the one before it."""
+    text = (REPOSITORY / "examples" / "own-ftl-c" / "own_ftl.c").read_text()
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "altered.c").write_text(text)
+    include, out = REPOSITORY / "crates" / "capi" / "include", folder / "altered.so"
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-I", include, "-o", out, folder / "altered.c"], check=True)
+    return out
 
 
 def test_conform_shows_the_shortest_requests_that_fail(command: Command, tmp_path: Path) -> None:
-    text = (REPOSITORY / "examples" / "own-ftl-c" / "own_ftl.c").read_text()
-    altered = text.replace("page < (victim + 1) * pages; page++", "page + 1 < (victim + 1) * pages; page++")
-    assert altered != text
-    (tmp_path / "lossy.c").write_text(altered)
-    include = REPOSITORY / "crates" / "capi" / "include"
-    out = tmp_path / "lossy.so"
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-I", include, "-o", out, tmp_path / "lossy.c"], check=True)
+    out = altered(tmp_path, "page < (victim + 1) * pages; page++", "page + 1 < (victim + 1) * pages; page++")
     done = command("conform", str(out))
     assert done.returncode == 1
     assert re.fullmatch(r'pumice: plug-in "page-log-c": \d+ of \d+ checks failed\n', done.stderr)
@@ -190,7 +228,7 @@ def test_a_suite_of_which_nothing_could_be_run_is_no_success(command: Command, t
 
 def test_plugins_shows_what_a_file_holds(command: Command, rust_plugin: Path) -> None:
     shown = command("plugins", str(rust_plugin)).stdout
-    assert 'ftl.kind = "plugin:page-log"; needs erases that do not fail' in shown
+    assert 'ftl.kind = "plugin:page-log"; needs erases that do not fail; starts anew after power cuts' in shown
     assert "ftl.page-log.reserve" in shown
     told = json.loads(command("plugins", str(rust_plugin), "--json").stdout)
     assert [key["key"] for key in told["keys"]] == ["ftl.page-log.reserve"]
@@ -216,7 +254,7 @@ def test_the_page_can_be_followed_as_it_is_printed(plugins_target: Path, tmp_pat
             ended = subprocess.run(["sh", "-e", "-c", text], cwd=place, env=environment, capture_output=True, text=True)
             assert ended.returncode == 0, ended.stderr
             said, place = ended.stdout, folder
-    assert followed == 5
+    assert followed == 6
 
 
 def built(folder: Path, target: Path, library: str) -> Path:

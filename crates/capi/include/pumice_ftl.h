@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /* Version of this interface: major << 16 | minor. A new minor version only adds. */
-#define PUMICE_FTL_VERSION 0x00010000u
+#define PUMICE_FTL_VERSION 0x00010001u
 
 /* What a call returns. */
 #define PUMICE_FTL_OK 0
@@ -116,6 +116,9 @@ typedef struct pumice_ftl_device {
     uint64_t bad_blocks;       /* length of `bad_block` */
     double over_provisioning;  /* ftl.over_provisioning: share of all pages that the host shall not address */
     uint64_t seed;             /* for whatever is drawn; 0 while only the capacity is asked for */
+    /* Since version 1.1. */
+    uint32_t loses_power; /* 1: the power may be cut (ftl.recovery), and `recover` is then called */
+    uint32_t reserved;
 } pumice_ftl_device;
 
 /* A page. */
@@ -123,6 +126,28 @@ typedef struct pumice_ftl_page {
     uint32_t block;
     uint32_t page;
 } pumice_ftl_page;
+
+/* What the spare area of a page says. */
+#define PUMICE_FTL_BLANK 0      /* all ones: the page looks erased */
+#define PUMICE_FTL_UNREADABLE 1 /* it fails its code */
+#define PUMICE_FTL_WRITTEN 2    /* the page was programmed, or copied to */
+
+/* The spare area of a page, as it is read after a power cut. The engine writes these numbers with every program and
+ * copy, in the order in which they were planned. */
+typedef struct pumice_ftl_spare {
+    uint64_t written;    /* number of the write that brought the data; a copy takes it along. 0: the initial fill */
+    uint64_t programmed; /* number of the program or copy that put it here; what was planned later has a larger one */
+    uint32_t lpn;
+    uint32_t state; /* PUMICE_FTL_BLANK, UNREADABLE or WRITTEN; the other members are 0 unless it is written */
+} pumice_ftl_spare;
+
+/* The chips, as `recover` reads them. What is read costs simulated time. A place that does not exist reads as unreadable,
+ * and ends the run. A call returns PUMICE_FTL_OK; without `recover` under way on its thread, PUMICE_FTL_FAILED. */
+typedef struct pumice_ftl_chips {
+    int (*page)(uint32_t block, uint32_t page, pumice_ftl_spare *area); /* of one page: a page read */
+    int (*block)(uint32_t block, pumice_ftl_spare *area); /* of all pages of a block, into an array of so many: a page
+                                                             read each */
+} pumice_ftl_chips;
 
 typedef struct pumice_ftl_layer {
     uint32_t version; /* PUMICE_FTL_VERSION */
@@ -165,6 +190,16 @@ typedef struct pumice_ftl_layer {
 
     /* Optional: why the last call failed; one line, UTF-8. `state` is null after capacity and create. */
     const char *(*failure)(void *state);
+
+    /* Since version 1.1. Optional: makes the state of a device whose power was cut, in place of `create`; null and a
+     * failure if it cannot. All that was known is gone but what `chips` tell. Nothing tells that a page or block which
+     * reads well was being written or erased when the power was cut; a blank page takes no program before its block is
+     * erased. `plan` takes the copies and erases that must have ended before the host is served: each die runs them in
+     * their order, and an erase waits for all programs and copies before it. The power may be cut again before they
+     * have ended. The plan stays as it is until the next call on the new state. Without this entry specs with
+     * `ftl.recovery` are refused. */
+    void *(*recover)(const pumice_ftl_device *device, const pumice_ftl_value *value, const pumice_ftl_chips *chips,
+                     pumice_ftl_plan *plan);
 } pumice_ftl_layer;
 
 /* What your shared object exports. */

@@ -1,6 +1,7 @@
 //! Shared objects that export a table of functions by one entry.
 
 use std::fs;
+use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
@@ -15,6 +16,8 @@ pub struct Interface {
     pub header: &'static str,
     /// Its version.
     pub version: InterfaceVersion,
+    /// Bytes of the table of each minor version, from 0 on.
+    pub table_bytes: &'static [usize],
     /// The function that returns the table.
     pub entry: &'static str,
     /// What follows if there is no such function.
@@ -32,7 +35,7 @@ pub struct Loaded<T> {
 }
 
 /// Loads a shared object and its table. `T` is the table as the header has it: it begins with version and size, two
-/// `u32`, and any bytes that the header allows are a `T`.
+/// `u32`, and any bytes that the header allows are a `T`, zeros too. What an older version does not have is zero.
 ///
 /// # Errors
 /// One line: there is no such file, it is no shared object, or one without the entry or for another version.
@@ -59,7 +62,7 @@ fn first_line(text: &str) -> String {
 /// The table that a shared object exports.
 fn table_of<T: Copy>(library: &Library, interface: &Interface) -> Result<T, String> {
     type Entry<T> = unsafe extern "C" fn() -> *const T;
-    let Interface { header, version: library_version, entry: name, lacks } = interface;
+    let Interface { header, version: library_version, table_bytes, entry: name, lacks } = interface;
     // SAFETY: whoever exports a function of this name promises the type that the header gives it.
     let entry = unsafe { library.get::<Entry<T>>(name.as_bytes()) };
     let entry = entry.map_err(|_| format!("exports no function {name}, {lacks} (see {header})"))?;
@@ -70,10 +73,17 @@ fn table_of<T: Copy>(library: &Library, interface: &Interface) -> Result<T, Stri
     }
     // SAFETY: version and size stand first in every version of the structure, and are read before anything else.
     let (version, size) = unsafe { (ptr::read(table.cast::<u32>()), ptr::read(table.cast::<u32>().add(1))) };
-    library_version.check(header, InterfaceVersion::from_code(version))?;
-    if (size as usize) < size_of::<T>() {
-        return Err(format!("{name} has a table of {size} bytes; version {library_version} has {}", size_of::<T>()));
+    let version = InterfaceVersion::from_code(version);
+    library_version.check(header, version)?;
+    let bytes = table_bytes[version.minor()];
+    if (size as usize) < bytes {
+        return Err(format!("{name} has a table of {size} bytes; version {version} has {bytes}"));
     }
-    // SAFETY: the table says that it has at least these bytes, and null functions are `None`.
-    Ok(unsafe { ptr::read(table) })
+    let mut whole = MaybeUninit::<T>::zeroed();
+    // SAFETY: the table says that it has at least these bytes, and they are no more than a `T` has, which is the table
+    // of the newest version. What is left of it is zero: null functions are `None`.
+    unsafe {
+        ptr::copy_nonoverlapping(table.cast::<u8>(), whole.as_mut_ptr().cast::<u8>(), bytes);
+        Ok(whole.assume_init())
+    }
 }

@@ -25,6 +25,12 @@ impl InterfaceVersion {
         InterfaceVersion::new((code >> 16) as u16, code as u16)
     }
 
+    /// The minor version.
+    #[cfg(feature = "host")]
+    pub(crate) const fn minor(self) -> usize {
+        self.minor as usize
+    }
+
     /// Whether a program that was built for `asked` can use this version: the same major version, and no newer minor
     /// version than this.
     ///

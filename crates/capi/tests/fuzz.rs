@@ -3,6 +3,9 @@
 //!
 //! `FUZZ_SEED` and `FUZZ_SECONDS` (for all fuzz targets together) choose other calls, and more of them.
 
+#[path = "fuzz/plugins.rs"]
+mod plugins;
+
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::{null, null_mut};
@@ -33,7 +36,21 @@ const SPEC: &str = "
 ";
 
 /// Targets of all fuzz tests, which share `FUZZ_SECONDS`; the others are in the folder `fuzz`.
-const TARGETS: u32 = 14;
+const TARGETS: u32 = 17;
+
+fn seed() -> u64 {
+    std::env::var("FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1)
+}
+
+fn seconds() -> Option<u64> {
+    std::env::var("FUZZ_SECONDS").ok().and_then(|text| text.parse().ok())
+}
+
+/// The seed, and how many rounds a test makes that makes so many unless seconds are given, in each of which it gets about
+/// as many done.
+fn chosen(rounds: u64) -> (u64, u64) {
+    (seed(), rounds.max(seconds().unwrap_or(0) * rounds / u64::from(TARGETS)))
+}
 
 /// Random numbers, one after the other.
 struct Random {
@@ -315,8 +332,7 @@ fn run(seed: u64, mut goes_on: impl FnMut(u64) -> bool) -> [u64; 9] {
 
 #[test]
 fn t073_no_calls_in_any_order_crash_the_library_or_make_it_forget() {
-    let seed: u64 = std::env::var("FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
-    let seconds: Option<u64> = std::env::var("FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
+    let (seed, seconds) = (seed(), seconds());
     let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds) / TARGETS);
     let mut statuses = [0; 9];
     for round in 0.. {

@@ -82,7 +82,7 @@ fn check_suspending_policy(config: &Config) -> Result<(), String> {
 /// Refuses cuts of the power where something is in the way that cannot start anew yet.
 fn check_power(config: &Config) -> Result<(), String> {
     let recovery = config.ftl.shared.recovery;
-    config.power.check(config.ftl.kind, recovery)?;
+    config.power.check(&config.ftl)?;
     if recovery == Recovery::Off {
         return Ok(());
     }

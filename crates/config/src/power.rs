@@ -1,7 +1,7 @@
 //! `[power]`: when the power is cut, and what that leaves.
 
-use pumice_ftl::FtlKind;
 use pumice_ftl::recovery::Recovery;
+use pumice_ftl::{FtlKeys, FtlKind};
 use pumice_types::key::{ANY, TIMED, When, float, int};
 use pumice_types::{Choice, choice, keys};
 
@@ -56,11 +56,13 @@ impl PowerKeys {
     ///
     /// # Errors
     /// What is impossible, and what would work.
-    pub fn check(&self, kind: FtlKind, recovery: Recovery) -> Result<(), String> {
+    pub fn check(&self, ftl: &FtlKeys) -> Result<(), String> {
         let given = self.given();
         match given[..] {
             [] => return Ok(()),
-            [key, ..] if recovery == Recovery::Off => return Err(format!("{key} needs {}", recoveries_of(kind))),
+            [key, ..] if ftl.shared.recovery == Recovery::Off => {
+                return Err(format!("{key} needs {}", recoveries_of(ftl)));
+            }
             [first, second, ..] => return Err(format!("{first} and {second} are both given; allowed: one of them")),
             [_] => {}
         }
@@ -76,15 +78,15 @@ impl PowerKeys {
     }
 }
 
-/// How a device of this kind can start anew, or which kinds can.
-fn recoveries_of(kind: FtlKind) -> String {
-    let ways = |kind: FtlKind| kind.recoveries().iter().filter(|&&way| way != Recovery::Off);
+/// How a device with this layer can start anew, or which layers can.
+fn recoveries_of(ftl: &FtlKeys) -> String {
+    let ways = |all: &'static [Recovery]| all.iter().filter(|&&way| way != Recovery::Off);
     let list = |names: Vec<String>| names.join(" | ");
-    match list(ways(kind).map(|way| format!("\"{way}\"")).collect()) {
+    match list(ways(ftl.recoveries()).map(|way| format!("\"{way}\"")).collect()) {
         none if none.is_empty() => {
-            let able = FtlKind::ALL.iter().filter(|&&kind| ways(kind).count() > 0);
+            let able = FtlKind::ALL.iter().filter(|kind| ways(kind.recoveries()).count() > 0);
             let able = list(able.map(|kind| format!("\"{kind}\"")).collect());
-            format!("a layer that can start anew, found ftl.kind = \"{kind}\"; allowed: {able}")
+            format!("a layer that can start anew, found ftl.kind = \"{}\"; allowed: {able}", ftl.kind)
         }
         ways => format!("ftl.recovery = {ways}, found \"off\""),
     }

@@ -2,14 +2,16 @@
 //! ([`OwnLayer`]).
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pumice_types::key::{Key, Keys, Values};
-use pumice_types::{BlockId, ChipKeys, Geometry, PartialEraseUnit, PbTree, ProgramOrder, interned};
+use pumice_types::{BlockId, Geometry, PageAddress, PartialEraseUnit, PbTree, ProgramOrder, SpareArea, interned};
 
 use crate::error::{FtlError, PluginFault};
-use crate::layer::{TranslationLayer, whole_share};
+use crate::layer::{LayerSpec, TranslationLayer, whole_share};
+use crate::plan::Plan;
 use crate::policy::CallCount;
+use crate::recovery::Recovery;
 
 /// The most commands that a plug-in may plan in one call.
 pub const PLAN_COMMANDS_MAX: usize = 1 << 17;
@@ -22,8 +24,7 @@ const NAME_CHARS: usize = 40;
 
 /// A translation layer in a plug-in. [`TranslationLayer`] is what it does in a run; this is how it is made.
 ///
-/// It may plan reads, programs, copies and erases; the engine asks it neither to load its map from flash nor to
-/// start anew after a power cut.
+/// It may plan reads, programs, copies and erases; the engine does not ask it to load its map from flash.
 pub trait PluginLayer: TranslationLayer + Sized + 'static {
     /// Its name: a spec asks for it by `ftl.kind = "plugin:NAME"`. Small letters, digits and `-`.
     const NAME: &'static str;
@@ -31,6 +32,10 @@ pub trait PluginLayer: TranslationLayer + Sized + 'static {
     /// Whether it stops using a block when [`TranslationLayer::note_failing`] names it. Without that, specs whose
     /// erases can fail are refused.
     const RETIRES_BLOCKS: bool = false;
+
+    /// Whether it starts anew after a power cut ([`PluginLayer::recover`]). Without that, specs with `ftl.recovery`
+    /// are refused.
+    const RECOVERS: bool = false;
 
     /// Its keys, of the section `[ftl.NAME]`: a struct made by `keys!`, or `()`. Whole numbers, numbers, switches and
     /// choices, each read in every run.
@@ -48,6 +53,32 @@ pub trait PluginLayer: TranslationLayer + Sized + 'static {
     /// # Errors
     /// A device or keys that it cannot serve, in one line.
     fn new(device: &PluginDevice, keys: &Self::Keys) -> Result<Self, String>;
+
+    /// Makes it for a device whose power was cut. It knows nothing but what it reads from spare areas, and plans the
+    /// copies and erases that must have ended before the host is served. The plan runs in its order on each die, and an
+    /// erase waits for all programs and copies before it. The power may be cut again before the plan has ended.
+    ///
+    /// # Errors
+    /// No room to work in.
+    fn recover(
+        _device: &PluginDevice,
+        _keys: &Self::Keys,
+        _chips: &mut dyn SpareAreas,
+        _plan: &mut Plan,
+    ) -> Result<Self, FtlError> {
+        Err(FtlError::of_plugin("does not start anew after a power cut"))
+    }
+}
+
+/// The spare areas of the chips, as a layer reads them that starts anew. Nothing tells that a page or block which reads
+/// well was being written or erased when the power was cut. A page that is blank takes no program before its block is
+/// erased.
+pub trait SpareAreas {
+    /// That of one page. Costs a page read.
+    fn page(&mut self, page: PageAddress) -> SpareArea;
+
+    /// Those of all pages of a block in order, into `found`. Costs as many page reads as the block has pages.
+    fn block(&mut self, block: BlockId, found: &mut Vec<SpareArea>);
 }
 
 /// The device that a plug-in is for.
@@ -69,11 +100,14 @@ pub struct PluginDevice {
     pub bad_blocks: Vec<BlockId>,
     /// Seed for choices that the layer draws. 0 while only the capacity is asked for.
     pub seed: u64,
+    /// Whether the power may be cut (`ftl.recovery`).
+    pub loses_power: bool,
 }
 
 impl PluginDevice {
-    /// The device of these chips at a run's scale, without bad blocks and seed.
-    pub(crate) fn new(chip: &ChipKeys, geometry: Geometry, over_provisioning: f64) -> Result<PluginDevice, String> {
+    /// The device of a spec at a run's scale, without bad blocks and seed.
+    pub(crate) fn new(spec: &LayerSpec, geometry: Geometry) -> Result<PluginDevice, String> {
+        let chip = spec.chip;
         let sub_blocks = match chip.partial_erase.unit {
             PartialEraseUnit::SubBlock => chip.geometry.sub_blocks.unwrap_or(0),
             PartialEraseUnit::None | PartialEraseUnit::PartialBlock => 0,
@@ -83,10 +117,11 @@ impl PluginDevice {
             program_order: chip.geometry.program_order,
             tree: chip.tree()?,
             sub_blocks: u32::from(sub_blocks),
-            over_provisioning,
+            over_provisioning: spec.shared.over_provisioning,
             bad_blocks_per_plane: chip.geometry.bad_blocks_per_plane,
             bad_blocks: Vec::new(),
             seed: 0,
+            loses_power: spec.shared.recovery != Recovery::Off,
         })
     }
 
@@ -171,6 +206,9 @@ pub trait LayerSource: fmt::Debug + Send + Sync {
     /// See [`PluginLayer::RETIRES_BLOCKS`].
     fn retires_blocks(&self) -> bool;
 
+    /// See [`PluginLayer::RECOVERS`].
+    fn recovers(&self) -> bool;
+
     /// See [`PluginLayer::capacity`].
     ///
     /// # Errors
@@ -182,6 +220,18 @@ pub trait LayerSource: fmt::Debug + Send + Sync {
     /// # Errors
     /// As there.
     fn open(&self, device: &PluginDevice, keys: &Values) -> Result<Box<dyn TranslationLayer>, String>;
+
+    /// See [`PluginLayer::recover`].
+    ///
+    /// # Errors
+    /// As there.
+    fn recover(
+        &self,
+        device: &PluginDevice,
+        keys: &Values,
+        chips: &mut dyn SpareAreas,
+        plan: &mut Plan,
+    ) -> Result<Box<dyn TranslationLayer>, String>;
 }
 
 /// A user's own translation layer in a configuration. Two are equal if name and file are.
@@ -190,12 +240,17 @@ pub struct OwnLayer {
     /// Where it comes from.
     pub source: Arc<dyn LayerSource>,
     calls: CallCount,
+    /// What it said of its capacity.
+    capacities: Arc<Mutex<Vec<Capacity>>>,
 }
+
+/// A device and keys, and the logical pages that a plug-in then has.
+type Capacity = (PluginDevice, Values, Result<u64, String>);
 
 impl OwnLayer {
     /// That of a source.
     pub fn new(source: impl LayerSource + 'static) -> OwnLayer {
-        OwnLayer { source: Arc::new(source), calls: CallCount::default() }
+        OwnLayer { source: Arc::new(source), calls: CallCount::default(), capacities: Arc::default() }
     }
 
     /// One that is compiled into the program, without a shared object: for a test of it, or to measure what the
@@ -206,6 +261,20 @@ impl OwnLayer {
     pub fn compiled_in<T: PluginLayer>() -> Result<OwnLayer, String> {
         let keys = T::Keys::rows().into_iter().copied().collect();
         Ok(OwnLayer::new(CompiledIn::<T> { name: PluginName::new(T::NAME)?, keys, layer: std::marker::PhantomData }))
+    }
+
+    /// See [`PluginLayer::capacity`]. A device is asked about once, so that no answer differs from an earlier one.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn capacity(&self, device: &PluginDevice, keys: &Values) -> Result<u64, String> {
+        let mut known = self.capacities.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((.., pages)) = known.iter().find(|(other, values, _)| other == device && values == keys) {
+            return pages.clone();
+        }
+        let pages = self.source.capacity(device, keys);
+        known.push((device.clone(), keys.clone(), pages.clone()));
+        pages
     }
 
     /// The count of its calls, for a thread that watches whether they return.
@@ -271,12 +340,27 @@ impl<T: PluginLayer> LayerSource for CompiledIn<T> {
         T::RETIRES_BLOCKS
     }
 
+    fn recovers(&self) -> bool {
+        T::RECOVERS
+    }
+
     fn capacity(&self, device: &PluginDevice, keys: &Values) -> Result<u64, String> {
         T::capacity(device, &T::Keys::read(keys)?).map(u64::from)
     }
 
     fn open(&self, device: &PluginDevice, keys: &Values) -> Result<Box<dyn TranslationLayer>, String> {
         Ok(Box::new(T::new(device, &T::Keys::read(keys)?)?))
+    }
+
+    fn recover(
+        &self,
+        device: &PluginDevice,
+        keys: &Values,
+        chips: &mut dyn SpareAreas,
+        plan: &mut Plan,
+    ) -> Result<Box<dyn TranslationLayer>, String> {
+        let layer = T::recover(device, &T::Keys::read(keys)?, chips, plan).map_err(FtlError::in_own_words)?;
+        Ok(Box::new(layer))
     }
 }
 

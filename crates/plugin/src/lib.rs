@@ -4,14 +4,15 @@
 //! [`TranslationLayer`] is the trait of the layers that pumice has itself. Of its methods a plug-in is asked for
 //! `write`, `read`, `locate`, `trim`, `works_when_idle`, `internal_step`, `note_failing`, `map_ram_bytes` and
 //! `state_bytes`; `user_pages` is told by [`PluginLayer::capacity`]. A plan may hold reads and programs for the
-//! host, copies, and erases of blocks, partial blocks and sub-blocks.
+//! host, copies, and erases of blocks, partial blocks and sub-blocks. A layer that can start anew after a power cut has
+//! [`PluginLayer::recover`].
 #![forbid(unsafe_code)]
 
 pub use pumice_capi::export_ftl;
-pub use pumice_ftl::plugin::{PluginDevice, PluginLayer};
+pub use pumice_ftl::plugin::{PluginDevice, PluginLayer, SpareAreas};
 pub use pumice_ftl::{FtlError, Plan, TranslationLayer};
 pub use pumice_types::key::{ANY, When, float, int};
 pub use pumice_types::{
-    BlockId, Cause, DieId, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, ProgramOrder, SearchExpectation, choice,
-    keys,
+    BlockId, Cause, DieId, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, ProgramOrder, SearchExpectation,
+    SpareArea, SpareEntry, choice, keys,
 };

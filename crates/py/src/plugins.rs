@@ -58,8 +58,8 @@ pub fn conform(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     Ok(Value::from(verdicts.iter().map(Verdict::to_json).collect::<Vec<_>>()).to_string())
 }
 
-/// What a shared object's plug-in declares, as JSON: name, SHA-256, whether it retires blocks, and what `explain` says
-/// of its keys.
+/// What a shared object's plug-in declares, as JSON: name, SHA-256, whether it retires blocks and starts anew after
+/// power cuts, and what `explain` says of its keys.
 #[pyfunction]
 pub fn plugin_of_library(path: PathBuf) -> PyResult<String> {
     let layer = open(&path)?;
@@ -68,7 +68,7 @@ pub fn plugin_of_library(path: PathBuf) -> PyResult<String> {
         layer.source.keys().iter().map(|key| pumice_config::explain(key.path, plugins)).collect();
     let found = json!({
         "name": layer.source.name().name(), "sha256": layer.source.sha256(),
-        "retires_blocks": layer.source.retires_blocks(),
+        "retires_blocks": layer.source.retires_blocks(), "recovers": layer.source.recovers(),
         "keys": keys.map_err(crate::errors::spec_error)?,
     });
     Ok(found.to_string())

@@ -1,9 +1,11 @@
 //! A page-mapped log: each plane writes its pages one after the other into an open block, and collects the block with
 //! the fewest valid pages when free blocks run low.
 
+mod recovery;
+
 use pumice_plugin::{
-    BlockId, Cause, FlashCommand, FtlError, Lpn, PageAddress, Plan, PluginDevice, PluginLayer, TranslationLayer, When,
-    export_ftl, int, keys,
+    BlockId, Cause, FlashCommand, FtlError, Lpn, PageAddress, Plan, PluginDevice, PluginLayer, SpareAreas,
+    TranslationLayer, When, export_ftl, int, keys,
 };
 
 keys! {
@@ -16,6 +18,9 @@ keys! {
 
 /// No page, or no logical page.
 const NONE: u32 = u32::MAX;
+
+/// Free blocks that a plane keeps beyond its reserve where the power may be cut (`recovery.rs`).
+const KEPT_FOR_CUTS: u32 = 3;
 
 /// The log. A page is numbered by its block and place: block × pages of a block + page.
 pub struct PageLog {
@@ -32,6 +37,8 @@ pub struct PageLog {
     valid: Vec<u32>,
     /// Whether a block is written to its end.
     closed: Vec<bool>,
+    /// Whether a block is erased before it is written: after a power cut nothing proves that it is blank.
+    unproven: Vec<bool>,
 }
 
 /// A plane: its free blocks, the block that is open and how far it is written.
@@ -41,14 +48,20 @@ struct Plane {
     written: u32,
 }
 
+/// Free blocks below which a plane collects.
+fn reserve(device: &PluginDevice, keys: &PageLogKeys) -> u32 {
+    keys.reserve + if device.loses_power { KEPT_FOR_CUTS } else { 0 }
+}
+
 impl PluginLayer for PageLog {
     const NAME: &'static str = "page-log";
+    const RECOVERS: bool = true;
     type Keys = PageLogKeys;
 
     fn capacity(device: &PluginDevice, keys: &PageLogKeys) -> Result<u32, String> {
         // Beside its data a plane needs the reserve, the open block, and a page to win in each collection.
         let good = device.geometry.blocks_per_plane.saturating_sub(device.bad_blocks_per_plane);
-        let room = good.saturating_sub(keys.reserve + 2) * u32::from(device.geometry.pages_per_block);
+        let room = good.saturating_sub(reserve(device, keys) + 2) * u32::from(device.geometry.pages_per_block);
         match device.pages_for_host().min(room * device.geometry.planes()) {
             0 => Err(format!("reserve = {} leaves no room on planes of {good} good blocks", keys.reserve)),
             pages => Ok(pages),
@@ -70,12 +83,22 @@ impl PluginLayer for PageLog {
             pages_per_block,
             blocks_per_plane: geometry.blocks_per_plane,
             user_pages,
-            reserve: keys.reserve as usize,
+            reserve: reserve(device, keys) as usize,
             page_of: vec![NONE; user_pages as usize],
             lpn_of: vec![NONE; pages],
             valid: vec![0; blocks as usize],
             closed: vec![false; blocks as usize],
+            unproven: vec![false; blocks as usize],
         })
+    }
+
+    fn recover(
+        device: &PluginDevice,
+        keys: &PageLogKeys,
+        chips: &mut dyn SpareAreas,
+        plan: &mut Plan,
+    ) -> Result<PageLog, FtlError> {
+        recovery::recover(device, keys, chips, plan)
     }
 }
 
@@ -84,16 +107,25 @@ impl PageLog {
         PageAddress::new(BlockId(page / self.pages_per_block), (page % self.pages_per_block) as u16)
     }
 
-    /// Gives a logical page the next page of a plane.
-    fn place(&mut self, lpn: u32, plane: usize) -> Result<PageAddress, FtlError> {
-        let Plane { free, open, written } = &mut self.planes[plane];
-        if *written == self.pages_per_block {
-            if *open != NONE {
-                self.closed[*open as usize] = true;
-            }
-            *open = free.pop().ok_or(FtlError::NoFreeBlock { plane: plane as u32 })?;
-            *written = 0;
+    /// Opens a free block of a plane.
+    fn open(&mut self, block: u32, plane: usize, plan: &mut Plan) {
+        let Plane { open, written, .. } = &mut self.planes[plane];
+        if *open != NONE {
+            self.closed[*open as usize] = true;
         }
+        (*open, *written) = (block, 0);
+        if std::mem::take(&mut self.unproven[block as usize]) {
+            plan.push(FlashCommand::erase(BlockId(block)));
+        }
+    }
+
+    /// Gives a logical page the next page of a plane.
+    fn place(&mut self, lpn: u32, plane: usize, plan: &mut Plan) -> Result<PageAddress, FtlError> {
+        if self.planes[plane].written == self.pages_per_block {
+            let free = self.planes[plane].free.pop();
+            self.open(free.ok_or(FtlError::NoFreeBlock { plane: plane as u32 })?, plane, plan);
+        }
+        let Plane { open, written, .. } = &mut self.planes[plane];
         let page = *open * self.pages_per_block + *written;
         *written += 1;
         self.forget(lpn);
@@ -122,7 +154,7 @@ impl PageLog {
         for page in victim * self.pages_per_block..(victim + 1) * self.pages_per_block {
             let lpn = self.lpn_of[page as usize];
             if lpn != NONE {
-                let to = self.place(lpn, plane)?;
+                let to = self.place(lpn, plane, plan)?;
                 plan.push(FlashCommand::copy(self.address(page), to, Lpn(lpn), 0));
             }
         }
@@ -140,7 +172,7 @@ impl TranslationLayer for PageLog {
 
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         let plane = lpn.index() % self.planes.len();
-        let page = self.place(lpn.0, plane)?;
+        let page = self.place(lpn.0, plane, plan)?;
         plan.push(FlashCommand::program(Cause::Host, page, lpn, version, 0));
         plan.complete_here(); // The host does not wait for what follows.
         while self.planes[plane].free.len() < self.reserve {
@@ -169,7 +201,7 @@ impl TranslationLayer for PageLog {
     }
 
     fn state_bytes(&self) -> u64 {
-        (self.page_of.len() + self.lpn_of.len() + self.valid.len()) as u64 * 4 + self.closed.len() as u64
+        (self.page_of.len() + self.lpn_of.len() + self.valid.len()) as u64 * 4 + self.closed.len() as u64 * 2
     }
 }
 

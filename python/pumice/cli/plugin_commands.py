@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -29,7 +30,8 @@ def plugins_command(file: _File, *, as_json: opt.JsonOption = False) -> None:
         emit_json(json.dumps({**asdict(found), "keys": keys}, indent=2))
         return
     retires = "retires blocks whose erase fails" if found.retires_blocks else "needs erases that do not fail"
-    emit(f'ftl.kind = "plugin:{found.name}"; {retires}')
+    recovers = "starts anew after power cuts" if found.recovers else "needs a device that never loses power"
+    emit(f'ftl.kind = "plugin:{found.name}"; {retires}; {recovers}')
     emit(f"SHA-256 {found.sha256}")
     if found.keys:
         columns = [Column("key", "text"), Column("unit", "text"), Column("default", "text"), Column("meaning", "text")]
@@ -61,7 +63,7 @@ def _line(verdict: dict[str, Any]) -> str:
         return f"{line}: {verdict['text']}"
     if verdict["holds"]:
         return line
-    sets = " ".join(f"--set {key}={value}" for key, value in verdict["sets"])
+    sets = " ".join(f"--set {quote(f'{key}={value}')}" for key, value in verdict["sets"])
     lines = [line, f"         {verdict['text']}", f"         --preset {verdict['preset']} {sets}"]
     if verdict["length"]:
         shown = ", ".join(verdict["requests"])

@@ -1,6 +1,8 @@
 //! The plug-in's side of `pumice_ftl.h`: a table of functions for a layer in Rust. It is linked into the plug-in, not
 //! into the engine. No panic leaves these functions: it becomes a failure with its message and place.
 
+mod recover;
+
 use std::any::Any;
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -69,6 +71,7 @@ fn table_of<T: PluginLayer>() -> ExportedLayer {
         map_ram_bytes: Some(map_ram_bytes::<T>),
         state_bytes: Some(state_bytes::<T>),
         failure: Some(failure),
+        recover: T::RECOVERS.then_some(recover::recover::<T> as _),
     })
 }
 
@@ -171,6 +174,7 @@ unsafe fn device_of(device: *const CLayerDevice) -> Result<PluginDevice, String>
         bad_blocks_per_plane: device.bad_blocks_per_plane,
         bad_blocks: bad_blocks.iter().copied().map(BlockId).collect(),
         seed: device.seed,
+        loses_power: device.loses_power != 0,
     })
 }
 

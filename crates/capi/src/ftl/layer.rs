@@ -41,9 +41,54 @@ impl PlanningFunctions {
         }
         // SAFETY: the header asks for a text that ends with a zero byte.
         let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
-        let plain = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
-        format!("{call} failed: {}", plain.take(FAILURE_CHARS).collect::<String>())
+        match text.trim() {
+            "" => format!("{call} failed"),
+            text => {
+                let plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+                format!("{call} failed: {}", plain.take(FAILURE_CHARS).collect::<String>())
+            }
+        }
     }
+}
+
+/// Appends what a call has planned, any number of commands.
+///
+/// # Errors
+/// What is wrong with the plan.
+///
+/// # Safety
+/// The plan is one that a call of the plug-in has just filled: it says where so many commands lie.
+#[inline(never)]
+pub unsafe fn take_all(c_plan: &CPlan, plan: &mut Plan) -> Result<(), String> {
+    let count = c_plan.commands as usize;
+    if count > PLAN_COMMANDS_MAX || count > 0 && c_plan.command.is_null() {
+        return Err(format!("planned {count} commands in one call; allowed: {PLAN_COMMANDS_MAX}"));
+    }
+    if c_plan.completes == AT_ONCE {
+        plan.complete_here();
+    } else if c_plan.completes != LAST && c_plan.completes >= c_plan.commands {
+        return Err(format!("completes an access at command {} of {count}", c_plan.completes));
+    }
+    for nth in 0..count {
+        // SAFETY: the caller's promise; a list of the plug-in's own may lie anywhere.
+        let command = unsafe { c_plan.command.add(nth).read_unaligned() };
+        plan.push(command.command().ok_or_else(|| command.refusal())?);
+        if c_plan.completes == nth as u32 {
+            plan.complete_here();
+        }
+    }
+    Ok(())
+}
+
+/// An empty plan with this room.
+#[inline]
+pub fn plan_in(room: &mut [CCommand]) -> CPlan {
+    CPlan { command: room.as_mut_ptr(), room: room.len() as u32, commands: 0, completes: LAST, reserved: 0 }
+}
+
+/// Room for the commands of a call.
+pub fn room() -> Vec<CCommand> {
+    vec![CCommand::default(); PLAN_COMMANDS_MAX]
 }
 
 /// A layer of C and its state.
@@ -57,17 +102,20 @@ pub struct LayerOfC {
 }
 
 impl LayerOfC {
-    /// The layer of a state that the plug-in made.
-    pub fn new(name: PluginName, functions: PlanningFunctions, state: *mut c_void) -> LayerOfC {
-        let commands = vec![CCommand::default(); PLAN_COMMANDS_MAX];
+    /// The layer of a state that the plug-in made, and room for the commands of a call.
+    pub fn new(
+        name: PluginName,
+        functions: PlanningFunctions,
+        state: *mut c_void,
+        commands: Vec<CCommand>,
+    ) -> LayerOfC {
         LayerOfC { name, functions, state, commands, fault: RefCell::default() }
     }
 
     /// A plan for a call to fill.
     #[inline]
     fn plan(&mut self) -> CPlan {
-        let room = self.commands.len() as u32;
-        CPlan { command: self.commands.as_mut_ptr(), room, commands: 0, completes: LAST, reserved: 0 }
+        plan_in(&mut self.commands)
     }
 
     #[cold]
@@ -94,7 +142,8 @@ impl LayerOfC {
     /// The plan is one that a call of the plug-in has just filled: it says where so many commands lie.
     #[inline]
     unsafe fn take(&self, c_plan: &CPlan, plan: &mut Plan) -> Result<(), FtlError> {
-        if c_plan.commands == 1 && c_plan.completes == LAST && !c_plan.command.is_null() {
+        let is_plain = c_plan.commands == 1 && c_plan.completes == LAST;
+        if is_plain && !c_plan.command.is_null() && c_plan.command.is_aligned() {
             // SAFETY: the caller's promise.
             if let Some(command) = unsafe { (*c_plan.command).command() } {
                 plan.push(command);
@@ -102,33 +151,7 @@ impl LayerOfC {
             }
         }
         // SAFETY: the caller's promise.
-        unsafe { self.take_all(c_plan, plan) }.map_err(|text| self.fault(text))
-    }
-
-    /// The same for any number of commands; errors are texts.
-    ///
-    /// # Safety
-    /// As in `take`.
-    #[inline(never)]
-    unsafe fn take_all(&self, c_plan: &CPlan, plan: &mut Plan) -> Result<(), String> {
-        let count = c_plan.commands as usize;
-        if count > PLAN_COMMANDS_MAX || count > 0 && c_plan.command.is_null() {
-            return Err(format!("planned {count} commands in one call; allowed: {PLAN_COMMANDS_MAX}"));
-        }
-        if c_plan.completes == AT_ONCE {
-            plan.complete_here();
-        } else if c_plan.completes != LAST && c_plan.completes >= c_plan.commands {
-            return Err(format!("completes an access at command {} of {count}", c_plan.completes));
-        }
-        for nth in 0..count {
-            // SAFETY: the caller's promise.
-            let command = unsafe { &*c_plan.command.add(nth) };
-            plan.push(command.command().ok_or_else(|| command.refusal())?);
-            if c_plan.completes == nth as u32 {
-                plan.complete_here();
-            }
-        }
-        Ok(())
+        unsafe { take_all(c_plan, plan) }.map_err(|text| self.fault(text))
     }
 
     /// Calls a function that takes a note.

@@ -6,12 +6,14 @@ mod export;
 mod layer;
 #[cfg(feature = "host")]
 mod object;
+#[cfg(feature = "host")]
+mod spare_areas;
 mod table;
 
 pub use export::{ExportedLayer, exported};
 #[cfg(feature = "host")]
-pub use object::load;
+pub use object::{from_table, load};
 pub use table::{
-    CCommand, CKey, CLayer, CLayerDevice, CPageAddress, CPlan, CValue, FTL_VERSION, FindsPage, ForDevice, PlansAccess,
-    PlansStep, TakesNote, Tells,
+    CChips, CCommand, CKey, CLayer, CLayerDevice, CPageAddress, CPlan, CSpareArea, CValue, FTL_VERSION, FindsPage,
+    ForDevice, PlansAccess, PlansStep, Recovers, TakesNote, Tells,
 };

@@ -7,18 +7,23 @@ use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 use libloading::Library;
-use pumice_ftl::TranslationLayer;
-use pumice_ftl::plugin::{LayerSource, OwnLayer, PluginDevice, PluginName};
+use pumice_ftl::plugin::{LayerSource, OwnLayer, PluginDevice, PluginName, SpareAreas};
+use pumice_ftl::{Plan, TranslationLayer};
 use pumice_types::key::{Key, Range, Value, ValueKind, Values, When};
 use pumice_types::{ProgramOrder, interned};
 
-use super::layer::{LayerOfC, PlanningFunctions};
-use super::table::{CHOICE, CKey, CLayer, CLayerDevice, CValue, FTL_VERSION, ForDevice, NUMBER, SWITCH, WHOLE_NUMBER};
+use super::layer::{LayerOfC, PlanningFunctions, plan_in, room, take_all};
+use super::spare_areas::{CHIPS, while_read};
+use super::table::{
+    CHOICE, CKey, CLayer, CLayerDevice, CValue, FTL_VERSION, ForDevice, NUMBER, Recovers, SWITCH, TABLE_BYTES,
+    WHOLE_NUMBER,
+};
 use crate::shared_object::{self, Interface, Loaded};
 
 const INTERFACE: Interface = Interface {
     header: "pumice_ftl.h",
     version: FTL_VERSION,
+    table_bytes: TABLE_BYTES,
     entry: "pumice_ftl",
     lacks: "so it holds no translation layer",
 };
@@ -37,6 +42,7 @@ struct PluginObject {
     keys: Vec<Key>,
     capacity: ForDevice<u64>,
     create: ForDevice<*mut c_void>,
+    recover: Option<Recovers>,
     functions: PlanningFunctions,
 }
 
@@ -51,6 +57,17 @@ pub fn load(path: &Path) -> Result<OwnLayer, String> {
     let object = object.map_err(|text| format!("{}: {text}", path.display()))?;
     keep(library);
     Ok(OwnLayer::new(object))
+}
+
+/// The translation layer of a table that is a part of this program: for tests of both sides of the interface.
+///
+/// # Errors
+/// As for the table of a shared object.
+///
+/// # Safety
+/// The table keeps what the header promises, as long as the process lives.
+pub unsafe fn from_table(table: &CLayer) -> Result<OwnLayer, String> {
+    Ok(OwnLayer::new(PluginObject::new(table, String::new())?))
 }
 
 /// Keeps an object loaded: its code may have left things behind, such as the state of a thread.
@@ -95,6 +112,7 @@ impl PluginObject {
             keys,
             capacity: table.capacity.ok_or_else(|| missing("capacity"))?,
             create: table.create.ok_or_else(|| missing("create"))?,
+            recover: table.recover,
             functions: PlanningFunctions {
                 write: table.write.ok_or_else(|| missing("write"))?,
                 read: table.read.ok_or_else(|| missing("read"))?,
@@ -111,13 +129,23 @@ impl PluginObject {
         })
     }
 
-    /// Calls a function with a device and values.
-    fn ask<T>(&self, function: ForDevice<T>, device: &PluginDevice, values: &Values) -> T {
+    /// Makes a call with a device and values, which are good until it returns.
+    fn with<T>(
+        &self,
+        device: &PluginDevice,
+        values: &Values,
+        call: impl FnOnce(*const CLayerDevice, *const CValue) -> T,
+    ) -> T {
         let bad_blocks: Vec<u32> = device.bad_blocks.iter().map(|block| block.0).collect();
         let c_device = c_device(device, &bad_blocks);
         let c_values: Vec<CValue> = self.keys.iter().map(|key| c_value(key, values.get(key.path))).collect();
+        call(&raw const c_device, c_values.as_ptr())
+    }
+
+    /// Calls a function with a device and values.
+    fn ask<T>(&self, function: ForDevice<T>, device: &PluginDevice, values: &Values) -> T {
         // SAFETY: device and values live during the call, and there is a value for each key.
-        unsafe { function(&raw const c_device, c_values.as_ptr()) }
+        self.with(device, values, |device, values| unsafe { function(device, values) })
     }
 }
 
@@ -216,6 +244,8 @@ fn c_device(device: &PluginDevice, bad_blocks: &[u32]) -> CLayerDevice {
         bad_blocks: bad_blocks.len() as u64,
         over_provisioning: device.over_provisioning,
         seed: device.seed,
+        loses_power: device.loses_power.into(),
+        reserved: 0,
     }
 }
 
@@ -236,6 +266,10 @@ impl LayerSource for PluginObject {
         self.functions.note_failing.is_some()
     }
 
+    fn recovers(&self) -> bool {
+        self.recover.is_some()
+    }
+
     fn capacity(&self, device: &PluginDevice, keys: &Values) -> Result<u64, String> {
         let pages = self.ask(self.capacity, device, keys);
         if pages > 0 { Ok(pages) } else { Err(self.functions.why(ptr::null_mut(), "capacity")) }
@@ -246,6 +280,31 @@ impl LayerSource for PluginObject {
         if state.is_null() {
             return Err(self.functions.why(state, "create"));
         }
-        Ok(Box::new(LayerOfC::new(self.name, self.functions, state)))
+        Ok(Box::new(LayerOfC::new(self.name, self.functions, state, room())))
+    }
+
+    fn recover(
+        &self,
+        device: &PluginDevice,
+        keys: &Values,
+        chips: &mut dyn SpareAreas,
+        plan: &mut Plan,
+    ) -> Result<Box<dyn TranslationLayer>, String> {
+        let Some(recover) = self.recover else { return Err("has no function recover".into()) };
+        let mut commands = room();
+        let mut c_plan = plan_in(&mut commands);
+        let state = self.with(device, keys, |device, values| {
+            // SAFETY: device, values, chips and plan live during the call, and the plan has the room that it says.
+            while_read(chips, || unsafe { recover(device, values, &raw const CHIPS, &raw mut c_plan) })
+        });
+        if state.is_null() {
+            return Err(self.functions.why(state, "recover"));
+        }
+        // Whatever comes of the plan, the state is ended with it.
+        let layer = Box::new(LayerOfC::new(self.name, self.functions, state, commands));
+        // SAFETY: the call has filled the plan. Its commands lie in the layer's room, which moves no more, or in a list
+        // of the plug-in's own.
+        unsafe { take_all(&c_plan, plan) }?;
+        Ok(layer)
     }
 }

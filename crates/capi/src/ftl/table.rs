@@ -3,12 +3,16 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::offset_of;
 
-use pumice_types::{Cause, FlashCommand, FlashOp, PageAddress, SpareRole};
+use pumice_types::{Cause, FlashCommand, FlashOp, Lpn, PageAddress, SpareArea, SpareEntry, SpareRole};
 
 use crate::InterfaceVersion;
 
 /// Version of the interface.
-pub const FTL_VERSION: InterfaceVersion = InterfaceVersion::new(1, 0);
+pub const FTL_VERSION: InterfaceVersion = InterfaceVersion::new(1, 1);
+
+/// Bytes of the table of each minor version, from 0 on.
+#[cfg(feature = "host")]
+pub const TABLE_BYTES: &[usize] = &[offset_of!(CLayer, recover), size_of::<CLayer>()];
 
 /// `PUMICE_FTL_OK`
 pub const OK: c_int = 0;
@@ -183,6 +187,10 @@ pub struct CLayerDevice {
     pub over_provisioning: f64,
     /// Seed.
     pub seed: u64,
+    /// Whether the power may be cut.
+    pub loses_power: u32,
+    /// Zero.
+    pub reserved: u32,
 }
 
 /// `struct pumice_ftl_page`
@@ -195,8 +203,41 @@ pub struct CPageAddress {
     pub page: u32,
 }
 
+/// `PUMICE_FTL_BLANK`
+pub const BLANK: u32 = 0;
+/// `PUMICE_FTL_UNREADABLE`
+pub const UNREADABLE: u32 = 1;
+/// `PUMICE_FTL_WRITTEN`
+pub const WRITTEN: u32 = 2;
+
+/// `struct pumice_ftl_spare`
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct CSpareArea {
+    /// Number of the write.
+    pub written: u64,
+    /// Number of the program.
+    pub programmed: u64,
+    /// Logical page.
+    pub lpn: u32,
+    /// What the page is.
+    pub state: u32,
+}
+
+/// `struct pumice_ftl_chips`
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CChips {
+    /// Reads the spare area of a page.
+    pub page: unsafe extern "C" fn(u32, u32, *mut CSpareArea) -> c_int,
+    /// Reads those of a block.
+    pub block: unsafe extern "C" fn(u32, *mut CSpareArea) -> c_int,
+}
+
 /// Makes or tells the capacity of something for a device.
 pub type ForDevice<T> = unsafe extern "C" fn(*const CLayerDevice, *const CValue) -> T;
+/// Makes a state after a power cut.
+pub type Recovers = unsafe extern "C" fn(*const CLayerDevice, *const CValue, *const CChips, *mut CPlan) -> *mut c_void;
 /// Plans an access to a page.
 pub type PlansAccess = unsafe extern "C" fn(*mut c_void, u32, u32, *mut CPlan) -> c_int;
 /// Finds a page.
@@ -248,6 +289,33 @@ pub struct CLayer {
     pub state_bytes: Option<Tells<u64>>,
     /// Why a call failed.
     pub failure: Option<Tells<*const c_char>>,
+    /// Makes a state after a power cut.
+    pub recover: Option<Recovers>,
+}
+
+impl CSpareArea {
+    /// The spare area that C has.
+    pub fn area(&self) -> SpareArea {
+        let CSpareArea { written, programmed, lpn, state } = *self;
+        match state {
+            BLANK => SpareArea::Blank,
+            WRITTEN => SpareArea::Written(SpareEntry { lpn: Lpn(lpn), written, programmed, role: SpareRole::Home }),
+            // UNREADABLE, and what only a newer version has.
+            _ => SpareArea::Unreadable,
+        }
+    }
+}
+
+impl From<SpareArea> for CSpareArea {
+    fn from(area: SpareArea) -> CSpareArea {
+        match area {
+            SpareArea::Blank => CSpareArea { state: BLANK, ..CSpareArea::default() },
+            SpareArea::Unreadable => CSpareArea { state: UNREADABLE, ..CSpareArea::default() },
+            SpareArea::Written(SpareEntry { lpn, written, programmed, .. }) => {
+                CSpareArea { written, programmed, lpn: lpn.0, state: WRITTEN }
+            }
+        }
+    }
 }
 
 impl CCommand {
@@ -279,7 +347,7 @@ impl CCommand {
 
 #[cfg(test)]
 mod tests {
-    use pumice_types::{BlockId, Lpn, Pb, UnitSet};
+    use pumice_types::{BlockId, Pb, UnitSet};
 
     use super::*;
 

@@ -21,6 +21,7 @@ pub const POLICY_VERSION: InterfaceVersion = InterfaceVersion::new(1, 0);
 const INTERFACE: Interface = Interface {
     header: "pumice_policy.h",
     version: POLICY_VERSION,
+    table_bytes: &[size_of::<CPolicy>()],
     entry: "pumice_policy",
     lacks: "so it is no policy",
 };
@@ -35,7 +36,8 @@ struct SharedObject {
     sha256: String,
     decides: Decides,
     table: CPolicy,
-    _library: Library,
+    /// Stays loaded; none for a table that is a part of this program.
+    _library: Option<Library>,
 }
 
 // SAFETY: the table is a copy that nobody changes; its pointers are to functions and to a text that was read already.
@@ -50,10 +52,27 @@ unsafe impl Sync for SharedObject {}
 /// One line: there is no such file, it is no shared object or none with a policy, or one for another version.
 pub fn load(path: &Path) -> Result<OwnPolicy, String> {
     let Loaded { library, sha256, table } = shared_object::load::<CPolicy>(path, &INTERFACE)?;
-    let shown = path.display();
-    let decides = table.decides().map_err(|text| format!("{shown}: {text}"))?;
-    let name = name_of(&table).map_err(|text| format!("{shown}: {text}"))?;
-    Ok(OwnPolicy::new(SharedObject { name, sha256, decides, table, _library: library }))
+    let object = SharedObject::new(table, sha256, Some(library));
+    object.map(OwnPolicy::new).map_err(|text| format!("{}: {text}", path.display()))
+}
+
+/// The policy of a table that is a part of this program: for tests of the interface.
+///
+/// # Errors
+/// As for the table of a shared object.
+///
+/// # Safety
+/// The table keeps what the header promises, as long as the policy lives.
+pub unsafe fn from_table(table: &CPolicy) -> Result<OwnPolicy, String> {
+    SharedObject::new(*table, String::new(), None).map(OwnPolicy::new)
+}
+
+impl SharedObject {
+    /// What a table declares.
+    fn new(table: CPolicy, sha256: String, library: Option<Library>) -> Result<SharedObject, String> {
+        let (decides, name) = (table.decides()?, name_of(&table)?);
+        Ok(SharedObject { name, sha256, decides, table, _library: library })
+    }
 }
 
 /// The name in a table.

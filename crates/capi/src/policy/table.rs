@@ -8,6 +8,9 @@ use pumice_ftl::victims::columns::{BlockRow, NO_BLOCK, PlaneColumns};
 /// `copied_from` of a page that the host writes.
 pub const FROM_HOST: u32 = 255;
 
+/// Longest text of a failure, in characters.
+const FAILURE_CHARS: usize = 300;
+
 /// `struct pumice_device`
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -199,7 +202,10 @@ impl CDecisions {
         }
         // SAFETY: the header asks for a text that ends with a zero byte and lives until the next call.
         let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
-        Err(text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect())
+        match text.trim() {
+            "" => Err("failed".into()),
+            text => Err(text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(FAILURE_CHARS).collect()),
+        }
     }
 
     fn about_plane(&self, function: AboutPlane, plane: &mut AskingPlane) -> Result<u32, String> {

@@ -58,11 +58,22 @@ static void destroy(void *state)
 }
 
 static const char *last = "out of patience";
+#ifdef RECOVER
+static const pumice_ftl_chips *kept;
+#endif
 
 static int write(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *plan)
 {
     struct state *s = state;
     s->writes++;
+#ifdef RECOVER
+    pumice_ftl_spare late;
+    if (kept && (kept->page(0, 0, &late) != PUMICE_FTL_FAILED || late.state != PUMICE_FTL_UNREADABLE ||
+                 kept->block(0, &late) != PUMICE_FTL_FAILED)) {
+        last = "reads chips out of turn";
+        return PUMICE_FTL_FAILED;
+    }
+#endif
 #ifdef FAIL_WRITE
     if (s->writes > 100)
         return PUMICE_FTL_FAILED;
@@ -171,11 +182,58 @@ static const char *failure(void *state)
     return last;
 }
 
+#ifdef RECOVER
+static void *recover(const pumice_ftl_device *device, const pumice_ftl_value *value, const pumice_ftl_chips *chips,
+                     pumice_ftl_plan *plan)
+{
+    pumice_ftl_spare area = {0};
+    kept = chips;
+#ifdef RECOVER_FAILS
+    return 0;
+#endif
+#ifdef RECOVER_READS_NOWHERE
+    chips->page(4096, 0, &area);
+    if (area.state != PUMICE_FTL_UNREADABLE)
+        return 0;
+#endif
+#ifdef RECOVER_READS_NO_PAGE
+    chips->page(0, 65536, &area);
+#endif
+#ifdef RECOVER_READS_NO_BLOCK
+    chips->block(4096, malloc(device->pages_per_block * sizeof area));
+#endif
+#ifdef RECOVER_READS_ON
+    while (chips->page(0, 0, &area) == PUMICE_FTL_OK && area.state != PUMICE_FTL_UNREADABLE)
+        ;
+#endif
+#ifdef RECOVER_PROGRAMS
+    pumice_ftl_push(plan, pumice_ftl_program(0, 0, 0, 0));
+#endif
+#ifdef RECOVER_READS
+    pumice_ftl_push(plan, pumice_ftl_read(0, 0, 0, 0));
+#endif
+#ifdef RECOVER_ERASES_NOWHERE
+    pumice_ftl_push(plan, pumice_ftl_erase(4096));
+#endif
+#ifdef RECOVER_OVERFLOWS
+    plan->commands = plan->room + 1;
+#endif
+    (void)plan, (void)area;
+    /* It forgets what is stored. */
+    return create(device, value);
+}
+#endif
+
 const struct pumice_ftl_layer *pumice_ftl(void)
 {
     static const struct pumice_ftl_layer layer = {
+#ifdef BUILT_FOR_1_0
+        .version = 0x00010000u,
+        .size = offsetof(struct pumice_ftl_layer, recover),
+#else
         .version = PUMICE_FTL_VERSION,
         .size = sizeof(struct pumice_ftl_layer),
+#endif
         .name = NAME,
         .capacity = capacity,
         .create = create,
@@ -185,6 +243,9 @@ const struct pumice_ftl_layer *pumice_ftl(void)
         .locate = locate,
         .trim = trim,
         .failure = failure,
+#ifdef RECOVER
+        .recover = recover,
+#endif
     };
     return &layer;
 }

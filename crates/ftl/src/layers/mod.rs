@@ -478,7 +478,7 @@ impl FtlKeys {
             return Err(format!("ftl.map_place = \"{place}\" needs ftl.kind = {able}, found \"{kind}\""));
         }
         let recovery = self.shared.recovery;
-        if !kind.recoveries().contains(&recovery) {
+        if !self.recoveries().contains(&recovery) {
             let able = kinds_that(|kind| kind.recoveries().contains(&recovery));
             return Err(format!("ftl.recovery = \"{recovery}\" needs ftl.kind = {able}, found \"{kind}\""));
         }
@@ -492,6 +492,14 @@ impl FtlKeys {
     pub fn give_plugins(&mut self, plugins: &[OwnLayer]) {
         let asked = |layer: &&OwnLayer| Some(layer.source.name()) == self.kind.plugin();
         self.plugin.layer = plugins.iter().find(asked).cloned();
+    }
+
+    /// How the layer that runs can start anew after a power cut.
+    pub fn recoveries(&self) -> &'static [Recovery] {
+        match self.own_layer() {
+            Some(own) if !own.source.recovers() => &[Recovery::Off],
+            Some(_) | None => self.kind.recoveries(),
+        }
     }
 
     /// The layer of the user's own that runs.

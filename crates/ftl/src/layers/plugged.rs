@@ -1,6 +1,8 @@
 //! A translation layer of the user's own, as a spec asks for it and at work. Everything that it plans is checked
 //! here first, so that it can neither name what the device does not have nor be counted wrongly.
 
+mod restart;
+
 use std::cell::RefCell;
 
 use pumice_types::key::{Key, Keys, Value, Values};
@@ -14,7 +16,7 @@ use crate::fill::FillTarget;
 use crate::layer::{Layer, LayerParts, LayerSpec, Reports, TranslationLayer, whole_share};
 use crate::plan::Plan;
 use crate::plugin::{OwnLayer, PLAN_COMMANDS_MAX, PluginDevice, PluginName};
-use crate::recovery::Recovery;
+use crate::recovery::{Recovery, RecoveryCounts, Restart};
 
 /// What a spec says to a plug-in.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,6 +51,9 @@ impl PluginKeys {
     }
 }
 
+/// The largest state that a plug-in is believed to have: figures that it goes into must not overflow.
+const STATE_BYTES_MAX: u64 = 1 << 48;
+
 /// A plug-in at work in one run.
 pub struct Plugged {
     own: OwnLayer,
@@ -81,7 +86,12 @@ impl Layer for Plugged {
     type Running = Plugged;
 
     const READS: &'static [&'static str] = &["over_provisioning"];
-    const RECOVERIES: &'static [Recovery] = &[Recovery::Off];
+    /// Those that some plug-ins have. Which of them that of a spec has, it says itself ([`LayerSource::recovers`]).
+    ///
+    /// [`LayerSource::recovers`]: crate::plugin::LayerSource::recovers
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
+    // What is trimmed is nowhere written down.
+    const GIVES_UP_TRIMMED: bool = true;
     const REPORTS: Reports = Reports { reclaims_victims: true, ..Reports::NOTHING };
 
     fn check(spec: &LayerSpec, keys: &PluginKeys) -> Result<(), String> {
@@ -101,8 +111,8 @@ impl Layer for Plugged {
 
     fn capacity(spec: &LayerSpec, keys: &PluginKeys, geometry: &Geometry) -> Result<u32, String> {
         let own = keys.layer(spec.kind)?;
-        let device = PluginDevice::new(spec.chip, *geometry, spec.shared.over_provisioning)?;
-        let pages = own.source.capacity(&device, &keys.values).map_err(|text| own.fault(text).to_string())?;
+        let device = PluginDevice::new(spec, *geometry)?;
+        let pages = own.capacity(&device, &keys.values).map_err(|text| own.fault(text).to_string())?;
         let most = device.good_pages().min(u64::from(u32::MAX));
         if (1..=most).contains(&pages) {
             return Ok(pages as u32);
@@ -112,31 +122,46 @@ impl Layer for Plugged {
         Err(own.fault(text).to_string())
     }
 
+    fn recover(
+        parts: &LayerParts,
+        keys: &PluginKeys,
+        restart: &mut Restart,
+    ) -> Result<(Plugged, RecoveryCounts), FtlError> {
+        let (own, device) = Plugged::asked_for(parts, keys)?;
+        restart::start_anew(own, device, parts, keys, restart)
+    }
+
     fn build(parts: &LayerParts, keys: &PluginKeys, target: &mut dyn FillTarget) -> Result<Plugged, FtlError> {
-        let own = keys.layer(parts.spec.kind).map_err(|text| PluginFault { plugin: parts.spec.kind, text })?;
-        let fault = |text: String| own.fault(text);
-        let over_provisioning = parts.spec.shared.over_provisioning;
-        let device = PluginDevice::new(parts.spec.chip, parts.geometry, over_provisioning).map_err(fault)?;
-        let device = PluginDevice { bad_blocks: parts.bad_blocks.to_vec(), seed: parts.seed, ..device };
-        let layer = own.during(|| own.source.open(&device, &keys.values)).map_err(fault)?;
-        let user_pages = Plugged::capacity(&parts.spec, keys, &parts.geometry).map_err(fault)?;
-        let (counters, geometry) = (GcCounters::default(), parts.geometry);
-        let blocks_per_die = geometry.planes_per_die * geometry.blocks_per_plane;
-        let mut plugged = Plugged {
-            own: own.clone(),
-            layer,
-            device,
-            blocks_per_die,
-            user_pages,
-            counters,
-            fault: RefCell::default(),
-        };
+        let (own, device) = Plugged::asked_for(parts, keys)?;
+        let layer = own.during(|| own.source.open(&device, &keys.values)).map_err(|text| own.fault(text))?;
+        let mut plugged = Plugged::at_work(own.clone(), layer, device, parts, keys)?;
         plugged.fill(parts.spec.initial.fill, target)?;
         Ok(plugged)
     }
 }
 
 impl Plugged {
+    /// The plug-in that a spec asks for, and its device.
+    fn asked_for<'a>(parts: &LayerParts, keys: &'a PluginKeys) -> Result<(&'a OwnLayer, PluginDevice), FtlError> {
+        let own = keys.layer(parts.spec.kind).map_err(|text| PluginFault { plugin: parts.spec.kind, text })?;
+        let device = PluginDevice::new(&parts.spec, parts.geometry).map_err(|text| own.fault(text))?;
+        Ok((own, PluginDevice { bad_blocks: parts.bad_blocks.to_vec(), seed: parts.seed, ..device }))
+    }
+
+    /// What a plug-in has made, at work.
+    fn at_work(
+        own: OwnLayer,
+        layer: Box<dyn TranslationLayer>,
+        device: PluginDevice,
+        parts: &LayerParts,
+        keys: &PluginKeys,
+    ) -> Result<Plugged, FtlError> {
+        let user_pages = Plugged::capacity(&parts.spec, keys, &parts.geometry).map_err(|text| own.fault(text))?;
+        let blocks_per_die = device.geometry.planes_per_die * device.geometry.blocks_per_plane;
+        let (counters, fault) = (GcCounters::default(), RefCell::default());
+        Ok(Plugged { own, layer, device, blocks_per_die, user_pages, counters, fault })
+    }
+
     /// Stores a share of the logical pages, from the first one on, by writes.
     fn fill(&mut self, share: f64, target: &mut dyn FillTarget) -> Result<(), FtlError> {
         let pages = whole_share(u64::from(self.user_pages), share);
@@ -316,7 +341,7 @@ impl TranslationLayer for Plugged {
     }
 
     fn works_when_idle(&self) -> bool {
-        self.layer.works_when_idle()
+        self.own.during(|| self.layer.works_when_idle())
     }
 
     fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
@@ -343,10 +368,10 @@ impl TranslationLayer for Plugged {
     }
 
     fn map_ram_bytes(&self) -> u64 {
-        self.layer.map_ram_bytes()
+        self.own.during(|| self.layer.map_ram_bytes())
     }
 
     fn state_bytes(&self) -> u64 {
-        self.layer.state_bytes()
+        self.own.during(|| self.layer.state_bytes()).min(STATE_BYTES_MAX)
     }
 }

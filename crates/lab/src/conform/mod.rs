@@ -1,16 +1,21 @@
 //! Whether a translation layer of the user's own keeps its contract: small devices, drawn requests, every rule and
 //! check of a run, and the shortest sequence of requests that shows a failure.
 
+mod cuts;
 mod requests;
+mod setup;
 mod shrink;
 
-use pumice_config::{Config, SpecSource};
-use pumice_engine::{run, user_pages};
+use pumice_config::Config;
+use pumice_engine::user_pages;
 use pumice_ftl::plugin::OwnLayer;
 use serde_json::{Value, json};
 
+use cuts::check_cuts;
 pub use requests::PageRequest;
 use requests::{draw, run_sequence};
+pub use setup::Finding;
+use setup::{Sets, config_of, fails, outcome_of, settings};
 use shrink::shortest;
 
 /// Requests of one sequence, at the start.
@@ -50,32 +55,6 @@ const SHORT: (&str, &str) = ("geometry.pages_per_block", "4");
 /// Few blocks.
 const FEW: (&str, &str) = ("geometry.blocks_per_plane", "16");
 
-/// What every device has.
-const COMMON: &[(&str, &str)] = &[
-    ("ftl.merge", "block-erase"),
-    ("partial_erase.unit", "none"),
-    ("partial_erase.max_splits", "0"),
-    ("ftl.over_provisioning", "0.4"),
-    ("run.check", "integrity"),
-    ("initial.fill", "0.0"),
-];
-
-/// What came of one check.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Finding {
-    /// It holds.
-    Holds,
-    /// It was not run, for this reason.
-    NotRun(String),
-    /// It does not hold.
-    Fails {
-        /// What is wrong, in one line.
-        text: String,
-        /// The shortest sequence that shows it, from an empty device; empty if it shows in a whole run.
-        requests: Vec<PageRequest>,
-    },
-}
-
 /// A check and what came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
@@ -107,15 +86,28 @@ impl Verdict {
 
 /// Runs the suite on a plug-in. `progress` is called before each check and may stop it by `false`.
 pub fn conform(layer: &OwnLayer, progress: &mut dyn FnMut() -> bool) -> Vec<Verdict> {
-    let mut verdicts = Vec::new();
-    let checks: [(&'static str, &[Device], Examine); 5] = [
+    let checks: [Check; 5] = [
         ("sequences of requests: read your writes, nothing lost, a program for each write", DEVICES, check_sequences),
         ("a run with a clock: rules, integrity, counts", DEVICES, check_timed),
         ("a run with a clock: rules, integrity, counts", &[TINY], check_timed),
         ("the same run twice gives the same result", &[TINY], check_repeat),
         ("blocks whose erases fail", &[TINY], check_failing),
     ];
-    for (check, devices, examine) in checks {
+    let mut verdicts = examined(layer, &checks, progress);
+    verdicts.extend(power_cuts(layer, progress));
+    verdicts
+}
+
+/// Runs that part of the suite which cuts the power.
+pub fn power_cuts(layer: &OwnLayer, progress: &mut dyn FnMut() -> bool) -> Vec<Verdict> {
+    let devices = if layer.source.recovers() { DEVICES } else { &[NO_DEVICE] };
+    examined(layer, &[("power cuts: promises kept, no last copy erased", devices, check_cuts)], progress)
+}
+
+/// What comes of checks on their devices.
+fn examined(layer: &OwnLayer, checks: &[Check], progress: &mut dyn FnMut() -> bool) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    for &(check, devices, examine) in checks {
         for (device, own) in devices {
             if !progress() {
                 return verdicts;
@@ -124,35 +116,16 @@ pub fn conform(layer: &OwnLayer, progress: &mut dyn FnMut() -> bool) -> Vec<Verd
             verdicts.push(Verdict { check, device, sets, finding });
         }
     }
-    let why = "the layer declares no recovery".to_string();
-    verdicts.push(Verdict { check: "power cuts", device: "", sets: Vec::new(), finding: Finding::NotRun(why) });
     verdicts
 }
 
-type Sets = Vec<(String, String)>;
 type Examine = fn(&OwnLayer, &[(&str, &str)]) -> (Sets, Finding);
 
-/// Settings of a check on a device.
-fn settings(layer: &OwnLayer, device: &[(&str, &str)], more: &[(&str, &str)]) -> Sets {
-    let all = [COMMON, device, more, &[("ftl.kind", layer.source.name().kind())]].concat();
-    let is_last = |nth: usize| all[nth + 1..].iter().all(|later| later.0 != all[nth].0);
-    let sets = all.iter().enumerate().filter(|&(nth, _)| is_last(nth));
-    sets.map(|(_, (key, value))| (key.to_string(), value.to_string())).collect()
-}
+/// What is checked, on which devices, and how.
+type Check = (&'static str, &'static [Device], Examine);
 
-fn config_of(layer: &OwnLayer, sets: &[(String, String)]) -> Result<Config, String> {
-    let source = SpecSource {
-        preset: Some("tiny".into()),
-        sets: sets.to_vec(),
-        plugins: vec![layer.clone()],
-        ..SpecSource::default()
-    };
-    Config::resolve(&source).map_err(|error| error.to_string())
-}
-
-fn fails(text: String) -> Finding {
-    Finding::Fails { text, requests: Vec::new() }
-}
+/// Of a check that is not run.
+const NO_DEVICE: Device = ("", &[]);
 
 /// Drawn sequences on a device that is new; the first that fails is made as short as it gets.
 fn check_sequences(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding) {
@@ -194,19 +167,16 @@ const TIMED: &[(&str, &str)] = &[
     ("initial.age_writes", "0.5"),
 ];
 
-/// The document of a run, without what only a wall clock knows; an error if it fails or its counts do not agree.
+/// The document of a run; an error if it fails or its counts do not agree.
 fn document(config: &Config) -> Result<Value, String> {
-    let outcome = run(config, 1.0, &mut |_| true).map_err(|error| error.to_string())?;
-    if let Some(text) = outcome.integrity_error {
-        return Err(text);
-    }
-    let count = |path: &str| outcome.document.pointer(path).and_then(Value::as_u64).unwrap_or(0);
+    let document = outcome_of(config)?;
+    let count = |path: &str| document.pointer(path).and_then(Value::as_u64).unwrap_or(0);
     let (programmed, page) = (count("/flash/programs/host"), u64::from(config.chip.geometry.page_bytes));
     let written = count("/host/write/bytes") / page;
     if programmed != written {
         return Err(format!("counts: {written} pages were written, {programmed} programmed for the host"));
     }
-    Ok(outcome.document)
+    Ok(document)
 }
 
 fn check_timed(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding) {

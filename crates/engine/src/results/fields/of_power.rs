@@ -60,15 +60,15 @@ fields! {
     "power.unreadable_pages", Integer, "pages", "`ftl.recovery = \"off\"`",
         "Pages that failed their code when the device started anew, at each start",
         |run| of(run, run.power.found.unreadable_pages);
-    "power.abandoned_blocks", Integer, "blocks", "`ftl.recovery = \"off\"`",
+    "power.abandoned_blocks", Integer, "blocks", "`ftl.recovery = \"off\"`, or a plug-in",
         "Blocks with pages left to write that are not written further, at each start",
-        |run| of(run, run.power.found.abandoned_blocks);
+        |run| of_built_in(run, run.power.found.abandoned_blocks);
     "power.moved_pages", Integer, "pages", "`ftl.recovery = \"off\"`",
         "Pages copied before the host was served: those whose program nothing proves to have ended, and what a layer merges",
         |run| of(run, run.power.found.moved_pages);
-    "power.erased_again", Integer, "blocks", "`ftl.recovery = \"off\"`",
+    "power.erased_again", Integer, "blocks", "`ftl.recovery = \"off\"`, or a plug-in",
         "Free blocks erased before their first page was written, because nothing proves that they are erased",
-        |run| of(run, run.controller.ftl.erased_again() - run.power.erased_before);
+        |run| of_built_in(run, run.controller.ftl.erased_again() - run.power.erased_before);
     "power.failed_requests", Integer, "requests", "`ftl.recovery = \"off\"`",
         "Requests that failed because they were in flight",
         |run| of(run, run.power.failed_requests);
@@ -79,6 +79,11 @@ fields! {
 
 fn of(run: &Finished, value: u64) -> Value {
     count(run.config.ftl.shared.recovery != Recovery::Off, value)
+}
+
+/// What a plug-in does not tell.
+fn of_built_in(run: &Finished, value: u64) -> Value {
+    if run.config.ftl.own_layer().is_some() { Value::Null } else { of(run, value) }
 }
 
 fn is_logged(run: &Finished) -> bool {
