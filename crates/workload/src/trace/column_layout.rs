@@ -217,7 +217,7 @@ impl Columns<'_> {
             }
             (ColumnRef::Name(name), Some(header)) => {
                 let named = |is_it: &dyn Fn(&str) -> bool| -> Vec<usize> {
-                    (0..header.names.len()).filter(|&column| is_it(&header.names[column])).collect()
+                    (0..header.names.len()).filter(|&column| is_it(header.names[column])).collect()
                 };
                 let exact = named(&|known| known == name);
                 let found = if exact.is_empty() { named(&|known| known.eq_ignore_ascii_case(name)) } else { exact };
