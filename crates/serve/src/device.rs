@@ -42,7 +42,7 @@ impl<'a> Parts<'a> {
         Parts {
             config,
             scale,
-            watched: Watchers { series: config.output.time_series_s.map(TimeSeries::new), other: path },
+            watched: Watchers { series: config.output.time_series_s.map(TimeSeries::new), stopping: None, other: path },
         }
     }
 }
@@ -319,7 +319,7 @@ impl<'a> Device<'a> {
         if let Some(text) = &self.failure {
             return Err(SimError::Simulation(text.clone()));
         }
-        let origin = Origin { facts: Record::facts_of_none(), warnings: Vec::new() };
+        let origin = Origin { facts: Record::facts_of_none(), ..Origin::default() };
         self.document(origin)
     }
 
@@ -358,7 +358,7 @@ impl<'a> Device<'a> {
         store.map_or(Ok(()), Store::close).map_err(SimError::Output)?;
         let origin = match record {
             Some(record) => record.finish(self.config, self.capacity)?,
-            None => Origin { facts: Record::facts_of_none(), warnings: Vec::new() },
+            None => Origin { facts: Record::facts_of_none(), ..Origin::default() },
         };
         self.document(origin)
     }

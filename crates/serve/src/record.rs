@@ -46,11 +46,11 @@ impl Record {
         let report = self.writer.finish()?;
         if report.requests == 0 {
             let warning = format!("{}: no request came, so nothing can be replayed", self.path.display());
-            return Ok(Origin { facts: Record::facts_of_none(), warnings: vec![warning] });
+            return Ok(Origin { facts: Record::facts_of_none(), warnings: vec![warning], stopping: None });
         }
         let mut written = open_workload(config, self.scale, capacity)?;
         while written.next_request()?.is_some() {}
-        Ok(Origin { facts: written.facts(), warnings: written.notes().warnings() })
+        Ok(Origin { facts: written.facts(), warnings: written.notes().warnings(), stopping: None })
     }
 
     /// What a session tells of its requests that are not recorded, or not yet.
