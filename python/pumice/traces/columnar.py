@@ -28,8 +28,8 @@ _FLAGS = {"is_write": "W", "is_trim": "D", "is_flush": "F"}
 #: Beginnings of files, and what they are.
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "feather", b"\xff\xff\xff\xff": "arrow stream"}
 
-#: What messages call a program's table.
-NAME = "requests"
+#: What messages and results call a program's table.
+TABLE_NAME = "requests"
 
 _BYTES_MAX = 2**32 - 1
 _UINT64_MAX = 2**64 - 1
@@ -90,12 +90,12 @@ def content(requests: Any, trace_format: str | None, columns: str | None) -> Con
     """
     table = _with_operations(as_arrow(requests))
     if table.num_rows == 0:
-        raise TraceError(f"{NAME}: the table has no rows; allowed: one request and more")
-    text, layout = _text(table, NAME, trace_format, columns)
+        raise TraceError(f"{TABLE_NAME}: the table has no rows; allowed: one request and more")
+    text, layout = _text(table, TABLE_NAME, trace_format, columns)
     unread = [name for place, name in enumerate(table.column_names) if place not in _places(layout)]
     if unread and columns is None:
         named = ", ".join(json.dumps(name) for name in unread)
-        warnings.warn(f"{NAME}: columns that are not read: {named}", stacklevel=3)
+        warnings.warn(f"{TABLE_NAME}: columns that are not read: {named}", stacklevel=3)
     return text, "table", layout["text"]
 
 
