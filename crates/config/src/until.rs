@@ -7,7 +7,7 @@ use pumice_types::{Choice, choice};
 
 choice! {
     /// What a run has to know.
-    pub enum Wanted {
+    pub enum Goal {
         /// Write amplification and mean latency.
         Steady = "steady",
         /// Mean latency.
@@ -23,23 +23,23 @@ choice! {
     }
 }
 
-impl Wanted {
+impl Goal {
     /// The quantile in thousandths; `None` if it is none.
     pub fn quantile_per_mille(self) -> Option<u64> {
         match self {
-            Wanted::Steady | Wanted::Mean => None,
-            Wanted::P50 => Some(500),
-            Wanted::P90 => Some(900),
-            Wanted::P99 => Some(990),
-            Wanted::P999 => Some(999),
+            Goal::Steady | Goal::Mean => None,
+            Goal::P50 => Some(500),
+            Goal::P90 => Some(900),
+            Goal::P99 => Some(990),
+            Goal::P999 => Some(999),
         }
     }
 
     /// Whether a run without a clock can find it.
     pub fn is_known_without_clock(self) -> bool {
         match self {
-            Wanted::Steady => true,
-            Wanted::Mean | Wanted::P50 | Wanted::P90 | Wanted::P99 | Wanted::P999 => false,
+            Goal::Steady => true,
+            Goal::Mean | Goal::P50 | Goal::P90 | Goal::P99 | Goal::P999 => false,
         }
     }
 }
@@ -54,7 +54,7 @@ const PERCENT: [f64; 2] = [0.1, 50.0];
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Until {
     /// What.
-    pub wanted: Wanted,
+    pub wanted: Goal,
     /// Half-width of its 95 % confidence interval, in percent of its value.
     pub percent: f64,
 }
@@ -66,7 +66,7 @@ impl Until {
     /// How the sentence ends that begins with the key and the value.
     pub fn parse(text: &str) -> Result<Until, String> {
         let refused = || {
-            let names = Wanted::NAMES.join(" | ");
+            let names = Goal::NAMES.join(" | ");
             let [low, high] = PERCENT;
             format!(
                 "is not allowed; allowed: \"steady\", or \"NAME ± X %\" with NAME = {names} and X from {low} to {high}"
@@ -77,10 +77,10 @@ impl Until {
                 let number = percent.trim().strip_suffix('%').and_then(|number| number.trim().parse().ok());
                 (name.trim(), number.ok_or_else(refused)?)
             }
-            None if text.trim() == Wanted::Steady.name() => (text.trim(), STEADY_PERCENT),
+            None if text.trim() == Goal::Steady.name() => (text.trim(), STEADY_PERCENT),
             None => return Err(refused()),
         };
-        let wanted = Wanted::from_name(name).ok_or_else(refused)?;
+        let wanted = Goal::from_name(name).ok_or_else(refused)?;
         let is_in_range = (PERCENT[0]..=PERCENT[1]).contains(&percent);
         if is_in_range { Ok(Until { wanted, percent }) } else { Err(refused()) }
     }
@@ -112,12 +112,12 @@ mod tests {
     fn t028_what_a_run_has_to_know_is_read_as_it_is_written() {
         let of = |wanted, percent| Ok(Until { wanted, percent });
         for (text, expected, written) in [
-            ("steady", of(Wanted::Steady, 5.0), "steady ± 5 %"),
-            ("steady ± 1 %", of(Wanted::Steady, 1.0), "steady ± 1 %"),
-            ("p99 ± 2 %", of(Wanted::P99, 2.0), "p99 ± 2 %"),
-            ("p50+-0.1%", of(Wanted::P50, 0.1), "p50 ± 0.1 %"),
-            (" p99.9 +- 0.5% ", of(Wanted::P999, 0.5), "p99.9 ± 0.5 %"),
-            ("mean ± 50%", of(Wanted::Mean, 50.0), "mean ± 50 %"),
+            ("steady", of(Goal::Steady, 5.0), "steady ± 5 %"),
+            ("steady ± 1 %", of(Goal::Steady, 1.0), "steady ± 1 %"),
+            ("p99 ± 2 %", of(Goal::P99, 2.0), "p99 ± 2 %"),
+            ("p50+-0.1%", of(Goal::P50, 0.1), "p50 ± 0.1 %"),
+            (" p99.9 +- 0.5% ", of(Goal::P999, 0.5), "p99.9 ± 0.5 %"),
+            ("mean ± 50%", of(Goal::Mean, 50.0), "mean ± 50 %"),
         ] {
             let until = Until::parse(text);
             assert_eq!(until, expected, "{text}");

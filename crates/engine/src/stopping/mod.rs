@@ -9,14 +9,14 @@ mod estimate;
 mod report;
 
 use hdrhistogram::Histogram;
-use pumice_config::{RunKeys, Until, Wanted};
+use pumice_config::{Goal, RunKeys, Until};
 use pumice_types::Time;
 
 use crate::metrics::{FlashCounts, latency_histogram};
 use crate::observe::RequestRecord;
 use batch::{Batch, DirectionBatch, FlashBatch, ValueCounts};
 use estimate::{CORRELATION_MAX, Part, SHORT_IN_LONG, SHORT_MIN, Spread, spread};
-pub use report::{Quantity, State, StoppingReport};
+pub use report::{Certainty, Quantity, StoppingReport};
 
 /// Batches at which pairs become one.
 const BATCHES_MAX: usize = 2 * SHORT_MIN;
@@ -96,7 +96,7 @@ impl StoppingRule {
         }
         if self.batches.len() >= SHORT_MIN && self.batches.len().is_multiple_of(LOOK_EVERY) {
             let known = self.quantities();
-            self.is_met = !known.is_empty() && known.iter().all(|quantity| quantity.state == State::Known);
+            self.is_met = !known.is_empty() && known.iter().all(|quantity| quantity.state == Certainty::Known);
         }
     }
 
@@ -118,7 +118,7 @@ impl StoppingRule {
     /// What is known of each quantity that is wanted. A direction without requests is none of them.
     fn quantities(&self) -> Vec<Quantity> {
         let wanted = self.until.wanted;
-        let amplification = (wanted == Wanted::Steady).then(|| self.amplification()).flatten();
+        let amplification = (wanted == Goal::Steady).then(|| self.amplification()).flatten();
         let latencies =
             (0..LATENCIES.len()).filter(|_| self.timed).filter_map(|direction| match wanted.quantile_per_mille() {
                 None => self.mean(direction),
@@ -135,7 +135,7 @@ impl StoppingRule {
         };
         let known = self.ratio("write_amplification", part, 1.0)?;
         // Before collection has begun nothing varies, and a first value would pass for the lasting one.
-        let state = if self.erases_all_along() { known.state } else { State::NoErases };
+        let state = if self.erases_all_along() { known.state } else { Certainty::NoErases };
         Some(Quantity { state, ..known })
     }
 
@@ -205,10 +205,10 @@ impl StoppingRule {
     /// A quantity of which this half-width, as a share, and this correlation are known.
     fn quantity(&self, of: &'static str, value: f64, known: Option<(f64, f64)>) -> Quantity {
         let state = match known {
-            None => State::TooFew,
-            Some((_, correlation)) if correlation > CORRELATION_MAX => State::Correlated,
-            Some((half_width, _)) if half_width > self.until.percent / 100.0 => State::Wide,
-            Some(_) => State::Known,
+            None => Certainty::TooFew,
+            Some((_, correlation)) if correlation > CORRELATION_MAX => Certainty::Correlated,
+            Some((half_width, _)) if half_width > self.until.percent / 100.0 => Certainty::Wide,
+            Some(_) => Certainty::Known,
         };
         let (half_width, correlation) = known.unzip();
         Quantity { of, value, half_width, correlation, state }
@@ -219,9 +219,10 @@ impl StoppingRule {
         self.whole().chunks_exact(SHORT_IN_LONG).all(|short| short.iter().any(|batch| batch.flash.erases > 0))
     }
 
-    /// Whether the host wrote without blocks being erased all along.
-    fn writes_on_free_blocks(&self) -> bool {
-        self.whole().iter().any(|batch| batch.flash.host_programs > 0) && !self.erases_all_along()
+    /// Whether the host wrote in the first quarter of the run, and no block was erased for it.
+    fn begins_without_erases(&self) -> bool {
+        let first = &self.whole()[..self.whole().len() / 4];
+        first.iter().any(|batch| batch.flash.host_programs > 0) && first.iter().all(|batch| batch.flash.erases == 0)
     }
 
     /// How the run ended.
@@ -233,7 +234,7 @@ impl StoppingRule {
             batches: self.whole().len() as u64,
             batch_requests: self.batch_requests,
             quantities: self.quantities(),
-            writes_on_free_blocks: self.writes_on_free_blocks(),
+            begins_without_erases: self.begins_without_erases(),
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 choice! {
     /// Whether a quantity is known as well as it has to be.
-    pub enum State {
+    pub enum Certainty {
         /// It is.
         Known = "known",
         /// Its interval is too wide.
@@ -32,7 +32,7 @@ pub struct Quantity {
     /// Correlation of neighbouring batches.
     pub correlation: Option<f64>,
     /// Whether that is enough.
-    pub state: State,
+    pub state: Certainty,
 }
 
 impl Quantity {
@@ -47,14 +47,14 @@ impl Quantity {
         let Quantity { of, half_width, correlation, .. } = self;
         let percent = 100.0 * half_width.unwrap_or_default();
         match self.state {
-            State::Known => None,
-            State::Wide => Some(format!("{of} is known to ± {percent:.2} %")),
-            State::Correlated => Some(format!(
+            Certainty::Known => None,
+            Certainty::Wide => Some(format!("{of} is known to ± {percent:.2} %")),
+            Certainty::Correlated => Some(format!(
                 "{of} still drifts or its batches are too short (± {percent:.2} % with correlation {:.2})",
                 correlation.unwrap_or_default()
             )),
-            State::NoErases => Some(format!("{of} is not steady, parts of the run erased no block")),
-            State::TooFew => Some(format!("too few requests to tell how well {of} is known")),
+            Certainty::NoErases => Some(format!("{of} is not steady, parts of the run erased no block")),
+            Certainty::TooFew => Some(format!("too few requests to tell how well {of} is known")),
         }
     }
 }
@@ -74,8 +74,8 @@ pub struct StoppingReport {
     pub batch_requests: u64,
     /// What is known.
     pub quantities: Vec<Quantity>,
-    /// Whether the host wrote while parts of the run erased no block.
-    pub writes_on_free_blocks: bool,
+    /// Whether the host wrote in the first quarter of the run, and no block was erased for it.
+    pub begins_without_erases: bool,
 }
 
 impl StoppingReport {
@@ -99,10 +99,10 @@ impl StoppingReport {
     pub fn warning(&self) -> Option<String> {
         let until = self.until;
         if self.is_met {
-            return self.writes_on_free_blocks.then(|| {
+            return self.begins_without_erases.then(|| {
                 format!(
-                    "run.until = \"{until}\" was reached, but parts of the run erased no block: the device may be faster \
-                     than in its steady state (initial.age_writes, run.warmup_requests)"
+                    "run.until = \"{until}\" was reached, but the host wrote at first without any block being erased: the \
+                     device may be faster than in its steady state (initial.age_writes, run.warmup_requests)"
                 )
             });
         }
