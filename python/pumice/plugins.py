@@ -47,7 +47,7 @@ def plugin(path: str | os.PathLike[str]) -> Plugin:
     """
     where = os.path.abspath(os.fsdecode(path))
     found: dict[str, Any] = json.loads(_engine.plugin_of_library(where))
-    keys = tuple(Key(path=key.pop("key"), **key) for key in found["keys"])
+    keys = tuple(map(Key.of, found["keys"]))
     return Plugin(found["name"], found["sha256"], where, found["retires_blocks"], keys)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import pumice
-from conftest import REPOSITORY, Command
+from conftest import REPOSITORY, Command, built_c_plugin
 
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -176,6 +176,18 @@ def test_conform_shows_the_shortest_requests_that_fail(command: Command, tmp_pat
     assert ["ftl.kind", "plugin:page-log-c"] in failed["sets"]
 
 
+def test_a_suite_of_which_nothing_could_be_run_is_no_success(command: Command, tmp_path: Path) -> None:
+    """A layer that takes no device at all was "not run" thirteen times, with status 0."""
+    capi = REPOSITORY / "crates" / "capi"
+    out, source = tmp_path / "refusing.so", capi / "tests" / "ftl" / "broken.c"
+    given = ["-DCAPACITY=0", "-I", capi / "include"]
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", *given, "-o", out, source], check=True)
+    done = command("conform", str(out))
+    assert done.returncode == 1
+    assert all(line.startswith("not run ") for line in done.stdout.splitlines())
+    assert done.stderr == 'pumice: plug-in "broken": no check could be run\n'
+
+
 def test_plugins_shows_what_a_file_holds(command: Command, rust_plugin: Path) -> None:
     shown = command("plugins", str(rust_plugin)).stdout
     assert 'ftl.kind = "plugin:page-log"; needs erases that do not fail' in shown
@@ -231,6 +243,4 @@ def faulty_plugin(plugins_target: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def c_plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("own-ftl-c")
-    subprocess.run(["make", "-s", f"OUT={out}"], cwd=REPOSITORY / "examples" / "own-ftl-c", check=True)
-    return out / "own_ftl.so"
+    return built_c_plugin(tmp_path_factory.mktemp("own-ftl-c"))

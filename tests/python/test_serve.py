@@ -17,6 +17,7 @@ import pytest
 import pumice
 from conftest import Command
 from nbd_client import FLUSH, WRITE_ZEROES, Client, NbdError
+from pumice import cli
 
 TINY = pumice.preset("tiny").with_(ftl={"kind": "page"})
 
@@ -149,6 +150,13 @@ def test_the_control_socket_is_asked_by_the_command(tmp_path: Path, command: Com
     assert f"is a device served with --control {address}?" in gone.stderr
 
 
+@pytest.mark.parametrize("address", ["tcp:example.org:1", "control", "unix:", "tcp:99999"])
+def test_a_question_goes_to_an_address_that_a_device_can_have(command: Command, address: str) -> None:
+    asked = command("ctl", address, "status")
+    assert (asked.returncode, len(asked.stderr.splitlines())) == (2, 1), asked.stderr
+    assert "allowed: unix:PATH or tcp:127.0.0.1:PORT" in asked.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_ends_with_a_result_when_it_is_told_to(tmp_path: Path, number: signal.Signals) -> None:
     read, write = os.pipe()
@@ -185,6 +193,33 @@ def test_the_command_ends_with_a_result_when_it_is_told_to(tmp_path: Path, numbe
     assert document["host"]["write"]["requests"] == 20
     assert json.loads((tmp_path / "out" / "result.json").read_text()) == document
     assert not (tmp_path / "nbd").exists()
+
+
+def test_no_signal_interrupts_the_putting_away(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+    """Only a second Ctrl-C was ignored: SIGTERM and a closed terminal still took the result away."""
+    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    handlers = {number: signal.getsignal(number) for number in numbers}
+    heard: list[object] = []
+
+    class Device:
+        capacity_bytes, uri = 512, "nbd://here"
+
+        @property
+        def is_over(self) -> bool:
+            raise KeyboardInterrupt
+
+        def stop(self) -> None:
+            heard.extend(map(signal.getsignal, numbers))
+            raise pumice.SimulationError("put away")
+
+    monkeypatch.setattr("pumice.cli.serve_command.serve", lambda *_given, **_named: Device())
+    try:
+        assert cli.run(["serve", "--preset", "tiny", "--listen", "unix:here"]) == 1
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    assert heard == [signal.SIG_IGN] * 3
+    assert "put away" in capsys.readouterr().err
 
 
 def test_a_request_beyond_the_end_is_an_error_for_the_client_alone() -> None:

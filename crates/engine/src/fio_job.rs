@@ -66,9 +66,10 @@ mod tests {
         let spec = resolved("rw=randrw bs=16k iodepth=32 rwmixread=30 number_ios=500 size=25%");
         let (workload, host) = (&spec.workload, &spec.host);
         let (drawn, shared) = (&workload.drawn.mix, &workload.shared);
-        assert_eq!((workload.kind().name().as_str(), drawn.read_fraction, shared.requests), ("uniform", 0.3, 500));
+        assert_eq!((workload.kind().name().as_str(), drawn.read_fraction, shared.requests), ("permutation", 0.3, 500));
         assert_eq!((drawn.request_sizes.as_deref(), shared.footprint), (Some(&[16_384.0][..]), 0.25));
         assert_eq!((host.mode, host.queue_depth), (HostMode::ClosedLoop, 32));
+        assert_eq!(resolved("rw=randwrite norandommap=1").workload.kind().name(), "uniform");
         let spec = resolved("rw=randtrim\nrandom_distribution=zipf:1.1\nbssplit=4k/60:64k/40\nrate_iops=2000");
         let (workload, host) = (&spec.workload, &spec.host);
         let (drawn, shared) = (&workload.drawn, &workload.shared);

@@ -54,28 +54,33 @@ pub fn trace_info(py: Python<'_>, path: PathBuf, reading: Option<&str>) -> PyRes
     to_json(&quietly(py, move |_| pumice_workload::info_with(&path, &options))?)
 }
 
-/// Columns of a trace.
-const COLUMNS: [&str; 7] = ["arrival_ns", "offset_bytes", "bytes", "is_write", "is_trim", "is_flush", "is_fua"];
+/// Columns of a trace; the last one of a trace that names streams alone.
+const COLUMNS: [&str; 8] = ["arrival_ns", "offset_bytes", "bytes", "is_write", "is_trim", "is_flush", "is_fua", STREAM];
+
+/// The column of streams.
+const STREAM: &str = "stream";
 
 /// Requests of a trace, one entry each: arrival in nanoseconds and first byte (u64), bytes (u32),
-/// whether it writes, trims, flushes, and has force unit access (u8), as little-endian bytes.
+/// whether it writes, trims, flushes, and has force unit access (u8), as little-endian bytes; and the stream (u8), if
+/// the trace names streams.
 #[pyfunction]
 #[pyo3(signature = (path, reading=None))]
 pub fn trace_read<'py>(py: Python<'py>, path: PathBuf, reading: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
     let options = file_options(py, &path, reading)?;
-    let columns = quietly(py, move |desk| read_columns(&path, &options, desk))?;
+    let (columns, names_streams) = quietly(py, move |desk| read_columns(&path, &options, desk))?;
     let out = PyDict::new(py);
-    for (name, column) in COLUMNS.into_iter().zip(&columns) {
+    for (name, column) in COLUMNS.into_iter().zip(&columns).filter(|(name, _)| names_streams || *name != STREAM) {
         out.set_item(name, PyBytes::new(py, column))?;
     }
     Ok(out)
 }
 
+/// The columns, and whether the trace names streams.
 fn read_columns(
     path: &Path,
     options: &TraceOptions,
     desk: &Desk<()>,
-) -> Result<[Vec<u8>; COLUMNS.len()], EngineTraceError> {
+) -> Result<([Vec<u8>; COLUMNS.len()], bool), EngineTraceError> {
     let everything = Placement { capacity_bytes: u64::MAX, page_bytes: 1, policy: AddressPolicy::Exact };
     let mut trace = open_trace_with(path, options, &everything)?;
     let mut columns: [Vec<u8>; COLUMNS.len()] = Default::default();
@@ -87,11 +92,12 @@ fn read_columns(
         columns[4].push(u8::from(request.kind == RequestKind::Trim));
         columns[5].push(u8::from(request.kind == RequestKind::Flush));
         columns[6].push(u8::from(request.fua));
+        columns[7].push(request.stream);
         if columns[3].len().is_multiple_of(LOOK_EVERY) && desk.is_stopped() {
             break; // nobody waits for the columns any more
         }
     }
-    Ok(columns)
+    Ok((columns, trace.names_streams()))
 }
 
 /// Hands what is written to the calling thread.

@@ -26,7 +26,7 @@ impl Record {
     pub fn create(path: &Path, scale: f64) -> Result<Record, SimError> {
         let refused = |error: std::io::Error| SimError::Output(format!("{}: {error}", path.display()));
         let file = File::create(path).map_err(refused)?;
-        let writer = TraceWriter::new(TraceFormat::Csv, file)?;
+        let writer = TraceWriter::new(TraceFormat::Csv, false, file)?;
         Ok(Record { path: path.to_owned(), writer, scale })
     }
 

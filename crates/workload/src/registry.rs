@@ -139,8 +139,14 @@ macro_rules! families {
             }
 
             /// How many streams the host names for what it writes; 1 if it names none.
-            pub fn streams(&self) -> u8 {
+            /// A trace knows only of those that it has read so far.
+            pub fn streams(&self) -> u16 {
                 match self { $(Workload::$kind(source) => RequestSource::streams(source.as_ref())),+ }
+            }
+
+            /// Whether the host names streams at all.
+            pub fn names_streams(&self) -> bool {
+                match self { $(Workload::$kind(source) => RequestSource::names_streams(source.as_ref())),+ }
             }
 
             /// Share of the work done, 0 to 1: bytes of the file read, pages written by a file system, or requests

@@ -21,9 +21,15 @@ pub trait RequestSource {
     /// Number of requests in all, if it is known beforehand.
     fn requests_expected(&self) -> Option<u64>;
 
-    /// How many streams the host names for what it writes; 1 if it names none.
-    fn streams(&self) -> u8 {
+    /// How many streams the host names for what it writes; 1 if it names none. A trace knows only of those that it has
+    /// read so far.
+    fn streams(&self) -> u16 {
         1
+    }
+
+    /// Whether the host names streams at all.
+    fn names_streams(&self) -> bool {
+        self.streams() > 1
     }
 
     /// Share of the work done, 0 to 1; `None` if it is not known.

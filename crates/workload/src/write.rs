@@ -42,6 +42,8 @@ pub struct WriteReport {
     pub flushes_left_out: u64,
     /// Writes whose force unit access the format cannot say.
     pub fua_left_out: u64,
+    /// Writes to another stream than 0 whose stream the format cannot say.
+    pub streams_left_out: u64,
 }
 
 /// Writes what is left of a workload as a trace of one volume.
@@ -49,7 +51,7 @@ pub struct WriteReport {
 /// Addresses are those on the device, after placement. Times of the calendar begin at 2000-01-01
 /// 00:00:00 UTC, others at 0. Formats that are only read say so ([`TraceFormat::is_writable`]); fio is written as
 /// version 3. Trims and flushes are left out and counted where the format has none ([`TraceFormat::has_trims`],
-/// [`TraceFormat::has_flushes`]), and so is force unit access where the format does not know it.
+/// [`TraceFormat::has_flushes`]), and so are force unit access and streams where the format does not know them.
 ///
 /// # Errors
 /// A workload's own error, a format that cannot be written, a request too long for the format, or
@@ -59,7 +61,7 @@ pub fn write_trace(
     format: TraceFormat,
     out: &mut dyn Write,
 ) -> Result<WriteReport, TraceError> {
-    let mut writer = TraceWriter::new(format, out)?;
+    let mut writer = TraceWriter::new(format, workload.names_streams(), out)?;
     while let Some(request) = workload.next_request()? {
         writer.write(&request)?;
     }
@@ -109,6 +111,8 @@ pub struct TraceWriter<W: Write> {
     trims: bool,
     /// Whether it has flushes.
     flushes: bool,
+    /// Whether the lines say the stream of each request.
+    streams: bool,
     /// Ticks of the first arrival.
     start: u64,
     report: WriteReport,
@@ -116,11 +120,12 @@ pub struct TraceWriter<W: Write> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Begins a trace in a format.
+    /// Begins a trace in a format, with the stream of each request if the host names streams and the format has a way
+    /// to say them.
     ///
     /// # Errors
     /// A format that cannot be written, or an output that refuses.
-    pub fn new(format: TraceFormat, out: W) -> Result<TraceWriter<W>, TraceError> {
+    pub fn new(format: TraceFormat, names_streams: bool, out: W) -> Result<TraceWriter<W>, TraceError> {
         let facts = format.facts();
         let Some(writing) = &facts.writing else { return Err(only_read(format)) };
         let scale = facts.time;
@@ -136,12 +141,15 @@ impl<W: Write> TraceWriter<W> {
             trims_left_out: 0,
             flushes_left_out: 0,
             fua_left_out: 0,
+            streams_left_out: 0,
         };
         let start = scale.epoch.map_or(0, |epoch| epoch + START_S * scale.ticks_a_second());
         let out = BufWriter::with_capacity(1 << 16, out);
         let (trims, flushes) = (facts.trims, facts.flushes);
-        let mut writer = TraceWriter { out, writing, scale, trims, flushes, start, report, last: start };
-        writer.lines(writing.head)?;
+        let head = writing.head_with_streams.filter(|_| names_streams);
+        let streams = head.is_some();
+        let mut writer = TraceWriter { out, writing, scale, trims, flushes, streams, start, report, last: start };
+        writer.lines(head.unwrap_or(writing.head))?;
         Ok(writer)
     }
 
@@ -168,11 +176,16 @@ impl<W: Write> TraceWriter<W> {
             RequestKind::Read | RequestKind::Write | RequestKind::Trim | RequestKind::Flush => {}
         }
         self.report.fua_left_out += u64::from(request.fua && !self.writing.fua);
+        // Reads and trims place nothing.
+        let stream = if request.kind == RequestKind::Write { request.stream } else { 0 };
+        self.report.streams_left_out += u64::from(stream > 0 && !self.streams);
         let (offset, bytes) = self.widen(request)?;
         let time = self.start + request.arrival.0 / self.scale.tick_ns;
         self.report.rounded += u64::from(!request.arrival.0.is_multiple_of(self.scale.tick_ns));
         self.last = time;
-        let written = WrittenRequest { time, scale: &self.scale, offset, bytes, kind: request.kind, fua: request.fua };
+        let HostRequest { kind, fua, .. } = *request;
+        let stream = self.streams.then_some(stream);
+        let written = WrittenRequest { time, scale: &self.scale, offset, bytes, kind, fua, stream };
         (self.writing.line)(&mut self.out, &written).map_err(TraceError::output)?;
         self.report.lines += 1;
         self.report.requests += 1;

@@ -208,3 +208,40 @@ fn w249_force_unit_access_may_have_a_column() {
         assert!(message.starts_with("FILE:2: ") && message.contains(part), "{message}");
     }
 }
+
+/// The stream of a write in a column of its own, whoever names the column.
+#[test]
+fn w261_streams_may_have_a_column() {
+    let any = TraceOptions::default();
+    let in_memory = TraceOptions {
+        content: Some(Arc::new(RecordedContent {
+            text: b"0\tW\t0\t512\tv\t3\n1\tR\t0\t512\tv\t0\n2\tWF\t0\t512\tv\t255\n".to_vec(),
+            format: "table".into(),
+            origin_columns: "time=0:ns,op=1,offset=2:bytes,size=3:bytes,stream=7".into(),
+            sha256: None,
+        })),
+        ..TraceOptions::default()
+    };
+    for (text, options) in [
+        ("time_us,op,offset_bytes,size_bytes,stream\n0,W,0,512,3\n1,R,0,512,\n2,W,0,512,255\n", &any),
+        ("placement_id,time_us,op,offset_bytes,size_bytes\n3,0,W,0,512\n-1,1,R,0,512\n255,2,W,0,512\n", &any),
+        ("0;W;0;512;3\n1;R;0;512;x\n2;W;0;512;255\n", &columns("time=0:us,op=1,offset=2,size=3,stream=4")),
+        ("device_id,opcode,offset,length,timestamp,stream\n1,W,0,512,1,3\n1,R,0,512,2,\n1,W,0,512,3,255\n", &any),
+        ("", &in_memory),
+    ] {
+        let (requests, workload) = match options.content {
+            Some(_) => open(Path::new("table"), options).expect("in memory"),
+            None => read(text.as_bytes(), options).expect(text),
+        };
+        assert_eq!(requests.iter().map(|request| request.stream).collect::<Vec<u8>>(), [3, 0, 255], "{text}");
+        assert_eq!((workload.names_streams(), workload.streams()), (true, 256), "{text}");
+    }
+    let head = "time_us,op,offset_bytes,size_bytes,stream\n";
+    for line in ["0,W,0,512,256", "0,W,0,512,", "0,WF,0,512,-1", "0,W,0,512,1.5"] {
+        let message = read(format!("{head}{line}\n").as_bytes(), &any).expect_err(line);
+        let part = "found; allowed are whole numbers from 0 to 255 for a write";
+        assert!(message.starts_with("FILE:2: stream (column \"stream\")") && message.contains(part), "{message}");
+    }
+    let (_, plain) = read(b"time_us,op,offset_bytes,size_bytes\n0,W,0,512\n", &any).expect("no streams");
+    assert_eq!((plain.names_streams(), plain.streams()), (false, 1));
+}

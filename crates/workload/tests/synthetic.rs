@@ -2,8 +2,8 @@
 
 use pumice_types::{Choice, HostRequest, RequestKind};
 use pumice_workload::{
-    AccessPattern, AddressPolicy, Arrival, ArrivalKind, FioJob, HotColdAccess, HotWrites, Placement, RequestSizes,
-    SequentialAccess, SyntheticOptions, TraceError, UniformAccess, Workload, ZipfAccess, synthetic,
+    AccessPattern, AddressPolicy, Arrival, ArrivalKind, FioJob, HotColdAccess, HotWrites, PermutationAccess, Placement,
+    RequestSizes, SequentialAccess, SyntheticOptions, TraceError, UniformAccess, Workload, ZipfAccess, synthetic,
 };
 use sha2::{Digest, Sha256};
 
@@ -135,12 +135,21 @@ fn w255_impossible_options_are_refused() {
 fn w256_jobs_in_fios_words() {
     for (job, access, [reads, trims], bytes) in [
         ("", AccessPattern::from(SequentialAccess), [1.0, 0.0], 4_096),
-        ("rw=randwrite\nbs=16k", UniformAccess.into(), [0.0, 0.0], 16_384),
-        ("rw=randtrim bs=16k", UniformAccess.into(), [0.0, 1.0], 16_384),
-        ("--rw=randrw --bs=8k --rwmixread=30 --direct=1", UniformAccess.into(), [0.3, 0.0], 8_192),
-        ("[global]\n[job]\n# mixed\nreadwrite=randrw\nrwmixread=70\nbs=1M", UniformAccess.into(), [0.7, 0.0], 1 << 20),
+        ("rw=randwrite\nbs=16k", PermutationAccess.into(), [0.0, 0.0], 16_384),
+        ("rw=randwrite\nbs=16k\nnorandommap", UniformAccess.into(), [0.0, 0.0], 16_384),
+        ("--rw=randwrite --bs=16k --norandommap=1", UniformAccess.into(), [0.0, 0.0], 16_384),
+        ("rw=randwrite norandommap=0 bs=16k", PermutationAccess.into(), [0.0, 0.0], 16_384),
+        ("rw=write norandommap bs=16k", SequentialAccess.into(), [0.0, 0.0], 16_384),
+        ("rw=randtrim bs=16k", PermutationAccess.into(), [0.0, 1.0], 16_384),
+        ("--rw=randrw --bs=8k --rwmixread=30 --direct=1", PermutationAccess.into(), [0.3, 0.0], 8_192),
+        (
+            "[global]\n[job]\n# mixed\nreadwrite=randrw\nrwmixread=70\nbs=1M",
+            PermutationAccess.into(),
+            [0.7, 0.0],
+            1 << 20,
+        ),
         ("rw=rw\nblocksize=512", SequentialAccess.into(), [0.5, 0.0], 512),
-        ("rw=randrw\nrwmixwrite=90", UniformAccess.into(), [0.1, 0.0], 4_096),
+        ("rw=randrw\nrwmixwrite=90\nrandom_distribution=random", PermutationAccess.into(), [0.1, 0.0], 4_096),
         ("rw = randread\nrandom_distribution = zipf:1.2", ZipfAccess { theta: 1.2 }.into(), [1.0, 0.0], 4_096),
         ("rw=write\nrwmixread=70\nrandom_distribution=zipf:1.2", SequentialAccess.into(), [0.0, 0.0], 4_096),
     ] {
@@ -149,6 +158,10 @@ fn w256_jobs_in_fios_words() {
         assert_eq!(found.sizes, RequestSizes::one(bytes), "{job}");
         assert_eq!((found.requests, found.seed, found.iodepth, found.rate), (None, None, 1, None));
     }
+}
+
+#[test]
+fn w264_what_a_job_in_fios_words_says_besides_and_what_is_refused() {
     let split = FioJob::parse("bssplit=4k/60:64k/40\nnumber_ios=7\nrandseed=9 iodepth=8\nsize=50%").expect("legal");
     assert_eq!((split.sizes.list(), split.requests), (&[(4_096, 60.0), (65_536, 40.0)][..], Some(7)));
     assert_eq!((split.seed, split.iodepth, split.footprint), (Some(9), 8, Some(0.5)));
@@ -168,7 +181,7 @@ fn w256_jobs_in_fios_words() {
         ("size=1g", "size = \"1g\" found; allowed are percentages"),
         ("[a]\nrw=read\n[b]\nrw=write", "a second job \"[b]\" found"),
         ("numjobs=4", "key \"numjobs\" of an fio job found; allowed are rw (readwrite), bs"),
-        ("norandommap", "key \"norandommap\""),
+        ("norandommap=yes", "norandommap = \"yes\" found; allowed are 0, 1, and the key alone"),
     ] {
         let message = FioJob::parse(job).expect_err(job).to_string();
         assert!(message.contains(part) && !message.contains('\n'), "{message}");

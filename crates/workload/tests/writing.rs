@@ -5,9 +5,9 @@ use std::path::Path;
 use proptest::prelude::*;
 use pumice_types::{Choice, HostRequest, RequestKind, Time};
 use pumice_workload::{
-    AddressPolicy, Arrival, Compression, Placement, RequestSizes, SyntheticOptions, TraceError, TraceFormat,
-    TraceOptions, Workload, WriteReport, ZipfAccess, check, info, open_trace, open_trace_with, synthetic, write_trace,
-    write_trace_as,
+    AddressPolicy, Arrival, Compression, Placement, RequestSizes, StreamsAccess, SyntheticOptions, TraceError,
+    TraceFormat, TraceOptions, Workload, WriteReport, ZipfAccess, check, info, open_trace, open_trace_with, synthetic,
+    write_trace, write_trace_as,
 };
 
 fn device() -> Placement {
@@ -209,4 +209,33 @@ fn w214_real_slices_convert() {
             assert_eq!(again, on_grain(&original, report.time_grain_ns), "{name} as {}", format.name());
         }
     }
+}
+
+#[test]
+fn w262_streams_are_written_where_the_format_has_them_and_else_counted() {
+    let directory = tempfile::TempDir::new().expect("a temporary directory");
+    let path = directory.path().join("trace");
+    let access = StreamsAccess::new(&[1.0, 1.0, 1.0], &[1.0, 2.0, 3.0]);
+    let arrival = Arrival::Fixed { mean_us: 10.0 };
+    let options = || SyntheticOptions { access: access.into(), trim_fraction: 0.1, arrival, ..options(5) };
+    let mut requests = drain(&mut synthetic(&options(), &device()).expect("legal"));
+    for request in requests.iter_mut().filter(|request| request.kind != RequestKind::Write) {
+        request.stream = 0;
+    }
+    let placed = requests.iter().filter(|request| request.stream > 0).count() as u64;
+    for format in formats() {
+        let mut workload = synthetic(&options(), &device()).expect("legal");
+        let report = written(&mut workload, format, &path).expect("legal");
+        let mut back = open_trace(&path, Some(format), &device()).expect("legal");
+        let has_streams = format == TraceFormat::Csv;
+        assert_eq!(report.streams_left_out, if has_streams { 0 } else { placed }, "{format}");
+        assert_eq!(back.names_streams(), has_streams, "{format}");
+        if has_streams {
+            assert_eq!(drain(&mut back), requests);
+            let by_stream = info(&path, None).expect("legal").writes_by_stream;
+            assert_eq!(by_stream[1..].iter().sum::<u64>(), placed);
+            assert_eq!(by_stream.len(), 3);
+        }
+    }
+    assert!(placed > 100, "{placed} of 500");
 }

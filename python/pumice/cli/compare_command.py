@@ -17,7 +17,7 @@ from pumice.errors import SpecError
 from pumice.outputs import COMPARISON, FIGURES, one_set, output_directory
 from pumice.results import comparison
 from pumice.results.comparison import Variant
-from pumice.results.notes import notes_of_all
+from pumice.results.notes import notes_of_all, notes_of_seeds
 from pumice.runs.batch import run_jobs
 from pumice.runs.fit import fit_jobs
 from pumice.runs.grid import Grid, check_repeat, keys_of, parse_vary
@@ -86,7 +86,9 @@ def _tell(variants: list[Variant], repeat: int, out: Path | None, *, as_json: bo
 
 def _tell_notes(variants: list[Variant]) -> None:
     """Writes each note once, with the variants that it is of."""
-    lines = notes_of_all((variant.label, variant.documents[0]) for variant in variants if variant.documents)
+    done = [variant for variant in variants if variant.documents]
+    lines = notes_of_all((variant.label, variant.documents[0]) for variant in done)
+    lines += notes_of_seeds((variant.label, variant.documents) for variant in done)
     if lines:
         emit("\n".join(["", *(f"note: {line}" for line in lines)]))
 

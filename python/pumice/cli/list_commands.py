@@ -104,7 +104,7 @@ def explain_command(
     chosen = keys.keys(tuple(plugin or ())) if words is None else keys.search(words, tuple(plugin or ()))
     fields = [] if words is None else _fields_about(words)
     if as_json:
-        emit_json(json.dumps([{"key": one.path, **_without(asdict(one), "path")} for one in chosen], indent=2))
+        emit_json(json.dumps([one.to_dict() for one in chosen], indent=2))
         return
     if not chosen and not fields:
         raise SpecError(f"no key and no field of the result speaks of '{printable(words or '')}'; --all lists the keys")
@@ -124,15 +124,15 @@ def _explain(name: str, plugins: list[Path], *, as_json: bool) -> None:
     from pumice.runs.keys import keys
 
     field = next((one for one in result_fields() if one.path == name), None)
-    is_key = name in (one.path for one in keys(tuple(plugins)))
-    shown: list[dict[str, Any]] = []
-    if is_key or field is None:
-        check_key(name, plugins)
-        shown.append(json.loads(_engine.explain(name, plugins)))
+    key = next((one for one in keys(tuple(plugins)) if one.path == name), None)
+    if key is None and field is None:
+        check_key(name, plugins)  # says which name is nearest
+    shown = [key.to_dict()] if key is not None else []
     if field is not None:
-        shown.append({"field": field.path, **_without(asdict(field), "path")})
+        values = asdict(field)
+        shown.append({"field": values.pop("path"), **values})
     if as_json:
-        emit_json(json.dumps(shown[0] if len(shown) == 1 else {**shown[0], "field": shown[1]}))
+        emit_json(json.dumps(shown[0] if len(shown) == 1 else {**shown[0], "result": shown[1]}))
     else:
         emit("\n\n".join(map(_explained, shown)))
 
@@ -155,10 +155,6 @@ def _fields_about(words: str) -> list[Field]:
 def _gist(text: str) -> str:
     """The first sentence of a text."""
     return text.partition(". ")[0].rstrip(".")
-
-
-def _without(values: dict[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if key != name}
 
 
 def _fact(value: Any) -> str:

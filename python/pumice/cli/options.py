@@ -47,10 +47,10 @@ class Directory(TyperPath):
 
 
 class Input(TyperPath):
-    """The name of a file to read; `-` is standard input."""
+    """The name of a file to read; `-` is standard input. Whoever reads it says what is wrong with it."""
 
     def __init__(self) -> None:
-        super().__init__(path_type=Path)
+        super().__init__(path_type=Path, readable=False)
 
     def convert(self, value: str | os.PathLike[str], param: Any, ctx: Any) -> Any:
         """The path."""

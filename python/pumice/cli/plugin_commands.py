@@ -25,8 +25,7 @@ def plugins_command(file: _File, *, as_json: opt.JsonOption = False) -> None:
     """Show what a shared object holds: its name and its keys."""
     found = plugin(file)
     if as_json:
-        keys = [{"key": key.path, **{name: value for name, value in asdict(key).items() if name != "path"}}
-                for key in found.keys]  # fmt: skip
+        keys = [key.to_dict() for key in found.keys]
         emit_json(json.dumps({**asdict(found), "keys": keys}, indent=2))
         return
     retires = "retires blocks whose erase fails" if found.retires_blocks else "needs erases that do not fail"
@@ -46,6 +45,8 @@ def conform_command(file: _File, *, as_json: opt.JsonOption = False) -> None:
     else:
         for verdict in verdicts:
             emit(_line(verdict))
+    if all(verdict["holds"] is None for verdict in verdicts):
+        raise SimulationError(f'plug-in "{found.name}": no check could be run')
     broken = [verdict for verdict in verdicts if verdict["holds"] is False]
     if broken:
         raise SimulationError(f'plug-in "{found.name}": {len(broken)} of {count(len(verdicts), "check")} failed')

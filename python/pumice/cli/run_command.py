@@ -106,7 +106,7 @@ def tell_result(document: dict[str, Any], text: str, out: Path | None, *, as_jso
         emit_json(text)
         return
     show(*result_sheet([document]))
-    tell_notes(document)
+    tell_notes([document])
     if out is not None:
         emit(f"result written to {out / RESULT}")
 
@@ -125,7 +125,7 @@ def _run_repeated(spec: Spec, repeat: int, settings: Settings, out: Path | None,
         emit_json(json.dumps(documents))
     elif documents:
         show(*result_sheet(documents))
-        tell_notes(documents[0])
+        tell_notes(documents)
     tell_failures(outcomes)
 
 

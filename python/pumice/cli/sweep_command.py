@@ -15,6 +15,7 @@ from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, note, show, tell_failures, warn_all
 from pumice.outputs import RUNS, one_set, output_directory
 from pumice.results import grid_summary
+from pumice.results.notes import notes_of_seeds
 from pumice.runs import run_list
 from pumice.runs.jobs import Outcome
 from pumice.runs.sweep import outcome_table, read_sweep, run_grid
@@ -73,3 +74,5 @@ def _show(outcomes: Sequence[Outcome]) -> None:
         table = Sheet(columns, rows, names, [1] * (len(columns) - names))
         repeated = max(len(point.documents) for point in found) > 1
         show(table, "± is the 95 % interval of the mean over the seeds" if repeated else "One run each.")
+        for line in notes_of_seeds((point.name(), point.documents) for point in found):
+            emit(f"\nnote: {line}\n")

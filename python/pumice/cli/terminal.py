@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pumice.errors import ReaderGone
 from pumice.results.document import warnings_of
-from pumice.results.notes import notes_of
+from pumice.results.notes import notes_of, notes_of_seeds
 from pumice.text import count, json_text, message, printable
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def warn_all(documents: Iterable[Mapping[str, Any] | None]) -> None:
         note(f"warning: {warning}")
 
 
-def tell_notes(document: Mapping[str, Any]) -> None:
-    """Writes below a result what should be known about it, one line each."""
-    lines = notes_of(document)
+def tell_notes(documents: Sequence[Mapping[str, Any]]) -> None:
+    """Writes below the results of one spec, one a seed, what should be known about them, one line each."""
+    lines = [*notes_of(documents[0]), *notes_of_seeds([("", documents)])]
     if lines:
         emit("\n".join(["", *(f"note: {line}" for line in lines)]))
 

@@ -118,6 +118,9 @@ def _write(spec: Spec, out: Path, to: str | None) -> None:
             note(f"warning: {were} left out: format {report['format']} has none; csv and fio have")
     if plain := report["fua_left_out"]:
         note(f"warning: {count(plain, 'write')} lost force unit access: format {report['format']} has none; csv has")
+    if unplaced := report["streams_left_out"]:
+        kept = "csv, Parquet and Arrow have"
+        note(f"warning: {count(unplaced, 'write')} lost the stream: format {report['format']} has none; {kept}")
     if files.is_stdout(out):
         for line in _lines(report):
             note(line)

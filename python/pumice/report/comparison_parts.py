@@ -14,7 +14,7 @@ from pumice.report.parts import Code, Download, Downloads, Facts, Figure, Figure
 from pumice.report.run_parts import configuration, meanings, sentence, spec_text
 from pumice.results.comparison import Variant, as_text
 from pumice.results.document import leaves, lookup, number, warnings_of
-from pumice.results.notes import notes_of_all
+from pumice.results.notes import notes_of_all, notes_of_seeds
 from pumice.text import count, printable
 
 
@@ -32,7 +32,8 @@ def comparison_parts(name: str, variants: Sequence[Variant], about: Mapping[str,
     parts: list[Part] = [Heading(printable(name)), Line(_what(variants))]
     parts += [Line(warning, "warning") for warning in warnings_of(documents)]
     named = ((variant.label, variant.documents[0]) for variant in variants)
-    parts += [Line(line, "note") for line in notes_of_all(named)]
+    seeds = notes_of_seeds((variant.label, variant.documents) for variant in variants)
+    parts += [Line(line, "note") for line in [*notes_of_all(named), *seeds]]
     parts += [Heading("Side by side", 3)]
     if len(variants) > 1:
         parts.append(Line(_how_to_read(variants)))

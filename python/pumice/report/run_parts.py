@@ -29,7 +29,7 @@ from pumice.report.timeline_figure import timeline_figure
 from pumice.results.comparison import METRICS, Variant, compare
 from pumice.results.document import leaves, lookup, number, warnings_of
 from pumice.results.fields import field, fields
-from pumice.results.notes import notes_of
+from pumice.results.notes import notes_of, notes_of_seeds
 from pumice.runs.spec import toml_text
 from pumice.text import count, printable
 
@@ -60,7 +60,7 @@ def run_parts(name: str, documents: Sequence[dict[str, Any]], directory: Path | 
     variant = Variant("mean" if len(documents) > 1 else "value", documents)
     parts: list[Part] = [Heading(printable(name)), Line(sentence(documents))]
     parts += [Line(warning, "warning") for warning in warnings_of(documents)]
-    parts += [Line(line, "note") for line in notes_of(document)]
+    parts += [Line(line, "note") for line in [*notes_of(document), *notes_of_seeds([("", documents)])]]
     parts += [Cards(_first(variant)), Heading("What was measured", 3), _numbers(variant)]
     parts += [Heading("Figures", 3), Figures(_figures(variant, directory, prefix))]
     hint = _not_asked_for(document, directory)

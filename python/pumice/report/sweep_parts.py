@@ -14,7 +14,7 @@ from pumice.report.run_parts import configuration, sentence, spec_text
 from pumice.results.comparison import METRICS, Metric
 from pumice.results.document import warnings_of
 from pumice.results.grid_summary import FIRST, Point, Run, keys, points, table, value_text
-from pumice.results.notes import notes_of_all
+from pumice.results.notes import notes_of_all, notes_of_seeds
 from pumice.runs.run_list import SweepFile
 from pumice.text import count, printable
 
@@ -44,7 +44,8 @@ def sweep_parts(
     parts += [Line(f"The first of them: {sentence(first)}")]
     parts += [Line(warning, "warning") for warning in warnings_of(run.document for run in runs)]
     named = ((run.label, run.document) for run in runs if run.document is not None)
-    parts += [Line(line, "note") for line in notes_of_all(named)]
+    seeds = notes_of_seeds((point.name(), point.documents) for point in done)
+    parts += [Line(line, "note") for line in [*notes_of_all(named), *seeds]]
     parts += [Line(f"{run.label} failed: {run.error}", "warning") for run in runs if run.error is not None]
     head, rows = table(done)
     parts += [
@@ -74,8 +75,7 @@ def _reproduce(done: Sequence[Point], about: Mapping[str, Any], prefix: str, fil
         parts.append(Code("With the sweep file below:", f"pumice sweep {shlex.quote(file.name)}"))
         downloads.append(Download.of(file.name, "the sweep file", file.text, "application/toml"))
     for nth, point in enumerate(done[:SPECS_MAX], 1):
-        varied = ", ".join(f"{key} = {value_text(value)}" for key, value in point.varied.items())
-        about_it = f"every key of the combination {varied}, as a spec"
+        about_it = f"every key of the combination {point.name()}, as a spec"
         text = spec_text(point.documents[0])
         downloads.append(Download.of(f"{prefix}-{nth}.toml", about_it, text, "application/toml"))
     parts.append(Downloads([one for one in downloads if one is not None]))

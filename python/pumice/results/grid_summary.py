@@ -45,6 +45,10 @@ class Point:
     documents: Sequence[Mapping[str, Any]]
     failed: int
 
+    def name(self) -> str:
+        """The varied keys with their values."""
+        return ", ".join(f"{key} = {value_text(value)}" for key, value in self.varied.items())
+
     def value(self, metric: Metric) -> Summary | None:
         """Mean and interval of a metric over the seeds; None without a value."""
         values = [value for one in self.documents if (value := number(one, metric.path)) is not None]

@@ -6,7 +6,8 @@ it; the notes are given in the order in which they stand here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pumice.results.document import lookup, number
@@ -28,6 +29,9 @@ _HARDLY = 0.05
 
 #: Results that a note names, and lines of one note that are told; of more there is the number.
 _NAMED = 4
+
+#: Parts of a document that say what happened, to host and flash.
+_SIMULATED = ("host", "flash", "gc", "wear")
 
 #: Bytes of a sector, the least that a host asks a disk for.
 _SECTOR_BYTES = 512
@@ -68,6 +72,29 @@ def notes_of_all(named: Iterable[tuple[str, Document]]) -> list[str]:
             others = sum(map(len, of.values())) - len(next(iter(of.values())))
             found.append(f"{lines[0]}. Likewise, with other numbers, for {others} more of {len(results)}")
     return found
+
+
+def notes_of_seeds(groups: Iterable[tuple[str, Sequence[Document]]]) -> list[str]:
+    """What the seeds of a run say of chance: a line if they change nothing, as under a recorded trace, because the
+    interval of the mean is then 0 for another reason than that the mean is sure.
+
+    Args:
+        groups: the results of each run over its seeds, with the run's name.
+    """
+    named = list(groups)
+    same = [name for name, documents in named if len(documents) > 1 and _are_the_same(documents)]
+    if not same:
+        return []
+    line = (
+        "every seed gave the same run: nothing in it is drawn by chance, so ± 0 does not say how sure a number is, and"
+        " one run tells as much"
+    )
+    return [_led(line, same, len(named))]
+
+
+def _are_the_same(documents: Sequence[Document]) -> bool:
+    found = {json.dumps([document.get(part) for part in _SIMULATED], sort_keys=True) for document in documents}
+    return len(found) == 1
 
 
 def _led(line: str, names: list[str], results: int) -> str:

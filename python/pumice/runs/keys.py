@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pumice import _engine, files
 from pumice.errors import SpecError
@@ -54,6 +54,16 @@ class Key:
     source: str
     text: str
 
+    @classmethod
+    def of(cls, explained: Mapping[str, Any]) -> Self:
+        """The key that the engine explains."""
+        return cls(path=explained["key"], **{name: value for name, value in explained.items() if name != "key"})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The key as the engine explains it."""
+        values = asdict(self)
+        return {"key": values.pop("path"), **values}
+
     @property
     def section(self) -> str:
         """The first part of the path; empty for a key outside every section."""
@@ -63,8 +73,8 @@ class Key:
 @cache
 def keys(plugins: tuple[Path, ...] = ()) -> tuple[Key, ...]:
     """All keys, section by section, with those of the plug-ins at these paths."""
-    found = [json.loads(_engine.explain(path, plugins)) for path in _paths(spec_schema(plugins)["properties"])]
-    return tuple(Key(path=one.pop("key"), **one) for one in found)
+    paths = [*_paths(spec_schema(plugins)["properties"])]
+    return tuple(map(Key.of, json.loads(_engine.explain_all(paths, plugins))))
 
 
 def spec_schema(plugins: Sequence[Path] = ()) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Requests out of tables: Parquet and Arrow files, and tables of a program.
 
-A table becomes the engine's own text in memory: time in nanoseconds, operation, first byte, length in bytes and
-volume, one line a row. The engine decides by its rules which column is what; this module converts the columns.
+A table becomes the engine's own text in memory: time in nanoseconds, operation, first byte, length in bytes, volume
+and, if the table has a column for it, stream, one line a row. The engine decides by its rules which column is what;
+this module converts the columns.
 """
 
 from __future__ import annotations
@@ -32,7 +33,11 @@ _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "feather", b"\xff\xff
 TABLE_NAME = "requests"
 
 _BYTES_MAX = 2**32 - 1
+_STREAM_MAX = 255
 _UINT64_MAX = 2**64 - 1
+
+#: Bits of a float that hold its digits, by its size.
+_MANTISSA_BITS = {16: 11, 32: 24, 64: 53}
 
 
 def decode(path: str | os.PathLike[str], trace_format: str | None, columns: str | None) -> Content:
@@ -102,8 +107,9 @@ def content(requests: Any, trace_format: str | None, columns: str | None) -> Con
 def _places(layout: Mapping[str, Any]) -> set[int]:
     """Numbers of the columns that are read."""
     columns = [layout[role]["column"] for role in ("time", "offset", "size") if layout[role] is not None]
+    columns += [layout[role] for role in ("op", "fua", "stream") if layout[role] is not None]
     first, last = layout["volume"] or (0, -1)
-    return {*columns, layout["op"], *range(first, last + 1), *([layout["fua"]] if layout["fua"] is not None else [])}
+    return {*columns, *range(first, last + 1)}
 
 
 def as_arrow(requests: Any) -> pa.Table:
@@ -139,6 +145,7 @@ def as_arrow(requests: Any) -> pa.Table:
 def _text(table: pa.Table, name: str, trace_format: str | None, columns: str | None) -> tuple[bytes, dict[str, Any]]:
     """The engine's text of a table, and which column of the table is what: `TableLayout` of the engine."""
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.csv
 
     twice = next((known for known in table.column_names if table.column_names.count(known) > 1), None)
@@ -160,6 +167,10 @@ def _text(table: pa.Table, name: str, trace_format: str | None, columns: str | N
         "size": reader.whole("size", layout["size"], carries, 1, _BYTES_MAX),
         "volume": reader.volumes(layout["volume"]),
     }
+    if layout["stream"] is not None:
+        is_write = (operations == "W") | (operations == "WF")
+        place = {"column": layout["stream"], "unit": 1}
+        parts["stream"] = pc.fill_null(reader.whole("stream", place, is_write, 0, _STREAM_MAX), 0)
     sink = pa.BufferOutputStream()
     options = pa.csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
     pa.csv.write_csv(pa.table(parts), sink, options)
@@ -211,14 +222,16 @@ class _Columns:
         return np.asarray(self._scaled("time", place, column, everywhere, (0, _UINT64_MAX)))
 
     def whole(self, role: str, place: dict[str, int], carries: NDArray[Any], low: int, high: int) -> pa.Array:
-        """Bytes of an address or a length; null where a row carries no data."""
+        """Bytes of an address or a length, or numbers of streams; null where a row carries no data."""
         import pyarrow as pa
 
         column = self._table.column(place["column"])
         if pa.types.is_floating(column.type):
-            allowed = "whole numbers"
+            # From here on a float has no room for every whole number: what it holds may have been rounded.
+            rounded = 2 ** _MANTISSA_BITS[column.type.bit_width]
+            allowed = f"whole numbers, below {rounded} where they are of type {column.type}"
             values = self._floats(role, place, column, carries, allowed)
-            self._refuse(carries & ((values % 1 != 0) | (values > 2.0**53)), role, place, allowed)
+            self._refuse(carries & ((values % 1 != 0) | (values >= rounded)), role, place, allowed)
             column = pa.chunked_array([pa.array(values.astype("uint64"))])
         return pa.array(self._scaled(role, place, column, carries, (low, high)), mask=~carries)
 
@@ -242,7 +255,10 @@ class _Columns:
         column = self._table.column(place)
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-        encoded = column.combine_chunks().dictionary_encode()
+        try:
+            encoded = column.combine_chunks().dictionary_encode()
+        except pa.ArrowNotImplementedError:  # lists and the like
+            self._mistyped(role, {"column": place}, "text, whole numbers and truth values")
         values = encoded.dictionary.to_pylist()
         found = [meanings.get(self._word(value)) for value in values]
         indices = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)

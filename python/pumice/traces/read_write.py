@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _FLAGS = ("is_write", "is_trim", "is_flush", "is_fua")
-_TYPES = {"arrival_ns": "<u8", "offset_bytes": "<u8", "bytes": "<u4"} | dict.fromkeys(_FLAGS, "u1")
+_TYPES = {"arrival_ns": "<u8", "offset_bytes": "<u8", "bytes": "<u4"} | dict.fromkeys((*_FLAGS, "stream"), "u1")
 
 
 def read_trace(
@@ -38,7 +38,8 @@ def read_trace(
     Returns:
         `arrival_ns` (uint64, from the first request), `offset_bytes` (uint64), `bytes` (uint32),
         `is_write`, `is_trim` and `is_flush` (bool; what is none of them is a read), and `is_fua` (bool, of
-        writes: done only once the data is on flash). A flush has 0 bytes.
+        writes: done only once the data is on flash). A flush has 0 bytes. A trace that names streams also gives
+        `stream` (uint8): the one of each write, else 0.
 
     Raises:
         TraceError: the trace cannot be read; the text names file and line.
@@ -47,7 +48,7 @@ def read_trace(
     import numpy as np  # loaded here: commands that read no trace start sooner without it
 
     read = _engine.trace_read(os.fsdecode(path), reading(trace_format, columns, volumes))
-    arrays = {name: np.frombuffer(read[name], dtype=kind) for name, kind in _TYPES.items()}
+    arrays = {name: np.frombuffer(read[name], dtype=kind) for name, kind in _TYPES.items() if name in read}
     return arrays | {name: arrays[name].astype(bool) for name in _FLAGS}
 
 
@@ -104,7 +105,7 @@ def write_workload(
     Returns:
         What was written: `format`, `lines`, `requests`, `bytes`, the format's grain of time and
         address, how many requests had to be rounded to it, and how many trims and flushes were left out
-        because the format has none, and writes that lost their force unit access.
+        because the format has none, and writes that lost their force unit access or their stream.
 
     Raises:
         SpecError, TraceError: the workload cannot be read or written.
@@ -130,7 +131,13 @@ def _write_table(spec: Spec, path: Path, trace_format: str, requests: columnar.C
     text = pa.BufferOutputStream()
     report: dict[str, Any] = json.loads(_engine.trace_write(spec.request(), "csv", "trace", text.write, requests))
     whole = pa.uint64()
-    types = {"time_ns": whole, "op": pa.string(), "offset_bytes": whole, "size_bytes": pa.uint32()}
+    types = {
+        "time_ns": whole,
+        "op": pa.string(),
+        "offset_bytes": whole,
+        "size_bytes": pa.uint32(),
+        "stream": pa.uint8(),
+    }
     convert = pa.csv.ConvertOptions(column_types=types, strings_can_be_null=False)
     table = pa.csv.read_csv(pa.BufferReader(text.getvalue()), convert_options=convert)
     with files.atomic(path) as file:

@@ -121,6 +121,8 @@ def _facts(axes: Axes, info: Mapping[str, Any], title: str) -> None:
         lines.append(f"trims  {info['trim']['requests']:,}, {_size(info['trim']['bytes'])}")
     if info["flushes"] or info["fua_writes"]:
         lines.append(f"flushes  {info['flushes']:,}, writes with FUA {info['fua_writes']:,}")
+    if len(info["writes_by_stream"]) > 1:
+        lines.append(f"writes by stream  {', '.join(f'{writes:,}' for writes in info['writes_by_stream'])}")
     lines.append(f"span  {_time(info['span_us'] / 1e6)}")
     if info["interarrival_mean_us"] is not None:
         variation = info["interarrival_cv"]

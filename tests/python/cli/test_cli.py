@@ -345,7 +345,7 @@ def test_a_job_in_fios_words(command: Command, tmp_path: Path) -> None:
     job = "rw=randrw bs=8k iodepth=4 rwmixread=30 number_ios=400"
     done = command("run", "--preset", "tiny", "--fio-job", job, "--json")
     config = json.loads(done.stdout)["config"]
-    assert (config["workload"]["kind"], config["workload"]["request_sizes"]) == ("uniform", [8192.0])
+    assert (config["workload"]["kind"], config["workload"]["request_sizes"]) == ("permutation", [8192.0])
     assert (config["host"]["mode"], config["host"]["queue_depth"]) == ("closed-loop", 4)
     (tmp_path / "job.fio").write_text("[global]\nbs=8k\n[mixed]\n" + job.replace(" ", "\n"))
     again = command("run", "--preset", "tiny", "--fio-job", "job.fio", "--set", "seed=1", "--json")

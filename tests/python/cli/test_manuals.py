@@ -194,7 +194,7 @@ def test_every_key_is_explained_by_its_default_and_limits(key: Key, capsys: pyte
     assert cli.run(["explain", key.path, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["key"], found["default"], found["allowed"]) == (key.path, key.default, key.allowed)
-    assert ("field" in found) == is_field
+    assert ("result" in found) == is_field
     assert cli.run(["explain", key.path]) == 0
     blocks = capsys.readouterr().out.split("\n\n")
     assert blocks[0].startswith("key ")

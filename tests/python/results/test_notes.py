@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import pumice
-from pumice.results.notes import NOTES, notes_of, notes_of_all
+from pumice.results.notes import NOTES, notes_of, notes_of_all, notes_of_seeds
 
 TINY = pumice.preset("tiny")
 
@@ -165,6 +165,16 @@ def test_a_note_on_several_results_says_of_which_it_is() -> None:
     assert notes_of_all([("a", corrupt), ("b", {}), ("c", corrupt)]) == [f"a; c: {line}"]
     many = [(f"run {nth}", corrupt if nth < 5 else {}) for nth in range(9)]
     assert notes_of_all(many) == [f"5 of 9: {line}"]
+
+
+def test_seeds_that_change_nothing_are_no_measure_of_chance() -> None:
+    """Three runs of a recorded trace had means of ± 0, as if they were sure."""
+    same = [pumice.run(replayed("dated.csv", DATED), seed=seed).to_dict() for seed in (1, 2, 3)]
+    drawn = [pumice.run(TINY.with_(run={"max_requests": 500}), seed=seed).to_dict() for seed in (1, 2)]
+    [line] = notes_of_seeds([("", same)])
+    assert line.startswith("every seed gave the same run")
+    assert notes_of_seeds([("trace", same), ("uniform", drawn)]) == [f"trace: {line}"]
+    assert notes_of_seeds([("uniform", drawn), ("one run", same[:1])]) == []
 
 
 def test_a_note_that_differs_from_result_to_result_is_not_told_of_each() -> None:

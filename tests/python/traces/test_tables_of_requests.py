@@ -148,6 +148,13 @@ def test_columns_are_named_by_number_or_name() -> None:
         ({"offset_bytes": [0, 0, -4096, 0, 0]}, "requests:3: offset"),
         ({"offset_bytes": [0, 0.5, 0, 0, 0]}, "requests:2: offset"),
         ({"offset_bytes": [0, None, 0, 0, 0]}, 'requests:2: offset (column "offset_bytes") nothing found'),
+        # Not every whole number has a float of its own: 2^24 + 1 was read as 2^24.
+        (
+            {"offset_bytes": np.array([0, 2**24 - 1, 2**24 + 1, 0, 0], np.float32)},
+            'requests:3: offset (column "offset_bytes") 16777216.0 found; allowed are whole numbers, below 16777216',
+        ),
+        ({"offset_bytes": [0.0, 2.0**53 - 1, 2.0**53, 0.0, 0.0]}, "requests:3: offset"),
+        ({"op": [["W"], ["R"], ["W"], ["D"], ["F"]]}, "holds list<item: string>; allowed are text, whole numbers and"),
         ({"time_us": [0, 1, -1, 2, 3]}, "requests:3: time"),
         ({"time_us": [0.0, float("nan"), 1, 2, 3]}, "requests:2: time"),
         ({"time_us": pa.array([0, 1, 2, 2**63, 3], pa.uint64())}, "requests:4: time"),
@@ -257,3 +264,29 @@ def test_a_sweep_replays_a_file_of_columns_in_its_workers(tmp_path: Path) -> Non
     spec = SMALL.with_(workload={"kind": "trace", "path": str(path)})
     table = pumice.sweep(spec, {"ftl.merge": ["block-erase", "m-merge"]}, workers=2)
     assert table["status"].to_pylist() == ["done", "done"]
+
+
+def test_streams_go_to_the_handles_of_their_numbers(tmp_path: Path) -> None:
+    placed = COLUMNS | {"stream": [1, None, 2, None, None]}
+    spec = pumice.preset("small").with_(ftl={"kind": "page", "handles": 3}, partial_erase={"unit": "none"})
+    results = [pumice.run(spec, requests=placed)]
+    for name in ("a.csv.gz", "b.parquet", "c.arrow"):
+        assert pumice.write_trace(placed, tmp_path / name)["streams_left_out"] == 0
+        read = pumice.read_trace(tmp_path / name)
+        assert read["stream"].tolist() == [1, 0, 2, 0, 0], name
+        results += [pumice.run(spec, trace=tmp_path / name), pumice.run(spec, requests=read)]
+    assert "stream=4" in at(results[0], "workload.columns")
+    for result in results:
+        by_handle = [handle["host_bytes"] for handle in at(result, "placement.handles")]
+        assert by_handle == [0, 16384, 16384]
+    assert pumice.write_trace(placed, tmp_path / "d.spc")["streams_left_out"] == 2
+    assert "stream" not in pumice.read_trace(tmp_path / "d.spc")
+    few = pumice.run(spec.with_(ftl={"handles": 2}), requests=placed)
+    said = "the workload names 3 streams, ftl.handles = 2: data of the others goes to handle 0"
+    assert said in at(few, "warnings")
+
+
+@pytest.mark.parametrize(("streams", "found"), [([1, 0, 256, 0, 0], "256"), ([None, 0, 1, 0, 0], "nothing")])
+def test_a_stream_that_is_none_is_refused(streams: list[Any], found: str) -> None:
+    with pytest.raises(pumice.TraceError, match=rf'requests:\d: stream \(column "stream"\) {found} found'):
+        pumice.run(SMALL, requests=COLUMNS | {"stream": streams})

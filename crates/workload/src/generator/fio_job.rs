@@ -2,12 +2,12 @@
 
 use crate::arrival::ArrivalKind;
 use crate::error::{TraceError, excerpt};
-use crate::generator::patterns::{AccessPattern, SequentialAccess, UniformAccess, ZipfAccess};
+use crate::generator::patterns::{AccessPattern, PermutationAccess, SequentialAccess, UniformAccess, ZipfAccess};
 use crate::generator::sizes::RequestSizes;
 
 /// Keys that are understood.
-const KEYS: &str = "rw (readwrite), bs (blocksize), bssplit, rwmixread, rwmixwrite, random_distribution, iodepth, \
-                    rate_iops, rate_process, size, number_ios, randseed";
+const KEYS: &str = "rw (readwrite), bs (blocksize), bssplit, rwmixread, rwmixwrite, random_distribution, norandommap, \
+                    iodepth, rate_iops, rate_process, size, number_ios, randseed";
 
 /// Keys that say nothing about requests and are passed over.
 const WITHOUT_MEANING: [&str; 7] =
@@ -42,13 +42,23 @@ struct Found {
     rw: Option<RwSetting>,
     mix_read: Option<f64>,
     sizes: Option<RequestSizes>,
-    distribution: Option<AccessPattern>,
+    distribution: Option<RandomDistribution>,
+    /// Random requests may come back to a block before every block was hit once.
+    no_random_map: bool,
     iodepth: Option<u32>,
     rate_iops: Option<u64>,
     rate_process: Option<ArrivalKind>,
     footprint: Option<f64>,
     requests: Option<u64>,
     seed: Option<u64>,
+}
+
+/// What `random_distribution` says.
+#[derive(Clone, Copy)]
+enum RandomDistribution {
+    /// All blocks alike.
+    Random,
+    Zipf(ZipfAccess),
 }
 
 /// What `rw` says.
@@ -66,12 +76,13 @@ impl FioJob {
     /// `rw` is `read`, `write`, `trim`, `randread`, `randwrite`, `randtrim`, `rw` (`readwrite`) or
     /// `randrw`, by default `read`; `bs` is one size, by default 4k; `bssplit` is `size/percent:…`;
     /// `rwmixread` (or 100 - `rwmixwrite`) is by default 50; `random_distribution` is `random` or
-    /// `zipf:theta`; `size` is a percentage of the device. Suffixes k, m, g, ki, mi, gi (with or
-    /// without b) are powers of 1024. Blank lines, `#` and `;` comments, `[global]` and one other
-    /// `[section]` line are passed over, and so are keys that say nothing about requests.
+    /// `zipf:theta`, and under `random` every block is hit once a pass unless `norandommap` is given;
+    /// `size` is a percentage of the device. Suffixes k, m, g, ki, mi, gi (with or without b) are powers
+    /// of 1024. Blank lines, `#` and `;` comments, `[global]` and one other `[section]` line are passed
+    /// over, and so are keys that say nothing about requests.
     ///
-    /// Unlike fio's, mixed sequential reads and writes share one position, and random requests may
-    /// hit a block again before every block was hit once (fio: `norandommap`).
+    /// Unlike fio's, mixed sequential reads and writes share one position, and with several sizes a random request
+    /// that reaches into blocks of the same pass that were hit already is not shortened.
     ///
     /// # Errors
     /// Any other key, a second job, a rate beside a depth, and values outside these: nothing else a
@@ -111,6 +122,7 @@ impl Found {
             "rwmixread" => self.mix_read = Some(number(key, value, 0..=100)? as f64 / 100.0),
             "rwmixwrite" => self.mix_read = Some((100 - number(key, value, 0..=100)?) as f64 / 100.0),
             "random_distribution" => self.distribution = Some(distribution(value)?),
+            "norandommap" => self.no_random_map = switch(key, value)?,
             "iodepth" => self.iodepth = Some(number(key, value, 1..=65_536)? as u32),
             "rate_iops" => self.rate_iops = Some(number(key, value, 1..=1_000_000_000)?),
             "rate_process" => self.rate_process = Some(rate_process(key, value)?),
@@ -144,7 +156,7 @@ impl Found {
         let rw = self.rw.unwrap_or(RwSetting { random: false, shares: Some((1.0, 0.0)) });
         let (read_fraction, trim_fraction) = rw.shares.unwrap_or((self.mix_read.unwrap_or(0.5), 0.0));
         Ok(FioJob {
-            access: if rw.random { self.distribution.unwrap_or(UniformAccess.into()) } else { SequentialAccess.into() },
+            access: if rw.random { self.random_access() } else { SequentialAccess.into() },
             read_fraction,
             trim_fraction,
             sizes: self.sizes.unwrap_or(RequestSizes::one(4096)),
@@ -154,6 +166,24 @@ impl Found {
             requests: self.requests,
             seed: self.seed,
         })
+    }
+
+    /// Where random requests go. fio keeps a map of the blocks hit, for its even distribution alone.
+    fn random_access(&self) -> AccessPattern {
+        match self.distribution.unwrap_or(RandomDistribution::Random) {
+            RandomDistribution::Zipf(zipf) => zipf.into(),
+            RandomDistribution::Random if self.no_random_map => UniformAccess.into(),
+            RandomDistribution::Random => PermutationAccess.into(),
+        }
+    }
+}
+
+/// A switch: given alone, or with 1, it is on; with 0 it is off.
+fn switch(key: &str, value: &str) -> Result<bool, TraceError> {
+    match value {
+        "" | "1" => Ok(true),
+        "0" => Ok(false),
+        _ => refuse(key, value, "0, 1, and the key alone, which means 1"),
     }
 }
 
@@ -217,11 +247,11 @@ fn split(value: &str) -> Result<RequestSizes, TraceError> {
     RequestSizes::mixed(&sizes)
 }
 
-fn distribution(value: &str) -> Result<AccessPattern, TraceError> {
+fn distribution(value: &str) -> Result<RandomDistribution, TraceError> {
     let theta = value.strip_prefix("zipf:").map(str::parse::<f64>);
     match theta {
-        None if value == "random" => Ok(UniformAccess.into()),
-        Some(Ok(theta)) if (0.0..=10.0).contains(&theta) => Ok(ZipfAccess { theta }.into()),
+        None if value == "random" => Ok(RandomDistribution::Random),
+        Some(Ok(theta)) if (0.0..=10.0).contains(&theta) => Ok(RandomDistribution::Zipf(ZipfAccess { theta })),
         _ => refuse("random_distribution", value, "random and zipf:theta with theta from 0 to 10"),
     }
 }

@@ -124,8 +124,8 @@ impl RequestSource for Generator {
         Some(requests + flush_every.map_or(0, |every| requests / every))
     }
 
-    fn streams(&self) -> u8 {
-        self.options.access.streams()
+    fn streams(&self) -> u16 {
+        u16::from(self.options.access.streams())
     }
 
     fn progress(&self) -> Option<f64> {

@@ -71,6 +71,8 @@ pub struct InfoReport {
     pub flushes: u64,
     /// Writes with force unit access.
     pub fua_writes: u64,
+    /// Writes to each stream that the host names, from stream 0 to the highest one; a single number if it names none.
+    pub writes_by_stream: Vec<u64>,
     /// First byte touched.
     pub first_byte: u64,
     /// Last byte touched.
@@ -152,6 +154,9 @@ impl KindTally {
     }
 }
 
+/// Streams that a request can name.
+const STREAMS: usize = 1 + u8::MAX as usize;
+
 /// Looks at requests one by one; knows nothing of where they come from.
 #[derive(Debug)]
 pub struct Survey {
@@ -160,6 +165,8 @@ pub struct Survey {
     trim: TrimSummary,
     flushes: u64,
     fua_writes: u64,
+    /// Writes to each stream.
+    streams: [u64; STREAMS],
     growth: Growth,
     page_writes: PageWrites,
     first_byte: u64,
@@ -212,6 +219,7 @@ impl Survey {
             trim: TrimSummary::default(),
             flushes: 0,
             fua_writes: 0,
+            streams: [0; STREAMS],
             growth: Growth::new(),
             page_writes: PageWrites::new(),
             first_byte: u64::MAX,
@@ -225,11 +233,12 @@ impl Survey {
     /// # Errors
     /// More than 2 TiB in regions of 1 MiB touched: the survey's memory is bounded.
     pub fn add(&mut self, request: &HostRequest) -> Result<(), TraceError> {
-        let HostRequest { arrival, offset_bytes: offset, bytes, kind, fua, stream: _ } = *request;
+        let HostRequest { arrival, offset_bytes: offset, bytes, kind, fua, stream } = *request;
         match kind {
             RequestKind::Read => self.read.add(offset, bytes),
             RequestKind::Write => {
                 self.write.add(offset, bytes);
+                self.streams[usize::from(stream)] += 1;
                 self.page_writes.add(offset, bytes);
             }
             RequestKind::Trim => {
@@ -254,6 +263,7 @@ impl Survey {
         let requests = read.requests + write.requests + self.trim.requests + self.flushes;
         let written = write.footprint.bytes;
         let counts = self.page_writes.sorted();
+        let highest = self.streams.iter().rposition(|&writes| writes > 0).unwrap_or_default();
         InfoReport {
             facts,
             notes,
@@ -264,6 +274,7 @@ impl Survey {
             trim: self.trim,
             flushes: self.flushes,
             fua_writes: self.fua_writes,
+            writes_by_stream: self.streams[..=highest].to_vec(),
             first_byte: if self.first_byte == u64::MAX { 0 } else { self.first_byte },
             last_byte: self.last_byte,
             overwrite_factor: (written > 0).then(|| write.bytes as f64 / written as f64),

@@ -24,6 +24,8 @@ pub(super) struct ColumnLayout {
     pub volume: Option<(usize, usize)>,
     /// Says which writes have force unit access, beside what the operation's words say.
     pub fua: Option<usize>,
+    /// The stream that the host names for what it writes.
+    pub stream: Option<usize>,
     /// Names of the columns; empty if line 1 has none.
     pub names: Vec<String>,
 }
@@ -81,7 +83,7 @@ impl ColumnLayout {
                 },
             );
         format!(
-            "{}op={}{words},offset={}:{},size={}:{}{}{}",
+            "{}op={}{words},offset={}:{},size={}:{}{}{}{}",
             time.unwrap_or_default(),
             self.op.0,
             self.offset.0,
@@ -89,7 +91,8 @@ impl ColumnLayout {
             self.size.0,
             grain_name(self.size.1),
             volume.unwrap_or_default(),
-            self.fua.map(|column| format!(",fua={column}")).unwrap_or_default()
+            self.fua.map(|column| format!(",fua={column}")).unwrap_or_default(),
+            self.stream.map(|column| format!(",stream={column}")).unwrap_or_default()
         )
     }
 }
@@ -115,7 +118,7 @@ fn by_names(header: &Header<'_>) -> Result<ColumnLayout, String> {
     let (time, op) = (column(Role::Time)?, column(Role::Op)?);
     let (offset, size) = (column(Role::Offset)?, column(Role::Size)?);
     let if_named = |role: Role| meanings.iter().any(|told| told.role == Some(role)).then(|| column(role)).transpose();
-    let (volume, fua) = (if_named(Role::Volume)?, if_named(Role::Fua)?);
+    let (volume, fua, stream) = (if_named(Role::Volume)?, if_named(Role::Fua)?, if_named(Role::Stream)?);
     Ok(ColumnLayout {
         delimiter: header.delimiter,
         fields: header.names.len(),
@@ -125,6 +128,7 @@ fn by_names(header: &Header<'_>) -> Result<ColumnLayout, String> {
         size: (size, grain(size)?),
         volume: volume.map(|column| (column, column)),
         fua,
+        stream,
         names: header.names.iter().map(|&name| name.to_owned()).collect(),
     })
 }
@@ -178,6 +182,7 @@ impl Columns<'_> {
             size: (size, self.grain(Role::Size, size, request.size.1)?),
             volume,
             fua: request.fua.as_ref().map(|reference| at(Role::Fua, reference)).transpose()?,
+            stream: request.stream.as_ref().map(|reference| at(Role::Stream, reference)).transpose()?,
             names: self
                 .header
                 .map(|header| header.names.iter().map(|&name| name.to_owned()).collect())

@@ -39,6 +39,7 @@ pub struct ColumnRequest {
     /// First and last of neighbouring columns.
     pub(super) volume: Option<(ColumnRef, ColumnRef)>,
     pub(super) fua: Option<ColumnRef>,
+    pub(super) stream: Option<ColumnRef>,
 }
 
 /// Largest number of a column.
@@ -69,7 +70,7 @@ impl ColumnRequest {
         let needed = |role: Role| {
             of(role).ok_or_else(|| {
                 format!(
-                    "does not give {}; needed are op, offset and size, allowed beside them time, volume and fua",
+                    "does not give {}; needed are op, offset and size, allowed beside them time, volume, fua and stream",
                     role.name()
                 )
             })
@@ -84,6 +85,7 @@ impl ColumnRequest {
             size: (size.column()?, size.grain()?),
             volume: of(Role::Volume).map(Item::columns).transpose()?,
             fua: of(Role::Fua).map(Item::bare_column).transpose()?,
+            stream: of(Role::Stream).map(Item::bare_column).transpose()?,
         })
     }
 }
@@ -212,6 +214,7 @@ mod tests {
             ("op=0,offset=1,size=256", "names column \"256\"; allowed are 0 to 255"),
             ("op=0,offset=1,size=2,volume=3:x", "gives volume the unit"),
             ("op=0,offset=1,size=2,fua=3:x", "gives fua the unit"),
+            ("op=0,offset=1,size=2,stream=3:x", "gives stream the unit"),
         ] {
             let message = ColumnRequest::parse(text).expect_err(text);
             assert!(message.contains(part) && !message.contains('\n'), "{text}: {message}");

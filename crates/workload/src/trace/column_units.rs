@@ -195,7 +195,7 @@ pub(super) struct NameMeaning {
 }
 
 /// Names of columns by what they tell, in lower case and without signs.
-const NAMES: [(Role, &[&str]); 6] = [
+const NAMES: [(Role, &[&str]); 7] = [
     (Role::Time, &["time", "timestamp", "ts", "arrival", "arrivaltime", "issuetime", "starttime", "requesttime"]),
     (
         Role::Op,
@@ -260,6 +260,7 @@ const NAMES: [(Role, &[&str]); 6] = [
         ],
     ),
     (Role::Fua, &["fua", "isfua", "forceunitaccess"]),
+    (Role::Stream, &["stream", "streamid", "placementid", "placementhandle"]),
 ];
 
 /// What a column's name tells.
@@ -277,7 +278,9 @@ pub(super) fn meaning(name: &str) -> NameMeaning {
     match role {
         Some(Role::Time) => NameMeaning { role, time, grain: None },
         Some(Role::Offset | Role::Size) => NameMeaning { role, time: None, grain },
-        Some(Role::Op | Role::Volume | Role::Fua) | None => NameMeaning { role, ..NameMeaning::default() },
+        Some(Role::Op | Role::Volume | Role::Fua | Role::Stream) | None => {
+            NameMeaning { role, ..NameMeaning::default() }
+        }
     }
 }
 
@@ -303,6 +306,8 @@ mod tests {
             ("size [KiB]", Some("size"), None, Some(1024)),
             ("device_id", Some("volume"), None, None),
             ("is_fua", Some("fua"), None, None),
+            ("Stream ID", Some("stream"), None, None),
+            ("placement_handle", Some("stream"), None, None),
             ("is_trim", Some("op"), None, None),
             ("latency_us", None, None, None),
             ("", None, None, None),

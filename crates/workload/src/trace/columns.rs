@@ -41,10 +41,12 @@ pub(super) enum Role {
     Volume,
     /// Whether it is a write with force unit access.
     Fua,
+    /// The stream that the host names for the data that it writes.
+    Stream,
 }
 
 impl Role {
-    pub const ALL: [Role; 6] = [Role::Time, Role::Op, Role::Offset, Role::Size, Role::Volume, Role::Fua];
+    pub const ALL: [Role; 7] = [Role::Time, Role::Op, Role::Offset, Role::Size, Role::Volume, Role::Fua, Role::Stream];
 
     /// The name, as `workload.columns` has it.
     pub fn name(self) -> &'static str {
@@ -55,6 +57,7 @@ impl Role {
             Role::Size => "size",
             Role::Volume => "volume",
             Role::Fua => "fua",
+            Role::Stream => "stream",
         }
     }
 }

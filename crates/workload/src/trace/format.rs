@@ -23,6 +23,11 @@ pub(super) trait LineFormat: Default {
         None
     }
 
+    /// Whether its lines say the streams of writes, once line 1 was read.
+    fn names_streams(&self) -> bool {
+        false
+    }
+
     /// What is wrong with a line that [`LineFormat::parse`] refuses, and what is allowed. A format without columns
     /// has to say it itself.
     fn explain(&self, line: &[u8]) -> String {
@@ -74,6 +79,8 @@ pub(crate) struct Writing {
     pub fua: bool,
     /// Lines in front of the first request, each with its line feed.
     pub head: &'static str,
+    /// The same where the lines say the stream of each request; `None` if the format cannot say it.
+    pub head_with_streams: Option<&'static str>,
     /// Writes one request and a line feed.
     pub line: fn(&mut dyn io::Write, &WrittenRequest<'_>) -> io::Result<()>,
     /// Lines behind the last request, from its time in ticks.
@@ -98,6 +105,8 @@ pub(crate) struct WrittenRequest<'a> {
     pub kind: RequestKind,
     /// Whether it is a write with force unit access.
     pub fua: bool,
+    /// Its stream, if the lines say it.
+    pub stream: Option<u8>,
 }
 
 impl WrittenRequest<'_> {

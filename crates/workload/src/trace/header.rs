@@ -132,7 +132,9 @@ impl<'a> Header<'a> {
             let unit = match (role, told.time, told.grain) {
                 (Role::Time, None, _) => ":UNIT",
                 (Role::Offset | Role::Size, _, None) => ":UNIT",
-                (Role::Time | Role::Offset | Role::Size | Role::Op | Role::Volume | Role::Fua, _, _) => "",
+                (Role::Time | Role::Offset | Role::Size | Role::Op | Role::Volume | Role::Fua | Role::Stream, _, _) => {
+                    ""
+                }
             };
             format!("{}={name}{unit}", role.name())
         };

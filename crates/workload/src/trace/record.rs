@@ -17,6 +17,8 @@ pub(crate) struct TraceRecord {
     pub volume: u16,
     pub kind: RequestKind,
     pub durability: Durability,
+    /// The stream that the host names for what it writes; 0 if it names none.
+    pub stream: u8,
 }
 
 /// What a record asks for beside its data.
@@ -60,7 +62,16 @@ impl<'a> ParsedLine<'a> {
         name: &'a [u8],
     ) -> ParsedLine<'a> {
         let (offset, bytes) = extent;
-        ParsedLine::Request(TraceRecord { time, offset, line: 0, bytes, volume: 0, kind, durability }, name)
+        ParsedLine::Request(TraceRecord { time, offset, line: 0, bytes, volume: 0, kind, durability, stream: 0 }, name)
+    }
+
+    /// The same request, whose data the host places in a stream.
+    #[inline]
+    pub fn in_stream(self, stream: u8) -> ParsedLine<'a> {
+        match self {
+            ParsedLine::Request(record, name) => ParsedLine::Request(TraceRecord { stream, ..record }, name),
+            ParsedLine::Other(other) => ParsedLine::Other(other),
+        }
     }
 
     /// A flush at `time` of the volume `name`.

@@ -8,7 +8,8 @@ use crate::trace::column_request::ColumnRequest;
 /// The requests of a trace as delimited text in memory, without a header: one line a row.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RecordedContent {
-    /// The text: [`RecordedContent::COLUMNS`] between tabs, one line a request, each ended by a line feed.
+    /// The text: [`RecordedContent::COLUMNS`] between tabs, one line a request, each ended by a line feed. The stream
+    /// of each request comes behind them if `origin_columns` has a column for it.
     pub text: Vec<u8>,
     /// What the requests come from, as results name the format.
     pub format: String,
@@ -22,9 +23,11 @@ impl RecordedContent {
     /// Which column of the text is what.
     pub const COLUMNS: &'static str = "time=0:ns,op=1,offset=2,size=3,volume=4";
 
-    /// The same, as readers take it.
-    pub(super) fn columns() -> Result<ColumnRequest, String> {
-        ColumnRequest::parse(RecordedContent::COLUMNS)
+    /// The same with the stream, as readers take it.
+    pub(super) fn columns(&self) -> Result<ColumnRequest, String> {
+        let origin = ColumnRequest::parse(&self.origin_columns);
+        let stream = if origin.is_ok_and(|origin| origin.stream.is_some()) { ",stream=5" } else { "" };
+        ColumnRequest::parse(&format!("{}{stream}", RecordedContent::COLUMNS))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::trace::formats::{LineParser, TraceFormat};
 use crate::trace::lines::{LineFault, LineReader, MAX_LINE};
 use crate::trace::options::{TraceOptions, Trims};
 use crate::trace::record::{OtherLine, ParsedLine, TraceRecord};
-use crate::trace::recorded::{RecordedContent, SharedContent};
+use crate::trace::recorded::SharedContent;
 use crate::trace::sniff::{HEAD_BYTES, Reading, reading};
 use crate::trace::source::TraceFile;
 use crate::trace::time_scale::TimeScale;
@@ -69,8 +69,8 @@ impl RecordReader {
         lines.peek(HEAD_BYTES);
         lines.skip_mark();
         let found = match &options.content {
-            Some(_) => {
-                RecordedContent::columns().map(|columns| Reading { format: TraceFormat::Csv, columns: Some(columns) })
+            Some(content) => {
+                content.columns().map(|columns| Reading { format: TraceFormat::Csv, columns: Some(columns) })
             }
             None => reading(lines.peek(HEAD_BYTES), options),
         };
@@ -112,6 +112,11 @@ impl RecordReader {
             Some(content) => Some(content.origin_columns.clone()),
             None => self.parser.layout_text(),
         }
+    }
+
+    /// Whether the lines say the streams of writes; false before line 1 was read.
+    pub fn names_streams(&self) -> bool {
+        self.parser.names_streams()
     }
 
     /// The format as results name it.

@@ -100,7 +100,7 @@ mod tests {
 
     fn record(time: u64, line: u64) -> TraceRecord {
         let (kind, durability) = (RequestKind::Read, Durability::default());
-        TraceRecord { time, offset: line, line, bytes: 512, volume: 0, kind, durability }
+        TraceRecord { time, offset: line, line, bytes: 512, volume: 0, kind, durability, stream: 0 }
     }
 
     /// Everything that leaves the window, as the reader drives it.

@@ -36,6 +36,8 @@ pub struct Trace {
     /// Time of the first request.
     base: Option<u64>,
     last_arrival: Time,
+    /// The highest stream that a request named so far.
+    last_stream: u8,
     clock_jumps: u64,
     /// No more records will come: the file ended, or `failure` says what stopped it.
     ended: bool,
@@ -67,6 +69,7 @@ impl Trace {
             idle_trims: 0,
             base: None,
             last_arrival: Time::ZERO,
+            last_stream: 0,
             clock_jumps: 0,
             ended: false,
             failure: None,
@@ -133,13 +136,14 @@ impl Trace {
     #[inline]
     fn place(&mut self, record: &TraceRecord) -> Result<HostRequest, TraceError> {
         let arrival = self.arrival(record);
-        let TraceRecord { bytes, kind, volume, durability, .. } = *record;
+        let TraceRecord { bytes, kind, volume, durability, stream, .. } = *record;
+        self.last_stream = self.last_stream.max(stream);
         let placed = self.layout.start(record).and_then(|start| match self.layout {
             VolumeLayout::Regions => self.placer.place_in(volume, start, bytes),
             VolumeLayout::Shared | VolumeLayout::Bases(_) => self.placer.place(start, bytes),
         });
         match placed {
-            Ok(offset_bytes) => Ok(HostRequest { arrival, offset_bytes, bytes, kind, fua: durability.fua, stream: 0 }),
+            Ok(offset_bytes) => Ok(HostRequest { arrival, offset_bytes, bytes, kind, fua: durability.fua, stream }),
             Err(misfit) => Err(self.stop(record, misfit)),
         }
     }
@@ -181,6 +185,15 @@ impl RequestSource for Trace {
 
     fn requests_expected(&self) -> Option<u64> {
         None
+    }
+
+    /// Those up to the highest one that was named so far.
+    fn streams(&self) -> u16 {
+        u16::from(self.last_stream) + 1
+    }
+
+    fn names_streams(&self) -> bool {
+        self.records.names_streams()
     }
 
     /// Share of the file's bytes that were read; `None` if the file's length is unknown (a pipe).

@@ -123,7 +123,7 @@ pub(super) fn of_table(columns: &[TableColumn], options: &TraceOptions) -> Resul
                 )
             })?;
             let places: Vec<usize> = (0..columns.len()).collect();
-            ColumnLayout::under(Some(&elsewhere(table, &format.facts().time, &places, None)?), &header)
+            ColumnLayout::under(Some(&elsewhere(table, &format.facts().time, &places, &[])?), &header)
         }
     }
 }
@@ -195,7 +195,8 @@ fn under(format: TraceFormat, header: &Header<'_>) -> Result<Reading, String> {
     if in_order && header.names.len() == table.columns.len() {
         return Ok(Reading::of(format));
     }
-    let columns = elsewhere(table, &format.facts().time, &places, header.column(Role::Fua))?;
+    let besides = [Role::Fua, Role::Stream].map(|role| (role, header.column(role)));
+    let columns = elsewhere(table, &format.facts().time, &places, &besides)?;
     Ok(Reading { format: TraceFormat::Csv, columns: Some(columns) })
 }
 
@@ -214,13 +215,12 @@ fn contradiction(table: &ColumnTable, names: &[&str]) -> Option<String> {
     })
 }
 
-/// The columns of a format where a header has them, each in the format's unit, and the column of force unit access that
-/// the header has besides.
+/// The columns of a format where a header has them, each in the format's unit, and what the header has besides.
 fn elsewhere(
     table: &ColumnTable,
     time: &TimeScale,
     places: &[usize],
-    fua: Option<usize>,
+    besides: &[(Role, Option<usize>)],
 ) -> Result<ColumnRequest, String> {
     let mut items = Vec::new();
     let mut volume: Vec<usize> = Vec::new();
@@ -236,7 +236,9 @@ fn elsewhere(
             (Role::Offset | Role::Size, ColumnRule::Sectors | ColumnRule::SectorAddress) => {
                 items.push(format!("{}={place}:sectors", role.name()));
             }
-            (Role::Op | Role::Offset | Role::Size | Role::Fua, _) => items.push(format!("{}={place}", role.name())),
+            (Role::Op | Role::Offset | Role::Size | Role::Fua | Role::Stream, _) => {
+                items.push(format!("{}={place}", role.name()));
+            }
         }
     }
     if volume.windows(2).any(|pair| pair[1] != pair[0] + 1) {
@@ -248,7 +250,7 @@ fn elsewhere(
     if let (Some(first), Some(last)) = (volume.first(), volume.last()) {
         items.push(if first == last { format!("volume={first}") } else { format!("volume={first}-{last}") });
     }
-    items.extend(fua.map(|column| format!("fua={column}")));
+    items.extend(besides.iter().filter_map(|(role, column)| column.map(|column| format!("{}={column}", role.name()))));
     ColumnRequest::parse(&items.join(","))
 }
 
@@ -311,6 +313,10 @@ mod tests {
                 "time=0:s,op=3:0/1,offset=1:sectors,size=2:sectors,volume=4",
             ),
             ("device_id,opcode,offset,length,timestamp,fua", "time=4:us,op=1:R/W,offset=2,size=3,volume=0,fua=5"),
+            (
+                "Timestamp,Offset,Size,IOType,VolumeID,stream",
+                "time=0:s,op=3:0/1,offset=1:sectors,size=2:sectors,volume=4,stream=5",
+            ),
             (
                 "Type,Hostname,Disk,Timestamp,Size,Offset,ResponseTime",
                 "time=3:100ns,op=0:Read/Write,offset=5,size=4,volume=1-2",

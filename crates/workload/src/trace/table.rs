@@ -36,6 +36,8 @@ pub struct TableLayout {
     pub volume: Option<(usize, usize)>,
     /// Number of the column that says which writes have force unit access, beside what the operation's words say.
     pub fua: Option<usize>,
+    /// Number of the column that says the stream of a write.
+    pub stream: Option<usize>,
     /// Words of that column in lower case, each with what it says.
     pub truths: Vec<(&'static str, bool)>,
     /// The layout as `workload.columns` would give it.
@@ -65,6 +67,7 @@ impl From<&ColumnLayout> for TableLayout {
             size: unit_column(layout.size),
             volume: layout.volume,
             fua: layout.fua,
+            stream: layout.stream,
             truths: TRUTHS.to_vec(),
             text: layout.text(),
         }

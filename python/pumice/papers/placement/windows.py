@@ -12,6 +12,9 @@ import numpy as np
 #: Passes over the drive before write amplification repeats itself. The drives' profiles leave out five as well.
 SETTLED = 5
 
+#: User capacities that an end may lie beyond the last window: requests and windows are not cut at the same places.
+PAST_END = 0.02
+
 #: Windows of a profile in a pass.
 WINDOWS = 20
 
@@ -33,7 +36,15 @@ class WriteSeries:
         return float(np.interp(written, [0.0, *self.host], [0.0, *self.media]))
 
     def amplification(self, begin: float, end: float) -> float:
-        """Write amplification between two points of the host's writing, in user capacities."""
+        """Write amplification between two points of the host's writing, in user capacities.
+
+        Raises:
+            ValueError: less was written than to the end.
+        """
+        if end > self.host[-1] + PAST_END:
+            raise ValueError(
+                f"the run wrote {self.host[-1]:.3f} user capacities; asked for is {begin:.3f} to {end:.3f}"
+            )
         return (self.programmed(end) - self.programmed(begin)) / (end - begin)
 
     @property

@@ -24,6 +24,8 @@ def test_windows_are_counted_in_user_capacities() -> None:
     assert series.passes == 1
     assert series.amplification(0.0, 1.0) == 1.5
     assert series.amplification(0.75, 1.25) == 3.0
+    with pytest.raises(ValueError, match=r"the run wrote 1\.500 user capacities; asked for is 1\.000 to 2\.000"):
+        series.amplification(1.0, 2.0)
     assert series.first_copy() == 1.0
     assert series.first_copy(0.6) == 1.5
     assert series.first_copy(3.0) is None

@@ -54,6 +54,7 @@ impl LineFormat for Alibaba {
             size_grain: 1,
             fua: false,
             head: "",
+            head_with_streams: None,
             line: |out, r| writeln!(out, "0,{},{},{},{}", r.letter(), r.offset, r.bytes, r.time),
             tail: no_tail,
         }),

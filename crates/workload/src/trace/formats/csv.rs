@@ -39,6 +39,7 @@ enum Fault {
     End,
     Volume,
     Fua,
+    Stream,
 }
 
 impl Csv {
@@ -84,15 +85,12 @@ impl LineFormat for Csv {
             size_grain: 1,
             fua: true,
             head: "time_ns,op,offset_bytes,size_bytes\n",
+            head_with_streams: Some("time_ns,op,offset_bytes,size_bytes,stream\n"),
             line: |out, r| {
-                writeln!(
-                    out,
-                    "{},{},{},{}",
-                    r.time,
-                    own_word(Operation { kind: r.kind, fua: r.fua }),
-                    r.offset,
-                    r.bytes
-                )
+                let word = own_word(Operation { kind: r.kind, fua: r.fua });
+                write!(out, "{},{word},{},{}", r.time, r.offset, r.bytes)?;
+                r.stream.map_or(Ok(()), |stream| write!(out, ",{stream}"))?;
+                writeln!(out)
             },
             tail: no_tail,
         }),
@@ -107,6 +105,10 @@ impl LineFormat for Csv {
 
     fn layout_text(&self) -> Option<String> {
         self.layout.as_deref().map(ColumnLayout::text)
+    }
+
+    fn names_streams(&self) -> bool {
+        self.layout.as_ref().is_some_and(|layout| layout.stream.is_some())
     }
 
     fn explain(&self, line: &[u8]) -> String {
@@ -155,7 +157,17 @@ fn read<'a>(layout: &ColumnLayout, spans: &[(usize, usize)], line: &'a [u8]) -> 
     let bytes = scaled(layout.size).and_then(size).ok_or(Fault::Size)?;
     let extent = span(offset, bytes).ok_or(Fault::End)?;
     let durability = Durability { fua: operation.fua || is_marked, preflush: false };
-    Ok(ParsedLine::lasting(time, extent, operation.kind, durability, volume))
+    let stream = match layout.stream {
+        Some(column) if operation.kind == RequestKind::Write => stream(field(column)).ok_or(Fault::Stream)?,
+        Some(_) | None => 0,
+    };
+    Ok(ParsedLine::lasting(time, extent, operation.kind, durability, volume).in_stream(stream))
+}
+
+/// The number of a stream.
+#[inline]
+fn stream(field: &[u8]) -> Option<u8> {
+    number(field, 0).and_then(|stream| u8::try_from(stream).ok())
 }
 
 /// A number that is a whole field; without decimals it must be a whole number.
@@ -208,6 +220,9 @@ fn explained(layout: &ColumnLayout, spans: &[(usize, usize)], line: &[u8], fault
         ),
         (Fault::Fua, _) => {
             found(Role::Fua, layout.fua.unwrap_or_default(), "0 and false, of writes also 1 and true".to_owned())
+        }
+        (Fault::Stream, _) => {
+            found(Role::Stream, layout.stream.unwrap_or_default(), "whole numbers from 0 to 255 for a write".to_owned())
         }
         (Fault::End | Fault::Time, _) => format!(
             "the request's last byte lies beyond the largest address, 2^64 - 1; allowed are requests that end before it; \

@@ -83,6 +83,7 @@ impl LineFormat for Fio {
             size_grain: 1,
             fua: false,
             head: "fio version 3 iolog\n0 /dev/pumice add\n0 /dev/pumice open\n",
+            head_with_streams: None,
             line: |out, r| writeln!(out, "{} /dev/pumice {} {} {}", r.time, action(r.kind), r.offset, r.bytes),
             tail: |last| format!("{last} /dev/pumice close\n"),
         }),

@@ -73,6 +73,11 @@ macro_rules! formats {
                 match self { $(LineParser::$format(parser) => parser.explain(line)),+ }
             }
 
+            /// See [`LineFormat::names_streams`].
+            pub fn names_streams(&self) -> bool {
+                match self { $(LineParser::$format(parser) => parser.names_streams()),+ }
+            }
+
             /// See [`LineFormat::layout_text`].
             pub fn layout_text(&self) -> Option<String> {
                 match self { $(LineParser::$format(parser) => parser.layout_text()),+ }

@@ -60,6 +60,7 @@ impl LineFormat for Msr {
             size_grain: 1,
             fua: false,
             head: "",
+            head_with_streams: None,
             line: |out, r| {
                 let kind = if r.is_read() { "Read" } else { "Write" };
                 writeln!(out, "{},pumice,0,{kind},{},{},0", r.time, r.offset, r.bytes)
@@ -151,6 +152,7 @@ mod tests {
             volume: 0,
             kind: RequestKind::Read,
             durability: Durability::default(),
+            stream: 0,
         };
         assert_eq!((record, volume), (expected, &b"hm,0"[..]));
         let (write, volume) = parse("5,h\u{f6}st,12,WRITE,0,1,0".as_bytes()).expect("legal");

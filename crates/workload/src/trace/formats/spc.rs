@@ -49,6 +49,7 @@ impl LineFormat for Spc {
             size_grain: 1,
             fua: false,
             head: "",
+            head_with_streams: None,
             line: |out, r| {
                 let (first, _) = r.sectors();
                 writeln!(out, "0,{first},{},{},{}", r.bytes, r.letter(), r.scale.written(r.time))

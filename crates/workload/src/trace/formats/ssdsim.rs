@@ -48,6 +48,7 @@ impl LineFormat for SsdSim {
             size_grain: SECTOR_BYTES,
             fua: false,
             head: "",
+            head_with_streams: None,
             line: |out, r| {
                 let (first, count) = r.sectors();
                 writeln!(out, "{} 0 {first} {count} {}", r.time, u8::from(r.is_read()))

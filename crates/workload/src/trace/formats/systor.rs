@@ -52,6 +52,7 @@ impl LineFormat for Systor {
             size_grain: 1,
             fua: false,
             head: "Timestamp,Response,IOType,LUN,Offset,Size\n",
+            head_with_streams: None,
             line: |out, r| writeln!(out, "{},,{},0,{},{}", r.scale.written(r.time), r.letter(), r.offset, r.bytes),
             tail: no_tail,
         }),

@@ -57,6 +57,7 @@ impl LineFormat for Tencent {
             size_grain: SECTOR_BYTES,
             fua: false,
             head: "",
+            head_with_streams: None,
             line: |out, r| {
                 let (first, count) = r.sectors();
                 writeln!(out, "{},{first},{count},{},0", r.time, u8::from(!r.is_read()))
