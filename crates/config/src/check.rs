@@ -28,6 +28,7 @@ pub fn check(config: &Config) -> Result<(), SpecError> {
     check_stripes(config)?;
     check_read_retry(&config.assumed_chip())?;
     config.workload.check()?;
+    check_until(config)?;
     Ok(check_output(config)?)
 }
 
@@ -208,6 +209,16 @@ fn check_read_retry(chip: &ChipKeys) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// Refuses to wait for a latency without a clock.
+fn check_until(config: &Config) -> Result<(), String> {
+    match config.run.until {
+        Some(until) if !config.run.timed && !until.wanted.is_known_without_clock() => {
+            Err(format!("run.until = \"{until}\" is a latency, which needs run.timed = true, found false"))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Refuses latencies and times of completion without a clock.

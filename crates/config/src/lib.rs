@@ -16,6 +16,7 @@ mod run;
 mod schema;
 mod sources;
 pub mod table;
+mod until;
 
 use std::fmt;
 
@@ -33,6 +34,7 @@ pub use power::{Cuts, PowerKeys, TornKind};
 pub use run::{Check, OutputKeys, RunKeys};
 pub use schema::{explain, schema};
 pub use sources::{own_keys, without_effect, without_effect_on_a_chip};
+pub use until::{Goal, Until};
 
 /// A spec that cannot be run, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,6 +3,8 @@
 use pumice_types::key::{ANY, CHOSEN, When, float, int};
 use pumice_types::{choice, keys};
 
+use crate::until::Until;
+
 choice! {
     /// What is checked.
     pub enum Check {
@@ -20,6 +22,8 @@ keys! {
             "Stop after this many requests.";
         warmup_requests: u64 = "0", int(0, i64::MAX), "requests", CHOSEN, When::Requests,
             "Requests before measuring starts.";
+        until: Option<Until> = "", ANY, "", "every request is run", When::Requests,
+            "End the run as soon as it knows this: \"steady\" (write amplification and mean latency to ± 5 %), \"steady ± X %\", or a latency \"mean ± X %\", \"p50 ± X %\", \"p90 ± X %\", \"p99 ± X %\", \"p99.9 ± X %\" of reads and of writes, as far as the workload has them; +- may stand for ±. ± X % is half the width of the 95 % confidence interval. If the workload ends before, the run warns. Without a clock only steady works, and looks at write amplification alone.";
         timed: bool = "true", ANY, "", CHOSEN, When::Requests,
             "Off: no clock, no latencies; faster. Counts and wear are those of a timed run unless time decides in which order pages are placed: writes of parts of pages under host.partial_page = \"rmw\", a write buffer, ftl.map_place = \"cached\", ftl.gc_mode = \"background\" or \"preemptible\".";
         check: Check = "\"rules\"", ANY, "", CHOSEN, When::Always,

@@ -24,6 +24,7 @@ pub mod scheduler;
 mod session;
 pub mod snapshot;
 mod ssd;
+mod stopping;
 mod watchers;
 mod workload;
 
@@ -37,5 +38,6 @@ pub use results::{Circumstances, FORMAT, Outcome};
 pub use run::{Progress, run, run_observed};
 pub use session::{Ageing, Origin, Session};
 pub use ssd::Ssd;
+pub use stopping::{Certainty, Quantity, StoppingReport, StoppingRule};
 pub use watchers::Watchers;
 pub use workload::{open as open_workload, write as write_workload};

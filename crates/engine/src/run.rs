@@ -10,6 +10,7 @@ use crate::metrics::TimeSeries;
 use crate::observe::Observer;
 use crate::results::Outcome;
 use crate::session::{Origin, Session};
+use crate::stopping::StoppingRule;
 use crate::watchers::Watchers;
 use crate::workload;
 
@@ -31,9 +32,9 @@ pub struct Progress {
 }
 
 /// The loop's own state.
-struct Run<'a, O: Observer> {
+struct Run<'a, 'o, O: Observer> {
     config: &'a Config,
-    session: Session<'a, O>,
+    session: Session<'a, Watchers<'o, O>>,
     workload: Workload,
     lookahead: Lookahead,
     progress: &'a mut dyn FnMut(&Progress) -> bool,
@@ -57,7 +58,8 @@ pub fn run_observed<O: Observer>(
     observer: &mut O,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, SimError> {
-    let mut watchers = Watchers { series: config.output.time_series_s.map(TimeSeries::new), other: observer };
+    let series = config.output.time_series_s.map(TimeSeries::new);
+    let mut watchers = Watchers { series, stopping: StoppingRule::new(&config.run), other: observer };
     let session = Session::new(config, scale, &mut watchers)?;
     let mut workload = workload::open(config, scale, session.capacity())?;
     if !reads_arrivals(config) {
@@ -66,10 +68,11 @@ pub fn run_observed<O: Observer>(
     let lookahead = Lookahead::new(config.run.max_requests);
     let mut run = Run { config, session, workload, lookahead, progress };
     run.execute()?;
-    let Run { session, workload, .. } = run;
+    let Run { mut session, workload, .. } = run;
     let mut warnings = workload.notes().warnings();
     warnings.extend(streams_without_handle(config, &workload));
-    let mut outcome = session.outcome(Origin { facts: workload.facts(), warnings })?;
+    let stopping = session.ssd.observer().stopping.as_ref().map(StoppingRule::report);
+    let mut outcome = session.outcome(Origin { facts: workload.facts(), warnings, stopping })?;
     drop(session);
     outcome.document["time_series"] = watchers.document();
     Ok(outcome)
@@ -93,7 +96,7 @@ fn reads_arrivals(config: &Config) -> bool {
         }
 }
 
-impl<O: Observer> Run<'_, O> {
+impl<O: Observer> Run<'_, '_, O> {
     /// Takes the run from its first request to its last check.
     fn execute(&mut self) -> Result<(), SimError> {
         if let Some(mut ageing) = self.session.ageing() {
@@ -113,13 +116,23 @@ impl<O: Observer> Run<'_, O> {
         self.session.ssd.controller.raise_fault()
     }
 
-    /// The next request, `None` at the end of the workload or of `run.max_requests`.
+    /// The next request, `None` at the end of the workload or of `run.max_requests`, or if the run knows enough.
     fn next_request(&mut self) -> Result<Option<HostRequest>, SimError> {
-        let next = self.lookahead.next(&mut self.workload, &self.session.ssd)?;
+        let next = match self.knows_enough() {
+            true => None,
+            false => self.lookahead.next(&mut self.workload, &self.session.ssd)?,
+        };
         if next.is_none() {
             self.session.end_requests();
         }
         Ok(next)
+    }
+
+    /// Whether the run knows what its spec wants to know (`run.until`).
+    #[inline]
+    fn knows_enough(&mut self) -> bool {
+        let (watchers, controller) = self.session.ssd.observer_and_controller();
+        watchers.stopping.as_mut().is_some_and(|rule| rule.is_met(&controller.tally.counts))
     }
 
     /// Bookkeeping before a request is submitted at `now`. Returns whether it is measured.

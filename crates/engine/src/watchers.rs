@@ -1,15 +1,19 @@
-//! Two observers of one run.
+//! Observers of one run.
 
 use pumice_types::{DieId, FlashCommand, HostRequest, Time};
 use serde_json::Value;
 
 use crate::metrics::TimeSeries;
 use crate::observe::{Beginning, Observer, RequestRecord};
+use crate::stopping::StoppingRule;
 
-/// Passes each event to two observers: the time series of the document, if there is one, and the caller's.
+/// Passes each event to the observers of a run: the time series of the document and the rule that ends the run, if there
+/// are any, and the caller's observer.
 pub struct Watchers<'a, O: Observer> {
     /// The time series.
     pub series: Option<TimeSeries>,
+    /// The rule that ends the run.
+    pub stopping: Option<StoppingRule>,
     /// The caller's.
     pub other: &'a mut O,
 }
@@ -28,6 +32,9 @@ impl<O: Observer> Observer for Watchers<'_, O> {
     fn request(&mut self, record: &RequestRecord) {
         if let Some(series) = &mut self.series {
             series.note(record);
+        }
+        if let Some(stopping) = &mut self.stopping {
+            stopping.note(record);
         }
         self.other.request(record);
     }

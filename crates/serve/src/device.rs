@@ -39,7 +39,7 @@ impl<'a> Parts<'a> {
         Parts {
             config,
             scale,
-            watched: Watchers { series: config.output.time_series_s.map(TimeSeries::new), other: path },
+            watched: Watchers { series: config.output.time_series_s.map(TimeSeries::new), stopping: None, other: path },
         }
     }
 }

@@ -50,13 +50,13 @@ impl Record {
         }
         let mut written = open_workload(config, self.scale, capacity)?;
         while written.next_request()?.is_some() {}
-        Ok(Origin { facts: written.facts(), warnings: written.notes().warnings() })
+        Ok(Origin { facts: written.facts(), warnings: written.notes().warnings(), ..Origin::default() })
     }
 
     /// What a session tells of its requests if they are not recorded, or not yet.
     pub fn unrecorded() -> Origin {
         let (path, format) = UNRECORDED;
         let facts = vec![("path", Fact::Text(path.into())), ("format", Fact::Text(format.into()))];
-        Origin { facts, warnings: Vec::new() }
+        Origin { facts, ..Origin::default() }
     }
 }

@@ -75,6 +75,9 @@ fn check(config: &Config) -> Result<(), SpecError> {
     if let Some(max) = config.run.max_requests {
         return refuse(format!("run.max_requests = {max}: a served device takes every request; leave it out"));
     }
+    if let Some(until) = config.run.until {
+        return refuse(format!("run.until = \"{until}\": a served device takes every request; leave it out"));
+    }
     if config.run.warmup_requests > 0 {
         let found = config.run.warmup_requests;
         return refuse(format!("run.warmup_requests = {found}: a served device measures every request; allowed: 0"));

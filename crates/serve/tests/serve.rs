@@ -321,6 +321,7 @@ fn s109_specs_that_cannot_be_served_are_refused_in_one_line() {
     for (sets, expected) in [
         (&[("run.timed", "false")][..], "run.timed"),
         (&[("run.max_requests", "5")], "run.max_requests"),
+        (&[("run.until", "steady")], "run.until"),
         (&[("output.request_log", "true")], "output.request_log"),
         (&[RECOVERS[0], RECOVERS[1], RECOVERS[2], ("power.cuts", "3")], "power.cuts"),
         (&[("ftl.kind", "no")], "ftl.kind"),

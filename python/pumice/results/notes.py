@@ -118,6 +118,18 @@ def saturated(document: Document) -> str | None:
 
 
 @note
+def ended_early(document: Document) -> str | None:
+    """A run that ended because it knew enough."""
+    requests, half_width = number(document, "until.requests"), number(document, "until.half_width")
+    if lookup(document, "until.outcome") != "reached" or requests is None or half_width is None:
+        return None
+    return (
+        f"the run ended after {requests:,.0f} measured requests, because it knows what it has to know (run.until ="
+        f' "{lookup(document, "until.wanted")}"): to ± {100 * half_width:.2f} % at a confidence of 95 %'
+    )
+
+
+@note
 def writes_end_in_the_buffer(document: Document) -> str | None:
     """Writes that were all done when the write buffer had them."""
     kib = number(document, "config.host.write_buffer_kib") or 0

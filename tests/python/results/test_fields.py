@@ -63,6 +63,7 @@ def documents() -> dict[str, list[dict[str, Any]]]:
             pumice.run(tiny.with_(ftl={"kind": "page", "over_provisioning": 0.3}), policy=own).to_dict(),
             of_plugin.to_dict(),
             pumice.run(tiny.with_(ftl={"kind": "page", "over_provisioning": 0.4, "handles": 2})).to_dict(),
+            pumice.run(tiny.with_(run={"until": "mean ± 10 %"})).to_dict(),
         ],
         "pic": [pumice.run(large, workload="pic", scale=0.0625).to_dict()],
         "twin": [pumice.run(large, workload="twin:prn_1", scale=0.0625).to_dict()],

@@ -54,6 +54,11 @@ CAUSES: dict[str, tuple[pumice.Spec, tuple[str, ...], pumice.Spec]] = {
         ("saturated", "busiest die was held 100 %", "closed-loop"),
         TINY.with_(run={"max_requests": 2000}),
     ),
+    "ended_early": (
+        TINY.with_(run={"until": "p50 ± 20 %"}),
+        ("measured requests, because", 'run.until = "p50 ± 20 %"', "at a confidence of 95 %"),
+        TINY.with_(run={"until": "p50 ± 20 %", "max_requests": 500}),
+    ),
     "writes_end_in_the_buffer": (
         TINY.with_(host={"write_buffer_kib": 65536}, run={"max_requests": 500}),
         ("all 352 writes", "latency is 0", "host.write_buffer_kib = 65536"),

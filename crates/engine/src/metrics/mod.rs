@@ -41,13 +41,17 @@ pub struct KindMetrics {
     pub latency_max: Time,
 }
 
+/// An empty histogram of latencies in nanoseconds.
+pub fn latency_histogram() -> Histogram<u64> {
+    // The bounds are constants that the histogram accepts; a default histogram would resize.
+    Histogram::new_with_bounds(1, LATENCY_MAX_NS, LATENCY_DIGITS)
+        .unwrap_or_else(|_| unreachable!("constant bounds are valid"))
+}
+
 /// Nothing measured yet.
 impl Default for KindMetrics {
     fn default() -> KindMetrics {
-        // The bounds are constants that the histogram accepts; a default histogram would resize.
-        let latency = Histogram::new_with_bounds(1, LATENCY_MAX_NS, LATENCY_DIGITS)
-            .unwrap_or_else(|_| unreachable!("constant bounds are valid"));
-        KindMetrics { requests: 0, bytes: 0, latency, latency_sum: 0, latency_max: Time::ZERO }
+        KindMetrics { requests: 0, bytes: 0, latency: latency_histogram(), latency_sum: 0, latency_max: Time::ZERO }
     }
 }
 

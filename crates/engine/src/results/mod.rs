@@ -19,6 +19,7 @@ use crate::error::SimError;
 use crate::host::Host;
 use crate::metrics::{FlashCounts, PowerFigures, WearMap, interval_log};
 use crate::scheduler::Scheduler;
+use crate::stopping::StoppingReport;
 pub use fields::{ResultField, fields_of_result};
 pub use request_log::RequestBatch;
 pub use timeline::Timeline;
@@ -85,6 +86,8 @@ pub struct Finished<'a> {
     pub power: &'a PowerFigures,
     /// What the workload tells of itself.
     pub facts: Vec<(&'static str, Fact)>,
+    /// How the rule that may end the run early judged; `None` without such a rule.
+    pub stopping: Option<StoppingReport>,
     /// Busy times of dies and of channels since the warm-up; empty without a clock.
     pub busy: BusyTimes,
     /// Expected life of a block, and the mean P/E cycles; `None` if erases do not wear.

@@ -36,6 +36,7 @@ mod sub_blocks;
 mod superblock;
 mod support;
 mod timeline;
+mod until;
 mod workloads;
 mod write_amplification;
 mod zones;

@@ -92,6 +92,7 @@ const NULL_AS_A_WHOLE: &[&str] = &[
     "zones.write_amplification",
     "zones",
     "utilisation",
+    "until",
     "power.recovery_us",
     "power",
     "placement",

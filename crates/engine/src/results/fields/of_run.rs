@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::Type::{Integer, List, Number, Table, Text};
 use super::{ResultField, fields, ratio};
 use crate::results::{FORMAT, Finished};
+use crate::stopping::StoppingReport;
 
 fields! {
     pub const FIELDS:
@@ -128,6 +129,27 @@ fields! {
     "run.snapshot_faults", List, "", "no snapshots are used",
         "List of texts: snapshots that were refused or could not be written, and why",
         |_| Value::Null;
+    "until.wanted", Text, "", "`run.until` is absent",
+        "What the run had to know before it ended, and the half-width of the 95 % confidence interval in percent",
+        |run| until(run, |report| json!(report.until.to_string()));
+    "until.outcome", Text, "", "`run.until` is absent",
+        "`reached`, or `not-reached` if the requests ended first",
+        |run| until(run, |report| json!(report.outcome()));
+    "until.requests", Integer, "requests", "`run.until` is absent",
+        "Measured requests that were done when the run decided to end, or in whole batches when the requests ended. Requests in flight then are finished and measured as well, so `run.requests` is a little larger",
+        |run| until(run, |report| json!(report.requests));
+    "until.batches", Integer, "", "`run.until` is absent",
+        "Batches that these requests were cut into",
+        |run| until(run, |report| json!(report.batches));
+    "until.batch_requests", Integer, "requests", "`run.until` is absent",
+        "Fewest requests of a batch; those that are done at the same time as the last one are in it as well",
+        |run| until(run, |report| json!(report.batch_requests));
+    "until.half_width", Number, "share of the value", "`run.until` is absent, or there are too few requests for an interval",
+        "Widest half-width of the 95 % confidence intervals of `until.quantities`",
+        |run| until(run, |report| json!(report.half_width()));
+    "until.quantities", List, "", "`run.until` is absent",
+        "List, one entry a quantity: `of` (`write_amplification`, `read_latency_us`, `write_latency_us`), `value` over the batches, `half_width` of its 95 % confidence interval as a share of the value, `correlation` of neighbouring batches, `state` (`known`, `wide`: the interval is too wide, `correlated`: the correlation is above 0.3, `no-erases`: parts of the run erased no block, `too-few`: too few requests)",
+        |run| until(run, StoppingReport::quantities);
     "time_series", List, "", "`output.time_series_s` is absent",
         "List of windows of `output.time_series_s` seconds in which measured requests were done, in order; windows without any are left out",
         |_| Value::Null;
@@ -148,6 +170,11 @@ fn shares(run: &Finished, busy: &[Time]) -> Value {
 /// What a field says of the user's own translation layer.
 fn own_layer(run: &Finished, value: impl Fn(&OwnLayer) -> Value) -> Value {
     run.config.ftl.own_layer().map_or(Value::Null, value)
+}
+
+/// What a field says of the rule that may end the run early.
+fn until(run: &Finished, value: impl Fn(&StoppingReport) -> Value) -> Value {
+    run.stopping.as_ref().map_or(Value::Null, value)
 }
 
 /// What a field says of the user's own policy.

@@ -48,7 +48,7 @@ fact_fields! {
     "file systems", "workload.cluster_bytes", Integer, "bytes", "",
         "Size of a cluster";
     "file systems", "workload.pages_written_2k", Integer, "pages of 2 KiB", "",
-        "Pages that the requests of the run wrote, each counted as often as it was written";
+        "Pages that the requests of the run wrote, each counted as often as it was written. A run that `run.until` ends has read up to 24 requests more, and they are counted";
     "file systems", "workload.published_pages_written_2k", Integer, "pages of 2 KiB", "",
         "The paper's number, before scaling";
     "file systems", "workload.fat_flush_kib", Integer, "KiB", "",
