@@ -2,6 +2,7 @@
 
 mod attended;
 mod chip;
+mod crash;
 mod errors;
 mod json;
 mod outputs;
@@ -217,6 +218,9 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<chip::PythonChip>()?;
     module.add_class::<chip::ChipState>()?;
     module.add_class::<serve::PythonServer>()?;
+    module.add_class::<crash::PythonCrashLab>()?;
+    module.add_function(wrap_pyfunction!(crash::recording_header, module)?)?;
+    module.add_function(wrap_pyfunction!(crash::cut_places, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(commit, module)?)?;
     module.add_function(wrap_pyfunction!(runs::resolve, module)?)?;

@@ -179,7 +179,7 @@ impl WriteBuffer {
         let due = everything
             || match self.policy {
                 FlushPolicy::Eager => true,
-                FlushPolicy::Lru => self.waiting_to_flush * 4 > self.capacity * 3,
+                FlushPolicy::Lru | FlushPolicy::Ignored => self.waiting_to_flush * 4 > self.capacity * 3,
             };
         if !due {
             return None;

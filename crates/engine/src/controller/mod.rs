@@ -15,7 +15,7 @@ mod untimed;
 
 use std::collections::VecDeque;
 
-use pumice_config::{HostKeys, PartialPage};
+use pumice_config::{FlushPolicy, HostKeys, PartialPage};
 use pumice_ftl::recovery::Recovery;
 use pumice_ftl::{Ftl, Plan, TranslationLayer};
 use pumice_types::{BlockId, DieId, HostRequest, Lpn, RecoveryFault, RequestKind, Time};
@@ -50,6 +50,8 @@ struct Rules {
     erases_fail: bool,
     /// The layer has steps for an idle die.
     works_when_idle: bool,
+    /// Flushes and force unit access change nothing.
+    ignores_flushes: bool,
 }
 
 /// The controller of one device.
@@ -121,6 +123,7 @@ impl Controller {
             has_zones: ftl.zones().is_some(),
             erases_fail: scheduler.chips.eraser.as_ref().is_some_and(Eraser::can_fail),
             works_when_idle: ftl.works_when_idle(),
+            ignores_flushes: buffer_pages > 0 && host.flush == FlushPolicy::Ignored,
         };
         Controller {
             ftl,
@@ -264,7 +267,7 @@ impl Controller {
             return Ok(BufferedWrite::NoRoom);
         };
         moment.oracle.note_buffered(access.lpn, access.waits.request());
-        let is_through = access.fua && !RecoveryFault::UnitAccessIgnored.is_on();
+        let is_through = access.fua && !self.rules.ignores_flushes && !RecoveryFault::UnitAccessIgnored.is_on();
         let Some(request) = access.waits.request().filter(|_| is_through) else { return Ok(BufferedWrite::Done) };
         buffer.wait_for(entry, request);
         if let Some(due) = buffer.begin_program(entry) {
@@ -278,11 +281,19 @@ impl Controller {
     /// # Errors
     /// A broken rule or belief.
     pub fn begin_flush<O: Observer>(&mut self, request: u32, moment: &mut Moment<O>) -> Result<bool, SimError> {
+        if self.rules.ignores_flushes {
+            return Ok(true);
+        }
         self.flush(true, moment)?;
         if RecoveryFault::FlushDoneEarly.is_on() {
             return Ok(true);
         }
         Ok(!self.buffer.as_mut().is_some_and(|buffer| buffer.wait_for_all(request)))
+    }
+
+    /// Whether flushes and force unit access of the host change something.
+    pub fn heeds_flushes(&self) -> bool {
+        !self.rules.ignores_flushes
     }
 
     /// A request of which a page has just been let into the write buffer, or out of it.

@@ -1,0 +1,138 @@
+//! The session as it was, one request at a time, with someone who looks on.
+
+use pumice_engine::{Session, SimError};
+use pumice_types::{HostRequest, RequestKind, Time};
+use pumice_workload::RandomStream;
+
+use super::truth::HostTruth;
+use super::{CrashLab, CutPlaces};
+use crate::data_path::{DataPath, Transfer};
+use crate::exchange::{DeviceSession, Watched, exchange, settle};
+
+/// Whoever looks on.
+pub trait Onlooker {
+    /// The device is about to handle its next event, if there is one.
+    ///
+    /// # Errors
+    /// What ends the replay.
+    fn before(&mut self, session: &mut DeviceSession, truth: &HostTruth) -> Result<(), SimError>;
+
+    /// The device has just promised something.
+    fn promised(&mut self, _now: Time) {}
+
+    /// The last event has been handled.
+    ///
+    /// # Errors
+    /// What ends the replay.
+    fn over(&mut self, _session: &mut DeviceSession, _truth: &HostTruth) -> Result<(), SimError> {
+        Ok(())
+    }
+}
+
+/// Replays the session of a lab.
+///
+/// # Errors
+/// A simulation that ends in an error, or what the onlooker says.
+pub fn replay(lab: &CrashLab, onlooker: &mut impl Onlooker) -> Result<(), SimError> {
+    let config = &lab.config;
+    let mut path = DataPath::of_stamps(config.chip.geometry.page_bytes);
+    // What the device is filled with and aged by has no bytes.
+    path.set_replay(true);
+    let mut watched = Watched { series: None, other: &mut path };
+    let mut session = Session::new(config, lab.scale, &mut watched)?;
+    if let Some(mut ageing) = session.ageing() {
+        while session.age(&mut ageing)? {}
+    }
+    session.ssd.observer().other.set_replay(false);
+    let is_volatile = session.ssd.controller.is_buffered();
+    let mut truth = HostTruth::new(&lab.recorded.requests, config.chip.geometry.page_bytes, is_volatile);
+    for request in &lab.recorded.requests {
+        let stamps = truth.begin();
+        let request = HostRequest { arrival: session.ssd.now, ..*request };
+        let transfer = Transfer::new(request, stamps);
+        exchange(&mut session, transfer, &mut |session| onlooker.before(session, &truth))?;
+        settle(&mut session)?;
+        if truth.end() {
+            onlooker.promised(session.ssd.now);
+        }
+    }
+    while session.ssd.next_event().is_some() {
+        onlooker.before(&mut session, &truth)?;
+        session.step()?;
+        settle(&mut session)?;
+    }
+    onlooker.over(&mut session, &truth)
+}
+
+/// Finds the instants at which the power can be cut.
+pub struct Instants {
+    places: CutPlaces,
+    found: Vec<Time>,
+    last: Time,
+}
+
+impl Instants {
+    /// None yet.
+    pub fn new(places: CutPlaces) -> Instants {
+        Instants { places, found: Vec::new(), last: Time::ZERO }
+    }
+
+    fn note(&mut self, at: Time) {
+        if self.found.last() != Some(&at) {
+            self.found.push(at);
+        }
+    }
+
+    /// So many of them, or fewer, in ascending order.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn draw(self, cuts: usize, seed: u64) -> Result<Vec<Time>, SimError> {
+        let all = match self.places {
+            CutPlaces::Random => return Ok(drawn(self.last, cuts, seed)),
+            CutPlaces::Promises | CutPlaces::Dense => self.found,
+        };
+        if all.is_empty() {
+            let text = "the session has no instant to cut the power at: the device promised nothing";
+            return Err(SimError::Simulation(text.into()));
+        }
+        let wanted = cuts.min(all.len());
+        // Evenly over all of them, the last included.
+        Ok((1..=wanted).map(|nth| all[nth * all.len() / wanted - 1]).collect())
+    }
+}
+
+/// Instants up to `last` that the seed draws.
+fn drawn(last: Time, cuts: usize, seed: u64) -> Vec<Time> {
+    let mut random = RandomStream::new(seed, "crash-instants");
+    let mut instants: Vec<Time> = (0..cuts).map(|_| Time(1 + random.below(last.0.max(1)))).collect();
+    instants.sort_unstable();
+    instants.dedup();
+    instants
+}
+
+impl Onlooker for Instants {
+    fn before(&mut self, session: &mut DeviceSession, _truth: &HostTruth) -> Result<(), SimError> {
+        let Some(event) = session.ssd.next_event() else { return Ok(()) };
+        self.last = event;
+        if self.places == CutPlaces::Dense {
+            self.note(event + Time(1));
+        }
+        Ok(())
+    }
+
+    fn promised(&mut self, now: Time) {
+        if self.places == CutPlaces::Promises {
+            self.note(now + Time(1));
+        }
+    }
+}
+
+/// Whether a request makes a promise when it is done.
+pub fn promises(request: &HostRequest, is_volatile: bool) -> bool {
+    match request.kind {
+        RequestKind::Write => request.fua || !is_volatile,
+        RequestKind::Flush => is_volatile,
+        RequestKind::Read | RequestKind::Trim => false,
+    }
+}
