@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use pumice_serve::crash::{CrashCut, CrashLab, CutPlaces};
 use pumice_serve::RecordedSession;
+use pumice_serve::crash::{CrashCut, CrashLab, CutPlaces};
 use pumice_types::{Choice, Time};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;

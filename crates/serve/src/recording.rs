@@ -129,7 +129,8 @@ impl RecordedSession {
     pub fn read(path: &Path) -> Result<RecordedSession, String> {
         let refuse = |what: String| format!("{}: {what}", path.display());
         let (header, input) = open(path)?;
-        let mut input = BufReader::new(zstd::stream::read::Decoder::new(input).map_err(|error| refuse(error.to_string()))?);
+        let mut input =
+            BufReader::new(zstd::stream::read::Decoder::new(input).map_err(|error| refuse(error.to_string()))?);
         let mut session = RecordedSession { data: Some(Vec::new()), ..RecordedSession::default() };
         loop {
             match session.read_next(&mut input) {
@@ -208,8 +209,13 @@ mod tests {
     fn s060_a_recording_comes_back_as_it_was_written_and_never_in_part() {
         let path = std::env::temp_dir().join(format!("pumice-recording-{}", std::process::id()));
         let header = RecordingHeader { capacity_bytes: 1 << 20, spec: serde_json::json!({ "preset": "tiny" }) };
-        let at = |offset_bytes, bytes, kind| {
-            HostRequest { arrival: Time(7), offset_bytes, bytes, kind, fua: false, stream: 0 }
+        let at = |offset_bytes, bytes, kind| HostRequest {
+            arrival: Time(7),
+            offset_bytes,
+            bytes,
+            kind,
+            fua: false,
+            stream: 0,
         };
         let write = at(512, 1024, RequestKind::Write);
         let mut out = RecordingWriter::create(&path, &header).expect("begins");

@@ -238,7 +238,8 @@ impl DeviceWork {
         };
         if store.is_some() && config.power.failure != PowerFailure::None {
             let failure = config.power.failure;
-            let text = format!("power.failure = \"{failure}\": a drive that fails is not kept in a file; leave --store out");
+            let text =
+                format!("power.failure = \"{failure}\": a drive that fails is not kept in a file; leave --store out");
             return Err(SpecError(text).into());
         }
         let store = store.as_ref().map(open).transpose()?;

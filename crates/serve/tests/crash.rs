@@ -57,14 +57,21 @@ fn layers() -> Vec<(&'static str, &'static str)> {
 fn c100_an_honest_device_keeps_its_promises_wherever_its_power_is_cut() {
     for (kind, recovery) in layers() {
         for buffer in ["0", "256"] {
-            let sets = [("ftl.kind", kind), ("ftl.recovery", recovery), ("host.write_buffer_kib", buffer), ("host.flush", "lru")];
+            let sets = [
+                ("ftl.kind", kind),
+                ("ftl.recovery", recovery),
+                ("host.write_buffer_kib", buffer),
+                ("host.flush", "lru"),
+            ];
             let lab = lab(&sets);
             for places in CutPlaces::ALL.iter().copied() {
-                let found = verdicts(&lab, places, 40, 1);
+                let found = verdicts(&lab, places, 30, 1);
                 let broken: Vec<_> = found.iter().filter(|verdict| !verdict.is_kept()).collect();
                 assert!(broken.is_empty(), "{sets:?}, {places}: {:?}", broken[0]);
-                assert!(found.len() > 30, "{kind}, {places}: {}", found.len());
-                assert!(found.iter().any(|verdict| verdict.under_way > 0), "{kind}, {places}: something was torn");
+                assert!(found.len() > 20, "{kind}, {places}: {}", found.len());
+                // Right behind an event nothing need be under way.
+                let met = found.iter().any(|verdict| verdict.under_way > 0);
+                assert!(met || places != CutPlaces::Random, "{kind}, {places}: something was torn");
             }
         }
     }
@@ -87,7 +94,9 @@ const FAILURES: &[(&str, &str, fn(&CrashVerdict) -> bool)] = &[
     ("power.failure", "shorn-writes", |verdict| verdict.pages.shorn > 0),
     ("power.failure", "flying-writes", |verdict| verdict.pages.foreign > 0),
     ("power.failure", "unserializable-writes", |verdict| verdict.out_of_order),
-    ("power.failure", "metadata-corruption", |verdict| verdict.pages.lost + verdict.pages.unreadable + verdict.pages.rolled_back > 9),
+    ("power.failure", "metadata-corruption", |verdict| {
+        verdict.pages.lost + verdict.pages.unreadable + verdict.pages.rolled_back > 9
+    }),
     ("power.failure", "dead-device", |verdict| verdict.failure.is_some()),
     ("host.flush", "ignored", |verdict| verdict.pages.lost + verdict.pages.rolled_back > 0),
 ];
@@ -100,7 +109,6 @@ fn c102_every_way_to_fail_is_noticed() {
             let found = verdicts(&lab(&sets), CutPlaces::Random, 60, 1);
             let broken = found.iter().filter(|verdict| !verdict.is_kept()).count();
             let shown = found.iter().filter(|verdict| shows(verdict)).count();
-            eprintln!("{kind} {value}: {broken} broken, {shown} of the kind");
             assert!(shown > 0, "{kind} {value}: {broken} of {} are broken", found.len());
         }
     }

@@ -60,7 +60,9 @@ def crash_command(
     ] = None,
     check: Annotated[
         str | None,
-        typer.Option("--check", metavar="COMMAND", help="Run on images of the device ($PUMICE_IMAGE); fails if broken."),
+        typer.Option(
+            "--check", metavar="COMMAND", help="Run on images of the device ($PUMICE_IMAGE); fails if broken."
+        ),
     ] = None,
     checks: Annotated[int, typer.Option("--checks", metavar="N", min=0, help="Cuts whose image is checked.")] = 20,
     cuts: Annotated[int, typer.Option("--cuts", metavar="N", min=1, help="Cuts to try.")] = 1000,
@@ -77,7 +79,7 @@ def crash_command(
     out: opt.OutOption = None,
     as_json: opt.JsonOption = False,
 ) -> None:
-    """Cut the power at many instants of a session, and judge what a host would find; status 1 if a promise is broken.
+    """Cut the power at many instants of a session; status 1 if a host would miss what it was promised.
 
     The session is that of a program (--script), one that was recorded before (--session), or the spec's workload.
     """
@@ -110,7 +112,9 @@ def crash_command(
 def _spec(path: Path | None, options: opt.SpecOptions, session: Path | None, script: str | None) -> Spec:
     """The device: that of the options, or the one that the session was recorded on."""
     if script is not None and session is None:
-        raise SpecError("--script needs --session FILE, which keeps what the program did, so that each cut can be repeated")
+        raise SpecError(
+            "--script needs --session FILE, which keeps what the program did, so that each cut can be repeated"
+        )
     if session is not None and (options.workload, options.trace, options.fio_job) != (None, None, None):
         raise SpecError("a session has its own requests; leave --workload, --trace and --fio-job out")
     if session is None or script is not None or path is not None or options.preset is not None:

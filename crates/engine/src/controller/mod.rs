@@ -77,6 +77,8 @@ pub struct Controller {
     waiting: VecDeque<PageAccess>,
     /// Requests of which a page that waited for the buffer is done.
     pages_done: VecDeque<u32>,
+    /// Programs of buffered pages that wait for an older one of their page, as tokens of accesses with their entries.
+    held_back: Vec<(u32, u32)>,
 }
 
 /// One instant of a run with a clock: what is passed down with every call.
@@ -138,6 +140,7 @@ impl Controller {
             buffer: (buffer_pages > 0).then(|| WriteBuffer::new(buffer_pages, host.flush)),
             waiting: VecDeque::new(),
             pages_done: VecDeque::new(),
+            held_back: Vec::new(),
         }
     }
 
@@ -166,6 +169,7 @@ impl Controller {
         self.accesses = AccessTable::default();
         self.waiting.clear();
         self.pages_done.clear();
+        self.held_back.clear();
     }
 
     /// Gives the commands of a plan that change flash their numbers, in this order, if spare areas keep them; and the
@@ -221,6 +225,7 @@ impl Controller {
         }
         access.parts.add(access.stage, done);
         if self.next_stage(done.token) && self.proceed(done.token, moment)? {
+            self.proceed_held_back(moment)?;
             return Ok(PageEnd::Internal);
         }
         // The access's record is free by now, but nothing has taken its place yet.
@@ -319,7 +324,25 @@ impl Controller {
         let access = access.to_stream(due.stream);
         let token = self.accesses.insert(access);
         moment.oracle.note_program_begun(due.lpn);
+        if self.buffer.as_ref().is_some_and(|buffer| buffer.must_wait(due.entry)) {
+            self.held_back.push((token, due.entry));
+            return Ok(());
+        }
         self.proceed(token, moment)?;
+        Ok(())
+    }
+
+    /// Goes on with programs whose older ones have got their places, in the order in which they began.
+    fn proceed_held_back<O: Observer>(&mut self, moment: &mut Moment<O>) -> Result<(), SimError> {
+        let mut nth = 0;
+        while let Some(&(token, entry)) = self.held_back.get(nth) {
+            if self.buffer.as_ref().is_some_and(|buffer| buffer.must_wait(entry)) {
+                nth += 1;
+                continue;
+            }
+            self.held_back.remove(nth);
+            self.proceed(token, moment)?;
+        }
         Ok(())
     }
 

@@ -8,15 +8,18 @@ use pumice_engine::{CutFlash, Session, SimError};
 use pumice_ftl::TranslationLayer;
 use pumice_types::{Lpn, Time};
 
+use super::cut::{CrashCut, TriedCut};
+use super::image;
 use super::replay::Onlooker;
-use super::truth::{CrashVerdict, CutContext, HostTruth, PageContent};
-use super::{CrashCut, CrashLab, TriedCut, image};
+use super::subject::CrashSubject;
+use super::truth::{FoundContent, HostTruth};
+use super::verdict::{CrashVerdict, CutContext};
 use crate::data_path::DataPath;
 use crate::exchange::{DeviceSession, Watched};
 
 /// The cuts of one worker.
 pub struct CutTrials<'a> {
-    lab: &'a CrashLab,
+    subject: &'a CrashSubject,
     /// Those to come, the next one last.
     to_come: Vec<(usize, &'a CrashCut)>,
     tell: SyncSender<TriedCut>,
@@ -26,13 +29,13 @@ pub struct CutTrials<'a> {
 impl<'a> CutTrials<'a> {
     /// These cuts, in ascending order.
     pub fn new(
-        lab: &'a CrashLab,
+        subject: &'a CrashSubject,
         mut cuts: Vec<(usize, &'a CrashCut)>,
         tell: SyncSender<TriedCut>,
         stops: &'a AtomicBool,
     ) -> CutTrials<'a> {
         cuts.reverse();
-        CutTrials { lab, to_come: cuts, tell, stops }
+        CutTrials { subject, to_come: cuts, tell, stops }
     }
 
     /// Tries the cuts up to an instant.
@@ -56,26 +59,27 @@ impl<'a> CutTrials<'a> {
         truth: &HostTruth,
     ) -> Result<TriedCut, SimError> {
         let flash = session.flash_cut_at(cut.at)?;
-        let context = CutContext { at: cut.at, under_way: flash.under_way(), mark: self.mark(truth.done()) };
-        let mut path = DataPath::of_stamps(self.lab.config.chip.geometry.page_bytes);
+        let (under_way, requests) = (flash.under_way(), truth.done());
+        let context = CutContext { at: cut.at, under_way, requests, mark: self.mark(requests) };
+        let mut path = DataPath::of_stamps(self.subject.config.chip.geometry.page_bytes);
         path.set_replay(true);
         let mut watched = Watched { series: None, other: &mut path };
-        let mut fork = Session::new(&self.lab.config, self.lab.scale, &mut watched)?;
+        let mut fork = Session::new(&self.subject.config, self.subject.scale, &mut watched)?;
         let own = &mut fork.ssd.observer().other;
         own.set_replay(false);
         own.fork_from(session.ssd.observer().other).map_err(SimError::Output)?;
         let took = match start_anew(&mut fork, flash, cut.at) {
             Ok(took) => took,
             Err(why) => {
-                let verdict = CrashVerdict::of_dead(truth, context, why.to_string());
+                let verdict = CrashVerdict { failure: Some(why.to_string()), ..CrashVerdict::of(context) };
                 return Ok(TriedCut { nth, verdict, image: None });
             }
         };
         let pages = fork.ssd.ftl().user_pages();
         let mut find = |lpn| content(&mut fork, lpn);
         let verdict = truth.judge(context, took, pages, &mut find)?;
-        if let (Some(path), Some(data)) = (&cut.image, &self.lab.recorded.data) {
-            let page_bytes = self.lab.config.chip.geometry.page_bytes;
+        if let (Some(path), Some(data)) = (&cut.image, &self.subject.recorded.data) {
+            let page_bytes = self.subject.config.chip.geometry.page_bytes;
             image::write(path, page_bytes, data, (0..pages).map(find)).map_err(SimError::Output)?;
         }
         Ok(TriedCut { nth, verdict, image: cut.image.clone() })
@@ -83,7 +87,7 @@ impl<'a> CutTrials<'a> {
 
     /// The last mark before so many requests were done.
     fn mark(&self, done: usize) -> Option<String> {
-        let marks = &self.lab.recorded.marks;
+        let marks = &self.subject.recorded.marks;
         let before = marks.partition_point(|&(requests, _)| requests <= done);
         before.checked_sub(1).map(|last| marks[last].1.clone())
     }
@@ -102,14 +106,14 @@ fn start_anew(fork: &mut DeviceSession, flash: CutFlash, at: Time) -> Result<Tim
 }
 
 /// What a host finds in a logical page.
-fn content(fork: &mut DeviceSession, lpn: u32) -> Result<PageContent, SimError> {
+fn content(fork: &mut DeviceSession, lpn: u32) -> Result<FoundContent, SimError> {
     let (observer, controller) = fork.ssd.observer_and_controller();
-    let Some(page) = controller.ftl.locate(Lpn(lpn)) else { return Ok(PageContent::Stamps(None)) };
+    let Some(page) = controller.ftl.locate(Lpn(lpn)) else { return Ok(FoundContent::Stamps(None)) };
     if controller.scheduler.chips.checked.array.peek(page).map_or(true, |content| content.corrupt) {
-        return Ok(PageContent::Unreadable);
+        return Ok(FoundContent::Unreadable);
     }
     let stamps: Option<Arc<[u8]>> = observer.other.stored(page).map_err(SimError::Output)?;
-    Ok(PageContent::Stamps(stamps))
+    Ok(FoundContent::Stamps(stamps))
 }
 
 impl Onlooker for CutTrials<'_> {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use pumice_engine::SimError;
 
-use super::truth::PageContent;
+use super::truth::FoundContent;
 use crate::protocol::SECTOR;
 use crate::sector::{SectorStamp, flip_bit, stamps_of};
 
@@ -19,7 +19,7 @@ pub fn write(
     path: &Path,
     page_bytes: u32,
     data: &[u8],
-    pages: impl ExactSizeIterator<Item = Result<PageContent, SimError>>,
+    pages: impl ExactSizeIterator<Item = Result<FoundContent, SimError>>,
 ) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
     let file = File::create(path).map_err(failed)?;
@@ -27,7 +27,7 @@ pub fn write(
     let mut out = BufWriter::with_capacity(1 << 20, file);
     let mut bytes = vec![0; page_bytes as usize];
     for (nth, page) in pages.enumerate() {
-        let PageContent::Stamps(Some(stamps)) = page.map_err(|error| error.to_string())? else { continue };
+        let FoundContent::Stamps(Some(stamps)) = page.map_err(|error| error.to_string())? else { continue };
         for (sector, stamp) in bytes.chunks_mut(SECTOR as usize).zip(stamps_of(&stamps)) {
             fill(sector, stamp, data);
         }

@@ -1,11 +1,13 @@
 //! The session as it was, one request at a time, with someone who looks on.
 
 use pumice_engine::{Session, SimError};
-use pumice_types::{HostRequest, RequestKind, Time};
+use pumice_types::{HostRequest, Time};
 use pumice_workload::RandomStream;
 
+use super::cut::CutPlaces;
+use super::subject::CrashSubject;
 use super::truth::HostTruth;
-use super::{CrashLab, CutPlaces};
+
 use crate::data_path::{DataPath, Transfer};
 use crate::exchange::{DeviceSession, Watched, exchange, settle};
 
@@ -29,24 +31,24 @@ pub trait Onlooker {
     }
 }
 
-/// Replays the session of a lab.
+/// Replays the session of a subject.
 ///
 /// # Errors
 /// A simulation that ends in an error, or what the onlooker says.
-pub fn replay(lab: &CrashLab, onlooker: &mut impl Onlooker) -> Result<(), SimError> {
-    let config = &lab.config;
+pub fn replay(subject: &CrashSubject, onlooker: &mut impl Onlooker) -> Result<(), SimError> {
+    let config = &subject.config;
     let mut path = DataPath::of_stamps(config.chip.geometry.page_bytes);
     // What the device is filled with and aged by has no bytes.
     path.set_replay(true);
     let mut watched = Watched { series: None, other: &mut path };
-    let mut session = Session::new(config, lab.scale, &mut watched)?;
+    let mut session = Session::new(config, subject.scale, &mut watched)?;
     if let Some(mut ageing) = session.ageing() {
         while session.age(&mut ageing)? {}
     }
     session.ssd.observer().other.set_replay(false);
     let is_volatile = session.ssd.controller.is_buffered();
-    let mut truth = HostTruth::new(&lab.recorded.requests, config.chip.geometry.page_bytes, is_volatile);
-    for request in &lab.recorded.requests {
+    let mut truth = HostTruth::new(&subject.recorded.requests, config.chip.geometry.page_bytes, is_volatile);
+    for request in &subject.recorded.requests {
         let stamps = truth.begin();
         let request = HostRequest { arrival: session.ssd.now, ..*request };
         let transfer = Transfer::new(request, stamps);
@@ -75,12 +77,6 @@ impl Instants {
     /// None yet.
     pub fn new(places: CutPlaces) -> Instants {
         Instants { places, found: Vec::new(), last: Time::ZERO }
-    }
-
-    fn note(&mut self, at: Time) {
-        if self.found.last() != Some(&at) {
-            self.found.push(at);
-        }
     }
 
     /// So many of them, or fewer, in ascending order.
@@ -114,25 +110,21 @@ fn drawn(last: Time, cuts: usize, seed: u64) -> Vec<Time> {
 impl Onlooker for Instants {
     fn before(&mut self, session: &mut DeviceSession, _truth: &HostTruth) -> Result<(), SimError> {
         let Some(event) = session.ssd.next_event() else { return Ok(()) };
-        self.last = event;
-        if self.places == CutPlaces::Dense {
-            self.note(event + Time(1));
+        if self.places == CutPlaces::Dense && event > self.last {
+            let middle = Time(self.last.0.midpoint(event.0));
+            if middle > self.last + Time(1) {
+                self.found.push(middle);
+            }
+            self.found.push(event + Time(1));
         }
+        self.last = event;
         Ok(())
     }
 
     fn promised(&mut self, now: Time) {
-        if self.places == CutPlaces::Promises {
-            self.note(now + Time(1));
+        let at = now + Time(1);
+        if self.places == CutPlaces::Promises && self.found.last() != Some(&at) {
+            self.found.push(at);
         }
-    }
-}
-
-/// Whether a request makes a promise when it is done.
-pub fn promises(request: &HostRequest, is_volatile: bool) -> bool {
-    match request.kind {
-        RequestKind::Write => request.fua || !is_volatile,
-        RequestKind::Flush => is_volatile,
-        RequestKind::Read | RequestKind::Trim => false,
     }
 }

@@ -8,14 +8,13 @@ use std::sync::Arc;
 
 use pumice_engine::SimError;
 use pumice_types::{HostRequest, RequestKind, Time};
-use serde::Serialize;
 
-use super::replay::promises;
+use super::verdict::{CrashVerdict, CutContext, PageCounts, WrongKind, WrongSector};
 use crate::protocol::SECTOR;
 use crate::sector::{STAMP, SectorStamp, stamps_of};
 
 /// What a host finds in a logical page.
-pub enum PageContent {
+pub enum FoundContent {
     /// Nothing: its read fails.
     Unreadable,
     /// The stamps of its sectors; `None`: no write.
@@ -158,40 +157,37 @@ impl<'a> HostTruth<'a> {
         context: CutContext,
         took: Time,
         pages: u32,
-        find: &mut impl FnMut(u32) -> Result<PageContent, SimError>,
+        find: &mut impl FnMut(u32) -> Result<FoundContent, SimError>,
     ) -> Result<CrashVerdict, SimError> {
         let mut judgement = Judgement::default();
         for lpn in 0..pages {
             let content = find(lpn)?;
             let truth = self.pages.get(lpn as usize).and_then(Option::as_ref);
             match (truth, content) {
-                (Some(truth), PageContent::Stamps(Some(stamps))) if *truth.newest == *stamps => {
+                (Some(truth), FoundContent::Stamps(Some(stamps))) if *truth.newest == *stamps => {
                     judgement.newest_found = judgement.newest_found.max(truth.last);
                 }
-                (None, PageContent::Stamps(None)) => {}
+                (None, FoundContent::Stamps(None)) => {}
                 (truth, content) => self.judge_page(lpn, truth, content, &mut judgement),
             }
         }
         let Judgement { pages, first, newest_found, oldest_gone } = judgement;
         let first = first.map(|wrong| wrong.told(self));
         let out_of_order = oldest_gone.is_some_and(|gone| gone < newest_found);
-        let CutContext { at, under_way, mark } = context;
-        let requests = self.done;
-        let recovery_us = took.as_us();
-        Ok(CrashVerdict { at_ns: at.0, requests, mark, under_way, recovery_us, pages, out_of_order, first, failure: None })
+        Ok(CrashVerdict { recovery_us: took.as_us(), pages, out_of_order, first, ..CrashVerdict::of(context) })
     }
 
     /// Judges a page that is not simply the newest.
-    fn judge_page(&self, lpn: u32, truth: Option<&PageTruth>, content: PageContent, judgement: &mut Judgement) {
+    fn judge_page(&self, lpn: u32, truth: Option<&PageTruth>, content: FoundContent, judgement: &mut Judgement) {
         let sectors = self.page_sectors as usize;
         let stamps = match content {
-            PageContent::Unreadable => {
+            FoundContent::Unreadable => {
                 let promised = truth.map_or(0, |truth| truth.promised.iter().copied().max().unwrap_or(0));
                 let at = u64::from(lpn) * self.page_sectors;
                 judgement.add(WrongFound { kind: WrongKind::Unreadable, sector: at, promised, found: 0 });
                 return;
             }
-            PageContent::Stamps(stamps) => stamps.unwrap_or_else(|| vec![0; sectors * STAMP].into()),
+            FoundContent::Stamps(stamps) => stamps.unwrap_or_else(|| vec![0; sectors * STAMP].into()),
         };
         let found: Vec<SectorStamp> = stamps_of(&stamps).collect();
         let mut worst: Option<WrongFound> = None;
@@ -237,24 +233,6 @@ impl<'a> HostTruth<'a> {
     }
 }
 
-/// What is wrong with a page, the worse the later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WrongKind {
-    /// An older write is found than the promised one.
-    RolledBack,
-    /// A promised write is gone, and nothing is found in its place.
-    Lost,
-    /// Of a promised write a part is found.
-    Shorn,
-    /// Data of another place is found.
-    Foreign,
-    /// Data with wrong bits is found, and passed off as good.
-    Corrupt,
-    /// Its read fails.
-    Unreadable,
-}
-
 /// A sector that is not what it may be.
 struct WrongFound {
     kind: WrongKind,
@@ -287,97 +265,20 @@ struct Judgement {
 
 impl Judgement {
     fn add(&mut self, wrong: WrongFound) {
-        let count = match wrong.kind {
-            WrongKind::RolledBack => &mut self.pages.rolled_back,
-            WrongKind::Lost => &mut self.pages.lost,
-            WrongKind::Shorn => &mut self.pages.shorn,
-            WrongKind::Foreign => &mut self.pages.foreign,
-            WrongKind::Corrupt => &mut self.pages.corrupt,
-            WrongKind::Unreadable => &mut self.pages.unreadable,
-        };
-        *count += 1;
-        if wrong.promised > 0 {
+        self.pages.add(wrong.kind);
+        let is_gone = matches!(wrong.kind, WrongKind::RolledBack | WrongKind::Lost | WrongKind::Unreadable);
+        if is_gone && wrong.promised > 0 {
             self.oldest_gone = Some(self.oldest_gone.map_or(wrong.promised, |gone| gone.min(wrong.promised)));
         }
         self.first.get_or_insert(wrong);
     }
 }
 
-/// When a cut came.
-pub struct CutContext {
-    /// On the device's clock.
-    pub at: Time,
-    /// Programs, copies and erases under way.
-    pub under_way: usize,
-    /// The last mark of the program before it.
-    pub mark: Option<String>,
-}
-
-/// Pages by what is wrong with them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct PageCounts {
-    /// An older write is found than the promised one.
-    pub rolled_back: u64,
-    /// A promised write is gone, and nothing is found in its place.
-    pub lost: u64,
-    /// Of a promised write a part is found.
-    pub shorn: u64,
-    /// Data of another place is found.
-    pub foreign: u64,
-    /// Data with wrong bits is found, and passed off as good.
-    pub corrupt: u64,
-    /// Reads fail.
-    pub unreadable: u64,
-}
-
-/// One sector that is not what it may be. Requests count from 1.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct WrongSector {
-    /// What is wrong.
-    pub kind: WrongKind,
-    /// Its place on the device.
-    pub offset_bytes: u64,
-    /// The request whose write was promised.
-    pub promised_request: Option<usize>,
-    /// The request whose write is found.
-    pub found_request: Option<usize>,
-}
-
-/// What a host finds after a power cut.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CrashVerdict {
-    /// When the power was cut, on the device's clock.
-    pub at_ns: u64,
-    /// Requests that were done by then.
-    pub requests: usize,
-    /// The last mark of the program before it.
-    pub mark: Option<String>,
-    /// Programs, copies and erases that were under way.
-    pub under_way: usize,
-    /// How long the device took to start anew.
-    pub recovery_us: f64,
-    /// Pages that are not what they may be.
-    pub pages: PageCounts,
-    /// A promised write is gone, and a later one is there.
-    pub out_of_order: bool,
-    /// The first wrong sector.
-    pub first: Option<WrongSector>,
-    /// Why the device serves nothing any more, if so.
-    pub failure: Option<String>,
-}
-
-impl CrashVerdict {
-    /// The verdict on a device that did not start anew.
-    pub fn of_dead(truth: &HostTruth, context: CutContext, why: String) -> CrashVerdict {
-        let CutContext { at, under_way, mark } = context;
-        let (requests, pages) = (truth.done, PageCounts::default());
-        let failure = Some(why);
-        let (recovery_us, out_of_order, first) = (0.0, false, None);
-        CrashVerdict { at_ns: at.0, requests, mark, under_way, recovery_us, pages, out_of_order, first, failure }
-    }
-
-    /// Whether the device has kept what it had promised.
-    pub fn is_kept(&self) -> bool {
-        self.failure.is_none() && self.pages == PageCounts::default()
+/// Whether a request makes a promise when it is done.
+fn promises(request: &HostRequest, is_volatile: bool) -> bool {
+    match request.kind {
+        RequestKind::Write => request.fua || !is_volatile,
+        RequestKind::Flush => is_volatile,
+        RequestKind::Read | RequestKind::Trim => false,
     }
 }
