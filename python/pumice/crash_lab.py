@@ -1,6 +1,6 @@
 """The crash lab: the power of a device is cut at many instants of one session, and what a host would find is judged.
 
-    spec = pumice.preset("tiny").with_(ftl={"kind": "page", "recovery": "scan"})
+    spec = pumice.Spec.from_file("examples/crash/drive.toml")
     report = pumice.crash(spec, cuts=1000)
     assert report.is_kept, report.broken[0]
 
@@ -235,9 +235,7 @@ def record_session(spec: Spec, script: str, session: str | os.PathLike[str]) -> 
                 "PUMICE_BYTES": str(device.capacity_bytes),
             }
             # What the program says goes to stderr: stdout is for the report.
-            done = subprocess.run(
-                script, shell=True, env=environment, stdout=2, check=False
-            )
+            done = subprocess.run(script, shell=True, env=environment, stdout=2, check=False)
     if done.returncode != 0:
         raise SimulationError(f"the script ended with status {done.returncode}; nothing was cut")
 

@@ -53,7 +53,8 @@ def test_an_honest_device_keeps_every_promise_and_the_ledger_is_whole(ledger: Pa
         assert document["cuts"]["tried"] == len(report.verdicts) == 120
         assert document["checks"] == {"done": 5, "failed": 0}
         assert [verdict["at_ns"] for verdict in report.verdicts] == sorted({v["at_ns"] for v in report.verdicts})
-    assert document["cuts"]["met_something"] > 20
+        # Right behind a promise nothing need be under way.
+        assert at != "random" or document["cuts"]["met_something"] > 20
 
 
 #: What the lab must find of each way to fail.

@@ -1,5 +1,7 @@
 //! The session as it was, one request at a time, with someone who looks on.
 
+use std::collections::BTreeSet;
+
 use pumice_engine::{Session, SimError};
 use pumice_types::{HostRequest, Time};
 use pumice_workload::RandomStream;
@@ -98,13 +100,15 @@ impl Instants {
     }
 }
 
-/// Instants up to `last` that the seed draws.
+/// Instants up to `last` that the seed draws; so many, or all that there are.
 fn drawn(last: Time, cuts: usize, seed: u64) -> Vec<Time> {
     let mut random = RandomStream::new(seed, "crash-instants");
-    let mut instants: Vec<Time> = (0..cuts).map(|_| Time(1 + random.below(last.0.max(1)))).collect();
-    instants.sort_unstable();
-    instants.dedup();
-    instants
+    let wanted = (cuts as u64).min(last.0.max(1)) as usize;
+    let mut instants = BTreeSet::new();
+    while instants.len() < wanted {
+        instants.insert(Time(1 + random.below(last.0.max(1))));
+    }
+    instants.into_iter().collect()
 }
 
 impl Onlooker for Instants {
