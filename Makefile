@@ -84,10 +84,10 @@ lint: $(STAMP) ## check the code: rustfmt, clippy, ruff, mypy
 	$(BIN)/mypy
 
 fuzz: ## mutate traces and specs, and call the C interface at random, for FUZZ_SECONDS (60) in all, from FUZZ_SEED (the time); then FUZZ_MESSAGES (10^6) to a served device
-	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)) \
-	    cargo test -p pumice-workload -p pumice-engine -p pumice-capi --test fuzz -- --nocapture --test-threads=1
-	FUZZ_MESSAGES=$(or $(FUZZ_MESSAGES),1000000) FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)) \
-	    cargo test -p pumice-serve --test fuzz -- --nocapture
+	export FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) FUZZ_MESSAGES=$(or $(FUZZ_MESSAGES),1000000) \
+	        FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)); \
+	cargo test -p pumice-workload -p pumice-engine -p pumice-capi --test fuzz -- --nocapture --test-threads=1 && \
+	cargo test -p pumice-serve --test fuzz -- --nocapture
 
 bench: ## measure the engine: nanoseconds a flash command, requests a second, bytes a page
 	cargo run --release -p pumice-engine --example bench
@@ -100,7 +100,7 @@ figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (
 
 docs: $(STAMP) ## build the site of docs/ into out/site; a warning is an error
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10' 'mkdocstrings[python]>=1,<2'
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo site written to out/site/index.html
 
 generated: $(STAMP) ## write docs/KEYS.md, docs/schema and the tables of docs/RESULTS.md anew, from the engine

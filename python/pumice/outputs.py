@@ -107,6 +107,19 @@ def refuse_foreign(directory: Path, further: Iterable[str] = ()) -> None:
             )
 
 
+def refuse_foreign_report(path: Path) -> None:
+    """Refuses to write a report over a file that is none. An empty file holds nothing to lose.
+
+    Raises:
+        SpecError: there is such a file.
+    """
+    if path.is_file() and path.stat().st_size and not _is_report(path):
+        raise SpecError(
+            f"{path}: is there and is no report of this tool, so it is not overwritten; move it away, or name another"
+            " file: --out FILE"
+        )
+
+
 def _files_of_set(directory: Path) -> list[str]:
     """The files of the set in a directory, and the report on it, `made.json` last; none if there is no set."""
     drawn = [path.relative_to(directory).as_posix() for path in figures_of_set(directory)]

@@ -88,7 +88,7 @@ class ServedDevice:
         Raises:
             SimulationError: the simulation ended in an error.
         """
-        return self._final or Result(json.loads(self._server.result()))
+        return self._final or Result(json.loads(self._server.answer('{"do": "result"}')))
 
     def stop(self) -> Result:
         """Ends serving: requests under way are answered, connections closed, buffered pages programmed.

@@ -40,15 +40,32 @@ def on_a_terminal(arguments: list[str], width: int, directory: Path, *, watched:
     command = [sys.executable, "-m", "pumice", *arguments]
     with subprocess.Popen(command, env=environment, cwd=directory, **streams) as process:
         os.close(slave)
-        shown = b""
-        try:
-            while piece := os.read(master, 65536):
-                shown += piece
-        except OSError:
-            pass  # the other end is closed
-        assert process.wait(timeout=60) == 0
+        return shown_by(process, master)
+
+
+def shown_by(process: subprocess.Popen[bytes], master: int) -> str:
+    """What a process writes to a terminal until it ends well; the terminal's `master` side is closed then."""
+    shown = b""
+    try:
+        while piece := os.read(master, 65536):
+            shown += piece
+    except OSError:
+        pass  # the other end is closed
+    assert process.wait(timeout=60) == 0
     os.close(master)
     return shown.decode().replace("\r\n", "\n")
+
+
+def write_trace(path: Path, *, broken: bool = False) -> Path:
+    """Writes a trace of one request; `broken`: with a second line that is none."""
+    path.write_text("128166372000000000,hm,0,Write,0,4096,0\n" + ("1,2,3\n" if broken else ""))
+    return path
+
+
+def built_c_plugin(folder: Path) -> Path:
+    """The plug-in of the example in C, built in a folder."""
+    subprocess.run(["make", "-s", f"OUT={folder}"], cwd=REPOSITORY / "examples" / "own-ftl-c", check=True)
+    return folder / "own_ftl.so"
 
 
 @pytest.fixture(autouse=True)

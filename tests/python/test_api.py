@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pumice
-from conftest import REPOSITORY
+from conftest import REPOSITORY, write_trace
 from pumice import _engine
 
 TINY = pumice.preset("tiny").with_(run={"max_requests": 1000})
@@ -144,9 +144,7 @@ def test_equal_devices_of_two_presets_keep_their_names() -> None:
 
 def test_a_failed_run_keeps_what_was_varied(tmp_path: Path) -> None:
     """The columns `seed` and `preset` of a failed run were empty: the fields of that name covered them."""
-    good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
-    good.write_text("128166372000000000,hm,0,Write,0,4096,0\n")
-    bad.write_text(good.read_text() + "1,2,3\n")
+    good, bad = write_trace(tmp_path / "good.csv"), write_trace(tmp_path / "bad.csv", broken=True)
     base = pumice.preset("tiny").with_(workload={"kind": "trace"})
     rows = pumice.sweep(base, {"seed, workload.path": [[1, str(good)], [2, str(bad)]]}, workers=1)
     assert rows.column("status").to_pylist() == ["done", "failed"]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pumice
-from conftest import Command
+from conftest import Command, write_trace
 from pumice import outputs
 from pumice.errors import SpecError
 from pumice.made import MADE
@@ -39,6 +39,23 @@ def test_a_reused_directory_holds_the_last_run_alone(tmp_path: Path) -> None:
     assert "<b>Wear map" not in (tmp_path / "report.html").read_text()
     pumice.run(TINY.with_(seed=3), out=tmp_path)
     assert names(tmp_path) == {RESULT, MADE, "notes.txt", "figures/mine.png"}, "the report was one on the run before"
+
+
+def test_a_report_takes_the_place_of_a_report_alone(command: Command, tmp_path: Path) -> None:
+    """Somebody's report.html was overwritten, and so was the result that a mistyped --out named."""
+    assert command("run", *COMMAND, "--out", "out").returncode == 0
+    mine, result = tmp_path / "out" / "report.html", tmp_path / "out" / "result.json"
+    kept = result.read_bytes()
+    mine.write_text("<p>mine</p>")
+    for arguments in (["out"], ["out/result.json"], ["out", "--out", "out/result.json"]):
+        done = command("report", *arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "is there and is no report of this tool, so it is not overwritten" in done.stderr
+    assert (mine.read_text(), result.read_bytes()) == ("<p>mine</p>", kept)
+    mine.write_text("")
+    for _ in range(2):
+        assert command("report", "out").returncode == 0, "an empty file, and a report, give way"
+    assert "pumice report" in mine.read_text() or "<h1>out<" in mine.read_text()
 
 
 def test_a_directory_has_one_index_whatever_is_run_into_it(command: Command, tmp_path: Path) -> None:
@@ -196,6 +213,15 @@ def test_an_empty_name_is_no_directory(command: Command, tmp_path: Path) -> None
         pumice.run(TINY, out="")
     with pytest.raises(SpecError, match="store: is empty; name a directory"):
         pumice.sweep(TINY, {"seed": [1, 2]}, store="")
+    for arguments in (["run", *COMMAND], ["compare", *COMMAND, "--vary", "seed=1,2"]):
+        done = command(*arguments, "--snapshots", "")
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+        assert "--snapshots" in done.stderr
+        assert "is empty; name a directory" in done.stderr
+    with pytest.raises(SpecError, match="snapshots: is empty; name a directory"):
+        pumice.run(TINY, snapshots="")
+    with pytest.raises(SpecError, match="snapshots: is empty; name a directory"):
+        pumice.sweep(TINY, {"seed": [1, 2]}, snapshots="")
 
 
 def test_the_names_of_a_set_are_told_once(tmp_path: Path) -> None:
@@ -205,7 +231,7 @@ def test_the_names_of_a_set_are_told_once(tmp_path: Path) -> None:
 
 def test_a_failed_run_leaves_no_empty_folder(command: Command, tmp_path: Path) -> None:
     """A run that failed left an empty output folder, and the folders above it."""
-    (tmp_path / "bad.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n1,2,3\n")
+    write_trace(tmp_path / "bad.csv", broken=True)
     (tmp_path / "s.toml").write_text(
         'preset = "tiny"\n[workload]\nkind = "trace"\npath = "bad.csv"\n[vary]\nseed = [1, 2]\n'
     )

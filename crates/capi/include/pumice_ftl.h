@@ -5,7 +5,8 @@
  * by the rules of the chip, and every page that the host reads by what the host wrote.
  *
  * Calls come one after the other for one state. Two states may be used at the same time by two threads. A call that
- * does not return within ten seconds ends the run. No call may leave by `longjmp` or a C++ exception.
+ * does not return within ten seconds ends the run; `capacity`, which is called before it, has no limit. No call may
+ * leave by `longjmp` or a C++ exception.
  *
  * Addresses are numbers from 0. Plane p has the blocks p * blocks_per_plane to (p + 1) * blocks_per_plane - 1; die d has
  * the planes d * planes_per_die to (d + 1) * planes_per_die - 1, and channels have their dies in the same way.

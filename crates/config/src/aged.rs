@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use pumice_types::key::{Keys, Value, Values};
+use pumice_types::key::{Key, Keys, Values};
 use sha2::{Digest, Sha256};
 
 use crate::{Config, effect, json, schema, table};
@@ -42,14 +42,11 @@ impl AgedIdentity {
 pub fn values_before_requests(config: &Config) -> Values {
     let mut values = Values::new();
     config.write(&mut values);
-    let is_read = |path: &str| {
-        let key = table::lookup(path).ok();
-        path.starts_with("partial_erase.")
-            || key.is_none_or(|key| effect::is_of_layer(config, key) && key.when.is_read_before_requests(&values))
+    let is_read = |key: &&Key| {
+        key.path.starts_with("partial_erase.")
+            || effect::is_of_layer(config, key) && key.when.is_read_before_requests(&values)
     };
-    let read: Vec<(&'static str, Value)> =
-        values.iter().filter(|(path, _)| is_read(path)).map(|(&path, value)| (path, value.clone())).collect();
-    read.into_iter().collect()
+    table::rows().iter().filter(is_read).filter_map(|key| Some((key.path, values.get(key.path)?.clone()))).collect()
 }
 
 /// Where aged devices are kept for other runs. What is found there gives the same results as ageing a device anew.

@@ -10,21 +10,16 @@ use pumice_types::key::{Key, Keys, Values};
 use pumice_ftl::PolicyKeys;
 
 use crate::Config;
-use crate::table::KeyTable;
 
-/// Why a run does not read a key, as `key = value`; `None` if it does.
-pub fn idle(config: &Config, path: &str) -> Option<String> {
-    let table = KeyTable::with(&config.ftl.plugins).ok()?;
-    let key = table.lookup(path).ok()?;
+/// Why a run with these values does not read a key, as `key = value`; `None` if it does.
+pub fn idle(config: &Config, key: &Key, values: &Values) -> Option<String> {
     if !is_of_layer(config, key) {
         return Some(format!("ftl.kind = \"{}\"", config.ftl.kind));
     }
-    if let Some(policy) = config.ftl.own_policy.as_ref().filter(|_| is_decided_by_policy(config, path)) {
+    if let Some(policy) = config.ftl.own_policy.as_ref().filter(|_| is_decided_by_policy(config, key.path)) {
         return Some(format!("policy \"{}\"", policy.0.name()));
     }
-    let mut values = Values::new();
-    config.write(&mut values);
-    key.when.idle(&values)
+    key.when.idle(values)
 }
 
 /// Whether the run's translation layer reads the key, or any run does.

@@ -1,6 +1,6 @@
 //! `[host]`: how requests come to the device.
 
-use pumice_types::key::{ANY, ANY_US, CHOSEN, When, float, int};
+use pumice_types::key::{ANY, ANY_US, CHOSEN, TIMED, When, float, int};
 use pumice_types::{choice, keys};
 
 choice! {
@@ -35,7 +35,6 @@ choice! {
     }
 }
 
-const TIMED: When = When::On("run.timed");
 const CLOSED_LOOP: When = When::All(&[TIMED, When::Is("host.mode", &["closed-loop"])]);
 const OPEN_LOOP: When = When::All(&[TIMED, When::Is("host.mode", &["open-loop"])]);
 

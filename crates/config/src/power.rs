@@ -2,7 +2,7 @@
 
 use pumice_ftl::FtlKind;
 use pumice_ftl::recovery::Recovery;
-use pumice_types::key::{ANY, When, float, int};
+use pumice_types::key::{ANY, TIMED, When, float, int};
 use pumice_types::{Choice, choice, keys};
 
 choice! {
@@ -39,7 +39,6 @@ choice! {
     }
 }
 
-const TIMED: When = When::On("run.timed");
 const RECOVERS: When = When::All(&[When::IsNot("ftl.recovery", &["off"]), TIMED]);
 
 /// When the power is cut.

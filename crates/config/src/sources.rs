@@ -46,8 +46,11 @@ pub fn values(source: &SpecSource) -> Result<Values, SpecError> {
 pub fn without_effect(source: &SpecSource, config: &Config) -> Result<Vec<String>, SpecError> {
     let mut own = nothing(source)?;
     apply_own(&mut own, source, None)?;
-    let idle = |key: &&&'static str| effect::idle(config, key).map(|why| format!("{key} has no effect with {why}"));
-    let lines = own.values.keys().filter_map(|key| idle(&key));
+    let mut values = Values::new();
+    config.write(&mut values);
+    let line =
+        |key: &Key| effect::idle(config, key, &values).map(|why| format!("{} has no effect with {why}", key.path));
+    let lines = own.values.keys().filter_map(|path| line(own.table.lookup(path).ok()?));
     Ok(aliases(source).into_iter().chain(lines).collect())
 }
 

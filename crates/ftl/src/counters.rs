@@ -3,10 +3,9 @@
 use crate::merge::plan::MergeKind;
 use serde::{Deserialize, Serialize};
 
-/// Bins of the victim-fill histogram, in tenths of the block, a full one in the last bin: written
-/// pages of the U-block for NFTL, valid pages of the victim for a page-level FTL
-/// and for zones, valid pages of the
-/// emptiest block for a superblock FTL.
+/// Bins of the victim-fill histogram, in tenths of the block, a full one in the last bin: written pages of the U-block
+/// for NFTL, valid pages of the victim for a page-level FTL and for zones, valid pages of the emptiest block for a
+/// superblock FTL.
 pub const VICTIM_FILL_BINS: usize = 11;
 
 /// Groups of pages that a page-level FTL with handles counts apart: one a handle, and pages that collection put
@@ -34,11 +33,6 @@ pub struct MergeCount {
     pub block_erases: u64,
     /// Partial erases in them.
     pub partial_erases: u64,
-}
-
-impl MergeCount {
-    /// None.
-    pub const NONE: MergeCount = MergeCount { merges: 0, block_erases: 0, partial_erases: 0 };
 }
 
 /// Garbage collection since the last reset.
@@ -93,33 +87,6 @@ pub struct GcCounters {
 }
 
 impl GcCounters {
-    /// Nothing was counted.
-    pub const NONE: GcCounters = GcCounters {
-        full: MergeCount::NONE,
-        m_merge: MergeCount::NONE,
-        partial: MergeCount::NONE,
-        switch: MergeCount::NONE,
-        dead: MergeCount::NONE,
-        reclaimed: MergeCount::NONE,
-        reclaimed_sub_blocks: 0,
-        moved: MergeCount::NONE,
-        moved_pages: 0,
-        trigger_free_blocks: 0,
-        urgent: 0,
-        map_hits: 0,
-        map_misses: 0,
-        map_write_backs: 0,
-        map_erases: 0,
-        trigger_full: 0,
-        trigger_unpaired: 0,
-        trigger_intra: 0,
-        trigger_inter: 0,
-        copied_pages: 0,
-        victim_fill: [0; VICTIM_FILL_BINS],
-        u_blocks_max: 0,
-        placed: [PlacedCount { written: 0, copied: 0 }; PLACED_GROUPS],
-    };
-
     /// Count of one of the classic kinds of merge.
     pub fn merges_of(&mut self, kind: MergeKind) -> &mut MergeCount {
         match kind {

@@ -4,6 +4,8 @@
 //! A layer is one file or folder under `layers/` that implements both, and one line in the registry
 //! (`layers/mod.rs`). Everything else that must know the layer learns it from there.
 
+use std::sync::LazyLock;
+
 use pumice_types::key::{ANY, CHOSEN, Keys, PEN_TABLE_1, When, float, int};
 use pumice_types::{
     BlockId, ChipKeys, DieId, FlashTiming, Geometry, Lpn, PageAddress, PbTree, RequestKind, Time, choice, keys,
@@ -21,6 +23,9 @@ use crate::plan::Plan;
 use crate::policy::{Decider, Decides};
 use crate::recovery::{LogCounts, Recovery, RecoveryCounts, Restart};
 use crate::victims::PolicyKeys;
+
+/// The counters of a layer that counts nothing.
+static NOTHING_COUNTED: LazyLock<GcCounters> = LazyLock::new(GcCounters::default);
 
 /// A translation layer at work: the controller's belief about where pages are. A call changes that belief at once and
 /// appends the flash commands to a plan; the array, which executes them, checks whether the belief was true.
@@ -115,11 +120,6 @@ pub trait TranslationLayer {
         Ok(())
     }
 
-    /// Whether [`TranslationLayer::internal_step`] would append a step.
-    fn wants_step(&self, _die: DieId) -> bool {
-        false
-    }
-
     /// The chip reports that the next erase of `block` will fail: the block must not be used after it. The
     /// report comes before that erase is decided, because nothing else touches the block before it ends.
     fn note_failing(&mut self, _block: BlockId) {}
@@ -140,7 +140,7 @@ pub trait TranslationLayer {
 
     /// What garbage collection did so far. A plug-in needs no counters: the engine counts what its plans do.
     fn counters(&self) -> &GcCounters {
-        &GcCounters::NONE
+        &NOTHING_COUNTED
     }
 
     /// Starts counting anew.

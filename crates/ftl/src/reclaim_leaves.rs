@@ -144,14 +144,19 @@ fn cheapest(valid: &[Option<u16>], must: UnitSet, rule: &LeafRule) -> Pick {
 
 /// Leaves that keep valid pages beside these erases and would be disturbed beyond tolerance.
 fn endangered(erased: UnitSet, valid: &[Option<u16>], disturbs: &[u8], rule: &LeafRule) -> UnitSet {
+    let leaves = |is_one: fn(Option<u16>) -> bool| (0..valid.len()).filter(move |&leaf| is_one(valid[leaf])).collect();
+    let (blank, data) = (leaves(|valid| valid.is_none()), leaves(|valid| valid.is_some_and(|pages| pages > 0)));
+    beyond_tolerance(erased, [blank, data], disturbs, rule)
+}
+
+/// Leaves with data beside these erases that would be disturbed beyond tolerance. `blank` leaves hold no programmed
+/// page before.
+pub fn beyond_tolerance(erased: UnitSet, [blank, data]: [UnitSet; 2], disturbs: &[u8], rule: &LeafRule) -> UnitSet {
     let mut counters = [0u8; UNITS_MAX];
-    let counters = &mut counters[..valid.len()];
+    let counters = &mut counters[..disturbs.len()];
     counters.copy_from_slice(disturbs);
-    let blank = (0..valid.len()).filter(|&leaf| valid[leaf].is_none());
-    erase_all(erased, blank.fold(UnitSet::EMPTY, |set, leaf| set.with(UnitSet::one(leaf))), rule.tree, counters);
-    let in_danger = |&leaf: &usize| counters[leaf] > rule.tolerance && valid[leaf].is_some_and(|pages| pages > 0);
-    let leaves = (0..valid.len()).filter(in_danger);
-    leaves.fold(UnitSet::EMPTY, |set, leaf| set.with(UnitSet::one(leaf))).without(erased)
+    erase_all(erased, blank, rule.tree, counters);
+    data.without(erased).iter().filter(|&leaf| counters[leaf] > rule.tolerance).collect()
 }
 
 /// What erasing these leaves does to the disturb counters of their block. `blank` leaves hold no programmed
@@ -160,7 +165,7 @@ pub fn erase_all(erased: UnitSet, mut blank: UnitSet, tree: PbTree, counters: &m
     for pb in erased.partial_blocks(tree) {
         let range = tree.leaf_range(pb);
         disturb::partial_erase(counters, &range, |leaf| !blank.contains(leaf));
-        blank = range.fold(blank, |set, leaf| set.with(UnitSet::one(leaf)));
+        blank = blank.with(range.collect());
     }
 }
 
@@ -178,7 +183,7 @@ mod tests {
     }
 
     fn set(leaves: &[usize]) -> UnitSet {
-        leaves.iter().fold(UnitSet::EMPTY, |set, &leaf| set.with(UnitSet::one(leaf)))
+        leaves.iter().copied().collect()
     }
 
     /// Pages won and time of a set of leaves, counted from the partial blocks that erase it.

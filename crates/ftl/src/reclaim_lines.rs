@@ -58,7 +58,7 @@ fn endangered(erased: UnitSet, valid: &[Option<u16>], fills: &[u16], rule: &Line
     let coming = blank.len();
     let stays = |&unit: &usize| !blank.contains(unit) && valid[unit].is_some_and(|pages| pages > 0);
     let bears = |unit: usize| u32::from(fills[unit]) + coming <= u32::from(rule.fills_max);
-    (0..valid.len()).filter(stays).filter(|&unit| !bears(unit)).map(UnitSet::one).fold(UnitSet::EMPTY, UnitSet::with)
+    (0..valid.len()).filter(stays).filter(|&unit| !bears(unit)).collect()
 }
 
 /// Notes that these units of a block are written, one after the other or layer by layer: on every word line the
@@ -84,7 +84,7 @@ mod tests {
     const JOIN: JoinRule = JoinRule { pages_per_unit: 8, copy: Time(1), erase: Time(4), room: u32::MAX };
 
     fn set(units: &[usize]) -> UnitSet {
-        units.iter().copied().map(UnitSet::one).fold(UnitSet::EMPTY, UnitSet::with)
+        units.iter().copied().collect()
     }
 
     #[test]

@@ -213,7 +213,7 @@ impl UnitVictims {
         }
         let choice = choose(seed, &valid[..self.units_per_block]);
         let closed = choice.units.iter().filter(|&unit| valid[unit].is_some());
-        self.remove(seed.block, closed.fold(UnitSet::EMPTY, |set, unit| set.with(UnitSet::one(unit))));
+        self.remove(seed.block, closed.collect());
         Some((seed.block, choice))
     }
 
@@ -235,7 +235,7 @@ mod tests {
     const RULE: JoinRule = JoinRule { pages_per_unit: 32, copy: Time(825_000), erase: Time(3_800_000), room: u32::MAX };
 
     fn set(units: &[usize]) -> UnitSet {
-        units.iter().fold(UnitSet::EMPTY, |set, &unit| set.with(UnitSet::one(unit)))
+        units.iter().copied().collect()
     }
 
     #[test]

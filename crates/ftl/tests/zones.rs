@@ -164,29 +164,33 @@ impl Reference {
         Ok(())
     }
 
-    fn run(&mut self, zone: usize, command: u8, pages: u32) -> Result<(), ZoneError> {
+    /// Writes pages to a zone, from its pointer on or from where the host says.
+    fn write(&mut self, zone: usize, from: Option<u32>, pages: u32) -> Result<(), ZoneError> {
         let (state, written) = self.zones[zone];
+        let refused = [(Full, ZoneIsFull), (ReadOnly, ZoneIsReadOnly), (Offline, ZoneIsOffline)];
+        if let Some((_, error)) = refused.iter().find(|(refused, _)| *refused == state) {
+            return Err(*error);
+        }
+        if from.is_some_and(|from| from != written) {
+            return Err(ZoneInvalidWrite);
+        }
+        if written + pages > CAPACITY {
+            return Err(ZoneBoundaryError);
+        }
+        if !state.is_open() {
+            self.make_open(zone, ImplicitlyOpened)?;
+        }
+        self.zones[zone].1 += pages;
+        if written + pages == CAPACITY {
+            self.set(zone, Full);
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, zone: usize, command: u8, pages: u32) -> Result<(), ZoneError> {
+        let state = self.zones[zone].0;
         match command {
-            0..=3 => {
-                let refused = [(Full, ZoneIsFull), (ReadOnly, ZoneIsReadOnly), (Offline, ZoneIsOffline)];
-                if let Some((_, error)) = refused.iter().find(|(refused, _)| *refused == state) {
-                    return Err(*error);
-                }
-                if command == 3 && pages != written {
-                    return Err(ZoneInvalidWrite);
-                }
-                if written + pages > CAPACITY {
-                    return Err(ZoneBoundaryError);
-                }
-                if !state.is_open() {
-                    self.make_open(zone, ImplicitlyOpened)?;
-                }
-                self.zones[zone].1 += pages;
-                if written + pages == CAPACITY {
-                    self.set(zone, Full);
-                }
-                Ok(())
-            }
+            0..=3 => self.write(zone, (command == 3).then_some(pages), pages),
             4 if state == ImplicitlyOpened => {
                 self.set(zone, ExplicitlyOpened);
                 Ok(())

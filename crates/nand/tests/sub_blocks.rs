@@ -138,7 +138,7 @@ fn t313_figure_2_eight_sub_blocks_are_freed_by_one_operation_without_a_copy() {
     let mut array = full(WriteSequence::Sfws);
     let updated = |page: u16| page < 256;
     let without_valid = (0..16).filter(|&s| (0..PAGES).all(|p| shape.position(p).sub_block != s || updated(p)));
-    let free = without_valid.fold(UnitSet::EMPTY, |set, s| set.with(UnitSet::one(usize::from(s))));
+    let free: UnitSet = without_valid.map(usize::from).collect();
     assert_eq!(free, UnitSet(0xFF));
     done(&mut array, erase(free.0));
     assert_eq!((0..PAGES).filter(|&page| !array.is_programmed(at(page))).count(), 256);

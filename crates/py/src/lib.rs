@@ -96,6 +96,14 @@ fn explain(key: &str, plugins: Vec<PathBuf>) -> PyResult<String> {
     pumice_config::explain(key, &plugins).map(|value| value.to_string()).map_err(spec_error)
 }
 
+/// The same of several keys, as a JSON list. Plug-ins are loaded once.
+#[pyfunction]
+fn explain_all(keys: Vec<String>, plugins: Vec<PathBuf>) -> PyResult<String> {
+    let plugins = plugins::open_all(&plugins)?;
+    let explained = keys.iter().map(|key| pumice_config::explain(key, &plugins)).collect::<Result<Vec<_>, _>>();
+    explained.map(|list| Value::from(list).to_string()).map_err(spec_error)
+}
+
 /// Settings of a spec that generate what a job in fio's words describes, as a JSON list of pairs.
 #[pyfunction]
 fn fio_job_settings(job: &str) -> PyResult<String> {
@@ -206,21 +214,14 @@ fn erase_model(py: Python<'_>, request: &str) -> PyResult<String> {
 /// The module.
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    let py = module.py();
-    module.add("SpecError", py.get_type::<SpecError>())?;
-    module.add("TraceError", py.get_type::<TraceError>())?;
-    module.add("SimulationError", py.get_type::<SimulationError>())?;
-    module.add("ChipError", py.get_type::<chip::ChipError>())?;
-    module.add("Refused", py.get_type::<chip::Refused>())?;
-    module.add("Uncorrectable", py.get_type::<chip::Uncorrectable>())?;
-    module.add("OperationFailed", py.get_type::<chip::OperationFailed>())?;
-    module.add("PowerLost", py.get_type::<chip::PowerLost>())?;
+    add_errors(module)?;
     module.add_class::<chip::PythonChip>()?;
     module.add_class::<chip::ChipState>()?;
     module.add_class::<serve::PythonServer>()?;
     module.add_class::<crash::PythonCrashLab>()?;
     module.add_function(wrap_pyfunction!(crash::recording_header, module)?)?;
     module.add_function(wrap_pyfunction!(crash::cut_places, module)?)?;
+    module.add_function(wrap_pyfunction!(serve::ask_served, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(commit, module)?)?;
     module.add_function(wrap_pyfunction!(runs::resolve, module)?)?;
@@ -237,6 +238,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(result_fields, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(explain_all, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_check, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_read, module)?)?;
@@ -254,4 +256,17 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan_reclaim, module)?)?;
     module.add_function(wrap_pyfunction!(erase_model, module)?)?;
     Ok(())
+}
+
+/// What the module's functions raise.
+fn add_errors(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("SpecError", py.get_type::<SpecError>())?;
+    module.add("TraceError", py.get_type::<TraceError>())?;
+    module.add("SimulationError", py.get_type::<SimulationError>())?;
+    module.add("ChipError", py.get_type::<chip::ChipError>())?;
+    module.add("Refused", py.get_type::<chip::Refused>())?;
+    module.add("Uncorrectable", py.get_type::<chip::Uncorrectable>())?;
+    module.add("OperationFailed", py.get_type::<chip::OperationFailed>())?;
+    module.add("PowerLost", py.get_type::<chip::PowerLost>())
 }

@@ -1,7 +1,7 @@
 //! Policies of the user's own on their way from Python into a run: shared objects, addresses of compiled functions,
 //! and Python functions over columns that are read where they are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -37,7 +37,7 @@ impl RequestedPolicy {
     /// It cannot be loaded, or is another one than when the request was made.
     pub fn load(&self, py: Python<'_>) -> PyResult<OwnPolicy> {
         let found = match (&self.library, &self.packed) {
-            (Some(path), None) => load(path).map_err(|text| SpecError::new_err(format!("policy {text}")))?,
+            (Some(path), None) => open(path)?,
             (None, Some(packed)) => {
                 let module = py.import("pumice.policy")?;
                 own_policy(&module.call_method1("unpacked", (packed,))?)?
@@ -56,10 +56,14 @@ impl RequestedPolicy {
     }
 }
 
+fn open(path: &Path) -> PyResult<OwnPolicy> {
+    load(path).map_err(|text| SpecError::new_err(format!("policy {text}")))
+}
+
 /// Name, SHA-256, decisions and number of streams of a shared object's policy.
 #[pyfunction]
 pub fn policy_of_library(path: PathBuf) -> PyResult<(String, String, Vec<&'static str>, u8)> {
-    let policy = load(&path).map_err(|text| SpecError::new_err(format!("policy {text}")))?;
+    let policy = open(&path)?;
     let decides = policy.0.decides();
     Ok((policy.0.name().to_string(), policy.0.sha256().to_string(), decides.names(), decides.streams))
 }
@@ -144,7 +148,7 @@ struct PythonPolicy {
 /// It is none, or its shared object cannot be loaded.
 pub fn own_policy(policy: &Bound<'_, PyAny>) -> PyResult<OwnPolicy> {
     if let Some(path) = policy.getattr("library")?.extract::<Option<PathBuf>>()? {
-        return load(&path).map_err(|text| SpecError::new_err(format!("policy {text}")));
+        return open(&path);
     }
     let names: Vec<String> = policy.getattr("decides")?.extract()?;
     let has = |name: &str| names.iter().any(|decided| decided == name);

@@ -157,7 +157,10 @@ pub fn run(
 }
 
 /// Tells the caller's function how far a run has come; whether it shall go on.
-fn tell(py: Python<'_>, report: &Progress, progress: Option<&Py<PyAny>>) -> PyResult<bool> {
+///
+/// # Errors
+/// What the function raises.
+pub fn tell(py: Python<'_>, report: &Progress, progress: Option<&Py<PyAny>>) -> PyResult<bool> {
     let Some(progress) = progress else { return Ok(true) };
     let answer = progress.call1(py, (report.requests, report.share, report.simulated.as_s()))?;
     Ok(answer.is_none(py) || answer.is_truthy(py)?)

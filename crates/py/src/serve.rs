@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use pumice_serve::{Address, ControlRequest, ServeOptions, Server};
 use pyo3::prelude::*;
 
+use crate::attended::attend;
 use crate::errors::{SimulationError, SpecError, sim_error};
 use crate::runs::parse_source;
 
@@ -79,11 +80,6 @@ impl PythonServer {
         self.ask(py, Server::is_over)
     }
 
-    /// The result document so far.
-    fn result(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.ask(py, Server::result)?.map_err(sim_error)?.to_string())
-    }
-
     /// Answers a question of the control socket; JSON in and out.
     fn answer(&self, py: Python<'_>, question: &str) -> PyResult<String> {
         let request = ControlRequest::parse(question).map_err(SpecError::new_err)?;
@@ -97,4 +93,18 @@ impl PythonServer {
         let server = server.ok_or_else(|| SimulationError::new_err("the device is not served any more"))?;
         Ok(py.detach(|| server.stop()).map_err(sim_error)?.to_string())
     }
+}
+
+/// Asks a device that another process serves; JSON in and out.
+#[pyfunction]
+pub fn ask_served(py: Python<'_>, address: &str, question: String) -> PyResult<String> {
+    let to: Address = address.parse().map_err(SpecError::new_err)?;
+    let answer = attend::<(), _>(py, move |_| pumice_serve::ask(&to, &question), |_, ()| Ok(true))?;
+    let line = answer.map_err(|error| {
+        SpecError::new_err(format!("{address}: {error}; is a device served with --control {address}?"))
+    })?;
+    if line.is_empty() {
+        return Err(SimulationError::new_err(format!("{address}: no answer; the device has ended")));
+    }
+    Ok(line)
 }

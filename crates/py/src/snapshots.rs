@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::attended::{Desk, attend};
 use crate::errors::{SpecError, sim_error};
-use crate::runs::parse_request;
+use crate::runs::{parse_request, tell};
 
 /// Ages the device of a request and writes it to a file; returns the file's header as JSON. `engine` tells one build from
 /// another; `progress` is as in `run`.
@@ -26,12 +26,7 @@ pub fn snapshot_save(
 ) -> PyResult<String> {
     let asked = parse_request(py, request, None)?;
     let work = move |desk: &Desk<Progress>| age(&asked.config, asked.scale, &mut |report| desk.ask(*report));
-    let tell = |py: Python<'_>, report: Progress| {
-        let Some(progress) = &progress else { return Ok(true) };
-        let answer = progress.call1(py, (report.requests, report.share, report.simulated.as_s()))?;
-        Ok(answer.is_none(py) || answer.is_truthy(py)?)
-    };
-    let (identity, device) = attend(py, work, tell)?.map_err(sim_error)?;
+    let (identity, device) = attend(py, work, |py, report| tell(py, &report, progress.as_ref()))?.map_err(sim_error)?;
     let header = Shelf::new(engine, Places::default()).header(&identity, &device);
     let written = py.detach(|| SnapshotFile::write(&path, &header, &device));
     written.map_err(|error| PyOSError::new_err(format!("{}: {error}", path.display())))?;

@@ -80,7 +80,9 @@ impl Listener {
         match address {
             Address::Unix(path) => {
                 let is_socket = path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket());
-                if is_socket && UnixStream::connect(path).is_err() {
+                // Any other failure may be that of a socket somebody listens on.
+                let is_refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+                if is_socket && UnixStream::connect(path).is_err_and(is_refused) {
                     std::fs::remove_file(path).map_err(refused)?;
                 }
                 UnixListener::bind(path).map(|listener| Listener::Unix(listener, path.clone())).map_err(refused)
@@ -212,7 +214,27 @@ impl Write for Socket {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixDatagram;
+
     use super::*;
+
+    #[test]
+    fn s031_a_socket_that_nobody_listens_on_is_replaced_and_no_other() {
+        let path = std::env::temp_dir().join(format!("pumice-address-{}", std::process::id()));
+        let address = Address::Unix(path.clone());
+        // A socket in use that takes no streams: it cannot be connected to, and is not refused.
+        let used = UnixDatagram::bind(&path).expect("a socket");
+        let text = Listener::bind(&address).err().expect("in use");
+        assert!(text.contains("in use") && !text.contains('\n'), "{text}");
+        let client = UnixDatagram::unbound().expect("a socket");
+        client.send_to(b"still here", &path).expect("its file is there");
+        drop(used);
+        std::fs::remove_file(&path).expect("was there");
+        // What a server leaves that was killed.
+        drop(UnixListener::bind(&path).expect("a socket"));
+        drop(Listener::bind(&address).expect("takes its place"));
+        assert!(!path.exists());
+    }
 
     #[test]
     fn s030_an_address_is_a_socket_or_a_port_of_this_machine() {

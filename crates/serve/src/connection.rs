@@ -155,7 +155,7 @@ fn shake_hands(input: &mut impl Read, out: &mut impl Write, facts: ExportFacts) 
     let flags = ClientFlags::decode(flags).map_err(|_| broken("unknown flags"))?;
     let mut settled = Settled::default();
     for _ in 0..OPTIONS_MAX {
-        let header = OptionHeader::decode(&array(input)?).map_err(|_| broken("no option"))?;
+        let header = OptionHeader::decode(&array(input)?).map_err(|_| broken("an option begins otherwise"))?;
         if header.length > OPTION_MAX {
             io::copy(&mut input.take(u64::from(header.length)), &mut io::sink())?;
             out.write_all(&OptionReply::TooBig.encode(header.number))?;
@@ -260,7 +260,7 @@ fn take_requests(
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             Err(error) => return Err(error),
         };
-        let header = RequestHeader::decode(&bytes).map_err(|_| broken("no request"))?;
+        let header = RequestHeader::decode(&bytes).map_err(|_| broken("a request begins otherwise"))?;
         let (is_write, moves) = match header.command {
             Ok(Command::Disconnect) => return Ok(()),
             Ok(Command::Write) => (true, true),

@@ -3,11 +3,12 @@
 //! A question is `{"do": "status"}`; the answer has `ok`, and either `answer` or `error`.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::address::Socket;
+use crate::address::{Address, Socket};
 
 /// Longest question, in bytes.
 const QUESTION_MAX: u64 = 1 << 16;
@@ -43,6 +44,27 @@ impl ControlRequest {
         serde_json::from_str(line)
             .map_err(|error| format!("no question: {error}; allowed: {{\"do\": \"NAME\"}} with NAME one of {ASKED}"))
     }
+}
+
+/// How long a question waits for its answer. A device that is busy answers behind what it is at.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Asks a device that another process serves. Returns the line of its answer; it is empty if the device has ended.
+///
+/// # Errors
+/// Nobody listens at the address, or no answer comes.
+pub fn ask(address: &Address, question: &str) -> io::Result<String> {
+    let mut socket = Socket::connect(address)?;
+    socket.limit_reads(Some(PATIENCE))?;
+    socket.limit_writes(Some(PATIENCE))?;
+    socket.write_all(format!("{question}\n").as_bytes())?;
+    let mut line = String::new();
+    let answered = BufReader::new(socket).read_line(&mut line);
+    let is_late = |error: &io::Error| matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
+    answered.map(|_| line).map_err(|error| match is_late(&error) {
+        true => io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", PATIENCE.as_secs())),
+        false => error,
+    })
 }
 
 /// Answers one control client until it leaves.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::data_path::{DataPath, Transfer};
 use crate::exchange::{DeviceSession, Watched, exchange, settle};
 use crate::journal::DeviceEvent;
-use crate::operation::{ClientOperation, OperationStep, Place, zeroes};
+use crate::operation::{ClientOperation, OperationStep, Place, request};
 use crate::protocol::transmission::{DataExtent, ErrorCode, Reply};
 use crate::record::Record;
 use crate::recording::RecordingWriter;
@@ -25,9 +25,6 @@ const EXTENTS_MAX: usize = 1 << 12;
 
 /// Most pages that are looked at for one status reply.
 const STATUS_PAGES_MAX: u64 = 1 << 18;
-
-/// Longest write of zeroes that the device makes of its own, in bytes.
-const ZEROES_MAX: u64 = 1 << 20;
 
 /// What a device is made of; it lives longer than the device.
 pub struct Parts<'a> {
@@ -211,8 +208,13 @@ impl<'a> Device<'a> {
                 // The protocol takes a trim as advice.
                 OperationStep::Request(request, _) if request.kind == RequestKind::Trim && self.drops_trims() => {}
                 OperationStep::Request(request, data) => reply = self.run_request(request, data)?,
+                OperationStep::StoreZeroes(place) => {
+                    let zeroes = vec![0; place.bytes as usize];
+                    reply = self.run_request(request(RequestKind::Write, place, false), zeroes)?;
+                }
                 OperationStep::ZeroTheRest(place) => {
-                    self.left_in(place).into_iter().rev().for_each(|rest| steps.push_front(zeroes(rest)));
+                    let parts = self.left_in(place).into_iter().flat_map(Place::parts);
+                    parts.rev().for_each(|part| steps.push_front(OperationStep::StoreZeroes(part)));
                 }
             }
         }
@@ -286,12 +288,7 @@ impl<'a> Device<'a> {
             }
             let part = self.part(place, page);
             match left.last_mut() {
-                Some(last)
-                    if last.offset + u64::from(last.bytes) == part.offset
-                        && u64::from(last.bytes + part.bytes) <= ZEROES_MAX =>
-                {
-                    last.bytes += part.bytes;
-                }
+                Some(last) if last.offset + u64::from(last.bytes) == part.offset => last.bytes += part.bytes,
                 _ => left.push(part),
             }
         }
@@ -323,8 +320,7 @@ impl<'a> Device<'a> {
         if let Some(text) = &self.failure {
             return Err(SimError::Simulation(text.clone()));
         }
-        let origin = Origin { facts: Record::facts_of_none(), warnings: Vec::new() };
-        self.document(origin)
+        self.document(Record::unrecorded())
     }
 
     fn document(&mut self, origin: Origin) -> Result<Outcome, SimError> {
@@ -365,7 +361,7 @@ impl<'a> Device<'a> {
         store.map_or(Ok(()), Store::close).map_err(SimError::Output)?;
         let origin = match record {
             Some(record) => record.finish(self.config, self.capacity)?,
-            None => Origin { facts: Record::facts_of_none(), warnings: Vec::new() },
+            None => Record::unrecorded(),
         };
         self.document(origin)
     }

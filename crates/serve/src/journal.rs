@@ -1,6 +1,6 @@
 //! What happened to a store's device, from its first request on. Replaying it gives the device's state anew.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
 use pumice_types::{HostRequest, RequestKind, Time};
 
@@ -19,31 +19,31 @@ pub enum DeviceEvent {
     Cut(Time),
 }
 
-/// An event as it is kept.
-pub fn encode(event: &DeviceEvent) -> [u8; ENTRY_BYTES] {
-    match event {
-        DeviceEvent::Request(request) => encode_request(request),
-        DeviceEvent::Cut(at) => {
-            let mut entry = [0; ENTRY_BYTES];
-            entry[..8].copy_from_slice(&at.0.to_le_bytes());
-            entry[20] = CUT;
-            entry
-        }
-    }
-}
-
-fn encode_request(request: &HostRequest) -> [u8; ENTRY_BYTES] {
-    let kind = match request.kind {
+/// Number of a kind of request.
+fn number_of(kind: RequestKind) -> u8 {
+    match kind {
         RequestKind::Read => 0,
         RequestKind::Write => 1,
         RequestKind::Trim => 2,
         RequestKind::Flush => 3,
-    };
+    }
+}
+
+/// An event as it is kept.
+pub fn encode(event: &DeviceEvent) -> [u8; ENTRY_BYTES] {
     let mut entry = [0; ENTRY_BYTES];
-    entry[..8].copy_from_slice(&request.arrival.0.to_le_bytes());
-    entry[8..16].copy_from_slice(&request.offset_bytes.to_le_bytes());
-    entry[16..20].copy_from_slice(&request.bytes.to_le_bytes());
-    (entry[20], entry[21]) = (kind, u8::from(request.fua));
+    match event {
+        DeviceEvent::Request(request) => {
+            entry[..8].copy_from_slice(&request.arrival.0.to_le_bytes());
+            entry[8..16].copy_from_slice(&request.offset_bytes.to_le_bytes());
+            entry[16..20].copy_from_slice(&request.bytes.to_le_bytes());
+            (entry[20], entry[21]) = (number_of(request.kind), u8::from(request.fua));
+        }
+        DeviceEvent::Cut(at) => {
+            entry[..8].copy_from_slice(&at.0.to_le_bytes());
+            entry[20] = CUT;
+        }
+    }
     entry
 }
 
@@ -52,14 +52,11 @@ pub fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<DeviceEvent> {
     let (arrival, rest) = entry.split_first_chunk::<8>()?;
     let (offset, rest) = rest.split_first_chunk::<8>()?;
     let (bytes, rest) = rest.split_first_chunk::<4>()?;
-    let kind = match rest[0] {
-        0 => RequestKind::Read,
-        1 => RequestKind::Write,
-        2 => RequestKind::Trim,
-        3 => RequestKind::Flush,
-        CUT => return Some(DeviceEvent::Cut(Time(u64::from_le_bytes(*arrival)))),
-        _ => return None,
-    };
+    if rest[0] == CUT {
+        return Some(DeviceEvent::Cut(Time(u64::from_le_bytes(*arrival))));
+    }
+    let kinds = [RequestKind::Read, RequestKind::Write, RequestKind::Trim, RequestKind::Flush];
+    let kind = kinds.into_iter().find(|&kind| number_of(kind) == rest[0])?;
     let fua = match rest[1] {
         0 => false,
         1 => true,
@@ -89,14 +86,6 @@ pub fn read_next(input: &mut impl Read) -> io::Result<Option<DeviceEvent>> {
     }
     let broken = || io::Error::new(io::ErrorKind::InvalidData, "its journal is damaged");
     decode(&entry).map(Some).ok_or_else(broken)
-}
-
-/// Adds an event.
-///
-/// # Errors
-/// The output's.
-pub fn write(out: &mut impl Write, event: &DeviceEvent) -> io::Result<()> {
-    out.write_all(&encode(event))
 }
 
 #[cfg(test)]

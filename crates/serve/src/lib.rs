@@ -26,7 +26,7 @@ mod store;
 
 pub use address::Address;
 pub use connection::EXPORT;
-pub use control::ControlRequest;
+pub use control::{ControlRequest, ask};
 pub use recording::{RecordedSession, RecordingHeader};
 pub use server::{ServeOptions, Server};
 pub use spec::{served_config, without_effect_on_a_served_device};

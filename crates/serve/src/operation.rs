@@ -54,11 +54,27 @@ pub struct Place {
     pub bytes: u32,
 }
 
+impl Place {
+    /// The place in parts that are written at once.
+    pub fn parts(self) -> impl DoubleEndedIterator<Item = Place> {
+        let (first, end) = (self.offset / WRITTEN_MAX, self.offset + u64::from(self.bytes));
+        (first..end.div_ceil(WRITTEN_MAX)).map(move |part| {
+            let offset = self.offset.max(part * WRITTEN_MAX);
+            Place { offset, bytes: (end.min((part + 1) * WRITTEN_MAX) - offset) as u32 }
+        })
+    }
+}
+
+/// Longest write that the device makes of its own, in bytes. None crosses a multiple of it, so that pages stay whole.
+const WRITTEN_MAX: u64 = 1 << 20;
+
 /// One step of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OperationStep {
     /// A host request, with the data that it writes.
     Request(HostRequest, Vec<u8>),
+    /// Zeroes are written.
+    StoreZeroes(Place),
     /// What a trim has left in a part is written over with zeroes.
     ZeroTheRest(Place),
 }
@@ -66,11 +82,6 @@ pub enum OperationStep {
 /// A host request; the device sets its arrival.
 pub fn request(kind: RequestKind, place: Place, fua: bool) -> HostRequest {
     HostRequest { arrival: Time::ZERO, offset_bytes: place.offset, bytes: place.bytes, kind, fua, stream: 0 }
-}
-
-/// Zeroes in a place are written.
-pub fn zeroes(place: Place) -> OperationStep {
-    OperationStep::Request(request(RequestKind::Write, place, false), vec![0; place.bytes as usize])
 }
 
 impl ClientOperation {
@@ -92,8 +103,29 @@ impl ClientOperation {
             ClientOperation::WriteZeroes { place, stored: false, fua } => {
                 lasting([bare(RequestKind::Trim, place), OperationStep::ZeroTheRest(place)].into(), fua)
             }
-            ClientOperation::WriteZeroes { place, stored: true, fua } => lasting([zeroes(place)].into(), fua),
+            ClientOperation::WriteZeroes { place, stored: true, fua } => {
+                lasting(place.parts().map(OperationStep::StoreZeroes).collect(), fua)
+            }
             ClientOperation::Status { .. } => VecDeque::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s060_parts_of_a_place_make_the_place_and_cross_no_boundary() {
+        let parts = |offset, bytes| -> Vec<(u64, u32)> {
+            Place { offset, bytes }.parts().map(|part| (part.offset, part.bytes)).collect()
+        };
+        const MIB: u32 = 1 << 20;
+        assert_eq!(parts(512, 512), [(512, 512)]);
+        assert_eq!(parts(0, 2 * MIB), [(0, MIB), (MIB.into(), MIB)]);
+        assert_eq!(parts(u64::from(MIB) - 512, 1024), [(u64::from(MIB) - 512, 512), (MIB.into(), 512)]);
+        let whole = parts(512, u32::MAX - 511);
+        assert_eq!(whole.len(), 4096);
+        assert_eq!(whole.iter().map(|&(_, bytes)| u64::from(bytes)).sum::<u64>(), u64::from(u32::MAX - 511));
     }
 }

@@ -46,16 +46,17 @@ impl Record {
         let report = self.writer.finish()?;
         if report.requests == 0 {
             let warning = format!("{}: no request came, so nothing can be replayed", self.path.display());
-            return Ok(Origin { facts: Record::facts_of_none(), warnings: vec![warning] });
+            return Ok(Origin { warnings: vec![warning], ..Record::unrecorded() });
         }
         let mut written = open_workload(config, self.scale, capacity)?;
         while written.next_request()?.is_some() {}
         Ok(Origin { facts: written.facts(), warnings: written.notes().warnings() })
     }
 
-    /// What a session tells of its requests that are not recorded, or not yet.
-    pub fn facts_of_none() -> Vec<(&'static str, Fact)> {
+    /// What a session tells of its requests if they are not recorded, or not yet.
+    pub fn unrecorded() -> Origin {
         let (path, format) = UNRECORDED;
-        vec![("path", Fact::Text(path.into())), ("format", Fact::Text(format.into()))]
+        let facts = vec![("path", Fact::Text(path.into())), ("format", Fact::Text(format.into()))];
+        Origin { facts, warnings: Vec::new() }
     }
 }

@@ -150,9 +150,9 @@ impl Server {
             connections: Mutex::default(),
             closed: Condvar::new(),
         });
-        let mut listening = vec![listen(listener, &shared, take_client)?];
+        let mut listening = vec![listen(listener, &shared, true)?];
         if let Some(control) = control {
-            listening.push(listen(control, &shared, take_control)?);
+            listening.push(listen(control, &shared, false)?);
         }
         Ok(Server { config, shared, device, listening })
     }
@@ -176,14 +176,6 @@ impl Server {
     /// get errors for whatever they ask.
     pub fn is_over(&self) -> bool {
         self.shared.has_failed.load(Ordering::Relaxed) || self.shared.asked_to_stop.load(Ordering::Relaxed)
-    }
-
-    /// The result so far. The device goes on.
-    ///
-    /// # Errors
-    /// A simulation that ended in an error.
-    pub fn result(&self) -> Result<Value, SimError> {
-        self.shared.ask(DeviceQuestion::Result)
     }
 
     /// Answers what a control client may ask.
@@ -344,13 +336,18 @@ impl ServerShared {
         }
     }
 
-    /// Serves one connection to its end.
-    fn serve(&self, number: u64, socket: Socket) {
+    /// Talks with a client of the device, or with one of the control socket, until it leaves.
+    fn talk(&self, socket: Socket, is_client: bool) -> io::Result<()> {
+        if !is_client {
+            return control::converse(socket, &|request| self.answer(&request));
+        }
         let cuts = self.cuts.load(Ordering::SeqCst);
-        // How a connection ends is its client's matter.
-        let _ = connection::serve(socket, self.facts, &|operation, to| {
-            self.messages.send(Message::Perform(operation, to, cuts)).is_ok()
-        });
+        let submit = |operation, to| self.messages.send(Message::Perform(operation, to, cuts)).is_ok();
+        connection::serve(socket, self.facts, &submit)
+    }
+
+    /// A connection has ended.
+    fn leave(&self, number: u64) {
         self.lock().open.remove(&number);
         self.closed.notify_all();
     }
@@ -381,11 +378,11 @@ impl ServerShared {
     }
 }
 
-/// Begins to take connections, until the server stops.
+/// Begins to take connections, of clients or of the control socket, until the server stops.
 fn listen(
     listener: Listener,
     shared: &Arc<ServerShared>,
-    take: fn(Socket, &Arc<ServerShared>),
+    is_client: bool,
 ) -> Result<(Address, JoinHandle<()>), SimError> {
     let (address, shared) = (listener.address(), Arc::clone(shared));
     let accept = move || {
@@ -395,7 +392,7 @@ fn listen(
                 return;
             }
             match socket {
-                Ok(socket) => take(socket, &shared),
+                Ok(socket) => take(socket, &shared, is_client),
                 // The system has no handle left, or the client has gone: the next one may fare better.
                 Err(_) => std::thread::sleep(Duration::from_millis(10)),
             }
@@ -404,26 +401,16 @@ fn listen(
     Ok((address, spawn("pumice-listen", accept)?))
 }
 
-/// Serves a client in a thread of its own, if there is room.
-fn take_client(socket: Socket, shared: &Arc<ServerShared>) {
-    let Ok(Some(number)) = shared.admit(&socket, true) else { return };
-    let client = Arc::clone(shared);
-    if spawn("pumice-client", move || client.serve(number, socket)).is_err() {
-        shared.lock().open.remove(&number);
-    }
-}
-
-/// Answers a control client in a thread of its own, if there is room.
-fn take_control(socket: Socket, shared: &Arc<ServerShared>) {
-    let Ok(Some(number)) = shared.admit(&socket, false) else { return };
-    let control = Arc::clone(shared);
+/// Talks with whoever has connected in a thread of its own, if there is room.
+fn take(socket: Socket, shared: &Arc<ServerShared>, is_client: bool) {
+    let Ok(Some(number)) = shared.admit(&socket, is_client) else { return };
+    let own = Arc::clone(shared);
     let talk = move || {
-        // How the conversation ends is its client's matter.
-        let _ = control::converse(socket, &|request| control.answer(&request));
-        control.lock().open.remove(&number);
-        control.closed.notify_all();
+        // How a conversation ends is its client's matter.
+        let _ = own.talk(socket, is_client);
+        own.leave(number);
     };
-    if spawn("pumice-control", talk).is_err() {
-        shared.lock().open.remove(&number);
+    if spawn(if is_client { "pumice-client" } else { "pumice-control" }, talk).is_err() {
+        shared.leave(number);
     }
 }

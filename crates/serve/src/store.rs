@@ -58,7 +58,6 @@ impl Store {
     /// A file that is no store, that holds a device of another spec, or whose last session did not end well; in one
     /// line.
     pub fn open(path: &Path, config_sha256: &str, scale: f64, geometry: &Geometry) -> Result<Store, String> {
-        let failed = |error: io::Error| format!("{}: {error}", path.display());
         let wanted = StoreHeader {
             format: FORMAT.into(),
             config_sha256: config_sha256.into(),
@@ -66,31 +65,26 @@ impl Store {
             pages: geometry.pages(),
             page_bytes: geometry.page_bytes,
             journal_bytes: 0,
-            is_closed: false,
+            is_closed: true,
         };
-        let mut options = OpenOptions::new();
-        options.read(true).write(true);
-        let mut file = match options.open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                options.create_new(true).open(path).map_err(failed)?
-            }
-            Err(error) => return Err(failed(error)),
-        };
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        let mut file = opened.map_err(in_file(path))?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| format!("{}: another process uses it", path.display()))?;
-        let is_new = file.metadata().map_err(failed)?.len() == 0;
+        let is_new = file.metadata().map_err(in_file(path))?.len() == 0;
         let header = if is_new { wanted } else { wanted.found_in(&mut file, path)? };
-        let mut store = Store::with(header, path, file).map_err(failed)?;
-        store.write_header(false).map_err(failed)?;
+        let mut store = Store::with(header, path, file).map_err(in_file(path))?;
+        if is_new {
+            store.write_header(true).map_err(in_file(path))?;
+        }
         Ok(store)
     }
 
     fn with(header: StoreHeader, path: &Path, file: File) -> io::Result<Store> {
         let mut end = file.try_clone()?;
-        let begin = HEADER_BYTES + header.pages * u64::from(header.page_bytes);
-        file.set_len(begin + header.journal_bytes)?;
-        end.seek(SeekFrom::Start(begin + header.journal_bytes))?;
+        let journal_end = header.journal_at() + header.journal_bytes;
+        file.set_len(journal_end)?;
+        end.seek(SeekFrom::Start(journal_end))?;
         Ok(Store { header, path: path.to_owned(), file, journal: BufWriter::with_capacity(1 << 16, end) })
     }
 
@@ -116,25 +110,25 @@ impl Store {
     /// # Errors
     /// The file's, or what `each` says; in one line.
     pub fn replay(&self, mut each: impl FnMut(&DeviceEvent) -> Result<(), String>) -> Result<(), String> {
-        let failed = |error: io::Error| format!("{}: {error}", self.path.display());
         // A handle of its own: this one's place in the file is not the writer's.
-        let mut file = File::open(&self.path).map_err(failed)?;
-        let begin = HEADER_BYTES + self.header.pages * u64::from(self.header.page_bytes);
-        file.seek(SeekFrom::Start(begin)).map_err(failed)?;
+        let mut file = File::open(&self.path).map_err(in_file(&self.path))?;
+        file.seek(SeekFrom::Start(self.header.journal_at())).map_err(in_file(&self.path))?;
         let mut input = BufReader::with_capacity(1 << 16, file.take(self.header.journal_bytes));
-        while let Some(event) = journal::read_next(&mut input).map_err(failed)? {
+        while let Some(event) = journal::read_next(&mut input).map_err(in_file(&self.path))? {
             each(&event)?;
         }
         Ok(())
     }
 
-    /// Adds what happened in this session.
+    /// Adds what is about to happen in this session. Pages change by such events alone, so the first one of a session
+    /// marks the store as one whose session must end well.
     ///
     /// # Errors
     /// The file's, in one line.
     pub fn add(&mut self, event: &DeviceEvent) -> Result<(), String> {
+        let mark = if self.header.is_closed { self.write_header(false) } else { Ok(()) };
         self.header.journal_bytes += journal::ENTRY_BYTES as u64;
-        journal::write(&mut self.journal, event).map_err(|error| format!("{}: {error}", self.path.display()))
+        mark.and_then(|()| self.journal.write_all(&journal::encode(event))).map_err(in_file(&self.path))
     }
 
     /// Ends the session well.
@@ -142,20 +136,27 @@ impl Store {
     /// # Errors
     /// The file's, in one line.
     pub fn close(mut self) -> Result<(), String> {
-        let failed = |error: io::Error| format!("{}: {error}", self.path.display());
-        self.journal.flush().map_err(failed)?;
-        self.file.sync_data().map_err(failed)?;
-        let path = self.path.clone();
-        self.write_header(true).map_err(|error| format!("{}: {error}", path.display()))
+        let ended = self.journal.flush().and_then(|()| self.file.sync_data());
+        ended.and_then(|()| self.write_header(true)).map_err(in_file(&self.path))
     }
 }
 
+/// An error of a file, with the file's name.
+fn in_file(path: &Path) -> impl Fn(io::Error) -> String + '_ {
+    move |error| format!("{}: {error}", path.display())
+}
+
 impl StoreHeader {
+    /// First byte of the journal.
+    fn journal_at(&self) -> u64 {
+        HEADER_BYTES + self.pages * u64::from(self.page_bytes)
+    }
+
     /// The header of a file, which must be that of a device of this spec that was closed.
     fn found_in(&self, file: &mut File, path: &Path) -> Result<StoreHeader, String> {
         let refuse = |what: String| Err(format!("{}: {what}", path.display()));
         let mut bytes = Vec::new();
-        file.take(HEADER_BYTES).read_to_end(&mut bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+        file.take(HEADER_BYTES).read_to_end(&mut bytes).map_err(in_file(path))?;
         let Ok(found) = serde_json::from_slice::<StoreHeader>(&bytes) else {
             return refuse(format!("no store of a device; allowed: a file of format {FORMAT}, or none"));
         };
@@ -185,7 +186,7 @@ impl StoredPages {
     /// # Errors
     /// The file's, in one line.
     pub fn read(&self, page: u64, from: usize, out: &mut [u8]) -> Result<(), String> {
-        self.file.read_exact_at(out, self.at(page) + from as u64).map_err(|error| self.failed(&error))
+        self.file.read_exact_at(out, self.at(page) + from as u64).map_err(in_file(&self.path))
     }
 
     /// Writes a page.
@@ -193,7 +194,7 @@ impl StoredPages {
     /// # Errors
     /// The file's, in one line.
     pub fn write(&self, page: u64, bytes: &[u8]) -> Result<(), String> {
-        self.file.write_all_at(bytes, self.at(page)).map_err(|error| self.failed(&error))
+        self.file.write_all_at(bytes, self.at(page)).map_err(in_file(&self.path))
     }
 
     /// Makes consecutive pages a hole.
@@ -216,9 +217,5 @@ impl StoredPages {
 
     fn at(&self, page: u64) -> u64 {
         HEADER_BYTES + page * self.page_bytes
-    }
-
-    fn failed(&self, error: &io::Error) -> String {
-        format!("{}: {error}", self.path.display())
     }
 }

@@ -88,8 +88,11 @@ fn c101_a_cut_has_one_verdict_however_it_is_reached() {
     }
 }
 
-/// What the lab must find of each way to fail, and a device whose promises it can break.
-const FAILURES: &[(&str, &str, fn(&CrashVerdict) -> bool)] = &[
+/// A key, its value, and what the lab must find.
+type Failure = (&'static str, &'static str, fn(&CrashVerdict) -> bool);
+
+/// Each way to fail.
+const FAILURES: &[Failure] = &[
     ("power.failure", "bit-corruption", |verdict| verdict.pages.corrupt > 0),
     ("power.failure", "shorn-writes", |verdict| verdict.pages.shorn > 0),
     ("power.failure", "flying-writes", |verdict| verdict.pages.foreign > 0),

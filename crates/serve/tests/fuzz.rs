@@ -155,7 +155,7 @@ fn s201_no_bytes_make_the_decoders_panic() {
             && let Ok(header) = OptionHeader::decode(head)
             && let Ok(decoded) = ClientOption::decode(header.number, payload)
         {
-            // What is understood is understood again from what it encodes to, but for names that end in nothing.
+            // An option that is understood encodes to bytes that mean the same.
             let encoded = decoded.encode();
             let (head, payload) = encoded.split_first_chunk().expect("a header");
             let number = OptionHeader::decode(head).expect("an option").number;

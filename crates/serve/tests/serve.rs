@@ -416,6 +416,48 @@ fn s111_a_store_is_refused_with_another_spec_or_after_a_session_that_broke_off()
 }
 
 #[test]
+fn s113_a_store_needs_a_good_end_only_once_something_has_happened_to_the_device() {
+    let file = temporary("spared.img");
+    let mut options = ServeOptions::new(source("tiny", &[("ftl.kind", "page")]), Address::Unix(temporary("spared")));
+    options.store = Some(file.clone());
+    let is_closed = || {
+        let header = std::fs::read(&file).expect("the store")[..4096].to_vec();
+        String::from_utf8(header).expect("text").contains("\"is_closed\":true")
+    };
+    for session in 0..2u8 {
+        // A session that cannot begin leaves the store as it was.
+        options.record = Some(temporary("no-such-folder").join("record.csv"));
+        let text = Server::start(&options).err().expect("no such folder").to_string();
+        assert!(text.contains("record.csv"), "{text}");
+        options.record = None;
+        let server = Server::start(&options).expect("the store is good");
+        let mut client = Client::simple(&temporary("spared")).expect("connects");
+        assert_eq!(client.read(0, 512), Ok(vec![session; 512]));
+        assert!(!is_closed());
+        client.write(0, &[session + 1; 512]).expect("a write");
+        server.stop().expect("ends");
+        let server = Server::start(&options).expect("the store is good");
+        assert!(is_closed(), "nobody has asked for anything");
+        server.stop().expect("ends");
+    }
+    std::fs::remove_file(&file).expect("was written");
+}
+
+#[test]
+fn s114_zeroes_are_stored_in_parts_however_long_they_are() {
+    let (server, path) = start("long-zeroes", &[("ftl.kind", "page")]);
+    let mut client = Client::simple(&path).expect("connects");
+    let bytes = u32::try_from(client.bytes).expect("a small device");
+    assert!(bytes > 2 << 20);
+    client.write(u64::from(bytes) - 4096, &[7; 4096]).expect("a write");
+    client.zero(0, bytes, true).expect("zeroes");
+    assert_eq!(client.read(u64::from(bytes) - 4096, 4096), Ok(vec![0; 4096]));
+    let document = server.stop().expect("ends");
+    assert_eq!(document["host"]["write"]["requests"], 1 + bytes.div_ceil(1 << 20));
+    assert_eq!(document["host"]["write"]["bytes"], 4096 + u64::from(bytes));
+}
+
+#[test]
 fn s112_the_control_socket_answers_and_ends_the_device() {
     let (path, control) = (temporary("controlled"), temporary("control"));
     let mut options = ServeOptions::new(source("tiny", &[("ftl.kind", "page")]), Address::Unix(path.clone()));

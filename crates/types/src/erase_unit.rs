@@ -16,6 +16,13 @@ pub const UNITS_MAX: usize = 64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnitSet(pub u64);
 
+impl FromIterator<usize> for UnitSet {
+    /// The set of these units.
+    fn from_iter<I: IntoIterator<Item = usize>>(units: I) -> UnitSet {
+        units.into_iter().map(UnitSet::one).fold(UnitSet::EMPTY, UnitSet::with)
+    }
+}
+
 impl UnitSet {
     /// No unit.
     pub const EMPTY: UnitSet = UnitSet(0);

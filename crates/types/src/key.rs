@@ -102,7 +102,10 @@ pub const CHOSEN: &str = "chosen";
 pub const PEN_TABLE_1: &str = "PEN, FAST'18, Table 1";
 
 /// The key that gives a run a clock.
-pub const TIMED: &str = "run.timed";
+const CLOCK: &str = "run.timed";
+
+/// The run has a clock.
+pub const TIMED: When = When::On(CLOCK);
 
 /// When a run reads a key. If the user set a key that the run does not read, the user is warned.
 #[derive(Clone, Copy, Debug)]
@@ -161,7 +164,7 @@ impl When {
     /// Whether filling and ageing read the key. They know neither clock nor requests.
     pub fn is_read_before_requests(&self, values: &Values) -> bool {
         match *self {
-            When::Requests | When::On(TIMED) => false,
+            When::Requests | When::On(CLOCK) => false,
             When::All(conditions) => conditions.iter().all(|condition| condition.is_read_before_requests(values)),
             When::Any(conditions) => conditions.iter().any(|condition| condition.is_read_before_requests(values)),
             When::Always

@@ -1,7 +1,7 @@
 //! Keys of `[workload]` that several kinds of workloads read.
 
 use pumice_types::Choice;
-use pumice_types::key::{ANY, CHOSEN, When, float, int};
+use pumice_types::key::{ANY, CHOSEN, TIMED, When, float, int};
 
 use crate::arrival::{Arrival, ArrivalKind};
 use crate::generator::patterns::PatternKind;
@@ -37,7 +37,7 @@ pub(crate) const IS_FILE_SYSTEM: When = When::All(&[
 const IS_GENERATED: When = When::All(&[When::Requests, When::Any(&[IS_DRAWN, When::Is(KIND, HOT_WRITES)])]);
 
 /// The workload's clock decides when requests arrive.
-const BY_THE_CLOCK: When = When::All(&[When::On("run.timed"), When::Is("host.mode", &["open-loop"])]);
+const BY_THE_CLOCK: When = When::All(&[TIMED, When::Is("host.mode", &["open-loop"])]);
 
 pumice_types::keys! {
     /// What several kinds of workloads read of `[workload]`.

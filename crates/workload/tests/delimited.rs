@@ -78,46 +78,50 @@ fn w241_a_list_of_columns_reads_any_separator_and_unit() {
     }
 }
 
+const HEADER: &str = "time_ms,op,length,lba\n";
+
+/// Traces and columns that cannot both be right, and what is said of them.
+const CONTRADICTIONS: &[(&str, &str, &str)] = &[
+    (
+        HEADER,
+        "time=0:ms,op=1,offset=2,size=3",
+        "FILE:1: workload.columns gives offset=2, and the header calls that column \"length\", which means size",
+    ),
+    (HEADER, "time=0:s,op=1,offset=3,size=2", "gives time in s, and the header calls the column \"time_ms\""),
+    (
+        HEADER,
+        "time=when:s,op=1,offset=3,size=2",
+        "gives time=when, and the header names the columns \"time_ms,op,length,lba\"",
+    ),
+    (HEADER, "time=0,op=1,offset=3,size=9", "gives size=9, and there are 4 columns, 0 to 3"),
+    (
+        "1,R,0,512\n",
+        "time=0,op=1,offset=2,size=3",
+        "gives time without a unit; allowed are time=0:UNIT with ns, 100ns, us, ms, s",
+    ),
+    ("1,R,0,512\n", "time=t:s,op=1,offset=2,size=3", "gives time=t, and line 1 names no columns"),
+    ("1,R,0,512\n", "time=0:s,op=1,offset=2,size=3,volume=1-0", "volume=1-0; allowed are neighbours"),
+    ("1,x,0,512\n", "time=0:s,op=1,offset=2,size=3", "FILE:1: op (column 1) \"x\" found; allowed are R, W"),
+    (
+        "1,R,0,512\n-2,R,0,512\n",
+        "time=0:s,op=1,offset=2,size=3",
+        "FILE:2: time (column 0) \"-2\" found; allowed are plain digits like 12.345, in s, from 0 to 18446744073",
+    ),
+    (
+        "1,R,0,512\n1;R;0;512\n",
+        "time=0:s,op=1,offset=2,size=3",
+        "FILE:2: 1 field in \"1;R;0;512\"; allowed are 4, as in line 1",
+    ),
+    ("1,R,0,512\n\n2,R,0,512\n", "time=0:s,op=1,offset=2,size=3", "FILE:2: 1 field in \"\""),
+    ("1,R,18446744073709551615,512\n", "time=0:s,op=1,offset=2,size=3", "beyond the largest address"),
+    ("1,R,0,512\r2,R,0,512\r", "time=0:s,op=1,offset=2,size=3", "FILE:1: size (column 3) \"512\\r2\" found"),
+    ("", "time=0:s,op=1,offset=2,size=3", "FILE: is empty"),
+    ("time_s,op,offset_bytes,size_bytes\n", "time=0:s,op=1,offset=2,size=3", "FILE: holds a header and no records"),
+];
+
 #[test]
 fn w242_each_contradiction_is_one_line() {
-    let header = "time_ms,op,length,lba\n";
-    for (text, list, part) in [
-        (
-            header,
-            "time=0:ms,op=1,offset=2,size=3",
-            "FILE:1: workload.columns gives offset=2, and the header calls that column \"length\", which means size",
-        ),
-        (header, "time=0:s,op=1,offset=3,size=2", "gives time in s, and the header calls the column \"time_ms\""),
-        (
-            header,
-            "time=when:s,op=1,offset=3,size=2",
-            "gives time=when, and the header names the columns \"time_ms,op,length,lba\"",
-        ),
-        (header, "time=0,op=1,offset=3,size=9", "gives size=9, and there are 4 columns, 0 to 3"),
-        (
-            "1,R,0,512\n",
-            "time=0,op=1,offset=2,size=3",
-            "gives time without a unit; allowed are time=0:UNIT with ns, 100ns, us, ms, s",
-        ),
-        ("1,R,0,512\n", "time=t:s,op=1,offset=2,size=3", "gives time=t, and line 1 names no columns"),
-        ("1,R,0,512\n", "time=0:s,op=1,offset=2,size=3,volume=1-0", "volume=1-0; allowed are neighbours"),
-        ("1,x,0,512\n", "time=0:s,op=1,offset=2,size=3", "FILE:1: op (column 1) \"x\" found; allowed are R, W"),
-        (
-            "1,R,0,512\n-2,R,0,512\n",
-            "time=0:s,op=1,offset=2,size=3",
-            "FILE:2: time (column 0) \"-2\" found; allowed are plain digits like 12.345, in s, from 0 to 18446744073",
-        ),
-        (
-            "1,R,0,512\n1;R;0;512\n",
-            "time=0:s,op=1,offset=2,size=3",
-            "FILE:2: 1 field in \"1;R;0;512\"; allowed are 4, as in line 1",
-        ),
-        ("1,R,0,512\n\n2,R,0,512\n", "time=0:s,op=1,offset=2,size=3", "FILE:2: 1 field in \"\""),
-        ("1,R,18446744073709551615,512\n", "time=0:s,op=1,offset=2,size=3", "beyond the largest address"),
-        ("1,R,0,512\r2,R,0,512\r", "time=0:s,op=1,offset=2,size=3", "FILE:1: size (column 3) \"512\\r2\" found"),
-        ("", "time=0:s,op=1,offset=2,size=3", "FILE: is empty"),
-        ("time_s,op,offset_bytes,size_bytes\n", "time=0:s,op=1,offset=2,size=3", "FILE: holds a header and no records"),
-    ] {
+    for &(text, list, part) in CONTRADICTIONS {
         let message = match read(text.as_bytes(), &columns(list)) {
             Ok((requests, _)) => panic!("{text}: {requests:?}"),
             Err(message) => message,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -81,8 +82,21 @@ def usage_text(error: typer.TyperException, arguments: Sequence[str]) -> str:
         return f"no such option {option}{nearest(option, known)}; allowed: {', '.join(known)}{explain}"
     found = _given(arguments, getattr(getattr(error, "param", None), "opts", []))
     if found is not None and isinstance(error, typer.BadParameter):
-        return f"{found[0]} {found[1]!r}: {error.message[:1].lower()}{error.message[1:]}{explain}"
+        return f"{found[0]} {found[1]!r}: {_of_number(error.message)}{explain}"
     return f"{text}{explain}"
+
+
+def _of_number(message: str) -> str:
+    """Why typer refused the value of an option, in the words of this command line where it is about a number."""
+    if re.search(r"is not a valid float( range)?\.$", message):
+        return "is no number; allowed: digits such as 0.5"
+    if re.search(r"is not a valid int(eger)?( range)?\.$", message):
+        return "is no whole number; allowed: digits"
+    if limits := re.search(r"is not in the range (\d+)<=x<=(\d+)\.$", message):
+        return f"is not allowed; allowed: from {limits[1]} to {int(limits[2]):,}"
+    if least := re.search(r"is not in the range x>=(\d+)\.$", message):
+        return f"is not allowed; allowed: {least[1]} and more"
+    return message[:1].lower() + message[1:]
 
 
 def _given(arguments: Sequence[str], names: Sequence[str]) -> tuple[str, str] | None:

@@ -14,13 +14,13 @@ from pumice.cli import options as opt
 from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, emit_json, note, show, tell_failures, warn_all
 from pumice.errors import SpecError
-from pumice.outputs import COMPARISON, FIGURES, STORE, one_set, output_directory
+from pumice.outputs import COMPARISON, FIGURES, one_set, output_directory
 from pumice.results import comparison
 from pumice.results.comparison import Variant
 from pumice.results.notes import notes_of_all
-from pumice.runs.batch import Settings, run_jobs
+from pumice.runs.batch import run_jobs
 from pumice.runs.fit import fit_jobs
-from pumice.runs.grid import Grid, check_repeat, parse_vary
+from pumice.runs.grid import Grid, check_repeat, keys_of, parse_vary
 from pumice.runs.jobs import Job, Outcome
 from pumice.runs.sweep import raise_if_refused
 from pumice.text import count, printable
@@ -54,18 +54,7 @@ def compare_command(
     if fit:
         groups = _fitted(groups)
     with output_directory(out):
-        store = out / STORE if out is not None else None
-        settings = Settings(
-            "compare",
-            place.workers,
-            store,
-            place.resume,
-            dask=place.dask,
-            all_or_none=True,
-            announce=note,
-            snapshots=place.snapshots,
-        )
-        outcomes = run_jobs([job for _, jobs in groups for job in jobs], settings)
+        outcomes = run_jobs([job for _, jobs in groups for job in jobs], place.settings("compare", out))
         raise_if_refused(outcomes)
         warn_all(outcome.document for outcome in outcomes)
         variants = _variants(groups, outcomes)
@@ -108,6 +97,10 @@ def _groups(paths: list[Path], shared: opt.SpecOptions, vary: list[str], repeat:
     varied = dict(parse_vary(text) for text in vary)
     if len(varied) < len(vary):
         raise SpecError("--vary: a key is given twice; write all its values behind one --vary")
+    given = shared.keys_given()
+    for key in (key for entry in varied for key in keys_of(entry) if key in given):
+        option = given[key].removeprefix("another ")
+        raise SpecError(f"--vary {printable(key)}: {option} sets this key as well; allowed: one of them")
     specs = [shared.build(path) for path in paths]
     bases = list(zip(_names(paths), specs, strict=True)) or [("", shared.build(None))]
     groups = [group for name, spec in bases for group in Grid(spec, varied, repeat, name, "--vary").groups()]

@@ -14,7 +14,10 @@ import typer
 from typer.models import TyperPath
 
 from pumice.cli import completions
+from pumice.cli.terminal import note
 from pumice.errors import SpecError
+from pumice.outputs import STORE
+from pumice.runs.batch import Settings
 from pumice.runs.grid import RUNS_MAX
 from pumice.runs.run import with_options
 from pumice.runs.spec import Spec, check_preset, read_text
@@ -41,6 +44,17 @@ class Directory(TyperPath):
         if not os.fspath(value):
             self.fail("is empty; name a directory", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class Input(TyperPath):
+    """The name of a file to read; `-` is standard input. Whoever reads it says what is wrong with it."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, readable=False)
+
+    def convert(self, value: str | os.PathLike[str], param: Any, ctx: Any) -> Any:
+        """The path."""
+        return super().convert("/dev/stdin" if os.fspath(value) == "-" else value, param, ctx)
 
 
 OutOption = Annotated[
@@ -75,7 +89,12 @@ DaskOption = Annotated[
 ]
 SnapshotsOption = Annotated[
     Path | None,
-    typer.Option("--snapshots", metavar="DIR", help="Folder that keeps aged devices for runs that need the same."),
+    typer.Option(
+        "--snapshots",
+        metavar="DIR",
+        help="Folder that keeps aged devices for runs that need the same.",
+        click_type=Directory(),
+    ),
 ]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Reuse finished runs found in the output directory.")]
 PolicyOption = Annotated[
@@ -100,6 +119,19 @@ def check_resume(out: Path | None, *, resume: bool) -> None:
     """
     if resume and out is None:
         raise SpecError("--resume takes up the runs of an output directory; --out DIR names it")
+
+
+#: Options that set a key: the field of the classes below, the option's name and the key.
+_OPTION_KEYS = (
+    ("preset", "--preset", "preset"),
+    ("scale", "--scale", "scale"),
+    ("seed", "--seed", "seed"),
+    ("workload", "--workload", "workload.kind"),
+    ("trace", "--trace", "workload.kind"),
+    ("trace", "--trace", "workload.path"),
+    ("trace_format", "--format", "workload.format"),
+    ("columns", "--columns", "workload.columns"),
+)
 
 
 @dataclass(frozen=True)
@@ -145,7 +177,22 @@ class PlainOptions:
         # Settings of the command line override the job's, which override the preset's and the file's.
         if self.preset is not None:
             spec = spec.with_sets([("preset", self.preset)])
+        self.keys_given()
         return self._with_job(spec).with_sets([parse_set(text) for text in self.sets or []], "--set")
+
+    def keys_given(self) -> dict[str, str]:
+        """The keys that options set, `--set` among them, each with the option's name.
+
+        Raises:
+            SpecError: a key is set twice.
+        """
+        given = {key: name for field, name, key in _OPTION_KEYS if getattr(self, field, None) is not None}
+        for key, value in (parse_set(text) for text in self.sets or []):
+            if key in given:
+                setting = f"--set {printable(key)}={printable(value)}"
+                raise SpecError(f"{setting}: {given[key]} sets this key as well; allowed: one of them")
+            given[key] = "another --set"
+        return given
 
     def _with_job(self, spec: Spec) -> Spec:
         """`spec` with an fio job, where one can be given."""
@@ -192,7 +239,13 @@ class SpecOptions(DeviceOptions):
     """Options for one spec: a workload, or a trace in its place."""
 
     trace: Annotated[
-        Path | None, typer.Option("--trace", metavar="FILE", help="Trace to replay instead of a workload.")
+        Path | None,
+        typer.Option(
+            "--trace",
+            metavar="FILE",
+            help="Trace to replay instead of a workload, - for standard input.",
+            click_type=Input(),
+        ),
     ] = None
     trace_format: FormatOption = None
     policy: PolicyOption = None
@@ -225,6 +278,19 @@ class PlaceOptions:
     dask: DaskOption = None
     resume: ResumeOption = False
     snapshots: SnapshotsOption = None
+
+    def settings(self, title: str, out: Path | None, *, all_or_none: bool = True) -> Settings:
+        """Settings of a batch of runs that are kept in an output directory, if there is one."""
+        return Settings(
+            title,
+            self.workers,
+            out / STORE if out is not None else None,
+            self.resume,
+            dask=self.dask,
+            all_or_none=all_or_none,
+            announce=note,
+            snapshots=self.snapshots,
+        )
 
 
 def takes_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -9,7 +9,7 @@ import typer
 
 from pumice import files
 from pumice.cli.terminal import emit, note
-from pumice.outputs import REPORT
+from pumice.outputs import REPORT, refuse_foreign_report
 from pumice.report.page import write_report
 
 
@@ -29,6 +29,7 @@ def report_command(
     """Write a self-contained HTML report."""
     first = results[0]
     path = out if out is not None else (first if first.is_dir() else first.parent) / REPORT
+    refuse_foreign_report(path)
     with files.output_file(path):
         write_report(results, path)
     (note if files.is_stdout(path) else emit)(f"report written to {path}")

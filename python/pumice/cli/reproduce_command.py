@@ -64,18 +64,8 @@ def reproduce_command(
             raise SpecError(f"{option} belongs to one paper; name it in place of 'all'")
     mode = "full" if full else "quick"
     directory = out if out is not None else Path("out") / f"{paper}-{mode}"
-    request = Request(
-        figure or [],
-        mode,
-        directory,
-        place.workers,
-        place.resume,
-        place.dask,
-        traces,
-        repeat,
-        announce=note,
-        snapshots=place.snapshots,
-    )
+    settings = place.settings("reproduce", directory, all_or_none=False)
+    request = Request(figure or [], mode, directory, settings, traces, repeat)
     with output_directory(directory, REPORT):
         outcomes = _reproduce_all(request) if paper == "all" else _reproduce_one(paper, request)
         emit(f"figures, {SCOREBOARD} and {REPORT} written to {directory}")

@@ -17,13 +17,13 @@ from pumice.errors import Interrupted, SpecError
 from pumice.outputs import RESULT, RUNS, RUNS_TABLE, STORE, one_set, output_directory
 from pumice.results.comparison import Variant, compare
 from pumice.results.document import lookup, subject
-from pumice.runs import run_list, snapshots
+from pumice.runs import run_list
 from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.fit import fit_device
 from pumice.runs.grid import repeated
 from pumice.runs.output_files import run_to_text
 from pumice.runs.progress import RunProgress
-from pumice.runs.snapshots import SnapshotPlaces
+from pumice.runs.snapshots import NOTHING_AGED, SnapshotPlaces
 from pumice.runs.spec import Spec
 from pumice.runs.sweep import outcome_table, raise_if_refused
 from pumice.text import count
@@ -31,7 +31,15 @@ from pumice.text import count
 
 @opt.takes_options
 def run_command(
-    spec: Annotated[Path | None, typer.Argument(metavar="[SPEC.toml]", help="Spec file.", show_default=False)] = None,
+    spec: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[SPEC.toml]",
+            help="Spec file, - for standard input.",
+            show_default=False,
+            click_type=opt.Input(),
+        ),
+    ] = None,
     *,
     options: opt.SpecOptions,
     fit: opt.FitOption = False,
@@ -47,8 +55,11 @@ def run_command(
     if resume and repeat == 1:
         raise SpecError("--resume takes up the runs of --repeat; one run has nothing to take up")
     chosen = options.build(spec)
-    if spec is None and options.preset is None and options.scale is None and not fit:
-        note(_of_defaults(chosen))
+    if options.preset is None and options.scale is None and not fit:
+        if spec is None:
+            note(f"no SPEC.toml, --preset or --scale: {_of_defaults(chosen)}")
+        elif chosen.sets_nothing():
+            note(f"{spec}: sets nothing: {_of_defaults(chosen)}")
     if fit:
         chosen, device = fit_device(chosen)
         note(device)
@@ -69,7 +80,7 @@ def _of_defaults(spec: Spec) -> str:
     parts = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block")
     size = math.prod(shape[part] for part in parts) * shape["page_bytes"]
     return (
-        f"no SPEC.toml, --preset or --scale: this runs {config['workload']['kind']} on the default device of"
+        f"this runs {config['workload']['kind']} on the default device of"
         f" {size / 1e9:,.0f} GB at full scale; --preset tiny runs in a second"
     )
 
@@ -83,9 +94,14 @@ def run_once(spec: Spec, out: Path | None, places: SnapshotPlaces | None, *, as_
             text = f"interrupted after {count(bar.requests, 'request')}; nothing is kept of this run"
             raise Interrupted(text) from None
     document = json.loads(text)
-    warn_all([document])
     if places is not None and lookup(document, "run.aged_device") is None:
-        note(snapshots.WITHOUT_EFFECT)
+        note(NOTHING_AGED)
+    tell_result(document, text, out, as_json=as_json)
+
+
+def tell_result(document: dict[str, Any], text: str, out: Path | None, *, as_json: bool) -> None:
+    """Shows the result of one run, which is `text` as JSON and was written to `out`."""
+    warn_all([document])
     if as_json:
         emit_json(text)
         return

@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 
 from pumice.cli import options as opt
-from pumice.cli.run_command import result_sheet
-from pumice.cli.terminal import emit, emit_json, note, show, tell_notes, warn_all
+from pumice.cli.run_command import tell_result
+from pumice.cli.terminal import note
 from pumice.errors import SpecError, Terminated, reason
 from pumice.outputs import RESULT, one_set, output_directory
 from pumice.results.result import Result
@@ -71,8 +71,9 @@ def serve_command(
         except (KeyboardInterrupt, Terminated):
             pass
         finally:
-            # A second signal must not interrupt the putting away.
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            # No further signal may interrupt the putting away, whichever it is.
+            for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+                signal.signal(getattr(signal, name), signal.SIG_IGN)
             result = device.stop()
         _tell(result, out, as_json=as_json)
 
@@ -90,15 +91,8 @@ def _tell_ready(descriptor: int | None, uri: str) -> None:
 
 def _tell(result: Result, out: Path | None, *, as_json: bool) -> None:
     document = result.to_dict()
-    warn_all([document])
     text = json.dumps(document)
     if out is not None:
         with one_set(out, RESULT) as staged:
             (staged / RESULT).write_text(f"{text}\n", encoding="utf-8")
-    if as_json:
-        emit_json(text)
-        return
-    show(*result_sheet([document]))
-    tell_notes(document)
-    if out is not None:
-        emit(f"result written to {out / RESULT}")
+    tell_result(document, text, out, as_json=as_json)

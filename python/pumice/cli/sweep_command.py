@@ -13,10 +13,9 @@ from pumice import files
 from pumice.cli import options as opt
 from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, note, show, tell_failures, warn_all
-from pumice.outputs import RUNS, STORE, one_set, output_directory
+from pumice.outputs import RUNS, one_set, output_directory
 from pumice.results import grid_summary
 from pumice.runs import run_list
-from pumice.runs.batch import Settings
 from pumice.runs.jobs import Outcome
 from pumice.runs.sweep import outcome_table, read_sweep, run_grid
 from pumice.text import count, printable
@@ -47,18 +46,7 @@ def sweep_command(
     directory = out if out is not None else Path("out") / sweep.stem
     table = f"{sweep.stem}.parquet"
     with output_directory(directory, table):
-        store = directory / STORE
-        settings = Settings(
-            "sweep",
-            place.workers,
-            store,
-            place.resume,
-            dask=place.dask,
-            all_or_none=True,
-            announce=note,
-            snapshots=place.snapshots,
-        )
-        outcomes = run_grid(grid, settings, fit=fit)
+        outcomes = run_grid(grid, place.settings("sweep", directory), fit=fit)
         warn_all(outcome.document for outcome in outcomes)
         for outcome in outcomes:
             if outcome.error is not None:

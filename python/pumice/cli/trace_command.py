@@ -27,7 +27,12 @@ app = new_app(help="Look into trace files and write them.")
 class TraceOptions:
     """Options for a trace and how it is read."""
 
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="Trace, plain or compressed.")]
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Trace, plain or compressed, - for standard input.", click_type=opt.Input()
+        ),
+    ]
     trace_format: opt.FormatOption = None
     columns: opt.ColumnsOption = None
     volumes: Annotated[

@@ -25,25 +25,17 @@ class Request:
         figures: figures to make, empty for all.
         mode: "quick" (a fraction of device and workloads) or "full".
         directory: where figures, scoreboard and runs go.
-        workers: processes; None starts one for each CPU.
-        resume: reuse the runs that the directory holds.
-        dask: address of a Dask scheduler whose workers simulate instead, or None.
-        repeat: seeds of every run; None leaves what the experiment says.
+        settings: how the runs are simulated; their title and store are those of the paper.
         traces: folder of recorded traces, for PEN's listing `traces` and the matrix; None leaves them out.
-        announce: called with a line of text before a study that is expected to take long.
-        snapshots: folder that keeps aged devices for runs that need the same, or None.
+        repeat: seeds of every run; None leaves what the experiment says.
     """
 
     figures: Sequence[str]
     mode: str
     directory: Path
-    workers: int | None = None
-    resume: bool = False
-    dask: str | None = None
+    settings: Settings
     traces: Path | None = None
     repeat: int | None = None
-    announce: Callable[[str], None] | None = None
-    snapshots: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -136,15 +128,8 @@ def _run(
     studies = list(dict.fromkeys(study for one in chosen for study in one.sweeps))
     jobs: list[tuple[str, Job]] = experiment.jobs(studies)
     jobs += [(name, job) for name, plan in plans.items() for job in plan.jobs]
-    settings = Settings(
-        f"reproduce {experiment.name}",
-        request.workers,
-        request.directory / STORE,
-        request.resume,
-        dask=request.dask,
-        announce=request.announce,
-        snapshots=request.snapshots,
-    )
+    title, store = f"reproduce {experiment.name}", request.directory / STORE
+    settings = dataclasses.replace(request.settings, title=title, store=store)
     outcomes = run_jobs([job for _, job in jobs], settings)
     return [(study, outcome) for (study, _), outcome in zip(jobs, outcomes, strict=True)]
 

@@ -212,7 +212,8 @@ def _scale(axes: Axes, x: Axis, y: Axis) -> None:
         axes.set_yscale("log")
         axes.yaxis.set_minor_formatter(NullFormatter())
     else:
-        axes.set_ylim(bottom=0)
+        # `auto=None`: axes that share this scale are drawn later, and may need more room above.
+        axes.set_ylim(bottom=0, auto=None)
     _plain_numbers(axes.yaxis)
 
 

@@ -11,6 +11,7 @@ from pumice.errors import SpecError
 from pumice.report.drawing import drawing
 from pumice.report.parts import Figure, Numbers
 from pumice.results.result import read_json
+from pumice.text import count
 
 #: More events than this are not drawn, and more rows of dies.
 EVENTS_MAX, DIES_MAX = 4_000, 24
@@ -56,8 +57,9 @@ def timeline_figure(path: Path, prefix: str) -> Figure | None:
     return Figure(
         svg,
         "Timeline",
-        f"What each die and channel did from {window[0] / 1e6:g} s to {window[1] / 1e6:g} s, while {inside:,} requests"
-        " were under way. White is idle; hatched is garbage collection. ui.perfetto.dev opens the file timeline.json"
+        f"What each die and channel did from {window[0] / 1e6:g} s to {window[1] / 1e6:g} s, while"
+        f" {count(inside, 'request')} {'was' if inside == 1 else 'were'} under way. White is idle; hatched is garbage"
+        " collection. ui.perfetto.dev opens the file timeline.json"
         f" beside this report, where one can zoom in.{left}",
         Numbers(["", "number", "time, µs"], rows, "Commands and transfers of the window"),
     )

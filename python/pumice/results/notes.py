@@ -26,8 +26,11 @@ _BEYOND = {"p90": 0.1, "p99": 0.01, "p99_9": 1e-3, "p99_99": 1e-4, "p99_9999": 1
 #: Suspensions for each erase below which suspension hardly did anything.
 _HARDLY = 0.05
 
-#: Results that a note names; of more it gives the number.
+#: Results that a note names, and lines of one note that are told; of more there is the number.
 _NAMED = 4
+
+#: Bytes of a sector, the least that a host asks a disk for.
+_SECTOR_BYTES = 512
 
 #: Share of the erases met by a read from which a lack of reads is no reason for few suspensions.
 _MET = 0.2
@@ -45,17 +48,26 @@ def notes_of(document: Document) -> list[str]:
 
 
 def notes_of_all(named: Iterable[tuple[str, Document]]) -> list[str]:
-    """Each note once over several results, led by the names of those that it applies to if not all do.
+    """Each note once over several results, led by the names of those that it applies to if not all do. Of a note whose
+    numbers differ from result to result, the first few are told, and how many more there are.
 
     Args:
         named: results with their names; an empty name takes part and is not told.
     """
-    of: dict[str, list[str]] = {}
     results = list(named)
-    for name, document in results:
-        for line in notes_of(document):
-            of.setdefault(line, []).append(name)
-    return [_led(line, own, len(results)) for line, own in of.items()]
+    found: list[str] = []
+    for one in NOTES.values():
+        of: dict[str, list[str]] = {}
+        for name, document in results:
+            if (line := one(document)) is not None:
+                of.setdefault(line, []).append(name)
+        lines = [_led(line, own, len(results)) for line, own in of.items()]
+        if len(lines) <= _NAMED:
+            found += lines
+        else:
+            others = sum(map(len, of.values())) - len(next(iter(of.values())))
+            found.append(f"{lines[0]}. Likewise, with other numbers, for {others} more of {len(results)}")
+    return found
 
 
 def _led(line: str, names: list[str], results: int) -> str:
@@ -165,6 +177,36 @@ def nothing_reclaimed(document: Document) -> str | None:
     return (
         "space was never reclaimed: the run shows a device with free blocks, not one in its steady state; set"
         " initial.fill and initial.age_writes, or write more"
+    )
+
+
+@note
+def another_calendar(document: Document) -> str | None:
+    """A trace whose format was told by its content, and whose times say that it is perhaps another."""
+    unlikely = any("the format's calendar" in str(warning) for warning in document.get("warnings") or [])
+    if not unlikely or lookup(document, "config.workload.format") or lookup(document, "config.workload.columns"):
+        return None
+    return (
+        f"the trace was taken for {lookup(document, 'workload.format')} by its content, and it has times that are no"
+        " dates of that format's calendar: its columns and units may be others. `pumice trace check FILE` shows how it"
+        " is read; workload.format or workload.columns says how to read it"
+    )
+
+
+@note
+def less_than_a_sector(document: Document) -> str | None:
+    """A recorded trace whose requests are smaller than a sector, as if its sizes were sectors read as bytes."""
+    if lookup(document, "workload.path") is None:
+        return None
+    requests = bytes_moved = 0.0
+    for kind in ("read", "write"):
+        requests += number(document, f"host.{kind}.requests") or 0
+        bytes_moved += number(document, f"host.{kind}.bytes") or 0
+    if not requests or bytes_moved / requests >= _SECTOR_BYTES:
+        return None
+    return (
+        f"the trace's requests have {bytes_moved / requests:,.1f} bytes in the mean, less than a sector: if its sizes"
+        " count sectors, workload.columns says so, as in size=3:sectors"
     )
 
 

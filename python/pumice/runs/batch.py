@@ -31,7 +31,7 @@ from pumice.runs.forecast import BUDGET_S, SAMPLES_SHARE, SLICE_S, Forecast, Und
 from pumice.runs.jobs import Job, Outcome
 from pumice.runs.pending import Ending, Pending
 from pumice.runs.progress import BatchProgress, duration_text, in_notebook, on_terminal
-from pumice.runs.snapshots import WITHOUT_EFFECT, SnapshotPlaces, shared
+from pumice.runs.snapshots import NOTHING_AGED, SnapshotPlaces, shared
 from pumice.runs.store import NotTheResult, Store, result_key, trace_digest
 from pumice.text import count
 
@@ -80,16 +80,18 @@ def run_jobs(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
     Raises:
         Interrupted: Ctrl-C; finished runs are in the store, and the text says how many.
         StoreError: a result could not be written; runs already stored stay.
-        SpecError: fewer than one worker is asked for, or both workers and a cluster, or no
-            scheduler answers; a job cannot be run at all and `all_or_none` is set.
+        SpecError: fewer than one worker is asked for, or a cluster with workers of this machine or with a folder of
+            snapshots, or no scheduler answers; a job cannot be run at all and `all_or_none` is set.
     """
     if settings.workers is not None and settings.dask is not None:
         raise SpecError("runs go to worker processes of this machine or to a Dask cluster, not to both")
     if settings.workers is not None and settings.workers < 1:
         raise SpecError(f"workers: {settings.workers} is too few; allowed: 1 and more")
+    if settings.snapshots is not None and settings.dask is not None:
+        raise SpecError("a folder of snapshots is one of this machine, and the workers of a Dask cluster do not see it")
     batch = _Batch(jobs, settings)
     if settings.all_or_none:
-        batch.raise_if_refused()
+        batch.refuse_all_for_one()
     if batch.waiting:
         with _signals_as_list() as signals, BatchProgress(settings.title, batch.total) as bar:
             batch.sample(signals, bar)
@@ -164,18 +166,17 @@ class _Batch:
         """Key and request of runs, so that those which need the same aged device share it and follow each other."""
         several = shared(self._aged[key] for key in keys)
         if self._settings.snapshots is not None and keys and not any(self._aged[key] for key in keys):
-            self._warn(WITHOUT_EFFECT)
-        firsts: dict[str | None, int] = {}
+            self._warn(NOTHING_AGED)
+        firsts: dict[str, int] = {}
         for place, key in enumerate(keys):
-            firsts.setdefault(self._aged[key], place)
             aged = self._aged[key]
-            # Folders are those of this machine.
-            folder = self._settings.snapshots if aged is not None and self._settings.dask is None else None
+            firsts.setdefault(aged or key, place)
+            folder = self._settings.snapshots if aged is not None else None
             places = SnapshotPlaces(in_memory=aged in several, folder=folder)
             if places.in_memory or places.folder is not None:
                 self._requests[key] = places.laid_into(self._requests[key], self._engine)
-        together = sorted(enumerate(keys), key=lambda at: firsts[self._aged[at[1]]] if self._aged[at[1]] else at[0])
-        return [(key, self._requests[key]) for _, key in together]
+        together = sorted(keys, key=lambda key: firsts[self._aged[key] or key])
+        return [(key, self._requests[key]) for key in together]
 
     def _prepare(self, job: Job) -> tuple[str | None, Outcome | None]:
         try:
@@ -188,7 +189,7 @@ class _Batch:
         except (SpecError, TraceError) as error:
             return None, Outcome(job, error=one_line(error), error_kind="usage")
 
-    def raise_if_refused(self) -> None:
+    def refuse_all_for_one(self) -> None:
         """Raises the first refusal among the jobs.
 
         Raises:

@@ -8,11 +8,12 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pumice.errors import SpecError
 from pumice.runs.jobs import Job
-from pumice.runs.spec import SPECIAL_KEYS, Spec, Value, check_key, toml_text
+from pumice.runs.spec import SPECIAL_KEYS, TRACE_KEY, Spec, Value, check_key, from_folder, toml_text
 from pumice.text import printable
 
 #: Most runs of one batch, repetitions included.
@@ -34,6 +35,7 @@ class Grid:
         name: begins the label of every run.
         origin: where the varied values come from, as messages name it.
         text: the sweep file that it was read from; empty if it was made otherwise.
+        folder: where relative paths of traces among the varied values start.
     """
 
     base: Spec
@@ -42,6 +44,7 @@ class Grid:
     name: str = ""
     origin: str = "vary"
     text: str = ""
+    folder: Path = Path()
 
     def points(self) -> list[dict[str, Value]]:
         """Every combination; the last key varies fastest."""
@@ -66,7 +69,7 @@ class Grid:
                 f"vary: {combinations:,} combinations{times} are {combinations * self.repeat:,} runs;"
                 f" allowed: at most {RUNS_MAX:,}"
             )
-        if self.repeat > 1 and any("seed" in _keys(entry) for entry in self.vary):
+        if self.repeat > 1 and any("seed" in keys_of(entry) for entry in self.vary):
             raise SpecError("repeat varies the seed, so `seed` cannot be varied as well")
         return [self._group(point) for point in self.points()]
 
@@ -75,7 +78,8 @@ class Grid:
         return [job for _, group in self.groups() for job in group]
 
     def _group(self, point: Mapping[str, Value]) -> tuple[str, list[Job]]:
-        spec = self.base.with_sets([(key, toml_text(key, value)) for key, value in point.items()], self.origin)
+        placed = {key: from_folder(value, self.folder) if key == TRACE_KEY else value for key, value in point.items()}
+        spec = self.base.with_sets([(key, toml_text(key, value)) for key, value in placed.items()], self.origin)
         names = short_names(list(point))
         values = [f"{names[key]} = {_value_text(value)}" for key, value in point.items()]
         label = ", ".join([*filter(None, [self.name]), *values]) or "run"
@@ -146,7 +150,7 @@ def check_vary(vary: Mapping[str, Sequence[Value]], plugins: Sequence[str] = ())
         SpecError: one line that names the key.
     """
     for entry, values in vary.items():
-        keys = _keys(entry)
+        keys = keys_of(entry)
         for key in keys:
             if key not in SPECIAL_KEYS:
                 check_key(key, plugins)
@@ -161,7 +165,7 @@ def check_vary(vary: Mapping[str, Sequence[Value]], plugins: Sequence[str] = ())
                 raise SpecError(
                     f"vary: {entry} has {printable(str(value))}; allowed: a list of {len(keys)} values, one a key"
                 )
-    every = [key for entry in vary for key in _keys(entry)]
+    every = [key for entry in vary for key in keys_of(entry)]
     for key in every:
         if every.count(key) > 1:
             raise SpecError(f"vary: {key} is given twice")
@@ -181,14 +185,14 @@ def _comparable(value: Any) -> Any:
     return tuple(map(_comparable, value)) if isinstance(value, list) else (isinstance(value, bool), value)
 
 
-def _keys(entry: str) -> list[str]:
+def keys_of(entry: str) -> list[str]:
     """The keys of an entry of `vary`."""
     return [key.strip() for key in entry.split(",")]
 
 
 def _together(entry: str, value: Value) -> dict[str, Value]:
     """The keys and values that one value of an entry sets."""
-    keys = _keys(entry)
+    keys = keys_of(entry)
     return dict(zip(keys, value, strict=True)) if len(keys) > 1 and isinstance(value, list | tuple) else {entry: value}
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pumice import files
@@ -14,13 +14,10 @@ from pumice.results.result import Result
 from pumice.runs import fit
 from pumice.runs.output_files import run_to_text
 from pumice.runs.progress import RunProgress, in_notebook
-from pumice.runs.snapshots import SnapshotPlaces
+from pumice.runs.snapshots import NOTHING_AGED, SnapshotPlaces
 from pumice.runs.spec import Spec, check_spec, toml_text
 from pumice.text import printable
 from pumice.traces import columnar
-
-#: `workload.path` of a table in memory.
-TABLE = columnar.NAME
 
 if TYPE_CHECKING:
     from pumice.plugins import Plugin
@@ -132,7 +129,7 @@ def run(
             shows it in a notebook only, False nowhere.
         out: directory for `result.json` and for the files that the spec's `[output]` asks for; they are
             there when the run has ended well, and only then.
-        snapshots: folder in which aged devices are looked for and kept.
+        snapshots: folder in which aged devices are looked for and kept. A warning says if nothing ages the device.
 
     Raises:
         SpecError: the spec or an option cannot be used; files are asked for and there is no `out`.
@@ -146,7 +143,7 @@ def run(
         if workload is not None or trace is not None:
             raise SpecError("a run has requests, or a workload, or a trace, not several of them")
         content = columnar.content(requests, trace_format, columns)
-        spec = with_options(spec, trace=TABLE, scale=scale, seed=seed)
+        spec = with_options(spec, trace=columnar.TABLE_NAME, scale=scale, seed=seed)
     else:
         spec = with_options(
             spec, workload=workload, trace=trace, trace_format=trace_format, columns=columns, scale=scale, seed=seed
@@ -166,12 +163,15 @@ def run(
         stopped = callable(progress) and progress(requests, share, simulated_s) is False
         return not stopped
 
-    place = files.named_directory(out, "out")
+    place, folder = files.named_directory(out, "out"), files.named_directory(snapshots, "snapshots")
     try:
-        places = SnapshotPlaces(folder=Path(snapshots)) if snapshots is not None else None
+        places = SnapshotPlaces(folder=folder) if folder is not None else None
         with RunProgress("run", shown=has_bar) as bar:
             # A Python function is passed even without `progress`: it is where Ctrl-C is noticed.
-            return Result(json.loads(run_to_text(spec, tick, place, content, places)))
+            document = json.loads(run_to_text(spec, tick, place, content, places))
+        if folder is not None and document["run"]["aged_device"] is None:
+            warnings.warn(NOTHING_AGED, stacklevel=2)
+        return Result(document)
     except KeyboardInterrupt:
         if stopped:
             raise Interrupted("the run was stopped; it leaves no result") from None

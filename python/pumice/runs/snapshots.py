@@ -26,12 +26,11 @@ from pumice.text import printable
 #: Most that the aged devices in the memory of a process take, in MiB.
 MEMORY_MIB = 1024
 
-#: Most that the snapshots of a folder take, in MiB, unless a user says otherwise.
+#: Most that the snapshots of a folder take, in MiB; those that were not used for longest go first.
 FOLDER_MIB = 4096
 
-
 #: What is said where a folder was named in vain.
-WITHOUT_EFFECT = "warning: --snapshots has no effect: no device is aged by writes that the engine alone decides"
+NOTHING_AGED = "no device is aged by writes that the engine alone decides, so snapshots have no effect"
 
 
 @dataclass(frozen=True)
@@ -41,13 +40,11 @@ class SnapshotPlaces:
     Attributes:
         in_memory: for the other runs of the process.
         folder: for any run; made if it is not there.
-        folder_mib: most that the folder's snapshots take; those that were not used for longest go first.
         file: the one snapshot to take the device from.
     """
 
     in_memory: bool = False
     folder: Path | None = None
-    folder_mib: int = FOLDER_MIB
     file: Path | None = None
 
     def laid_into(self, request: str, engine: ModuleType) -> str:
@@ -56,7 +53,7 @@ class SnapshotPlaces:
         if self.in_memory:
             named["memory_mib"] = MEMORY_MIB
         if self.folder is not None:
-            named["folder"] = [str(self.folder), self.folder_mib]
+            named["folder"] = [str(self.folder), FOLDER_MIB]
         if self.file is not None:
             named["file"] = str(self.file)
         return json.dumps({**json.loads(request), "snapshots": named})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import os
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 #: Keys of `with_` and of sweeps that the engine's spec does not have.
 SPECIAL_KEYS = ("preset", "scale")
 
+#: The key that names a trace file.
+TRACE_KEY = "workload.path"
+
 #: A value of a spec key.
 Value = bool | int | float | str | list[Any] | tuple[Any, ...]
 
@@ -38,6 +42,17 @@ _SWEEP_KEY = re.compile(r"^\s*\[?[\"']?(vary|scale|repeat)\b", re.MULTILINE)
 
 #: Largest whole number that is passed on to be refused with the key's limits, in bits.
 _BITS_MAX = 256
+
+
+def folder_of(path: Path) -> Path:
+    """Where relative paths start that a spec file holds: at its folder. What is no regular file, such as a pipe, has
+    none; there they start at the current directory."""
+    return Path() if files.is_written_through(path) else path.parent
+
+
+def from_folder(path: Any, folder: Path) -> Any:
+    """The path of a trace that stands in a file of `folder`; what is no text stays as it is, to be refused."""
+    return os.path.join(folder, path) if isinstance(path, str) and path and folder != Path() else path
 
 
 def toml_text(key: str, value: Any) -> str:
@@ -114,8 +129,14 @@ def _is_of_plugin(key: str) -> bool:
     parts = key.split(".")
     if len(parts) != 3 or parts[0] != "ftl":
         return False
-    sections: dict[str, Any] = json.loads(_engine.schema())["properties"]["ftl"]["properties"]
-    return parts[1] not in sections
+    return parts[1] not in _schema()["properties"]["ftl"]["properties"]
+
+
+@functools.cache
+def _schema() -> dict[str, Any]:
+    """JSON Schema of a spec without plug-ins; not to be changed."""
+    schema: dict[str, Any] = json.loads(_engine.schema())
+    return schema
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,7 +175,7 @@ class Spec:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
-        """Reads a TOML spec.
+        """Reads a TOML spec. A relative `workload.path` in it starts at the file.
 
         Raises:
             SpecError: the file cannot be read; its content is checked when the spec is resolved.
@@ -162,7 +183,28 @@ class Spec:
         name = printable(os.fsdecode(path))
         text = read_text(Path(os.fsdecode(path)))
         _refuse_sweep(name, text)
-        return cls(text=text, name=name)
+        return cls(text=text, name=name).with_trace_of(text, folder_of(Path(os.fsdecode(path))))
+
+    def sets_nothing(self) -> bool:
+        """Whether the file that this spec was read from is empty but for comments."""
+        try:
+            return self.text is not None and not tomllib.loads(self.text)
+        except (tomllib.TOMLDecodeError, RecursionError):
+            return False
+
+    def with_trace_of(self, text: str, folder: Path) -> Self:
+        """This spec with the trace that the TOML `text` of a file names, if it names one: a relative path starts at
+        the file's folder. Text that is no TOML is left to the engine, which says what is wrong in which line."""
+        if "path" not in text:
+            return self
+        try:
+            content = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError):
+            return self
+        section = content.get("workload")
+        given = content.get(TRACE_KEY, section.get("path") if isinstance(section, dict) else None)
+        found = from_folder(given, folder)
+        return self if found == given else self.with_sets([(TRACE_KEY, toml_text(TRACE_KEY, found))])
 
     def with_(self, **sections: Mapping[str, Any] | Value) -> Self:
         """This spec with keys overridden: `with_(ftl={"merge": "m-merge"}, seed=7)`.
@@ -280,7 +322,7 @@ def _pairs(section: Mapping[str, Any], path: str = "", depth: int = 0) -> list[t
 
 def _is_section(path: str) -> bool:
     """Whether the engine has a section of this name: one that sets nothing is harmless."""
-    part: Any = json.loads(_engine.schema())
+    part: Any = _schema()
     for name in path.split("."):
         part = part.get("properties", {}).get(name, {})
     return "properties" in part

@@ -6,14 +6,12 @@ The rates are of processor time, so that other programs of the machine change th
 from __future__ import annotations
 
 import json
-import platform
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from pumice import _engine
+from pumice import _engine, made
 from pumice.runs.spec import Spec, preset
 
 
@@ -99,22 +97,8 @@ def measure(chosen: list[SpeedCase], progress: Callable[..., bool]) -> Iterator[
 
 def machine() -> dict[str, Any]:
     """What the figures are of: engine, processor and system."""
-    return {
-        "version": _engine.version(),
-        "commit": _engine.commit(),
-        "processor": _processor(),
-        "system": platform.platform(terse=True),
-    }
-
-
-def _processor() -> str:
-    """The processor's name as Linux tells it, else what Python knows."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        lines = []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, platform.processor() or platform.machine())
+    facts = made.facts()
+    return {name: facts[name] for name in ("version", "commit", "processor", "system")}
 
 
 def as_json(found: list[Measured]) -> str:

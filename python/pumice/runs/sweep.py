@@ -18,7 +18,7 @@ from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.fit import fit_jobs
 from pumice.runs.grid import Grid, flatten
 from pumice.runs.jobs import Outcome
-from pumice.runs.spec import Spec, Value, check_spec, read_text
+from pumice.runs.spec import Spec, Value, check_spec, folder_of, read_text
 from pumice.text import printable
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def sweep(
         base = base.with_policy(policy)
     base = base.with_plugins(*plugins)
     directory = files.named_directory(store, "store")
-    folder = Path(snapshots) if snapshots is not None else None
+    folder = files.named_directory(snapshots, "snapshots")
     settings = Settings("sweep", workers, directory, resume, dask=dask, all_or_none=True, snapshots=folder)
     return outcome_table(run_grid(Grid(base, vary, repeat), settings))
 
@@ -87,7 +87,7 @@ def run_grid(grid: Grid, settings: Settings, *, fit: bool = False) -> list[Outco
     """Runs every point of a grid; with `fit` on devices fitted to the recorded traces.
 
     Raises:
-        SpecError: not a single run could be started; with the first refusal.
+        SpecError: a run cannot be started and `settings.all_or_none` is set, or not one can; with the first refusal.
         Interrupted: Ctrl-C.
     """
     jobs = grid.jobs()
@@ -124,24 +124,27 @@ def find_sweep(path: Path) -> Path:
 
 
 def read_sweep(path: Path) -> Grid:
-    """Reads a sweep file; see `find_sweep`.
+    """Reads a sweep file; see `find_sweep`. Relative paths of traces in it start at the file.
 
     Raises:
         SpecError: it is not TOML, or its additions are not as described; keys of the spec are
             checked when it is run.
     """
-    text = read_text(find_sweep(path))
+    found = find_sweep(path)
+    text = read_text(found)
     try:
         content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SpecError(f"{path}: not TOML: {one_line(error)}") from None
-    spec = Spec(text=_without_additions(text), name=printable(str(path)))
+    folder = folder_of(found)
+    spec = Spec(text=_without_additions(text), name=printable(str(path))).with_trace_of(text, folder)
     if "scale" in content:
         spec = spec.with_(scale=_number(path, "scale", content["scale"]))
     vary = content.get("vary", {})
     if not isinstance(vary, dict):
         raise SpecError(f'{path}: vary is no table; allowed: a table [vary] of "section.key" = [value, …]')
-    return Grid(spec, flatten(vary), int(_number(path, "repeat", content.get("repeat", 1))), text=text)
+    repeat = int(_number(path, "repeat", content.get("repeat", 1)))
+    return Grid(spec, flatten(vary), repeat, text=text, folder=folder)
 
 
 def _number(path: Path, key: str, value: Any) -> float:

@@ -28,11 +28,14 @@ _FLAGS = {"is_write": "W", "is_trim": "D", "is_flush": "F"}
 #: Beginnings of files, and what they are.
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "feather", b"\xff\xff\xff\xff": "arrow stream"}
 
-#: What messages call a program's table.
-NAME = "requests"
+#: What messages and results call a program's table.
+TABLE_NAME = "requests"
 
 _BYTES_MAX = 2**32 - 1
 _UINT64_MAX = 2**64 - 1
+
+#: Bits of a float that hold its digits, by its size.
+_MANTISSA_BITS = {16: 11, 32: 24, 64: 53}
 
 
 def decode(path: str | os.PathLike[str], trace_format: str | None, columns: str | None) -> Content:
@@ -90,12 +93,12 @@ def content(requests: Any, trace_format: str | None, columns: str | None) -> Con
     """
     table = _with_operations(as_arrow(requests))
     if table.num_rows == 0:
-        raise TraceError(f"{NAME}: the table has no rows; allowed: one request and more")
-    text, layout = _text(table, NAME, trace_format, columns)
+        raise TraceError(f"{TABLE_NAME}: the table has no rows; allowed: one request and more")
+    text, layout = _text(table, TABLE_NAME, trace_format, columns)
     unread = [name for place, name in enumerate(table.column_names) if place not in _places(layout)]
     if unread and columns is None:
         named = ", ".join(json.dumps(name) for name in unread)
-        warnings.warn(f"{NAME}: columns that are not read: {named}", stacklevel=3)
+        warnings.warn(f"{TABLE_NAME}: columns that are not read: {named}", stacklevel=3)
     return text, "table", layout["text"]
 
 
@@ -216,9 +219,11 @@ class _Columns:
 
         column = self._table.column(place["column"])
         if pa.types.is_floating(column.type):
-            allowed = "whole numbers"
+            # From here on a float has no room for every whole number: what it holds may have been rounded.
+            rounded = 2 ** _MANTISSA_BITS[column.type.bit_width]
+            allowed = f"whole numbers, below {rounded} where they are of type {column.type}"
             values = self._floats(role, place, column, carries, allowed)
-            self._refuse(carries & ((values % 1 != 0) | (values > 2.0**53)), role, place, allowed)
+            self._refuse(carries & ((values % 1 != 0) | (values >= rounded)), role, place, allowed)
             column = pa.chunked_array([pa.array(values.astype("uint64"))])
         return pa.array(self._scaled(role, place, column, carries, (low, high)), mask=~carries)
 
@@ -242,7 +247,10 @@ class _Columns:
         column = self._table.column(place)
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-        encoded = column.combine_chunks().dictionary_encode()
+        try:
+            encoded = column.combine_chunks().dictionary_encode()
+        except pa.ArrowNotImplementedError:  # lists and the like
+            self._mistyped(role, {"column": place}, "text, whole numbers and truth values")
         values = encoded.dictionary.to_pylist()
         found = [meanings.get(self._word(value)) for value in values]
         indices = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)

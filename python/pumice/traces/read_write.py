@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pumice import _engine, files
-from pumice.runs.run import TABLE, with_options
+from pumice.runs.run import with_options
 from pumice.runs.spec import Spec, check_text
 from pumice.traces import columnar
 from pumice.traces.formats import TABLES, format_to_write
@@ -88,7 +88,7 @@ def write_trace(
     """
     place = Path(os.fsdecode(path))
     chosen = format_to_write(place, trace_format)
-    spec = with_options(Spec(), trace=TABLE)
+    spec = with_options(Spec(), trace=columnar.TABLE_NAME)
     return write_workload(spec, place, chosen, columnar.content(requests, None, columns))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import pumice
-from conftest import Command
+from conftest import Command, write_trace
 from pumice import cli
 from pumice.errors import SpecError
 from pumice.results.document import warnings_of
@@ -27,7 +27,20 @@ BAD_USAGE = [
     (["run", "--scale", "7"], "allowed"),
     (["run", "--scale", "nan"], "above 0 and at most 1"),
     (["explain", "ftl"], "is a section; its keys are ftl.kind"),
-    (["run", "--repeat", "0"], "--repeat '0'"),
+    (["run", "--repeat", "0"], "--repeat '0': is not allowed; allowed: from 1 to 100,000"),
+    (["run", "--repeat", "2", "--workers", "0"], "--workers '0': is not allowed; allowed: 1 and more"),
+    (["run", "--scale", "50%"], "--scale '50%': is no number; allowed: digits such as 0.5"),
+    (["run", "--seed", "1.5"], "--seed '1.5': is no whole number"),
+    (["run", *TINY, "--preset", "small"], "--preset is given 2 times; allowed: once"),
+    (["trace", "check", "t.csv", "--format", "msr", "--format", "spc"], "--format is given 2 times"),
+    (["run", *TINY, "--set", "seed=1", "--set", "seed=2"], "--set seed=2: another --set sets this key as well"),
+    (["run", *TINY, "--seed", "1", "--set", "seed=2"], "--set seed=2: --seed sets this key as well"),
+    (["run", "--trace", "t.csv", "--set", "workload.path=u.csv"], "--trace sets this key as well"),
+    (
+        ["compare", *TINY, "--set", "ftl.u_index=ram", "--vary", "ftl.u_index=ram,spare"],
+        "--vary ftl.u_index: --set sets",
+    ),
+    (["compare", *TINY, "--seed", "3", "--vary", "seed=1,2"], "--vary seed: --seed sets this key as well"),
     (["run", "a.toml", "b.toml"], "unexpected extra argument"),
     (["run", "nosuch.toml"], "nosuch.toml: no such file"),
     (["run", "tiny"], "--preset tiny"),
@@ -96,6 +109,7 @@ BAD_USAGE = [
     (["trace", "generate", ".", *TINY], "is a directory; a file is needed"),
     (["trace", "convert", "t.csv", "t.csv/x.csv"], "t.csv: is a file"),
     (["report", "other.json", "--out", "t.csv/r.html"], "t.csv: is a file"),
+    (["report", "other.json", "--out", "t.csv"], "t.csv: is there and is no report of this tool"),
     (["reproduce", "pne"], "nearest: pen"),
     (["reproduce", "pen", "--figure", "99"], "allowed: 3a, 3b"),
 ]
@@ -194,7 +208,7 @@ def test_a_comparison_as_json_is_nothing_else(command: Command, tmp_path: Path) 
 
 
 def test_a_comparison_whose_runs_all_fail_shows_no_table(command: Command, tmp_path: Path) -> None:
-    (tmp_path / "bad.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n1,2,3\n")
+    write_trace(tmp_path / "bad.csv", broken=True)
     done = command("compare", *TINY, "--trace", "bad.csv", "--vary", "ftl.merge=block-erase,m-merge", "--out", "out")
     assert done.returncode in (1, 2)
     assert done.stdout == ""
@@ -339,7 +353,7 @@ def test_a_job_in_fios_words(command: Command, tmp_path: Path) -> None:
 
 
 def test_a_trace_that_cannot_be_written_leaves_nothing(command: Command, tmp_path: Path) -> None:
-    (tmp_path / "bad.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n1,2,3\n")
+    write_trace(tmp_path / "bad.csv", broken=True)
     for arguments, status in ((["bad.csv", "out.csv"], 2), (["bad.csv", "out.csv", "--to", "nonsense"], 2)):
         done = command("trace", "convert", *arguments)
         assert done.returncode == status

@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 import pumice
-from conftest import REPOSITORY, Command
+from conftest import REPOSITORY, Command, shown_by
 from pumice import _engine, cli
 from pumice.cli.commands import COMMANDS
 from pumice.cli.manual import pages
@@ -88,6 +88,22 @@ def test_the_completion_script_is_of_its_shell(command: Command, tmp_path: Path,
     if path is not None:
         (tmp_path / "script").write_text(script)
         subprocess.run([path, "-n", str(tmp_path / "script")], check=True)
+    if path is not None and shell == "fish":
+        offered = tab_of_fish("pumice run --set ftl.merge=m", command("completion", shell).stdout, tmp_path)
+        assert offered == ["ftl.merge=m-merge", "ftl.merge=m-merge-budgeted"]
+        assert "office.csv" in tab_of_fish("pumice run --trace off", command("completion", shell).stdout, tmp_path)
+
+
+def tab_of_fish(line: str, script: str, directory: Path) -> list[str]:
+    """What fish offers behind a line, files of the directory among it."""
+    (directory / "office.csv").touch()
+    (directory / "pumice").write_text(SHOWING.format(python=sys.executable))
+    (directory / "pumice").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{directory}{os.pathsep}{os.environ['PATH']}"}
+    asked = f"{script}\ncomplete -C '{line}'"
+    fish = ["fish", "--no-config", "-c", asked]
+    done = subprocess.run(fish, cwd=directory, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    return [offer.partition("\t")[0] for offer in done.stdout.splitlines()]
 
 
 #: What stands in for the command at a prompt: it answers the completion, and shows the words that it is given.
@@ -131,15 +147,7 @@ def at_a_prompt(lines: list[str], directory: Path) -> str:
     ) as process:
         os.close(slave)
         os.write(master, "".join(f"{line}\n" for line in [*lines, "exit"]).encode())
-        shown = b""
-        try:
-            while piece := os.read(master, 65536):
-                shown += piece
-        except OSError:
-            pass  # the other end is closed
-        assert process.wait(timeout=60) == 0
-    os.close(master)
-    return shown.decode().replace("\r\n", "\n")
+        return shown_by(process, master)
 
 
 def test_every_command_has_a_man_page_with_its_options(command: Command, tmp_path: Path) -> None:

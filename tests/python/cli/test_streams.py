@@ -40,6 +40,24 @@ def is_harmless(output: bytes) -> bool:
     return all(sign.isprintable() or sign in "\n\t" for sign in text)
 
 
+def test_a_dash_is_standard_input_where_a_file_is_read(command: Command) -> None:
+    """`-` was looked for as a file of that name."""
+    checked = command("trace", "check", "-", "--json", input=TRACE)
+    assert json.loads(checked.stdout)["records"] == 50
+    done = command("run", *TINY, "--trace", "-", "--json", input=TRACE)
+    assert json.loads(done.stdout)["host"]["write"]["requests"] == 50
+    done = command("run", "-", "--json", input='preset = "tiny"\nrun.max_requests = 7\n')
+    assert json.loads(done.stdout)["run"]["requests"] == 7
+
+
+def test_a_spec_that_sets_nothing_is_told(command: Command, tmp_path: Path) -> None:
+    """An empty file ran a terabyte without a word."""
+    (tmp_path / "empty.toml").write_text("# nothing yet\n")
+    done = command("run", "empty.toml", "--set", "run.max_requests=10")
+    assert done.returncode == 0
+    assert "empty.toml: sets nothing: this runs twin:prn_1 on the default device of" in done.stderr
+
+
 def test_a_dash_is_standard_output(command: Command, tmp_path: Path) -> None:
     """`-` became a file of that name."""
     command("trace", "generate", "t.csv", *TINY, "--set", "workload.requests=20")
@@ -281,5 +299,5 @@ def test_one_of_a_thing_is_told_in_the_singular(command: Command, tmp_path: Path
     trims = ("--set", "workload.trim_fraction=1.0", "--set", "workload.read_fraction=0", "--set", "workload.requests=1")
     done = command("trace", "generate", "t.csv", "--to", "msr", *TINY, *trims)
     assert "1 trim was left out" in done.stderr
-    done = command("run", *TINY, "--set", "run.warmup_requests=1", "--set", "run.max_requests=1")
+    done = command("run", *TINY[:2], "--set", "run.warmup_requests=1", "--set", "run.max_requests=1")
     assert done.stderr == "pumice: run.warmup_requests = 1 leaves nothing to measure: requests in the run: 1\n"

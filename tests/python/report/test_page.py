@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 import pumice
-from conftest import Command
+from conftest import Command, write_trace
 from pumice import made
+from pumice.report.drawing import Axis, Series, curves, drawing
 from pumice.report.page import write_report
 from pumice.report.run_parts import spec_text
 from pumice.runs.spec import Spec
@@ -153,9 +154,9 @@ def test_a_sweeps_page_has_what_makes_it_again(sweep_page: str, command: Command
 
 def test_a_sweeps_page_counts_the_combinations_that_failed(command: Command, tmp_path: Path) -> None:
     """Four runs, three of which failed, were called "4 runs of 1 combination"."""
-    (tmp_path / "good.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n")
+    write_trace(tmp_path / "good.csv")
     for name in ("x", "y", "z"):
-        (tmp_path / f"{name}.csv").write_text("128166372000000000,hm,0,Write,0,4096,0\n1,2,3\n")
+        write_trace(tmp_path / f"{name}.csv", broken=True)
     paths = ["good.csv", "x.csv", "y.csv", "z.csv"]
     (tmp_path / "s.toml").write_text(
         f'preset = "tiny"\nworkload.kind = "trace"\n[vary]\n"workload.path" = {json.dumps(paths)}\n'
@@ -231,3 +232,15 @@ def test_contrast_suffices_in_both_themes() -> None:
             for front, back in pairs:
                 value = contrast(found[front][theme], found[back][theme])
                 assert value >= least, f"{front} on {back}, {('light', 'dark')[theme]}: {value:.2f}"
+
+
+def test_axes_that_share_a_scale_hold_the_curves_of_all() -> None:
+    """The first small figure of a sweep fixed the scale, and the curves of the others lay above it, out of sight."""
+    with drawing() as drawn:
+        low, high = drawn.figure.subplots(1, 2, sharey=True)
+        for axes, top in ((low, 3.0), (high, 300.0)):
+            curves(drawn, axes, [Series("", [0.0, 1.0], [1.0, top])], Axis("x"), Axis("y"))
+        drawn.figure.draw_without_rendering()
+        assert low.get_ylim() == high.get_ylim()
+        assert low.get_ylim()[0] == 0
+        assert low.get_ylim()[1] >= 300

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from functools import cache
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 import pumice
-from conftest import REPOSITORY
+from conftest import REPOSITORY, built_c_plugin
 from pumice import _engine
 from pumice.results.comparison import METRICS
 from pumice.results.document import leaves
@@ -48,10 +47,9 @@ def documents() -> dict[str, list[dict[str, Any]]]:
     recovers = {"kind": "page", "over_provisioning": 0.3, "recovery": "scan"}
     cut = tiny.with_(ftl=recovers, power={"cut_at_s": [0.05]})
     own = pumice.policy.victim(lambda plane: plane.oldest[(plane.age > 0).argmax()], name="any")
-    plugin = Path(tempfile.mkdtemp()) / "own_ftl.so"
-    example = REPOSITORY / "examples" / "own-ftl-c"
-    subprocess.run(["make", "-s", f"OUT={plugin.parent}"], cwd=example, check=True)
     logged = tiny.with_(ftl={"kind": "plugin:page-log-c", "over_provisioning": 0.3})
+    with tempfile.TemporaryDirectory() as folder:
+        of_plugin = pumice.run(logged, plugins=[built_c_plugin(Path(folder))])
     large = pumice.preset("pen-1tb").with_(run={"max_requests": 1000})
     return {
         "uniform": [
@@ -63,7 +61,7 @@ def documents() -> dict[str, list[dict[str, Any]]]:
             pumice.run(cut).to_dict(),
             pumice.run(tiny.with_(ftl={"kind": "zns", "over_provisioning": 0.6, "zns": {"finish_at": 0.7}})).to_dict(),
             pumice.run(tiny.with_(ftl={"kind": "page", "over_provisioning": 0.3}), policy=own).to_dict(),
-            pumice.run(logged, plugins=[plugin]).to_dict(),
+            of_plugin.to_dict(),
             pumice.run(tiny.with_(ftl={"kind": "page", "over_provisioning": 0.4, "handles": 2})).to_dict(),
         ],
         "pic": [pumice.run(large, workload="pic", scale=0.0625).to_dict()],

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +26,21 @@ SUSPENDS = TINY.with_(
 
 #: Reads that come so fast that most erases meet some.
 FAST = {"mean_interarrival_us": 400.0, "read_fraction": 0.9, "requests": 60_000}
+
+
+#: Traces that a run is likely to read in another way than they were meant.
+TRACES = Path(tempfile.mkdtemp(prefix="pumice-notes-"))
+atexit.register(shutil.rmtree, TRACES, ignore_errors=True)
+
+
+def replayed(name: str, text: str, **workload: str) -> pumice.Spec:
+    """A run on a trace of some lines."""
+    (TRACES / name).write_text(text)
+    return TINY.with_(workload={"kind": "trace", "path": str(TRACES / name), **workload})
+
+
+#: Five numbers between commas, which is the shape of Tencent's format, with times that count from 0; and with dates.
+FROM_ZERO, DATED = "100,8,8,1,0\n200,16,8,0,0\n", "1538323200,8,8,1,0\n1538323201,16,8,0,0\n"
 
 
 def said(name: str, spec: pumice.Spec) -> str | None:
@@ -54,6 +73,16 @@ CAUSES: dict[str, tuple[pumice.Spec, tuple[str, ...], pumice.Spec]] = {
         TINY.with_(run={"max_requests": 20}),
         ("never reclaimed", "initial.fill"),
         TINY.with_(run={"max_requests": 2000}),
+    ),
+    "another_calendar": (
+        replayed("zero.csv", FROM_ZERO),
+        ("taken for tencent by its content", "pumice trace check", "workload.format"),
+        replayed("dated.csv", DATED),
+    ),
+    "less_than_a_sector": (
+        replayed("sectors.txt", "0 W 0 8\n0.5 R 8 16\n", columns="time=0:s,op=1,offset=2:sectors,size=3"),
+        ("12.0 bytes in the mean", "size=3:sectors"),
+        replayed("sectors.txt", "0 W 0 8\n0.5 R 8 16\n", columns="time=0:s,op=1,offset=2:sectors,size=3:sectors"),
     ),
     "corrupt": (
         # Partial erases that do not look at what they disturb.
@@ -116,6 +145,10 @@ def merged(base: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def test_a_format_that_was_named_is_not_doubted() -> None:
+    assert said("another_calendar", replayed("zero.csv", FROM_ZERO, format="tencent")) is None
+
+
 def test_a_result_that_a_model_does_not_apply_to_has_no_notes() -> None:
     assert notes_of({}) == []
 
@@ -127,3 +160,12 @@ def test_a_note_on_several_results_says_of_which_it_is() -> None:
     assert notes_of_all([("a", corrupt), ("b", {}), ("c", corrupt)]) == [f"a; c: {line}"]
     many = [(f"run {nth}", corrupt if nth < 5 else {}) for nth in range(9)]
     assert notes_of_all(many) == [f"5 of 9: {line}"]
+
+
+def test_a_note_that_differs_from_result_to_result_is_not_told_of_each() -> None:
+    """A sweep's page began with a screen of notes that differed in a number."""
+    corrupt = [(f"run {nth}", {"integrity": {"corrupt_pages": nth, "lost_pages": 0}}) for nth in range(1, 10)]
+    assert len(notes_of_all(corrupt[:4])) == 4
+    [line] = notes_of_all(corrupt)
+    assert line.startswith("run 1: the device returned wrong data: 1 logical pages corrupt")
+    assert line.endswith(". Likewise, with other numbers, for 8 more of 9")

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import pumice
-from conftest import TESTS
+from conftest import TESTS, write_trace
 from pumice import cli
 from pumice.errors import Interrupted
 from pumice.runs.batch import Settings, run_jobs
@@ -104,9 +104,7 @@ def test_a_worker_is_killed_and_the_results_are_those_of_one_machine(cluster: Cl
 
 
 def test_a_cluster_and_this_machine_share_keys_and_rows(cluster: Cluster, tmp_path: Path) -> None:
-    good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
-    good.write_text("128166372000000000,hm,0,Write,0,4096,0\n")
-    bad.write_text(good.read_text() + "1,2,3\n")
+    good, bad = write_trace(tmp_path / "good.csv"), write_trace(tmp_path / "bad.csv", broken=True)
     vary = {"ftl.merge": ["block-erase", "m-merge"], "workload.path": [str(good), str(bad)]}
     base = TINY.with_(workload={"kind": "trace"})
     far = pumice.sweep(base, vary, dask=cluster.address, store=tmp_path / "runs")

@@ -125,10 +125,10 @@ def test_the_number_of_runs_has_a_bound_that_is_named(tmp_path: Path, capsys: py
     many = ",".join(str(number) for number in range(1, 102))
     vary = ["--vary", f"run.max_requests={many}"]
     for arguments, text in (
-        (["run", *COMMAND, "--repeat", str(RUNS_MAX + 1)], "not in the range 1<=x<=100000"),
-        (["run", *COMMAND, "--repeat", str(10**30)], "not in the range 1<=x<=100000"),
+        (["run", *COMMAND, "--repeat", str(RUNS_MAX + 1)], "allowed: from 1 to 100,000"),
+        (["run", *COMMAND, "--repeat", str(10**30)], "allowed: from 1 to 100,000"),
         (["compare", *COMMAND, "--vary", "run.timed=true,false", "--repeat", str(RUNS_MAX)], "200,000 runs"),
-        (["compare", *COMMAND, *vary, "--repeat", "1000"], "101 combinations x repeat = 1,000 are 101,000 runs"),
+        (["compare", *COMMAND[:2], *vary, "--repeat", "1000"], "101 combinations x repeat = 1,000 are 101,000 runs"),
         (["sweep", str(sweep)], "vary: 101 combinations x repeat = 1,000 are 101,000 runs; allowed: at most 100,000"),
     ):
         assert cli.run(arguments) == 2

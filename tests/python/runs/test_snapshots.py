@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import pumice
 from conftest import Command
 from pumice.results.document import lookup
+from pumice.runs import snapshots
 from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.jobs import Job
 from pumice.runs.spec import Spec
@@ -35,7 +37,7 @@ def jobs(specs: dict[str, Spec]) -> list[Job]:
 def test_runs_of_a_batch_that_need_the_same_aged_device_share_it() -> None:
     depths = {f"depth {depth}": AGED.with_(host={"mode": "closed-loop", "queue_depth": depth}) for depth in (1, 4, 16)}
     others = {f"seed {seed}": AGED.with_(seed=seed) for seed in (7, 8)}
-    mixed = dict(zip(["depth 1", "seed 7", "depth 4", "seed 8", "depth 16"], [None] * 5, strict=True))
+    mixed = ["depth 1", "seed 7", "depth 4", "seed 8", "depth 16"]
     specs = {label: {**depths, **others}[label] for label in mixed}
     found = run_jobs(jobs(specs), Settings("test", workers=1))
     assert [outcome.job.label for outcome in found] == list(specs)
@@ -75,8 +77,21 @@ def test_a_device_that_is_not_aged_has_no_snapshot_and_that_is_said(command: Com
     for arguments in (["run"], ["compare", "--vary", "host.speedup=1,2"]):
         found = command(*arguments, "--preset", "tiny", "--set", "run.max_requests=500", "--snapshots", "kept")
         assert found.returncode == 0
-        assert "--snapshots has no effect" in found.stderr
+        assert "so snapshots have no effect" in found.stderr
     assert not (tmp_path / "kept").exists()
+    fresh = pumice.preset("tiny").with_(run={"max_requests": 500})
+    for call in (pumice.run, lambda spec, **given: pumice.sweep(spec, {"seed": [1, 2]}, workers=1, **given)):
+        with pytest.warns(UserWarning, match="so snapshots have no effect"):
+            call(fresh, snapshots=tmp_path / "kept")
+
+
+def test_a_folder_of_this_machine_is_not_named_for_a_cluster(command: Command, tmp_path: Path) -> None:
+    """The folder was left out without a word."""
+    with pytest.raises(pumice.SpecError, match="a folder of snapshots is one of this machine"):
+        pumice.sweep(AGED, {"seed": [1, 2]}, snapshots=tmp_path / "kept", dask="tcp://127.0.0.1:1")
+    found = command("compare", *FLAGS, "--vary", "seed=1,2", "--snapshots", "kept", "--dask", "tcp://127.0.0.1:1")
+    assert (found.returncode, len(found.stderr.splitlines())) == (2, 1), found.stderr
+    assert "a folder of snapshots is one of this machine" in found.stderr
 
 
 def test_a_device_is_saved_described_and_run_on(command: Command, tmp_path: Path) -> None:
@@ -93,6 +108,14 @@ def test_a_device_is_saved_described_and_run_on(command: Command, tmp_path: Path
     assert told(json.loads(loaded.stdout)) == told(json.loads(plain.stdout))
 
 
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A snapshot of the aged device."""
+    path = tmp_path_factory.mktemp("saved") / "a.snap"
+    snapshots.save(AGED, path)
+    return path
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
@@ -106,13 +129,13 @@ def test_a_device_is_saved_described_and_run_on(command: Command, tmp_path: Path
         (["snapshot", "load", "no.snap", *FLAGS], "no.snap: cannot be read"),
         (["snapshot", "info", "text"], "text: is no snapshot; expected format pumice.snapshot/1"),
         (["snapshot", "info", "changed"], "changed: is cut short or was changed after it was written"),
-        (["run", *FLAGS, "--snapshots", "text", "--json"], "text"),
+        (["run", *FLAGS, "--snapshots", "text", "--json"], "warning: text"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_line(
-    command: Command, tmp_path: Path, arguments: list[str], text: str
+    command: Command, saved: Path, tmp_path: Path, arguments: list[str], text: str
 ) -> None:
-    assert command("snapshot", "save", "a.snap", *FLAGS).returncode == 0
+    shutil.copy(saved, tmp_path / "a.snap")
     (tmp_path / "text").write_text("no snapshot\n")
     content = bytearray((tmp_path / "a.snap").read_bytes())
     content[len(content) // 2] ^= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -49,6 +50,47 @@ def test_a_sweep_file_is_a_spec_with_three_additions(tmp_path: Path) -> None:
     assert dict(grid.vary) == {"ftl.merge": ["block-erase", "m-merge"], "partial_erase.max_splits": [2, 4]}
     assert [job.seed for job in grid.jobs()] == [1, 2] * 4
     assert grid.base.text.splitlines()[5] == "max_requests = 500"  # lines keep their numbers
+
+
+TRACE = "".join(f"{128166372000000000 + n * 10**6},hm,0,Write,{n * 8192},4096,0\n" for n in range(20))
+
+
+@pytest.mark.parametrize(
+    "line", ['workload = {kind = "trace", path = "t.csv"}', '"workload.path" = "t.csv"\nworkload.kind = "trace"']
+)
+def test_a_trace_in_a_spec_is_looked_for_beside_the_spec(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    """It was looked for where the command was given, so that a folder with spec and trace worked in one place alone."""
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "t.csv").write_text(TRACE)
+    path = tmp_path / "study" / "spec.toml"
+    path.write_text(f'preset = "tiny"\n{line}\n')
+    monkeypatch.chdir(tmp_path)
+    spec = pumice.Spec.from_file("study/spec.toml")
+    assert spec.resolve()["config"]["workload"]["path"] == os.path.join("study", "t.csv")
+    assert pumice.run(spec).value("host.write.requests") == 20
+    (tmp_path / "u.csv").write_text(TRACE.splitlines()[0])
+    assert pumice.run(spec, trace="u.csv").value("host.write.requests") == 1, "a path of a program starts where it runs"
+    monkeypatch.chdir(path.parent)
+    assert pumice.Spec.from_file("spec.toml").resolve()["config"]["workload"]["path"] == "t.csv"
+    path.write_text(f'preset = "tiny"\n{line}\n'.replace("t.csv", str(tmp_path / "u.csv")))
+    assert pumice.run(pumice.Spec.from_file(path)).value("host.write.requests") == 1
+
+
+def test_traces_in_a_sweep_file_are_looked_for_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "study").mkdir()
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / "study" / name).write_text(TRACE)
+    path = tmp_path / "study" / "s.toml"
+    path.write_text(
+        'preset = "tiny"\nworkload.kind = "trace"\n[vary]\n"seed, workload.path" = [[1, "a.csv"], [2, "b.csv"]]\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    jobs = read_sweep(Path("study/s.toml")).jobs()
+    assert [job.varied["workload.path"] for job in jobs] == ["a.csv", "b.csv"], "called as the file calls them"
+    for job in jobs:
+        assert pumice.run(job.spec).value("host.write.requests") == 20
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,13 @@ def test_columns_are_named_by_number_or_name() -> None:
         ({"offset_bytes": [0, 0, -4096, 0, 0]}, "requests:3: offset"),
         ({"offset_bytes": [0, 0.5, 0, 0, 0]}, "requests:2: offset"),
         ({"offset_bytes": [0, None, 0, 0, 0]}, 'requests:2: offset (column "offset_bytes") nothing found'),
+        # Not every whole number has a float of its own: 2^24 + 1 was read as 2^24.
+        (
+            {"offset_bytes": np.array([0, 2**24 - 1, 2**24 + 1, 0, 0], np.float32)},
+            'requests:3: offset (column "offset_bytes") 16777216.0 found; allowed are whole numbers, below 16777216',
+        ),
+        ({"offset_bytes": [0.0, 2.0**53 - 1, 2.0**53, 0.0, 0.0]}, "requests:3: offset"),
+        ({"op": [["W"], ["R"], ["W"], ["D"], ["F"]]}, "holds list<item: string>; allowed are text, whole numbers and"),
         ({"time_us": [0, 1, -1, 2, 3]}, "requests:3: time"),
         ({"time_us": [0.0, float("nan"), 1, 2, 3]}, "requests:2: time"),
         ({"time_us": pa.array([0, 1, 2, 2**63, 3], pa.uint64())}, "requests:4: time"),

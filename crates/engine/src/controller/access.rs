@@ -1,6 +1,7 @@
 //! Page accesses that take more than one stage, or that a buffered page waits for.
 
-use pumice_types::{HostRequest, Lpn, RequestKind};
+use pumice_ftl::ZoneOperation;
+use pumice_types::{HostRequest, Lpn, RequestKind, Time};
 
 use crate::metrics::{LatencyParts, Stage};
 
@@ -14,8 +15,8 @@ pub enum Waits {
     Request(u32),
     /// An entry of the write buffer, which is free once its page is programmed.
     Buffer(u32),
-    /// The zone operation with this number is over.
-    Operation(u32),
+    /// A zone operation that began then.
+    Operation(ZoneOperation, Time),
     /// No access waits, because there is no clock.
     Nobody,
 }
@@ -25,7 +26,7 @@ impl Waits {
     pub fn request(self) -> Option<u32> {
         match self {
             Waits::Request(id) => Some(id),
-            Waits::Buffer(_) | Waits::Operation(_) | Waits::Nobody => None,
+            Waits::Buffer(_) | Waits::Operation(..) | Waits::Nobody => None,
         }
     }
 }

@@ -236,8 +236,8 @@ impl Controller {
                 self.buffered_page_ended(entry, moment)?;
                 Ok(PageEnd::Internal)
             }
-            Waits::Operation(id) => {
-                self.zone_times.end(id, moment.now);
+            Waits::Operation(operation, since) => {
+                self.zone_times.record(operation, moment.now - since);
                 Ok(PageEnd::Internal)
             }
             Waits::Nobody => Ok(PageEnd::Internal),
@@ -377,7 +377,7 @@ impl Controller {
     pub fn restart_measuring(&mut self) {
         self.uncounted_commands += self.tally.counts.flash_commands();
         self.tally.restart();
-        self.zone_times.restart();
+        self.zone_times = ZoneTimes::default();
         self.scheduler.chips.restart_measuring();
         self.ftl.reset_counters();
     }

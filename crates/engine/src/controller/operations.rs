@@ -10,45 +10,23 @@ use crate::error::SimError;
 use crate::metrics::KindMetrics;
 use crate::observe::Observer;
 
-/// Zone operations under way, and the times of those that are done.
+/// Times of the zone operations that are done.
 #[derive(Default)]
 pub struct ZoneTimes {
     /// Resets that erase at once.
     pub reset: KindMetrics,
     /// Finishes that fill their zone.
     pub finish: KindMetrics,
-    running: Vec<(ZoneOperation, Time)>,
-    free: Vec<u32>,
 }
 
 impl ZoneTimes {
-    fn begin(&mut self, operation: ZoneOperation, now: Time) -> u32 {
-        match self.free.pop() {
-            Some(id) => {
-                self.running[id as usize] = (operation, now);
-                id
-            }
-            None => {
-                self.running.push((operation, now));
-                self.running.len() as u32 - 1
-            }
-        }
-    }
-
     /// The last command of an operation has ended.
-    pub(super) fn end(&mut self, id: u32, now: Time) {
-        let (operation, since) = self.running[id as usize];
-        self.free.push(id);
+    pub(super) fn record(&mut self, operation: ZoneOperation, time: Time) {
         let times = match operation {
             ZoneOperation::Reset => &mut self.reset,
             ZoneOperation::Finish => &mut self.finish,
         };
-        times.record(0, now - since);
-    }
-
-    /// Starts measuring anew; what is under way goes on.
-    pub(super) fn restart(&mut self) {
-        (self.reset, self.finish) = (KindMetrics::default(), KindMetrics::default());
+        times.record(0, time);
     }
 }
 
@@ -59,13 +37,13 @@ impl Controller {
         if self.rules.has_zones { self.begin_all_operations(moment) } else { Ok(()) }
     }
 
-    #[cold]
+    #[inline(never)]
     fn begin_all_operations<O: Observer>(&mut self, moment: &mut Moment<O>) -> Result<(), SimError> {
         loop {
             self.plan.clear();
             let Some(operation) = self.ftl.next_operation(&mut self.plan) else { return Ok(()) };
-            let id = self.zone_times.begin(operation, moment.now);
-            let access = PageAccess::new(Waits::Operation(id), Lpn(0), RequestKind::Write, u64::MAX).in_last_stage();
+            let waits = Waits::Operation(operation, moment.now);
+            let access = PageAccess::new(waits, Lpn(0), RequestKind::Write, u64::MAX).in_last_stage();
             let token = self.accesses.insert(access);
             let groups = self.submit_plan(&Wait::for_all(token), moment)?;
             if let Some(access) = self.accesses.get(token) {

@@ -72,14 +72,19 @@ impl FlashCounts {
         self.host_reads + self.rmw_reads + self.map_reads + self.map_copies + self.copies + self.moved_reads
     }
 
+    /// Page programs of garbage collection: pages copied within a die, and pages moved to another one.
+    pub fn gc_programs(&self) -> u64 {
+        self.copies + self.moved_programs
+    }
+
+    /// Page programs of the map, pages of it that garbage collection copied included.
+    pub fn all_map_programs(&self) -> u64 {
+        self.map_programs + self.map_copies
+    }
+
     /// Page programs of all causes.
     pub fn programs(&self) -> u64 {
-        self.host_programs
-            + self.map_programs
-            + self.map_copies
-            + self.copies
-            + self.moved_programs
-            + self.padding_programs
+        self.host_programs + self.gc_programs() + self.all_map_programs() + self.padding_programs
     }
 
     /// Counts a command.

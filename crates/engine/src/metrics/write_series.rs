@@ -102,8 +102,9 @@ impl WriteSeries {
             json!({
                 "start_capacities": start,
                 "host_programs": counts.host_programs,
-                "gc_programs": counts.copies,
-                "map_programs": counts.map_programs + counts.map_copies,
+                "gc_programs": counts.gc_programs(),
+                "map_programs": counts.all_map_programs(),
+                "padding_programs": counts.padding_programs,
                 "erases": counts.erases_total(),
                 "write_amplification": amplification,
             })

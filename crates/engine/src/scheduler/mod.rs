@@ -160,12 +160,12 @@ impl Scheduler {
             let snapshots = Snapshots::with_capacity(room);
             Die::new(lanes(), DieParts { pending, snapshots, queues: queues(die) })
         };
-        let shapes = ShapeRule {
-            copyback: timing.copyback,
-            in_steps: policy.erase.is_some(),
-            copybacks_join: policy.multi_plane == MultiPlane::Queue,
-        };
         Scheduler {
+            shapes: ShapeRule {
+                copyback: timing.copyback,
+                in_steps: policy.erase.is_some(),
+                copybacks_join: policy.multi_plane == MultiPlane::Queue,
+            },
             chips,
             timing,
             policy,
@@ -175,7 +175,6 @@ impl Scheduler {
             events: Events::new(geometry.dies() as usize),
             done: VecDeque::with_capacity(64),
             idle: None,
-            shapes,
             multi_plane: MultiPlaneCounts::default(),
             suspensions: 0,
             moves: MoveReads::new(geometry.dies() as usize, blocks_per_die),

@@ -171,6 +171,40 @@ impl Scheduler {
             check_multi_plane(&self.geometry, &commands[..group], self.timing.copyback)?;
         }
         let held = self.dies[index].lanes[active].segments.front().is_some_and(|segment| segment.chained);
+        let mut chained = self.end_group(index, active, now, observer)?;
+        let die = &mut self.dies[index];
+        if active == WORK
+            && let Some(goes_on) = die.end_in_queues()
+        {
+            chained = held && goes_on;
+        }
+        let is_waited_for = die.is_waited_for();
+        if chained && !(active == WORK && self.must_wait(index)) {
+            self.start_lane(index, active, now);
+        } else if is_waited_for {
+            self.start(index, now);
+        } else {
+            let die = &mut self.dies[index];
+            die.active = None;
+            die.lanes.iter_mut().for_each(Lane::rewind);
+            self.idle = Some(DieId(index as u32));
+        }
+        if !self.stalled.is_empty() {
+            self.wake(now);
+        }
+        Ok(())
+    }
+
+    /// Ends what ran together in a lane: executes the commands and completes the accesses that waited for them. Returns
+    /// whether the lane is to go on with what follows.
+    #[inline(always)]
+    fn end_group(
+        &mut self,
+        index: usize,
+        active: usize,
+        now: Time,
+        observer: &mut impl Observer,
+    ) -> Result<bool, SimError> {
         let mut chained = false;
         let die = &self.dies[index];
         // What runs together is charged to the command that was due; what needs the die alone was charged meanwhile.
@@ -199,26 +233,7 @@ impl Scheduler {
             die.usage.charge(&mut die.spent, &command, now - die.started);
         }
         die.busy += now - die.started;
-        if active == WORK
-            && let Some(goes_on) = die.end_in_queues()
-        {
-            chained = held && goes_on;
-        }
-        let is_waited_for = die.is_waited_for();
-        if chained && !(active == WORK && self.must_wait(index)) {
-            self.start_lane(index, active, now);
-        } else if is_waited_for {
-            self.start(index, now);
-        } else {
-            let die = &mut self.dies[index];
-            die.active = None;
-            die.lanes.iter_mut().for_each(Lane::rewind);
-            self.idle = Some(DieId(index as u32));
-        }
-        if !self.stalled.is_empty() {
-            self.wake(now);
-        }
-        Ok(())
+        Ok(chained)
     }
 }
 

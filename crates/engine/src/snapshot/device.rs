@@ -13,29 +13,19 @@ use crate::host::oracle::Oracle;
 use crate::observe::Observer;
 use crate::ssd::Ssd;
 
-/// What is written.
-#[derive(Serialize)]
-struct DeviceWritten<'a> {
-    ftl: &'a Ftl,
-    checked: &'a CheckedArray,
+/// A device, its parts borrowed to be written and owned when they are read.
+#[derive(Serialize, Deserialize)]
+struct KeptDevice<F, C, O, B> {
+    ftl: F,
+    checked: C,
     worn: Option<WornBlocks>,
-    oracle: &'a Oracle,
-    buffer: &'a Option<WriteBuffer>,
+    oracle: O,
+    buffer: B,
     next_number: Option<u64>,
     commands: u64,
 }
 
-/// What is read: the same fields in the same order.
-#[derive(Deserialize)]
-struct DeviceRead {
-    ftl: Ftl,
-    checked: CheckedArray,
-    worn: Option<WornBlocks>,
-    oracle: Oracle,
-    buffer: Option<WriteBuffer>,
-    next_number: Option<u64>,
-    commands: u64,
-}
+type DeviceRead = KeptDevice<Ftl, CheckedArray, Oracle, Option<WriteBuffer>>;
 
 impl<O: Observer> Ssd<'_, O> {
     /// The device as bytes, right after ageing.
@@ -44,7 +34,7 @@ impl<O: Observer> Ssd<'_, O> {
     /// Its translation layer cannot be written down.
     pub fn written_down(&self) -> Result<Vec<u8>, String> {
         let (controller, chips) = (&self.controller, &self.controller.scheduler.chips);
-        let written = DeviceWritten {
+        let written = KeptDevice {
             ftl: &controller.ftl,
             checked: &chips.checked,
             worn: chips.eraser.as_ref().map(Eraser::worn_blocks),

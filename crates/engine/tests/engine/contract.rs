@@ -275,6 +275,21 @@ pub fn run_with(settings: &[(String, String)], extra: &[(&str, &str)]) -> Value 
     outcome.document
 }
 
+/// Parts of the latency are the latency, and nothing is busy for longer than the run.
+fn check_times(document: &Value) {
+    let parts = document["write_latency_breakdown_us"].as_object();
+    if let Some(parts) = parts {
+        let total: f64 = parts.values().filter_map(Value::as_f64).sum();
+        let mean = number(document, "host.write.latency_us.mean");
+        assert!((total - mean).abs() <= 1e-9 * mean.max(1.0), "parts {total} and mean {mean}");
+    }
+    let shares =
+        ["/utilisation/die", "/utilisation/channel"].map(|path| document.pointer(path).and_then(Value::as_array));
+    for share in shares.into_iter().flatten().flatten().filter_map(Value::as_f64) {
+        assert!(share <= 1.0 + 1e-9, "a resource was busy for {share} of the time");
+    }
+}
+
 /// Counts of the FTL, of the array and of the scheduler must tell the same story.
 pub fn check_counts(document: &Value) {
     let n = |path: &str| number(document, path);
@@ -311,17 +326,7 @@ pub fn check_counts(document: &Value) {
         assert!((counted - erased).abs() <= 1e-9 * erased.max(1.0), "{counted} blocks' pages erased, {erased} decided");
         assert!(or_0("/flash/erases/sub_block") <= or_0("/gc/reclaimed_sub_blocks"));
     }
-    let parts = document["write_latency_breakdown_us"].as_object();
-    if let Some(parts) = parts {
-        let total: f64 = parts.values().filter_map(Value::as_f64).sum();
-        let mean = n("host.write.latency_us.mean");
-        assert!((total - mean).abs() <= 1e-9 * mean.max(1.0), "parts {total} and mean {mean}");
-    }
-    let shares =
-        ["/utilisation/die", "/utilisation/channel"].map(|path| document.pointer(path).and_then(Value::as_array));
-    for share in shares.into_iter().flatten().flatten().filter_map(Value::as_f64) {
-        assert!(share <= 1.0 + 1e-9, "a resource was busy for {share} of the time");
-    }
+    check_times(document);
     // Pages of all erases, counted at the chip and as the average over all pages.
     let pages = n("device.pages");
     let operations = n("flash.erases.block") + n("flash.erases.partial") + or_0("/flash/erases/sub_block");

@@ -113,9 +113,9 @@ fn t651_the_time_series_sums_to_the_document() {
 
 #[test]
 fn t671_the_write_series_sums_to_the_document_with_and_without_a_clock() {
-    for timed in ["true", "false"] {
+    for (kind, timed) in [("page", "true"), ("page", "false"), ("zns", "true"), ("zns", "false")] {
         let sets = [
-            ("ftl.kind", "page"),
+            ("ftl.kind", kind),
             ("run.timed", timed),
             ("run.warmup_requests", "500"),
             ("workload.kind", "uniform"),

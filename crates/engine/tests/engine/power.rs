@@ -19,20 +19,14 @@ use crate::support::{number, spec};
 /// Settings of a spec.
 pub type Sets<'a> = Vec<(&'a str, &'a str)>;
 
-/// Two dies of ten blocks of eight pages, full, mostly overwritten in a fifth of it: collection never rests.
-const DEVICE: &[(&str, &str)] = &[
-    ("ftl.kind", "page"),
-    ("ftl.recovery", "scan"),
-    ("ftl.over_provisioning", "0.6"),
+/// Two dies of small blocks, mostly overwritten in a fifth of them.
+pub const TWO_DIES: &[(&str, &str)] = &[
     ("partial_erase.unit", "none"),
     ("geometry.channels", "2"),
     ("geometry.chips_per_channel", "1"),
     ("geometry.dies_per_chip", "1"),
     ("geometry.planes_per_die", "1"),
-    ("geometry.blocks_per_plane", "16"),
     ("geometry.pages_per_block", "8"),
-    ("geometry.program_order", "in-order"),
-    ("initial.fill", "1.0"),
     ("workload.kind", "hot-cold"),
     ("workload.read_fraction", "0.2"),
     ("workload.request_bytes", "8192"),
@@ -41,6 +35,21 @@ const DEVICE: &[(&str, &str)] = &[
     ("host.queue_depth", "4"),
     ("run.check", "integrity"),
 ];
+
+/// They are full, and have so few blocks that collection never rests.
+const FULL: &[(&str, &str)] = &[
+    ("ftl.kind", "page"),
+    ("ftl.recovery", "scan"),
+    ("ftl.over_provisioning", "0.6"),
+    ("geometry.blocks_per_plane", "16"),
+    ("geometry.program_order", "in-order"),
+    ("initial.fill", "1.0"),
+];
+
+/// A page-level device of this kind.
+fn device(more: &[(&'static str, &'static str)]) -> Sets<'static> {
+    [TWO_DIES, FULL, more].concat()
+}
 
 /// When commands ran.
 #[derive(Default)]
@@ -177,7 +186,7 @@ fn devices() -> impl Iterator<Item = Sets<'static>> {
             let apart = if *mode == GcMode::Blocking { Separation::Mixed } else { Separation::Gc };
             let names = [allocation.name(), mode.name(), apart.name()];
             let names = ["ftl.allocation", "ftl.gc_mode", "ftl.hot_cold"].into_iter().zip(names);
-            DEVICE.iter().copied().chain(names).collect()
+            device(&names.collect::<Vec<_>>())
         })
     })
 }
@@ -264,7 +273,7 @@ fn t803_and_at_moments_that_the_seed_draws_on_a_larger_device() {
 
 #[test]
 fn t804_a_cut_in_a_command_meets_that_command() {
-    let (whole, _) = run(&DEVICE.to_vec()).unwrap_or_else(|error| panic!("{error}"));
+    let (whole, _) = run(&device(&[])).unwrap_or_else(|error| panic!("{error}"));
     let commands = ["flash.programs.host", "flash.programs.gc", "flash.erases.block"]
         .map(|field| number(&whole, field))
         .iter()
@@ -272,7 +281,8 @@ fn t804_a_cut_in_a_command_meets_that_command() {
     let mut programs_and_erases = [0.0; 2];
     for command in 1..=commands as u32 {
         let at = format!("[{command}]");
-        let sets: Sets = DEVICE.iter().copied().chain([("power.cut_at_command", &*at)]).collect();
+        let mut sets: Sets = device(&[]);
+        sets.push(("power.cut_at_command", &at));
         let (document, _) = run(&sets).unwrap_or_else(|error| panic!("{error}"));
         let met = ["power.torn_programs", "power.torn_erases"].map(|field| number(&document, field));
         assert!(met[0] + met[1] >= 1.0 && number(&document, "power.cuts") == 1.0, "command {command}");
@@ -295,7 +305,7 @@ fn further_devices() -> [Sets<'static>; 2] {
             ("workload.request_bytes", "4096"),
         ],
     ];
-    devices.map(|more| DEVICE.iter().copied().chain(more).collect())
+    devices.map(|more| device(&more))
 }
 
 /// Whether something fails with this fault.

@@ -2,33 +2,20 @@
 
 use pumice_types::{Choice, RecoveryFault};
 
-use crate::power::{Sets, cut_all, fails};
+use crate::power::{Sets, TWO_DIES, cut_all, fails};
 
-/// Two dies of ten blocks of eight pages, full, mostly overwritten in a fifth of it: merges never rest.
-const DEVICE: &[(&str, &str)] = &[
+/// Nearly full, and of so few blocks that merges never rest.
+const NEARLY_FULL: &[(&str, &str)] = &[
     ("ftl.kind", "nftl"),
     ("ftl.recovery", "scan"),
     ("ftl.over_provisioning", "0.4"),
     ("ftl.gc_free_threshold", "0.2"),
-    ("partial_erase.unit", "none"),
-    ("geometry.channels", "2"),
-    ("geometry.chips_per_channel", "1"),
-    ("geometry.dies_per_chip", "1"),
-    ("geometry.planes_per_die", "1"),
     ("geometry.blocks_per_plane", "10"),
-    ("geometry.pages_per_block", "8"),
     ("initial.fill", "0.8"),
-    ("workload.kind", "hot-cold"),
-    ("workload.read_fraction", "0.2"),
-    ("workload.request_bytes", "8192"),
-    ("workload.requests", "160"),
-    ("host.mode", "closed-loop"),
-    ("host.queue_depth", "4"),
-    ("run.check", "integrity"),
 ];
 
-/// With partial erase in leaves of two pages, short enough that M-Merge is often the cheaper merge.
-const PARTIAL: &[(&str, &str)] = &[
+/// Partial erase in leaves of two pages, short enough that M-Merge is often the cheaper merge.
+pub const PARTIAL: &[(&str, &str)] = &[
     ("ftl.merge", "m-merge"),
     ("partial_erase.unit", "partial-block"),
     ("partial_erase.max_splits", "3"),
@@ -39,7 +26,7 @@ const PARTIAL: &[(&str, &str)] = &[
 ];
 
 fn device(more: &[(&'static str, &'static str)]) -> Sets<'static> {
-    DEVICE.iter().chain(more).copied().collect()
+    [TWO_DIES, NEARLY_FULL, more].concat()
 }
 
 /// NFTLs with full merges.

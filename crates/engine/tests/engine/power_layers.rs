@@ -6,38 +6,16 @@ use pumice_ftl::recovery::Recovery;
 use pumice_ftl::{FtlKind, MergeMethod};
 use pumice_types::{Choice, RecoveryFault};
 
-use crate::power::{Met, Sets, cut_as_drawn, cut_everywhere, fails, with_fault};
+use crate::power::{Met, Sets, TWO_DIES, cut_as_drawn, cut_everywhere, fails, with_fault};
+use crate::power_blocks::PARTIAL;
 
-/// Two dies of so many blocks that every layer finds room, but merges never rest.
-const DEVICE: &[(&str, &str)] = &[
+/// So many blocks that every layer finds room, but merges never rest.
+const LITTLE_ROOM: &[(&str, &str)] = &[
     ("ftl.over_provisioning", "0.5"),
     ("ftl.gc_free_threshold", "0.2"),
     ("ftl.superblock.logical", "2"),
-    ("partial_erase.unit", "none"),
-    ("geometry.channels", "2"),
-    ("geometry.chips_per_channel", "1"),
-    ("geometry.dies_per_chip", "1"),
-    ("geometry.planes_per_die", "1"),
     ("geometry.blocks_per_plane", "14"),
-    ("geometry.pages_per_block", "8"),
     ("initial.fill", "0.9"),
-    ("workload.kind", "hot-cold"),
-    ("workload.read_fraction", "0.2"),
-    ("workload.request_bytes", "8192"),
-    ("workload.requests", "160"),
-    ("host.mode", "closed-loop"),
-    ("host.queue_depth", "4"),
-    ("run.check", "integrity"),
-];
-
-/// With partial erase in leaves of two pages, short enough that M-Merge is often the cheaper merge.
-const PARTIAL: &[(&str, &str)] = &[
-    ("partial_erase.unit", "partial-block"),
-    ("partial_erase.max_splits", "3"),
-    ("partial_erase.t_us", "[3500, 2000, 1500, 1000]"),
-    ("timing.t_bers_us", "3500"),
-    ("geometry.pages_per_block", "16"),
-    ("workload.requests", "240"),
 ];
 
 /// More room, where a layer or a method needs it.
@@ -54,19 +32,7 @@ fn room(kind: FtlKind, recovery: Recovery) -> &'static [(&'static str, &'static 
         (FtlKind::Page, Recovery::Off | Recovery::Scan | Recovery::Summary) => {
             &[("ftl.over_provisioning", "0.6"), ("geometry.blocks_per_plane", "16"), ("ftl.gc_free_threshold", "0.08")]
         }
-        (
-            FtlKind::Nftl
-            | FtlKind::Gftl
-            | FtlKind::Pbe
-            | FtlKind::SuperblockPen
-            | FtlKind::Superblock2006
-            | FtlKind::ReplacementBlock
-            | FtlKind::LogBlock
-            | FtlKind::Fast
-            | FtlKind::Zns
-            | FtlKind::Plugin(_),
-            _,
-        ) => &[],
+        _ => &[],
     }
 }
 
@@ -101,7 +67,7 @@ impl Combination {
         let Combination { kind, merge, recovery } = *self;
         let names = [("ftl.kind", kind.name()), ("ftl.merge", merge.name()), ("ftl.recovery", recovery.name())];
         let partial = if merge == MergeMethod::BlockErase { &[][..] } else { PARTIAL };
-        [DEVICE, partial, room(kind, recovery), more, &names].concat()
+        [TWO_DIES, LITTLE_ROOM, partial, room(kind, recovery), more, &names].concat()
     }
 }
 

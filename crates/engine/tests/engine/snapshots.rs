@@ -12,6 +12,7 @@ use pumice_engine::{age, run, run_observed};
 use pumice_ftl::FtlKind;
 use pumice_types::key::{Key, Range, ValueKind};
 use pumice_types::{Choice, FlashCommand, Time};
+use pumice_workload::PatternKind;
 use serde_json::Value;
 
 use crate::registry::{Case, LOAD, case, cases};
@@ -81,6 +82,53 @@ impl Drop for Folder {
     }
 }
 
+const PAGE: (&str, &str) = ("ftl.kind", "page");
+const SUB_BLOCKS: [(&str, &str); 3] =
+    [("geometry.layers", "16"), ("geometry.sub_blocks", "4"), ("partial_erase.unit", "sub-block")];
+
+/// What else has state before the first request.
+const OTHERS: &[(&str, &[(&str, &str)])] = &[
+    ("buffer", &[("host.write_buffer_kib", "64"), ("host.flush", "lru")]),
+    ("cached map", &[PAGE, ("ftl.map_place", "cached"), ("ftl.map_cache_entries", "64")]),
+    ("spare map", &[("ftl.kind", "superblock-2006"), ("ftl.map_place", "spare")]),
+    ("recency", &[PAGE, ("ftl.hot_cold", "recency")]),
+    ("wear", &[PAGE, ("ftl.wear_leveling", "both"), ("ftl.wear_threshold", "2")]),
+    ("leaves", &[PAGE, ("ftl.erase_unit", "partial-block")]),
+    ("sub-blocks", &[PAGE, SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], ("ftl.erase_unit", "sub-block")]),
+    (
+        "disturbed sub-blocks",
+        &[
+            PAGE,
+            SUB_BLOCKS[0],
+            SUB_BLOCKS[1],
+            SUB_BLOCKS[2],
+            ("ftl.erase_unit", "sub-block"),
+            ("partial_erase.sub_block_disturb", "3"),
+        ],
+    ),
+    (
+        "retirement",
+        &[
+            PAGE,
+            ("erase.scheme", "aero"),
+            ("erase.max_loops", "3"),
+            ("erase.initial_pec", "2500"),
+            ("ftl.over_provisioning", "0.5"),
+        ],
+    ),
+    (
+        "read retries",
+        &[
+            PAGE,
+            SUB_BLOCKS[0],
+            SUB_BLOCKS[1],
+            ("erase.read_retry", "true"),
+            ("erase.scheme", "aero"),
+            ("erase.initial_pec", "4000"),
+        ],
+    ),
+];
+
 /// Every layer, policy and scheme, every way to start anew, and what else has state before the first request.
 fn all_cases() -> Vec<Case> {
     let recoveries = FtlKind::ALL.iter().flat_map(|kind| {
@@ -95,51 +143,7 @@ fn all_cases() -> Vec<Case> {
             case(format!("{kind} recovery {recovery}"), &[LOAD, &own].concat())
         })
     });
-    const PAGE: (&str, &str) = ("ftl.kind", "page");
-    const SUB_BLOCKS: [(&str, &str); 3] =
-        [("geometry.layers", "16"), ("geometry.sub_blocks", "4"), ("partial_erase.unit", "sub-block")];
-    let others: [(&str, &[(&str, &str)]); 10] = [
-        ("buffer", &[("host.write_buffer_kib", "64"), ("host.flush", "lru")]),
-        ("cached map", &[PAGE, ("ftl.map_place", "cached"), ("ftl.map_cache_entries", "64")]),
-        ("spare map", &[("ftl.kind", "superblock-2006"), ("ftl.map_place", "spare")]),
-        ("recency", &[PAGE, ("ftl.hot_cold", "recency")]),
-        ("wear", &[PAGE, ("ftl.wear_leveling", "both"), ("ftl.wear_threshold", "2")]),
-        ("leaves", &[PAGE, ("ftl.erase_unit", "partial-block")]),
-        ("sub-blocks", &[PAGE, SUB_BLOCKS[0], SUB_BLOCKS[1], SUB_BLOCKS[2], ("ftl.erase_unit", "sub-block")]),
-        (
-            "disturbed sub-blocks",
-            &[
-                PAGE,
-                SUB_BLOCKS[0],
-                SUB_BLOCKS[1],
-                SUB_BLOCKS[2],
-                ("ftl.erase_unit", "sub-block"),
-                ("partial_erase.sub_block_disturb", "3"),
-            ],
-        ),
-        (
-            "retirement",
-            &[
-                PAGE,
-                ("erase.scheme", "aero"),
-                ("erase.max_loops", "3"),
-                ("erase.initial_pec", "2500"),
-                ("ftl.over_provisioning", "0.5"),
-            ],
-        ),
-        (
-            "read retries",
-            &[
-                PAGE,
-                SUB_BLOCKS[0],
-                SUB_BLOCKS[1],
-                ("erase.read_retry", "true"),
-                ("erase.scheme", "aero"),
-                ("erase.initial_pec", "4000"),
-            ],
-        ),
-    ];
-    let others = others.map(|(name, sets)| case(name.into(), &[LOAD, sets].concat()));
+    let others = OTHERS.iter().map(|&(name, sets)| case(name.into(), &[LOAD, sets].concat()));
     cases().into_iter().chain(recoveries).chain(others).collect()
 }
 
@@ -274,6 +278,16 @@ fn t936_the_identity_holds_every_key_but_those_whose_rows_leave_them_out() {
         for section in ["geometry.", "timing.t_", "ftl.kind", "ftl.over", "initial.", "seed"] {
             assert!(held.keys().any(|key| key.starts_with(section)), "{name}: nothing of {section}");
         }
+    }
+}
+
+#[test]
+fn t940_of_the_workload_an_aged_device_depends_on_the_footprint_alone() {
+    for kind in PatternKind::NAMES {
+        let config = config(kind, &case(String::new(), &[LOAD, &[("workload.kind", *kind)]].concat()).1);
+        let held = values_before_requests(&config);
+        let of_workload: Vec<_> = held.keys().filter(|key| key.starts_with("workload.")).collect();
+        assert_eq!(of_workload, [&"workload.footprint"], "{kind}");
     }
 }
 

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use pumice_config::Config;
-use pumice_engine::build;
+use pumice_engine::{Built, build};
 use pumice_ftl::{Ftl, Plan, TranslationLayer};
 use pumice_types::{BlockId, CellPosition, Lpn, PageAddress};
 use serde_json::Value;
@@ -156,35 +156,42 @@ fn t723_the_less_a_page_bears_the_more_is_copied_but_less_than_with_whole_blocks
     assert!((bounds[4] / copied(&[]) - 1.0).abs() < 0.05, "blocks are written or reclaimed, never both at a time");
 }
 
+/// A device of sub-blocks that bear few disturbs, after many writes.
+fn overwritten(bits: &str, sequence: &str) -> (Built, Config) {
+    let sets = [
+        ("geometry.layers", "4"),
+        ("geometry.sub_blocks", if bits == "1" { "16" } else { "8" }),
+        ("geometry.bits_per_cell", bits),
+        ("geometry.write_sequence", sequence),
+        ("geometry.program_order", "in-order"),
+        ("partial_erase.unit", "sub-block"),
+        ("partial_erase.sub_block_disturb", "40"),
+        ("ftl.kind", "page"),
+        ("ftl.erase_unit", "sub-block"),
+        ("ftl.over_provisioning", "0.3"),
+        ("initial.fill", "1.0"),
+    ];
+    let config = spec(&sets);
+    let mut built = build(&config, 1.0).expect("a device");
+    let (mut plan, mut state) = (Plan::default(), 1u64);
+    let pages = u64::from(built.ftl.user_pages());
+    for _ in 0..60_000 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        plan.clear();
+        let lpn = (state >> 33) % pages;
+        let hot = if state >> 60 < 12 { lpn / 5 } else { lpn };
+        built.ftl.write(Lpn(hot as u32), 1, &mut plan).expect("there is room");
+        plan.commands.iter().for_each(|command| assert!(built.chips.checked.array.execute(command).is_ok()));
+    }
+    (built, config)
+}
+
 #[test]
 fn t429_the_ftl_counts_fills_as_the_chip_counts_programs() {
     for (bits, sequence) in [("1", "lfws"), ("2", "sfws")] {
-        let sets = [
-            ("geometry.layers", "4"),
-            ("geometry.sub_blocks", if bits == "1" { "16" } else { "8" }),
-            ("geometry.bits_per_cell", bits),
-            ("geometry.write_sequence", sequence),
-            ("geometry.program_order", "in-order"),
-            ("partial_erase.unit", "sub-block"),
-            ("partial_erase.sub_block_disturb", "40"),
-            ("ftl.kind", "page"),
-            ("ftl.erase_unit", "sub-block"),
-            ("ftl.over_provisioning", "0.3"),
-            ("initial.fill", "1.0"),
-        ];
-        let mut built = build(&spec(&sets), 1.0).expect("a device");
-        let (mut plan, mut state) = (Plan::default(), 1u64);
-        let pages = u64::from(built.ftl.user_pages());
-        for _ in 0..60_000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            plan.clear();
-            let lpn = (state >> 33) % pages;
-            let hot = if state >> 60 < 12 { lpn / 5 } else { lpn };
-            built.ftl.write(Lpn(hot as u32), 1, &mut plan).expect("there is room");
-            plan.commands.iter().for_each(|command| assert!(built.chips.checked.array.execute(command).is_ok()));
-        }
+        let (built, config) = overwritten(bits, sequence);
         let Ftl::Page(ftl) = &built.ftl else { panic!("a page-level FTL") };
-        let (array, shape) = (&built.chips.checked.array, spec(&sets).chip.geometry.block_shape().expect("given"));
+        let (array, shape) = (&built.chips.checked.array, config.chip.geometry.block_shape().expect("given"));
         let mut beyond_a_first_fill = 0;
         for block in (0..built.geometry.blocks()).map(BlockId).filter(|&block| !ftl.is_open(block)) {
             for (sub_block, &fills) in (0..).zip(ftl.fills(block)) {

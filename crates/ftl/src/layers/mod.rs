@@ -97,8 +97,6 @@ macro_rules! dispatch {
             pub policies: PolicyKeys,
             /// The user's own policy, which is given with a spec and not in it.
             pub own_policy: Option<OwnPolicy>,
-            /// The user's own layers, which are given with a spec and not in it.
-            pub plugins: Vec<OwnLayer>,
             $(#[doc = concat!("Keys of one layer alone: ", $about, ".")] pub $keys: <$layer as Layer>::Keys),+
         }
 
@@ -119,7 +117,6 @@ macro_rules! dispatch {
                     superblock: SuperblockKeys::read(values)?,
                     policies: PolicyKeys::read(values)?,
                     own_policy: None,
-                    plugins: Vec::new(),
                     $($keys: Keys::read(values)?),+
                 })
             }
@@ -374,11 +371,6 @@ impl TranslationLayer for Ftl {
         each!(self, ftl => ftl.internal_step(die, plan))
     }
 
-    #[inline]
-    fn wants_step(&self, die: DieId) -> bool {
-        each!(self, ftl => ftl.wants_step(die))
-    }
-
     fn note_failing(&mut self, block: BlockId) {
         each!(self, ftl => ftl.note_failing(block));
     }
@@ -498,9 +490,8 @@ impl FtlKeys {
 
     /// Gives the layer of the user's own that the spec asks for, if it asks for one, to its keys.
     pub fn give_plugins(&mut self, plugins: &[OwnLayer]) {
-        self.plugins = plugins.to_vec();
         let asked = |layer: &&OwnLayer| Some(layer.source.name()) == self.kind.plugin();
-        self.plugin.layer = self.plugins.iter().find(asked).cloned();
+        self.plugin.layer = plugins.iter().find(asked).cloned();
     }
 
     /// The layer of the user's own that runs.

@@ -238,29 +238,23 @@ impl Plugged {
             FlashOp::Read | FlashOp::Program | FlashOp::Copy if lpn.0 >= user_pages => {
                 format!("planned {op:?} of logical page {}; it has {user_pages}", lpn.0)
             }
-            FlashOp::Copy => {
-                format!(
-                    "planned Copy from block {} to block {}, which is on another die",
-                    source.block.0, target.block.0
-                )
-            }
+            FlashOp::Copy => format!(
+                "planned Copy from block {} to block {}, which is on another die",
+                source.block.0, target.block.0
+            ),
             FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase if target.page != 0 => {
                 format!("planned {op:?} with page {}; an erase has page 0", target.page)
             }
-            FlashOp::PartialErase => {
-                format!(
-                    "planned PartialErase of partial block {}; the device has {}",
-                    command.operand(),
-                    self.device.tree.pb_count()
-                )
-            }
-            FlashOp::SubBlockErase => {
-                format!(
-                    "planned SubBlockErase of sub-blocks {:#x}; the device has {}",
-                    command.operand(),
-                    self.device.sub_blocks
-                )
-            }
+            FlashOp::PartialErase => format!(
+                "planned PartialErase of partial block {}; the device has {}",
+                command.operand(),
+                self.device.tree.pb_count()
+            ),
+            FlashOp::SubBlockErase => format!(
+                "planned SubBlockErase of sub-blocks {:#x}; the device has {}",
+                command.operand(),
+                self.device.sub_blocks
+            ),
             FlashOp::Read | FlashOp::Program | FlashOp::Erase | FlashOp::SpareSearch | FlashOp::Pause => {
                 format!("planned {op:?} for {:?}, which plug-ins may not", command.cause)
             }

@@ -215,7 +215,7 @@ pub enum OptionReply {
 
 impl OptionReply {
     /// Kind of reply on the wire.
-    pub fn kind(&self) -> u32 {
+    fn kind(&self) -> u32 {
         const ERROR: u32 = 1 << 31;
         match self {
             OptionReply::Ack => 1,

@@ -1,6 +1,6 @@
 //! `[erase]`: the scheme of whole-block erases, its pulses, and when an erase may be suspended.
 
-use crate::key::{ANY, ANY_US, CHOSEN, COUNT_MAX, When, float, int};
+use crate::key::{ANY, ANY_US, CHOSEN, COUNT_MAX, TIMED, When, float, int};
 use crate::{EraseMode, ErasePiece, EraseScheme, InitialMemory, RberRequirement, Suspension, SuspensionFor, keys};
 
 const AERO_TABLE_2: &str = "AERO, ASPLOS'24, Table 2";
@@ -19,8 +19,6 @@ const REMEMBERS: When = When::All(&[SHALLOW, When::Positive("erase.initial_pec")
 
 /// Wear or place decide over bit errors.
 const LOOPS_OR_ERRORS: When = When::Any(&[LOOPS, When::On("erase.read_retry")]);
-
-const TIMED: When = When::On("run.timed");
 
 const EVER_SUSPENDED: When = When::All(&[TIMED, When::IsNot("erase.suspension", &["off"])]);
 

@@ -1,6 +1,6 @@
 //! `[timing]`: how long the chips take, and the channel.
 
-use crate::key::{ANY, ANY_US, CHOSEN, PEN_TABLE_1, When, float};
+use crate::key::{ANY, ANY_US, CHOSEN, PEN_TABLE_1, TIMED, When, float};
 use crate::timing::partial_erase_table;
 use crate::{FlashTiming, PbTree, Time, choice, keys};
 
@@ -33,7 +33,7 @@ keys! {
             "Copies inside a plane stay on the die. Off: a copy moves its page over the channel out and in again.";
         command_overhead_us: f64 = "0.0", ANY_US, "us", CHOSEN, When::Always,
             "Command and address cycles on the channel, before each transfer.";
-        multi_plane: MultiPlane = "\"off\"", ANY, "", CHOSEN, When::On("run.timed"),
+        multi_plane: MultiPlane = "\"off\"", ANY, "", CHOSEN, TIMED,
             "Which commands of a die that read, or program, one page number of several of its planes, or erase a block in each of several, run as one command: their array times are one, that of the slowest plane. off: none. neighbours: those next to each other in the die's queue. queue: the oldest, with commands from anywhere in the queue that lie in other planes and may overtake what is before them; copies program together with other copies, and with host writes unless they are copybacks.";
     }
 }

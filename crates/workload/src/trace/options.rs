@@ -43,7 +43,7 @@ impl Default for TraceOptions {
 pumice_types::keys! {
     /// What traces read of `[workload]`. Other workloads refuse a path and a format, so these three are always read.
     pub struct TraceKeys in "workload" {
-        path: Option<String> = "", ANY, "", "none", When::Requests, "Trace file, plain or compressed with gzip, zstd or xz (kind = \"trace\"). A relative path starts at the current directory, not at the file of the spec.";
+        path: Option<String> = "", ANY, "", "none", When::Requests, "Trace file, plain or compressed with gzip, zstd or xz (kind = \"trace\"). In a spec or sweep file a relative path starts at that file; elsewhere at the current directory.";
         format: Option<TraceFormat> = "", ANY, "", "found by content", When::Requests, "Trace format.";
         columns: Option<ColumnRequest> = "", ANY, "", "the header or the format", When::Requests, "Which column of a delimited trace is what, by number from 0 or by name: time=0:s,op=1,offset=2:sectors,size=3,volume=4. Units of time: ns, 100ns, us, ms, s; of offset and size: bytes, sectors, kib, mib or a number of bytes. op=1:0/1 gives the words of reads and writes. fua=5 is the column that says which writes have force unit access.";
         volumes: Volumes = "\"overlay\"", ANY, "", CHOSEN, IS_TRACE, "Traces of several volumes. overlay: all share one address space. separate: each has a region of its own, in order of first appearance. Else the number or name of the one volume to replay.";

@@ -31,6 +31,9 @@ WINDOW_ERROR = 0.10
 SAMSUNG_UNITS = {"geometry.pages_per_block": 4096}
 FADU_UNITS = 1090
 
+#: Spare units a unit of the host's space, as fitted to the FADU drive (presets/fdp-fadu-4t.toml).
+FADU_SPARE = 0.09
+
 #: Largest error of a window of a model that is the FADU drive's.
 FADU_ERROR = 0.15
 
@@ -134,7 +137,7 @@ def figure_fadu(drawing: Drawing) -> Findings:
         return {}
     drive = measured(drawing, "fadu")
     blocks = drawing.runs.values("fadu", "geometry.blocks_per_plane")
-    profiles = {f"{count / 1.09:,.0f} units": fadu(drawing, count, "paced").profile() for count in blocks}
+    profiles = {f"{count / (1 + FADU_SPARE):,.0f} units": fadu(drawing, count, "paced").profile() for count in blocks}
     unpaced = fadu(drawing, FADU_UNITS, "blocking").profile()
     draw_profiles(drawing, drive, {**profiles, "not paced": unpaced})
     compared = fadu(drawing, FADU_UNITS, "paced")

@@ -53,8 +53,8 @@ pub struct ResultField {
 
 /// Declares rows: path, type, unit, when it is null, what it means, and how its value is found.
 macro_rules! fields {
-    (pub const FIELDS: $($path:literal, $kind:expr, $unit:literal, $null:literal, $text:literal, $value:expr;)+) => {
-        pub const FIELDS: &[ResultField] = &[$(ResultField {
+    (pub const $name:ident: $($path:expr, $kind:expr, $unit:literal, $null:expr, $text:expr, $value:expr;)+) => {
+        pub const $name: &[ResultField] = &[$(ResultField {
             path: $path, kind: $kind, unit: $unit, null: $null, text: $text, workloads: "", value: Some($value),
         }),+];
     };
@@ -100,7 +100,7 @@ const NULL_AS_A_WHOLE: &[&str] = &[
 /// Every field, section by section.
 pub fn fields_of_result() -> impl Iterator<Item = &'static ResultField> {
     let of_device = [of_flash::FIELDS, of_collection::FIELDS, of_placement::FIELDS, of_zones::FIELDS, of_power::FIELDS];
-    [of_run::FIELDS, of_workload::FIELDS, of_host::FIELDS].into_iter().chain(of_device).flatten()
+    [of_run::FIELDS, of_workload::FIELDS].into_iter().chain(of_host::FIELDS).chain(of_device).flatten()
 }
 
 /// The document of a finished run, all but what only a wall clock knows.

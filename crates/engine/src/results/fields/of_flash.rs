@@ -34,10 +34,10 @@ fields! {
         |run| json!(run.counts().host_programs);
     "flash.programs.gc", Integer, "pages", "",
         "Pages programmed by copies, and pages moved between zones",
-        |run| json!(run.counts().copies + run.counts().moved_programs);
+        |run| json!(run.counts().gc_programs());
     "flash.programs.map", Integer, "pages", "the whole map is in RAM, and nothing else is written to find it again",
         "Programs of translation pages, those copied included, of summaries of blocks, and of the map and its journal",
-        |run| count(run.is_map_cached() || run.config.ftl.shared.recovery.writes_own_pages(), run.counts().map_programs + run.counts().map_copies);
+        |run| count(run.is_map_cached() || run.config.ftl.shared.recovery.writes_own_pages(), run.counts().all_map_programs());
     "flash.programs.padding", Integer, "pages", "`ftl.kind` is not `zns`",
         "Pages programmed to fill zones that were finished",
         |run| count(run.zones().is_some(), run.counts().padding_programs);

@@ -11,38 +11,62 @@ use crate::metrics::KindMetrics;
 use crate::results::Finished;
 use crate::scheduler::Phase;
 
+/// Every field of this section, in the order of the document.
+pub const FIELDS: [&[ResultField]; 9] =
+    [READS, READ_LATENCIES, WRITES, WRITE_LATENCIES, TRIMS, TRIM_LATENCIES, FLUSHES, FLUSH_LATENCIES, REQUESTS];
+
+/// Declares the latencies of a kind of request: path of their table, what its requests are called, the member of
+/// `Metrics` that has them, and what is to be added to the texts of the mean and the median.
+macro_rules! latencies {
+    (pub const $name:ident: $path:literal, $many:literal, $kind:ident, $of_mean:literal, $of_median:literal;) => {
+        fields! {
+            pub const $name:
+            concat!($path, ".mean"), Number, "us", concat!("untimed, or no ", $many),
+                concat!("Mean latency, from an exact sum", $of_mean),
+                |run| latency(run, &run.host.metrics.$kind, |kind| json!(kind.mean_us()));
+            concat!($path, ".p50"), Number, "us", concat!("untimed, or no ", $many),
+                concat!("Median", $of_median),
+                |run| latency(run, &run.host.metrics.$kind, |kind| quantile(kind, 0.5));
+            concat!($path, ".p90"), Number, "us", concat!("untimed, or no ", $many),
+                "90th percentile",
+                |run| latency(run, &run.host.metrics.$kind, |kind| quantile(kind, 0.9));
+            concat!($path, ".p99"), Number, "us", concat!("untimed, or no ", $many),
+                "99th percentile",
+                |run| latency(run, &run.host.metrics.$kind, |kind| quantile(kind, 0.99));
+            concat!($path, ".p99_9"), Number, "us", concat!("untimed, or no ", $many),
+                "99.9th percentile",
+                |run| latency(run, &run.host.metrics.$kind, |kind| quantile(kind, 0.999));
+            concat!($path, ".p99_99"), Number, "us", concat!("untimed, or no ", $many),
+                "99.99th percentile",
+                |run| latency(run, &run.host.metrics.$kind, |kind| quantile(kind, 0.9999));
+            concat!($path, ".p99_9999"), Number, "us", concat!("untimed, or fewer than 10⁶ ", $many),
+                "99.9999th percentile",
+                |run| latency(run, &run.host.metrics.$kind, rare_quantile);
+            concat!($path, ".max"), Number, "us", concat!("untimed, or no ", $many),
+                "Largest latency, exact",
+                |run| latency(run, &run.host.metrics.$kind, |kind| json!(kind.latency_max.as_us()));
+        }
+    };
+}
+
 fields! {
-    pub const FIELDS:
+    pub const READS:
     "host.read.requests", Integer, "requests", "",
         "Reads done",
         |run| json!(run.host.metrics.read.requests);
     "host.read.bytes", Integer, "bytes", "",
         "Bytes of these reads, as requested",
         |run| json!(run.host.metrics.read.bytes);
-    "host.read.latency_us.mean", Number, "us", "untimed, or no reads",
-        "Mean latency, from an exact sum",
-        |run| latency(run, &run.host.metrics.read, |kind| json!(kind.mean_us()));
-    "host.read.latency_us.p50", Number, "us", "untimed, or no reads",
-        "Median. Percentiles come from a histogram with three significant digits and are never above `max`",
-        |run| latency(run, &run.host.metrics.read, |kind| quantile(kind, 0.5));
-    "host.read.latency_us.p90", Number, "us", "untimed, or no reads",
-        "90th percentile",
-        |run| latency(run, &run.host.metrics.read, |kind| quantile(kind, 0.9));
-    "host.read.latency_us.p99", Number, "us", "untimed, or no reads",
-        "99th percentile",
-        |run| latency(run, &run.host.metrics.read, |kind| quantile(kind, 0.99));
-    "host.read.latency_us.p99_9", Number, "us", "untimed, or no reads",
-        "99.9th percentile",
-        |run| latency(run, &run.host.metrics.read, |kind| quantile(kind, 0.999));
-    "host.read.latency_us.p99_99", Number, "us", "untimed, or no reads",
-        "99.99th percentile",
-        |run| latency(run, &run.host.metrics.read, |kind| quantile(kind, 0.9999));
-    "host.read.latency_us.p99_9999", Number, "us", "untimed, or fewer than 10⁶ reads",
-        "99.9999th percentile",
-        |run| latency(run, &run.host.metrics.read, rare_quantile);
-    "host.read.latency_us.max", Number, "us", "untimed, or no reads",
-        "Largest latency, exact",
-        |run| latency(run, &run.host.metrics.read, |kind| json!(kind.latency_max.as_us()));
+}
+
+latencies! {
+    pub const READ_LATENCIES: "host.read.latency_us", "reads", read,
+        "",
+        ". Percentiles come from a histogram with three significant digits and are never above `max`";
+}
+
+fields! {
+    pub const WRITES:
     "host.write.requests", Integer, "requests", "",
         "Writes done",
         |run| json!(run.host.metrics.write.requests);
@@ -52,87 +76,45 @@ fields! {
     "host.write.fua_requests", Integer, "requests", "",
         "Writes with force unit access among these",
         |run| json!(run.host.metrics.fua_writes);
-    "host.write.latency_us.mean", Number, "us", "untimed, or no writes",
-        "Mean latency, from an exact sum",
-        |run| latency(run, &run.host.metrics.write, |kind| json!(kind.mean_us()));
-    "host.write.latency_us.p50", Number, "us", "untimed, or no writes",
-        "Median",
-        |run| latency(run, &run.host.metrics.write, |kind| quantile(kind, 0.5));
-    "host.write.latency_us.p90", Number, "us", "untimed, or no writes",
-        "90th percentile",
-        |run| latency(run, &run.host.metrics.write, |kind| quantile(kind, 0.9));
-    "host.write.latency_us.p99", Number, "us", "untimed, or no writes",
-        "99th percentile",
-        |run| latency(run, &run.host.metrics.write, |kind| quantile(kind, 0.99));
-    "host.write.latency_us.p99_9", Number, "us", "untimed, or no writes",
-        "99.9th percentile",
-        |run| latency(run, &run.host.metrics.write, |kind| quantile(kind, 0.999));
-    "host.write.latency_us.p99_99", Number, "us", "untimed, or no writes",
-        "99.99th percentile",
-        |run| latency(run, &run.host.metrics.write, |kind| quantile(kind, 0.9999));
-    "host.write.latency_us.p99_9999", Number, "us", "untimed, or fewer than 10⁶ writes",
-        "99.9999th percentile",
-        |run| latency(run, &run.host.metrics.write, rare_quantile);
-    "host.write.latency_us.max", Number, "us", "untimed, or no writes",
-        "Largest latency, exact",
-        |run| latency(run, &run.host.metrics.write, |kind| json!(kind.latency_max.as_us()));
+}
+
+latencies! {
+    pub const WRITE_LATENCIES: "host.write.latency_us", "writes", write,
+        "",
+        "";
+}
+
+fields! {
+    pub const TRIMS:
     "host.trim.requests", Integer, "requests", "no trims: then `host.trim` is null",
         "Trims done",
         |run| trim(run, |kind| json!(kind.requests));
     "host.trim.bytes", Integer, "bytes", "no trims: then `host.trim` is null",
         "Bytes of these trims, as requested",
         |run| trim(run, |kind| json!(kind.bytes));
-    "host.trim.latency_us.mean", Number, "us", "untimed, or no trims",
-        "Mean latency, from an exact sum. A trim takes the way over the link and the controller, and waits for no flash command but those of a map in flash",
-        |run| latency(run, &run.host.metrics.trim, |kind| json!(kind.mean_us()));
-    "host.trim.latency_us.p50", Number, "us", "untimed, or no trims",
-        "Median",
-        |run| latency(run, &run.host.metrics.trim, |kind| quantile(kind, 0.5));
-    "host.trim.latency_us.p90", Number, "us", "untimed, or no trims",
-        "90th percentile",
-        |run| latency(run, &run.host.metrics.trim, |kind| quantile(kind, 0.9));
-    "host.trim.latency_us.p99", Number, "us", "untimed, or no trims",
-        "99th percentile",
-        |run| latency(run, &run.host.metrics.trim, |kind| quantile(kind, 0.99));
-    "host.trim.latency_us.p99_9", Number, "us", "untimed, or no trims",
-        "99.9th percentile",
-        |run| latency(run, &run.host.metrics.trim, |kind| quantile(kind, 0.999));
-    "host.trim.latency_us.p99_99", Number, "us", "untimed, or no trims",
-        "99.99th percentile",
-        |run| latency(run, &run.host.metrics.trim, |kind| quantile(kind, 0.9999));
-    "host.trim.latency_us.p99_9999", Number, "us", "untimed, or fewer than 10⁶ trims",
-        "99.9999th percentile",
-        |run| latency(run, &run.host.metrics.trim, rare_quantile);
-    "host.trim.latency_us.max", Number, "us", "untimed, or no trims",
-        "Largest latency, exact",
-        |run| latency(run, &run.host.metrics.trim, |kind| json!(kind.latency_max.as_us()));
+}
+
+latencies! {
+    pub const TRIM_LATENCIES: "host.trim.latency_us", "trims", trim,
+        ". A trim takes the way over the link and the controller, and waits for no flash command but those of a map in flash",
+        "";
+}
+
+fields! {
+    pub const FLUSHES:
     "host.flush.requests", Integer, "requests", "no flushes: then `host.flush` is null",
         "Flushes done",
         |run| flush(run, |kind| json!(kind.requests));
-    "host.flush.latency_us.mean", Number, "us", "untimed, or no flushes",
-        "Mean latency, from an exact sum. A flush waits until every page that the write buffer held is programmed; without a buffer it takes the way over the link alone",
-        |run| latency(run, &run.host.metrics.flush, |kind| json!(kind.mean_us()));
-    "host.flush.latency_us.p50", Number, "us", "untimed, or no flushes",
-        "Median",
-        |run| latency(run, &run.host.metrics.flush, |kind| quantile(kind, 0.5));
-    "host.flush.latency_us.p90", Number, "us", "untimed, or no flushes",
-        "90th percentile",
-        |run| latency(run, &run.host.metrics.flush, |kind| quantile(kind, 0.9));
-    "host.flush.latency_us.p99", Number, "us", "untimed, or no flushes",
-        "99th percentile",
-        |run| latency(run, &run.host.metrics.flush, |kind| quantile(kind, 0.99));
-    "host.flush.latency_us.p99_9", Number, "us", "untimed, or no flushes",
-        "99.9th percentile",
-        |run| latency(run, &run.host.metrics.flush, |kind| quantile(kind, 0.999));
-    "host.flush.latency_us.p99_99", Number, "us", "untimed, or no flushes",
-        "99.99th percentile",
-        |run| latency(run, &run.host.metrics.flush, |kind| quantile(kind, 0.9999));
-    "host.flush.latency_us.p99_9999", Number, "us", "untimed, or fewer than 10⁶ flushes",
-        "99.9999th percentile",
-        |run| latency(run, &run.host.metrics.flush, rare_quantile);
-    "host.flush.latency_us.max", Number, "us", "untimed, or no flushes",
-        "Largest latency, exact",
-        |run| latency(run, &run.host.metrics.flush, |kind| json!(kind.latency_max.as_us()));
+}
+
+latencies! {
+    pub const FLUSH_LATENCIES: "host.flush.latency_us", "flushes", flush,
+        ". A flush waits until every page that the write buffer held is programmed; without a buffer it takes the way over the link alone",
+        "";
+}
+
+fields! {
+    pub const REQUESTS:
     "host.iops", Number, "requests/s", "untimed, or no simulated time",
         "Measured requests / `host.simulated_s`. In an open loop that is not saturated this is the workload's rate, which does not describe the device",
         |run| rate(run, run.host.metrics.requests() as f64, run.host.metrics.simulated());

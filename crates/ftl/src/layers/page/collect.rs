@@ -177,12 +177,6 @@ impl PageFtl {
         Ok(())
     }
 
-    /// Whether [`PageFtl::internal_step`] would append something: one look at each plane of the die.
-    #[inline]
-    pub(super) fn has_step(&self, die: DieId) -> bool {
-        self.planes_of(die).any(|plane| self.planes[plane.index()].job.is_some() || self.is_due(plane))
-    }
-
     fn planes_of(&self, die: DieId) -> impl Iterator<Item = PlaneId> + use<> {
         let planes = self.config.geometry.planes_per_die;
         (die.0 * planes..(die.0 + 1) * planes).map(PlaneId)

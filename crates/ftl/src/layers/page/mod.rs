@@ -196,6 +196,13 @@ pub struct PageConfig {
 }
 
 impl PageConfig {
+    /// What chooses victims in a plane.
+    fn victims(&self, plane: u32) -> UnitVictims {
+        let units = &self.units.pages;
+        let shape = [units.units() as u16, units.pages_per_unit() as u16];
+        UnitVictims::new(self.policy, self.geometry.blocks_per_plane, shape, self.seed ^ u64::from(plane))
+    }
+
     /// Good blocks of a plane that cannot be filled with valid data of the host: those kept free when
     /// collection starts, the open ones with one to copy into, and those of translation pages.
     pub fn reserved_blocks(&self) -> u32 {
@@ -263,20 +270,10 @@ impl PageFtl {
     /// An empty device. `config.user_pages` must fit its planes; the check of the spec ensures that.
     pub fn new(config: PageConfig, bad_blocks: &[BlockId]) -> PageFtl {
         let geometry = config.geometry;
-        let victims = |plane: u32| {
-            let seed = config.seed ^ u64::from(plane);
-            let units = &config.units.pages;
-            let shape = [units.units() as u16, units.pages_per_unit() as u16];
-            UnitVictims::new(config.policy, geometry.blocks_per_plane, shape, seed)
-        };
         let mut pool = BlockPool::new(&geometry, bad_blocks);
         if config.wear_leveling.dynamic {
             pool = pool.by_wear();
         }
-        let recent = match config.hot_cold {
-            HotCold::Recency { window } => Some(RecentWrites::new(config.user_pages, window)),
-            HotCold::Mixed | HotCold::Copies | HotCold::Placed { .. } | HotCold::Handles(_) => None,
-        };
         let mut free = FreeUnits::new(geometry, config.units.pages.units(), &pool);
         let log = config.log.map(|shape| MapLog::new(shape, &geometry, config.user_pages, &pool, &config.order));
         log.iter().flat_map(|log| &log.blocks).for_each(|&block| free.withdraw(block, &mut pool));
@@ -292,10 +289,13 @@ impl PageFtl {
             log: log.map(Box::new),
             free,
             pool,
-            planes: (0..geometry.planes()).map(|plane| Plane::new(victims(plane))).collect(),
+            planes: (0..geometry.planes()).map(|plane| Plane::new(config.victims(plane))).collect(),
             plane_pages_max: config.plane_pages_max(good),
             next_plane: 0,
-            recent,
+            recent: match config.hot_cold {
+                HotCold::Recency { window } => Some(RecentWrites::new(config.user_pages, window)),
+                HotCold::Mixed | HotCold::Copies | HotCold::Placed { .. } | HotCold::Handles(_) => None,
+            },
             wear: Wear::new(&geometry, config.wear_leveling),
             counters: GcCounters::default(),
             failing: Vec::new(),
@@ -674,10 +674,6 @@ impl TranslationLayer for PageFtl {
         self.collect_step(die, plan)?;
         self.translate(plan, first);
         Ok(())
-    }
-
-    fn wants_step(&self, die: DieId) -> bool {
-        self.has_step(die)
     }
 
     fn note_failing(&mut self, block: BlockId) {

@@ -296,11 +296,6 @@ impl ZonedDevice {
         }
     }
 
-    /// Whether a unit of a die may wait for its erase.
-    pub(super) fn has_idle_step(&self, die: DieId) -> bool {
-        self.idle.get(die.index()).is_some_and(|units| !units.is_empty())
-    }
-
     /// Whether a unit must be erased; it counts as erased from now on.
     pub(super) fn take_to_erase(&mut self, unit: EraseUnitId) -> bool {
         let number = self.number(unit);

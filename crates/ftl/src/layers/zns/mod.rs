@@ -200,7 +200,7 @@ impl Zns {
     fn open(&mut self, stream: u8, moved: bool, plan: &mut Plan) -> Result<u32, FtlError> {
         if !moved {
             self.make_room(plan)?;
-            // ZoneCleaning may have given the stream a zone, if it has only one.
+            // Cleaning may have given the stream a zone, if it has only one.
             if let Some(zone) = self.current[usize::from(stream)] {
                 return Ok(zone);
             }
@@ -262,10 +262,6 @@ impl TranslationLayer for Zns {
     fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
         self.zoned.idle_step(die, &mut Work { maps: &self.maps, gc: &mut self.counters, plan });
         Ok(())
-    }
-
-    fn wants_step(&self, die: DieId) -> bool {
-        self.zoned.has_idle_step(die)
     }
 
     fn expect(&self, lpn: Lpn) {

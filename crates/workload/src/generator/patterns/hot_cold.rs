@@ -18,11 +18,14 @@ pub struct HotColdAccess {
     pub hot_share: f64,
 }
 
+/// When such a workload runs.
+const IS_HOT_COLD: When = When::All(&[When::Requests, When::Is("workload.kind", &[HotColdAccess::NAME])]);
+
 pumice_types::keys! {
     /// What hot and cold addresses read of `[workload]`.
     pub struct HotColdKeys in "workload" {
-        hot_space: f64 = "0.2", float(1e-9, 0.999999999), "share of the footprint", CHOSEN, When::All(&[When::Requests, When::Is("workload.kind", &[HotColdAccess::NAME])]), "Hot part of the footprint (kind = \"hot-cold\").";
-        hot_share: f64 = "0.8", float(0.0, 1.0), "share of requests", CHOSEN, When::All(&[When::Requests, When::Is("workload.kind", &[HotColdAccess::NAME])]), "Requests that go to the hot part (kind = \"hot-cold\").";
+        hot_space: f64 = "0.2", float(1e-9, 0.999999999), "share of the footprint", CHOSEN, IS_HOT_COLD, "Hot part of the footprint (kind = \"hot-cold\").";
+        hot_share: f64 = "0.8", float(0.0, 1.0), "share of requests", CHOSEN, IS_HOT_COLD, "Requests that go to the hot part (kind = \"hot-cold\").";
     }
 }
 

@@ -25,11 +25,14 @@ pub struct StreamsAccess {
     share: PerStream,
 }
 
+/// When such a workload runs.
+const IS_STREAMS: When = When::All(&[When::Requests, When::Is("workload.kind", &[StreamsAccess::NAME])]);
+
 pumice_types::keys! {
     /// What streams read of `[workload]`.
     pub struct StreamsKeys in "workload" {
-        stream_space: Vec<f64> = "[0.1, 0.3, 0.6]", float(1e-9, 1e9), "", CHOSEN, When::Is("workload.kind", &[StreamsAccess::NAME]), "Lengths of the streams' ranges, in proportion to their sum; 1 to 8 (kind = \"streams\").";
-        stream_share: Vec<f64> = "[0.6, 0.3, 0.1]", float(0.0, 1e9), "", CHOSEN, When::Is("workload.kind", &[StreamsAccess::NAME]), "Requests to each stream, in proportion to their sum (kind = \"streams\").";
+        stream_space: Vec<f64> = "[0.1, 0.3, 0.6]", float(1e-9, 1e9), "", CHOSEN, IS_STREAMS, "Lengths of the streams' ranges, in proportion to their sum; 1 to 8 (kind = \"streams\").";
+        stream_share: Vec<f64> = "[0.6, 0.3, 0.1]", float(0.0, 1e9), "", CHOSEN, IS_STREAMS, "Requests to each stream, in proportion to their sum (kind = \"streams\").";
     }
 }
 

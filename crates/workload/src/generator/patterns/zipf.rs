@@ -21,10 +21,13 @@ pub struct ZipfAccess {
     pub theta: f64,
 }
 
+/// When such a workload runs.
+const IS_ZIPF: When = When::All(&[When::Requests, When::Is("workload.kind", &[ZipfAccess::NAME])]);
+
 pumice_types::keys! {
     /// What Zipf's law reads of `[workload]`.
     pub struct ZipfKeys in "workload" {
-        zipf_theta: f64 = "0.99", float(0.0, 10.0), "", "chosen: YCSB's default", When::All(&[When::Requests, When::Is("workload.kind", &[ZipfAccess::NAME])]), "Exponent of Zipf's law (kind = \"zipf\"); 0 is uniform.";
+        zipf_theta: f64 = "0.99", float(0.0, 10.0), "", "chosen: YCSB's default", IS_ZIPF, "Exponent of Zipf's law (kind = \"zipf\"); 0 is uniform.";
     }
 }
 

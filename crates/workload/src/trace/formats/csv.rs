@@ -8,7 +8,7 @@ use pumice_types::RequestKind;
 use crate::error::{counted, excerpt};
 use crate::trace::column_layout::ColumnLayout;
 use crate::trace::column_request::ColumnRequest;
-use crate::trace::column_units::{Operation, truth};
+use crate::trace::column_units::{Operation, TimeUnit, truth};
 use crate::trace::columns::Role;
 use crate::trace::fields::{Cursor, size, span};
 use crate::trace::format::{FormatFacts, LineFormat, Writing, no_other_name, no_tail};
@@ -166,6 +166,16 @@ fn number(field: &[u8], decimals: usize) -> Option<u64> {
     at.end().and(value)
 }
 
+/// Times in this unit that are allowed.
+fn allowed_times(unit: TimeUnit) -> String {
+    match unit.decimals() {
+        0 => "whole numbers of nanoseconds from 0 to 2^64 - 1".to_owned(),
+        decimals => {
+            format!("plain digits like 12.345, in {unit}, from 0 to {}", u64::MAX / 10u64.pow(decimals as u32))
+        }
+    }
+}
+
 /// The fault in words: what was found, and what is allowed.
 #[cold]
 fn explained(layout: &ColumnLayout, spans: &[(usize, usize)], line: &[u8], fault: &Fault) -> String {
@@ -180,13 +190,7 @@ fn explained(layout: &ColumnLayout, spans: &[(usize, usize)], line: &[u8], fault
             let fields = counted(spans.len() as u64, "field");
             format!("{fields} in {}; allowed are {}, as in line 1", excerpt(line), layout.fields)
         }
-        (Fault::Time, Some((column, unit))) if unit.decimals() == 0 => {
-            found(Role::Time, column, "whole numbers of nanoseconds from 0 to 2^64 - 1".to_owned())
-        }
-        (Fault::Time, Some((column, unit))) => {
-            let most = u64::MAX / 10u64.pow(unit.decimals() as u32);
-            found(Role::Time, column, format!("plain digits like 12.345, in {unit}, from 0 to {most}"))
-        }
+        (Fault::Time, Some((column, unit))) => found(Role::Time, column, allowed_times(unit)),
         (Fault::Op, _) => found(Role::Op, layout.op.0, layout.op.1.allowed()),
         (Fault::Offset, _) => {
             let (column, grain) = layout.offset;
@@ -197,10 +201,11 @@ fn explained(layout: &ColumnLayout, spans: &[(usize, usize)], line: &[u8], fault
             let unit = if grain == 1 { " bytes".to_owned() } else { bytes_of(grain) };
             found(Role::Size, column, format!("1 to {}{unit}", u64::from(u32::MAX) / grain))
         }
-        (Fault::Volume, _) => {
-            let column = layout.volume.map_or(0, |(first, _)| first);
-            found(Role::Volume, column, "names without control characters".to_owned())
-        }
+        (Fault::Volume, _) => found(
+            Role::Volume,
+            layout.volume.map_or(0, |volume| volume.0),
+            "names without control characters".to_owned(),
+        ),
         (Fault::Fua, _) => {
             found(Role::Fua, layout.fua.unwrap_or_default(), "0 and false, of writes also 1 and true".to_owned())
         }

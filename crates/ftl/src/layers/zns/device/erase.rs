@@ -12,7 +12,6 @@
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-use pumice_types::erase_unit::UNITS_MAX;
 use pumice_types::{BlockId, FlashCommand, PageAddress, UnitSet, bits};
 
 use super::super::layout::EraseUnitId;
@@ -21,7 +20,7 @@ use super::super::state::ZoneState;
 use super::ZonedDevice;
 use crate::counters::GcCounters;
 use crate::plan::Plan;
-use crate::reclaim_leaves::{LeafRule, erase_all};
+use crate::reclaim_leaves::{LeafRule, beyond_tolerance, erase_all};
 
 /// What is erased apart, and by which command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -169,15 +168,13 @@ impl ZonedDevice {
             UnitKind::Leaves(rule) if rule.protects => rule,
             UnitKind::Leaves(_) | UnitKind::SubBlocks | UnitKind::Blocks => return erased,
         };
-        let units = self.layout.config.units.units();
-        let (mut all, before) = (erased, self.leaves(block));
+        let disturbs = &self.shared.disturbs[self.leaves(block)];
+        let has_data = |&leaf: &usize| self.data_pages(block, leaf) > 0;
+        let data: UnitSet = (0..disturbs.len()).filter(has_data).collect();
+        let (mut all, blank) = (erased, self.blank(block));
         loop {
-            let mut counters = [0u8; UNITS_MAX];
-            counters[..units].copy_from_slice(&self.shared.disturbs[before.clone()]);
-            erase_all(all, self.blank(block).without(all), rule.tree, &mut counters[..units]);
-            let others = UnitSet::first(units).without(all).iter();
-            let in_danger = |&leaf: &usize| counters[leaf] > rule.tolerance && self.data_pages(block, leaf) > 0;
-            match others.filter(in_danger).fold(UnitSet::EMPTY, |set, leaf| set.with(UnitSet::one(leaf))) {
+            // What is about to be erased looks blank already.
+            match beyond_tolerance(all, [blank.without(all), data], disturbs, rule) {
                 UnitSet::EMPTY => return all,
                 more => all = all.with(more),
             }
@@ -247,8 +244,7 @@ impl ZonedDevice {
             let number = self.number(EraseUnitId { block, unit: leaf as u8 });
             !bits::get(&self.to_erase, number) && self.data_pages(block, leaf) == 0
         };
-        let leaves = (0..self.layout.config.units.units()).filter(is_blank);
-        leaves.fold(UnitSet::EMPTY, |set, leaf| set.with(UnitSet::one(leaf)))
+        (0..self.layout.config.units.units()).filter(is_blank).collect()
     }
 
     /// Pages of a zone's unit that are programmed.
