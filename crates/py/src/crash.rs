@@ -78,13 +78,20 @@ impl PythonCrashLab {
 
 /// The header of a recording, as JSON.
 #[pyfunction]
-pub fn recording_header(path: PathBuf) -> PyResult<String> {
+fn recording_header(path: PathBuf) -> PyResult<String> {
     let header = RecordedSession::header(&path).map_err(PyOSError::new_err)?;
     Ok(json!(header).to_string())
 }
 
 /// Where cuts can be made, by name.
 #[pyfunction]
-pub fn cut_places() -> Vec<&'static str> {
+fn cut_places() -> Vec<&'static str> {
     CutPlaces::NAMES.to_vec()
+}
+
+/// Adds all of this to the module.
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PythonCrashLab>()?;
+    module.add_function(wrap_pyfunction!(recording_header, module)?)?;
+    module.add_function(wrap_pyfunction!(cut_places, module)?)
 }

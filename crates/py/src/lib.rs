@@ -218,9 +218,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<chip::PythonChip>()?;
     module.add_class::<chip::ChipState>()?;
     module.add_class::<serve::PythonServer>()?;
-    module.add_class::<crash::PythonCrashLab>()?;
-    module.add_function(wrap_pyfunction!(crash::recording_header, module)?)?;
-    module.add_function(wrap_pyfunction!(crash::cut_places, module)?)?;
+    crash::add_to(module)?;
     module.add_function(wrap_pyfunction!(serve::ask_served, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(commit, module)?)?;
