@@ -138,7 +138,7 @@ def test_what_cannot_be_done_is_refused_in_one_line(ledger: Path, tmp_path: Path
         crash(session=ledger, at="never")
     other = tmp_path / "other"
     other.write_bytes(ledger.read_bytes()[:-5])
-    with pytest.raises(OSError, match="recording"):
+    with pytest.raises(OSError, match="ends in the middle"):
         crash(session=other)
     with pytest.raises(pumice.SimulationError, match="the script ended with status 3"):
         record_session(DEVICE, "exit 3", other)

@@ -231,7 +231,8 @@ mod tests {
         for length in [0, 10, whole.len() / 2, whole.len() - 1] {
             std::fs::write(&path, &whole[..length]).expect("is cut short");
             let text = RecordedSession::read(&path).map(|_| ()).expect_err("in part");
-            assert!(text.contains("recording") && !text.contains('\n'), "{text}");
+            assert!(text.contains("is no recording") || text.contains("ends in the middle"), "{text}");
+            assert!(!text.contains('\n'), "{text}");
         }
         std::fs::remove_file(path).expect("is there");
     }

@@ -17,4 +17,4 @@ mod verdict;
 
 pub use cut::{CrashCut, CutPlaces, TriedCut};
 pub use lab::CrashLab;
-pub use verdict::{CrashVerdict, PageCounts, WrongKind, WrongSector};
+pub use verdict::{CrashVerdict, WrongKind, WrongPages, WrongSector};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use pumice_engine::SimError;
 use pumice_types::{HostRequest, RequestKind, Time};
 
-use super::verdict::{CrashVerdict, CutContext, PageCounts, WrongKind, WrongSector};
+use super::verdict::{CrashVerdict, CutContext, WrongKind, WrongPages, WrongSector};
 use crate::protocol::SECTOR;
 use crate::sector::{STAMP, SectorStamp, stamps_of};
 
@@ -255,7 +255,7 @@ impl WrongFound {
 
 #[derive(Default)]
 struct Judgement {
-    pages: PageCounts,
+    pages: WrongPages,
     first: Option<WrongFound>,
     /// The latest write that was found.
     newest_found: u64,

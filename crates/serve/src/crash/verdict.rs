@@ -23,7 +23,7 @@ pub enum WrongKind {
 
 /// Pages by what is wrong with them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct PageCounts {
+pub struct WrongPages {
     /// An older write is found than the promised one.
     pub rolled_back: u64,
     /// A promised write is gone, and nothing is found in its place.
@@ -38,7 +38,7 @@ pub struct PageCounts {
     pub unreadable: u64,
 }
 
-impl PageCounts {
+impl WrongPages {
     /// Counts a page.
     pub fn add(&mut self, kind: WrongKind) {
         let count = match kind {
@@ -92,7 +92,7 @@ pub struct CrashVerdict {
     /// How long the device took to start anew.
     pub recovery_us: f64,
     /// Pages that are not what they may be.
-    pub pages: PageCounts,
+    pub pages: WrongPages,
     /// A promised write is gone, and a later one is there.
     pub out_of_order: bool,
     /// The first wrong sector.
@@ -111,7 +111,7 @@ impl CrashVerdict {
             mark,
             under_way,
             recovery_us: 0.0,
-            pages: PageCounts::default(),
+            pages: WrongPages::default(),
             out_of_order: false,
             first: None,
             failure: None,
@@ -120,6 +120,6 @@ impl CrashVerdict {
 
     /// Whether the device has kept what it had promised.
     pub fn is_kept(&self) -> bool {
-        self.failure.is_none() && self.pages == PageCounts::default()
+        self.failure.is_none() && self.pages == WrongPages::default()
     }
 }
