@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pumice import policy
     from pumice.chip import Chip, ChipError, ChipState, OperationFailed, PowerLost, Refused, Uncorrectable
+    from pumice.crash_lab import CrashReport, crash, record_session
     from pumice.errors import Interrupted, SimulationError, SpecError, TraceError
     from pumice.planning.m_merge import Plan, plan_m_merge
     from pumice.plugins import Plugin, plugin
@@ -37,6 +38,7 @@ __all__ = [
     "Chip",
     "ChipError",
     "ChipState",
+    "CrashReport",
     "Interrupted",
     "OperationFailed",
     "Plan",
@@ -50,6 +52,7 @@ __all__ = [
     "SpecError",
     "TraceError",
     "Uncorrectable",
+    "crash",
     "plan_m_merge",
     "plugin",
     "policy",
@@ -57,6 +60,7 @@ __all__ = [
     "presets",
     "read_command_log",
     "read_trace",
+    "record_session",
     "run",
     "serve",
     "sweep",
@@ -67,6 +71,7 @@ __all__ = [
 
 _MODULES = {
     "pumice.chip": ("Chip", "ChipError", "ChipState", "OperationFailed", "PowerLost", "Refused", "Uncorrectable"),
+    "pumice.crash_lab": ("CrashReport", "crash", "record_session"),
     "pumice.errors": ("Interrupted", "SimulationError", "SpecError", "TraceError"),
     "pumice.results.command_log": ("read_command_log", "verify_log"),
     "pumice.planning.m_merge": ("Plan", "plan_m_merge"),

@@ -64,13 +64,23 @@ class ServedDevice:
         """Cuts the power, and starts the device anew as `ftl.recovery` says. Every client loses its connection.
 
         Returns:
-            `cuts` so far, `at_s` (time of the cut on the device's clock, seconds), `recovery_us`.
+            `cuts` so far, `at_s` (time of the cut on the device's clock, seconds), `recovery_us`, `is_dead` (the device
+            answers nothing any more, see `power.failure`).
 
         Raises:
             SimulationError: the device cannot start anew, or what it holds then breaks a rule.
         """
         cut: dict[str, Any] = json.loads(self._server.answer('{"do": "cut"}'))
         return cut
+
+    def mark(self, text: str) -> None:
+        """Notes in the recording of the session how far the program is that uses the device. `pumice.crash` tells a
+        check the last mark before the cut.
+
+        Raises:
+            SimulationError: the session is not recorded, or the text is longer than 4 KiB.
+        """
+        self._server.answer(json.dumps({"do": "mark", "text": text}))
 
     def result(self) -> Result:
         """The result so far; the final one if the device is served no more.
@@ -120,6 +130,7 @@ def serve(
     control: str | None = None,
     store: str | os.PathLike[str] | None = None,
     record: str | os.PathLike[str] | None = None,
+    session: str | os.PathLike[str] | None = None,
     scale: float | None = None,
     seed: int | None = None,
 ) -> ServedDevice:
@@ -131,6 +142,7 @@ def serve(
         control: address of the same kinds where `pumice ctl` asks about the device; none if absent.
         store: file that the device lives in, from one session to the next; memory if absent.
         record: trace to write, which `pumice.run` replays to the same result.
+        session: recording to write for `pumice.crash`: every request, with the data of writes.
         scale: share of the device; planes are multiplied by it.
         seed: seed of every random stream.
 
@@ -146,7 +158,7 @@ def serve(
         directory = tempfile.mkdtemp(prefix="pumice-")
         listen = f"unix:{Path(directory) / 'nbd'}"
     try:
-        server = _engine.Server(spec.request(), listen, control, store, record)
+        server = _engine.Server(spec.request(), listen, control, store, record, session)
     except BaseException:
         if directory is not None:
             shutil.rmtree(directory, ignore_errors=True)

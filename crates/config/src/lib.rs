@@ -30,7 +30,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 pub use host::{FlushPolicy, HostKeys, HostMode, PartialPage};
-pub use power::{Cuts, PowerKeys, TornKind};
+pub use power::{Cuts, PowerFailure, PowerKeys, TornKind};
 pub use run::{Check, OutputKeys, RunKeys};
 pub use schema::{explain, schema};
 pub use sources::{own_keys, without_effect, without_effect_on_a_chip};

@@ -19,6 +19,26 @@ choice! {
     }
 }
 
+choice! {
+    /// What a drive does wrong when its power is cut.
+    pub enum PowerFailure {
+        /// Nothing.
+        None = "none",
+        /// One bit of a page that was programmed lately is wrong, and its code does not notice.
+        BitCorruption = "bit-corruption",
+        /// Of pages that were programmed lately only a part is new.
+        ShornWrites = "shorn-writes",
+        /// A page that was programmed lately has gone to the place of another one.
+        FlyingWrites = "flying-writes",
+        /// Some of the pages that were programmed lately are gone, and later ones are not.
+        UnserializableWrites = "unserializable-writes",
+        /// A third of the blocks cannot be read any more.
+        MetadataCorruption = "metadata-corruption",
+        /// The drive may never answer again.
+        DeadDevice = "dead-device",
+    }
+}
+
 const RECOVERS: When = When::All(&[When::IsNot("ftl.recovery", &["off"]), TIMED]);
 
 /// When the power is cut.
@@ -57,6 +77,9 @@ impl PowerKeys {
     /// # Errors
     /// What is impossible, and what would work.
     pub fn check(&self, ftl: &FtlKeys) -> Result<(), String> {
+        if self.failure != PowerFailure::None && ftl.shared.recovery == Recovery::Off {
+            return Err(format!("power.failure = \"{}\" needs {}", self.failure, recoveries_of(ftl)));
+        }
         let given = self.given();
         match given[..] {
             [] => return Ok(()),
@@ -103,5 +126,7 @@ keys! {
             "Cuts that the seed draws over the run: so many points of the workload, and at each of them one of the next 64 commands that program, copy or erase, and a moment in it. Points that are near each other cut the power while the device starts anew.";
         torn: TornKind = "\"drawn\"", ANY, "", "Tseng, Grupp and Swanson, DAC'11; Zheng and others, FAST'13", RECOVERS,
             "What a program, copy or erase leaves that was under way when the power was cut. old: as before. new: it reads well now and fails later. mixed: it fails its code; of a block some pages do. drawn: one of these, by the seed.";
+        failure: PowerFailure = "\"none\"", ANY, "", "Zheng, Tucek, Qin and Lillibridge, FAST'13", When::Always,
+            "What the drive does wrong when its power is cut, beyond what it may: it strikes data that it had reported as stored. Of a served device and of the crash lab; a run does not keep the bytes that it would strike. bit-corruption: in one of the last eight pages programmed for the host a bit is wrong unnoticed. shorn-writes: of some of them only the first 3/8 or 7/8 of each 4 KiB are new. flying-writes: one of them lies in the place of another. unserializable-writes: some of them are gone. metadata-corruption: a third of the blocks with data cannot be read. dead-device: with one cut in four the drive answers never again.";
     }
 }

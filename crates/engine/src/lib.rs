@@ -34,6 +34,7 @@ pub use error::SimError;
 pub use fio_job::fio_job_settings;
 pub use fit::{FittedDevice, fit_device};
 pub use logged::{Sink, run_logged};
+pub use power::CutFlash;
 pub use results::{Circumstances, FORMAT, Outcome};
 pub use run::{Progress, run, run_observed};
 pub use session::{Ageing, Origin, Session};

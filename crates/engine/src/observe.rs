@@ -3,6 +3,7 @@
 use pumice_config::Config;
 use pumice_nand::NandArray;
 use pumice_types::{DieId, FlashCommand, HostRequest, Time};
+use pumice_workload::RandomStream;
 
 /// A finished host request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +69,9 @@ pub trait Observer {
     /// The power was cut while a command was changing pages.
     #[inline]
     fn torn(&mut self, _command: &FlashCommand) {}
+
+    /// The power was cut, and what was under way is torn. Here a drive may fail in further ways; `random` decides for it.
+    fn power_lost(&mut self, _array: &mut NandArray, _random: &mut RandomStream) {}
 
     /// A part of an erase held its die from `start` to `end`; then the erase was suspended. Its last part is told
     /// by `command`.

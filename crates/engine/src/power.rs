@@ -7,7 +7,7 @@
 use pumice_config::{Check, Config, Cuts, TornKind};
 use pumice_ftl::recovery::{ChipPort, Restart};
 use pumice_ftl::{Payload, Plan, TranslationLayer};
-use pumice_nand::{NandArray, Torn};
+use pumice_nand::{CheckedArray, NandArray, Torn};
 use pumice_types::{
     BlockId, Cause, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, RecoveryFault, SearchExpectation, SpareArea,
     SpareEntry, Time,
@@ -77,6 +77,19 @@ impl ChipPort for Port<'_> {
         let found = self.array.own_page(page);
         self.last_number = found.iter().map(|(entry, _)| entry.programmed).fold(self.last_number, u64::max);
         found
+    }
+}
+
+/// What a power cut meets at one instant of a device that goes on: its flash, and the commands that were changing it.
+pub struct CutFlash {
+    checked: CheckedArray,
+    torn: Vec<FlashCommand>,
+}
+
+impl CutFlash {
+    /// Programs, copies and erases under way.
+    pub fn under_way(&self) -> usize {
+        self.torn.len()
     }
 }
 
@@ -241,6 +254,15 @@ impl<O: Observer> Ssd<'_, O> {
         Ok(())
     }
 
+    /// What a power cut at this instant meets; nothing is cut. Nothing that has not happened yet comes before it.
+    ///
+    /// # Errors
+    /// A broken rule or belief, found in commands that had ended.
+    pub fn flash_cut_at(&mut self, at: Time) -> Result<CutFlash, SimError> {
+        let torn = self.changing_at(at)?;
+        Ok(CutFlash { checked: self.controller.scheduler.chips.checked.clone(), torn })
+    }
+
     /// When the power is cut next, as far as it is known.
     #[inline]
     pub fn next_cut(&self, cuts: &PowerCuts) -> Option<Time> {
@@ -252,11 +274,18 @@ impl<O: Observer> Ssd<'_, O> {
         self.now = at;
         self.power.cuts += 1;
         let torn = self.cut_flash()?;
+        self.tear(&torn, cuts)?;
+        self.power.failed_requests += self.host.fail_outstanding(at);
+        Ok(())
+    }
+
+    /// Leaves of the commands that were changing flash what the cut leaves of them.
+    fn tear(&mut self, torn: &[FlashCommand], cuts: &mut PowerCuts) -> Result<(), SimError> {
         let checked = &mut self.controller.scheduler.chips.checked;
-        checked.array.forget_staged(&torn);
+        checked.array.forget_staged(torn);
         // What an earlier cut had left readable has had its time.
         checked.array.fade();
-        for command in &torn {
+        for command in torn {
             let kind = usize::from(matches!(command.op, FlashOp::Erase | FlashOp::PartialErase));
             self.power.torn[kind] += 1;
             let left = cuts.draw();
@@ -265,8 +294,24 @@ impl<O: Observer> Ssd<'_, O> {
             let checked = &mut self.controller.scheduler.chips.checked;
             checked.tear(command, left, |_| OUTCOMES[random.below(OUTCOMES.len() as u64) as usize])?;
         }
-        self.power.failed_requests += self.host.fail_outstanding(at);
+        self.tell_power_lost(&mut cuts.random);
         Ok(())
+    }
+
+    /// Makes a device that was just built one that has lost its power with this flash, and starts it anew. Returns how
+    /// long that takes. `draws` names the stream that decides what torn operations leave.
+    ///
+    /// # Errors
+    /// A broken rule or belief, or a layer that finds no room to work in.
+    pub fn start_from(&mut self, flash: CutFlash, draws: &str, cuts: &mut PowerCuts) -> Result<Time, SimError> {
+        let began = self.now;
+        cuts.random = RandomStream::new(cuts.config.seed, draws);
+        self.power.cuts += 1;
+        self.controller.scheduler.chips.checked = flash.checked;
+        self.tear(&flash.torn, cuts)?;
+        self.start_anew(cuts)?;
+        self.controller.scheduler.chips.checked.array.fade();
+        Ok(self.now - began)
     }
 
     /// Builds the layer anew and lets its commands run. `false` if the power is cut before they have ended.

@@ -1,6 +1,6 @@
 //! The run loop: workload → device, open loop, closed loop or without a clock.
 
-use pumice_config::{Check, Config, HostMode, SpecError};
+use pumice_config::{Check, Config, HostMode, PowerFailure, SpecError};
 use pumice_types::{HostRequest, Time};
 use pumice_workload::Workload;
 
@@ -58,6 +58,7 @@ pub fn run_observed<O: Observer>(
     observer: &mut O,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, SimError> {
+    refuse_failures(config)?;
     let series = config.output.time_series_s.map(TimeSeries::new);
     let mut watchers = Watchers { series, stopping: StoppingRule::new(&config.run), other: observer };
     let session = Session::new(config, scale, &mut watchers)?;
@@ -76,6 +77,23 @@ pub fn run_observed<O: Observer>(
     drop(session);
     outcome.document["time_series"] = watchers.document();
     Ok(outcome)
+}
+
+/// Refuses a drive whose failures strike bytes, which a run does not keep.
+fn refuse_failures(config: &Config) -> Result<(), SpecError> {
+    let failure = config.power.failure;
+    match failure {
+        PowerFailure::None => Ok(()),
+        PowerFailure::BitCorruption
+        | PowerFailure::ShornWrites
+        | PowerFailure::FlyingWrites
+        | PowerFailure::UnserializableWrites
+        | PowerFailure::MetadataCorruption
+        | PowerFailure::DeadDevice => Err(SpecError(format!(
+            "power.failure = \"{failure}\": a run keeps no bytes that could be struck; allowed: \"none\", or \
+             `pumice crash` and `pumice serve`"
+        ))),
+    }
 }
 
 /// What is said if the workload names streams beyond the handles that there are.

@@ -11,7 +11,7 @@ use crate::build::build;
 use crate::chip::erase::Eraser;
 use crate::error::SimError;
 use crate::observe::{Beginning, Observer};
-use crate::power::PowerCuts;
+use crate::power::{CutFlash, PowerCuts};
 use crate::results::{BusyTimes, Finished, Outcome};
 use crate::ssd::Ssd;
 use crate::stopping::StoppingReport;
@@ -285,12 +285,30 @@ impl<'a, O: Observer> Session<'a, O> {
     /// A device that cannot start anew, or whose spec has a schedule of cuts; a broken rule or belief.
     pub fn cut_power(&mut self, at: Time) -> Result<(), SimError> {
         if !self.cuts.as_mut().is_some_and(|cuts| cuts.order(at)) {
-            let text = "the device cannot start anew after a power cut; ftl.recovery = \"scan\" is needed";
-            return Err(SpecError(text.into()).into());
+            return Err(cannot_start_anew());
         }
         let instant = at - self.behind;
         while self.step_until(instant)? {}
         Ok(())
+    }
+
+    /// What a power cut at an instant of the device's clock meets; nothing is cut. Events before it have been handled,
+    /// and none behind it.
+    ///
+    /// # Errors
+    /// A broken rule or belief, found in commands that had ended.
+    pub fn flash_cut_at(&mut self, at: Time) -> Result<CutFlash, SimError> {
+        self.ssd.flash_cut_at(at)
+    }
+
+    /// Makes this device, which was just built, one that has lost its power with such a flash, and starts it anew.
+    /// Returns how long that takes. `draws` names the random stream that decides what torn operations leave.
+    ///
+    /// # Errors
+    /// A device that cannot start anew, or that finds no room to work in; a broken rule or belief.
+    pub fn start_from(&mut self, flash: CutFlash, draws: &str) -> Result<Time, SimError> {
+        let cuts = self.cuts.as_mut().ok_or_else(cannot_start_anew)?;
+        self.ssd.start_from(flash, draws, cuts)
     }
 
     /// What the session has to report so far.
@@ -351,6 +369,10 @@ impl<'a, O: Observer> Session<'a, O> {
         let minus = |now: Vec<Time>, before: &[Time]| now.iter().zip(before).map(|(&a, &b)| a - b).collect();
         (minus(until.0, &self.busy_before.0), minus(until.1, &self.busy_before.1))
     }
+}
+
+fn cannot_start_anew() -> SimError {
+    SpecError("the device cannot start anew after a power cut; ftl.recovery = \"scan\" is needed".into()).into()
 }
 
 /// Work that a power cut counts for, whatever the device does to start anew.

@@ -5,6 +5,7 @@ use pumice_config::Config;
 use pumice_ftl::recovery::Recovery;
 use pumice_ftl::{Ftl, TranslationLayer};
 use pumice_types::{FlashCommand, HostRequest, RequestKind, Time};
+use pumice_workload::RandomStream;
 
 use crate::build::Built;
 use crate::chip::erase::suspension_rule;
@@ -210,6 +211,19 @@ impl<'a, O: Observer> Ssd<'a, O> {
         self.controller.scheduler.cut_power(self.now, self.observer)
     }
 
+    /// The commands that are changing flash at an instant that no event comes before.
+    ///
+    /// # Errors
+    /// A broken rule or belief, found in commands that had ended.
+    pub fn changing_at(&mut self, at: Time) -> Result<Vec<FlashCommand>, SimError> {
+        self.controller.scheduler.changing_at(at, self.observer)
+    }
+
+    /// Tells the observer that the power was cut, and what was under way torn.
+    pub fn tell_power_lost(&mut self, random: &mut RandomStream) {
+        self.observer.power_lost(&mut self.controller.scheduler.chips.checked.array, random);
+    }
+
     /// Queues commands of a device that starts anew, each on its own; `counted`: among the run's commands.
     ///
     /// # Errors
@@ -247,7 +261,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
             let access = PageAccess::new(Waits::Nobody, lpn, request.kind, mask).of(request);
             self.controller.run_untimed(&access, &mut self.host.oracle, self.observer)?;
         }
-        if request.kind == RequestKind::Flush {
+        if request.kind == RequestKind::Flush && self.controller.heeds_flushes() {
             self.flush_untimed()?;
         }
         if measured {

@@ -1,6 +1,8 @@
 //! Observers of one run.
 
+use pumice_nand::NandArray;
 use pumice_types::{DieId, FlashCommand, HostRequest, Time};
+use pumice_workload::RandomStream;
 use serde_json::Value;
 
 use crate::metrics::TimeSeries;
@@ -56,6 +58,10 @@ impl<O: Observer> Observer for Watchers<'_, O> {
     #[inline]
     fn torn(&mut self, command: &FlashCommand) {
         self.other.torn(command);
+    }
+
+    fn power_lost(&mut self, array: &mut NandArray, random: &mut RandomStream) {
+        self.other.power_lost(array, random);
     }
 
     #[inline]

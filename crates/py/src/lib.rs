@@ -2,6 +2,7 @@
 
 mod attended;
 mod chip;
+mod crash;
 mod errors;
 mod json;
 mod outputs;
@@ -217,6 +218,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<chip::PythonChip>()?;
     module.add_class::<chip::ChipState>()?;
     module.add_class::<serve::PythonServer>()?;
+    crash::add_to(module)?;
     module.add_function(wrap_pyfunction!(serve::ask_served, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(commit, module)?)?;

@@ -46,11 +46,15 @@ impl PythonServer {
         control: Option<&str>,
         store: Option<PathBuf>,
         record: Option<PathBuf>,
+        session: Option<PathBuf>,
     ) -> PyResult<PythonServer> {
         let source = parse_source(py, request, None)?;
         let listen = address("--listen", listen)?;
         let control = control.map(|text| address("--control", text)).transpose()?;
-        let options = ServeOptions { source, listen, control, store, record };
+        // The spec is kept as it was asked for, so that the recording says what it is of.
+        let spec = || serde_json::from_str(request).map_err(|error| SpecError::new_err(error.to_string()));
+        let recording = session.map(|path| Ok::<_, PyErr>((path, spec()?))).transpose()?;
+        let options = ServeOptions { source, listen, control, store, record, recording };
         let server = py.detach(|| Server::start(&options)).map_err(sim_error)?;
         let (uri, address, capacity) = (server.address().uri(), server.address().to_string(), server.capacity());
         Ok(PythonServer { server: Mutex::new(Some(server)), uri, address, capacity })

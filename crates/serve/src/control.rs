@@ -23,12 +23,17 @@ pub enum ControlRequest {
     Result {},
     /// Cut the power, and start the device anew. Every client loses its connection.
     Cut {},
+    /// Note in the recording of the session how far the program is that uses the device.
+    Mark {
+        /// The program's own words.
+        text: String,
+    },
     /// End the device, as a signal does.
     Stop {},
 }
 
 /// Names of what may be asked.
-const ASKED: &str = "status, result, cut, stop";
+const ASKED: &str = "status, result, cut, mark, stop";
 
 impl ControlRequest {
     /// Reads a question.
@@ -98,7 +103,7 @@ mod tests {
         assert_eq!(ControlRequest::parse(r#"{"do": "status"}"#), Ok(ControlRequest::Status {}));
         for wrong in ["", "status", r#"{"do": "fly"}"#, r#"{"do": "stop", "now": 1}"#, "[]"] {
             let text = ControlRequest::parse(wrong).expect_err(wrong);
-            assert!(text.contains("one of status, result, cut, stop") && !text.contains('\n'), "{text}");
+            assert!(text.contains("one of status, result, cut, mark, stop") && !text.contains('\n'), "{text}");
         }
     }
 }

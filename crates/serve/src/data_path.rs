@@ -8,10 +8,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use pumice_engine::observe::{Beginning, Observer};
+use pumice_nand::NandArray;
 use pumice_types::{Cause, FlashCommand, FlashOp, HostRequest, Lpn, PageAddress, PbTree, RequestKind, Time, UnitPages};
+use pumice_workload::RandomStream;
 
+use crate::failing::FailingDrive;
 use crate::pages::PhysicalPages;
 use crate::ram::ControllerRam;
+use crate::sector::SectorForm;
 use crate::store::StoredPages;
 
 /// A host request with its bytes.
@@ -42,19 +46,36 @@ struct PagePiece {
     bytes: usize,
 }
 
-/// The pages of a request.
-fn pieces(request: &HostRequest, page_bytes: usize) -> impl Iterator<Item = PagePiece> + use<> {
-    let (request, page) = (*request, page_bytes as u64);
-    let end = request.offset_bytes + u64::from(request.bytes);
-    (request.offset_bytes / page..end.div_ceil(page)).map(move |lpn| piece_of(&request, page, lpn))
+/// How requests fall into pages.
+#[derive(Clone, Copy)]
+struct PageSplit {
+    page_bytes: u64,
+    form: SectorForm,
 }
 
-/// One page of a request.
-fn piece_of(request: &HostRequest, page: u64, lpn: u64) -> PagePiece {
-    let (start, end) = (request.offset_bytes, request.offset_bytes + u64::from(request.bytes));
-    let (first, last) = ((lpn * page).max(start), ((lpn + 1) * page).min(end));
-    let (from, at) = ((first - lpn * page) as usize, (first - start) as usize);
-    PagePiece { lpn: lpn as u32, from, at, bytes: (last - first) as usize }
+impl PageSplit {
+    /// The pages of a request.
+    fn pieces(self, request: &HostRequest) -> impl Iterator<Item = PagePiece> + use<> {
+        let request = *request;
+        let end = request.offset_bytes + u64::from(request.bytes);
+        let pages = request.offset_bytes / self.page_bytes..end.div_ceil(self.page_bytes);
+        pages.map(move |lpn| self.piece(&request, lpn))
+    }
+
+    /// One page of a request.
+    fn piece(self, request: &HostRequest, lpn: u64) -> PagePiece {
+        let page = self.page_bytes;
+        let (start, end) = (request.offset_bytes, request.offset_bytes + u64::from(request.bytes));
+        let (first, last) = ((lpn * page).max(start), ((lpn + 1) * page).min(end));
+        let taken = |bytes: u64| self.form.taken_by(bytes as usize);
+        let (from, at) = (taken(first - lpn * page), taken(first - start));
+        PagePiece { lpn: lpn as u32, from, at, bytes: taken(last - first) }
+    }
+
+    /// RAM without any page.
+    fn empty_ram(self) -> ControllerRam {
+        ControllerRam::new(self.form.taken_by(self.page_bytes as usize), self.form.bytes())
+    }
 }
 
 /// A physical page and the logical page that is read from it, as the key of a map.
@@ -72,7 +93,7 @@ struct EraseShape {
 
 /// The bytes of a device, and the requests in flight.
 pub struct DataPath {
-    page_bytes: usize,
+    split: PageSplit,
     /// Logical pages of the host; those beyond are the controller's own and hold no bytes.
     user_pages: u32,
     pages: Option<(PhysicalPages, EraseShape)>,
@@ -94,25 +115,38 @@ pub struct DataPath {
     finished: Vec<Transfer>,
     /// Logical pages that RAM may hold no longer.
     settled: Vec<u32>,
+    /// How the drive misbehaves in a power cut, if it does.
+    failing: Option<Box<FailingDrive>>,
 }
 
 impl DataPath {
     /// The data path of a device that was not begun, with its bytes in a store or in memory.
     pub fn new(page_bytes: u32, stored: Option<StoredPages>) -> DataPath {
+        DataPath::keeping(SectorForm::Bytes, page_bytes, stored)
+    }
+
+    /// The data path of a device that was not begun, in memory, with stamps in place of bytes.
+    pub fn of_stamps(page_bytes: u32) -> DataPath {
+        DataPath::keeping(SectorForm::Stamps, page_bytes, None)
+    }
+
+    fn keeping(form: SectorForm, page_bytes: u32, stored: Option<StoredPages>) -> DataPath {
+        let split = PageSplit { page_bytes: u64::from(page_bytes), form };
         DataPath {
-            page_bytes: page_bytes as usize,
+            split,
             user_pages: 0,
             pages: None,
             stored,
             is_replay: false,
             failure: None,
-            ram: ControllerRam::new(page_bytes as usize),
+            ram: split.empty_ram(),
             moving: HashMap::new(),
             next: None,
             slots: Vec::new(),
             reads: Vec::new(),
             finished: Vec::new(),
             settled: Vec::new(),
+            failing: None,
         }
     }
 
@@ -123,12 +157,37 @@ impl DataPath {
 
     /// The power was cut: nothing in RAM is left, and nothing is under way.
     pub fn lose_power(&mut self) {
-        self.ram = ControllerRam::new(self.page_bytes);
+        self.ram = self.split.empty_ram();
         self.moving.clear();
         self.next = None;
         self.slots.clear();
         self.reads.clear();
         self.settled.clear();
+    }
+
+    /// Becomes what another device's data path is now, without its requests; to be changed apart from it.
+    ///
+    /// # Errors
+    /// The other device is in a file.
+    pub fn fork_from(&mut self, other: &DataPath) -> Result<(), String> {
+        let (Some((own, _)), Some((pages, _))) = (&mut self.pages, &other.pages) else { return Ok(()) };
+        *own = pages.fork().ok_or("a device in a file cannot be forked")?;
+        (self.ram, self.moving) = (other.ram.clone(), other.moving.clone());
+        self.failing.clone_from(&other.failing);
+        Ok(())
+    }
+
+    /// What a physical page holds; `None`: all zeroes.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn stored(&self, page: PageAddress) -> Result<Option<Arc<[u8]>>, String> {
+        self.pages.as_ref().map_or(Ok(None), |(pages, _)| pages.bytes(page))
+    }
+
+    /// Whether the drive answers nothing any more.
+    pub fn is_dead(&self) -> bool {
+        self.failing.as_ref().is_some_and(|failing| failing.is_dead())
     }
 
     /// Why bytes could not be moved, if something failed since this was last asked.
@@ -158,15 +217,15 @@ impl DataPath {
     /// A host page was read from flash: every read in flight that waits for it takes its bytes.
     fn deliver(&mut self, command: &FlashCommand) -> Result<(), String> {
         let Some((pages, _)) = &self.pages else { return Ok(()) };
-        let page_bytes = self.page_bytes;
+        let split = self.split;
         for &slot in &self.reads {
             let Some(transfer) = &mut self.slots[slot as usize] else { continue };
-            let first = (transfer.request.offset_bytes / page_bytes as u64) as u32;
+            let first = (transfer.request.offset_bytes / split.page_bytes) as u32;
             let Some(nth) = command.lpn.0.checked_sub(first).map(|nth| nth as usize) else { continue };
             if transfer.read.get(nth) != Some(&false) {
                 continue;
             }
-            let piece = piece_of(&transfer.request, page_bytes as u64, u64::from(command.lpn.0));
+            let piece = split.piece(&transfer.request, u64::from(command.lpn.0));
             transfer.read[nth] = true;
             transfer.sources.push(command.target);
             pages.read(command.target, piece.from, &mut transfer.data[piece.at..piece.at + piece.bytes])?;
@@ -195,7 +254,11 @@ impl DataPath {
             }
             FlashOp::Program if lpn.0 < self.user_pages => {
                 self.settled.push(lpn.0);
-                pages.program(target, self.ram.programmed(lpn.0))
+                let bytes = self.ram.programmed(lpn.0);
+                if let Some(failing) = &mut self.failing {
+                    failing.note_program(target, lpn, bytes.clone());
+                }
+                pages.program(target, bytes)
             }
             FlashOp::Program => pages.program(target, None),
             FlashOp::Copy => {
@@ -217,7 +280,7 @@ impl DataPath {
 
     /// A write of pages begins or, with `is_done`, has ended.
     fn note_write(&mut self, transfer: &Transfer, is_done: bool) {
-        for piece in pieces(&transfer.request, self.page_bytes) {
+        for piece in self.split.pieces(&transfer.request) {
             if is_done {
                 self.ram.write_done(piece.lpn);
                 self.settled.push(piece.lpn);
@@ -235,6 +298,7 @@ impl Observer for DataPath {
         let sub_blocks = config.sub_blocks.map(UnitPages::sub_blocks);
         let erases = EraseShape { tree: config.tree, sub_blocks };
         self.pages = Some((PhysicalPages::new(&config.geometry, self.stored.take()), erases));
+        self.failing = FailingDrive::of(beginning.config.power.failure, self.split.form).map(Box::new);
     }
 
     fn accepted(&mut self, slot: u32, request: &HostRequest) {
@@ -242,8 +306,8 @@ impl Observer for DataPath {
         match request.kind {
             RequestKind::Write => self.note_write(&transfer, false),
             RequestKind::Read => {
-                transfer.data = vec![0; request.bytes as usize];
-                transfer.read = pieces(request, self.page_bytes).map(|_| false).collect();
+                transfer.data = vec![0; self.split.form.taken_by(request.bytes as usize)];
+                transfer.read = self.split.pieces(request).map(|_| false).collect();
                 self.reads.push(slot);
             }
             RequestKind::Trim | RequestKind::Flush => {}
@@ -260,13 +324,13 @@ impl Observer for DataPath {
             RequestKind::Write => self.note_write(&transfer, true),
             RequestKind::Read => {
                 self.reads.retain(|&read| read != slot);
-                for piece in pieces(&transfer.request, self.page_bytes) {
+                for piece in self.split.pieces(&transfer.request) {
                     let out = &mut transfer.data[piece.at..piece.at + piece.bytes];
                     self.ram.lay_over(piece.lpn, piece.from, out);
                 }
             }
             RequestKind::Trim => {
-                let given_up = pieces(&transfer.request, self.page_bytes).map(|piece| piece.lpn);
+                let given_up = self.split.pieces(&transfer.request).map(|piece| piece.lpn);
                 self.settled.extend(given_up.filter(|&lpn| self.ram.holds(lpn)));
             }
             RequestKind::Flush => {}
@@ -279,6 +343,13 @@ impl Observer for DataPath {
         // What an erase that did not end has left is there until the block is erased again.
         if matches!(command.op, FlashOp::Program | FlashOp::Copy) {
             self.command(Time::ZERO, Time::ZERO, command);
+        }
+    }
+
+    fn power_lost(&mut self, array: &mut NandArray, random: &mut RandomStream) {
+        let (Some(failing), Some((pages, _))) = (&mut self.failing, &mut self.pages) else { return };
+        if let Err(text) = failing.strike(array, pages, random) {
+            self.failure.get_or_insert(text);
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use pumice_config::{Check, Config};
 use pumice_engine::metrics::TimeSeries;
-use pumice_engine::{Origin, Outcome, Session, SimError, Watchers};
+use pumice_engine::{Origin, Outcome, Session, SimError};
 use pumice_ftl::TranslationLayer;
 use pumice_ftl::recovery::Recovery;
 use pumice_types::{HostRequest, Lpn, PageAddress, RequestKind, Time};
@@ -12,10 +12,12 @@ use pumice_workload::Trims;
 use serde_json::{Value, json};
 
 use crate::data_path::{DataPath, Transfer};
+use crate::exchange::{DeviceSession, Watched, exchange, settle};
 use crate::journal::DeviceEvent;
 use crate::operation::{ClientOperation, OperationStep, Place, request};
 use crate::protocol::transmission::{DataExtent, ErrorCode, Reply};
 use crate::record::Record;
+use crate::recording::RecordingWriter;
 use crate::store::Store;
 
 /// Most extents of one status reply. The client asks again behind the last one.
@@ -23,8 +25,6 @@ const EXTENTS_MAX: usize = 1 << 12;
 
 /// Most pages that are looked at for one status reply.
 const STATUS_PAGES_MAX: u64 = 1 << 18;
-
-type Watched<'a> = Watchers<'a, DataPath>;
 
 /// What a device is made of; it lives longer than the device.
 pub struct Parts<'a> {
@@ -39,7 +39,7 @@ impl<'a> Parts<'a> {
         Parts {
             config,
             scale,
-            watched: Watchers { series: config.output.time_series_s.map(TimeSeries::new), stopping: None, other: path },
+            watched: Watched { series: config.output.time_series_s.map(TimeSeries::new), stopping: None, other: path },
         }
     }
 }
@@ -51,12 +51,14 @@ pub struct Kept {
     pub record: Option<Record>,
     /// The file that the device lives in.
     pub store: Option<Store>,
+    /// Every request with its data, for the crash lab.
+    pub recording: Option<RecordingWriter>,
 }
 
 /// The simulated device.
 pub struct Device<'a> {
     config: &'a Config,
-    session: Session<'a, Watched<'a>>,
+    session: DeviceSession<'a>,
     page_bytes: u64,
     capacity: u64,
     kept: Kept,
@@ -132,15 +134,33 @@ impl<'a> Device<'a> {
             let text = "the device cannot start anew after a power cut; serve it with ftl.recovery = \"scan\"";
             return Err(SimError::Simulation(text.into()));
         }
+        if self.kept.recording.is_some() {
+            let text = "the power of a device whose session is recorded is not cut; the crash lab cuts it";
+            return Err(SimError::Simulation(text.into()));
+        }
         // Behind everything that happens at this instant.
         let at = self.session.ssd.now + Time(1);
         if let Some(store) = &mut self.kept.store {
             store.add(&DeviceEvent::Cut(at - self.session.behind())).map_err(SimError::Output)?;
         }
-        let cut = self.lose_power(at).and_then(|()| self.settle());
+        let cut = self.lose_power(at).and_then(|()| settle(&mut self.session));
         cut.inspect_err(|error| self.failure = Some(error.to_string()))?;
         let took = self.session.ssd.now - at;
-        Ok(json!({ "cuts": self.cuts_s.len(), "at_s": at.as_s(), "recovery_us": took.as_us() }))
+        let is_dead = self.path().is_dead();
+        Ok(json!({
+            "cuts": self.cuts_s.len(), "at_s": at.as_s(), "recovery_us": took.as_us(), "is_dead": is_dead,
+        }))
+    }
+
+    /// Notes in the recording how far the program is that uses the device.
+    ///
+    /// # Errors
+    /// Nothing is recorded, or the recording cannot be written.
+    pub fn mark(&mut self, text: &str) -> Result<Value, SimError> {
+        let none = || SimError::Simulation("the session is not recorded, so it has no marks".into());
+        let recording = self.kept.recording.as_mut().ok_or_else(none)?;
+        recording.mark(text).map_err(SimError::Output)?;
+        Ok(json!({ "requests": self.session.submitted() }))
     }
 
     fn lose_power(&mut self, at: Time) -> Result<(), SimError> {
@@ -168,7 +188,7 @@ impl<'a> Device<'a> {
 
     /// Does an operation at once, as if the host had waited for it.
     pub fn perform(&mut self, operation: ClientOperation) -> Reply {
-        if self.failure.is_some() {
+        if self.failure.is_some() || self.path().is_dead() {
             return Reply::Failed(ErrorCode::Io);
         }
         if let ClientOperation::Status { place, one } = operation {
@@ -217,20 +237,11 @@ impl<'a> Device<'a> {
         if let Some(store) = &mut self.kept.store {
             store.add(&DeviceEvent::Request(request)).map_err(SimError::Output)?;
         }
-        // What else happens at this instant comes before the request, as in a run of the record.
-        while self.session.step_until(request.arrival)? {}
-        self.path().prepare(Transfer::new(request, data));
-        self.session.submit(&request, now)?;
-        let transfer = loop {
-            if let Some(transfer) = self.path().take_finished() {
-                break transfer;
-            }
-            if self.session.ssd.next_event().is_none() {
-                return Err(SimError::Simulation("a request waits for nothing and is not done".into()));
-            }
-            self.session.step()?;
-        };
-        self.settle()?;
+        if let Some(recording) = &mut self.kept.recording {
+            recording.add(&request, &data).map_err(SimError::Output)?;
+        }
+        let transfer = exchange(&mut self.session, Transfer::new(request, data), &mut |_| Ok(()))?;
+        settle(&mut self.session)?;
         Ok(self.reply_of(transfer))
     }
 
@@ -249,13 +260,6 @@ impl<'a> Device<'a> {
 
     fn path(&mut self) -> &mut DataPath {
         self.session.ssd.observer().other
-    }
-
-    /// Lets RAM go of what is programmed.
-    fn settle(&mut self) -> Result<(), SimError> {
-        let (observer, controller) = self.session.ssd.observer_and_controller();
-        observer.other.settle(|lpn| controller.is_buffering(lpn));
-        observer.other.take_failure().map_or(Ok(()), |text| Err(SimError::Output(text)))
     }
 
     /// Whether a logical page holds data.
@@ -340,17 +344,20 @@ impl<'a> Device<'a> {
         if let Some(text) = &self.failure {
             return Err(SimError::Simulation(text.clone()));
         }
+        if let Some(recording) = self.kept.recording.take() {
+            recording.finish().map_err(SimError::Output)?;
+        }
         if self.session.ssd.controller.is_buffered() || !self.cuts_s.is_empty() {
             // A request of the host, so that a replay ends in the same state: behind the last cut, with nothing buffered.
             self.run_request(HostRequest::flush(Time::ZERO), Vec::new())?;
         }
         self.session.end_requests();
         while self.session.drain_step()? {}
-        self.settle()?;
+        settle(&mut self.session)?;
         if self.config.run.check == Check::Integrity {
             self.session.ssd.read_back();
         }
-        let Kept { record, store } = std::mem::take(&mut self.kept);
+        let Kept { record, store, .. } = std::mem::take(&mut self.kept);
         store.map_or(Ok(()), Store::close).map_err(SimError::Output)?;
         let origin = match record {
             Some(record) => record.finish(self.config, self.capacity)?,

@@ -6,8 +6,8 @@ use pumice_types::{BlockId, Geometry, PageAddress};
 
 use crate::store::StoredPages;
 
-/// The pages of one block; `None`: all zeroes.
-type BlockBytes = Box<[Option<Arc<[u8]>>]>;
+/// The pages of one block; `None`: all zeroes. Forks of a device share blocks that neither has changed since.
+type BlockBytes = Arc<[Option<Arc<[u8]>>]>;
 
 /// Where the bytes are.
 enum Medium {
@@ -32,6 +32,13 @@ impl PhysicalPages {
         PhysicalPages { pages_per_block, page_bytes, medium: stored.map_or_else(in_memory, Medium::File) }
     }
 
+    /// The same pages, to be changed apart from these. `None`: they are in a file.
+    pub fn fork(&self) -> Option<PhysicalPages> {
+        let Medium::Memory(blocks) = &self.medium else { return None };
+        let medium = Medium::Memory(blocks.clone());
+        Some(PhysicalPages { pages_per_block: self.pages_per_block, page_bytes: self.page_bytes, medium })
+    }
+
     /// Number of a page among all of the device.
     fn number(&self, page: PageAddress) -> u64 {
         page.block.index() as u64 * self.pages_per_block as u64 + u64::from(page.page)
@@ -49,13 +56,13 @@ impl PhysicalPages {
             (Medium::File(file), None) => file.clear(number, 1)?,
             (Medium::Memory(blocks), None) => {
                 if let Some(block) = &mut blocks[page.block.index()] {
-                    block[usize::from(page.page)] = None;
+                    Arc::make_mut(block)[usize::from(page.page)] = None;
                 }
             }
             (Medium::Memory(blocks), Some(bytes)) => {
                 let pages = self.pages_per_block;
                 let block = blocks[page.block.index()].get_or_insert_with(|| vec![None; pages].into());
-                block[usize::from(page.page)] = Some(bytes);
+                Arc::make_mut(block)[usize::from(page.page)] = Some(bytes);
             }
         }
         Ok(())
@@ -89,7 +96,7 @@ impl PhysicalPages {
             Medium::Memory(blocks) if pages.len() == self.pages_per_block => blocks[block.index()] = None,
             Medium::Memory(blocks) => {
                 if let Some(cells) = &mut blocks[block.index()] {
-                    cells[pages].fill(None);
+                    Arc::make_mut(cells)[pages].fill(None);
                 }
             }
         }

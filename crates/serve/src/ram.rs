@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::protocol::SECTOR;
-
 /// One logical page in RAM.
+#[derive(Clone)]
 struct RamPage {
     /// Bytes that are not known are zeroes.
     bytes: Arc<[u8]>,
@@ -16,10 +15,6 @@ struct RamPage {
 }
 
 impl RamPage {
-    fn sectors(from: usize, to: usize) -> std::ops::Range<usize> {
-        from / SECTOR as usize..to / SECTOR as usize
-    }
-
     /// Notes that all bytes are known, if they are.
     fn settle(&mut self) {
         if self.known.iter().all(|&known| known) {
@@ -29,15 +24,22 @@ impl RamPage {
 }
 
 /// Logical pages in RAM. Only looked up, never iterated.
+#[derive(Clone)]
 pub struct ControllerRam {
     page_bytes: usize,
+    sector_bytes: usize,
     pages: HashMap<u32, RamPage>,
 }
 
 impl ControllerRam {
-    /// Nothing in RAM.
-    pub fn new(page_bytes: usize) -> ControllerRam {
-        ControllerRam { page_bytes, pages: HashMap::new() }
+    /// Nothing in RAM. Pages and sectors take so many bytes in it.
+    pub fn new(page_bytes: usize, sector_bytes: usize) -> ControllerRam {
+        ControllerRam { page_bytes, sector_bytes, pages: HashMap::new() }
+    }
+
+    /// Sectors of a part of a page.
+    fn sectors(&self, from: usize, to: usize) -> std::ops::Range<usize> {
+        from / self.sector_bytes..to / self.sector_bytes
     }
 
     /// Whether RAM holds anything of a page.
@@ -47,12 +49,13 @@ impl ControllerRam {
 
     /// A write of a part of a page, from byte `from` of it, has come.
     pub fn write(&mut self, lpn: u32, from: usize, data: &[u8]) {
-        let page_bytes = self.page_bytes;
+        let (page_bytes, sector_bytes) = (self.page_bytes, self.sector_bytes);
         let to = from + data.len();
+        let sectors = self.sectors(from, to);
         let is_whole = data.len() == page_bytes;
         let unknown = || RamPage {
             bytes: if is_whole { Arc::from(data) } else { vec![0; page_bytes].into() },
-            known: if is_whole { Vec::new() } else { vec![false; page_bytes / SECTOR as usize] },
+            known: if is_whole { Vec::new() } else { vec![false; page_bytes / sector_bytes] },
             writes: 0,
         };
         let page = self.pages.entry(lpn).or_insert_with(unknown);
@@ -61,7 +64,7 @@ impl ControllerRam {
             page.known = Vec::new();
         }
         if !page.known.is_empty() {
-            page.known[RamPage::sectors(from, to)].fill(true);
+            page.known[sectors].fill(true);
             page.settle();
         }
         Arc::make_mut(&mut page.bytes)[from..to].copy_from_slice(data);
@@ -76,7 +79,7 @@ impl ControllerRam {
         let mut base = vec![0; self.page_bytes];
         old(&mut base)?;
         for sector in (0..page.known.len()).filter(|&sector| page.known[sector]) {
-            let range = sector * SECTOR as usize..(sector + 1) * SECTOR as usize;
+            let range = sector * self.sector_bytes..(sector + 1) * self.sector_bytes;
             base[range.clone()].copy_from_slice(&page.bytes[range]);
         }
         (page.bytes, page.known) = (base.into(), Vec::new());
@@ -95,10 +98,10 @@ impl ControllerRam {
             out.copy_from_slice(&page.bytes[from..from + out.len()]);
             return;
         }
-        for sector in RamPage::sectors(from, from + out.len()).filter(|&sector| page.known[sector]) {
-            let start = sector * SECTOR as usize;
-            let part = start - from..start - from + SECTOR as usize;
-            out[part].copy_from_slice(&page.bytes[start..start + SECTOR as usize]);
+        for sector in self.sectors(from, from + out.len()).filter(|&sector| page.known[sector]) {
+            let start = sector * self.sector_bytes;
+            let part = start - from..start - from + self.sector_bytes;
+            out[part].copy_from_slice(&page.bytes[start..start + self.sector_bytes]);
         }
     }
 
@@ -123,7 +126,7 @@ mod tests {
 
     #[test]
     fn s020_a_partial_write_lies_over_the_old_copy() {
-        let mut ram = ControllerRam::new(2048);
+        let mut ram = ControllerRam::new(2048, 512);
         ram.write(3, 512, &[7; 512]);
         let mut out = [1; 2048];
         ram.lay_over(3, 0, &mut out);
@@ -146,7 +149,7 @@ mod tests {
 
     #[test]
     fn s021_parts_that_make_a_page_need_no_old_copy() {
-        let mut ram = ControllerRam::new(1024);
+        let mut ram = ControllerRam::new(1024, 512);
         ram.write(0, 0, &[1; 512]);
         ram.write(0, 512, &[2; 512]);
         assert_eq!(ram.complete(0, |_| Err("every byte is known".into())), Ok(()));

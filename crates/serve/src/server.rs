@@ -13,8 +13,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use pumice_config::{Config, SpecSource};
-use pumice_engine::{Circumstances, SimError, device_geometry};
+use pumice_config::{Config, PowerFailure, SpecError, SpecSource};
+use pumice_engine::{Circumstances, SimError, device_geometry, user_pages};
 use serde_json::{Value, json};
 
 use crate::address::{Address, Listener, Socket};
@@ -25,6 +25,7 @@ use crate::device::{Device, Kept, Parts};
 use crate::operation::ClientOperation;
 use crate::protocol::transmission::{ErrorCode, Reply};
 use crate::record::Record;
+use crate::recording::{RecordingHeader, RecordingWriter};
 use crate::spec::{served_config, without_effect_on_a_served_device};
 use crate::store::Store;
 
@@ -49,17 +50,19 @@ pub struct ServeOptions {
     pub store: Option<PathBuf>,
     /// A trace to write, which replays to the same result.
     pub record: Option<PathBuf>,
+    /// A recording to write, with the data of all writes, and the spec that it keeps.
+    pub recording: Option<(PathBuf, Value)>,
 }
 
 impl ServeOptions {
     /// A device of a spec at an address, in memory.
     pub fn new(source: SpecSource, listen: Address) -> ServeOptions {
-        ServeOptions { source, listen, control: None, store: None, record: None }
+        ServeOptions { source, listen, control: None, store: None, record: None, recording: None }
     }
 }
 
 /// What can be asked about the device.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum DeviceQuestion {
     /// How far it is.
     Progress,
@@ -67,6 +70,8 @@ enum DeviceQuestion {
     Result,
     /// What a power cut did, which is made for that.
     Cut,
+    /// To note something in the recording.
+    Mark(String),
 }
 
 /// What the device is told.
@@ -216,21 +221,33 @@ struct DeviceWork {
 
 impl DeviceWork {
     fn new(options: &ServeOptions, config: Config, has_failed: &Arc<AtomicBool>) -> Result<DeviceWork, SimError> {
-        let ServeOptions { source, store, record, .. } = options;
+        let ServeOptions { source, store, record, recording, .. } = options;
         let scale = source.scale.unwrap_or(1.0);
         let open = |path: &PathBuf| {
             // A record has its name in the configuration; which device it is does not depend on it.
             let digest = served_config(source, None)?.digest();
             Store::open(path, &digest, scale, &device_geometry(&config, scale)?).map_err(SimError::Output)
         };
+        if store.is_some() && config.power.failure != PowerFailure::None {
+            let failure = config.power.failure;
+            let text =
+                format!("power.failure = \"{failure}\": a drive that fails is not kept in a file; leave --store out");
+            return Err(SpecError(text).into());
+        }
         let store = store.as_ref().map(open).transpose()?;
         let record = record.as_ref().map(|path| Record::create(path, scale)).transpose()?;
+        let begin = |(path, spec): &(PathBuf, Value)| {
+            let bytes = u64::from(user_pages(&config, scale)?) * u64::from(config.chip.geometry.page_bytes);
+            let header = RecordingHeader { capacity_bytes: bytes, spec: spec.clone() };
+            RecordingWriter::create(path, &header).map_err(SimError::Output)
+        };
+        let recording = recording.as_ref().map(begin).transpose()?;
         let circumstances = Circumstances {
             started: Instant::now(),
             preset: source.preset_name(),
             without_effect: without_effect_on_a_served_device(source, &config)?,
         };
-        let (kept, has_failed) = (Kept { record, store }, Arc::clone(has_failed));
+        let (kept, has_failed) = (Kept { record, store, recording }, Arc::clone(has_failed));
         Ok(DeviceWork { config, scale, kept, circumstances, has_failed })
     }
 
@@ -261,6 +278,7 @@ impl DeviceWork {
                         cuts += u64::from(cut.is_ok());
                         cut
                     }
+                    DeviceQuestion::Mark(text) => device.mark(&text),
                     DeviceQuestion::Progress => Ok(device.progress()),
                     DeviceQuestion::Result => device.result().and_then(|outcome| outcome.told(&self.circumstances)),
                 })),
@@ -307,6 +325,9 @@ impl ServerShared {
                 let clients = connections.open.values().filter(|(_, is_client)| *is_client);
                 clients.for_each(|(socket, _)| socket.end(Shutdown::Both));
                 Ok(cut)
+            }
+            ControlRequest::Mark { text } => {
+                self.ask(DeviceQuestion::Mark(text.clone())).map_err(|error| error.to_string())
             }
             ControlRequest::Stop {} => {
                 self.asked_to_stop.store(true, Ordering::Relaxed);

@@ -48,6 +48,11 @@ COMMANDS: dict[str, Entry] = {
     "ctl": Entry(
         "ctl_command", "ctl_command", "Ask a served device for its status or result, to lose its power, or to end."
     ),
+    "crash": Entry(
+        "crash_command",
+        "crash_command",
+        "Cut the power at many instants of a session; status 1 if a host would miss what it was promised.",
+    ),
     "verify": Entry(
         "verify_command",
         "verify_command",

@@ -41,6 +41,12 @@ def serve_command(
     record: Annotated[
         Path | None, typer.Option("--record", metavar="TRACE", help="Trace to write, which replays to the same result.")
     ] = None,
+    session: Annotated[
+        Path | None,
+        typer.Option(
+            "--session", metavar="FILE", help="Recording to write for `pumice crash`: requests with their data."
+        ),
+    ] = None,
     ready_fd: Annotated[
         int | None,
         typer.Option(
@@ -55,7 +61,8 @@ def serve_command(
     Ctrl-C or SIGTERM ends it: what clients have asked for is answered, and the result is shown.
     """
     with output_directory(out):
-        device = serve(options.build(spec), listen=listen, control=control, store=store, record=record)
+        chosen = options.build(spec)
+        device = serve(chosen, listen=listen, control=control, store=store, record=record, session=session)
         try:
             note(f"{device.capacity_bytes:,} bytes at {device.uri}; Ctrl-C ends it and shows the result")
             _tell_ready(ready_fd, device.uri)

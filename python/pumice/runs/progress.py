@@ -205,3 +205,18 @@ class BatchProgress(_Bar):
         share = (finished + sum(shares)) / max(self._runs, 1)
         left = [f"{duration_text(left_s)} left"] if left_s is not None else []
         self._paint(share, [f"{finished}/{self._runs} runs", *left, f"{100 * share:.0f} %"])
+
+
+class CountProgress(_Bar):
+    """Bar of work that comes in pieces which take about as long each."""
+
+    def __init__(self, noun: str) -> None:
+        super().__init__(noun)
+        self._noun = noun
+        self._started = time.monotonic()
+
+    def update(self, done: int, wanted: int) -> None:
+        """Reports the pieces done, of those wanted."""
+        rate = done / max(time.monotonic() - self._started, 1e-9)
+        left = duration_text((wanted - done) / rate) if done > 0 else "?"
+        self._paint(done / max(wanted, 1), [f"{done:,}/{wanted:,} {self._noun}", f"{left} left", f"{rate:,.0f}/s"])

@@ -20,6 +20,8 @@ struct BufferedPage {
     written: u64,
     /// Number of its program in the order in which programs begin.
     program: u64,
+    /// Its program has been given its place in flash, behind the read of the old copy if there was one.
+    is_placed: bool,
 }
 
 /// A page of the buffer that is to be programmed now.
@@ -120,7 +122,8 @@ impl WriteBuffer {
         let base = newest.and_then(|at| self.entries[at as usize]).map_or(0, |entry| entry.mask);
         let at = self.place()?;
         let (mask, written) = (mask | base, self.writes);
-        self.entries[at as usize] = Some(BufferedPage { lpn, mask, stream, flushing: false, written, program: 0 });
+        let (flushing, program, is_placed) = (false, 0, false);
+        self.entries[at as usize] = Some(BufferedPage { lpn, mask, stream, flushing, written, program, is_placed });
         self.newest.insert(lpn.0, at);
         self.older.extend(newest.map(|older| (lpn, older)));
         self.note_order(at);
@@ -179,7 +182,7 @@ impl WriteBuffer {
         let due = everything
             || match self.policy {
                 FlushPolicy::Eager => true,
-                FlushPolicy::Lru => self.waiting_to_flush * 4 > self.capacity * 3,
+                FlushPolicy::Lru | FlushPolicy::Ignored => self.waiting_to_flush * 4 > self.capacity * 3,
             };
         if !due {
             return None;
@@ -202,6 +205,20 @@ impl WriteBuffer {
         self.waiting_to_flush -= 1;
         (entry.flushing, entry.program) = (true, self.begun);
         Some(DuePage { entry: at, lpn: entry.lpn, mask: entry.mask, stream: entry.stream })
+    }
+
+    /// The program of an entry has been given its place.
+    pub fn note_placed(&mut self, at: u32) {
+        self.entries[at as usize].iter_mut().for_each(|entry| entry.is_placed = true);
+    }
+
+    /// Whether an older program of the same page has no place yet. The program of this entry must wait for that: what
+    /// is placed last counts.
+    pub fn must_wait(&self, at: u32) -> bool {
+        let Some(entry) = self.entries[at as usize] else { return false };
+        let is_before = |older: &BufferedPage| older.program < entry.program && !older.is_placed;
+        let older = self.older.iter().filter(|&&(lpn, _)| lpn == entry.lpn);
+        older.filter_map(|&(_, at)| self.entries[at as usize].as_ref()).any(is_before)
     }
 
     /// Lets a request wait for the program of one entry.

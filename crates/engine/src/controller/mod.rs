@@ -15,7 +15,7 @@ mod untimed;
 
 use std::collections::VecDeque;
 
-use pumice_config::{HostKeys, PartialPage};
+use pumice_config::{FlushPolicy, HostKeys, PartialPage};
 use pumice_ftl::recovery::Recovery;
 use pumice_ftl::{Ftl, Plan, TranslationLayer};
 use pumice_types::{BlockId, DieId, HostRequest, Lpn, RecoveryFault, RequestKind, Time};
@@ -50,6 +50,8 @@ struct Rules {
     erases_fail: bool,
     /// The layer has steps for an idle die.
     works_when_idle: bool,
+    /// Flushes and force unit access change nothing.
+    ignores_flushes: bool,
 }
 
 /// The controller of one device.
@@ -75,6 +77,8 @@ pub struct Controller {
     waiting: VecDeque<PageAccess>,
     /// Requests of which a page that waited for the buffer is done.
     pages_done: VecDeque<u32>,
+    /// Programs of buffered pages that wait for an older one of their page, as tokens of accesses with their entries.
+    held_back: Vec<(u32, u32)>,
 }
 
 /// One instant of a run with a clock: what is passed down with every call.
@@ -121,6 +125,7 @@ impl Controller {
             has_zones: ftl.zones().is_some(),
             erases_fail: scheduler.chips.eraser.as_ref().is_some_and(Eraser::can_fail),
             works_when_idle: ftl.works_when_idle(),
+            ignores_flushes: buffer_pages > 0 && host.flush == FlushPolicy::Ignored,
         };
         Controller {
             ftl,
@@ -135,6 +140,7 @@ impl Controller {
             buffer: (buffer_pages > 0).then(|| WriteBuffer::new(buffer_pages, host.flush)),
             waiting: VecDeque::new(),
             pages_done: VecDeque::new(),
+            held_back: Vec::new(),
         }
     }
 
@@ -163,6 +169,7 @@ impl Controller {
         self.accesses = AccessTable::default();
         self.waiting.clear();
         self.pages_done.clear();
+        self.held_back.clear();
     }
 
     /// Gives the commands of a plan that change flash their numbers, in this order, if spare areas keep them; and the
@@ -218,6 +225,7 @@ impl Controller {
         }
         access.parts.add(access.stage, done);
         if self.next_stage(done.token) && self.proceed(done.token, moment)? {
+            self.proceed_held_back(moment)?;
             return Ok(PageEnd::Internal);
         }
         // The access's record is free by now, but nothing has taken its place yet.
@@ -264,7 +272,7 @@ impl Controller {
             return Ok(BufferedWrite::NoRoom);
         };
         moment.oracle.note_buffered(access.lpn, access.waits.request());
-        let is_through = access.fua && !RecoveryFault::UnitAccessIgnored.is_on();
+        let is_through = access.fua && !self.rules.ignores_flushes && !RecoveryFault::UnitAccessIgnored.is_on();
         let Some(request) = access.waits.request().filter(|_| is_through) else { return Ok(BufferedWrite::Done) };
         buffer.wait_for(entry, request);
         if let Some(due) = buffer.begin_program(entry) {
@@ -278,11 +286,19 @@ impl Controller {
     /// # Errors
     /// A broken rule or belief.
     pub fn begin_flush<O: Observer>(&mut self, request: u32, moment: &mut Moment<O>) -> Result<bool, SimError> {
+        if self.rules.ignores_flushes {
+            return Ok(true);
+        }
         self.flush(true, moment)?;
         if RecoveryFault::FlushDoneEarly.is_on() {
             return Ok(true);
         }
         Ok(!self.buffer.as_mut().is_some_and(|buffer| buffer.wait_for_all(request)))
+    }
+
+    /// Whether flushes and force unit access of the host change something.
+    pub fn heeds_flushes(&self) -> bool {
+        !self.rules.ignores_flushes
     }
 
     /// A request of which a page has just been let into the write buffer, or out of it.
@@ -308,7 +324,25 @@ impl Controller {
         let access = access.to_stream(due.stream);
         let token = self.accesses.insert(access);
         moment.oracle.note_program_begun(due.lpn);
+        if self.buffer.as_ref().is_some_and(|buffer| buffer.must_wait(due.entry)) {
+            self.held_back.push((token, due.entry));
+            return Ok(());
+        }
         self.proceed(token, moment)?;
+        Ok(())
+    }
+
+    /// Goes on with programs whose older ones have got their places, in the order in which they began.
+    fn proceed_held_back<O: Observer>(&mut self, moment: &mut Moment<O>) -> Result<(), SimError> {
+        let mut nth = 0;
+        while let Some(&(token, entry)) = self.held_back.get(nth) {
+            if self.buffer.as_ref().is_some_and(|buffer| buffer.must_wait(entry)) {
+                nth += 1;
+                continue;
+            }
+            self.held_back.remove(nth);
+            self.proceed(token, moment)?;
+        }
         Ok(())
     }
 

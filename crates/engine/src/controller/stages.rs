@@ -73,6 +73,9 @@ impl Controller {
             if let Some(access) = self.accesses.get(token) {
                 access.groups_left = groups;
             }
+            if let (Stage::Data, Waits::Buffer(entry), Some(buffer)) = (access.stage, access.waits, &mut self.buffer) {
+                buffer.note_placed(entry);
+            }
             self.begin_operations(moment)?;
             if groups > 0 {
                 return Ok(true);

@@ -22,12 +22,13 @@ impl Controller {
         observer: &mut impl Observer,
     ) -> Result<(), SimError> {
         let PageAccess { lpn, mask, kind, .. } = *access;
+        let is_through = access.fua && self.heeds_flushes();
         match (&mut self.buffer, kind) {
             (Some(buffer), RequestKind::Write) => {
                 // Without a clock a program is done at once, so the buffer never stays full.
                 let entry = buffer.write(lpn, mask, access.stream);
                 debug_assert!(entry.is_some());
-                if let Some(due) = entry.filter(|_| access.fua).and_then(|entry| buffer.begin_program(entry)) {
+                if let Some(due) = entry.filter(|_| is_through).and_then(|entry| buffer.begin_program(entry)) {
                     self.program_untimed(&due, oracle, observer)?;
                 }
                 return self.flush_untimed(false, oracle, observer);

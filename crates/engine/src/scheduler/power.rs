@@ -143,10 +143,8 @@ impl Scheduler {
     /// # Errors
     /// What executing overdue commands finds.
     pub fn cut_power(&mut self, now: Time, observer: &mut impl Observer) -> Result<Vec<FlashCommand>, SimError> {
-        let mut torn = Vec::new();
+        let torn = self.changing_at(now, observer)?;
         for index in 0..self.dies.len() {
-            self.advance(index, now, observer)?;
-            torn.extend(self.changing(index, now));
             self.dies[index].power_off(now);
             self.events.clear(index);
         }
@@ -156,6 +154,19 @@ impl Scheduler {
         self.idle = None;
         self.cut = CommandCut { begun: self.cut.begun, ..CommandCut::default() };
         Ok(torn)
+    }
+
+    /// The commands that are changing flash at `now`. All that had ended by then has been executed afterwards.
+    ///
+    /// # Errors
+    /// What executing overdue commands finds.
+    pub fn changing_at(&mut self, now: Time, observer: &mut impl Observer) -> Result<Vec<FlashCommand>, SimError> {
+        let mut changing = Vec::new();
+        for index in 0..self.dies.len() {
+            self.advance(index, now, observer)?;
+            changing.extend(self.changing(index, now));
+        }
+        Ok(changing)
     }
 
     /// When the last part on the die begins of a command that ends at `due`: the program of a page, or an erase.

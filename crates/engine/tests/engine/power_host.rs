@@ -1,11 +1,13 @@
 //! 83x: the power is cut on devices with a volatile write buffer, and with trims, as in [`crate::power`]. What was flushed,
 //! or written with force unit access, is still there.
 
+use pumice_engine::Session;
 use pumice_ftl::FtlKind;
-use pumice_types::RecoveryFault;
+use pumice_types::{HostRequest, RecoveryFault, RequestKind, Time};
 
 use crate::power::{Sets, cut_everywhere, fails};
 use crate::power_layers::{all_keep_their_promises, combinations, cut_often};
+use crate::support::spec;
 
 /// A small buffer, that flushes and full places empty; and writes of parts of pages, which read the old copy.
 const BUFFERED: &[(&str, &str)] = &[
@@ -67,4 +69,45 @@ fn t836_layers_that_keep_what_is_trimmed_keep_their_promises_with_trims() {
     let devices = layers.map(|layer| layer.device(&[("workload.trim_fraction", "0.2")])).collect();
     let met = all_keep_their_promises(devices, cut_often);
     assert!(met.cuts > 1_000 && met.programs > 1_000 && met.erases > 500, "{met:?}");
+}
+
+/// Writes to one page: their bytes, and whether they have force unit access. While the first one's old copy is read, the
+/// second needs none.
+const TO_ONE_PAGE: [&[(u32, bool)]; 2] =
+    [&[(512, false), (4096, true)], &[(512, false), (4096, false), (1024, true), (4096, true)]];
+
+#[test]
+fn t837_programs_of_one_page_keep_the_order_of_its_writes_while_an_old_copy_is_being_read() {
+    let device = [
+        ("ftl.kind", "page"),
+        ("ftl.recovery", "scan"),
+        ("ftl.over_provisioning", "0.25"),
+        ("initial.fill", "0.9"),
+        ("host.write_buffer_kib", "64"),
+        ("run.check", "integrity"),
+        ("power.torn", "old"),
+        ("host.partial_page", "rmw"),
+    ];
+    let config = spec(&device);
+    let write = |nth: u64, (bytes, fua): (u32, bool)| {
+        let (arrival, kind) = (Time(1000 * nth), RequestKind::Write);
+        HostRequest { arrival, offset_bytes: 0, bytes, kind, fua, stream: 0 }
+    };
+    let cuts = TO_ONE_PAGE.iter().flat_map(|writes| (1..=writes.len() as u64).map(move |done| (*writes, done)));
+    for (writes, acknowledged) in cuts {
+        let mut nobody = ();
+        let mut session = Session::new(&config, 1.0, &mut nobody).expect("a device");
+        for (nth, of_write) in (0..).zip(writes) {
+            let write = write(nth, *of_write);
+            while session.step_until(write.arrival).expect("no rule is broken") {}
+            session.submit(&write, write.arrival).expect("no rule is broken");
+        }
+        let mut done = session.ssd.host.take_completed();
+        while done < acknowledged {
+            session.step().expect("no rule is broken");
+            done += session.ssd.host.take_completed();
+        }
+        session.cut_power(session.ssd.now + Time(1)).expect("starts anew");
+        assert_eq!(session.ssd.power.broken_promises, 0, "{writes:?}, when {done} are done");
+    }
 }

@@ -1,0 +1,52 @@
+//! The image of a device: a file that holds what a host would read.
+
+use std::fs::File;
+use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use pumice_engine::SimError;
+
+use super::truth::FoundContent;
+use crate::protocol::SECTOR;
+use crate::sector::{SectorStamp, flip_bit, stamps_of};
+
+/// Writes the pages of a device, in order, as a sparse file. Sectors come from the data of the session; what cannot be
+/// read is zeroes.
+///
+/// # Errors
+/// A file that cannot be written, or a page that cannot be read, in one line.
+pub fn write(
+    path: &Path,
+    page_bytes: u32,
+    data: &[u8],
+    pages: impl ExactSizeIterator<Item = Result<FoundContent, SimError>>,
+) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let file = File::create(path).map_err(failed)?;
+    file.set_len(pages.len() as u64 * u64::from(page_bytes)).map_err(failed)?;
+    let mut out = BufWriter::with_capacity(1 << 20, file);
+    let mut bytes = vec![0; page_bytes as usize];
+    for (nth, page) in pages.enumerate() {
+        let FoundContent::Stamps(Some(stamps)) = page.map_err(|error| error.to_string())? else { continue };
+        for (sector, stamp) in bytes.chunks_mut(SECTOR as usize).zip(stamps_of(&stamps)) {
+            fill(sector, stamp, data);
+        }
+        out.seek(SeekFrom::Start(nth as u64 * u64::from(page_bytes))).map_err(failed)?;
+        out.write_all(&bytes).map_err(failed)?;
+    }
+    out.flush().map_err(failed)
+}
+
+/// The bytes of one sector.
+fn fill(sector: &mut [u8], stamp: SectorStamp, data: &[u8]) {
+    match stamp.write_number().checked_sub(1) {
+        Some(nth) => {
+            let from = nth as usize * SECTOR as usize;
+            sector.copy_from_slice(&data[from..from + SECTOR as usize]);
+        }
+        None => sector.fill(0),
+    }
+    if let Some(bit) = stamp.flipped_bit() {
+        flip_bit(sector, bit);
+    }
+}

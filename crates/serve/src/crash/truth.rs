@@ -1,0 +1,284 @@
+//! What the host knows: which write each sector was promised to keep, and so what it may find after a power cut.
+//!
+//! Every write of a sector has a number, from 1 on; 0 is a sector that was never written. Requests come one at a time,
+//! so a larger number is a later write. After a cut a sector may hold its last promised write or a later one of its own,
+//! and nothing else.
+
+use std::sync::Arc;
+
+use pumice_engine::SimError;
+use pumice_types::{HostRequest, RequestKind, Time};
+
+use super::verdict::{CrashVerdict, CutContext, WrongKind, WrongPages, WrongSector};
+use crate::protocol::SECTOR;
+use crate::sector::{STAMP, SectorStamp, stamps_of};
+
+/// What a host finds in a logical page.
+pub enum FoundContent {
+    /// Nothing: its read fails.
+    Unreadable,
+    /// The stamps of its sectors; `None`: no write.
+    Stamps(Option<Arc<[u8]>>),
+}
+
+/// A page that the host has written to.
+struct PageTruth {
+    /// Stamps of the newest writes.
+    newest: Box<[u8]>,
+    /// Numbers of the last promised writes.
+    promised: Box<[u64]>,
+    /// The largest number of its newest writes.
+    last: u64,
+}
+
+impl PageTruth {
+    fn new(sectors: usize) -> PageTruth {
+        PageTruth { newest: vec![0; sectors * STAMP].into(), promised: vec![0; sectors].into(), last: 0 }
+    }
+
+    fn newest(&self, sector: usize) -> u64 {
+        stamps_of(&self.newest[sector * STAMP..]).next().map_or(0, SectorStamp::write_number)
+    }
+
+    /// Everything written so far is promised.
+    fn promise(&mut self, sectors: std::ops::Range<usize>) {
+        for sector in sectors {
+            self.promised[sector] = self.newest(sector);
+        }
+    }
+}
+
+/// The host of a session that is replayed.
+pub struct HostTruth<'a> {
+    requests: &'a [HostRequest],
+    /// Number of the first sector that each request writes.
+    first: Vec<u64>,
+    page_sectors: u64,
+    /// There is a write buffer: only flushes and force unit access promise.
+    is_volatile: bool,
+    /// Requests that are done.
+    done: usize,
+    pages: Vec<Option<PageTruth>>,
+    /// Pages that were written to since the last flush.
+    unsettled: Vec<u32>,
+}
+
+impl<'a> HostTruth<'a> {
+    /// Nothing has come yet of these requests.
+    pub fn new(requests: &'a [HostRequest], page_bytes: u32, is_volatile: bool) -> HostTruth<'a> {
+        let mut next = 1;
+        let number = |request: &HostRequest| {
+            let first = next;
+            next += if request.kind == RequestKind::Write { u64::from(request.bytes / SECTOR) } else { 0 };
+            first
+        };
+        let first = requests.iter().map(number).collect();
+        let page_sectors = u64::from(page_bytes / SECTOR);
+        HostTruth { requests, first, page_sectors, is_volatile, done: 0, pages: Vec::new(), unsettled: Vec::new() }
+    }
+
+    /// Requests that are done.
+    pub fn done(&self) -> usize {
+        self.done
+    }
+
+    /// Sectors of a request, page by page: the page, its sectors, and the number of the first one's write.
+    fn parts(&self, nth: usize) -> impl Iterator<Item = (usize, std::ops::Range<usize>, u64)> + use<> {
+        let (request, page, number) = (self.requests[nth], self.page_sectors, self.first[nth]);
+        let begin = request.offset_bytes / u64::from(SECTOR);
+        let end = begin + u64::from(request.bytes / SECTOR);
+        (begin / page..end.div_ceil(page)).map(move |at| {
+            let (from, to) = (begin.max(at * page), end.min((at + 1) * page));
+            (at as usize, (from - at * page) as usize..(to - at * page) as usize, number + from - begin)
+        })
+    }
+
+    /// The next request is submitted. Returns the stamps that it writes.
+    pub fn begin(&mut self) -> Vec<u8> {
+        let request = self.requests[self.done];
+        if request.kind != RequestKind::Write {
+            return Vec::new();
+        }
+        let sectors = u64::from(request.bytes / SECTOR);
+        let numbers = self.first[self.done]..self.first[self.done] + sectors;
+        let stamps: Vec<u8> = numbers.flat_map(|number| SectorStamp::of(number).to_bytes()).collect();
+        let mut taken = 0;
+        for (page, sectors, number) in self.parts(self.done) {
+            if self.pages.len() <= page {
+                self.pages.resize_with(page + 1, || None);
+            }
+            let truth = self.pages[page].get_or_insert_with(|| PageTruth::new(self.page_sectors as usize));
+            let bytes = sectors.len() * STAMP;
+            truth.newest[sectors.start * STAMP..sectors.end * STAMP].copy_from_slice(&stamps[taken..taken + bytes]);
+            truth.last = number + sectors.len() as u64 - 1;
+            taken += bytes;
+            self.unsettled.push(page as u32);
+        }
+        stamps
+    }
+
+    /// That request is done. Returns whether the device has promised something by that.
+    pub fn end(&mut self) -> bool {
+        let nth = self.done;
+        self.done += 1;
+        let request = self.requests[nth];
+        if !promises(&request, self.is_volatile) {
+            return false;
+        }
+        let all = 0..self.page_sectors as usize;
+        if request.kind == RequestKind::Flush {
+            for page in std::mem::take(&mut self.unsettled) {
+                self.pages[page as usize].iter_mut().for_each(|page| page.promise(all.clone()));
+            }
+            return true;
+        }
+        for (page, sectors, _) in self.parts(nth) {
+            self.pages[page].iter_mut().for_each(|page| page.promise(sectors.clone()));
+        }
+        if !self.is_volatile {
+            self.unsettled.clear();
+        }
+        true
+    }
+
+    /// The request that a write of a sector belongs to, and the sector's place on the device.
+    fn origin(&self, number: u64) -> (usize, u64) {
+        // Requests that write nothing share the number of the next one that does; the last of them is the write.
+        let nth = self.first.partition_point(|&first| first <= number) - 1;
+        (nth, self.requests[nth].offset_bytes / u64::from(SECTOR) + number - self.first[nth])
+    }
+
+    /// Compares what a host finds on a device that has started anew with what it was promised.
+    ///
+    /// # Errors
+    /// Those of `find`, which reads a page.
+    pub fn judge(
+        &self,
+        context: CutContext,
+        took: Time,
+        pages: u32,
+        find: &mut impl FnMut(u32) -> Result<FoundContent, SimError>,
+    ) -> Result<CrashVerdict, SimError> {
+        let mut judgement = Judgement::default();
+        for lpn in 0..pages {
+            let content = find(lpn)?;
+            let truth = self.pages.get(lpn as usize).and_then(Option::as_ref);
+            match (truth, content) {
+                (Some(truth), FoundContent::Stamps(Some(stamps))) if *truth.newest == *stamps => {
+                    judgement.newest_found = judgement.newest_found.max(truth.last);
+                }
+                (None, FoundContent::Stamps(None)) => {}
+                (truth, content) => self.judge_page(lpn, truth, content, &mut judgement),
+            }
+        }
+        let Judgement { pages, first, newest_found, oldest_gone } = judgement;
+        let first = first.map(|wrong| wrong.told(self));
+        let out_of_order = oldest_gone.is_some_and(|gone| gone < newest_found);
+        Ok(CrashVerdict { recovery_us: took.as_us(), pages, out_of_order, first, ..CrashVerdict::of(context) })
+    }
+
+    /// Judges a page that is not simply the newest.
+    fn judge_page(&self, lpn: u32, truth: Option<&PageTruth>, content: FoundContent, judgement: &mut Judgement) {
+        let sectors = self.page_sectors as usize;
+        let stamps = match content {
+            FoundContent::Unreadable => {
+                let promised = truth.map_or(0, |truth| truth.promised.iter().copied().max().unwrap_or(0));
+                let at = u64::from(lpn) * self.page_sectors;
+                judgement.add(WrongFound { kind: WrongKind::Unreadable, sector: at, promised, found: 0 });
+                return;
+            }
+            FoundContent::Stamps(stamps) => stamps.unwrap_or_else(|| vec![0; sectors * STAMP].into()),
+        };
+        let found: Vec<SectorStamp> = stamps_of(&stamps).collect();
+        let mut worst: Option<WrongFound> = None;
+        for (nth, &stamp) in found.iter().enumerate() {
+            let promised = truth.map_or(0, |truth| truth.promised[nth]);
+            let sector = u64::from(lpn) * self.page_sectors + nth as u64;
+            match self.judge_sector(sector, promised, stamp) {
+                Some(kind) => {
+                    let wrong = WrongFound { kind, sector, promised, found: stamp.write_number() };
+                    if worst.as_ref().is_none_or(|worst| wrong.kind > worst.kind) {
+                        worst = Some(wrong);
+                    }
+                }
+                None => judgement.newest_found = judgement.newest_found.max(stamp.write_number()),
+            }
+        }
+        let Some(mut wrong) = worst else { return };
+        if matches!(wrong.kind, WrongKind::Lost | WrongKind::RolledBack) && self.is_shorn(wrong.promised, &found) {
+            wrong.kind = WrongKind::Shorn;
+        }
+        judgement.add(wrong);
+    }
+
+    /// What is wrong with a sector.
+    fn judge_sector(&self, sector: u64, promised: u64, stamp: SectorStamp) -> Option<WrongKind> {
+        let number = stamp.write_number();
+        if stamp.flipped_bit().is_some() {
+            return Some(WrongKind::Corrupt);
+        }
+        if number == 0 {
+            return (promised > 0).then_some(WrongKind::Lost);
+        }
+        if self.origin(number).1 != sector {
+            return Some(WrongKind::Foreign);
+        }
+        (number < promised).then_some(WrongKind::RolledBack)
+    }
+
+    /// Whether a part of the write is there that this one is a part of.
+    fn is_shorn(&self, promised: u64, found: &[SectorStamp]) -> bool {
+        let of = |number: u64| self.origin(number).0;
+        found.iter().any(|stamp| stamp.write_number() > 0 && of(stamp.write_number()) == of(promised))
+    }
+}
+
+/// A sector that is not what it may be.
+struct WrongFound {
+    kind: WrongKind,
+    sector: u64,
+    promised: u64,
+    found: u64,
+}
+
+impl WrongFound {
+    fn told(&self, truth: &HostTruth) -> WrongSector {
+        let request = |number: u64| (number > 0).then(|| truth.origin(number).0 + 1);
+        WrongSector {
+            kind: self.kind,
+            offset_bytes: self.sector * u64::from(SECTOR),
+            promised_request: request(self.promised),
+            found_request: request(self.found),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Judgement {
+    pages: WrongPages,
+    first: Option<WrongFound>,
+    /// The latest write that was found.
+    newest_found: u64,
+    /// The earliest promised write that was not.
+    oldest_gone: Option<u64>,
+}
+
+impl Judgement {
+    fn add(&mut self, wrong: WrongFound) {
+        self.pages.add(wrong.kind);
+        let is_gone = matches!(wrong.kind, WrongKind::RolledBack | WrongKind::Lost | WrongKind::Unreadable);
+        if is_gone && wrong.promised > 0 {
+            self.oldest_gone = Some(self.oldest_gone.map_or(wrong.promised, |gone| gone.min(wrong.promised)));
+        }
+        self.first.get_or_insert(wrong);
+    }
+}
+
+/// Whether a request makes a promise when it is done.
+fn promises(request: &HostRequest, is_volatile: bool) -> bool {
+    match request.kind {
+        RequestKind::Write => request.fua || !is_volatile,
+        RequestKind::Flush => is_volatile,
+        RequestKind::Read | RequestKind::Trim => false,
+    }
+}

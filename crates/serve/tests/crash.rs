@@ -1,0 +1,118 @@
+//! The crash lab: an honest device keeps what it promised wherever its power is cut, and the lab says the same of a cut
+//! however it comes to it.
+
+use std::path::PathBuf;
+
+use pumice_config::SpecSource;
+use pumice_ftl::FtlKind;
+use pumice_ftl::recovery::Recovery;
+use pumice_serve::crash::{CrashCut, CrashLab, CrashVerdict, CutPlaces};
+use pumice_types::{Choice, Time};
+
+/// A small device with a workload that keeps collection busy, and flushes.
+const DEVICE: &[(&str, &str)] = &[
+    ("initial.fill", "0.9"),
+    ("ftl.over_provisioning", "0.25"),
+    ("workload.kind", "hot-cold"),
+    ("workload.requests", "700"),
+    ("workload.request_bytes", "16384"),
+    ("workload.flush_every", "13"),
+    ("workload.fua_fraction", "0.1"),
+    ("workload.read_fraction", "0.1"),
+];
+
+fn source(sets: &[(&str, &str)]) -> SpecSource {
+    let sets = DEVICE.iter().chain(sets).map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() }
+}
+
+fn lab(sets: &[(&str, &str)]) -> CrashLab {
+    CrashLab::of_workload(&source(sets)).unwrap_or_else(|error| panic!("{sets:?}: {error}"))
+}
+
+/// Tries cuts at so many instants; the verdicts in the order of the instants.
+fn verdicts(lab: &CrashLab, places: CutPlaces, cuts: usize, workers: usize) -> Vec<CrashVerdict> {
+    let instants = lab.instants(places, cuts).expect("a session with instants");
+    at(lab, &instants, workers)
+}
+
+fn at(lab: &CrashLab, instants: &[Time], workers: usize) -> Vec<CrashVerdict> {
+    let cuts: Vec<CrashCut> = instants.iter().map(|&at| CrashCut { at, image: None::<PathBuf> }).collect();
+    let mut found = vec![None; cuts.len()];
+    let all = lab.try_cuts(&cuts, workers, &mut |tried| {
+        found[tried.nth] = Some(tried.verdict);
+        true
+    });
+    assert!(all.expect("a session that can be replayed"), "all were tried");
+    found.into_iter().map(|verdict| verdict.expect("tried")).collect()
+}
+
+/// Every layer that starts anew, in every way that it knows.
+fn layers() -> Vec<(&'static str, &'static str)> {
+    let ways = |kind: FtlKind| kind.recoveries().iter().filter(|&&way| way != Recovery::Off).map(|way| way.name());
+    FtlKind::ALL.iter().flat_map(|&kind| ways(kind).map(move |way| (kind.name(), way))).collect()
+}
+
+#[test]
+fn c100_an_honest_device_keeps_its_promises_wherever_its_power_is_cut() {
+    for (kind, recovery) in layers() {
+        for buffer in ["0", "256"] {
+            let sets = [
+                ("ftl.kind", kind),
+                ("ftl.recovery", recovery),
+                ("host.write_buffer_kib", buffer),
+                ("host.flush", "lru"),
+            ];
+            let lab = lab(&sets);
+            for places in CutPlaces::ALL.iter().copied() {
+                let found = verdicts(&lab, places, 30, 1);
+                let broken: Vec<_> = found.iter().filter(|verdict| !verdict.is_kept()).collect();
+                assert!(broken.is_empty(), "{sets:?}, {places}: {:?}", broken[0]);
+                assert!(found.len() > 20, "{kind}, {places}: {}", found.len());
+                // Right behind an event nothing need be under way.
+                let met = found.iter().any(|verdict| verdict.under_way > 0);
+                assert!(met || places != CutPlaces::Random, "{kind}, {places}: something was torn");
+            }
+        }
+    }
+}
+
+#[test]
+fn c101_a_cut_has_one_verdict_however_it_is_reached() {
+    let lab = lab(&[("ftl.kind", "page"), ("ftl.recovery", "scan"), ("host.write_buffer_kib", "256")]);
+    let instants = lab.instants(CutPlaces::Random, 60).expect("instants");
+    let alone = at(&lab, &instants, 1);
+    assert_eq!(alone, at(&lab, &instants, 3));
+    for nth in [0, 31, 59] {
+        assert_eq!(at(&lab, &instants[nth..=nth], 1), alone[nth..=nth]);
+    }
+}
+
+/// A key, its value, and what the lab must find.
+type Failure = (&'static str, &'static str, fn(&CrashVerdict) -> bool);
+
+/// Each way to fail.
+const FAILURES: &[Failure] = &[
+    ("power.failure", "bit-corruption", |verdict| verdict.pages.corrupt > 0),
+    ("power.failure", "shorn-writes", |verdict| verdict.pages.shorn > 0),
+    ("power.failure", "flying-writes", |verdict| verdict.pages.foreign > 0),
+    ("power.failure", "unserializable-writes", |verdict| verdict.out_of_order),
+    ("power.failure", "metadata-corruption", |verdict| {
+        verdict.pages.lost + verdict.pages.unreadable + verdict.pages.rolled_back > 9
+    }),
+    ("power.failure", "dead-device", |verdict| verdict.failure.is_some()),
+    ("host.flush", "ignored", |verdict| verdict.pages.lost + verdict.pages.rolled_back > 0),
+];
+
+#[test]
+fn c102_every_way_to_fail_is_noticed() {
+    for (key, value, shows) in FAILURES {
+        for kind in ["page", "nftl"] {
+            let sets = [("ftl.kind", kind), ("ftl.recovery", "scan"), ("host.write_buffer_kib", "256"), (key, value)];
+            let found = verdicts(&lab(&sets), CutPlaces::Random, 60, 1);
+            let broken = found.iter().filter(|verdict| !verdict.is_kept()).count();
+            let shown = found.iter().filter(|verdict| shows(verdict)).count();
+            assert!(shown > 0, "{kind} {value}: {broken} of {} are broken", found.len());
+        }
+    }
+}
