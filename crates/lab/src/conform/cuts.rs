@@ -39,7 +39,7 @@ const REQUESTS: &str = "160";
 
 /// Where cuts come.
 #[derive(Clone, Debug)]
-enum CutPlaces {
+enum CutsToTry {
     /// In the middle of these commands.
     In(Vec<usize>),
     /// So many, with this seed.
@@ -49,7 +49,7 @@ enum CutPlaces {
 /// A run with cuts.
 #[derive(Clone, Debug)]
 struct CutRun {
-    cuts: CutPlaces,
+    cuts: CutsToTry,
     torn: &'static str,
     requests: u32,
 }
@@ -58,12 +58,12 @@ impl CutRun {
     /// What it sets beside the device and its load.
     fn sets(&self) -> Sets {
         let cuts = match &self.cuts {
-            CutPlaces::In(commands) => ("power.cut_at_command", format!("{commands:?}")),
-            CutPlaces::Drawn(_) => ("power.cuts", "100".to_string()),
+            CutsToTry::In(commands) => ("power.cut_at_command", format!("{commands:?}")),
+            CutsToTry::Drawn(_) => ("power.cuts", "100".to_string()),
         };
         let seed = match self.cuts {
-            CutPlaces::In(_) => None,
-            CutPlaces::Drawn(seed) => Some(("seed", seed.to_string())),
+            CutsToTry::In(_) => None,
+            CutsToTry::Drawn(seed) => Some(("seed", seed.to_string())),
         };
         let others = [cuts, ("power.torn", self.torn.to_string()), ("workload.requests", self.requests.to_string())];
         others.into_iter().chain(seed).map(|(key, value)| (key.to_string(), value)).collect()
@@ -84,10 +84,10 @@ fn runs(commands: usize) -> Vec<CutRun> {
     let row = |(first, apart): (usize, usize)| (0..ROW).map(|nth| first + nth * apart).collect();
     let rows = every(commands / ROWS).flat_map(|first| APART.map(|apart| (first, apart))).map(row);
     let requests = REQUESTS.parse().unwrap_or_default();
-    let with = |cuts: CutPlaces| TornKind::NAMES.iter().map(move |&torn| CutRun { cuts: cuts.clone(), torn, requests });
+    let with = |cuts: CutsToTry| TornKind::NAMES.iter().map(move |&torn| CutRun { cuts: cuts.clone(), torn, requests });
     let drawn =
-        (1..=SEEDS).map(CutPlaces::Drawn).map(|cuts| CutRun { cuts, torn: TornKind::Drawn.name(), requests: 4000 });
-    single.chain(rows).map(CutPlaces::In).flat_map(with).chain(drawn).collect()
+        (1..=SEEDS).map(CutsToTry::Drawn).map(|cuts| CutRun { cuts, torn: TornKind::Drawn.name(), requests: 4000 });
+    single.chain(rows).map(CutsToTry::In).flat_map(with).chain(drawn).collect()
 }
 
 /// What is wrong with a run, if anything is.
@@ -123,11 +123,11 @@ pub fn check_cuts(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding) 
 /// The same failure with fewer cuts and fewer requests.
 fn smaller(layer: &OwnLayer, device: &[(String, String)], mut cut: CutRun) -> (Sets, Finding) {
     let still_fails = |cut: &CutRun| fault_of(layer, &cut.on(device)).is_some();
-    if let CutPlaces::In(commands) = &cut.cuts {
+    if let CutsToTry::In(commands) = &cut.cuts {
         let left = shortest(commands, SHRINK_TRIES, |left| {
-            !left.is_empty() && still_fails(&CutRun { cuts: CutPlaces::In(left.to_vec()), ..cut.clone() })
+            !left.is_empty() && still_fails(&CutRun { cuts: CutsToTry::In(left.to_vec()), ..cut.clone() })
         });
-        cut.cuts = CutPlaces::In(left);
+        cut.cuts = CutsToTry::In(left);
     }
     let mut less = cut.requests / 2;
     while less > 0 {
