@@ -54,7 +54,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
     if $$python -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1; then command -v $$python; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint bench clients figures generated docs fuzz dist install clean
+.PHONY: help build run test power lint bench clients figures generated docs fuzz dist install clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -70,6 +70,9 @@ run: $(STAMP) ## the main job: partial erase against its baseline, as a table, f
 test: lint ## check the code, then run every test
 	cargo test --workspace
 	$(BIN)/python -m pytest
+
+power: ## cut the power on small devices at all instants of which `make test` takes samples, and print what the cuts met
+	PUMICE_POWER_WHOLE=1 cargo test -p pumice-engine --test engine -- --nocapture power
 
 # Only the Rust toolchain itself is assumed, and rustfmt and clippy are parts that may be missing.
 lint: $(STAMP) ## check the code: rustfmt, clippy, ruff, mypy

@@ -134,6 +134,8 @@ def test_what_cannot_be_done_is_refused_in_one_line(ledger: Path, tmp_path: Path
         crash(DEVICE.with_(ftl={"recovery": "off"}), session=ledger)
     with pytest.raises(pumice.SpecError, match=r"request \d+ of the session ends at byte \d+, the device has"):
         crash(SMALLER, session=ledger)
+    with pytest.raises(pumice.SpecError, match=r'power\.protection = "full": a fork .* allowed: "none", "operations"'):
+        crash(DEVICE.with_(power={"protection": "full"}), session=ledger)
     with pytest.raises(pumice.SpecError, match="at = 'never' is not allowed"):
         crash(session=ledger, at="never")
     other = tmp_path / "other"

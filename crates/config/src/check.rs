@@ -1,7 +1,7 @@
 //! Rules between keys: combinations that are impossible although each value is allowed.
 
-use pumice_ftl::EraseGroup;
 use pumice_ftl::recovery::Recovery;
+use pumice_ftl::{EraseGroup, FtlKind, OpenBlocks};
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
 use pumice_types::{ChipKeys, EraseKeys, MultiPlane, PartialEraseUnit, Suspension, SuspensionFor};
 use pumice_workload::Trims;
@@ -87,15 +87,20 @@ fn check_power(config: &Config) -> Result<(), String> {
     if recovery == Recovery::Off {
         return Ok(());
     }
-    let chip = &config.chip;
-    // A layer that keeps what is trimmed has nothing to write down.
-    let gives_up = config.ftl.kind.gives_up_trimmed();
+    let (chip, protection) = (&config.chip, config.power.protection);
+    let reuses = config.ftl.kind == FtlKind::Page && config.ftl.page.open_block == OpenBlocks::Reuse;
+    if reuses && !protection.ends_operations() {
+        return Err(format!(
+            "ftl.open_block = \"reuse\" needs power.protection = \"operations\" | \"full\", found \"{protection}\""
+        ));
+    }
+    check_trims(config)?;
     let wanted = [
-        (chip.erase.scheme.has_loops(), "erase.scheme = \"fixed\"", format!("\"{}\"", chip.erase.scheme)),
+        (chip.erase.max_loops < MAX_LOOPS, "erase.max_loops = 5", chip.erase.max_loops.to_string()),
         (
-            chip.erase.suspension != Suspension::Off,
-            "erase.suspension = \"off\"",
-            format!("\"{}\"", chip.erase.suspension),
+            chip.erase.suspension != Suspension::Off && chip.erase.suspension_for != SuspensionFor::Reads,
+            "erase.suspension_for = \"reads\"",
+            format!("\"{}\"", chip.erase.suspension_for),
         ),
         (
             chip.timing.multi_plane != MultiPlane::Off,
@@ -103,21 +108,32 @@ fn check_power(config: &Config) -> Result<(), String> {
             format!("\"{}\"", chip.timing.multi_plane),
         ),
         (config.output.command_log, "output.command_log = false", "true".into()),
-        (
-            config.workload.shared.trim_fraction > 0.0 && gives_up,
-            "workload.trim_fraction = 0",
-            config.workload.shared.trim_fraction.to_string(),
-        ),
-        (
-            config.workload.trace.trims != Trims::Drop && config.workload.kind().is_trace() && gives_up,
-            "workload.trims = \"drop\"",
-            "\"keep\"".into(),
-        ),
     ];
     match wanted.iter().find(|(hinders, ..)| *hinders) {
         Some((_, needs, found)) => Err(format!("ftl.recovery = \"{recovery}\" needs {needs}, found {found}")),
         None => Ok(()),
     }
+}
+
+/// Refuses trims of a layer that would bring back what was trimmed. A layer that keeps it has nothing to write down, and
+/// a journal holds trims like any change.
+fn check_trims(config: &Config) -> Result<(), String> {
+    let (kind, recovery) = (config.ftl.kind, config.ftl.shared.recovery);
+    if !kind.gives_up_trimmed() || recovery == Recovery::Checkpoint {
+        return Ok(());
+    }
+    let keeps = match kind.recoveries().contains(&Recovery::Checkpoint) {
+        true => "; ftl.recovery = \"checkpoint\" keeps trims",
+        false => "",
+    };
+    let fraction = config.workload.shared.trim_fraction;
+    if fraction > 0.0 {
+        return Err(format!("ftl.recovery = \"{recovery}\" needs workload.trim_fraction = 0, found {fraction}{keeps}"));
+    }
+    if config.workload.trace.trims != Trims::Drop && config.workload.kind().is_trace() {
+        return Err(format!("ftl.recovery = \"{recovery}\" needs workload.trims = \"drop\", found \"keep\"{keeps}"));
+    }
+    Ok(())
 }
 
 /// Refuses a clock where collection copies pages from one die to another.

@@ -1,8 +1,8 @@
 //! `[power]`: when the power is cut, and what that leaves.
 
-use pumice_ftl::recovery::Recovery;
+use pumice_ftl::recovery::{CutProtection, Recovery};
 use pumice_ftl::{FtlKeys, FtlKind};
-use pumice_types::key::{ANY, TIMED, When, float, int};
+use pumice_types::key::{ANY, CHOSEN, TIMED, When, float, int};
 use pumice_types::{Choice, choice, keys};
 
 choice! {
@@ -40,6 +40,7 @@ choice! {
 }
 
 const RECOVERS: When = When::All(&[When::IsNot("ftl.recovery", &["off"]), TIMED]);
+const TEARS: When = When::All(&[When::IsNot("ftl.recovery", &["off"]), TIMED, When::Is("power.protection", &["none"])]);
 
 /// When the power is cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,7 +125,9 @@ keys! {
             "Commands in the middle of which the power is cut, in ascending order. 1 is the first of those that program, copy or erase, in the order in which they begin on the dies; those of a recovery count too.";
         cuts: u32 = "0", int(0, 1 << 20), "cuts", "no cuts", TIMED,
             "Cuts that the seed draws over the run: so many points of the workload, and at each of them one of the next 64 commands that program, copy or erase, and a moment in it. Points that are near each other cut the power while the device starts anew.";
-        torn: TornKind = "\"drawn\"", ANY, "", "Tseng, Grupp and Swanson, DAC'11; Zheng and others, FAST'13", RECOVERS,
+        protection: CutProtection = "\"none\"", ANY, "", CHOSEN, RECOVERS,
+            "What the device's own energy lets it do when the power is cut. none: nothing. operations: what the dies have begun ends, so no page and no erase is left half done; what is queued or buffered is lost. full: all that is queued ends too, and the write buffer is programmed; flushes and force unit access then wait for nothing. power.hold_up_us tells how long the energy must last.";
+        torn: TornKind = "\"drawn\"", ANY, "", "Tseng, Grupp and Swanson, DAC'11; Zheng and others, FAST'13", TEARS,
             "What a program, copy or erase leaves that was under way when the power was cut. old: as before. new: it reads well now and fails later. mixed: it fails its code; of a block some pages do. drawn: one of these, by the seed.";
         failure: PowerFailure = "\"none\"", ANY, "", "Zheng, Tucek, Qin and Lillibridge, FAST'13", When::Always,
             "What the drive does wrong when its power is cut, beyond what it may: it strikes data that it had reported as stored. Of a served device and of the crash lab; a run does not keep the bytes that it would strike. bit-corruption: in one of the last eight pages programmed for the host a bit is wrong unnoticed. shorn-writes: of some of them only the first 3/8 or 7/8 of each 4 KiB are new. flying-writes: one of them lies in the place of another. unserializable-writes: some of them are gone. metadata-corruption: a third of the blocks with data cannot be read. dead-device: with one cut in four the drive answers never again.";

@@ -326,13 +326,15 @@ fn t065_a_layer_names_only_keys_that_exist() {
     }
 }
 
+/// A page-level FTL that starts anew by scanning, with one key more.
+fn recovers(key: &str, value: &str) -> SpecSource {
+    let sets = [("ftl.kind", "page"), ("ftl.over_provisioning", "0.3"), ("ftl.recovery", "scan"), (key, value)];
+    let sets = sets.map(|(key, value)| (key.to_string(), value.to_string())).to_vec();
+    SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() }
+}
+
 #[test]
 fn t066_what_cannot_start_anew_after_a_power_cut_is_refused() {
-    let recovers = |key: &str, value: &str| {
-        let sets = [("ftl.kind", "page"), ("ftl.over_provisioning", "0.3"), ("ftl.recovery", "scan"), (key, value)];
-        let sets = sets.map(|(key, value)| (key.to_string(), value.to_string())).to_vec();
-        SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() }
-    };
     Config::resolve(&recovers("power.cut_at_s", "[0.1, 0.5]")).expect("valid");
     error(&with_set("power.cut_at_s", "[0.1]"), &["power.cut_at_s needs ftl.recovery = \"scan\", found \"off\""]);
     let mut summary = recovers("ftl.recovery", "summary");
@@ -345,6 +347,9 @@ fn t066_what_cannot_start_anew_after_a_power_cut_is_refused() {
     };
     error(&small("16"), &["ftl.recovery = \"scan\" stores 17 bytes in each spare area, and geometry.spare_bytes = 16"]);
     Config::resolve(&small("17")).expect("fits");
+    let page = |bytes: &str| recovers("geometry.spare_bytes", bytes);
+    error(&page("15"), &["ftl.recovery = \"scan\" stores 16 bytes in each spare area, and geometry.spare_bytes = 15"]);
+    Config::resolve(&page("16")).expect("fits");
     error(&recovers("power.cut_at_s", "[0.5, 0.1]"), &["power.cut_at_s = [0.5, 0.1] is not in ascending order"]);
     let message = ["power.cut_at_command: 2.5 is not allowed; allowed: whole numbers"];
     error(&recovers("power.cut_at_command", "[1, 2.5]"), &message);
@@ -357,8 +362,11 @@ fn t066_what_cannot_start_anew_after_a_power_cut_is_refused() {
     both.sets.push(("power.cut_at_s".into(), "[0.1]".into()));
     error(&both, &["power.cut_at_s and power.cuts are both given; allowed: one of them"]);
     error(&recovers("power.cut_at_s", "0.5"), &["power.cut_at_s = 0.5 is not allowed; allowed: a list of numbers"]);
+}
+
+#[test]
+fn t066_what_stands_in_the_way_of_starting_anew_is_refused() {
     for (key, value, wanted) in [
-        ("erase.scheme", "aero", "\"fixed\""),
         ("timing.multi_plane", "neighbours", "\"off\""),
         ("output.command_log", "true", "false"),
         ("workload.trim_fraction", "0.1", "0"),
@@ -366,4 +374,13 @@ fn t066_what_cannot_start_anew_after_a_power_cut_is_refused() {
     ] {
         error(&recovers(key, value), &["ftl.recovery = \"scan\" needs", &format!("{key} = {wanted}, found")]);
     }
+    let mut failing = recovers("erase.scheme", "ispe");
+    Config::resolve(&failing).expect("erases in loops");
+    failing.sets.push(("erase.max_loops".into(), "4".into()));
+    error(&failing, &["ftl.recovery = \"scan\" needs erase.max_loops = 5, found 4"]);
+    let mut passing = recovers("erase.suspension", "pulse");
+    passing.sets.push(("host.read_priority".into(), "true".into()));
+    Config::resolve(&passing).expect("reads suspend erases");
+    passing.sets.push(("erase.suspension_for".into(), "reads-and-writes".into()));
+    error(&passing, &["ftl.recovery = \"scan\" needs erase.suspension_for = \"reads\", found \"reads-and-writes\""]);
 }

@@ -179,7 +179,8 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
         let (pages, bytes) = (geometry.pages_per_block, geometry.page_bytes);
         array.prepare_for_cuts();
         array.set_summary_pages(config.ftl.shared.recovery.summary_pages(pages, bytes));
-        oracle.prepare_for_cuts(config.host.write_buffer_kib > 0);
+        let is_protected = config.power.protection.empties_queues();
+        oracle.prepare_for_cuts(config.host.write_buffer_kib > 0, is_protected, config.ftl.kind.gives_up_trimmed());
     }
     let ftl = config.ftl.build(&parts, &mut InitialState { checked: &mut chips.checked, oracle: &mut oracle })?;
     if config.ftl.own_layer().is_some() {

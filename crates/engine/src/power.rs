@@ -10,14 +10,14 @@ use pumice_ftl::{Payload, Plan, TranslationLayer};
 use pumice_nand::{CheckedArray, NandArray, Torn};
 use pumice_types::{
     BlockId, Cause, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, RecoveryFault, SearchExpectation, SpareArea,
-    SpareEntry, Time,
+    SpareEntry, Time, bits,
 };
 use pumice_workload::RandomStream;
 
 use crate::build::Foundation;
 use crate::error::SimError;
 use crate::observe::Observer;
-use crate::scheduler::Scheduler;
+use crate::scheduler::{Scheduler, UnderWay};
 use crate::ssd::Ssd;
 
 /// What a program, copy or erase leaves that a cut has interrupted, when it is drawn.
@@ -31,6 +31,8 @@ struct Port<'a> {
     summary_pages: u16,
     /// The largest number that was found.
     last_number: u64,
+    /// A bit a block of which a page was read.
+    known: Vec<u64>,
 }
 
 impl Port<'_> {
@@ -38,6 +40,7 @@ impl Port<'_> {
         let area = self.array.spare_area(page);
         if let SpareArea::Written(entry) = area {
             self.last_number = self.last_number.max(entry.programmed);
+            bits::set(&mut self.known, page.block.index());
         }
         area
     }
@@ -64,6 +67,7 @@ impl ChipPort for Port<'_> {
         let pages = self.array.config().geometry.pages_per_block;
         self.pay(PageAddress::new(block, pages - 1), self.summary_pages, SearchExpectation::Pages);
         let number = self.array.summary(block, found)?;
+        bits::set(&mut self.known, block.index());
         let listed = found.iter().filter_map(|area| match area {
             SpareArea::Written(entry) => Some(entry.programmed),
             SpareArea::Blank | SpareArea::Unreadable => None,
@@ -76,6 +80,9 @@ impl ChipPort for Port<'_> {
         self.pay(page, 1, SearchExpectation::Pages);
         let found = self.array.own_page(page);
         self.last_number = found.iter().map(|(entry, _)| entry.programmed).fold(self.last_number, u64::max);
+        if found.is_some() {
+            bits::set(&mut self.known, page.block.index());
+        }
         found
     }
 }
@@ -83,13 +90,13 @@ impl ChipPort for Port<'_> {
 /// What a power cut meets at one instant of a device that goes on: its flash, and the commands that were changing it.
 pub struct CutFlash {
     checked: CheckedArray,
-    torn: Vec<FlashCommand>,
+    under_way: Vec<UnderWay>,
 }
 
 impl CutFlash {
     /// Programs, copies and erases under way.
     pub fn under_way(&self) -> usize {
-        self.torn.len()
+        self.under_way.len()
     }
 }
 
@@ -259,8 +266,8 @@ impl<O: Observer> Ssd<'_, O> {
     /// # Errors
     /// A broken rule or belief, found in commands that had ended.
     pub fn flash_cut_at(&mut self, at: Time) -> Result<CutFlash, SimError> {
-        let torn = self.changing_at(at)?;
-        Ok(CutFlash { checked: self.controller.scheduler.chips.checked.clone(), torn })
+        let under_way = self.changing_at(at)?;
+        Ok(CutFlash { checked: self.controller.scheduler.chips.checked.clone(), under_way })
     }
 
     /// When the power is cut next, as far as it is known.
@@ -271,22 +278,57 @@ impl<O: Observer> Ssd<'_, O> {
 
     /// The cut itself.
     fn cut(&mut self, at: Time, cuts: &mut PowerCuts) -> Result<(), SimError> {
-        self.now = at;
+        // It may still have been ending what an earlier cut had met.
+        let begins = self.now.max(at);
+        self.now = begins;
         self.power.cuts += 1;
-        let torn = self.cut_flash()?;
-        self.tear(&torn, cuts)?;
-        self.power.failed_requests += self.host.fail_outstanding(at);
+        self.power.failed_requests += self.host.fail_outstanding(begins);
+        if cuts.config.power.protection.empties_queues() && !RecoveryFault::BufferNotSaved.is_on() {
+            self.run_on()?;
+        }
+        let under_way = self.cut_flash()?;
+        self.leave(&under_way, cuts)?;
+        self.power.note_hold_up(self.now - begins);
         Ok(())
     }
 
     /// Leaves of the commands that were changing flash what the cut leaves of them.
-    fn tear(&mut self, torn: &[FlashCommand], cuts: &mut PowerCuts) -> Result<(), SimError> {
+    fn leave(&mut self, under_way: &[UnderWay], cuts: &mut PowerCuts) -> Result<(), SimError> {
         let checked = &mut self.controller.scheduler.chips.checked;
-        checked.array.forget_staged(torn);
+        let commands: Vec<FlashCommand> = under_way.iter().map(|one| one.command).collect();
+        checked.array.forget_staged(&commands);
         // What an earlier cut had left readable has had its time.
         checked.array.fade();
-        for command in torn {
-            let kind = usize::from(matches!(command.op, FlashOp::Erase | FlashOp::PartialErase));
+        if cuts.config.power.protection.ends_operations() && !RecoveryFault::OperationsNotEnded.is_on() {
+            self.end_operations(under_way)?;
+        } else {
+            self.tear(under_way, cuts)?;
+        }
+        self.tell_power_lost(&mut cuts.random);
+        Ok(())
+    }
+
+    /// What the dies have begun ends.
+    fn end_operations(&mut self, under_way: &[UnderWay]) -> Result<(), SimError> {
+        let now = self.now;
+        for UnderWay { command, left, .. } in under_way {
+            self.controller.scheduler.chips.execute(command)?;
+            self.observer().command(now, now + *left, command);
+            self.now = self.now.max(now + *left);
+        }
+        Ok(())
+    }
+
+    /// What the dies have begun is left as the cut has met it.
+    fn tear(&mut self, under_way: &[UnderWay], cuts: &mut PowerCuts) -> Result<(), SimError> {
+        for UnderWay { command, erase, .. } in under_way {
+            if let Some((steps, done)) = erase {
+                self.controller.scheduler.chips.cut_erase(command, steps, *done);
+            }
+            let kind = match command.op {
+                FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => 1,
+                FlashOp::Read | FlashOp::SpareSearch | FlashOp::Program | FlashOp::Copy | FlashOp::Pause => 0,
+            };
             self.power.torn[kind] += 1;
             let left = cuts.draw();
             let random = &mut cuts.random;
@@ -294,7 +336,6 @@ impl<O: Observer> Ssd<'_, O> {
             let checked = &mut self.controller.scheduler.chips.checked;
             checked.tear(command, left, |_| OUTCOMES[random.below(OUTCOMES.len() as u64) as usize])?;
         }
-        self.tell_power_lost(&mut cuts.random);
         Ok(())
     }
 
@@ -308,7 +349,7 @@ impl<O: Observer> Ssd<'_, O> {
         cuts.random = RandomStream::new(cuts.config.seed, draws);
         self.power.cuts += 1;
         self.controller.scheduler.chips.checked = flash.checked;
-        self.tear(&flash.torn, cuts)?;
+        self.leave(&flash.under_way, cuts)?;
         self.start_anew(cuts)?;
         self.controller.scheduler.chips.checked.array.fade();
         Ok(self.now - began)
@@ -319,26 +360,29 @@ impl<O: Observer> Ssd<'_, O> {
         let (mut first, mut plan) = (Plan::default(), Plan::default());
         let array = &self.controller.scheduler.chips.checked.array;
         let Geometry { pages_per_block, page_bytes, .. } = array.config().geometry;
+        let known = vec![0; bits::words_for(array.config().geometry.blocks() as usize)];
         let summary_pages = cuts.config.ftl.shared.recovery.summary_pages(pages_per_block, page_bytes);
-        let mut port = Port { array, commands: Vec::new(), summary_pages, last_number: 0 };
+        let mut port = Port { array, commands: Vec::new(), summary_pages, last_number: 0, known };
         let (ftl, found) = {
             let (counters, erased_again, log) =
                 (*self.ftl().counters(), self.ftl().erased_again(), self.ftl().log_counts());
             let (chips, first, plan) = (&mut port, &mut first, &mut plan);
-            let mut restart = Restart { chips, first, plan, counters, erased_again, log };
+            let protection = cuts.config.power.protection;
+            let mut restart = Restart { chips, first, plan, counters, erased_again, log, protection };
             let mut parts = cuts.foundation.parts(cuts.config);
             if RecoveryFault::BadBlocksForgotten.is_on() {
                 parts.bad_blocks = &[];
             }
             cuts.config.ftl.recover(&parts, &mut restart)?
         };
-        let Port { commands, last_number, .. } = port;
+        let Port { commands, last_number, known, .. } = port;
+        if let Some(eraser) = &mut self.controller.scheduler.chips.eraser {
+            let is_stored = cuts.config.chip.erase.memory_in_spare;
+            eraser.lose_memory(|block| is_stored && bits::get(&known, block as usize));
+        }
         let begins_anew = RecoveryFault::NumbersBeginAnew.is_on();
         self.controller.restart(ftl, if begins_anew { 1 } else { last_number + 1 });
-        for command in &commands {
-            let whole = usize::from(command.expectation() == SearchExpectation::Pages);
-            self.power.reads[whole] += u64::from(command.searched_pages());
-        }
+        self.note_reads(&commands);
         self.power.found.add(&found);
         self.submit_recovery(&commands, false)?;
         for mut phase in [first, plan] {
@@ -352,6 +396,14 @@ impl<O: Observer> Ssd<'_, O> {
             }
         }
         self.drain_until_cut(cuts)
+    }
+
+    /// Counts the spare areas and the pages that starting anew reads.
+    fn note_reads(&mut self, commands: &[FlashCommand]) {
+        for command in commands {
+            let whole = usize::from(command.expectation() == SearchExpectation::Pages);
+            self.power.reads[whole] += u64::from(command.searched_pages());
+        }
     }
 
     /// Runs what is queued; `false` if the power is cut before it has ended.
@@ -382,7 +434,10 @@ impl<O: Observer> Ssd<'_, O> {
             self.host.oracle.settle(lpn, found);
         }
         if everything {
-            let lost = self.controller.read_back(&self.host.oracle);
+            let mut lost = self.controller.read_back(&self.host.oracle);
+            if self.host.oracle.promises_trims() {
+                lost.extend(self.controller.come_back(&self.host.oracle));
+            }
             self.power.broken_promises += lost.len() as u64;
             lost.into_iter().for_each(|(lpn, found)| self.host.oracle.settle(lpn, found));
         }

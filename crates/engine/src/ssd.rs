@@ -14,7 +14,7 @@ use crate::error::SimError;
 use crate::host::{Due, Host};
 use crate::metrics::PowerFigures;
 use crate::observe::Observer;
-use crate::scheduler::{NOBODY, Policy, Scheduler, Submission};
+use crate::scheduler::{NOBODY, Policy, Scheduler, Submission, UnderWay};
 
 /// A device, its host, and the observer of the run.
 pub struct Ssd<'a, O: Observer> {
@@ -48,6 +48,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
             host: Host::new(&config.host, geometry.page_bytes, oracle),
             controller: Controller::new(&config.host, geometry.page_bytes, ftl, scheduler)
                 .numbering(config.ftl.shared.recovery)
+                .protected_by(config.power.protection)
                 .with_write_series(config.output.write_series),
             now: Time::ZERO,
             power: PowerFigures::default(),
@@ -119,11 +120,11 @@ impl<'a, O: Observer> Ssd<'a, O> {
         let now = self.now;
         let request = self.host.begin_split(id, now);
         if request.kind == RequestKind::Flush {
-            self.host.page_begun(id);
             self.host.oracle.note_flush(id);
+            let again = self.host.is_flushing_for_another(id);
             let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
-            if self.controller.begin_flush(id, moment)? {
-                self.host.page_done_at_once(id);
+            for _ in 0..self.controller.begin_flush(id, again, moment)? {
+                self.host.page_begun(id);
             }
         }
         for (lpn, mask) in self.host.pages.of(&request) {
@@ -207,7 +208,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
     ///
     /// # Errors
     /// A broken rule or belief, found in commands that had ended.
-    pub fn cut_flash(&mut self) -> Result<Vec<FlashCommand>, SimError> {
+    pub fn cut_flash(&mut self) -> Result<Vec<UnderWay>, SimError> {
         self.controller.scheduler.cut_power(self.now, self.observer)
     }
 
@@ -215,13 +216,34 @@ impl<'a, O: Observer> Ssd<'a, O> {
     ///
     /// # Errors
     /// A broken rule or belief, found in commands that had ended.
-    pub fn changing_at(&mut self, at: Time) -> Result<Vec<FlashCommand>, SimError> {
+    pub fn changing_at(&mut self, at: Time) -> Result<Vec<UnderWay>, SimError> {
         self.controller.scheduler.changing_at(at, self.observer)
     }
 
     /// Tells the observer that the power was cut, and what was under way torn.
     pub fn tell_power_lost(&mut self, random: &mut RandomStream) {
         self.observer.power_lost(&mut self.controller.scheduler.chips.checked.array, random);
+    }
+
+    /// The power is cut, and the device's own energy lasts: what is queued ends, and what is buffered is programmed. The
+    /// host hears of nothing.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn run_on(&mut self) -> Result<(), SimError> {
+        self.controller.forget_waiting();
+        self.flush(true)?;
+        while let Some(at) = self.controller.scheduler.next_event() {
+            self.now = at;
+            self.controller.scheduler.step(self.observer)?;
+            while let Some(done) = self.controller.scheduler.take_done() {
+                let moment = &mut Moment { now: at, oracle: &mut self.host.oracle, observer: self.observer };
+                self.controller.note_done(&done, moment)?;
+                while self.controller.take_page_done().is_some() {}
+            }
+            self.controller.scheduler.take_idle();
+        }
+        Ok(())
     }
 
     /// Queues commands of a device that starts anew, each on its own; `counted`: among the run's commands.

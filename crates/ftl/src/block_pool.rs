@@ -79,6 +79,13 @@ impl BlockPool {
         index - bad.iter().filter(|&&bad| bad < index).count() as u32
     }
 
+    /// The good blocks of a plane, by address.
+    pub fn good_blocks(&self, plane: PlaneId) -> impl DoubleEndedIterator<Item = BlockId> {
+        let bad = &self.bad[plane.index()];
+        let good = (0..self.geometry.blocks_per_plane).filter(|index| bad.binary_search(index).is_err());
+        good.map(move |index| self.geometry.block(plane, index))
+    }
+
     /// Free blocks of a plane.
     #[inline]
     pub fn free_blocks(&self, plane: PlaneId) -> usize {

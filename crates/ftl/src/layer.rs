@@ -6,6 +6,7 @@
 
 use std::sync::LazyLock;
 
+use pumice_types::erase::schemes::SchemeMemory;
 use pumice_types::key::{ANY, CHOSEN, Keys, PEN_TABLE_1, When, float, int};
 use pumice_types::{
     BlockId, ChipKeys, DieId, FlashTiming, Geometry, Lpn, PageAddress, PbTree, RequestKind, Time, choice, keys,
@@ -65,6 +66,14 @@ pub trait TranslationLayer {
     /// Gives `lpn` up: it reads as never written. A layer that does nothing here keeps the page, as the
     /// standards allow.
     fn trim(&mut self, _lpn: Lpn) {}
+
+    /// Appends what is due, after a trim, of what makes trims durable. Only of a layer that starts anew after power cuts
+    /// and gives up what is trimmed.
+    fn keep_trims(&mut self, _plan: &mut Plan) {}
+
+    /// Appends what makes all trims durable, because the host flushes. `again`: also those of the last flush, which is
+    /// not done yet.
+    fn flush_trims(&mut self, _again: bool, _plan: &mut Plan) {}
 
     /// Whether a part of the map is read from flash by commands of its own before an access
     /// ([`TranslationLayer::load_map`]).
@@ -451,6 +460,9 @@ impl LayerSpec<'_> {
     /// What is needed, and what there is.
     pub(crate) fn check_spare_bytes(&self, needed: u32) -> Result<(), String> {
         let (recovery, bytes) = (self.shared.recovery, self.chip.geometry.spare_bytes);
+        let erase = &self.chip.erase;
+        let remembers = erase.memory_in_spare && erase.scheme.memory() != SchemeMemory::Nothing;
+        let needed = needed + u32::from(remembers);
         if recovery == Recovery::Off || bytes >= needed {
             return Ok(());
         }

@@ -41,7 +41,7 @@ pub use layers::log_block::LogBlock;
 pub use layers::nftl::{Nftl, NftlConfig};
 pub use layers::page::{
     Allocation, CachedMap, CollectedPlace, EraseGroup, EraseUnit, EraseUnits, GcMode, GcPlanes, Handles, HotCold,
-    Isolation, Leveling, PageConfig, PageFtl, PageKeys, Separation,
+    Isolation, Leveling, OpenBlocks, PageConfig, PageFtl, PageKeys, Separation,
 };
 pub use layers::plugged::{Plugged, PluginKeys};
 pub use layers::replacement_block::ReplacementBlock;

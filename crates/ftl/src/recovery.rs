@@ -46,6 +46,36 @@ impl Recovery {
     }
 }
 
+choice! {
+    /// What the device's own energy, that of its capacitors, lets it do when the power is cut.
+    pub enum CutProtection {
+        /// Nothing.
+        None = "none",
+        /// It ends what the dies have begun.
+        Operations = "operations",
+        /// It ends all that is queued, and programs its write buffer.
+        Full = "full",
+    }
+}
+
+impl CutProtection {
+    /// Whether what a die has begun ends, so that a cut leaves nothing half done.
+    pub fn ends_operations(self) -> bool {
+        match self {
+            CutProtection::None => false,
+            CutProtection::Operations | CutProtection::Full => true,
+        }
+    }
+
+    /// Whether queues and write buffer are emptied, so that no acknowledged write is lost.
+    pub fn empties_queues(self) -> bool {
+        match self {
+            CutProtection::None | CutProtection::Operations => false,
+            CutProtection::Full => true,
+        }
+    }
+}
+
 /// The chips, as a controller sees them that knows nothing. Every answer is paid for by a command.
 pub trait ChipPort {
     /// The spare area of one page, which costs a read.
@@ -129,6 +159,8 @@ pub struct Restart<'a> {
     pub erased_again: u64,
     /// Likewise, what was written of the map.
     pub log: LogCounts,
+    /// What cuts of the power leave half done.
+    pub protection: CutProtection,
 }
 
 /// What a layer found when it started anew.

@@ -66,15 +66,11 @@ fn sound(array: &NandArray, page: PageAddress) -> Option<SpareEntry> {
 /// Pages that a command erases.
 fn erased_pages(array: &NandArray, command: &FlashCommand) -> impl Iterator<Item = PageAddress> + use<> {
     let (config, block) = (array.config(), command.target.block);
-    let pages = match command.op {
-        FlashOp::Erase => 0..usize::from(config.geometry.pages_per_block),
-        FlashOp::PartialErase => config.tree.page_range(command.pb()),
-        FlashOp::Read
-        | FlashOp::SpareSearch
-        | FlashOp::Program
-        | FlashOp::Copy
-        | FlashOp::SubBlockErase
-        | FlashOp::Pause => 0..0,
+    let pages: Vec<u16> = match command.op {
+        FlashOp::Erase => (0..config.geometry.pages_per_block).collect(),
+        FlashOp::PartialErase => config.tree.page_range(command.pb()).map(|page| page as u16).collect(),
+        FlashOp::SubBlockErase => array.pages_of_sub_blocks(command.sub_blocks()),
+        FlashOp::Read | FlashOp::SpareSearch | FlashOp::Program | FlashOp::Copy | FlashOp::Pause => Vec::new(),
     };
-    pages.map(move |page| PageAddress::new(block, page as u16))
+    pages.into_iter().map(move |page| PageAddress::new(block, page))
 }

@@ -165,6 +165,13 @@ impl UnitPages {
         self.last_page[unit]
     }
 
+    /// The first page of each unit in write order.
+    pub fn first_pages(&self) -> impl Iterator<Item = u16> {
+        (0..self.units)
+            .filter_map(|unit| self.unit_of_page.iter().position(|&of| usize::from(of) == unit))
+            .map(|at| at as u16)
+    }
+
     /// The unit that holds a page.
     #[inline]
     pub fn unit_of(&self, page: u16) -> usize {

@@ -92,6 +92,18 @@ choice! {
         FlushDoneEarly = "flush-done-early",
         /// A write with force unit access is done when it is in the write buffer.
         UnitAccessIgnored = "unit-access-ignored",
+        /// A flush does not write down what was trimmed.
+        TrimsNotKept = "trims-not-kept",
+        /// Of a block whose parts are erased apart, only the first page tells whether it is blank.
+        OnePartForAll = "one-part-for-all",
+        /// Parts of a block that look erased beside data are written as they are.
+        BlankPartsTrusted = "blank-parts-trusted",
+        /// Parts of a block count as undisturbed.
+        DisturbsForgotten = "disturbs-forgotten",
+        /// What the dies have begun when the power is cut does not end, although the device has the energy for it.
+        OperationsNotEnded = "operations-not-ended",
+        /// The write buffer is not programmed, although the device has the energy for it.
+        BufferNotSaved = "buffer-not-saved",
     }
 }
 

@@ -13,7 +13,7 @@ pub enum SpareArea {
     Written(SpareEntry),
 }
 
-/// What a page is for, as its spare area says. Two bits.
+/// What a page is for, as its spare area says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum SpareRole {
@@ -24,16 +24,16 @@ pub enum SpareRole {
     Update,
     /// A page of a D-block that was copied back into a partial block erased for it.
     Restored,
-    /// A page of a block that logical blocks share.
-    Shared,
 }
 
 impl SpareRole {
-    const ALL: [SpareRole; 4] = [SpareRole::Home, SpareRole::Update, SpareRole::Restored, SpareRole::Shared];
-
-    /// The role of two bits.
+    /// The role that these bits stand for. Nothing writes others than the three roles.
     pub fn of_bits(bits: u64) -> SpareRole {
-        SpareRole::ALL[(bits & 3) as usize]
+        match bits {
+            1 => SpareRole::Update,
+            2 => SpareRole::Restored,
+            _ => SpareRole::Home,
+        }
     }
 }
 

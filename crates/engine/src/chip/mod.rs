@@ -102,6 +102,13 @@ impl Chips {
         self.restarts.note(steps, stop);
     }
 
+    /// The power was cut while an erase was under way: of its steps so much was done.
+    pub fn cut_erase(&mut self, command: &FlashCommand, steps: &[EraseStep], done: Time) {
+        if let Some(eraser) = &mut self.eraser {
+            eraser.cut_short(command.target.block.0, steps, done);
+        }
+    }
+
     /// Factor on the stress of the run's erases by pulses that began again: 1 if none did.
     pub fn restart_factor(&self) -> f64 {
         let stress = self.eraser.as_ref().map_or(0.0, |eraser| eraser.totals().stress);

@@ -16,7 +16,7 @@ mod untimed;
 use std::collections::VecDeque;
 
 use pumice_config::{FlushPolicy, HostKeys, PartialPage};
-use pumice_ftl::recovery::Recovery;
+use pumice_ftl::recovery::{CutProtection, Recovery};
 use pumice_ftl::{Ftl, Plan, TranslationLayer};
 use pumice_types::{BlockId, DieId, HostRequest, Lpn, RecoveryFault, RequestKind, Time};
 
@@ -52,6 +52,8 @@ struct Rules {
     works_when_idle: bool,
     /// Flushes and force unit access change nothing.
     ignores_flushes: bool,
+    /// The write buffer outlasts power cuts.
+    keeps_buffer: bool,
 }
 
 /// The controller of one device.
@@ -126,6 +128,7 @@ impl Controller {
             erases_fail: scheduler.chips.eraser.as_ref().is_some_and(Eraser::can_fail),
             works_when_idle: ftl.works_when_idle(),
             ignores_flushes: buffer_pages > 0 && host.flush == FlushPolicy::Ignored,
+            keeps_buffer: false,
         };
         Controller {
             ftl,
@@ -152,6 +155,13 @@ impl Controller {
         self
     }
 
+    /// The same controller, whose write buffer outlasts power cuts if the device's own energy is enough for it.
+    #[must_use]
+    pub fn protected_by(mut self, protection: CutProtection) -> Controller {
+        self.rules.keeps_buffer = self.next_number.is_some() && protection.empties_queues();
+        self
+    }
+
     /// The same controller, which counts also in windows of this share of the user capacity.
     #[must_use]
     pub fn with_write_series(mut self, share: Option<f64>) -> Controller {
@@ -170,6 +180,11 @@ impl Controller {
         self.waiting.clear();
         self.pages_done.clear();
         self.held_back.clear();
+    }
+
+    /// The power is cut: writes that waited for room in the buffer are lost.
+    pub fn forget_waiting(&mut self) {
+        self.waiting.clear();
     }
 
     /// Gives the commands of a plan that change flash their numbers, in this order, if spare areas keep them; and the
@@ -272,7 +287,8 @@ impl Controller {
             return Ok(BufferedWrite::NoRoom);
         };
         moment.oracle.note_buffered(access.lpn, access.waits.request());
-        let is_through = access.fua && !self.rules.ignores_flushes && !RecoveryFault::UnitAccessIgnored.is_on();
+        let heeds = !self.rules.ignores_flushes && !self.rules.keeps_buffer;
+        let is_through = access.fua && heeds && !RecoveryFault::UnitAccessIgnored.is_on();
         let Some(request) = access.waits.request().filter(|_| is_through) else { return Ok(BufferedWrite::Done) };
         buffer.wait_for(entry, request);
         if let Some(due) = buffer.begin_program(entry) {
@@ -281,19 +297,30 @@ impl Controller {
         Ok(BufferedWrite::Programs)
     }
 
-    /// Begins a flush. Returns whether it is done at once: nothing is volatile, or nothing is left to program.
+    /// Begins a flush; `again`: another one is not done yet. Returns for how much it waits: what says which pages were
+    /// given up, and all that is buffered.
     ///
     /// # Errors
     /// A broken rule or belief.
-    pub fn begin_flush<O: Observer>(&mut self, request: u32, moment: &mut Moment<O>) -> Result<bool, SimError> {
+    pub fn begin_flush<O: Observer>(
+        &mut self,
+        request: u32,
+        again: bool,
+        moment: &mut Moment<O>,
+    ) -> Result<u32, SimError> {
         if self.rules.ignores_flushes {
-            return Ok(true);
+            return Ok(0);
+        }
+        self.plan.clear();
+        self.ftl.flush_trims(again, &mut self.plan);
+        let trims = if self.plan.commands.is_empty() { 0 } else { self.submit_plan(&Wait::for_all(request), moment)? };
+        if self.rules.keeps_buffer {
+            return Ok(trims);
         }
         self.flush(true, moment)?;
-        if RecoveryFault::FlushDoneEarly.is_on() {
-            return Ok(true);
-        }
-        Ok(!self.buffer.as_mut().is_some_and(|buffer| buffer.wait_for_all(request)))
+        let is_early = RecoveryFault::FlushDoneEarly.is_on();
+        let waits = self.buffer.as_mut().is_some_and(|buffer| !is_early && buffer.wait_for_all(request));
+        Ok(trims + u32::from(waits))
     }
 
     /// Whether flushes and force unit access of the host change something.

@@ -140,9 +140,11 @@ impl Controller {
                 }
             }
             RequestKind::Trim => {
-                oracle.note_trim(lpn);
+                oracle.note_trim(lpn, access.waits.request());
                 self.ftl.trim(lpn);
                 self.raise_fault()?;
+                self.plan.complete_here();
+                self.ftl.keep_trims(&mut self.plan);
             }
             RequestKind::Flush => unreachable!("a flush has no pages"),
         }

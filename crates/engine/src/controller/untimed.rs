@@ -130,4 +130,12 @@ impl Controller {
         }
         lost
     }
+
+    /// Pages that the host gave up and that the layer finds nevertheless, with what they return.
+    pub fn come_back(&self, oracle: &Oracle) -> Vec<(Lpn, Option<u8>)> {
+        let checked = &self.scheduler.chips.checked;
+        let trimmed = (0..self.ftl.user_pages()).map(Lpn).filter(|&lpn| oracle.is_trimmed(lpn));
+        let found = trimmed.filter_map(|lpn| Some((lpn, checked.array.peek(self.ftl.locate(lpn)?).ok()?)));
+        found.map(|(lpn, page)| (lpn, Some(page.version))).collect()
+    }
 }

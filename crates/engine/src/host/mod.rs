@@ -110,6 +110,13 @@ impl Host {
         slot.request
     }
 
+    /// Whether a flush other than this request is not done yet.
+    pub fn is_flushing_for_another(&self, id: u32) -> bool {
+        let flushes = |&other: &u32| self.slots[other as usize].request.kind == RequestKind::Flush;
+        let mut others = (0..self.slots.len() as u32).filter(|other| *other != id).filter(flushes);
+        others.any(|other| !self.free_slots.contains(&other))
+    }
+
     /// A page of a request that is being split has begun.
     #[inline]
     pub fn page_begun(&mut self, id: u32) {

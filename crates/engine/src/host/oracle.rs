@@ -23,8 +23,12 @@ pub struct Oracle {
     trimmed: Vec<u64>,
     /// What has been promised of pages whose newest version has not, if power may be cut.
     promises: Option<Promises>,
-    /// There is a write buffer, which a power cut empties.
+    /// There is a write buffer.
     is_volatile: bool,
+    /// The write buffer outlasts power cuts.
+    is_protected: bool,
+    /// The layer gives up what is trimmed, and promises that with the next flush.
+    promises_trims: bool,
 }
 
 impl Oracle {
@@ -39,13 +43,21 @@ impl Oracle {
             trimmed: Vec::new(),
             promises: None,
             is_volatile: false,
+            is_protected: false,
+            promises_trims: false,
         }
     }
 
-    /// Notes from now on which versions the device has promised to keep; `is_volatile`: it has a write buffer.
-    pub fn prepare_for_cuts(&mut self, is_volatile: bool) {
+    /// Notes from now on which versions the device has promised to keep. `is_volatile`: it has a write buffer;
+    /// `is_protected`: which outlasts power cuts. `gives_up_trimmed`: trims are promised too.
+    pub fn prepare_for_cuts(&mut self, is_volatile: bool, is_protected: bool, gives_up_trimmed: bool) {
         self.promises = Some(Promises::new(is_volatile));
-        self.is_volatile = is_volatile;
+        (self.is_volatile, self.is_protected, self.promises_trims) = (is_volatile, is_protected, gives_up_trimmed);
+    }
+
+    /// Whether trims are promised, by the next flush.
+    pub fn promises_trims(&self) -> bool {
+        self.promises_trims
     }
 
     /// Whether it matters which requests are done.
@@ -63,7 +75,10 @@ impl Oracle {
     pub fn note_done(&mut self, id: u32, request: &HostRequest, lpns: impl Iterator<Item = Lpn>) {
         let Some(promises) = &mut self.promises else { return };
         match request.kind {
-            RequestKind::Write => lpns.for_each(|lpn| promises.note_acknowledged(lpn.0, id, request.fua)),
+            RequestKind::Write => {
+                let is_promised = request.fua || self.is_protected;
+                lpns.for_each(|lpn| promises.note_acknowledged(lpn.0, id, is_promised));
+            }
             RequestKind::Flush => promises.note_flushed(id),
             RequestKind::Read | RequestKind::Trim => {}
         }
@@ -90,10 +105,14 @@ impl Oracle {
         pages.map(|(lpn, allowed)| (Lpn(lpn), allowed)).collect()
     }
 
-    /// The host has found this version after a power cut (`None`: nothing), and goes on with it. Nothing is found only
-    /// where nothing was stored before the cut.
+    /// The host has found this version after a power cut (`None`: nothing), and goes on with it.
     pub fn settle(&mut self, lpn: Lpn, found: Option<u8>) {
         self.versions[lpn.index()] = found.unwrap_or(0);
+        match found {
+            None if self.promises_trims => self.mark_trimmed(lpn),
+            Some(_) if self.promises_trims && !self.trimmed.is_empty() => bits::clear(&mut self.trimmed, lpn.index()),
+            None | Some(_) => {}
+        }
     }
 
     /// Bytes of its columns.
@@ -125,9 +144,9 @@ impl Oracle {
         *version
     }
 
-    /// A request brings a write. Layers that may lose power keep what the host trims.
+    /// A request brings a write.
     fn note_write(&mut self, lpn: Lpn, request: Option<u32>) {
-        let before = self.was_stored(lpn).then(|| self.versions[lpn.index()]);
+        let before = self.may_be_found(lpn).then(|| self.versions[lpn.index()]);
         if let (Some(promises), Some(request)) = (&mut self.promises, request) {
             promises.note_write(lpn.0, request, before);
         }
@@ -150,8 +169,26 @@ impl Oracle {
         prefetch(self.versions.get(lpn.index()));
     }
 
-    /// Notes that the host gave `lpn` up.
-    pub fn note_trim(&mut self, lpn: Lpn) {
+    /// Whether the device may find something of a page. Layers that do not give up what is trimmed find it all the same.
+    fn may_be_found(&self, lpn: Lpn) -> bool {
+        if self.promises_trims { self.is_stored(lpn) } else { self.was_stored(lpn) }
+    }
+
+    /// Notes that the host gave `lpn` up, by a request.
+    pub fn note_trim(&mut self, lpn: Lpn, request: Option<u32>) {
+        let before = self.may_be_found(lpn).then(|| self.versions[lpn.index()]);
+        if let (Some(promises), Some(request), true) = (&mut self.promises, request, self.promises_trims) {
+            promises.note_trim(lpn.0, request, before);
+        }
+        self.mark_trimmed(lpn);
+    }
+
+    /// Whether the host gave a page up and has not stored it since.
+    pub fn is_trimmed(&self, lpn: Lpn) -> bool {
+        !self.trimmed.is_empty() && bits::get(&self.trimmed, lpn.index())
+    }
+
+    fn mark_trimmed(&mut self, lpn: Lpn) {
         if self.trimmed.is_empty() {
             self.trimmed = vec![0; bits::words_for(self.versions.len())];
         }
@@ -167,10 +204,7 @@ impl Oracle {
     /// Whether the page was ever stored, and not given up since.
     #[inline]
     pub fn is_stored(&self, lpn: Lpn) -> bool {
-        if !self.trimmed.is_empty() && bits::get(&self.trimmed, lpn.index()) {
-            return false;
-        }
-        self.was_stored(lpn)
+        !self.is_trimmed(lpn) && self.was_stored(lpn)
     }
 
     /// Whether the page was ever stored.
@@ -199,8 +233,8 @@ mod tests {
         assert_eq!(stored(&oracle), (16..36).collect::<Vec<_>>());
         oracle.next_version(Lpn(50), None);
         oracle.next_version(Lpn(17), None);
-        oracle.note_trim(Lpn(17));
-        oracle.note_trim(Lpn(18));
+        oracle.note_trim(Lpn(17), None);
+        oracle.note_trim(Lpn(18), None);
         oracle.next_version(Lpn(18), None);
         assert_eq!(stored(&oracle), [16].into_iter().chain(18..36).chain([50]).collect::<Vec<_>>());
         assert_eq!(oracle.logical_blocks_written(), 2);

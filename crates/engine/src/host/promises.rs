@@ -5,6 +5,9 @@
 //! them. Without a write buffer every write makes a version, and is promised when it is acknowledged. With one, several
 //! writes may share a version, or make none; a write is promised by the end of a flush that was submitted after it, or
 //! by its own end if it has force unit access.
+//!
+//! A trim counts as a write that stores nothing. The device may return nothing from then on, and must after a flush that
+//! was submitted later, buffer or not.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +26,8 @@ pub struct Unsettled {
     writes: Vec<(u64, u32)>,
     /// Last writes of programs that have begun in the write buffer and have no version yet.
     begun: Vec<u64>,
-    /// Versions since, oldest first, each with the last write that it holds.
-    versions: Vec<(u8, u64)>,
+    /// Versions since, oldest first, each with the last write that it holds; `None` of trims.
+    versions: Vec<(Option<u8>, u64)>,
     /// The last write that is promised apart from flushes; 0 if none is.
     promised: u64,
 }
@@ -67,7 +70,7 @@ impl Allowed {
     pub fn contains(&self, found: Option<u8>) -> bool {
         let promised = self.page.last_promised(self.flushed);
         let is_before = promised == 0 && found == self.page.before;
-        is_before || self.page.versions.iter().any(|&(version, holds)| found == Some(version) && holds >= promised)
+        is_before || self.page.versions.iter().any(|&(version, holds)| found == version && holds >= promised)
     }
 }
 
@@ -101,6 +104,14 @@ impl Promises {
         }
     }
 
+    /// A request gives a page up, of which `before` was the newest version.
+    pub fn note_trim(&mut self, page: u32, request: u32, before: Option<u8>) {
+        self.writes += 1;
+        let unsettled = self.pages.entry(page).or_insert_with(|| Unsettled::new(before));
+        unsettled.writes.push((self.writes, request));
+        unsettled.versions.push((None, self.writes));
+    }
+
     /// The write buffer begins to program a page: what is written to it from now on is not part of that.
     pub fn note_program_begun(&mut self, page: u32) {
         if let Some(page) = self.pages.get_mut(&page) {
@@ -117,7 +128,10 @@ impl Promises {
             (false, Some(&(write, _))) => write,
             (false, None) => return,
         };
-        page.versions.push((version, holds));
+        // A page that was trimmed while its program was being prepared is stored after all, behind the trim.
+        let holds =
+            page.versions.iter().filter(|(version, _)| version.is_none()).map(|&(_, trim)| trim).fold(holds, u64::max);
+        page.versions.push((Some(version), holds));
         page.forget(self.flushed);
     }
 
@@ -142,11 +156,25 @@ impl Promises {
     pub fn note_flushed(&mut self, request: u32) {
         let Some(at) = self.flushes.iter().position(|&(flush, _)| flush == request) else { return };
         let (_, before) = self.flushes.swap_remove(at);
+        if !self.is_volatile {
+            return self.promise_trims(before);
+        }
         let flushed = self.flushed.max(before);
         self.flushed = flushed;
         self.pages.retain(|_, page| {
             page.forget(flushed);
             !page.is_settled(flushed)
+        });
+    }
+
+    /// A flush of a device without a write buffer is done: trims up to this write are promised. Writes are when they are
+    /// acknowledged.
+    fn promise_trims(&mut self, before: u64) {
+        self.pages.retain(|_, page| {
+            let trims = page.versions.iter().filter(|&&(version, trim)| version.is_none() && trim <= before);
+            page.promised = trims.map(|&(_, trim)| trim).fold(page.promised, u64::max);
+            page.forget(0);
+            !page.is_settled(0)
         });
     }
 
@@ -202,6 +230,32 @@ mod tests {
         promises.note_flush(4);
         promises.note_flushed(4);
         assert_eq!(allowed(&mut promises, 7), Some(vec![]), "a flush that programs nothing cannot be kept");
+    }
+
+    #[test]
+    fn t837_a_trim_is_promised_by_a_flush_and_what_was_written_behind_it_when_it_is_acknowledged() {
+        let mut promises = Promises::new(false);
+        promises.note_trim(7, 0, Some(1));
+        promises.note_flush(1);
+        promises.note_trim(8, 2, Some(1));
+        promises.note_write(9, 3, Some(1));
+        promises.note_version(9, 2);
+        promises.note_flushed(1);
+        assert!(!promises.pages.contains_key(&7), "only nothing may be returned");
+        let versions = [None, Some(1), Some(2)];
+        let left: Vec<_> =
+            promises.take().map(|(lpn, page)| (lpn, versions.map(|found| page.contains(found)))).collect();
+        assert_eq!(
+            left,
+            [(8, [true, true, false]), (9, [false, true, true])],
+            "neither was there before the flush, or done"
+        );
+        promises.note_trim(7, 4, Some(1));
+        promises.note_write(7, 5, None);
+        promises.note_version(7, 2);
+        promises.note_flush(6);
+        promises.note_flushed(6);
+        assert_eq!(allowed(&mut promises, 7), Some(vec![None, Some(2)]), "the write is in flight");
     }
 
     #[test]

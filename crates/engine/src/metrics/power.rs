@@ -18,6 +18,8 @@ pub struct PowerFigures {
     pub written: [u64; 2],
     /// Programs and copies, and erases, that were under way when the power was cut.
     pub torn: [u64; 2],
+    /// Time for which the device's own energy had to last: sum over all cuts, and longest.
+    pub hold_up: [Time; 2],
     /// Requests that failed because they were in flight.
     pub failed_requests: u64,
     /// Pages that did not return what was promised, nor anything newer.
@@ -29,6 +31,11 @@ pub struct PowerFigures {
 }
 
 impl PowerFigures {
+    /// Adds a cut after which the device's own energy had to last so long.
+    pub fn note_hold_up(&mut self, time: Time) {
+        self.hold_up = [self.hold_up[0] + time, self.hold_up[1].max(time)];
+    }
+
     /// Counts anew, but for broken promises: measuring begins, and the layer has erased so many blocks again.
     pub fn restart(&mut self, erased_again: u64) {
         let broken_promises = self.broken_promises;

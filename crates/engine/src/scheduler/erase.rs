@@ -16,6 +16,7 @@ impl Scheduler {
         let Some(rule) = self.policy.erase else { return };
         let die = &mut self.dies[index];
         let (run, lane) = (&mut die.erase, &die.lanes[WORK]);
+        let is_new = !run.is_suspended;
         if run.is_suspended {
             run.is_suspended = false;
             run.since = now + rule.resume;
@@ -36,6 +37,9 @@ impl Scheduler {
         run.stops = false;
         let end = run.since + run.left();
         self.events.set(index, end);
+        if is_new {
+            self.note_change(index, end);
+        }
         // Reads that a plan without gaps has kept waiting come in at the first stop, and so do writes.
         if !self.dies[index].lanes[READS].segments.is_empty() || self.writes_wait(index) {
             self.ask_to_suspend(index, now);

@@ -43,6 +43,7 @@ use die::{Die, DieParts, Lane, PendingPages, PendingWrite, READS, WORK};
 use events::Events;
 use moves::MoveReads;
 use plane_queues::{DieBlocks, PlaneQueues};
+pub use power::UnderWay;
 use segment::{NO_SNAPSHOT, Resources, Segment, ShapeRule, die_only_time};
 pub use segment::{PHASES, Phase, PhaseTimes};
 use snapshots::{Snapshot, Snapshots};

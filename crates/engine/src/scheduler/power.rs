@@ -1,13 +1,24 @@
 //! What the scheduler does for a device that may lose power: erases that wait for the programs decided before them,
 //! and the cut itself.
 
-use pumice_types::{Cause, FlashCommand, FlashOp, JOURNAL, RecoveryFault, Time};
+use pumice_types::{Cause, EraseStep, FlashCommand, FlashOp, JOURNAL, RecoveryFault, Time};
 
 use super::Scheduler;
-use super::die::WORK;
+use super::die::{EraseRun, WORK};
 use super::segment::{Phase, Resources, die_only_time};
 use crate::error::SimError;
 use crate::observe::Observer;
+
+/// A command that was changing flash when the power was cut.
+#[derive(Debug)]
+pub struct UnderWay {
+    /// The command.
+    pub command: FlashCommand,
+    /// Time that it still needs.
+    pub left: Time,
+    /// Of an erase in steps: its steps, and how much of them had run.
+    pub erase: Option<(Vec<EraseStep>, Time)>,
+}
 
 /// Commands that change flash, counted as they begin, and the one in which the power is cut.
 #[derive(Debug)]
@@ -137,13 +148,13 @@ impl Scheduler {
     }
 
     /// Power is cut at `now`: queues vanish, what had ended stays. Returns the commands that were changing flash at
-    /// that instant; what becomes of them is the chip's matter. A page that is still on its way over the channel is
-    /// as it was.
+    /// that instant, suspended erases among them; what becomes of them is the chip's matter. A page that is still on
+    /// its way over the channel is as it was.
     ///
     /// # Errors
     /// What executing overdue commands finds.
-    pub fn cut_power(&mut self, now: Time, observer: &mut impl Observer) -> Result<Vec<FlashCommand>, SimError> {
-        let torn = self.changing_at(now, observer)?;
+    pub fn cut_power(&mut self, now: Time, observer: &mut impl Observer) -> Result<Vec<UnderWay>, SimError> {
+        let under_way = self.changing_at(now, observer)?;
         for index in 0..self.dies.len() {
             self.dies[index].power_off(now);
             self.events.clear(index);
@@ -153,20 +164,22 @@ impl Scheduler {
         self.stalled.clear();
         self.idle = None;
         self.cut = CommandCut { begun: self.cut.begun, ..CommandCut::default() };
-        Ok(torn)
+        Ok(under_way)
     }
 
-    /// The commands that are changing flash at `now`. All that had ended by then has been executed afterwards.
+    /// The commands that are changing flash at `now`, suspended erases among them. All that had ended by then has been
+    /// executed afterwards.
     ///
     /// # Errors
     /// What executing overdue commands finds.
-    pub fn changing_at(&mut self, now: Time, observer: &mut impl Observer) -> Result<Vec<FlashCommand>, SimError> {
-        let mut changing = Vec::new();
+    pub fn changing_at(&mut self, now: Time, observer: &mut impl Observer) -> Result<Vec<UnderWay>, SimError> {
+        let mut under_way = Vec::new();
         for index in 0..self.dies.len() {
             self.advance(index, now, observer)?;
-            changing.extend(self.changing(index, now));
+            under_way.extend(self.suspended(index));
+            under_way.extend(self.changing(index, now));
         }
-        Ok(changing)
+        Ok(under_way)
     }
 
     /// When the last part on the die begins of a command that ends at `due`: the program of a page, or an erase.
@@ -186,7 +199,7 @@ impl Scheduler {
     }
 
     /// The command that changes pages of a die at `now`.
-    fn changing(&self, index: usize, now: Time) -> Option<FlashCommand> {
+    fn changing(&mut self, index: usize, now: Time) -> Option<UnderWay> {
         let die = &self.dies[index];
         let lane = &die.lanes[die.active?];
         if die.usage.shape == Resources::Die && lane.segments.front()?.commands == 0 {
@@ -196,6 +209,40 @@ impl Scheduler {
         let due = self.events.of(index)?;
         let begun = self.change_begins(index, &command, due)?;
         debug_assert!(die.usage.shape != Resources::Die || now < die.cursor + die_only_time(&self.timing, &command));
-        (begun <= now && command.changes_pages()).then_some(command)
+        if begun > now || !command.changes_pages() {
+            return None;
+        }
+        let ends = match die.usage.shape {
+            Resources::Erase => return Some(self.dies[index].erase.under_way(command, Some(now), Time::ZERO)),
+            Resources::Die => die.cursor + die_only_time(&self.timing, &command),
+            Resources::DieThenChannel | Resources::ChannelThenDie | Resources::DieChannelDie | Resources::Copyback => {
+                due
+            }
+        };
+        Some(UnderWay { command, left: ends.saturating_sub(now), erase: None })
+    }
+
+    /// The erase of a die that is suspended. Writes that went before it may wait in front of it.
+    fn suspended(&mut self, index: usize) -> Option<UnderWay> {
+        let resume = self.policy.erase?.resume;
+        let die = &mut self.dies[index];
+        let work = &die.lanes[WORK];
+        let at = work.segments.iter().position(|segment| segment.shape == Resources::Erase)?;
+        let command = *work.commands.get(at).filter(|_| die.erase.is_suspended)?;
+        Some(die.erase.under_way(command, None, resume))
+    }
+}
+
+impl EraseRun {
+    /// What is left of it: since it last went on if it runs at `now`, or after its `resume` if it is suspended.
+    fn under_way(&mut self, command: FlashCommand, now: Option<Time>, resume: Time) -> UnderWay {
+        let (since, stops, all_left) = (self.since, self.stops, self.left());
+        let ran = now.map_or(Time::ZERO, |now| now.saturating_sub(since));
+        let left = all_left.saturating_sub(ran) + now.map_or(Time::ZERO, |now| since.saturating_sub(now)) + resume;
+        let erase = self.running().first().map(|plane| {
+            let limit = if stops { plane.stop.at } else { plane.total };
+            (plane.steps.clone(), (plane.done + ran).min(limit))
+        });
+        UnderWay { command, left, erase }
     }
 }

@@ -5,12 +5,12 @@ use pumice_engine::Session;
 use pumice_ftl::FtlKind;
 use pumice_types::{HostRequest, RecoveryFault, RequestKind, Time};
 
-use crate::power::{Sets, cut_everywhere, fails};
+use crate::power::{Sets, cut_everywhere, fails, sampled, with_fault};
 use crate::power_layers::{all_keep_their_promises, combinations, cut_often};
 use crate::support::spec;
 
 /// A small buffer, that flushes and full places empty; and writes of parts of pages, which read the old copy.
-const BUFFERED: &[(&str, &str)] = &[
+pub const BUFFERED: &[(&str, &str)] = &[
     ("host.write_buffer_kib", "32"),
     ("host.flush", "lru"),
     ("workload.requests", "800"),
@@ -20,7 +20,7 @@ const BUFFERED: &[(&str, &str)] = &[
 ];
 
 /// The same, programmed as soon as it is there, and flushed seldom.
-const EAGER: &[(&str, &str)] = &[
+pub const EAGER: &[(&str, &str)] = &[
     ("host.write_buffer_kib", "64"),
     ("host.flush", "eager"),
     ("workload.requests", "320"),
@@ -59,6 +59,37 @@ fn t835_every_fault_of_a_write_buffer_is_noticed() {
     let devices = buffered(is_simple);
     for fault in OF_BUFFERS.iter().copied().chain([RecoveryFault::AcknowledgedEarly]) {
         assert!(devices.iter().any(|device| fails(fault, device, 61, false)), "{fault} is not noticed");
+    }
+}
+
+/// Trims among the writes, and flushes that promise them.
+const TRIMS: &[(&str, &str)] =
+    &[("workload.trim_fraction", "0.3"), ("workload.flush_every", "7"), ("workload.requests", "400")];
+
+/// A page-level layer that writes down what is trimmed, without and with a write buffer.
+fn trimming() -> Vec<Sets<'static>> {
+    let all = combinations();
+    let page = all.iter().map(|layer| layer.device(TRIMS));
+    let page: Vec<Sets> = page.filter(|device| device.contains(&("ftl.recovery", "checkpoint"))).collect();
+    let buffered = page.iter().map(|device| [&device[..], &[("host.write_buffer_kib", "16")]].concat());
+    page.iter().cloned().chain(buffered).collect()
+}
+
+#[test]
+fn t838_what_was_trimmed_and_flushed_does_not_come_back() {
+    let met = all_keep_their_promises(trimming(), |device| cut_everywhere(device, sampled(7, 61), false));
+    assert!(met.cuts > 100 && met.programs > 80, "{met:?}");
+    let met = all_keep_their_promises(trimming(), cut_often);
+    assert!(met.cuts > 300 && met.programs > 300, "{met:?}");
+}
+
+/// Faults that only a layer can have that gives up what is trimmed.
+pub const OF_TRIMS: &[RecoveryFault] = &[RecoveryFault::TrimsNotKept];
+
+#[test]
+fn t839_every_fault_of_trims_is_noticed() {
+    for &fault in OF_TRIMS {
+        assert!(trimming().iter().any(|device| with_fault(fault, || cut_often(device))), "{fault} is not noticed");
     }
 }
 

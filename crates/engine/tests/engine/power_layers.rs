@@ -146,7 +146,7 @@ fn t842_and_at_moments_that_the_seed_draws_on_a_larger_device() {
 
 /// Cuts in every `step`-th command and in some that follow it, so close that each meets the recovery from the one
 /// before.
-fn cut_in_a_row(device: &Sets, step: usize) -> Result<Met, String> {
+pub fn cut_in_a_row(device: &Sets, step: usize) -> Result<Met, String> {
     let commands = cut_as_drawn(device)?.commands as usize;
     let mut met = Met::default();
     for (first, apart) in (1..commands).step_by(step).flat_map(|first| [2, 3, 5, 8].map(|apart| (first, apart))) {

@@ -55,6 +55,16 @@ pub struct BlockMemories {
     last_loop: Vec<u8>,
 }
 
+impl BlockMemories {
+    /// Nothing is remembered of a block any more.
+    pub fn forget(&mut self, block: usize) {
+        if !self.skips_shallow.is_empty() {
+            bits::clear(&mut self.skips_shallow, block);
+        }
+        self.last_loop.get_mut(block).into_iter().for_each(|last| *last = 0);
+    }
+}
+
 impl EraseController {
     /// A controller of so many fresh blocks.
     pub fn new(config: EraseControllerConfig, blocks: usize) -> EraseController {

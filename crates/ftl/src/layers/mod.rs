@@ -337,6 +337,14 @@ impl TranslationLayer for Ftl {
         each!(self, ftl => ftl.trim(lpn));
     }
 
+    fn keep_trims(&mut self, plan: &mut Plan) {
+        each!(self, ftl => ftl.keep_trims(plan));
+    }
+
+    fn flush_trims(&mut self, again: bool, plan: &mut Plan) {
+        each!(self, ftl => ftl.flush_trims(again, plan));
+    }
+
     fn loads_map(&self) -> bool {
         each!(self, ftl => ftl.loads_map())
     }

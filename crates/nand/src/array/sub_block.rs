@@ -35,7 +35,7 @@ impl NandArray {
     }
 
     /// The pages that an erase of sub-blocks erases, ascending; none on chips that cannot.
-    pub(super) fn pages_of_sub_blocks(&self, erased: UnitSet) -> Vec<u16> {
+    pub(crate) fn pages_of_sub_blocks(&self, erased: UnitSet) -> Vec<u16> {
         let is_erased = |page: &u16| self.sub_blocks.as_ref().is_some_and(|u| erased.contains(u.unit_of(*page)));
         (0..self.config.geometry.pages_per_block).filter(is_erased).collect()
     }

@@ -91,10 +91,14 @@ impl EraseTruth {
         }
     }
 
+    /// The same blocks under ISPE, which begins every erase at the lowest level.
+    pub fn under_ispe(&self) -> EraseTruth {
+        EraseTruth { config: EraseTruthConfig { scheme: EraseScheme::Ispe, ..self.config }, ..*self }
+    }
+
     /// Erase loops that ISPE takes on a block: what i-ISPE would have remembered.
     pub fn ispe_loops(&self, quantile: f64, pec: u32) -> u8 {
-        let truth = EraseTruth { config: EraseTruthConfig { scheme: EraseScheme::Ispe, ..self.config }, ..*self };
-        truth.pulses(quantile, pec).div_ceil(PULSES_PER_LOOP)
+        self.under_ispe().pulses(quantile, pec).div_ceil(PULSES_PER_LOOP)
     }
 
     /// Unit pulses after which the chip reports a pass.

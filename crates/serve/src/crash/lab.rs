@@ -34,6 +34,11 @@ impl CrashLab {
                         allowed: \"scan\", and what `pumice explain ftl.recovery` names for this ftl.kind";
             return Err(SpecError(text.into()).into());
         }
+        if config.power.protection.empties_queues() {
+            let text = "power.protection = \"full\": a fork of the crash lab keeps the flash alone, not what waits in RAM to \
+                        be saved; allowed: \"none\", \"operations\"";
+            return Err(SpecError(text.into()).into());
+        }
         let lab = CrashLab(CrashSubject { config, scale: source.scale.unwrap_or(1.0), recorded });
         let capacity = lab.capacity()?;
         let end = |request: &HostRequest| request.offset_bytes + u64::from(request.bytes);

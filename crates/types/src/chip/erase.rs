@@ -17,6 +17,10 @@ const SHALLOW: When = When::Is("erase.scheme", EraseScheme::SHALLOW);
 /// Blocks have a past under a scheme that remembers whether shallow erases pay.
 const REMEMBERS: When = When::All(&[SHALLOW, When::Positive("erase.initial_pec")]);
 
+/// A power cut can take what is remembered of blocks.
+const FORGETS: When =
+    When::All(&[When::Is("erase.scheme", EraseScheme::REMEMBERING), When::IsNot("ftl.recovery", &["off"])]);
+
 /// Wear or place decide over bit errors.
 const LOOPS_OR_ERRORS: When = When::Any(&[LOOPS, When::On("erase.read_retry")]);
 
@@ -41,6 +45,8 @@ keys! {
             "Program/erase cycles of every block before the run. Pulse times change up to 5000.";
         initial_memory: InitialMemory = "\"clear\"", ANY, "", CHOSEN, REMEMBERS,
             "Whether the controller already knows of blocks that were cycled before the run that a shallow erase does not pay. clear: it tries one on every block once more. learned: it knows what the last erase before the run showed. What i-ispe remembers is always known.";
+        memory_in_spare: bool = "false", ANY, "", CHOSEN, FORGETS,
+            "Whether what the scheme remembers of a block is also stored in the spare areas of the block's pages, a byte each. Off: a power cut takes what is remembered of every block, which is learned anew. On: only of blocks of which no page is read when the device starts anew, and of those under erase.";
         rber_requirement: RberRequirement = "63", int(40, 63), "bits/KiB", "AERO, ASPLOS'24, section 5.4", LOOPS,
             "Raw bit errors after a year beyond which a block is unusable: 40, 50 or 63.";
         ecc_bits_per_kib: f64 = "72.0", float(1.0, 8192.0), "bits/KiB", "AERO, ASPLOS'24, section 5.4", LOOPS_OR_ERRORS,

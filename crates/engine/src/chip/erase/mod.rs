@@ -17,11 +17,11 @@ use serde::{Deserialize, Serialize};
 
 use pumice_ftl::erase::{BlockMemories, EraseAction, EraseController, EraseControllerConfig, EraseJob, EraseReport};
 use pumice_nand::erase::{BlockErase, EraseTruth, EraseTruthConfig};
-use pumice_nand::reliability::stress;
+use pumice_nand::reliability::{stress, stress_between};
 use pumice_types::erase::schemes::SchemeMemory;
-use pumice_types::erase::{Felp, MAX_LOOPS, total_time};
+use pumice_types::erase::{Felp, MAX_LOOPS, PULSES_PER_LOOP, total_time};
 use pumice_types::{
-    EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, InitialMemory, RberRequirement, StepKind, Time,
+    EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, InitialMemory, RberRequirement, StepKind, Time, bits,
 };
 
 /// How the blocks of a device are erased.
@@ -152,7 +152,7 @@ pub struct EraseOutcome {
 /// Totals over the erases of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EraseTotals {
-    /// Erases finished, retirements included.
+    /// Erases finished, retirements included. One that a power cut ends is not finished; its time and stress count.
     pub erases: u64,
     /// Erases by erase loops; index 0 stays empty.
     pub loops: [u64; MAX_LOOPS as usize + 1],
@@ -176,7 +176,16 @@ impl EraseTotals {
         self.stress += stress;
     }
 
-    /// Mean time of an erase in microseconds, `None` without one.
+    /// Takes off what the power cut left undone of an erase, of which so much was done.
+    fn cut_short(&mut self, steps: &[EraseStep], done: Time) {
+        let whole = total_time(steps);
+        self.erases -= 1;
+        self.loops[usize::from(loops_of(steps).min(MAX_LOOPS))] -= 1;
+        self.time = self.time.saturating_sub(whole.saturating_sub(done));
+        self.stress -= stress_between(steps, done, whole);
+    }
+
+    /// Mean time of an erase in microseconds, `None` without one. Time spent in erases that did not end is part of it.
     pub fn mean_us(&self) -> Option<f64> {
         (self.erases > 0).then(|| self.time.as_us() / self.erases as f64)
     }
@@ -196,6 +205,9 @@ pub struct Eraser {
     totals: EraseTotals,
     /// Erases of each block that are decided and not begun; empty if no erase can fail.
     decided: Vec<u8>,
+    /// A bit a block whose next erase begins at the lowest level, because a power cut took what was remembered. Empty
+    /// before the first cut, and where the remembered loops are not the measured ones.
+    forgotten: Vec<u64>,
 }
 
 /// What erases have made of a device's blocks.
@@ -229,6 +241,7 @@ impl Eraser {
             leaves: 1,
             totals: EraseTotals::default(),
             decided: vec![0; if config.max_loops < MAX_LOOPS { blocks } else { 0 }],
+            forgotten: Vec::new(),
             config,
         };
         if config.remembers_last_loop() && initial_pec > 0 {
@@ -262,10 +275,15 @@ impl Eraser {
         }
         let first = block as usize * self.leaves;
         let pec = leaves.clone().map(|leaf| u32::from(self.pec[first + leaf])).max().unwrap_or_default();
-        if self.config.memory_is_measured() {
+        let is_forgotten = !self.forgotten.is_empty() && bits::get(&self.forgotten, block as usize);
+        if is_forgotten {
+            bits::clear(&mut self.forgotten, block as usize);
+        } else if self.config.memory_is_measured() {
             self.remember_measured(block, pec);
         }
-        let truth = self.truth.begin_part(block, leaves.min().unwrap_or_default() as u16, pec);
+        // What was measured under i-ISPE holds for erases that begin where the last one ended.
+        let truth = if is_forgotten { self.truth.under_ispe() } else { self.truth };
+        let truth = truth.begin_part(block, leaves.min().unwrap_or_default() as u16, pec);
         RunningErase { job: self.controller.begin(block as usize), truth, is_verified: false }
     }
 
@@ -297,6 +315,26 @@ impl Eraser {
         }
         self.totals.add(&outcome, stress(steps));
         outcome
+    }
+
+    /// The power was cut while an erase of a block was under way: of its steps so much was done. It wears the block like
+    /// a whole one.
+    pub fn cut_short(&mut self, block: u32, steps: &[EraseStep], done: Time) {
+        self.totals.cut_short(steps, done);
+        self.forget(block);
+    }
+
+    /// A power cut took what the scheme remembers of all blocks but those that are known.
+    pub fn lose_memory(&mut self, is_known: impl Fn(u32) -> bool) {
+        (0..self.blocks() as u32).filter(|&block| !is_known(block)).for_each(|block| self.forget(block));
+    }
+
+    fn forget(&mut self, block: u32) {
+        self.controller.memories.forget(block as usize);
+        if self.config.memory_is_measured() {
+            self.forgotten.resize(bits::words_for(self.blocks()), 0);
+            bits::set(&mut self.forgotten, block as usize);
+        }
     }
 
     /// P/E cycles of a block's most worn leaf, those before the run included.
@@ -340,6 +378,16 @@ impl Eraser {
     pub fn ram_bytes(&self) -> usize {
         self.pec.len() * 2 + self.decided.len() + self.controller.ram_bytes()
     }
+}
+
+/// Erase loops that steps consist of.
+fn loops_of(steps: &[EraseStep]) -> u8 {
+    let (mut loops, mut in_loop) = (0, 0);
+    for step in steps.iter().filter(|step| step.pulses > 0) {
+        loops += u8::from(in_loop == 0);
+        in_loop = (in_loop + step.pulses) % PULSES_PER_LOOP;
+    }
+    loops
 }
 
 /// Lets a controller remember what an erase of a block before the run showed.

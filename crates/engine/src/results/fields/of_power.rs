@@ -1,7 +1,7 @@
 //! Power cuts, and what starting anew took.
 
 use pumice_ftl::TranslationLayer;
-use pumice_ftl::recovery::{LogCounts, Recovery};
+use pumice_ftl::recovery::{CutProtection, LogCounts, Recovery};
 use pumice_types::{Geometry, Time};
 use serde_json::{Value, json};
 
@@ -20,6 +20,12 @@ fields! {
     "power.recovery_us.max", Number, "us", "no cuts",
         "The longest of these",
         |run| when(run.power.recoveries > 0, || json!(us(run.power.recovery[1])));
+    "power.hold_up_us.mean", Number, "us", "no cuts, or `power.protection = \"none\"`",
+        "Time from a cut until what the device's own energy lets it do was done: mean. The time of the recovery includes it",
+        |run| when(is_protected(run), || json!(us(run.power.hold_up[0]) / run.power.cuts as f64));
+    "power.hold_up_us.max", Number, "us", "no cuts, or `power.protection = \"none\"`",
+        "The longest of these",
+        |run| when(is_protected(run), || json!(us(run.power.hold_up[1])));
     "power.spare_reads", Integer, "pages", "`ftl.recovery = \"off\"`",
         "Spare areas read to start anew. They are not among `flash.reads`",
         |run| of(run, run.power.reads[0]);
@@ -79,6 +85,10 @@ fields! {
 
 fn of(run: &Finished, value: u64) -> Value {
     count(run.config.ftl.shared.recovery != Recovery::Off, value)
+}
+
+fn is_protected(run: &Finished) -> bool {
+    run.power.cuts > 0 && run.config.power.protection != CutProtection::None
 }
 
 /// What a plug-in does not tell.

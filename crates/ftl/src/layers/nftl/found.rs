@@ -63,8 +63,6 @@ impl<'a> BlockFinds<'a> {
 /// What becomes of a logical block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// Nothing of it is stored.
-    Empty,
     /// It keeps these blocks.
     Kept {
         /// D-block, among those that were found.
@@ -162,9 +160,7 @@ impl Newest {
             let d_blocks = blocks.iter().filter(|found| !found.is_u()).count();
             let is_unproven = blocks.iter().any(|found| found.holds(unproven));
             let last_d = (0..blocks.len()).filter(|&n| !blocks[n].is_u()).max_by_key(|&n| blocks[n].last_program());
-            let Some(d) = last_d else {
-                return if blocks.is_empty() { Fate::Empty } else { Fate::Copied };
-            };
+            let Some(d) = last_d else { return Fate::Copied };
             if blocks.len() == 1 {
                 return if is_unproven { Fate::Copied } else { Fate::Kept { d, u: None } };
             }

@@ -113,7 +113,6 @@ impl Nftl {
         for mut found in found {
             recovery.newest.find(self.first_lpn(found.logical).0, &found.blocks);
             match recovery.newest.decide(&mut found.blocks, recovery.unproven, &mut recovery.erased) {
-                Fate::Empty => {}
                 Fate::Kept { d, u } => {
                     let is_open = |block: &BlockFinds| usize::from(block.end) < self.pages;
                     let open = u.map_or(d, |u| u);

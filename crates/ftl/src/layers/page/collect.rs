@@ -74,7 +74,7 @@ impl PageFtl {
     /// has stay free when a host block is opened from above.
     #[inline]
     pub(super) fn floor(&self) -> usize {
-        (2 + self.config.blank_blocks as usize) * self.config.units.pages.units() - 1
+        (2 + self.blank_in_pool()) * self.config.units.pages.units() - 1
     }
 
     /// Free units of a plane at or under which collection starts.
@@ -229,18 +229,6 @@ impl PageFtl {
         Ok(true)
     }
 
-    /// Takes the block with the fewest valid pages out of the lists, whatever the policy says; `false` if nothing can
-    /// be reclaimed. Only where blocks are erased whole.
-    pub(super) fn begin_cheapest(&mut self, plane: PlaneId) -> bool {
-        let (victims, units) = (&mut self.planes[plane.index()].victims, UnitSet::one(0));
-        let Some(victim) = victims.blocks().cheapest() else { return false };
-        victims.remove(victim, units);
-        let victim = self.config.geometry.block(plane, victim);
-        let copies = self.maps.valid_pages(victim);
-        self.begin(Job { victim, units, next: 0, copied: 0, copies, levels_wear: false });
-        true
-    }
-
     /// Takes the block that static wear levelling moves out of the lists; `false` if there is none.
     pub(super) fn begin_move(&mut self, plane: PlaneId) -> bool {
         let Some(victim) = self.overdue(plane) else { return false };
@@ -252,7 +240,7 @@ impl PageFtl {
         true
     }
 
-    fn begin(&mut self, job: Job) {
+    pub(super) fn begin(&mut self, job: Job) {
         let plane = self.config.geometry.plane_of(job.victim);
         debug_assert!(self.planes[plane.index()].job.is_none(), "a plane empties one victim at a time");
         self.planes[plane.index()].job = Some(job);

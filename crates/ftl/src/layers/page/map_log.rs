@@ -128,6 +128,10 @@ pub(super) struct MapLog {
     credit: u64,
     changed: Vec<Lpn>,
     changed_slots: Vec<u32>,
+    /// The host gave a page up since it flushed last.
+    trims: bool,
+    /// It gave one up before that flush, which has written the journal for it.
+    flushed_trims: bool,
     /// Rows that hold something.
     used: Vec<bool>,
     pub(super) counts: LogCounts,
@@ -154,6 +158,8 @@ impl MapLog {
             credit: 0,
             changed: Vec::with_capacity(shape.records),
             changed_slots: Vec::new(),
+            trims: false,
+            flushed_trims: false,
             used: vec![false; shape.rows as usize],
             counts: LogCounts::default(),
             shape,
@@ -164,6 +170,11 @@ impl MapLog {
     #[inline]
     pub(super) fn note_change(&mut self, lpn: Lpn) {
         self.changed.push(lpn);
+    }
+
+    /// Notes that the last change is a page that the host gave up.
+    pub(super) fn note_trim(&mut self) {
+        self.trims = true;
     }
 
     /// Notes that a stream of a plane has opened or closed a block.
@@ -294,6 +305,17 @@ impl PageFtl {
     pub(super) fn write_down(&mut self, plan: &mut Plan) {
         let PageFtl { log: Some(log), maps, planes, .. } = self else { return };
         if log.changes() > 0 {
+            log.write_down(maps, planes, plan);
+        }
+    }
+
+    /// Writes the journal because the host flushes, if it gave up pages since it flushed last: also if an earlier page of
+    /// the journal tells so, because that may still wait for its program. `again`: also what the last flush has written.
+    pub(super) fn write_down_trims(&mut self, again: bool, plan: &mut Plan) {
+        let PageFtl { log: Some(log), maps, planes, .. } = self else { return };
+        let again = again && log.flushed_trims;
+        log.flushed_trims = log.trims || again;
+        if std::mem::take(&mut log.trims) && !RecoveryFault::TrimsNotKept.is_on() || again {
             log.write_down(maps, planes, plan);
         }
     }

@@ -26,6 +26,7 @@ mod pace;
 mod plane;
 mod recover;
 mod recover_log;
+mod room;
 pub(crate) mod spec;
 mod stripe;
 mod units;
@@ -56,7 +57,7 @@ use maps::PageMaps;
 use neighbours::Disturbs;
 pub use neighbours::Neighbours;
 use plane::{Open, Plane, WriteStream};
-pub use spec::{EraseUnit, Leveling, PageKeys, Separation};
+pub use spec::{EraseUnit, Leveling, OpenBlocks, PageKeys, Separation};
 pub use stripe::{EraseGroup, Stripes};
 pub use units::EraseUnits;
 use units::{FreeUnits, valid_in};
@@ -183,8 +184,11 @@ pub struct PageConfig {
     pub wear_leveling: WearLeveling,
     /// The map and its journal in flash, if the device starts anew from them.
     pub log: Option<LogShape>,
-    /// Blocks of a plane that stay blank beyond what collection needs, so that there is room after a power cut.
+    /// Blocks of a plane that stay blank beyond what collection needs, so that there is room after a power cut (`room`).
     pub blank_blocks: u32,
+    /// After a power cut, blocks that were being written are written further. Needs whole blocks, and a device that
+    /// leaves nothing half done.
+    pub reuses_open_blocks: bool,
     /// The planes of a die collect together where collection works in steps, and victims that are empty
     /// at the same time are erased one behind the other, so that the die can erase them at once.
     pub erases_together: bool,
@@ -626,7 +630,18 @@ impl TranslationLayer for PageFtl {
             self.invalidate(page);
             self.maps.forget(lpn);
             self.note_change(lpn);
+            if let Some(log) = &mut self.log {
+                log.note_trim();
+            }
         }
+    }
+
+    fn keep_trims(&mut self, plan: &mut Plan) {
+        self.write_down_if_full(plan);
+    }
+
+    fn flush_trims(&mut self, again: bool, plan: &mut Plan) {
+        self.write_down_trims(again, plan);
     }
 
     /// Where the current page of `lpn` is on the chips.

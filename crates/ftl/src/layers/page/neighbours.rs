@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-use pumice_types::{BlockId, Geometry, PlaneId, UnitSet};
+use pumice_types::{BlockId, Geometry, PlaneId, RecoveryFault, UnitSet};
 
 use super::plane::Open;
 use super::{EraseUnits, PageFtl};
@@ -112,6 +112,19 @@ impl PageFtl {
         let leaves = self.disturbs.of(block);
         if let Neighbours::Leaves(rule) = &self.config.units.neighbours {
             erase_all(erased, blank, rule.tree, &mut self.disturbs.leaves[leaves]);
+        }
+    }
+
+    /// After a power cut, counts the units of a block as disturbed as often as they bear.
+    pub(super) fn assume_disturbed(&mut self, block: BlockId) {
+        if RecoveryFault::DisturbsForgotten.is_on() {
+            return;
+        }
+        let units = self.disturbs.of(block);
+        match &self.config.units.neighbours {
+            Neighbours::Isolated => {}
+            Neighbours::Leaves(rule) => self.disturbs.leaves[units].fill(rule.tolerance),
+            Neighbours::SharedLines(rule) => self.disturbs.fills[units].fill(rule.fills_max),
         }
     }
 

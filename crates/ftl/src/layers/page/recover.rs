@@ -17,7 +17,11 @@
 //! something are erased at once, the others before their first page is programmed. Blocks that were being written are
 //! closed as they are, and blocks are reclaimed until each plane has as many free ones as it always has.
 //!
-//! What only RAM knew and is not found again: wear counts and which pages are hot. Both begin anew.
+//! Where parts of blocks are erased apart, all this holds for parts. Of a block that keeps a page that counts, every
+//! other part is erased before it is written, whatever it holds: it is closed, and reclaimed like any other.
+//!
+//! What only RAM knew and is not found again: wear counts and which pages are hot. Both begin anew. Disturb counters of
+//! parts beside each other are assumed to be at what they bear.
 
 use pumice_types::{
     BlockId, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, RecoveryFault, SpareArea, SpareEntry, UnitSet, bits,
@@ -51,18 +55,24 @@ struct SpareSurvey {
 }
 
 impl SpareSurvey {
-    /// Reads the summary of every good block, if blocks have one. Where there is none, reads the first page, and the
-    /// whole block if that is not blank.
+    /// Reads the summary of every good block, if blocks have one. Where there is none, reads the first page, or that of
+    /// every part that is erased apart, and the whole block if one of them is not blank.
     fn read(config: &PageConfig, bad: &[BlockId], chips: &mut dyn ChipPort) -> SpareSurvey {
         let (geometry, data_pages) = (&config.geometry, config.data_pages());
         let mut survey = SpareSurvey { found: Vec::new(), blocks: Vec::new(), unreadable: 0, summaries: Vec::new() };
         let mut spares = Vec::new();
+        // A part is written from its first page on, so whoever looks at those has seen whether a block holds anything.
+        let mut first_pages: Vec<u16> = config.units.pages.first_pages().collect();
+        if RecoveryFault::OnePartForAll.is_on() {
+            first_pages.truncate(1);
+        }
         let blocks = geometry.blocks() - u32::from(RecoveryFault::LastBlockForgotten.is_on());
         for block in (0..blocks).map(BlockId).filter(|block| !bad.contains(block)) {
+            let mut first_pages = first_pages.iter().map(|&page| PageAddress::new(block, page));
             let summary = if data_pages < geometry.pages_per_block { chips.summary(block, &mut spares) } else { None };
             if let Some(number) = summary {
                 survey.summaries.push((block, number));
-            } else if chips.spare(PageAddress::new(block, 0)) == SpareArea::Blank || forgets(block, config, chips) {
+            } else if first_pages.all(|page| chips.spare(page) == SpareArea::Blank) || forgets(block, config, chips) {
                 continue;
             } else {
                 chips.spares(block, &mut spares);
@@ -194,13 +204,16 @@ impl PageFtl {
         let mut ftl = PageFtl::new(config, bad);
         (ftl.counters, ftl.erased_again) = (restart.counters, restart.erased_again);
         let current = survey.current(ftl.config.user_pages);
-        ftl.adopt(&survey, &current);
+        let trusted = restart.protection.ends_operations();
+        ftl.adopt(&survey, &current, trusted);
+        let partly_written = survey.blocks.iter().filter(|(_, _, end)| *end < ftl.config.data_pages()).count();
+        let reused: usize = ftl.planes.iter().map(|plane| plane.open.iter().flatten().count()).sum();
         let mut counts = RecoveryCounts {
             unreadable_pages: survey.unreadable,
-            abandoned_blocks: survey.blocks.iter().filter(|(_, _, end)| *end < ftl.config.data_pages()).count() as u64,
+            abandoned_blocks: (partly_written - reused) as u64,
             moved_pages: 0,
         };
-        let unproven = survey.last_of_planes(&ftl.config.geometry);
+        let unproven = if trusted { Vec::new() } else { survey.last_of_planes(&ftl.config.geometry) };
         let kept: Vec<Lpn> = unproven.iter().flatten().map(|last| last.entry.lpn).collect();
         for last in unproven.into_iter().flatten() {
             let is_left = RecoveryFault::UnprovenPageKept.is_on()
@@ -217,6 +230,7 @@ impl PageFtl {
         for plane in (0..ftl.config.geometry.planes()).map(PlaneId) {
             ftl.restore_room(plane, restart.plan)?;
         }
+        ftl.set_blank_aside();
         Ok((ftl, counts))
     }
 
@@ -230,28 +244,15 @@ impl PageFtl {
         }
     }
 
-    /// Reclaims blocks of a plane until so many are free as always are when the host is served. A cut abandons the
-    /// open blocks and takes a blank one, so cuts that follow each other closely would use the blank ones up. The
-    /// victims are those with the fewest valid pages: there may be no room for one that another policy would name.
-    pub(super) fn restore_room(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
-        while self.free_units(plane) < self.floor()
-            && !RecoveryFault::RoomNotRestored.is_on()
-            && self.begin_cheapest(plane)
-        {
-            self.finish_job(plane, plan)?;
-        }
-        Ok(())
-    }
-
     /// Takes over the pages that count. Blocks without any are free, to be erased before they are written; blank
-    /// ones first, because the others may hold what an unproven page was copied from.
-    fn adopt(&mut self, survey: &SpareSurvey, current: &[ReadPage]) {
+    /// ones first, because the others may hold what an unproven page was copied from. `trusted`: what looks erased is.
+    fn adopt(&mut self, survey: &SpareSurvey, current: &[ReadPage], trusted: bool) {
         for found in current {
             self.maps.place(found.entry.lpn, found.page);
             let counted = u64::from(!RecoveryFault::ValidNotCounted.is_on());
             self.planes[self.config.geometry.plane_of(found.page.block).index()].valid_pages += counted;
         }
-        let unproven = if RecoveryFault::BlankBlocksTrusted.is_on() { 0 } else { u64::MAX };
+        let unproven = if trusted || RecoveryFault::BlankBlocksTrusted.is_on() { 0 } else { u64::MAX };
         self.unproven = vec![unproven; bits::words_for(self.config.geometry.blocks() as usize)];
         for &(block, ..) in &survey.blocks {
             self.free.withdraw(block, &mut self.pool);
@@ -260,10 +261,19 @@ impl PageFtl {
                 if RecoveryFault::BlocksNotClosed.is_on() || self.continues(block, survey) {
                     continue;
                 }
-                (0..self.config.units.pages.units()).for_each(|unit| self.close(WriteStream::Host, block, unit));
+                self.assume_disturbed(block);
+                // Parts without a page that counts are closed too: nothing proves that they are erased.
+                let units = self.config.units.pages.units();
+                let trusted = self.blank_units(block, survey);
+                self.free.give_back_some(block, trusted, &mut self.pool);
+                (0..units)
+                    .filter(|&unit| !trusted.contains(unit))
+                    .for_each(|unit| self.close(WriteStream::Host, block, unit));
             } else {
                 if RecoveryFault::OldBlocksTrusted.is_on() {
                     bits::clear(&mut self.unproven, block.index());
+                } else {
+                    bits::set(&mut self.unproven, block.index());
                 }
                 let units = UnitSet::first(self.config.units.pages.units());
                 self.free.give_back(block, units, 0, &mut self.pool);
@@ -271,17 +281,35 @@ impl PageFtl {
         }
     }
 
-    /// Writes a block further that was being written, which is a fault.
+    /// Parts of a block that hold nothing, and are to be written without an erase, which is a fault.
+    fn blank_units(&self, block: BlockId, survey: &SpareSurvey) -> UnitSet {
+        let units = &self.config.units.pages;
+        if !RecoveryFault::BlankPartsTrusted.is_on() {
+            return UnitSet::EMPTY;
+        }
+        let held = survey.found.iter().filter(|found| found.page.block == block);
+        let held = held.map(|found| UnitSet::one(units.unit_of(found.page.page))).fold(UnitSet::EMPTY, UnitSet::with);
+        UnitSet::first(units.units()).without(held)
+    }
+
+    /// Writes a block further that was being written, if that is wanted and a stream has none yet.
     fn continues(&mut self, block: BlockId, survey: &SpareSurvey) -> bool {
         let next = survey.end_of(block);
-        if !RecoveryFault::OpenBlocksContinued.is_on() || next >= self.config.data_pages() {
+        let reuses = self.config.reuses_open_blocks || RecoveryFault::OpenBlocksContinued.is_on();
+        if !reuses || next >= self.config.data_pages() {
             return false;
         }
+        // No spare area says which stream wrote the block.
+        let streams: &[WriteStream] = if self.config.hot_cold.shares_blocks() {
+            &[WriteStream::Host]
+        } else {
+            &[WriteStream::Host, WriteStream::Copies]
+        };
         let open = &mut self.planes[self.config.geometry.plane_of(block).index()].open;
-        let free = [WriteStream::Host, WriteStream::Copies].into_iter().find(|&stream| open[stream as usize].is_none());
+        let free = streams.iter().copied().find(|&stream| open[stream as usize].is_none());
         if let Some(stream) = free {
-            let next = u32::from(next);
-            open[stream as usize] = Some(Open { block, sequence: 0, units: UnitSet::first(1), next });
+            let (next, sequence) = (u32::from(next), self.pool.next_sequence());
+            open[stream as usize] = Some(Open { block, sequence, units: UnitSet::first(1), next });
         }
         free.is_some()
     }
@@ -301,12 +329,13 @@ impl PageFtl {
         let plane = geometry.plane_of(source.block);
         let stream = self.stream_of_moves();
         let behind = PageAddress::new(source.block, survey.end_of(source.block) + 1);
-        let has_blank = self.free_units(plane) > survey.superseded(plane, &geometry, &self.maps);
+        let units = self.config.units.pages.units();
+        let has_blank = self.free_units(plane) > survey.superseded(plane, &geometry, &self.maps) * units;
         let other = if has_blank { None } else { survey.dispensable(&last, kept, &geometry, &self.free) };
         if let Some(block) = other {
             self.planes[plane.index()].open[stream as usize] = Some(self.free.take_this(block, &mut self.pool));
         }
-        let stays = !has_blank && other.is_none() && behind.page < self.config.data_pages();
+        let stays = !has_blank && other.is_none() && behind.page < self.config.data_pages() && units == 1;
         let next = PageAddress::new(source.block, behind.page - 1);
         let (target, sequence) = match stays {
             _ if RecoveryFault::MovedToNextPage.is_on() && behind.page < self.config.data_pages() => (next, 0),

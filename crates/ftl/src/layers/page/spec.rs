@@ -17,6 +17,7 @@ use crate::policy::STREAMS_MAX;
 use crate::reclaim_leaves::LeafRule;
 use crate::reclaim_lines::LineRule;
 use crate::recovery::{Recovery, RecoveryCounts, Restart};
+use crate::salvage;
 use crate::wear::WearLeveling;
 
 choice! {
@@ -40,6 +41,16 @@ choice! {
         Gc = "gc",
         /// So are hot pages.
         Recency = "recency",
+    }
+}
+
+choice! {
+    /// What becomes after a power cut of blocks that were being written.
+    pub enum OpenBlocks {
+        /// They are closed as they are.
+        Close = "close",
+        /// They are written further.
+        Reuse = "reuse",
     }
 }
 
@@ -106,6 +117,8 @@ keys! {
             "Erases between a plane's most erased block and its least erased closed one beyond which static levelling moves data.";
         checkpoint_interval: f64 = "0.1", float(1e-6, 1000.0), "user capacities", CHOSEN, When::Is("ftl.recovery", &["checkpoint"]),
             "recovery = \"checkpoint\": pages programmed while every page of the map is written once. More of them mean fewer programs, and a longer journal to read after a power cut.";
+        open_block: OpenBlocks = "\"close\"", ANY, "", CHOSEN, When::IsNot("ftl.recovery", &["off"]),
+            "page: what becomes after a power cut of blocks that were being written. close: they are closed as they are, and what they have blank is won back when they are reclaimed. reuse: they are written further, which needs power.protection = \"operations\" | \"full\": otherwise a blank page may hide a program that was cut.";
         map_ram_kib: Option<u32> = "", int(1, COUNT_MAX), "KiB", "none: map_place = \"cached\" needs this or map_cache_entries", When::Always,
             "RAM for cached map entries, 8 bytes each; the directory of translation pages comes on top.";
     }
@@ -168,6 +181,7 @@ impl Layer for PageFtl {
         let filled = ftl.fill(parts.spec.initial.fill, |filled| target.program(&filled))?;
         target.note_stored(Lpn(0), filled);
         ftl.begin_log(target);
+        ftl.set_blank_aside();
         Ok(ftl)
     }
 
@@ -190,14 +204,25 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     if recovery == Recovery::Off {
         return Ok(());
     }
-    let needs = [
-        ("map_place", "ram", spec.shared.map_place.name()),
-        ("erase_unit", "block", keys.erase_unit.name()),
-        ("wear_leveling", "none", keys.wear_leveling.name()),
-    ];
+    let needs =
+        [("map_place", "ram", spec.shared.map_place.name()), ("wear_leveling", "none", keys.wear_leveling.name())];
     if let Some((key, wanted, found)) = needs.iter().find(|(_, wanted, found)| wanted != found) {
         return Err(format!("ftl.recovery = \"{recovery}\" needs ftl.{key} = \"{wanted}\", found \"{found}\""));
     }
+    if keys.erase_unit != EraseUnit::Block && recovery != Recovery::Scan {
+        return Err(format!(
+            "ftl.recovery = \"{recovery}\" needs ftl.erase_unit = \"block\", found \"{}\"; with it, recovery can be \"scan\"",
+            keys.erase_unit
+        ));
+    }
+    if keys.open_block == OpenBlocks::Reuse && (recovery == Recovery::Checkpoint || keys.erase_unit != EraseUnit::Block)
+    {
+        return Err(format!(
+            "ftl.open_block = \"reuse\" needs ftl.recovery = \"scan\" | \"summary\" and ftl.erase_unit = \"block\", found \"{recovery}\" and \"{}\"",
+            keys.erase_unit
+        ));
+    }
+    spec.check_spare_bytes(salvage::SPARE_BYTES)?;
     let (page_bytes, planes) = (spec.chip.geometry.page_bytes, spec.chip.geometry.scaled(1.0)?.planes());
     let smallest = LogShape::page_bytes_min(planes);
     if recovery == Recovery::Checkpoint && page_bytes < smallest {
@@ -322,7 +347,8 @@ fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
         wear_leveling: wear_leveling(spec, keys),
         log: (spec.shared.recovery == Recovery::Checkpoint)
             .then(|| LogShape::new(geometry, user_pages, keys.checkpoint_interval)),
-        blank_blocks: blank_blocks(spec),
+        blank_blocks: blank_blocks(spec, keys),
+        reuses_open_blocks: keys.open_block == OpenBlocks::Reuse,
         erases_together: spec.chip.timing.multi_plane != MultiPlane::Off,
         decider: parts.decider.clone().filter(|decider| decider.decides().concerns_ftl()),
         seed: parts.seed,
@@ -346,11 +372,13 @@ fn hot_cold(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> HotCold {
     }
 }
 
-/// Blocks of a plane that stay blank for the case of a power cut.
-fn blank_blocks(spec: &LayerSpec) -> u32 {
-    match spec.shared.recovery {
-        Recovery::Off => 0,
-        Recovery::Scan | Recovery::Summary | Recovery::Checkpoint => 2,
+/// Blocks of a plane that stay blank for the case of a power cut. Where they are set aside, one more: collection has then
+/// none that is blank for certain.
+fn blank_blocks(spec: &LayerSpec, keys: &PageKeys) -> u32 {
+    match (spec.shared.recovery, keys.erase_unit) {
+        (Recovery::Off, _) => 0,
+        (Recovery::Scan | Recovery::Summary | Recovery::Checkpoint, EraseUnit::Block) => 2,
+        (Recovery::Scan | Recovery::Summary | Recovery::Checkpoint, EraseUnit::PartialBlock | EraseUnit::SubBlock) => 3,
     }
 }
 
@@ -507,7 +535,7 @@ fn reserve(spec: &LayerSpec, keys: &PageKeys) -> u32 {
     // The window plays no part in how many blocks are open.
     let open = PageConfig::open_blocks(hot_cold(spec, keys, 1), wear_leveling(spec, keys));
     let log = log_shape(spec, keys).map_or(0, |log| log.rows);
-    spec.gc_start_blocks() + open + blank_blocks(spec) + log + spec.chip.geometry.bad_blocks_per_plane + 1
+    spec.gc_start_blocks() + open + blank_blocks(spec, keys) + log + spec.chip.geometry.bad_blocks_per_plane + 1
 }
 
 /// The most blocks of a plane that the host can fill beside that reserve and the translation pages

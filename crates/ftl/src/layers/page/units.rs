@@ -115,6 +115,25 @@ impl FreeUnits {
         self.of_plane[plane.index()] += units.len() as usize;
     }
 
+    /// Blocks of a plane that are free in all their units.
+    pub(super) fn whole_blocks(&self, plane: PlaneId, pool: &BlockPool) -> usize {
+        pool.good_blocks(plane).filter(|&block| self.is_whole(self.of(block))).count()
+    }
+
+    /// Takes so many such blocks out of the pool, as far as there are any, the last ones first.
+    pub(super) fn set_aside(&mut self, plane: PlaneId, blocks: usize, pool: &mut BlockPool) {
+        let free = pool.good_blocks(plane).rev().filter(|&block| self.is_whole(self.of(block)));
+        let aside: Vec<BlockId> = free.take(blocks).collect();
+        aside.into_iter().for_each(|block| self.withdraw(block, pool));
+    }
+
+    /// Gives erased units of a block back, if there are any, which is not in the pool.
+    pub(super) fn give_back_some(&mut self, block: BlockId, units: UnitSet, pool: &mut BlockPool) {
+        if !units.is_empty() {
+            self.give_back(block, units, 0, pool);
+        }
+    }
+
     /// Takes a free block out of the pool, because it turned out to hold something.
     pub(super) fn withdraw(&mut self, block: BlockId, pool: &mut BlockPool) {
         let plane = self.geometry.plane_of(block);

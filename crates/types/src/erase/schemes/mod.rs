@@ -158,6 +158,9 @@ macro_rules! schemes {
         const BEGIN_SHALLOW: &[bool] = &[
             $(matches!(<$file::$scheme as SchemeRules>::MEMORY, SchemeMemory::UselessShallow)),+
         ];
+        const REMEMBER: &[bool] = &[
+            $(!matches!(<$file::$scheme as SchemeRules>::MEMORY, SchemeMemory::Nothing)),+
+        ];
         const SENTENCES: &[&str] = &[
             $(" ", <$file::$scheme as SchemeRules>::NAME, ": ", <$file::$scheme as SchemeRules>::ABOUT, "."),+
         ];
@@ -191,6 +194,7 @@ const BYTES: [u8; length(SENTENCES)] = joined(SENTENCES);
 const LOOP_NAMES: [&str; count(HAVE_LOOPS)] = chosen(NAMES, HAVE_LOOPS);
 const PREDICT_NAMES: [&str; count(PREDICT)] = chosen(NAMES, PREDICT);
 const SHALLOW_NAMES: [&str; count(BEGIN_SHALLOW)] = chosen(NAMES, BEGIN_SHALLOW);
+const REMEMBERING_NAMES: [&str; count(REMEMBER)] = chosen(NAMES, REMEMBER);
 
 impl EraseScheme {
     /// What every scheme does: the explanation of `erase.scheme`.
@@ -207,6 +211,9 @@ impl EraseScheme {
 
     /// Names of the schemes that begin with a shallow erase.
     pub const SHALLOW: &'static [&'static str] = &SHALLOW_NAMES;
+
+    /// Names of the schemes that remember something of every block.
+    pub const REMEMBERING: &'static [&'static str] = &REMEMBERING_NAMES;
 
     /// See [`SchemeRules::HAS_LOOPS`].
     pub fn has_loops(self) -> bool {

@@ -1,0 +1,100 @@
+//! 87x: the power is cut on page-level layers that erase parts of blocks, physical sub-blocks or partial blocks, as in
+//! [`crate::power`].
+
+use pumice_types::{Choice, RecoveryFault};
+
+use crate::power::{Sets, cut_all, cut_everywhere, device, fails, sampled, with_fault};
+use crate::power_layers::{all_keep_their_promises, cut_in_a_row, cut_often};
+
+/// Blocks of four layers and four sub-blocks.
+const SUB_BLOCKS: &[(&str, &str)] = &[
+    ("geometry.pages_per_block", "16"),
+    ("geometry.layers", "4"),
+    ("geometry.sub_blocks", "4"),
+    ("partial_erase.unit", "sub-block"),
+    ("ftl.erase_unit", "sub-block"),
+    ("workload.requests", "240"),
+];
+
+/// Blocks of four leaves.
+const LEAVES: &[(&str, &str)] = &[
+    ("geometry.pages_per_block", "16"),
+    ("partial_erase.unit", "partial-block"),
+    ("partial_erase.max_splits", "2"),
+    ("partial_erase.t_us", "[3500, 2000, 1500]"),
+    ("timing.t_bers_us", "3500"),
+    ("ftl.erase_unit", "partial-block"),
+    ("workload.requests", "240"),
+];
+
+fn in_parts(more: &[&[(&'static str, &'static str)]]) -> Sets<'static> {
+    device(&more.concat())
+}
+
+/// Devices that erase parts of blocks: in both write sequences, with and without disturb, in several modes of
+/// collection, and with erases in loops.
+fn devices() -> Vec<Sets<'static>> {
+    let sfws = ("geometry.write_sequence", "sfws");
+    vec![
+        in_parts(&[SUB_BLOCKS, &[("ftl.gc_mode", "background")]]),
+        in_parts(&[SUB_BLOCKS, &[sfws, ("ftl.allocation", "static")]]),
+        in_parts(&[SUB_BLOCKS, &[sfws, ("partial_erase.sub_block_disturb", "4"), ("ftl.gc_mode", "preemptible")]]),
+        in_parts(&[SUB_BLOCKS, &[("partial_erase.sub_block_disturb", "5"), ("geometry.bad_blocks_per_plane", "1")]]),
+        in_parts(&[LEAVES, &[("partial_erase.disturb_tolerance", "2"), ("ftl.gc_mode", "paced")]]),
+        in_parts(&[LEAVES, &[("partial_erase.disturb_tolerance", "1"), ("erase.scheme", "aero")]]),
+    ]
+}
+
+#[test]
+fn t870_a_page_level_ftl_keeps_its_promises_wherever_an_erase_of_a_part_is_cut() {
+    let met = all_keep_their_promises(devices(), |device| cut_everywhere(device, sampled(5, 61), false));
+    assert!(met.cuts > 400 && met.programs > 200 && met.erases > 50, "{met:?}");
+}
+
+#[test]
+fn t871_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
+    let met = cut_all(devices(), sampled(151, 701), true);
+    assert!(met.cuts > 500, "{met:?}");
+}
+
+#[test]
+fn t872_and_at_moments_that_the_seed_draws_on_a_larger_device() {
+    let met = all_keep_their_promises(devices(), cut_often);
+    assert!(met.cuts > 1_000 && met.programs > 1_000 && met.erases > 500, "{met:?}");
+}
+
+#[test]
+fn t873_and_eight_times_in_a_row_so_that_no_recovery_ends() {
+    let met = all_keep_their_promises(devices(), |device| cut_in_a_row(device, sampled(37, 211)));
+    assert!(met.cuts > 1_000, "{met:?}");
+}
+
+/// Faults that only layers can have that erase parts of blocks.
+pub const OF_PARTS: &[RecoveryFault] =
+    &[RecoveryFault::OnePartForAll, RecoveryFault::BlankPartsTrusted, RecoveryFault::DisturbsForgotten];
+
+/// Faults that other layers have too.
+const SHARED: &[RecoveryFault] = &[
+    RecoveryFault::OldCopyWins,
+    RecoveryFault::EarliestCopyWins,
+    RecoveryFault::UnprovenPageKept,
+    RecoveryFault::BlankBlocksTrusted,
+    RecoveryFault::OldBlocksTrusted,
+    RecoveryFault::ErasesDoNotWait,
+    RecoveryFault::BlocksNotClosed,
+];
+
+#[test]
+fn t874_every_fault_of_a_layer_that_erases_parts_is_noticed() {
+    let devices = devices();
+    let is_noticed = |fault: RecoveryFault| {
+        let noticed = devices.iter().position(|device| with_fault(fault, || cut_often(device)));
+        let noticed = noticed.or_else(|| devices.iter().position(|device| fails(fault, device, 29, false)));
+        let noticed = noticed.or_else(|| devices.iter().position(|device| fails(fault, device, 601, true)));
+        println!("{fault}: {noticed:?}");
+        noticed.is_some()
+    };
+    let faults = OF_PARTS.iter().chain(SHARED);
+    let missed: Vec<&str> = faults.filter(|&&fault| !is_noticed(fault)).map(|fault| fault.name()).collect();
+    assert!(missed.is_empty(), "not noticed: {missed:?}");
+}
