@@ -25,7 +25,6 @@ mod session;
 pub mod snapshot;
 mod ssd;
 mod stopping;
-mod watchers;
 mod workload;
 
 pub use ageing::age;
@@ -40,5 +39,4 @@ pub use run::{Progress, run, run_observed};
 pub use session::{Ageing, Origin, Session};
 pub use ssd::Ssd;
 pub use stopping::{Certainty, Quantity, StoppingReport, StoppingRule};
-pub use watchers::Watchers;
 pub use workload::{open as open_workload, write as write_workload};

@@ -313,7 +313,7 @@ impl<O: Observer> Ssd<'_, O> {
         let now = self.now;
         for UnderWay { command, left, .. } in under_way {
             self.controller.scheduler.chips.execute(command)?;
-            self.observer().command(now, now + *left, command);
+            self.observer.command(now, now + *left, command);
             self.now = self.now.max(now + *left);
         }
         Ok(())
@@ -332,7 +332,7 @@ impl<O: Observer> Ssd<'_, O> {
             self.power.torn[kind] += 1;
             let left = cuts.draw();
             let random = &mut cuts.random;
-            self.observer().torn(command);
+            self.observer.torn(command);
             let checked = &mut self.controller.scheduler.chips.checked;
             checked.tear(command, left, |_| OUTCOMES[random.below(OUTCOMES.len() as u64) as usize])?;
         }

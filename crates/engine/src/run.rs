@@ -6,12 +6,10 @@ use pumice_workload::Workload;
 
 use crate::error::SimError;
 use crate::lookahead::Lookahead;
-use crate::metrics::TimeSeries;
 use crate::observe::Observer;
 use crate::results::Outcome;
 use crate::session::{Origin, Session};
-use crate::stopping::StoppingRule;
-use crate::watchers::Watchers;
+use crate::ssd::Ssd;
 use crate::workload;
 
 /// Pages submitted and events handled between two progress reports.
@@ -32,9 +30,9 @@ pub struct Progress {
 }
 
 /// The loop's own state.
-struct Run<'a, 'o, O: Observer> {
+struct Run<'a, O: Observer> {
     config: &'a Config,
-    session: Session<'a, Watchers<'o, O>>,
+    session: Session<'a, O>,
     workload: Workload,
     lookahead: Lookahead,
     progress: &'a mut dyn FnMut(&Progress) -> bool,
@@ -59,9 +57,7 @@ pub fn run_observed<O: Observer>(
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, SimError> {
     refuse_failures(config)?;
-    let series = config.output.time_series_s.map(TimeSeries::new);
-    let mut watchers = Watchers { series, stopping: StoppingRule::new(&config.run), other: observer };
-    let session = Session::new(config, scale, &mut watchers)?;
+    let session = Session::new(config, scale, observer)?;
     let mut workload = workload::open(config, scale, session.capacity())?;
     if !reads_arrivals(config) {
         workload.skip_arrivals();
@@ -69,14 +65,10 @@ pub fn run_observed<O: Observer>(
     let lookahead = Lookahead::new(config.run.max_requests);
     let mut run = Run { config, session, workload, lookahead, progress };
     run.execute()?;
-    let Run { mut session, workload, .. } = run;
+    let Run { session, workload, .. } = run;
     let mut warnings = workload.notes().warnings();
     warnings.extend(streams_without_handle(config, &workload));
-    let stopping = session.ssd.observer().stopping.as_ref().map(StoppingRule::report);
-    let mut outcome = session.outcome(Origin { facts: workload.facts(), warnings, stopping })?;
-    drop(session);
-    outcome.document["time_series"] = watchers.document();
-    Ok(outcome)
+    session.outcome(Origin { facts: workload.facts(), warnings })
 }
 
 /// Refuses a drive whose failures strike bytes, which a run does not keep.
@@ -114,7 +106,7 @@ fn reads_arrivals(config: &Config) -> bool {
         }
 }
 
-impl<O: Observer> Run<'_, '_, O> {
+impl<O: Observer> Run<'_, O> {
     /// Takes the run from its first request to its last check.
     fn execute(&mut self) -> Result<(), SimError> {
         if let Some(mut ageing) = self.session.ageing() {
@@ -149,8 +141,8 @@ impl<O: Observer> Run<'_, '_, O> {
     /// Whether the run knows what its spec wants to know (`run.until`).
     #[inline]
     fn knows_enough(&mut self) -> bool {
-        let (watchers, controller) = self.session.ssd.observer_and_controller();
-        watchers.stopping.as_mut().is_some_and(|rule| rule.is_met(&controller.tally.counts))
+        let Ssd { host, controller, .. } = &mut self.session.ssd;
+        host.stopping.as_mut().is_some_and(|rule| rule.is_met(&controller.tally.counts))
     }
 
     /// Bookkeeping before a request is submitted at `now`. Returns whether it is measured.
@@ -173,7 +165,7 @@ impl<O: Observer> Run<'_, '_, O> {
         self.session.work = 0;
         let (requests, simulated) = (self.session.submitted(), self.session.ssd.now);
         let report = Progress { requests, share: self.share(), simulated };
-        let goes_on = (self.progress)(&report) && !self.session.ssd.observer_has_failed();
+        let goes_on = (self.progress)(&report) && !self.session.ssd.observer.has_failed();
         if goes_on { Ok(()) } else { Err(SimError::Interrupted) }
     }
 

@@ -14,7 +14,7 @@ use crate::observe::{Beginning, Observer};
 use crate::power::{CutFlash, PowerCuts};
 use crate::results::{BusyTimes, Finished, Outcome};
 use crate::ssd::Ssd;
-use crate::stopping::StoppingReport;
+use crate::stopping::{StoppingReport, StoppingRule};
 
 /// An open-loop run whose device needs more than this share of the run to drain is saturated.
 const SATURATED_DRAIN_SHARE: f64 = 0.05;
@@ -34,15 +34,13 @@ pub struct Ageing {
     left: u64,
 }
 
-/// What the requests of a session come from and why they ended, as its result tells.
+/// What the requests of a session come from, as its result tells.
 #[derive(Default)]
 pub struct Origin {
     /// Facts of the workload.
     pub facts: Vec<(&'static str, Fact)>,
     /// What had to be changed or overlooked.
     pub warnings: Vec<String>,
-    /// How the rule that may end them early judged; `None` without such a rule.
-    pub stopping: Option<StoppingReport>,
 }
 
 /// A device with its host, from the first request to the result document.
@@ -130,7 +128,7 @@ impl<'a, O: Observer> Session<'a, O> {
 
     /// Where aged devices are kept, and the identity of this one; `None` if it has to be aged here.
     fn kept_as(&self) -> Option<(&'a SharedAgedDevices, AgedIdentity)> {
-        let devices = self.config.aged_devices.as_ref().filter(|_| !self.ssd.observer_watches_ageing());
+        let devices = self.config.aged_devices.as_ref().filter(|_| !self.ssd.observer.watches_ageing());
         devices.zip(AgedIdentity::of(self.config, self.scale))
     }
 
@@ -318,7 +316,8 @@ impl<'a, O: Observer> Session<'a, O> {
     pub fn outcome(&self, origin: Origin) -> Result<Outcome, SimError> {
         let Session { config, scale, geometry, timing, ssd, .. } = self;
         let mut warnings = self.warnings(origin.warnings);
-        warnings.extend(origin.stopping.as_ref().and_then(StoppingReport::warning));
+        let stopping = ssd.host.stopping.as_ref().map(StoppingRule::report);
+        warnings.extend(stopping.as_ref().and_then(StoppingReport::warning));
         let (host, controller, power) = (&ssd.host, &ssd.controller, &ssd.power);
         let chips = &controller.scheduler.chips;
         let life = |eraser: &Eraser| (eraser.lifetime().with_stress(chips.restart_factor()), eraser.mean_pec());
@@ -331,7 +330,7 @@ impl<'a, O: Observer> Session<'a, O> {
             controller,
             power,
             facts: origin.facts,
-            stopping: origin.stopping,
+            stopping,
             busy: self.busy(),
             life: chips.eraser.as_ref().map(life),
             warnings,

@@ -26,7 +26,8 @@ pub struct Ssd<'a, O: Observer> {
     pub now: Time,
     /// What power cuts did.
     pub power: PowerFigures,
-    observer: &'a mut O,
+    /// Who watches the run.
+    pub observer: &'a mut O,
 }
 
 impl<'a, O: Observer> Ssd<'a, O> {
@@ -45,7 +46,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
         };
         let scheduler = Scheduler::new(geometry, chips, policy).suspending_by(decider);
         Ssd {
-            host: Host::new(&config.host, geometry.page_bytes, oracle),
+            host: Host::new(config, geometry.page_bytes, oracle),
             controller: Controller::new(&config.host, geometry.page_bytes, ftl, scheduler)
                 .numbering(config.ftl.shared.recovery)
                 .protected_by(config.power.protection)
@@ -59,26 +60,6 @@ impl<'a, O: Observer> Ssd<'a, O> {
     /// The translation layer.
     pub fn ftl(&self) -> &Ftl {
         &self.controller.ftl
-    }
-
-    /// The observer.
-    pub fn observer(&mut self) -> &mut O {
-        self.observer
-    }
-
-    /// The observer, and the controller for it to ask.
-    pub fn observer_and_controller(&mut self) -> (&mut O, &Controller) {
-        (self.observer, &self.controller)
-    }
-
-    /// Whether the observer has failed, so that the run must stop.
-    pub fn observer_has_failed(&self) -> bool {
-        self.observer.has_failed()
-    }
-
-    /// Whether the observer wants to see the device being aged.
-    pub fn observer_watches_ageing(&self) -> bool {
-        self.observer.watches_ageing()
     }
 
     /// Prefetches the state that the first page of a coming request will need; no effect on results.

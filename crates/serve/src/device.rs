@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use pumice_config::{Check, Config};
-use pumice_engine::metrics::TimeSeries;
 use pumice_engine::{Origin, Outcome, Session, SimError};
 use pumice_ftl::TranslationLayer;
 use pumice_ftl::recovery::Recovery;
@@ -12,7 +11,7 @@ use pumice_workload::Trims;
 use serde_json::{Value, json};
 
 use crate::data_path::{DataPath, Transfer};
-use crate::exchange::{DeviceSession, Watched, exchange, settle};
+use crate::exchange::{DeviceSession, exchange, settle};
 use crate::journal::DeviceEvent;
 use crate::operation::{ClientOperation, OperationStep, Place, request};
 use crate::protocol::transmission::{DataExtent, ErrorCode, Reply};
@@ -25,24 +24,6 @@ const EXTENTS_MAX: usize = 1 << 12;
 
 /// Most pages that are looked at for one status reply.
 const STATUS_PAGES_MAX: u64 = 1 << 18;
-
-/// What a device is made of; it lives longer than the device.
-pub struct Parts<'a> {
-    config: &'a Config,
-    scale: f64,
-    watched: Watched<'a>,
-}
-
-impl<'a> Parts<'a> {
-    /// The parts of a device of a configuration at a scale.
-    pub fn new(config: &'a Config, scale: f64, path: &'a mut DataPath) -> Parts<'a> {
-        Parts {
-            config,
-            scale,
-            watched: Watched { series: config.output.time_series_s.map(TimeSeries::new), stopping: None, other: path },
-        }
-    }
-}
 
 /// Where a device's requests are kept.
 #[derive(Default)]
@@ -73,11 +54,10 @@ impl<'a> Device<'a> {
     ///
     /// # Errors
     /// A scale that does not fit the geometry, an initial state that breaks a rule, or a store that cannot be read.
-    pub fn new(parts: &'a mut Parts<'a>, kept: Kept) -> Result<Device<'a>, SimError> {
-        let Parts { config, scale, watched } = parts;
+    pub fn new(config: &'a Config, scale: f64, path: &'a mut DataPath, kept: Kept) -> Result<Device<'a>, SimError> {
         // No page has bytes before the first write, and those of a store are where they belong.
-        watched.other.set_replay(true);
-        let mut session = Session::new(config, *scale, watched)?;
+        path.set_replay(true);
+        let mut session = Session::new(config, scale, path)?;
         if let Some(mut ageing) = session.ageing() {
             while session.age(&mut ageing)? {}
         }
@@ -259,7 +239,7 @@ impl<'a> Device<'a> {
     }
 
     fn path(&mut self) -> &mut DataPath {
-        self.session.ssd.observer().other
+        self.session.ssd.observer
     }
 
     /// Whether a logical page holds data.
@@ -325,7 +305,6 @@ impl<'a> Device<'a> {
 
     fn document(&mut self, origin: Origin) -> Result<Outcome, SimError> {
         let mut outcome = self.session.outcome(origin)?;
-        outcome.document["time_series"] = self.session.ssd.observer().document();
         if !self.cuts_s.is_empty() {
             // As a spec says it that replays the record.
             let mut config = self.config.clone();

@@ -1,15 +1,12 @@
 //! One request at a time: a request is submitted, and time passes until it is done.
 
-use pumice_engine::{Session, SimError, Watchers};
+use pumice_engine::{Session, SimError, Ssd};
 use pumice_types::HostRequest;
 
 use crate::data_path::{DataPath, Transfer};
 
-/// The observers of a device.
-pub type Watched<'a> = Watchers<'a, DataPath>;
-
 /// The session of a device whose bytes are kept.
-pub type DeviceSession<'a> = Session<'a, Watched<'a>>;
+pub type DeviceSession<'a> = Session<'a, DataPath>;
 
 /// Submits a request at the device's present, which is its arrival, and lets time pass until it is done. `before` is
 /// called before each event.
@@ -29,10 +26,10 @@ pub fn exchange<'a>(
             break;
         }
     }
-    session.ssd.observer().other.prepare(transfer);
+    session.ssd.observer.prepare(transfer);
     session.submit(&request, request.arrival + session.behind())?;
     loop {
-        if let Some(transfer) = session.ssd.observer().other.take_finished() {
+        if let Some(transfer) = session.ssd.observer.take_finished() {
             return Ok(transfer);
         }
         if session.ssd.next_event().is_none() {
@@ -48,7 +45,7 @@ pub fn exchange<'a>(
 /// # Errors
 /// Bytes could not be moved.
 pub fn settle(session: &mut DeviceSession) -> Result<(), SimError> {
-    let (observer, controller) = session.ssd.observer_and_controller();
-    observer.other.settle(|lpn| controller.is_buffering(lpn));
-    observer.other.take_failure().map_or(Ok(()), |text| Err(SimError::Output(text)))
+    let Ssd { observer, controller, .. } = &mut session.ssd;
+    observer.settle(|lpn| controller.is_buffering(lpn));
+    observer.take_failure().map_or(Ok(()), |text| Err(SimError::Output(text)))
 }

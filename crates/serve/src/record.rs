@@ -50,7 +50,7 @@ impl Record {
         }
         let mut written = open_workload(config, self.scale, capacity)?;
         while written.next_request()?.is_some() {}
-        Ok(Origin { facts: written.facts(), warnings: written.notes().warnings(), ..Origin::default() })
+        Ok(Origin { facts: written.facts(), warnings: written.notes().warnings() })
     }
 
     /// What a session tells of its requests if they are not recorded, or not yet.

@@ -21,7 +21,7 @@ use crate::address::{Address, Listener, Socket};
 use crate::connection::{self, ExportFacts, ReplyTo};
 use crate::control::{self, ControlRequest};
 use crate::data_path::DataPath;
-use crate::device::{Device, Kept, Parts};
+use crate::device::{Device, Kept};
 use crate::operation::ClientOperation;
 use crate::protocol::transmission::{ErrorCode, Reply};
 use crate::record::Record;
@@ -257,8 +257,7 @@ impl DeviceWork {
         let pages = self.kept.store.as_ref().map(Store::pages).transpose();
         let pages = pages.map_err(|error| SimError::Output(error.to_string()))?;
         let mut path = DataPath::new(page_bytes, pages);
-        let mut parts = Parts::new(&self.config, self.scale, &mut path);
-        let mut device = Device::new(&mut parts, self.kept)?;
+        let mut device = Device::new(&self.config, self.scale, &mut path, self.kept)?;
         let _ = ready.send(ExportFacts { capacity: device.capacity(), page_bytes });
         let mut cuts = 0;
         for message in messages {

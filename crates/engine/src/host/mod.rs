@@ -7,12 +7,13 @@ pub mod oracle;
 mod pages;
 mod promises;
 
-use pumice_config::HostKeys;
+use pumice_config::Config;
 use pumice_types::{HostRequest, RequestKind, Time};
 
 use crate::controller::PageEnd;
-use crate::metrics::{LatencyParts, Metrics, Stage};
+use crate::metrics::{LatencyParts, Metrics, Stage, TimeSeries};
 use crate::observe::{Observer, RequestRecord};
+use crate::stopping::StoppingRule;
 pub use link::Due;
 use link::Link;
 use oracle::Oracle;
@@ -35,6 +36,10 @@ pub struct Host {
     pub oracle: Oracle,
     /// Measurements.
     pub metrics: Metrics,
+    /// Measurements by windows of time, if they are asked for.
+    pub series: Option<TimeSeries>,
+    /// The rule that ends the run, if there is one.
+    pub stopping: Option<StoppingRule>,
     /// How requests fall into pages.
     pub pages: Pages,
     /// Logical pages that the final read-back did not find.
@@ -47,10 +52,13 @@ pub struct Host {
 
 impl Host {
     /// A host of a device with such pages, nothing in flight.
-    pub fn new(keys: &HostKeys, page_bytes: u32, oracle: Oracle) -> Host {
+    pub fn new(config: &Config, page_bytes: u32, oracle: Oracle) -> Host {
+        let keys = &config.host;
         Host {
             oracle,
             metrics: Metrics::default(),
+            series: config.output.time_series_s.map(TimeSeries::new),
+            stopping: StoppingRule::new(&config.run),
             pages: Pages::new(page_bytes),
             lost_pages: 0,
             slots: Vec::new(),
@@ -178,7 +186,7 @@ impl Host {
             let mut parts = parts.unwrap_or_else(|| LatencyParts::waited_for_host(now - submitted));
             parts.link = submitted - arrival;
             self.metrics.record(&request, now - arrival, &parts);
-            observer.request(&RequestRecord { arrival, done: now, request });
+            self.note_measured(&RequestRecord { arrival, done: now, request }, observer);
         }
     }
 
@@ -196,6 +204,18 @@ impl Host {
     /// Notes a request of a run without a clock.
     pub fn note_untimed(&mut self, request: &HostRequest, observer: &mut impl Observer) {
         self.metrics.record_untimed(request);
-        observer.request(&RequestRecord { arrival: Time::ZERO, done: Time::ZERO, request: *request });
+        self.note_measured(&RequestRecord { arrival: Time::ZERO, done: Time::ZERO, request: *request }, observer);
+    }
+
+    /// Tells all who watch the run of a measured request that is done.
+    #[inline]
+    fn note_measured(&mut self, record: &RequestRecord, observer: &mut impl Observer) {
+        if let Some(series) = &mut self.series {
+            series.note(record);
+        }
+        if let Some(stopping) = &mut self.stopping {
+            stopping.note(record);
+        }
+        observer.request(record);
     }
 }

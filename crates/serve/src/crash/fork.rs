@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
-use pumice_engine::{CutFlash, Session, SimError};
+use pumice_engine::{CutFlash, Session, SimError, Ssd};
 use pumice_ftl::TranslationLayer;
 use pumice_types::{Lpn, Time};
 
@@ -15,7 +15,7 @@ use super::subject::CrashSubject;
 use super::truth::{FoundContent, HostTruth};
 use super::verdict::{CrashVerdict, CutContext};
 use crate::data_path::DataPath;
-use crate::exchange::{DeviceSession, Watched};
+use crate::exchange::DeviceSession;
 
 /// The cuts of one worker.
 pub struct CutTrials<'a> {
@@ -63,11 +63,10 @@ impl<'a> CutTrials<'a> {
         let context = CutContext { at: cut.at, under_way, requests, mark: self.mark(requests) };
         let mut path = DataPath::of_stamps(self.subject.config.chip.geometry.page_bytes);
         path.set_replay(true);
-        let mut watched = Watched { series: None, stopping: None, other: &mut path };
-        let mut fork = Session::new(&self.subject.config, self.subject.scale, &mut watched)?;
-        let own = &mut fork.ssd.observer().other;
+        let mut fork = Session::new(&self.subject.config, self.subject.scale, &mut path)?;
+        let own = &mut fork.ssd.observer;
         own.set_replay(false);
-        own.fork_from(session.ssd.observer().other).map_err(SimError::Output)?;
+        own.fork_from(session.ssd.observer).map_err(SimError::Output)?;
         let took = match start_anew(&mut fork, flash, cut.at) {
             Ok(took) => took,
             Err(why) => {
@@ -97,7 +96,7 @@ impl<'a> CutTrials<'a> {
 fn start_anew(fork: &mut DeviceSession, flash: CutFlash, at: Time) -> Result<Time, SimError> {
     // What a cut leaves is drawn anew for each instant, and is the same whenever that instant is tried.
     let took = fork.start_from(flash, &format!("crash-{}", at.0))?;
-    let path = &mut fork.ssd.observer().other;
+    let path = &mut fork.ssd.observer;
     path.lose_power();
     if path.is_dead() {
         return Err(SimError::Simulation("the device answers nothing any more (power.failure)".into()));
@@ -107,12 +106,12 @@ fn start_anew(fork: &mut DeviceSession, flash: CutFlash, at: Time) -> Result<Tim
 
 /// What a host finds in a logical page.
 fn content(fork: &mut DeviceSession, lpn: u32) -> Result<FoundContent, SimError> {
-    let (observer, controller) = fork.ssd.observer_and_controller();
+    let Ssd { observer, controller, .. } = &mut fork.ssd;
     let Some(page) = controller.ftl.locate(Lpn(lpn)) else { return Ok(FoundContent::Stamps(None)) };
     if controller.scheduler.chips.checked.array.peek(page).map_or(true, |content| content.corrupt) {
         return Ok(FoundContent::Unreadable);
     }
-    let stamps: Option<Arc<[u8]>> = observer.other.stored(page).map_err(SimError::Output)?;
+    let stamps: Option<Arc<[u8]>> = observer.stored(page).map_err(SimError::Output)?;
     Ok(FoundContent::Stamps(stamps))
 }
 

@@ -11,7 +11,7 @@ use super::subject::CrashSubject;
 use super::truth::HostTruth;
 
 use crate::data_path::{DataPath, Transfer};
-use crate::exchange::{DeviceSession, Watched, exchange, settle};
+use crate::exchange::{DeviceSession, exchange, settle};
 
 /// Whoever looks on.
 pub trait Onlooker {
@@ -42,12 +42,11 @@ pub fn replay(subject: &CrashSubject, onlooker: &mut impl Onlooker) -> Result<()
     let mut path = DataPath::of_stamps(config.chip.geometry.page_bytes);
     // What the device is filled with and aged by has no bytes.
     path.set_replay(true);
-    let mut watched = Watched { series: None, stopping: None, other: &mut path };
-    let mut session = Session::new(config, subject.scale, &mut watched)?;
+    let mut session = Session::new(config, subject.scale, &mut path)?;
     if let Some(mut ageing) = session.ageing() {
         while session.age(&mut ageing)? {}
     }
-    session.ssd.observer().other.set_replay(false);
+    session.ssd.observer.set_replay(false);
     let is_volatile = session.ssd.controller.is_buffered();
     let mut truth = HostTruth::new(&subject.recorded.requests, config.chip.geometry.page_bytes, is_volatile);
     for request in &subject.recorded.requests {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::Type::{Integer, List, Number, Table, Text};
 use super::{ResultField, fields, ratio};
+use crate::metrics::TimeSeries;
 use crate::results::{FORMAT, Finished};
 use crate::stopping::StoppingReport;
 
@@ -152,7 +153,7 @@ fields! {
         |run| until(run, StoppingReport::quantities);
     "time_series", List, "", "`output.time_series_s` is absent",
         "List of windows of `output.time_series_s` seconds in which measured requests were done, in order; windows without any are left out",
-        |_| Value::Null;
+        |run| run.host.series.as_ref().map_or(Value::Null, TimeSeries::document);
     "write_series", List, "", "`output.write_series` is absent",
         "List of windows of `output.write_series` user capacities of host data, in order: what was programmed and erased while the host wrote them",
         |run| run.controller.tally.series();
