@@ -120,6 +120,25 @@ impl Proofs {
         Proofs { unproven: vec![all; bits::words_for(blocks as usize)], erased_again }
     }
 
+    /// The same after a cut that left nothing half done: what looks erased is.
+    pub fn held(blocks: u32, erased_again: u64) -> Proofs {
+        Proofs { unproven: vec![0; bits::words_for(blocks as usize)], erased_again }
+    }
+
+    /// A block was found to hold pages that count: it is not written before it is erased anyway.
+    pub fn note_in_use(&mut self, block: BlockId) {
+        bits::clear(&mut self.unproven, block.index());
+    }
+
+    /// A block was found written, and holds nothing that is needed: it is erased before it is written.
+    pub fn note_superseded(&mut self, block: BlockId) {
+        if RecoveryFault::OldBlocksTrusted.is_on() {
+            bits::clear(&mut self.unproven, block.index());
+        } else {
+            bits::set(&mut self.unproven, block.index());
+        }
+    }
+
     /// Blocks that were erased again because nothing proved that they were erased.
     pub fn erased_again(&self) -> u64 {
         self.erased_again

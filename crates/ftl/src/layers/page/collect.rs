@@ -376,7 +376,7 @@ impl PageFtl {
             placed.copied += 1;
         }
         let (target, sequence) = self.next_page(plane, stream)?;
-        self.prove(target.block, plan);
+        self.proofs.prove(target.block, plan);
         self.maps.invalidate(source);
         self.place(lpn, target, plane);
         self.note_change(lpn);

@@ -43,7 +43,7 @@ use crate::layer::TranslationLayer;
 use crate::plan::Plan;
 use crate::policy::Decider;
 use crate::reclaim_units::{UnitId, UnitVictims};
-use crate::recovery::LogCounts;
+use crate::recovery::{LogCounts, Proofs};
 use crate::victims::VictimPolicy;
 use crate::wear::{Wear, WearLeveling};
 pub use cached::CachedMap;
@@ -263,11 +263,7 @@ pub struct PageFtl {
     disturbs: Disturbs,
     /// A bit a block: the chip reported that its next erase fails. Empty until the first such report.
     failing: Vec<u64>,
-    /// A bit a block that was free when the power came back: it is erased again before it is written. Empty before
-    /// the first cut.
-    unproven: Vec<u64>,
-    /// Blocks that were erased for that.
-    erased_again: u64,
+    proofs: Proofs,
 }
 
 impl PageFtl {
@@ -303,8 +299,7 @@ impl PageFtl {
             wear: Wear::new(&geometry, config.wear_leveling),
             counters: GcCounters::default(),
             failing: Vec::new(),
-            unproven: Vec::new(),
-            erased_again: 0,
+            proofs: Proofs::default(),
             disturbs: Disturbs::new(&geometry, &config.units),
             config,
         }
@@ -531,7 +526,7 @@ impl PageFtl {
         let free_before = collect_behind.then(|| self.free_units(plane));
         let was_open = self.planes[plane.index()].open[stream as usize].is_some();
         let (target, sequence) = self.next_page(plane, stream)?;
-        self.prove(target.block, plan);
+        self.proofs.prove(target.block, plan);
         debug_assert!(was_open || self.keeps_room(plane), "a block opened for the host leaves copies their room");
         // Reclaiming may have moved the old copy, so it is looked up only now.
         if let Some(old) = self.find(lpn) {
@@ -578,7 +573,7 @@ impl TranslationLayer for PageFtl {
     }
 
     fn erased_again(&self) -> u64 {
-        self.erased_again
+        self.proofs.erased_again()
     }
 
     /// RAM of the map: four bytes a logical page, or what the cache and its directory take.

@@ -24,7 +24,7 @@
 //! parts beside each other are assumed to be at what they bear.
 
 use pumice_types::{
-    BlockId, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, RecoveryFault, SpareArea, SpareEntry, UnitSet, bits,
+    BlockId, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, RecoveryFault, SpareArea, SpareEntry, UnitSet,
 };
 
 use super::maps::PageMaps;
@@ -33,7 +33,7 @@ use super::units::FreeUnits;
 use super::{HotCold, PageConfig, PageFtl};
 use crate::error::FtlError;
 use crate::plan::Plan;
-use crate::recovery::{ChipPort, RecoveryCounts, Restart};
+use crate::recovery::{ChipPort, Proofs, RecoveryCounts, Restart};
 
 /// A page that was found written.
 #[derive(Clone, Copy)]
@@ -202,10 +202,12 @@ impl PageFtl {
     ) -> Result<(PageFtl, RecoveryCounts), FtlError> {
         let survey = SpareSurvey::read(&config, bad, restart.chips);
         let mut ftl = PageFtl::new(config, bad);
-        (ftl.counters, ftl.erased_again) = (restart.counters, restart.erased_again);
+        ftl.counters = restart.counters;
         let current = survey.current(ftl.config.user_pages);
         let trusted = restart.protection.ends_operations();
-        ftl.adopt(&survey, &current, trusted);
+        let proofs = if trusted { Proofs::held } else { Proofs::lost };
+        ftl.proofs = proofs(ftl.config.geometry.blocks(), restart.erased_again);
+        ftl.adopt(&survey, &current);
         let partly_written = survey.blocks.iter().filter(|(_, _, end)| *end < ftl.config.data_pages()).count();
         let reused: usize = ftl.planes.iter().map(|plane| plane.open.iter().flatten().count()).sum();
         let mut counts = RecoveryCounts {
@@ -239,25 +241,23 @@ impl PageFtl {
     fn blank_superseded(&mut self, survey: &SpareSurvey, plan: &mut Plan) {
         for &(block, ..) in &survey.blocks {
             if !self.free.of(block).is_empty() {
-                self.prove(block, plan);
+                self.proofs.prove(block, plan);
             }
         }
     }
 
     /// Takes over the pages that count. Blocks without any are free, to be erased before they are written; blank
-    /// ones first, because the others may hold what an unproven page was copied from. `trusted`: what looks erased is.
-    fn adopt(&mut self, survey: &SpareSurvey, current: &[ReadPage], trusted: bool) {
+    /// ones first, because the others may hold what an unproven page was copied from.
+    fn adopt(&mut self, survey: &SpareSurvey, current: &[ReadPage]) {
         for found in current {
             self.maps.place(found.entry.lpn, found.page);
             let counted = u64::from(!RecoveryFault::ValidNotCounted.is_on());
             self.planes[self.config.geometry.plane_of(found.page.block).index()].valid_pages += counted;
         }
-        let unproven = if trusted || RecoveryFault::BlankBlocksTrusted.is_on() { 0 } else { u64::MAX };
-        self.unproven = vec![unproven; bits::words_for(self.config.geometry.blocks() as usize)];
         for &(block, ..) in &survey.blocks {
             self.free.withdraw(block, &mut self.pool);
             if self.maps.valid_pages(block) > 0 {
-                bits::clear(&mut self.unproven, block.index());
+                self.proofs.note_in_use(block);
                 if RecoveryFault::BlocksNotClosed.is_on() || self.continues(block, survey) {
                     continue;
                 }
@@ -270,11 +270,7 @@ impl PageFtl {
                     .filter(|&unit| !trusted.contains(unit))
                     .for_each(|unit| self.close(WriteStream::Host, block, unit));
             } else {
-                if RecoveryFault::OldBlocksTrusted.is_on() {
-                    bits::clear(&mut self.unproven, block.index());
-                } else {
-                    bits::set(&mut self.unproven, block.index());
-                }
+                self.proofs.note_superseded(block);
                 let units = UnitSet::first(self.config.units.pages.units());
                 self.free.give_back(block, units, 0, &mut self.pool);
             }
@@ -343,7 +339,7 @@ impl PageFtl {
             false => self.next_page(plane, stream)?,
         };
         if !RecoveryFault::MovesTrustBlank.is_on() {
-            self.prove(target.block, plan);
+            self.proofs.prove(target.block, plan);
         }
         self.invalidate(source);
         self.place(entry.lpn, target, plane);
@@ -376,15 +372,5 @@ impl PageFtl {
         let units = UnitSet::first(self.config.units.pages.units());
         self.planes[plane.index()].victims.remove(index, units);
         (0..self.config.units.pages.units()).for_each(|unit| self.close(WriteStream::Host, block, unit));
-    }
-
-    /// Appends the erase of a block that was free when the power came back, before its first page is programmed.
-    #[inline]
-    pub(super) fn prove(&mut self, block: BlockId, plan: &mut Plan) {
-        if !self.unproven.is_empty() && bits::get(&self.unproven, block.index()) {
-            bits::clear(&mut self.unproven, block.index());
-            self.erased_again += 1;
-            plan.push(FlashCommand::erase(block));
-        }
     }
 }

@@ -14,7 +14,7 @@
 
 use std::collections::BTreeMap;
 
-use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, PlaneId, RecoveryFault, SpareArea, UnitSet, bits};
+use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, PlaneId, RecoveryFault, SpareArea, UnitSet};
 
 use super::map_log::{JOURNAL_HEADER, MAP_HEADER, MapLog, SLOT_RECORD, SUSPECT_RECORD, Suspects};
 use super::plane::WriteStream;
@@ -22,7 +22,7 @@ use super::recover::ReadPage;
 use super::{PageConfig, PageFtl};
 use crate::error::FtlError;
 use crate::plan::{Payload, Plan};
-use crate::recovery::{ChipPort, RecoveryCounts, Restart};
+use crate::recovery::{ChipPort, Proofs, RecoveryCounts, Restart};
 
 /// What the log says.
 struct LogRead {
@@ -279,7 +279,7 @@ impl PageFtl {
         restart: &mut Restart,
     ) -> Result<(PageFtl, RecoveryCounts), FtlError> {
         let mut ftl = PageFtl::new(config, bad);
-        (ftl.counters, ftl.erased_again) = (restart.counters, restart.erased_again);
+        ftl.counters = restart.counters;
         let Some(log) = ftl.log.take() else { return Err(FtlError::NoMap) };
         let read = LogRead::read(&log, &ftl.config, restart.chips)?;
         let open = read.apply(&mut ftl, &log);
@@ -293,6 +293,7 @@ impl PageFtl {
             }
         }
         let (moves, suspects) = ftl.take_over(&tail, &unproven, read.horizon());
+        ftl.proofs = Proofs::lost(ftl.config.geometry.blocks(), restart.erased_again);
         ftl.adopt_blocks(&suspects.pages);
         if let Some(log) = &mut ftl.log {
             log.counts = restart.log;
@@ -350,13 +351,12 @@ impl PageFtl {
     /// written.
     fn adopt_blocks(&mut self, suspects: &[PageAddress]) {
         let geometry = self.config.geometry;
-        self.unproven = vec![u64::MAX; bits::words_for(geometry.blocks() as usize)];
         for block in (0..geometry.blocks()).map(BlockId) {
             let valid = self.maps.valid_pages(block);
             if valid == 0 && !suspects.iter().any(|page| page.block == block) {
                 continue;
             }
-            bits::clear(&mut self.unproven, block.index());
+            self.proofs.note_in_use(block);
             self.free.withdraw(block, &mut self.pool);
             self.planes[geometry.plane_of(block).index()].valid_pages += u64::from(valid);
             self.close(WriteStream::Host, block, 0);
@@ -369,7 +369,7 @@ impl PageFtl {
         let plane = self.config.geometry.plane_of(source.block);
         let stream = self.stream_of_moves();
         let (target, sequence) = self.next_page(plane, stream)?;
-        self.prove(target.block, plan);
+        self.proofs.prove(target.block, plan);
         if let Some(old) = self.find(entry.lpn) {
             self.invalidate(old);
         }
@@ -385,7 +385,7 @@ impl PageFtl {
     fn finish_start(&mut self, stale: &[BlockId], plan: &mut Plan) -> Result<(), FtlError> {
         for &block in stale {
             if self.free.of(block) == UnitSet::first(1) {
-                self.prove(block, plan);
+                self.proofs.prove(block, plan);
             }
         }
         (0..self.config.geometry.planes()).try_for_each(|plane| self.restore_room(PlaneId(plane), plan))
