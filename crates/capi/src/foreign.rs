@@ -5,6 +5,9 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
+/// Longest text of a failure, in characters.
+const FAILURE_CHARS: usize = 300;
+
 /// The caller's bytes; none if the pointer is null and the length 0.
 ///
 /// # Errors
@@ -62,6 +65,20 @@ pub unsafe fn text(text: *const c_char, what: &str) -> Result<Option<String>, St
     // SAFETY: not null, and ended by a 0 by the caller's promise.
     let text = unsafe { CStr::from_ptr(text) };
     text.to_str().map(|text| Some(text.to_string())).map_err(|_| format!("{what} is not UTF-8"))
+}
+
+/// What foreign code says of its failure, in one line; `None` if it says nothing.
+///
+/// # Safety
+/// `text` is null or points to bytes that end with a 0.
+pub unsafe fn failure(text: *const c_char) -> Option<String> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: not null, and ended by a 0 by the caller's promise.
+    let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
+    let plain = text.trim().chars().map(|c| if c.is_control() { ' ' } else { c });
+    Some(plain.take(FAILURE_CHARS).collect()).filter(|said: &String| !said.is_empty())
 }
 
 /// Writes a value to where the caller wants it.

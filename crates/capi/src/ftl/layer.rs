@@ -1,7 +1,7 @@
 //! A translation layer whose functions are C, at work in one run.
 
 use std::cell::RefCell;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 use pumice_ftl::plugin::{PLAN_COMMANDS_MAX, PluginName};
 use pumice_ftl::{FtlError, Plan, PluginFault, TranslationLayer};
@@ -10,9 +10,7 @@ use pumice_types::{BlockId, DieId, Lpn, PageAddress};
 use super::table::{
     AT_ONCE, CCommand, CPageAddress, CPlan, FindsPage, LAST, NOT_STORED, OK, PlansAccess, PlansStep, TakesNote, Tells,
 };
-
-/// Longest text of a failure, in characters.
-const FAILURE_CHARS: usize = 300;
+use crate::foreign;
 
 /// The functions of a plug-in that work on a state.
 #[derive(Clone, Copy, Debug)]
@@ -33,21 +31,10 @@ pub struct PlanningFunctions {
 impl PlanningFunctions {
     /// Why a call failed, in one line.
     pub fn why(&self, state: *mut c_void, call: &str) -> String {
-        let Some(failure) = self.failure else { return format!("{call} failed") };
-        // SAFETY: the state is that of the call, or null where there is none, as the header says.
-        let text = unsafe { failure(state) };
-        if text.is_null() {
-            return format!("{call} failed");
-        }
-        // SAFETY: the header asks for a text that ends with a zero byte.
-        let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
-        match text.trim() {
-            "" => format!("{call} failed"),
-            text => {
-                let plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-                format!("{call} failed: {}", plain.take(FAILURE_CHARS).collect::<String>())
-            }
-        }
+        // SAFETY: the state is that of the call, or null where there is none, as the header says; so is it that the text
+        // ends with a zero byte.
+        let said = self.failure.and_then(|failure| unsafe { foreign::failure(failure(state)) });
+        said.map_or_else(|| format!("{call} failed"), |said| format!("{call} failed: {said}"))
     }
 }
 

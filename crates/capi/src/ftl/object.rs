@@ -1,7 +1,7 @@
 //! Plug-ins from shared objects: what they declare, checked before anything of them runs.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{c_char, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
@@ -18,6 +18,7 @@ use super::table::{
     CHOICE, CKey, CLayer, CLayerDevice, CValue, FTL_VERSION, ForDevice, NUMBER, Recovers, SWITCH, TABLE_BYTES,
     WHOLE_NUMBER,
 };
+use crate::foreign;
 use crate::shared_object::{self, Interface, Loaded};
 
 const INTERFACE: Interface = Interface {
@@ -91,12 +92,8 @@ fn note_loaded(path: &Path, sha256: &str) -> Result<(), String> {
 /// # Safety
 /// `text` is null or points to bytes that end with a 0.
 unsafe fn text_of(text: *const c_char, what: &str) -> Result<String, String> {
-    if text.is_null() {
-        return Err(format!("{what} is a null pointer"));
-    }
-    // SAFETY: not null, and ended by a 0 by the caller's promise.
-    let text = unsafe { CStr::from_ptr(text) };
-    text.to_str().map(String::from).map_err(|_| format!("{what} is not UTF-8"))
+    // SAFETY: the caller's promise.
+    unsafe { foreign::text(text, what) }?.ok_or_else(|| format!("{what} is a null pointer"))
 }
 
 impl PluginObject {

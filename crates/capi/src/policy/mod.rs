@@ -10,6 +10,7 @@ use libloading::Library;
 use pumice_ftl::policy::{Decides, Decisions, DeviceShape, OwnPolicy, PolicySource};
 
 use crate::InterfaceVersion;
+use crate::foreign;
 use crate::shared_object::{self, Interface, Loaded};
 pub use flat::{Addresses, FlatDecisions, FlatErase, FlatPage, FlatPlane, at_addresses};
 pub use table::{AboutErase, AboutPage, AboutPlane, CDecisions, CDevice, CErase, CFunctions, CPage, CPlane, CPolicy};
@@ -77,18 +78,14 @@ impl SharedObject {
 
 /// The name in a table.
 fn name_of(table: &CPolicy) -> Result<String, String> {
-    if table.name.is_null() {
-        return Err("its policy has no name".into());
-    }
     // SAFETY: the header asks for a text that ends with a zero byte.
-    let name = unsafe { std::ffi::CStr::from_ptr(table.name) };
-    let name = name.to_str().map_err(|_| "the name of its policy is not UTF-8")?;
+    let name = unsafe { foreign::text(table.name, "the name of its policy") }?.ok_or("its policy has no name")?;
     if name.is_empty() || name.chars().count() > NAME_CHARS || name.chars().any(char::is_control) {
         return Err(format!(
             "the name of its policy is empty, longer than {NAME_CHARS} characters or has control characters"
         ));
     }
-    Ok(name.to_string())
+    Ok(name)
 }
 
 impl PolicySource for SharedObject {

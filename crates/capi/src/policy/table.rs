@@ -1,15 +1,14 @@
 //! The structures of `pumice_policy.h`, and a policy whose decisions are functions of C.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{c_char, c_void};
 
 use pumice_ftl::policy::{AskingPlane, Decides, Decisions, DeviceShape, PageToPlace, SuspensionPoint};
 use pumice_ftl::victims::columns::{BlockRow, NO_BLOCK, PlaneColumns};
 
+use crate::foreign;
+
 /// `copied_from` of a page that the host writes.
 pub const FROM_HOST: u32 = 255;
-
-/// Longest text of a failure, in characters.
-const FAILURE_CHARS: usize = 300;
 
 /// `struct pumice_device`
 #[derive(Clone, Copy, Debug)]
@@ -201,11 +200,7 @@ impl CDecisions {
             return Ok(answer);
         }
         // SAFETY: the header asks for a text that ends with a zero byte and lives until the next call.
-        let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
-        match text.trim() {
-            "" => Err("failed".into()),
-            text => Err(text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(FAILURE_CHARS).collect()),
-        }
+        Err(unsafe { foreign::failure(text) }.unwrap_or_else(|| "failed".into()))
     }
 
     fn about_plane(&self, function: AboutPlane, plane: &mut AskingPlane) -> Result<u32, String> {
