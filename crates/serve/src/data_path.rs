@@ -91,7 +91,7 @@ struct EraseShape {
     sub_blocks: Option<UnitPages>,
 }
 
-/// The bytes of a device, and the requests in flight.
+/// The bytes of a device, and the request under way.
 pub struct DataPath {
     split: PageSplit,
     /// Logical pages of the host; those beyond are the controller's own and hold no bytes.
@@ -109,10 +109,9 @@ pub struct DataPath {
     moving: HashMap<SourceKey, Option<Arc<[u8]>>>,
     /// What is about to be submitted.
     next: Option<Transfer>,
-    slots: Vec<Option<Transfer>>,
-    /// Slots of reads.
-    reads: Vec<u32>,
-    finished: Vec<Transfer>,
+    /// What is under way, and its number: a device of bytes takes one request at a time.
+    under_way: Option<(u32, Transfer)>,
+    finished: Option<Transfer>,
     /// Logical pages that RAM may hold no longer.
     settled: Vec<u32>,
     /// How the drive misbehaves in a power cut, if it does.
@@ -142,9 +141,8 @@ impl DataPath {
             ram: split.empty_ram(),
             moving: HashMap::new(),
             next: None,
-            slots: Vec::new(),
-            reads: Vec::new(),
-            finished: Vec::new(),
+            under_way: None,
+            finished: None,
             settled: Vec::new(),
             failing: None,
         }
@@ -160,8 +158,7 @@ impl DataPath {
         self.ram = self.split.empty_ram();
         self.moving.clear();
         self.next = None;
-        self.slots.clear();
-        self.reads.clear();
+        self.under_way = None;
         self.settled.clear();
     }
 
@@ -202,7 +199,7 @@ impl DataPath {
 
     /// A request that is done.
     pub fn take_finished(&mut self) -> Option<Transfer> {
-        self.finished.pop()
+        self.finished.take()
     }
 
     /// Forgets what RAM holds of pages that are programmed, unless the write buffer has newer data of them.
@@ -214,23 +211,18 @@ impl DataPath {
         }
     }
 
-    /// A host page was read from flash: every read in flight that waits for it takes its bytes.
+    /// A host page was read from flash: the read under way takes its bytes if it waits for them.
     fn deliver(&mut self, command: &FlashCommand) -> Result<(), String> {
-        let Some((pages, _)) = &self.pages else { return Ok(()) };
-        let split = self.split;
-        for &slot in &self.reads {
-            let Some(transfer) = &mut self.slots[slot as usize] else { continue };
-            let first = (transfer.request.offset_bytes / split.page_bytes) as u32;
-            let Some(nth) = command.lpn.0.checked_sub(first).map(|nth| nth as usize) else { continue };
-            if transfer.read.get(nth) != Some(&false) {
-                continue;
-            }
-            let piece = split.piece(&transfer.request, u64::from(command.lpn.0));
-            transfer.read[nth] = true;
-            transfer.sources.push(command.target);
-            pages.read(command.target, piece.from, &mut transfer.data[piece.at..piece.at + piece.bytes])?;
+        let (Some((pages, _)), Some((_, transfer))) = (&self.pages, &mut self.under_way) else { return Ok(()) };
+        let first = (transfer.request.offset_bytes / self.split.page_bytes) as u32;
+        let Some(nth) = command.lpn.0.checked_sub(first).map(|nth| nth as usize) else { return Ok(()) };
+        if transfer.read.get(nth) != Some(&false) {
+            return Ok(());
         }
-        Ok(())
+        let piece = self.split.piece(&transfer.request, u64::from(command.lpn.0));
+        transfer.read[nth] = true;
+        transfer.sources.push(command.target);
+        pages.read(command.target, piece.from, &mut transfer.data[piece.at..piece.at + piece.bytes])
     }
 
     /// Does to the bytes what a command does to the pages.
@@ -308,22 +300,17 @@ impl Observer for DataPath {
             RequestKind::Read => {
                 transfer.data = vec![0; self.split.form.taken_by(request.bytes as usize)];
                 transfer.read = self.split.pieces(request).map(|_| false).collect();
-                self.reads.push(slot);
             }
             RequestKind::Trim | RequestKind::Flush => {}
         }
-        if self.slots.len() <= slot as usize {
-            self.slots.resize_with(slot as usize + 1, || None);
-        }
-        self.slots[slot as usize] = Some(transfer);
+        self.under_way = Some((slot, transfer));
     }
 
     fn completed(&mut self, slot: u32) {
-        let Some(mut transfer) = self.slots.get_mut(slot as usize).and_then(Option::take) else { return };
+        let Some((_, mut transfer)) = self.under_way.take_if(|(own, _)| *own == slot) else { return };
         match transfer.request.kind {
             RequestKind::Write => self.note_write(&transfer, true),
             RequestKind::Read => {
-                self.reads.retain(|&read| read != slot);
                 for piece in self.split.pieces(&transfer.request) {
                     let out = &mut transfer.data[piece.at..piece.at + piece.bytes];
                     self.ram.lay_over(piece.lpn, piece.from, out);
@@ -335,7 +322,7 @@ impl Observer for DataPath {
             }
             RequestKind::Flush => {}
         }
-        self.finished.push(transfer);
+        self.finished = Some(transfer);
     }
 
     fn torn(&mut self, command: &FlashCommand) {

@@ -51,7 +51,7 @@ impl CrashLab {
     }
 
     /// The lab for the device of a spec and the requests of its own workload, which bring no data. Requests are widened
-    /// to whole sectors; trims are left out, because a device that starts anew knows none.
+    /// to whole sectors; trims are left out, because not every device that starts anew keeps them.
     ///
     /// # Errors
     /// As [`CrashLab::new`], or a workload that cannot be read.
