@@ -78,6 +78,17 @@ pub struct Policy {
     pub log_waits: bool,
 }
 
+impl Policy {
+    /// What it makes of commands.
+    fn shapes(&self, timing: &FlashTiming) -> ShapeRule {
+        ShapeRule {
+            copyback: timing.copyback,
+            in_steps: self.erase.is_some(),
+            copybacks_join: self.multi_plane == MultiPlane::Queue,
+        }
+    }
+}
+
 /// Commands of one page access on one die.
 #[derive(Clone, Copy, Debug)]
 pub struct Submission<'a> {
@@ -164,11 +175,7 @@ impl Scheduler {
             Die::new(lanes(), DieParts { pending, snapshots, queues: queues(die), channel })
         };
         Scheduler {
-            shapes: ShapeRule {
-                copyback: timing.copyback,
-                in_steps: policy.erase.is_some(),
-                copybacks_join: policy.multi_plane == MultiPlane::Queue,
-            },
+            shapes: policy.shapes(&timing),
             chips,
             usages: Usages::new(&timing),
             timing,

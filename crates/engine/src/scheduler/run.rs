@@ -175,17 +175,10 @@ impl Scheduler {
             }
             _ => self.gather(index, lane),
         };
+        self.expect_first(&self.dies[index].lanes[lane]);
         let die = &mut self.dies[index];
         let Lane { segments, commands, .. } = &die.lanes[lane];
-        // Queues behind merges are longer than the caches: what this die needs next comes meanwhile.
-        prefetch(segments.get(1));
-        prefetch(commands.get(1));
-        let command = &commands[0];
-        self.chips.checked.array.expect(command.target);
-        if command.op == FlashOp::Copy {
-            self.chips.checked.array.expect(command.source);
-        }
-        die.usage = self.usages.of(&segments[0], command);
+        die.usage = self.usages.of(&segments[0], &commands[0]);
         if group > 1 {
             die.usage.share(group, &die.lanes[lane], (&self.timing, &self.usages));
         }
@@ -208,6 +201,19 @@ impl Scheduler {
         };
         self.events.set(index, due);
         self.note_change(index, due);
+    }
+
+    /// Prefetches what the first command of a lane needs; no effect on results.
+    #[inline(always)]
+    fn expect_first(&self, Lane { segments, commands, .. }: &Lane) {
+        // Queues behind merges are longer than the caches: what this die needs next comes meanwhile.
+        prefetch(segments.get(1));
+        prefetch(commands.get(1));
+        let command = &commands[0];
+        self.chips.checked.array.expect(command.target);
+        if command.op == FlashOp::Copy {
+            self.chips.checked.array.expect(command.source);
+        }
     }
 
     /// Ends the active segments: executes their commands, completes the accesses that waited for them, and starts
