@@ -16,7 +16,7 @@ const TRIMMED: u32 = u32::MAX;
 
 /// Pages that move from one block to successive pages of another.
 #[derive(Clone, Copy)]
-pub(super) struct Run {
+pub(super) struct PageRun {
     /// The block that they leave.
     pub(super) victim: BlockId,
     /// Its first page that may move.
@@ -186,12 +186,12 @@ impl PageMaps {
     #[inline(always)]
     pub(super) fn move_run(
         &mut self,
-        run: &Run,
+        run: &PageRun,
         ahead: u32,
         pool: &BlockPool,
         mut moved: impl FnMut(PageAddress, PageAddress, Lpn),
     ) -> (u32, u32) {
-        let Run { victim, from, target, most } = *run;
+        let PageRun { victim, from, target, most } = *run;
         let (first_word, place) = (self.words_of(victim).start, self.physical(target));
         let (mut count, mut next) = (0, from);
         for word in from as usize >> 6..self.words {

@@ -7,7 +7,7 @@
 use pumice_types::{FlashCommand, PageAddress, PlaneId};
 
 use super::collect::MOVES_AHEAD;
-use super::maps::Run;
+use super::maps::PageRun;
 use super::plane::Job;
 use super::{HotCold, PageConfig, PageFtl};
 use crate::error::FtlError;
@@ -39,7 +39,7 @@ impl PageFtl {
         let (target, sequence) = self.next_page(plane, stream)?;
         self.proofs.prove(target.block, plan);
         let room = u32::from(self.config.data_pages() - target.page);
-        let run = Run { victim: job.victim, from, target, most: most.min(room) };
+        let run = PageRun { victim: job.victim, from, target, most: most.min(room) };
         let (moved, next) = self.maps.move_run(&run, MOVES_AHEAD, &self.pool, |source, target, lpn| {
             plan.push(FlashCommand::copy(source, target, lpn, sequence));
         });
