@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod clock;
 mod connection;
 mod control;
 pub mod crash;
@@ -16,6 +17,7 @@ mod journal;
 mod operation;
 mod pages;
 pub mod protocol;
+mod queued;
 mod ram;
 mod record;
 mod recording;
@@ -23,8 +25,12 @@ mod sector;
 mod server;
 mod spec;
 mod store;
+mod transfer;
+mod under_way;
+mod work;
 
 pub use address::Address;
+pub use clock::ServeClock;
 pub use connection::EXPORT;
 pub use control::{ControlRequest, ask};
 pub use recording::{RecordedSession, RecordingHeader};

@@ -258,7 +258,8 @@ impl Scheduler {
             return Ok(true);
         }
         let snapshot = self.snapshot(index, access, now);
-        for nth in 0..access.commands.len() {
+        for (nth, command) in access.commands.iter().enumerate() {
+            observer.queued(command, &self.chips.checked.array);
             self.queue(index, access, nth, snapshot);
         }
         if self.dies[index].active.is_none() {
