@@ -217,9 +217,10 @@ impl<'a, T> Device<'a, T> {
         self.note_failure(begun);
     }
 
-    /// Lets time pass up to an instant of the device's clock. The present never goes back.
+    /// Lets time pass up to an instant of the device's clock. The present never goes back. Before the first request no
+    /// time passes, because a trace begins with it.
     pub fn advance(&mut self, until: Time) {
-        let passed = if self.failure.is_none() { self.pass_time(until) } else { Ok(()) };
+        let passed = if self.failure.is_none() && self.is_used() { self.pass_time(until) } else { Ok(()) };
         self.note_failure(passed);
     }
 

@@ -171,33 +171,34 @@ impl Service<'_, '_> {
             let message = match messages.try_recv() {
                 Ok(message) => Some(message),
                 Err(TryRecvError::Empty) => self.wait(messages, is_ending),
-                Err(TryRecvError::Disconnected) => None,
+                Err(TryRecvError::Disconnected) => Some(Message::Finish),
             };
-            match message {
-                Some(message) => is_ending |= !self.take(message),
-                // What is under way when the device ends is still answered in its time.
-                None if self.device.next_event().is_none() => return,
-                None => {}
+            if let Some(message) = message {
+                is_ending |= !self.take(message);
+            }
+            // What is under way when the device ends is still answered in its time.
+            if is_ending && self.device.next_event().is_none() {
+                return;
             }
         }
     }
 
     /// Lets time pass until something may be due, or a message comes. `None`: nothing has come.
     fn wait(&mut self, messages: &Receiver<Message>, is_ending: bool) -> Option<Message> {
-        let wall = self.wall.as_ref()?;
-        self.device.advance(wall.now());
-        let next = self.device.next_event().map(|at| wall.until(at));
+        self.device.advance(self.wall.as_ref()?.now());
         self.send_replies();
-        match next {
-            None if is_ending => None,
-            None => messages.recv().ok(),
+        let wall = self.wall.as_ref()?;
+        match self.device.next_event().map(|at| wall.until(at)) {
             Some(wait) if is_ending => {
                 std::thread::sleep(wait);
                 None
             }
+            None if is_ending => None,
+            None => Some(messages.recv().unwrap_or(Message::Finish)),
             Some(wait) => match messages.recv_timeout(wait) {
                 Ok(message) => Some(message),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => Some(Message::Finish),
             },
         }
     }
