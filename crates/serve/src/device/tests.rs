@@ -138,7 +138,6 @@ fn crowded(sets: &[(&str, &str)], operations: u64, what: &str, record: &Path) ->
     let mut random = RandomStream::new(11, what);
     let span = device.capacity() / 6 / SECTOR;
     let mut crowd = Crowd { wanted: Vec::new(), history: History::default(), found: Vec::new(), most: 0 };
-    let mut number = 0;
     for nth in 0..operations {
         // Bursts, with a hot part that is read and written again and again.
         let wait = if nth % 50 == 0 { 20_000_000 } else { 150_000 };
@@ -152,8 +151,7 @@ fn crowded(sets: &[(&str, &str)], operations: u64, what: &str, record: &Path) ->
         let hot = if random.below(3) == 0 { 64 } else { span };
         let place = Place { offset: random.below(hot) * SECTOR, bytes: (1 + random.below(40) as u32) * SECTOR as u32 };
         let (is_read, is_zeroes) = (random.below(3) == 0, random.below(16) == 0);
-        number += 1;
-        let written = if is_zeroes { 0 } else { number };
+        let written = if is_zeroes { 0 } else { nth + 1 };
         let wanted = if is_read { Wanted::Read(place) } else { Wanted::Write(place, written) };
         crowd.begin(&mut device, wanted, is_zeroes);
     }
