@@ -6,23 +6,23 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::Shutdown;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use pumice_config::{Config, SpecSource};
+use pumice_config::Config;
 use pumice_engine::SimError;
 use serde_json::{Value, json};
 
 use crate::address::{Address, Listener, Socket};
-use crate::clock::{Lateness, ServeClock};
 use crate::connection::{self, ExportFacts};
 use crate::control::{self, ControlRequest};
+use crate::options::ServeOptions;
 use crate::spec::served_config;
-use crate::work::{Asked, DeviceQuestion, DeviceWork, Message};
+use crate::told::ThreadTold;
+use crate::work::{AskedOperation, DeviceQuestion, DeviceWork, Message};
 
 /// Most connections at a time. More are closed at once.
 const CONNECTIONS_MAX: usize = 64;
@@ -32,39 +32,6 @@ const PARTING: Duration = Duration::from_secs(5);
 
 /// Stack of the device's thread: what the main thread of a process has.
 const STACK_BYTES: usize = 8 << 20;
-
-/// What is to be served, and where.
-pub struct ServeOptions {
-    /// The spec.
-    pub source: SpecSource,
-    /// Where clients connect.
-    pub listen: Address,
-    /// Where questions about the device are answered.
-    pub control: Option<Address>,
-    /// The file that the device lives in; memory if absent.
-    pub store: Option<PathBuf>,
-    /// A trace to write, which replays to the same result.
-    pub record: Option<PathBuf>,
-    /// A recording to write, with the data of all writes, and the spec that it keeps.
-    pub recording: Option<(PathBuf, Value)>,
-    /// What time the device goes by.
-    pub clock: ServeClock,
-}
-
-impl ServeOptions {
-    /// A device of a spec at an address, in memory.
-    pub fn new(source: SpecSource, listen: Address) -> ServeOptions {
-        ServeOptions {
-            source,
-            listen,
-            control: None,
-            store: None,
-            record: None,
-            recording: None,
-            clock: ServeClock::Virtual,
-        }
-    }
-}
 
 /// What the threads of a server share.
 struct ServerShared {
@@ -77,7 +44,7 @@ struct ServerShared {
     /// A control client has asked for the end.
     asked_to_stop: AtomicBool,
     /// What the device's thread tells.
-    told: Arc<Told>,
+    told: Arc<ThreadTold>,
     address: Address,
     connections: Mutex<Connections>,
     closed: Condvar,
@@ -122,7 +89,7 @@ impl Server {
         let control = options.control.as_ref().map(Listener::bind).transpose().map_err(SimError::Output)?;
         let (messages, asked) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
-        let told = Arc::new(Told::new(options.clock).map_err(SimError::Output)?);
+        let told = Arc::new(ThreadTold::new(options.clock).map_err(SimError::Output)?);
         let work = DeviceWork::new(options, config.clone(), Arc::clone(&told))?;
         let device = spawn("pumice-device", move || work.run(&asked, &ready))?;
         let Some(facts) = wait_until_ready(&is_ready, &told, goes_on) else {
@@ -204,38 +171,13 @@ impl Server {
     }
 }
 
-/// What the device's thread tells the others, and they it.
-pub struct Told {
-    /// The simulation has ended in an error.
-    pub has_failed: AtomicBool,
-    /// Nobody waits for the device to begin any more.
-    pub gives_up: AtomicBool,
-    /// How late replies were; `None`: the device has a clock of its own.
-    pub lateness: Option<Mutex<Lateness>>,
-}
-
-impl Told {
-    fn new(clock: ServeClock) -> Result<Told, String> {
-        let lateness = match clock {
-            ServeClock::Virtual => None,
-            ServeClock::Real => Some(Mutex::new(Lateness::new()?)),
-        };
-        Ok(Told { has_failed: AtomicBool::new(false), gives_up: AtomicBool::new(false), lateness })
-    }
-
-    fn lateness(&self) -> Option<Value> {
-        let lateness = self.lateness.as_ref()?;
-        Some(lateness.lock().unwrap_or_else(std::sync::PoisonError::into_inner).told())
-    }
-}
-
 /// How often somebody who waits for the device to begin is asked whether that goes on.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Waits until the device has begun. `None`: it has ended, or is about to.
 fn wait_until_ready(
     is_ready: &Receiver<ExportFacts>,
-    told: &Told,
+    told: &ThreadTold,
     goes_on: &mut dyn FnMut() -> bool,
 ) -> Option<ExportFacts> {
     loop {
@@ -312,7 +254,7 @@ impl ServerShared {
         }
         let cuts = self.cuts.load(Ordering::SeqCst);
         let submit = |operation, to| {
-            let asked = Asked { operation, to, cuts, came: Instant::now() };
+            let asked = AskedOperation { operation, to, cuts, came: Instant::now() };
             self.messages.send(Message::Perform(asked)).is_ok()
         };
         connection::serve(socket, self.facts, &submit)

@@ -8,7 +8,7 @@ use crate::operation::OperationStep;
 use crate::protocol::transmission::Reply;
 
 /// One operation.
-struct Operation<T> {
+struct RunningOperation<T> {
     /// What is left to do, one after the other.
     steps: VecDeque<OperationStep>,
     /// What the last step has brought.
@@ -31,7 +31,7 @@ pub struct DoneOperation<T> {
 
 /// Operations under way, by number, and those that are done. `T` names who waits.
 pub struct Operations<T> {
-    table: Vec<Option<Operation<T>>>,
+    table: Vec<Option<RunningOperation<T>>>,
     free: Vec<u32>,
     /// Those whose next step can be done.
     ready: VecDeque<u32>,
@@ -51,7 +51,7 @@ impl<T> Operations<T> {
 
     /// Begins an operation: its first step can be done.
     pub fn begin(&mut self, steps: VecDeque<OperationStep>, to: T, began: Time) {
-        let operation = Some(Operation { steps, reply: Reply::Done, to, began });
+        let operation = Some(RunningOperation { steps, reply: Reply::Done, to, began });
         let number = match self.free.pop() {
             Some(number) => {
                 self.table[number as usize] = operation;
@@ -81,7 +81,7 @@ impl<T> Operations<T> {
         if let Some(step) = place.as_mut().and_then(|operation| operation.steps.pop_front()) {
             return Some(step);
         }
-        let Operation { reply, to, began, .. } = place.take()?;
+        let RunningOperation { reply, to, began, .. } = place.take()?;
         self.free.push(number);
         self.done.push_back(DoneOperation { to, reply, began, at: now });
         None
@@ -109,7 +109,7 @@ impl<T> Operations<T> {
     pub fn end_all(&mut self, reply: &Reply, now: Time) {
         self.ready.clear();
         for number in 0..self.table.len() as u32 {
-            if let Some(Operation { to, began, .. }) = self.table[number as usize].take() {
+            if let Some(RunningOperation { to, began, .. }) = self.table[number as usize].take() {
                 self.free.push(number);
                 self.done.push_back(DoneOperation { to, reply: reply.clone(), began, at: now });
             }

@@ -16,12 +16,13 @@ use crate::connection::{ExportFacts, ReplyTo};
 use crate::data_path::DataPath;
 use crate::device::{Device, Kept};
 use crate::operation::ClientOperation;
+use crate::options::ServeOptions;
 use crate::protocol::transmission::{ErrorCode, Reply};
 use crate::record::Record;
 use crate::recording::{RecordingHeader, RecordingWriter};
-use crate::server::{ServeOptions, Told};
 use crate::spec::{served_config, without_effect_on_a_served_device};
 use crate::store::Store;
+use crate::told::ThreadTold;
 
 /// What can be asked about the device.
 #[derive(Clone, Debug)]
@@ -37,7 +38,7 @@ pub enum DeviceQuestion {
 }
 
 /// What a client asks for.
-pub struct Asked {
+pub struct AskedOperation {
     /// What is to be done.
     pub operation: ClientOperation,
     /// Where the reply goes.
@@ -51,7 +52,7 @@ pub struct Asked {
 /// What the device is told.
 pub enum Message {
     /// To do what a client asks for.
-    Perform(Asked),
+    Perform(AskedOperation),
     /// To answer a question.
     Ask(DeviceQuestion, Sender<Result<Value, SimError>>),
     /// To end.
@@ -65,7 +66,7 @@ pub struct DeviceWork {
     kept: Kept,
     clock: ServeClock,
     circumstances: Circumstances,
-    told: Arc<Told>,
+    told: Arc<ThreadTold>,
 }
 
 impl DeviceWork {
@@ -73,7 +74,7 @@ impl DeviceWork {
     ///
     /// # Errors
     /// A store, record or recording that cannot be used, or that a device of this spec and clock cannot have.
-    pub fn new(options: &ServeOptions, config: Config, told: Arc<Told>) -> Result<DeviceWork, SimError> {
+    pub fn new(options: &ServeOptions, config: Config, told: Arc<ThreadTold>) -> Result<DeviceWork, SimError> {
         let ServeOptions { source, store, record, recording, clock, .. } = options;
         let scale = source.scale.unwrap_or(1.0);
         check(options, &config)?;
@@ -144,7 +145,7 @@ fn check(options: &ServeOptions, config: &Config) -> Result<(), SpecError> {
 struct Service<'s, 'a> {
     device: &'s mut Device<'a, ReplyTo>,
     circumstances: &'s Circumstances,
-    told: &'s Told,
+    told: &'s ThreadTold,
     /// The wall's clock, if the device goes by it.
     wall: Option<WallClock>,
     /// Power cuts so far.
@@ -209,7 +210,7 @@ impl Service<'_, '_> {
             Message::Finish => return false,
             // What a client had asked for when the power was cut is lost with its connection.
             Message::Perform(asked) if asked.cuts != self.cuts => asked.to.send(Reply::Failed(ErrorCode::Shutdown)),
-            Message::Perform(Asked { operation, to, came, .. }) => {
+            Message::Perform(AskedOperation { operation, to, came, .. }) => {
                 match &mut self.wall {
                     None => {
                         self.device.begin(operation, to);

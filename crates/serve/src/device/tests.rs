@@ -27,7 +27,7 @@ struct SectorWrite {
 
 /// What a client has asked for; numbers of writes say what their sectors hold.
 #[derive(Clone, Copy)]
-enum Wanted {
+enum CrowdRequest {
     Read(Place),
     Write(Place, u64),
 }
@@ -68,7 +68,7 @@ struct FoundData {
 
 /// A client that keeps many requests under way.
 struct Crowd {
-    wanted: Vec<Wanted>,
+    wanted: Vec<CrowdRequest>,
     history: History,
     found: Vec<FoundData>,
     most: usize,
@@ -79,10 +79,10 @@ impl Crowd {
     fn take(&mut self, device: &mut Device<usize>) {
         while let Some(DoneOperation { to, reply, began, at }) = device.take_done(Time(u64::MAX)) {
             match (self.wanted[to], reply) {
-                (Wanted::Read(place), Reply::Data(_, data)) => {
+                (CrowdRequest::Read(place), Reply::Data(_, data)) => {
                     self.found.push(FoundData { place, data, times: (began, at) });
                 }
-                (Wanted::Write(place, number), Reply::Done) => {
+                (CrowdRequest::Write(place, number), Reply::Done) => {
                     self.history.note(place, SectorWrite { number, began, done: at });
                 }
                 (_, reply) => panic!("{reply:?}; {:?}", device.failure()),
@@ -90,15 +90,15 @@ impl Crowd {
         }
     }
 
-    fn begin(&mut self, device: &mut Device<usize>, wanted: Wanted, is_zeroes: bool) {
+    fn begin(&mut self, device: &mut Device<usize>, wanted: CrowdRequest, is_zeroes: bool) {
         let to = self.wanted.len();
         self.wanted.push(wanted);
         let operation = match wanted {
-            Wanted::Read(place) => ClientOperation::Read(place),
-            Wanted::Write(place, _) if is_zeroes => {
+            CrowdRequest::Read(place) => ClientOperation::Read(place),
+            CrowdRequest::Write(place, _) if is_zeroes => {
                 ClientOperation::WriteZeroes { place, stored: to.is_multiple_of(2), fua: false }
             }
-            Wanted::Write(place, number) => {
+            CrowdRequest::Write(place, number) => {
                 ClientOperation::Write { place, data: filled(number, place.bytes), fua: to.is_multiple_of(16) }
             }
         };
@@ -152,13 +152,17 @@ fn crowded(sets: &[(&str, &str)], operations: u64, what: &str, record: &Path) ->
         let place = Place { offset: random.below(hot) * SECTOR, bytes: (1 + random.below(40) as u32) * SECTOR as u32 };
         let (is_read, is_zeroes) = (random.below(3) == 0, random.below(16) == 0);
         let written = if is_zeroes { 0 } else { nth + 1 };
-        let wanted = if is_read { Wanted::Read(place) } else { Wanted::Write(place, written) };
+        let wanted = if is_read { CrowdRequest::Read(place) } else { CrowdRequest::Write(place, written) };
         crowd.begin(&mut device, wanted, is_zeroes);
     }
     device.complete();
     crowd.take(&mut device);
     for first in (0..span).step_by(64) {
-        crowd.begin(&mut device, Wanted::Read(Place { offset: first * SECTOR, bytes: 64 * SECTOR as u32 }), false);
+        crowd.begin(
+            &mut device,
+            CrowdRequest::Read(Place { offset: first * SECTOR, bytes: 64 * SECTOR as u32 }),
+            false,
+        );
         device.complete();
         crowd.take(&mut device);
     }
