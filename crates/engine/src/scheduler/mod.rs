@@ -268,6 +268,7 @@ impl Scheduler {
             return Ok(true);
         }
         let snapshot = self.snapshot(index, access, now);
+        access.commands.iter().for_each(|command| observer.queued(command, &self.chips.checked.array));
         self.queue(index, access, snapshot);
         if self.dies[index].active.is_none() {
             self.start(index, now);
