@@ -9,7 +9,7 @@ use pumice_workload::RandomStream;
 
 use crate::build::Built;
 use crate::chip::erase::suspension_rule;
-use crate::controller::{Controller, Moment, PageAccess, Waits};
+use crate::controller::{Controller, Moment, PageAccess, PageEnd, Waits, names_request};
 use crate::error::SimError;
 use crate::host::{Due, Host};
 use crate::metrics::PowerFigures;
@@ -112,7 +112,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
             self.host.page_begun(id);
             let access = PageAccess::new(Waits::Request(id), lpn, request.kind, mask).of(&request);
             let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
-            if self.controller.begin(&access, moment)? {
+            if self.controller.begin(access, moment)? {
                 self.host.page_done_at_once(id);
             }
         }
@@ -196,9 +196,15 @@ impl<'a, O: Observer> Ssd<'a, O> {
     fn notice(&mut self) -> Result<(), SimError> {
         let now = self.now;
         while let Some(done) = self.controller.scheduler.take_done() {
+            if names_request(done.token) {
+                self.host.note_page_done(&done, now, self.observer);
+                continue;
+            }
             let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
-            let end = self.controller.note_done(&done, moment)?;
-            self.host.note_page_end(&end, now, self.observer);
+            match self.controller.note_done(&done, moment)? {
+                PageEnd::Staged(id, parts) => self.host.page_ended(id, now, Some(parts), self.observer),
+                PageEnd::Internal => {}
+            }
             while let Some(id) = self.controller.take_page_done() {
                 self.host.page_ended(id, now, None, self.observer);
             }

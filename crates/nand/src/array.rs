@@ -284,6 +284,14 @@ impl NandArray {
         prefetch(self.tags.get(self.column(page)));
     }
 
+    /// Prefetches the tags of a page that is copied, and of where it goes; no effect on results. The rest of their
+    /// blocks' state is in the cache: copies go through blocks in order.
+    #[inline]
+    pub fn expect_copy(&self, command: &FlashCommand) {
+        prefetch(self.tags.get(self.column(command.source)));
+        prefetch(self.tags.get(self.column(command.target)));
+    }
+
     /// Whether a page is programmed (a spare read of a blank page is legal).
     pub fn is_programmed(&self, page: PageAddress) -> bool {
         bits::get(&self.programmed, self.bit(page))

@@ -50,15 +50,12 @@ pub struct PageAccess {
     pub stage: Stage,
     /// Plans on different dies that the stage still waits for.
     pub groups_left: u32,
-    /// Where its time went so far.
-    pub parts: LatencyParts,
 }
 
 impl PageAccess {
     /// An access that has not begun.
     pub fn new(waits: Waits, lpn: Lpn, kind: RequestKind, mask: u64) -> PageAccess {
-        let parts = LatencyParts::default();
-        PageAccess { waits, lpn, kind, mask, fua: false, stream: 0, stage: Stage::Map, groups_left: 0, parts }
+        PageAccess { waits, lpn, kind, mask, fua: false, stream: 0, stage: Stage::Map, groups_left: 0 }
     }
 
     /// The same in its last stage.
@@ -86,7 +83,15 @@ impl PageAccess {
 #[derive(Debug, Default)]
 pub struct AccessTable {
     table: Vec<PageAccess>,
+    /// Where the time of each went so far. Apart, because an access of one stage has none.
+    parts: Vec<LatencyParts>,
     free: Vec<u32>,
+}
+
+/// Whether a token names a request, whose access takes one stage and needs no record.
+#[inline]
+pub fn names_request(token: u32) -> bool {
+    token < FIRST_TOKEN
 }
 
 impl AccessTable {
@@ -95,10 +100,12 @@ impl AccessTable {
         match self.free.pop() {
             Some(at) => {
                 self.table[at as usize] = access;
+                self.parts[at as usize] = LatencyParts::default();
                 FIRST_TOKEN + at
             }
             None => {
                 self.table.push(access);
+                self.parts.push(LatencyParts::default());
                 FIRST_TOKEN + (self.table.len() - 1) as u32
             }
         }
@@ -107,7 +114,12 @@ impl AccessTable {
     /// The access with this token; `None` if the token names a request.
     #[inline]
     pub fn get(&mut self, token: u32) -> Option<&mut PageAccess> {
-        if token < FIRST_TOKEN { None } else { self.table.get_mut((token - FIRST_TOKEN) as usize) }
+        if names_request(token) { None } else { self.table.get_mut((token - FIRST_TOKEN) as usize) }
+    }
+
+    /// Where the time of the access with this token went so far.
+    pub fn parts(&mut self, token: u32) -> &mut LatencyParts {
+        &mut self.parts[(token - FIRST_TOKEN) as usize]
     }
 
     /// Forgets an access that is done.

@@ -27,7 +27,7 @@ use crate::metrics::{CommandTally, LatencyParts, Stage};
 use crate::observe::Observer;
 use crate::scheduler::{PageDone, Scheduler};
 use access::AccessTable;
-pub use access::{PageAccess, Waits};
+pub use access::{PageAccess, Waits, names_request};
 use buffer::{DuePage, WriteBuffer};
 use operations::ZoneTimes;
 use submit::Wait;
@@ -93,11 +93,9 @@ pub struct Moment<'a, O: Observer> {
     pub observer: &'a mut O,
 }
 
-/// A page of a request that is done, and where its time went.
+/// What the end of a stage is to the host.
 #[derive(Clone, Copy, Debug)]
 pub enum PageEnd {
-    /// The request that waited for an access of one stage.
-    OneStage(PageDone),
     /// The request that waited for an access of several stages, and the parts of its time.
     Staged(u32, LatencyParts),
     /// No request of the host waited for it.
@@ -227,18 +225,20 @@ impl Controller {
         }
     }
 
-    /// Notes a group of commands that is done, and goes on with its access.
+    /// Notes a group of commands that is done, and goes on with its access. Nothing to do if a request waited for it
+    /// ([`names_request`]).
     ///
     /// # Errors
     /// A broken rule or belief.
     #[inline]
     pub fn note_done<O: Observer>(&mut self, done: &PageDone, moment: &mut Moment<O>) -> Result<PageEnd, SimError> {
-        let Some(access) = self.accesses.get(done.token) else { return Ok(PageEnd::OneStage(*done)) };
+        let Some(access) = self.accesses.get(done.token) else { return Ok(PageEnd::Internal) };
         access.groups_left -= 1;
         if access.groups_left > 0 {
             return Ok(PageEnd::Internal);
         }
-        access.parts.add(access.stage, done);
+        let stage = access.stage;
+        self.accesses.parts(done.token).add(stage, done);
         if self.next_stage(done.token) && self.proceed(done.token, moment)? {
             self.proceed_held_back(moment)?;
             return Ok(PageEnd::Internal);
@@ -246,7 +246,7 @@ impl Controller {
         // The access's record is free by now, but nothing has taken its place yet.
         let Some(&mut access) = self.accesses.get(done.token) else { return Ok(PageEnd::Internal) };
         match access.waits {
-            Waits::Request(id) => Ok(PageEnd::Staged(id, access.parts)),
+            Waits::Request(id) => Ok(PageEnd::Staged(id, *self.accesses.parts(done.token))),
             Waits::Buffer(entry) => {
                 self.buffered_page_ended(entry, moment)?;
                 Ok(PageEnd::Internal)

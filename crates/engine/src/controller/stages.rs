@@ -17,7 +17,7 @@ impl Controller {
     /// # Errors
     /// A broken rule or belief.
     #[inline]
-    pub fn begin<O: Observer>(&mut self, access: &PageAccess, moment: &mut Moment<O>) -> Result<bool, SimError> {
+    pub fn begin<O: Observer>(&mut self, mut access: PageAccess, moment: &mut Moment<O>) -> Result<bool, SimError> {
         if let Some(buffer) = &mut self.buffer {
             match access.kind {
                 RequestKind::Read if buffer.holds(access.lpn, access.mask) => {
@@ -29,12 +29,12 @@ impl Controller {
                 RequestKind::Write => {
                     // Those who wait longer go first.
                     if !self.waiting.is_empty() {
-                        self.waiting.push_back(*access);
+                        self.waiting.push_back(access);
                         return Ok(false);
                     }
-                    let written = self.write_to_buffer(access, moment)?;
+                    let written = self.write_to_buffer(&access, moment)?;
                     if matches!(written, BufferedWrite::NoRoom) {
-                        self.waiting.push_back(*access);
+                        self.waiting.push_back(access);
                     }
                     return Ok(matches!(written, BufferedWrite::Done));
                 }
@@ -43,15 +43,15 @@ impl Controller {
             }
         }
         let Waits::Request(id) = access.waits else { return Ok(true) };
-        if !self.is_staged(access) {
-            let access = PageAccess { stage: Stage::Data, ..*access };
+        if !self.is_staged(&access) {
+            access.stage = Stage::Data;
             self.plan_stage(&access, moment.oracle)?;
             self.tell_read(&access, moment.observer);
             let is_done = self.submit_plan(&Wait::of(&access, id), moment)? == 0;
             self.begin_operations(moment)?;
             return Ok(is_done);
         }
-        let token = self.accesses.insert(*access);
+        let token = self.accesses.insert(access);
         Ok(!self.proceed(token, moment)?)
     }
 

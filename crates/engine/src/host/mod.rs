@@ -10,9 +10,9 @@ mod promises;
 use pumice_config::Config;
 use pumice_types::{HostRequest, RequestKind, Time};
 
-use crate::controller::PageEnd;
 use crate::metrics::{LatencyParts, Metrics, Stage, TimeSeries};
 use crate::observe::{Observer, RequestRecord};
+use crate::scheduler::PageDone;
 use crate::stopping::StoppingRule;
 pub use link::Due;
 use link::Link;
@@ -137,23 +137,21 @@ impl Host {
         self.slots[id as usize].pages_left -= 1;
     }
 
-    /// Notes a page of a request that is done.
+    /// Notes a page of a request that is done, in one stage.
     #[inline]
-    pub fn note_page_end(&mut self, end: &PageEnd, now: Time, observer: &mut impl Observer) {
-        match end {
-            PageEnd::OneStage(done) => {
-                // Only writes ask where their time went.
-                let is_write = self.slots[done.token as usize].request.kind == RequestKind::Write;
-                let parts = is_write.then(|| {
-                    let mut parts = LatencyParts::default();
-                    parts.add(Stage::Data, done);
-                    parts
-                });
-                self.page_ended(done.token, now, parts, observer);
-            }
-            PageEnd::Staged(id, parts) => self.page_ended(*id, now, Some(*parts), observer),
-            PageEnd::Internal => {}
+    pub fn note_page_done(&mut self, done: &PageDone, now: Time, observer: &mut impl Observer) {
+        let slot = &mut self.slots[done.token as usize];
+        if slot.pages_left > 1 {
+            slot.pages_left -= 1;
+            return;
         }
+        // Only writes ask where their time went.
+        let parts = (slot.request.kind == RequestKind::Write).then(|| {
+            let mut parts = LatencyParts::default();
+            parts.add(Stage::Data, done);
+            parts
+        });
+        self.page_ended(done.token, now, parts, observer);
     }
 
     /// Notes that a page of a request is done, or that all its pages have begun.
@@ -183,9 +181,11 @@ impl Host {
         observer.completed(id, now);
         self.metrics.note_done(now);
         if measured {
-            let mut parts = parts.unwrap_or_else(|| LatencyParts::waited_for_host(now - submitted));
-            parts.link = submitted - arrival;
-            self.metrics.record(&request, now - arrival, &parts);
+            let parts = || LatencyParts {
+                link: submitted - arrival,
+                ..parts.unwrap_or_else(|| LatencyParts::waited_for_host(now - submitted))
+            };
+            self.metrics.record(&request, now - arrival, parts);
             self.note_measured(&RequestRecord { arrival, done: now, request }, observer);
         }
     }

@@ -192,9 +192,9 @@ impl Metrics {
         self.last_done = self.last_done.max(now);
     }
 
-    /// Records a request that arrived while measuring. A write's parts are its last page's.
+    /// Records a request that arrived while measuring. A write's parts are its last page's; of others nobody asks.
     #[inline]
-    pub fn record(&mut self, request: &HostRequest, latency: Time, parts: &LatencyParts) {
+    pub fn record(&mut self, request: &HostRequest, latency: Time, parts: impl FnOnce() -> LatencyParts) {
         let bytes = request.bytes;
         match request.kind {
             RequestKind::Read => self.read.record(bytes, latency),
@@ -202,7 +202,7 @@ impl Metrics {
             RequestKind::Flush => self.flush.record(bytes, latency),
             RequestKind::Write => {
                 self.write.record(bytes, latency);
-                self.write_parts.add(parts);
+                self.write_parts.add(&parts());
                 self.fua_writes += u64::from(request.fua);
             }
         }

@@ -108,7 +108,7 @@ impl Scheduler {
     ) -> Result<(), SimError> {
         let timing = &self.timing;
         let die = &mut self.dies[index];
-        while die.lanes[active].segments[0].commands > 0 {
+        for left in (0..die.lanes[active].segments[0].commands).rev() {
             let command = die.lanes[active].commands[0];
             let duration = die_only_time(timing, &command);
             let span = BusySpan { start: die.cursor, end: die.cursor + duration, occupies: true };
@@ -116,7 +116,7 @@ impl Scheduler {
                 break;
             }
             die.end_command(active, span, &mut self.chips, observer)?;
-            die.lanes[active].segments[0].commands -= 1;
+            die.lanes[active].segments[0].commands = left;
             die.cursor = span.end;
             charge(&mut die.spent, timing, &command, duration);
         }
@@ -163,7 +163,7 @@ impl Scheduler {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn start_lane(&mut self, index: usize, lane: usize, now: Time) {
         if lane == READS {
             self.find_sources(index);
@@ -178,7 +178,7 @@ impl Scheduler {
         self.expect_first(&self.dies[index].lanes[lane]);
         let die = &mut self.dies[index];
         let Lane { segments, commands, .. } = &die.lanes[lane];
-        die.usage = self.usages.of(&segments[0], &commands[0]);
+        self.usages.replace(&mut die.usage, &segments[0], &commands[0]);
         if group > 1 {
             die.usage.share(group, &die.lanes[lane], (&self.timing, &self.usages));
         }
@@ -210,18 +210,26 @@ impl Scheduler {
         prefetch(segments.get(1));
         prefetch(commands.get(1));
         let command = &commands[0];
-        self.chips.checked.array.expect(command.target);
-        if command.op == FlashOp::Copy {
-            self.chips.checked.array.expect(command.source);
+        match command.op {
+            FlashOp::Copy => self.chips.checked.array.expect_copy(command),
+            FlashOp::Read
+            | FlashOp::SpareSearch
+            | FlashOp::Program
+            | FlashOp::Erase
+            | FlashOp::PartialErase
+            | FlashOp::SubBlockErase
+            | FlashOp::Pause => self.chips.checked.array.expect(command.target),
         }
     }
 
     /// Ends the active segments: executes their commands, completes the accesses that waited for them, and starts
     /// what is next.
     fn finish(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
-        self.advance(index, now, observer)?;
+        let Some(active) = self.dies[index].active else { return Ok(()) };
+        if self.dies[index].usage.shape == Resources::Die {
+            self.advance_lane(index, active, now, observer)?;
+        }
         let die = &self.dies[index];
-        let Some(active) = die.active else { return Ok(()) };
         tell_transfers(die, index, now, observer);
         let chained = match self.policy.multi_plane {
             MultiPlane::Off => self.end_active(index, active, now, observer)?,
@@ -317,6 +325,7 @@ fn tell_transfers(die: &Die, index: usize, now: Time, observer: &mut impl Observ
 
 /// Accounts for an access that ends now, whose own resources are `own`. For a segment that used the channel
 /// `die.spent` still ends at its start; for one that needed the die alone it includes the segment itself.
+#[inline]
 fn page_done(segment: &Segment, own: Usage, die: &mut Die, now: Time) -> PageDone {
     let mut waited = PhaseTimes::default();
     // Work on the die alone is in `spent`, so it is in what was waited for.

@@ -193,25 +193,32 @@ impl Usages {
     /// What a segment uses whose first command is `command`. An erase in steps says so itself.
     #[inline]
     pub fn of(&self, segment: &Segment, command: &FlashCommand) -> Usage {
-        let usage = self.of_shape[segment.shape as usize];
-        match segment.shape {
-            Resources::Die => Usage { die_first: segment.die_only, ..usage },
-            Resources::DieThenChannel if command.op == FlashOp::SpareSearch => {
-                let pages = u64::from(command.searched_pages());
-                let transfer = match command.expectation() {
-                    SearchExpectation::Pages => self.page_transfer,
-                    SearchExpectation::Found | SearchExpectation::Absent | SearchExpectation::Scan => {
-                        self.spare_transfer
-                    }
-                };
-                let channel = transfer * pages + self.command_overhead;
-                Usage { die_first: self.t_r * pages, channel, transfers: channel, ..usage }
-            }
-            Resources::DieThenChannel
-            | Resources::ChannelThenDie
-            | Resources::DieChannelDie
-            | Resources::Copyback
-            | Resources::Erase => usage,
+        let mut usage = self.of_shape[segment.shape as usize];
+        self.complete(&mut usage, segment, command);
+        usage
+    }
+
+    /// The same, put in the place of `usage`: moved as it stands, if its shape decides all of it.
+    #[inline]
+    pub fn replace(&self, usage: &mut Usage, segment: &Segment, command: &FlashCommand) {
+        *usage = self.of_shape[segment.shape as usize];
+        self.complete(usage, segment, command);
+    }
+
+    /// Sets what the shape does not decide.
+    #[inline]
+    fn complete(&self, usage: &mut Usage, segment: &Segment, command: &FlashCommand) {
+        if segment.shape == Resources::Die {
+            usage.die_first = segment.die_only;
+        } else if command.op == FlashOp::SpareSearch {
+            let pages = u64::from(command.searched_pages());
+            let transfer = match command.expectation() {
+                SearchExpectation::Pages => self.page_transfer,
+                SearchExpectation::Found | SearchExpectation::Absent | SearchExpectation::Scan => self.spare_transfer,
+            };
+            usage.die_first = self.t_r * pages;
+            usage.channel = transfer * pages + self.command_overhead;
+            usage.transfers = usage.channel;
         }
     }
 }

@@ -42,7 +42,7 @@ use crate::reclaim_units::UnitChoice;
 
 /// Number of pages by which the prefetch of map entries runs ahead of the copies: some ten nanoseconds pass for each,
 /// and memory answers within a microsecond even when it is busy.
-pub(super) const MOVES_AHEAD: u32 = 12;
+pub(super) const MOVES_AHEAD: u32 = 32;
 
 impl PageFtl {
     /// Ensures that `stream` has a free page in `plane`. Returns whether collection must follow after the write's own
