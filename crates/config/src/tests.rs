@@ -336,6 +336,7 @@ fn recovers(key: &str, value: &str) -> SpecSource {
 #[test]
 fn t066_what_cannot_start_anew_after_a_power_cut_is_refused() {
     Config::resolve(&recovers("power.cut_at_s", "[0.1, 0.5]")).expect("valid");
+    Config::resolve(&recovers("workload.trim_fraction", "0.1")).expect("trims are written down");
     error(&with_set("power.cut_at_s", "[0.1]"), &["power.cut_at_s needs ftl.recovery = \"scan\", found \"off\""]);
     let mut summary = recovers("ftl.recovery", "summary");
     summary.sets.push(("ftl.kind".into(), "fast".into()));
@@ -369,7 +370,6 @@ fn t066_what_stands_in_the_way_of_starting_anew_is_refused() {
     for (key, value, wanted) in [
         ("timing.multi_plane", "neighbours", "\"off\""),
         ("output.command_log", "true", "false"),
-        ("workload.trim_fraction", "0.1", "0"),
         ("ftl.wear_leveling", "static", "\"none\""),
     ] {
         error(&recovers(key, value), &["ftl.recovery = \"scan\" needs", &format!("{key} = {wanted}, found")]);

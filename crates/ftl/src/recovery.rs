@@ -99,6 +99,8 @@ pub struct LogCounts {
     pub journal_pages: u64,
     /// Pages of the map, and of the table of open blocks.
     pub map_pages: u64,
+    /// Pages that say what is trimmed.
+    pub trim_pages: u64,
     /// Blocks of a plane that are set aside for both.
     pub blocks_per_plane: u64,
     /// RAM for what is not written yet, and for where the pages are.

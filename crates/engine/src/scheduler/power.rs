@@ -100,7 +100,9 @@ impl Scheduler {
             FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => {
                 (!RecoveryFault::ErasesDoNotWait.is_on(), true)
             }
-            FlashOp::Program if is_of_log(next) => (true, next.version == JOURNAL),
+            // Also a page that says what is trimmed, which is no part of a log.
+            FlashOp::Program if next.cause == Cause::Map && next.version == JOURNAL => (true, true),
+            FlashOp::Program if is_of_log(next) => (true, false),
             FlashOp::Program | FlashOp::Copy | FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => (false, false),
         };
         let is_waited_for = |command: &FlashCommand| for_log || !is_of_log(command);

@@ -106,7 +106,7 @@ impl SpareSurvey {
     }
 
     /// A free block of the plane of `last` that can be erased before anything is copied: one that holds no
-    /// copy of a page in `kept`, which are those that nothing proves. One of `last` itself may go if there is another:
+    /// copy of a page in `kept`, which are those that nothing proves and what depends on them, in order. One of `last` itself may go if there is another:
     /// either the program of `last` was cut, and then no erase of its plane, or `last` is sound.
     fn dispensable(&self, last: &ReadPage, kept: &[Lpn], geometry: &Geometry, free: &FreeUnits) -> Option<BlockId> {
         let plane = geometry.plane_of(last.page.block);
@@ -118,7 +118,7 @@ impl SpareSurvey {
         let mut first = 0;
         self.blocks.iter().find_map(|&(block, end, _)| {
             let pages = &self.found[std::mem::replace(&mut first, end)..end];
-            let may_go = |lpn: Lpn| !kept.contains(&lpn) || lpn == last.entry.lpn && has_other(block);
+            let may_go = |lpn: Lpn| kept.binary_search(&lpn).is_err() || lpn == last.entry.lpn && has_other(block);
             let is_free = geometry.plane_of(block) == plane && !free.of(block).is_empty();
             (is_free && pages.iter().all(|found| may_go(found.entry.lpn))).then_some(block)
         })
@@ -203,7 +203,9 @@ impl PageFtl {
         let survey = SpareSurvey::read(&config, bad, restart.chips);
         let mut ftl = PageFtl::new(config, bad);
         ftl.counters = restart.counters;
-        let current = survey.current(ftl.config.user_pages);
+        ftl.trims.iter_mut().for_each(|trims| trims.written = restart.log.trim_pages);
+        let mut current = survey.current(ftl.config.logical_pages());
+        let void = ftl.read_trims(&mut current, restart.chips);
         let trusted = restart.protection.ends_operations();
         let proofs = if trusted { Proofs::held } else { Proofs::lost };
         ftl.proofs = proofs(ftl.config.geometry.blocks(), restart.erased_again);
@@ -216,7 +218,8 @@ impl PageFtl {
             moved_pages: 0,
         };
         let unproven = if trusted { Vec::new() } else { survey.last_of_planes(&ftl.config.geometry) };
-        let kept: Vec<Lpn> = unproven.iter().flatten().map(|last| last.entry.lpn).collect();
+        let mut kept: Vec<Lpn> = unproven.iter().flatten().flat_map(|last| void.with(last.entry.lpn)).collect();
+        kept.sort_unstable();
         for last in unproven.into_iter().flatten() {
             let is_left = RecoveryFault::UnprovenPageKept.is_on()
                 || RecoveryFault::OneMoveForAll.is_on() && counts.moved_pages > 0;
