@@ -103,8 +103,13 @@ fn check_power(config: &Config) -> Result<(), String> {
             format!("\"{}\"", chip.erase.suspension_for),
         ),
         (
-            chip.timing.multi_plane != MultiPlane::Off,
-            "timing.multi_plane = \"off\"",
+            chip.timing.multi_plane == MultiPlane::Queue,
+            "timing.multi_plane = \"off\" | \"neighbours\"",
+            format!("\"{}\"", chip.timing.multi_plane),
+        ),
+        (
+            chip.timing.multi_plane != MultiPlane::Off && config.ftl.own_layer().is_some(),
+            "timing.multi_plane = \"off\" with a layer of your own",
             format!("\"{}\"", chip.timing.multi_plane),
         ),
         (config.output.command_log, "output.command_log = false", "true".into()),

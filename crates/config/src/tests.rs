@@ -341,6 +341,11 @@ fn t066_what_cannot_start_anew_after_a_power_cut_is_refused() {
     let mut summary = recovers("ftl.recovery", "summary");
     summary.sets.push(("ftl.kind".into(), "fast".into()));
     error(&summary, &["ftl.recovery = \"summary\" needs ftl.kind = \"page\", found \"fast\""]);
+    let mut cached = recovers("ftl.map_place", "cached");
+    cached.sets.push(("ftl.map_cache_entries".into(), "64".into()));
+    Config::resolve(&cached).expect("the map is found by a scan");
+    cached.sets.push(("ftl.recovery".into(), "summary".into()));
+    error(&cached, &["ftl.recovery = \"summary\" needs ftl.map_place = \"ram\", found \"cached\""]);
     let small = |bytes: &str| {
         let sets = [("ftl.recovery", "scan"), ("geometry.spare_bytes", bytes)];
         let sets = sets.map(|(key, value)| (key.to_string(), value.to_string())).to_vec();
@@ -368,7 +373,7 @@ fn t066_what_cannot_start_anew_after_a_power_cut_is_refused() {
 #[test]
 fn t066_what_stands_in_the_way_of_starting_anew_is_refused() {
     for (key, value, wanted) in [
-        ("timing.multi_plane", "neighbours", "\"off\""),
+        ("timing.multi_plane", "queue", "\"off\" | \"neighbours\""),
         ("output.command_log", "true", "false"),
         ("ftl.wear_leveling", "static", "\"none\""),
     ] {

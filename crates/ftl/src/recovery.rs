@@ -182,6 +182,8 @@ pub struct Restart<'a> {
     pub log: LogCounts,
     /// What cuts of the power leave half done.
     pub protection: CutProtection,
+    /// A die may have been at work on several of its planes at once.
+    pub planes_apart: bool,
 }
 
 /// What a layer found when it started anew.

@@ -102,6 +102,12 @@ choice! {
         TrimsDoNotWait = "trims-do-not-wait",
         /// A trimmed page is given up before its trim is written down.
         TrimmedAtOnce = "trimmed-at-once",
+        /// Blocks that look erased take pages of the map as they are.
+        MapBlocksTrusted = "map-blocks-trusted",
+        /// Of a die that works on several planes at once only the last page of all may be unfinished.
+        PlanesAsOne = "planes-as-one",
+        /// Erases that join another one in a multi-plane command do not wait for programs on other dies.
+        JoinedErasesDoNotWait = "joined-erases-do-not-wait",
         /// Of a block whose parts are erased apart, only the first page tells whether it is blank.
         OnePartForAll = "one-part-for-all",
         /// Parts of a block that look erased beside data are written as they are.

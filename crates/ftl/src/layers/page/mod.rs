@@ -248,6 +248,11 @@ impl PageConfig {
         self.trims.map_or(with_map, |trims| trims.end().max(with_map))
     }
 
+    /// Whether a logical page is a page of the map.
+    fn is_translation_page(&self, lpn: Lpn) -> bool {
+        (self.user_pages..self.user_pages + self.translation_pages()).contains(&lpn.0)
+    }
+
     /// Translation pages of the whole device; none if the map is in RAM.
     pub fn translation_pages(&self) -> u32 {
         self.cached_map.map_or(0, |map| self.user_pages.div_ceil(map.entries_per_page))
@@ -330,7 +335,10 @@ impl PageFtl {
     #[inline]
     fn note_change(&mut self, lpn: Lpn) {
         if let Some(translation) = &mut self.translation {
-            translation.change(lpn);
+            // Where trim pages lie is always in RAM.
+            if lpn.0 < self.config.user_pages {
+                translation.change(lpn);
+            }
         }
         if let Some(log) = &mut self.log {
             log.note_change(lpn);

@@ -18,7 +18,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use pumice_types::{Cause, FlashCommand, JOURNAL, Lpn, PageAddress, RecoveryFault, bits};
+use pumice_types::{Cause, FlashCommand, Lpn, PageAddress, RecoveryFault, bits};
 use serde::{Deserialize, Serialize};
 
 use super::PageFtl;
@@ -221,9 +221,10 @@ impl PageFtl {
         trims.written += 1;
         let (lpn, content) = (Lpn(trims.shape.first + nth), trims.content(nth));
         let plane = self.choose_plane(lpn)?;
-        let version = if RecoveryFault::TrimsDoNotWait.is_on() { 0 } else { JOURNAL };
         self.store(lpn, (plane, WriteStream::Host), plan, |target, sequence, plan| {
-            plan.push_content(FlashCommand::program(Cause::Map, target, lpn, version, sequence), content);
+            let program = FlashCommand::program(Cause::Map, target, lpn, 0, sequence);
+            let waits = !RecoveryFault::TrimsDoNotWait.is_on();
+            plan.push_content(if waits { program.behind_programs() } else { program }, content);
         })
     }
 
@@ -234,6 +235,7 @@ impl PageFtl {
             if is_trimmed && let Some(page) = self.find(lpn) {
                 self.invalidate(page);
                 self.maps.forget(lpn);
+                self.note_change(lpn);
             }
         }
     }
