@@ -27,6 +27,8 @@ const IN_LOOPS: &[(&str, &str)] = &[
     ("workload.read_fraction", "0.4"),
 ];
 
+const BUDGETED: (&str, &str) = ("ftl.merge", "m-merge-budgeted");
+
 /// Every layer, with each way of starting anew.
 fn devices() -> Vec<Sets<'static>> {
     let all = combinations();
@@ -40,7 +42,10 @@ fn t880_every_layer_keeps_its_promises_wherever_a_multi_plane_command_is_cut() {
     let together = |device: &Sets| document(device)["flash"]["multi_plane_commands"].as_u64().unwrap_or(0);
     let together: Vec<u64> = devices().iter().map(together).collect();
     assert!(together.iter().filter(|&&commands| commands > 10).count() * 4 > together.len() * 3, "{together:?}");
-    let met = all_keep_their_promises(devices(), |device| cut_everywhere(device, sampled(61, 701), false));
+    // So few writes all over the device bring too few M-Merges to a run; drawn cuts meet them.
+    let is_m_merge = |device: &Sets| device.contains(&("ftl.merge", "m-merge")) || device.contains(&BUDGETED);
+    let devices = devices().into_iter().filter(|device| !is_m_merge(device)).collect();
+    let met = all_keep_their_promises(devices, |device| cut_everywhere(device, sampled(61, 701), false));
     assert!(met.cuts > 500 && met.programs > met.cuts && met.erases > 150, "{met:?}");
 }
 
