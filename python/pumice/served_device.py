@@ -82,8 +82,8 @@ class ServedDevice:
         return cut
 
     def fault(self, block: int) -> dict[str, Any]:
-        """Lets the next erase of a block fail. The translation layer then uses the block no more, which costs the device
-        its room; what it held was moved before.
+        """Lets the next erase of a block fail. The translation layer then uses the block no more, so the device has
+        less room; what the block held was moved before.
 
         Returns:
             `block`, and `at_s`, the device's time.

@@ -34,8 +34,8 @@ def ctl_command(
     """Ask a served device for its status or result, to lose its power, or to end.
 
     The answer is JSON on stdout: of `status` how far the device is, of `result` the result document so far, of `cut`
-    how long the device took to start anew. A fault lets the next erase of a block fail. A mark is noted in the recording of the session (`--session`), for checks
-    of `pumice crash`.
+    how long the device took to start anew. A fault lets the next erase of a block fail. A mark is noted in the
+    recording of the session (`--session`), for checks of `pumice crash`.
     """
     request: dict[str, str | int] = {"do": question.value}
     if question is Question.MARK and text is not None:
