@@ -204,12 +204,33 @@ impl<'a, O: Observer> Session<'a, O> {
         if self.cuts.is_some() && self.ssd.next_event().is_some_and(|at| self.is_cut_by(at)) {
             return self.lose_power();
         }
-        // The end of the last request, which a buffer may have taken at once, ends what is measured.
+        self.note_end();
+        self.work += 1;
+        self.ssd.step()
+    }
+
+    /// Several steps towards an instant of the workload's clock, as many as nobody but the flash notices, and one more.
+    /// `false` if nothing happens by then.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    #[inline]
+    pub fn steps_until(&mut self, instant: Time) -> Result<bool, SimError> {
+        if self.cuts.is_some() {
+            return self.step_until(instant);
+        }
+        self.note_end();
+        let handled = self.ssd.step_until_noticed(instant + self.behind)?;
+        self.work += handled;
+        Ok(handled > 0)
+    }
+
+    /// The end of the last request, which a buffer may have taken at once, ends what is measured.
+    #[inline]
+    fn note_end(&mut self) {
         if self.is_over && self.busy_after.is_none() && self.ssd.host.metrics.is_quiet() {
             self.busy_after = Some(self.ssd.controller.scheduler.busy_times(self.ssd.now));
         }
-        self.work += 1;
-        self.ssd.step()
     }
 
     /// One step towards an instant of the workload's clock: an event or a power cut that comes by then. `false` if
