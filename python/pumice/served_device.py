@@ -81,6 +81,20 @@ class ServedDevice:
         cut: dict[str, Any] = json.loads(self._server.answer('{"do": "cut"}'))
         return cut
 
+    def fault(self, block: int) -> dict[str, Any]:
+        """Lets the next erase of a block fail. The translation layer then uses the block no more, so the device has
+        less room; what the block held was moved before.
+
+        Returns:
+            `block`, and `at_s`, the device's time.
+
+        Raises:
+            SimulationError: a device of this spec does not retire blocks, the session is recorded, or the block is bad
+                or being erased.
+        """
+        fault: dict[str, Any] = json.loads(self._server.answer(json.dumps({"do": "fault", "block": block})))
+        return fault
+
     def mark(self, text: str) -> None:
         """Notes in the recording of the session how far the program is that uses the device. `pumice.crash` tells a
         check the last mark before the cut.

@@ -176,6 +176,19 @@ def test_the_control_socket_is_asked_by_the_command(tmp_path: Path, command: Com
     assert f"is a device served with --control {address}?" in gone.stderr
 
 
+def test_a_block_fails_by_order(tmp_path: Path, command: Command) -> None:
+    address = f"unix:{tmp_path / 'control'}"
+    with pumice.serve(TINY.with_(partial_erase={"unit": "none"}), control=address) as device:
+        assert device.fault(3)["block"] == 3
+        assert json.loads(command("ctl", address, "fault", "4").stdout)["block"] == 4
+        with pytest.raises(pumice.SimulationError, match="block 4 is bad, or its next erase fails already"):
+            device.fault(4)
+        for wrong in (["fault"], ["fault", "x"], ["status", "4"]):
+            asked = command("ctl", address, *wrong)
+            assert (asked.returncode, len(asked.stderr.splitlines())) == (2, 1), asked.stderr
+        exercise(device.address)
+
+
 @pytest.mark.parametrize("address", ["tcp:example.org:1", "control", "unix:", "tcp:99999"])
 def test_a_question_goes_to_an_address_that_a_device_can_have(command: Command, address: str) -> None:
     asked = command("ctl", address, "status")

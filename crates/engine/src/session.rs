@@ -4,11 +4,13 @@ use pumice_config::aged::{AgedIdentity, SharedAgedDevices};
 use pumice_config::{Config, HostMode, SpecError};
 use pumice_ftl::TranslationLayer;
 use pumice_ftl::recovery::Recovery;
-use pumice_types::{FlashTiming, Geometry, HostRequest, Time};
+use pumice_types::erase::MAX_LOOPS;
+use pumice_types::{BlockId, FlashTiming, Geometry, HostRequest, PartialEraseUnit, Time};
 use pumice_workload::{Fact, RandomStream};
 
 use crate::build::build;
 use crate::chip::erase::Eraser;
+use crate::controller::Controller;
 use crate::error::SimError;
 use crate::observe::{Beginning, Observer};
 use crate::power::{CutFlash, PowerCuts};
@@ -308,6 +310,38 @@ impl<'a, O: Observer> Session<'a, O> {
         }
         let instant = at - self.behind;
         while self.step_until(instant)? {}
+        Ok(())
+    }
+
+    /// Lets the next erase of a block fail; the translation layer then uses the block no more.
+    ///
+    /// # Errors
+    /// In one line: a device of this spec uses such blocks again, there is no such block, or its erase cannot fail now.
+    pub fn fail_next_erase(&mut self, block: u32) -> Result<(), String> {
+        let (config, blocks) = (self.config, self.geometry.blocks());
+        if config.ftl.shared.recovery != Recovery::Off {
+            return Err("needs ftl.recovery = \"off\": a device that starts anew forgets which erases fail".into());
+        }
+        if config.chip.erase.max_loops < MAX_LOOPS {
+            return Err(format!("needs erase.max_loops = {MAX_LOOPS}: erases of this device fail of their own"));
+        }
+        if config.chip.partial_erase.unit != PartialEraseUnit::None {
+            let found = config.chip.partial_erase.unit;
+            return Err(format!("needs partial_erase.unit = \"none\", found \"{found}\""));
+        }
+        let retires = config.ftl.check_retirement(&config.assumed_chip(), &config.initial);
+        retires.map_err(|needed| format!("needs {needed}"))?;
+        if block >= blocks {
+            return Err(format!("there is no block {block}; allowed: 0 to {}", blocks - 1));
+        }
+        let Controller { scheduler, ftl, .. } = &mut self.ssd.controller;
+        if scheduler.is_erasing(BlockId(block)) {
+            return Err(format!("block {block} is being erased"));
+        }
+        if !scheduler.chips.fail_next_erase(BlockId(block)) {
+            return Err(format!("block {block} is bad, or its next erase fails already"));
+        }
+        ftl.note_failing(BlockId(block));
         Ok(())
     }
 

@@ -188,7 +188,7 @@ impl DataPath {
             (PageReader::PartialWrite, None) => Ok(()),
             (PageReader::PartialWrite, Some(page)) => {
                 let mut ram = std::mem::replace(&mut self.ram, self.split.empty_ram());
-                let completed = ram.complete(lpn.0, |old| self.fetch(page, array, 0, old).map(drop));
+                let completed = ram.complete(lpn.0, |from, old| self.fetch(page, array, from, old).map(drop));
                 self.ram = ram;
                 completed
             }

@@ -1,12 +1,12 @@
 //! The device: a session of the engine with the bytes of its pages. Operations begin, time passes, and they are done.
 
 mod extents;
+mod orders;
 #[cfg(test)]
 mod tests;
 
 use pumice_config::{Check, Config};
 use pumice_engine::{Origin, Outcome, Session, SimError};
-use pumice_ftl::recovery::Recovery;
 use pumice_types::{HostRequest, RequestKind, Time};
 use pumice_workload::Trims;
 use serde_json::{Value, json};
@@ -106,6 +106,12 @@ impl<'a, T> Device<'a, T> {
     fn replay_event(&mut self, event: &DeviceEvent, goes_on: &dyn Fn() -> bool) -> Result<(), SimError> {
         let request = match event {
             DeviceEvent::Cut(at) => return self.lose_power(*at + self.session.behind()),
+            DeviceEvent::Fault(at, block) => {
+                while self.session.step_until(*at)? {
+                    check(goes_on)?;
+                }
+                return self.session.fail_next_erase(*block).map_err(SimError::Simulation);
+            }
             DeviceEvent::Request(request) => request,
         };
         if let Some(record) = &mut self.kept.record {
@@ -115,49 +121,6 @@ impl<'a, T> Device<'a, T> {
             check(goes_on)?;
         }
         self.session.submit(request, request.arrival + self.session.behind())
-    }
-
-    /// Cuts the power now and starts the device anew. What was written and not flushed may be lost.
-    ///
-    /// # Errors
-    /// A device that cannot start anew, or a simulation that ended in an error.
-    pub fn cut(&mut self) -> Result<Value, SimError> {
-        if let Some(text) = &self.failure {
-            return Err(SimError::Simulation(text.clone()));
-        }
-        if self.config.ftl.shared.recovery == Recovery::Off {
-            let text = "the device cannot start anew after a power cut; serve it with ftl.recovery = \"scan\"";
-            return Err(SimError::Simulation(text.into()));
-        }
-        if self.kept.recording.is_some() {
-            let text = "the power of a device whose session is recorded is not cut; the crash lab cuts it";
-            return Err(SimError::Simulation(text.into()));
-        }
-        // Behind everything that happens at this instant.
-        let at = self.now() + Time(1);
-        if let Some(store) = &mut self.kept.store {
-            store.add(&DeviceEvent::Cut(at - self.session.behind())).map_err(SimError::Output)?;
-        }
-        let cut = self.lose_power(at).and_then(|()| settle(&mut self.session));
-        while self.path().take_finished().is_some() {}
-        self.operations.end_all(&Reply::Failed(ErrorCode::Shutdown), at);
-        cut.inspect_err(|error| self.failure = Some(error.to_string()))?;
-        let took = self.session.ssd.now - at;
-        let is_dead = self.path().is_dead();
-        Ok(json!({
-            "cuts": self.cuts_s.len(), "at_s": at.as_s(), "recovery_us": took.as_us(), "is_dead": is_dead,
-        }))
-    }
-
-    /// Notes in the recording how far the program is that uses the device.
-    ///
-    /// # Errors
-    /// Nothing is recorded, or the recording cannot be written.
-    pub fn mark(&mut self, text: &str) -> Result<Value, SimError> {
-        let none = || SimError::Simulation("the session is not recorded, so it has no marks".into());
-        let recording = self.kept.recording.as_mut().ok_or_else(none)?;
-        recording.mark(text).map_err(SimError::Output)?;
-        Ok(json!({ "requests": self.session.submitted() }))
     }
 
     fn lose_power(&mut self, at: Time) -> Result<(), SimError> {

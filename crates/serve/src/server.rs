@@ -237,6 +237,9 @@ impl ServerShared {
                 clients.for_each(|(socket, _)| socket.end(Shutdown::Both));
                 Ok(cut)
             }
+            ControlRequest::Fault { block } => {
+                self.ask(DeviceQuestion::Fault(*block)).map_err(|error| error.to_string())
+            }
             ControlRequest::Mark { text } => {
                 self.ask(DeviceQuestion::Mark(text.clone())).map_err(|error| error.to_string())
             }

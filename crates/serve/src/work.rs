@@ -33,6 +33,8 @@ pub enum DeviceQuestion {
     Result,
     /// What a power cut did, which is made for that.
     Cut,
+    /// To let the next erase of a block fail.
+    Fault(u32),
     /// To note something in the recording.
     Mark(String),
 }
@@ -246,6 +248,7 @@ impl Service<'_, '_> {
                 self.cuts += u64::from(cut.is_ok());
                 cut
             }
+            DeviceQuestion::Fault(block) => self.device.fault(block),
             DeviceQuestion::Mark(text) => self.device.mark(&text),
             DeviceQuestion::Progress => Ok(self.device.progress()),
             DeviceQuestion::Result => self.device.result().and_then(|outcome| outcome.told(self.circumstances)),

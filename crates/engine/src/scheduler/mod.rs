@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 use pumice_ftl::PolicyFault;
 use pumice_ftl::policy::Decider;
 use pumice_types::suspension::SuspensionRule;
-use pumice_types::{DieId, FlashCommand, FlashOp, FlashTiming, Geometry, MultiPlane, Time};
+use pumice_types::{BlockId, DieId, FlashCommand, FlashOp, FlashTiming, Geometry, MultiPlane, Time};
 
 use crate::chip::Chips;
 use crate::error::SimError;
@@ -244,6 +244,13 @@ impl Scheduler {
     #[inline]
     pub fn die_of(&self, command: &FlashCommand) -> DieId {
         DieId(command.target.block.0 / self.blocks_per_die)
+    }
+
+    /// Whether an erase of a block waits or runs.
+    pub fn is_erasing(&self, block: BlockId) -> bool {
+        let die = &self.dies[(block.0 / self.blocks_per_die) as usize];
+        let erases = |command: &FlashCommand| command.op == FlashOp::Erase && command.target.block == block;
+        die.lanes.iter().any(|lane| lane.commands.iter().any(erases))
     }
 
     /// Queues the commands of one page access at `now`; all of them are on one die. Returns whether

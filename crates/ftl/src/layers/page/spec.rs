@@ -8,7 +8,7 @@ use pumice_types::{
 
 use super::{
     Allocation, CACHED_ENTRY_BYTES, CachedMap, CollectedPlace, EraseGroup, EraseUnits, GcMode, GcPlanes, Handles,
-    HotCold, Isolation, LogShape, Neighbours, PageConfig, PageFtl, STORED_ENTRY_BYTES, Stripes,
+    HotCold, Isolation, LogShape, Neighbours, PageConfig, PageFtl, STORED_ENTRY_BYTES, Stripes, TrimShape,
 };
 use crate::error::FtlError;
 use crate::fill::FillTarget;
@@ -133,6 +133,7 @@ impl Layer for PageFtl {
     const ASKS_POLICIES: bool = true;
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
     const GIVES_UP_TRIMMED: bool = true;
+    const WRITES_DOWN_TRIMS: bool = true;
     const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan, Recovery::Summary, Recovery::Checkpoint];
     const STRICT_KEYS: &'static [&'static str] = &[
         "ftl.gc_mode",
@@ -173,7 +174,8 @@ impl Layer for PageFtl {
     fn translation_pages(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> u32 {
         let summaries = u32::from(data_pages(spec) < spec.chip.geometry.pages_per_block);
         let map = cached_map(spec, keys).map_or(0, |map| user_pages.div_ceil(map.entries_per_page));
-        map + summaries + log_shape(spec, keys).map_or(0, |log| log.own_pages())
+        let trims = trim_shape(spec, keys, user_pages).map_or(0, TrimShape::pages);
+        map + summaries + trims + log_shape(spec, keys).map_or(0, |log| log.own_pages())
     }
 
     fn build(parts: &LayerParts, keys: &PageKeys, target: &mut dyn FillTarget) -> Result<PageFtl, FtlError> {
@@ -204,9 +206,12 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     if recovery == Recovery::Off {
         return Ok(());
     }
-    let needs =
-        [("map_place", "ram", spec.shared.map_place.name()), ("wear_leveling", "none", keys.wear_leveling.name())];
-    if let Some((key, wanted, found)) = needs.iter().find(|(_, wanted, found)| wanted != found) {
+    let (place, leveling) = (spec.shared.map_place, keys.wear_leveling);
+    let needs = [
+        (place != MapPlace::Ram && recovery != Recovery::Scan, "map_place", "ram", place.name()),
+        (leveling != Leveling::None, "wear_leveling", "none", leveling.name()),
+    ];
+    if let Some((_, key, wanted, found)) = needs.iter().find(|(is_refused, ..)| *is_refused) {
         return Err(format!("ftl.recovery = \"{recovery}\" needs ftl.{key} = \"{wanted}\", found \"{found}\""));
     }
     if keys.erase_unit != EraseUnit::Block && recovery != Recovery::Scan {
@@ -347,6 +352,7 @@ fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
         wear_leveling: wear_leveling(spec, keys),
         log: (spec.shared.recovery == Recovery::Checkpoint)
             .then(|| LogShape::new(geometry, user_pages, keys.checkpoint_interval)),
+        trims: trim_shape(spec, keys, user_pages),
         blank_blocks: blank_blocks(spec, keys),
         reuses_open_blocks: keys.open_block == OpenBlocks::Reuse,
         erases_together: spec.chip.timing.multi_plane != MultiPlane::Off,
@@ -386,6 +392,23 @@ fn blank_blocks(spec: &LayerSpec, keys: &PageKeys) -> u32 {
 fn log_shape(spec: &LayerSpec, keys: &PageKeys) -> Option<LogShape> {
     let geometry = spec.chip.geometry.scaled(1.0).ok().filter(|_| spec.shared.recovery == Recovery::Checkpoint)?;
     Some(LogShape::new(&geometry, PageFtl::user_pages(spec, keys, &geometry), keys.checkpoint_interval))
+}
+
+/// The pages that say what is trimmed, behind those of a map in flash, or the logical page that stands for all summaries.
+fn trim_shape(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> Option<TrimShape> {
+    let others = match spec.shared.recovery {
+        Recovery::Off | Recovery::Checkpoint => return None,
+        Recovery::Scan => cached_map(spec, keys).map_or(0, |map| user_pages.div_ceil(map.entries_per_page)),
+        Recovery::Summary => 1,
+    };
+    Some(TrimShape::new(user_pages + others, user_pages, spec.chip.geometry.page_bytes))
+}
+
+/// Whole blocks of a plane that trim pages fill. A plane has room for a part of one beside the data of the host; how many
+/// of them it holds depends on the scale, so it is reckoned with two more.
+fn trim_blocks(spec: &LayerSpec, keys: &PageKeys) -> u32 {
+    let pages = spec.blocks_per_plane() * u32::from(spec.chip.geometry.pages_per_block);
+    trim_shape(spec, keys, pages).map_or(0, |trims| (trims.pages() + 2) / u32::from(data_pages(spec)))
 }
 
 /// Pages of a block that take data.
@@ -535,7 +558,8 @@ fn reserve(spec: &LayerSpec, keys: &PageKeys) -> u32 {
     // The window plays no part in how many blocks are open.
     let open = PageConfig::open_blocks(hot_cold(spec, keys, 1), wear_leveling(spec, keys));
     let log = log_shape(spec, keys).map_or(0, |log| log.rows);
-    spec.gc_start_blocks() + open + blank_blocks(spec, keys) + log + spec.chip.geometry.bad_blocks_per_plane + 1
+    let own = log + trim_blocks(spec, keys);
+    spec.gc_start_blocks() + open + blank_blocks(spec, keys) + own + spec.chip.geometry.bad_blocks_per_plane + 1
 }
 
 /// The most blocks of a plane that the host can fill beside that reserve and the translation pages
