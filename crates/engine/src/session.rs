@@ -2,7 +2,6 @@
 
 use pumice_config::aged::{AgedIdentity, SharedAgedDevices};
 use pumice_config::{Config, HostMode, SpecError};
-use pumice_ftl::TranslationLayer;
 use pumice_ftl::recovery::Recovery;
 use pumice_types::{FlashTiming, Geometry, HostRequest, Time};
 use pumice_workload::{Fact, RandomStream};
@@ -15,6 +14,9 @@ use crate::power::{CutFlash, PowerCuts};
 use crate::results::{BusyTimes, Finished, Outcome};
 use crate::ssd::Ssd;
 use crate::stopping::{StoppingReport, StoppingRule};
+
+/// Pages submitted and events handled between two reports of progress.
+pub(crate) const PROGRESS_EVERY: u64 = 1 << 17;
 
 /// An open-loop run whose device needs more than this share of the run to drain is saturated.
 const SATURATED_DRAIN_SHARE: f64 = 0.05;
@@ -273,7 +275,8 @@ impl<'a, O: Observer> Session<'a, O> {
         let at = self.ssd.next_cut(cuts).unwrap_or(self.ssd.now);
         self.ssd.lose_power(cuts)?;
         self.behind += self.ssd.now - at;
-        self.work += STARTING_ANEW;
+        // However long the device takes to start anew, a report is due.
+        self.work += PROGRESS_EVERY;
         Ok(())
     }
 
@@ -373,6 +376,3 @@ impl<'a, O: Observer> Session<'a, O> {
 fn cannot_start_anew() -> SimError {
     SpecError("the device cannot start anew after a power cut; ftl.recovery = \"scan\" is needed".into()).into()
 }
-
-/// Work that a power cut counts for, whatever the device does to start anew.
-const STARTING_ANEW: u64 = 1 << 17;

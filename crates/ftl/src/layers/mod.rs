@@ -19,6 +19,7 @@ use pumice_types::key::{CHOSEN, Field, Key, Keys, Range, Value, ValueKind, Value
 use pumice_types::{BlockId, ChipKeys, Choice, DieId, Geometry, Lpn, PageAddress, PartialEraseUnit, RequestKind};
 
 use crate::counters::GcCounters;
+use crate::erase_units::EraseUnit;
 use crate::error::FtlError;
 use crate::fill::{FillTarget, InitialKeys};
 use crate::layer::{
@@ -29,7 +30,6 @@ use crate::plugin::{OwnLayer, PluginName};
 use crate::policy::{Decides, OwnPolicy};
 use crate::recovery::{LogCounts, Recovery, RecoveryCounts, Restart};
 use crate::victims::PolicyKeys;
-use page::EraseUnit;
 use zns::report::{ZoneOperation, ZoneReport};
 
 /// Makes the enum of layers and the names that users type. A line is: variant, name in `ftl.kind`, field of its own
@@ -230,7 +230,7 @@ macro_rules! dispatch {
                 match self.kind { $(FtlKind::$variant { .. } => <$layer as Layer>::extra_blocks(spec, &self.$keys)),+ }
             }
 
-            /// See [`Layer::user_pages`].
+            /// See [`Layer::capacity`].
             ///
             /// # Errors
             /// A plug-in that cannot tell.
@@ -304,11 +304,14 @@ impl Field for FtlKind {
     }
 }
 
-impl TranslationLayer for Ftl {
-    fn user_pages(&self) -> u32 {
+impl Ftl {
+    /// Logical pages that the host may address.
+    pub fn user_pages(&self) -> u32 {
         each!(self, ftl => ftl.user_pages())
     }
+}
 
+impl TranslationLayer for Ftl {
     #[inline]
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         each!(self, ftl => ftl.write(lpn, version, plan))
@@ -452,7 +455,7 @@ pub fn is_strict(path: &str) -> bool {
 }
 
 /// Names of the layers that pass, as an error lists them.
-fn kinds_that(pass: impl Fn(FtlKind) -> bool) -> String {
+pub fn kinds_that(pass: impl Fn(FtlKind) -> bool) -> String {
     let names: Vec<String> =
         FtlKind::ALL.iter().filter(|&&kind| pass(kind)).map(|kind| format!("\"{kind}\"")).collect();
     names.join(" | ")

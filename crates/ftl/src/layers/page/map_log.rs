@@ -179,7 +179,7 @@ impl MapLog {
 
     /// Notes that a stream of a plane has opened or closed a block.
     pub(super) fn note_open(&mut self, plane: PlaneId, stream: WriteStream) {
-        self.changed_slots.push(plane.0 * LOGGED_STREAMS as u32 + stream as u32);
+        self.changed_slots.push(plane.0 * LOGGED_STREAMS as u32 + stream.index() as u32);
     }
 
     fn changes(&self) -> usize {

@@ -359,7 +359,7 @@ impl PageFtl {
             self.proofs.note_in_use(block);
             self.free.withdraw(block, &mut self.pool);
             self.planes[geometry.plane_of(block).index()].valid_pages += u64::from(valid);
-            self.close(WriteStream::Host, block, 0);
+            self.close(WriteStream::HOST, block, 0);
         }
     }
 
@@ -377,7 +377,7 @@ impl PageFtl {
         self.planes[plane.index()].valid_pages += 1;
         self.note_change(entry.lpn);
         plan.push(FlashCommand::copy(source, target, entry.lpn, sequence));
-        self.end_page(plane, stream, plan);
+        self.end_page(plane, stream, target.page, plan);
         Ok(())
     }
 
