@@ -358,6 +358,8 @@ impl<O: Observer> Ssd<'_, O> {
     /// Builds the layer anew and lets its commands run. `false` if the power is cut before they have ended.
     fn start_anew(&mut self, cuts: &PowerCuts) -> Result<bool, SimError> {
         let (mut first, mut plan) = (Plan::default(), Plan::default());
+        // What a user's own policy remembers is in the controller's RAM, so the policy is made anew too.
+        let decider = cuts.foundation.decider(cuts.config, self.ftl().user_pages())?;
         let array = &self.controller.scheduler.chips.checked.array;
         let Geometry { pages_per_block, page_bytes, .. } = array.config().geometry;
         let known = vec![0; bits::words_for(array.config().geometry.blocks() as usize)];
@@ -370,9 +372,8 @@ impl<O: Observer> Ssd<'_, O> {
             let protection = cuts.config.power.protection;
             let mut restart = Restart { chips, first, plan, counters, erased_again, log, protection };
             let mut parts = cuts.foundation.parts(cuts.config);
-            if RecoveryFault::BadBlocksForgotten.is_on() {
-                parts.bad_blocks = &[];
-            }
+            parts.decider = decider.clone();
+            parts.bad_blocks = if RecoveryFault::BadBlocksForgotten.is_on() { &[] } else { parts.bad_blocks };
             cuts.config.ftl.recover(&parts, &mut restart)?
         };
         let Port { commands, last_number, known, .. } = port;
@@ -382,6 +383,7 @@ impl<O: Observer> Ssd<'_, O> {
         }
         let begins_anew = RecoveryFault::NumbersBeginAnew.is_on();
         self.controller.restart(ftl, if begins_anew { 1 } else { last_number + 1 });
+        self.controller.scheduler.suspend_by(decider);
         self.note_reads(&commands);
         self.power.found.add(&found);
         self.submit_recovery(&commands, false)?;

@@ -543,10 +543,7 @@ impl FtlKeys {
     /// Refuses a policy of the user's whose decisions nobody asks for.
     fn check_own_policy(&self) -> Result<(), String> {
         let Some(policy) = &self.own_policy else { return Ok(()) };
-        let (name, recovery) = (policy.0.name(), self.shared.recovery);
-        if recovery != Recovery::Off {
-            return Err(format!("policy \"{name}\" needs ftl.recovery = \"off\", found \"{recovery}\""));
-        }
+        let name = policy.0.name();
         if self.decides().concerns_ftl() && !self.kind.asks_policies() {
             let able = kinds_that(FtlKind::asks_policies);
             let decided = self.decides().names().join(", ");

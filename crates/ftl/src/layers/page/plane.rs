@@ -3,6 +3,7 @@
 use pumice_types::{BlockId, Geometry, UnitSet};
 use serde::{Deserialize, Serialize};
 
+use super::HotCold;
 use crate::counters::COLLECTED;
 use crate::policy::STREAMS_MAX;
 use crate::reclaim_units::UnitVictims;
@@ -57,6 +58,15 @@ impl WriteStream {
     pub(super) fn copied(nth: u8) -> WriteStream {
         debug_assert!(nth < STREAMS_MAX);
         WriteStream(OWN + STREAMS_MAX + nth)
+    }
+
+    /// The streams that keep blocks open of a device with a map in flash: the first one, and how many there are. A
+    /// policy places all pages, and without one those that the host writes and that are copied have two streams each.
+    pub(super) fn logged(hot_cold: HotCold) -> [u32; 2] {
+        match hot_cold {
+            HotCold::Placed { streams } => [OWN.into(), streams.into()],
+            HotCold::Mixed | HotCold::Copies | HotCold::Recency { .. } | HotCold::Handles(_) => [0, 4],
+        }
     }
 
     /// The place of its open block among those of a plane.

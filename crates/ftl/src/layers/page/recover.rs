@@ -295,13 +295,15 @@ impl PageFtl {
             return false;
         }
         // No spare area says which stream wrote the block.
-        let streams: &[WriteStream] = if self.config.hot_cold.shares_blocks() {
-            &[WriteStream::HOST]
-        } else {
-            &[WriteStream::HOST, WriteStream::COPIES]
-        };
         let open = &mut self.planes[self.config.geometry.plane_of(block).index()].open;
-        let free = streams.iter().copied().find(|&stream| open[stream.index()].is_none());
+        let (own, placed): (&[WriteStream], u8) = match self.config.hot_cold {
+            HotCold::Mixed => (&[WriteStream::HOST], 0),
+            HotCold::Copies | HotCold::Recency { .. } => (&[WriteStream::HOST, WriteStream::COPIES], 0),
+            HotCold::Placed { streams } => (&[], streams),
+            HotCold::Handles(_) => unreachable!("a layer with handles does not start anew"),
+        };
+        let mut streams = own.iter().copied().chain((0..placed).map(WriteStream::placed));
+        let free = streams.find(|stream| open[stream.index()].is_none());
         if let Some(stream) = free {
             let (next, sequence) = (u32::from(next), self.pool.next_sequence());
             open[stream.index()] = Some(Open { block, sequence, units: UnitSet::first(1), next });
@@ -353,15 +355,14 @@ impl PageFtl {
         Ok(())
     }
 
-    /// The stream whose block takes pages that are moved.
+    /// The stream whose block takes pages that are moved before the host is served.
     pub(super) fn stream_of_moves(&self) -> WriteStream {
         match self.config.hot_cold {
             HotCold::Mixed => WriteStream::HOST,
-            // No policy of a user's is asked while a device starts anew.
-            // A layer with handles does not start anew.
-            HotCold::Copies | HotCold::Recency { .. } | HotCold::Placed { .. } | HotCold::Handles(_) => {
-                WriteStream::COPIES
-            }
+            HotCold::Copies | HotCold::Recency { .. } => WriteStream::COPIES,
+            // No spare area says which stream the page had.
+            HotCold::Placed { .. } => WriteStream::placed(0),
+            HotCold::Handles(_) => unreachable!("a layer with handles does not start anew"),
         }
     }
 

@@ -137,8 +137,7 @@ impl LogRead {
     fn apply(&self, ftl: &mut PageFtl, log: &MapLog) -> Vec<BlockId> {
         let shape = &log.shape;
         let words = shape.entries + MAP_HEADER as u32;
-        let slots = ftl.planes.len() * super::map_log::LOGGED_STREAMS;
-        let mut open = vec![0u32; slots];
+        let mut open = vec![0u32; shape.slots(ftl.planes.len()) as usize];
         let mut numbers = Vec::with_capacity(self.items.len());
         for (item, (number, content)) in (0..).zip(self.items.iter().flatten()) {
             numbers.push(*number);

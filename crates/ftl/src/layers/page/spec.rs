@@ -198,6 +198,7 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
         [
             (spec.shared.map_place != MapPlace::Ram, "ftl.map_place = \"ram\"", quoted(spec.shared.map_place)),
             (leveling != Leveling::None, "ftl.wear_leveling = \"none\"", quoted(leveling)),
+            (spec.decides.wear_swap, "a policy that does not decide wear_swap", "one that does".into()),
             (
                 unit != EraseUnit::Block && recovery != Recovery::Scan,
                 whole_blocks,
@@ -334,7 +335,7 @@ fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
         hot_cold: hot_cold(spec, keys, user_pages),
         wear_leveling: wear_leveling(spec, keys),
         log: (spec.shared.recovery == Recovery::Checkpoint)
-            .then(|| LogShape::new(geometry, user_pages, keys.checkpoint_interval)),
+            .then(|| LogShape::new(geometry, user_pages, keys.checkpoint_interval, hot_cold(spec, keys, user_pages))),
         blank_blocks: blank_blocks(spec, keys),
         reuses_open_blocks: keys.open_block == OpenBlocks::Reuse,
         erases_together: spec.chip.timing.multi_plane != MultiPlane::Off,
@@ -373,7 +374,8 @@ fn blank_blocks(spec: &LayerSpec, keys: &PageKeys) -> u32 {
 /// The map and its journal in flash, on a device of the spec's size.
 fn log_shape(spec: &LayerSpec, keys: &PageKeys) -> Option<LogShape> {
     let geometry = spec.chip.geometry.scaled(1.0).ok().filter(|_| spec.shared.recovery == Recovery::Checkpoint)?;
-    Some(LogShape::new(&geometry, spec.pages_for_host(&geometry), keys.checkpoint_interval))
+    let user_pages = spec.pages_for_host(&geometry);
+    Some(LogShape::new(&geometry, user_pages, keys.checkpoint_interval, hot_cold(spec, keys, user_pages)))
 }
 
 /// Pages of a block that take data.
