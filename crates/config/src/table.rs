@@ -99,8 +99,12 @@ impl KeyTable {
         if let Some(instead) = retired::key(path) {
             return Err(format!("'{path}' is no key any more; {instead}"));
         }
-        let mut names: Vec<String> = self.rows.iter().filter_map(|key| inside(key.path, path)).collect();
-        names.dedup();
+        let mut names: Vec<String> = Vec::new();
+        for name in self.rows.iter().filter_map(|key| inside(key.path, path)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         match names.is_empty() {
             false => Err(format!("'{path}' is a section; its keys are {}", names.join(", "))),
             true => Err(format!("unknown key '{}'; {}", shown(path), self.instead_of(path))),

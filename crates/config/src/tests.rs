@@ -264,6 +264,14 @@ fn a_word_that_is_a_value_is_not_taken_for_a_misspelt_key() {
 }
 
 #[test]
+fn a_section_names_each_of_its_keys_once() {
+    let found = explain("ftl", &[]).expect_err("a section").0;
+    for name in ["ftl.kind", "ftl.superblock.*", "ftl.zns.*"] {
+        assert_eq!(found.matches(name).count(), 1, "{name} in {found}");
+    }
+}
+
+#[test]
 fn an_error_about_what_an_alias_set_names_the_alias() {
     let found = Config::resolve(&with_set("ftl.kind", "dftl")).expect_err("no budget for the map").0;
     assert!(found.contains("ftl.map_cache_entries"), "{found}");

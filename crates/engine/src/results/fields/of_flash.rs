@@ -93,8 +93,8 @@ fields! {
         "Pulses predicted from fail bits that were too short",
         |run| json!(run.erase_totals().map(|totals| totals.mispredictions));
     "wear.retired_blocks", Integer, "", "an erase scheme without loops (`fixed`)",
-        "Blocks retired while measuring, because their erase had failed after `erase.max_loops` loops",
-        |run| json!(run.erase_totals().map(|totals| totals.retired));
+        "Blocks retired while measuring, because their erase had failed after `erase.max_loops` loops, or by `pumice ctl fault`",
+        |run| json!(retired_blocks(run));
     "wear.restart_stress", Number, "", "an erase scheme without loops (`fixed`), no erases",
         "Stress of interrupted pulses as a share of the stress of all erases; it counts in the three fields below",
         |run| json!(run.erase_totals().filter(|totals| totals.erases > 0).map(|_| run.chips().restart_factor() - 1.0));
@@ -116,6 +116,13 @@ fn multi_plane(run: &Finished, from: MultiPlane, commands: u64) -> Value {
 
 fn is_suspended(run: &Finished) -> bool {
     run.config.run.timed && run.config.chip.erase.suspension != Suspension::Off
+}
+
+/// Blocks whose erase failed, of its own or by order. `None`: none can fail of its own, and none was ordered to.
+fn retired_blocks(run: &Finished) -> Option<u64> {
+    let ordered = run.chips().failed_by_order();
+    let own = run.erase_totals().map(|totals| totals.retired);
+    if ordered > 0 { Some(own.unwrap_or(0) + ordered) } else { own }
 }
 
 fn mean_erase_latency(run: &Finished) -> Value {

@@ -41,9 +41,9 @@ use crate::plan::Plan;
 use crate::policy::STREAMS_MAX;
 use crate::reclaim_units::UnitChoice;
 
-/// Number of pages by which the prefetch of map entries runs ahead of the copies: some 100 ns pass for each, and
-/// memory answers within a microsecond even when it is busy.
-const MOVES_AHEAD: u32 = 12;
+/// Number of pages by which the prefetch of map entries runs ahead of the copies: some ten nanoseconds pass for each,
+/// and memory answers within a microsecond even when it is busy.
+pub(super) const MOVES_AHEAD: u32 = 12;
 
 impl PageFtl {
     /// Ensures that `stream` has a free page in `plane`. Returns whether collection must follow after the write's own
@@ -283,10 +283,15 @@ impl PageFtl {
     /// The same, but moves up to `most` pages.
     pub(super) fn work(&mut self, plane: PlaneId, most: u32, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(mut job) = self.planes[plane.index()].job else { return Ok(()) };
-        let before = job.copied;
+        let (before, in_runs) = (job.copied, self.config.moves_in_runs());
         while job.copied - before < most
             && let Some(page) = self.next_to_move(&job)
         {
+            if in_runs {
+                let left = most - (job.copied - before);
+                self.copy_run(plane, &mut job, [u32::from(page), left], plan)?;
+                continue;
+            }
             self.maps.expect_move(job.victim, u32::from(page) + MOVES_AHEAD);
             self.copy_page(plane, &job, page, plan)?;
             (job.next, job.copied) = (page + 1, job.copied + 1);
@@ -305,7 +310,7 @@ impl PageFtl {
 
     /// Where a copy of `lpn` goes.
     #[inline]
-    fn stream_of_copy(&mut self, lpn: Lpn, job: &Job, plane: PlaneId) -> Result<WriteStream, FtlError> {
+    pub(super) fn stream_of_copy(&mut self, lpn: Lpn, job: &Job, plane: PlaneId) -> Result<WriteStream, FtlError> {
         let (own, other) = match (&self.recent, self.config.hot_cold) {
             _ if job.levels_wear => return Ok(WriteStream::MOVED),
             (_, HotCold::Placed { streams }) => return self.placed_stream_of_copy(lpn, job, plane, streams),

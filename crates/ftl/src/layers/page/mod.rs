@@ -27,6 +27,7 @@ mod plane;
 mod recover;
 mod recover_log;
 mod room;
+mod runs;
 mod spec;
 mod stripe;
 mod units;
