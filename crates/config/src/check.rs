@@ -106,8 +106,13 @@ fn check_power(config: &Config) -> Result<(), String> {
                 quoted(chip.erase.suspension_for),
             ),
             (
-                chip.timing.multi_plane != MultiPlane::Off,
-                "timing.multi_plane = \"off\"",
+                chip.timing.multi_plane == MultiPlane::Queue,
+                "timing.multi_plane = \"off\" | \"neighbours\"",
+                quoted(chip.timing.multi_plane),
+            ),
+            (
+                chip.timing.multi_plane != MultiPlane::Off && config.ftl.own_layer().is_some(),
+                "timing.multi_plane = \"off\" with a layer of your own",
                 quoted(chip.timing.multi_plane),
             ),
             (config.output.command_log, "output.command_log = false", "true".into()),
@@ -115,23 +120,18 @@ fn check_power(config: &Config) -> Result<(), String> {
     )
 }
 
-/// Refuses trims of a layer that would bring back what was trimmed. A layer that keeps it has nothing to write down, and
-/// a journal holds trims like any change.
+/// Refuses trims of a layer that would bring back what was trimmed. A layer that keeps it has nothing to write down.
 fn check_trims(config: &Config) -> Result<(), String> {
     let (kind, recovery) = (config.ftl.kind, config.ftl.shared.recovery);
-    if !kind.gives_up_trimmed() || recovery == Recovery::Checkpoint {
+    if !kind.gives_up_trimmed() || kind.writes_down_trims() {
         return Ok(());
     }
-    let keeps = match kind.recoveries().contains(&Recovery::Checkpoint) {
-        true => "; ftl.recovery = \"checkpoint\" keeps trims",
-        false => "",
-    };
     let fraction = config.workload.shared.trim_fraction;
     if fraction > 0.0 {
-        return Err(format!("ftl.recovery = \"{recovery}\" needs workload.trim_fraction = 0, found {fraction}{keeps}"));
+        return Err(format!("ftl.recovery = \"{recovery}\" needs workload.trim_fraction = 0, found {fraction}"));
     }
     if config.workload.trace.trims != Trims::Drop && config.workload.kind().is_trace() {
-        return Err(format!("ftl.recovery = \"{recovery}\" needs workload.trims = \"drop\", found \"keep\"{keeps}"));
+        return Err(format!("ftl.recovery = \"{recovery}\" needs workload.trims = \"drop\", found \"keep\""));
     }
     Ok(())
 }

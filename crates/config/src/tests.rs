@@ -369,10 +369,16 @@ fn recovers(key: &str, value: &str) -> SpecSource {
 #[test]
 fn t066_what_cannot_start_anew_after_a_power_cut_is_refused() {
     Config::resolve(&recovers("power.cut_at_s", "[0.1, 0.5]")).expect("valid");
+    Config::resolve(&recovers("workload.trim_fraction", "0.1")).expect("trims are written down");
     error(&with_set("power.cut_at_s", "[0.1]"), &["power.cut_at_s needs ftl.recovery = \"scan\", found \"off\""]);
     let mut summary = recovers("ftl.recovery", "summary");
     summary.sets.push(("ftl.kind".into(), "fast".into()));
     error(&summary, &["ftl.recovery = \"summary\" needs ftl.kind = \"page\", found \"fast\""]);
+    let mut cached = recovers("ftl.map_place", "cached");
+    cached.sets.push(("ftl.map_cache_entries".into(), "64".into()));
+    Config::resolve(&cached).expect("the map is found by a scan");
+    cached.sets.push(("ftl.recovery".into(), "summary".into()));
+    error(&cached, &["ftl.recovery = \"summary\" needs ftl.map_place = \"ram\", found \"cached\""]);
     let small = |bytes: &str| {
         let sets = [("ftl.recovery", "scan"), ("geometry.spare_bytes", bytes)];
         let sets = sets.map(|(key, value)| (key.to_string(), value.to_string())).to_vec();
@@ -400,9 +406,8 @@ fn t066_what_cannot_start_anew_after_a_power_cut_is_refused() {
 #[test]
 fn t066_what_stands_in_the_way_of_starting_anew_is_refused() {
     for (key, value, wanted) in [
-        ("timing.multi_plane", "neighbours", "\"off\""),
+        ("timing.multi_plane", "queue", "\"off\" | \"neighbours\""),
         ("output.command_log", "true", "false"),
-        ("workload.trim_fraction", "0.1", "0"),
         ("ftl.wear_leveling", "static", "\"none\""),
     ] {
         error(&recovers(key, value), &["ftl.recovery = \"scan\" needs", &format!("{key} = {wanted}, found")]);

@@ -9,8 +9,8 @@ use pumice_ftl::recovery::{ChipPort, Restart};
 use pumice_ftl::{Payload, Plan, TranslationLayer};
 use pumice_nand::{CheckedArray, NandArray, Torn};
 use pumice_types::{
-    BlockId, Cause, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, RecoveryFault, SearchExpectation, SpareArea,
-    SpareEntry, Time, bits,
+    BlockId, Cause, FlashCommand, FlashOp, Geometry, Lpn, MultiPlane, PageAddress, RecoveryFault, SearchExpectation,
+    SpareArea, SpareEntry, Time, bits,
 };
 use pumice_workload::RandomStream;
 
@@ -321,7 +321,12 @@ impl<O: Observer> Ssd<'_, O> {
 
     /// What the dies have begun is left as the cut has met it.
     fn tear(&mut self, under_way: &[UnderWay], cuts: &mut PowerCuts) -> Result<(), SimError> {
-        for UnderWay { command, erase, .. } in under_way {
+        for UnderWay { command, erase, has_ended, .. } in under_way {
+            if *has_ended {
+                self.controller.scheduler.chips.execute(command)?;
+                self.observer.command(self.now, self.now, command);
+                continue;
+            }
             if let Some((steps, done)) = erase {
                 self.controller.scheduler.chips.cut_erase(command, steps, *done);
             }
@@ -370,7 +375,8 @@ impl<O: Observer> Ssd<'_, O> {
                 (*self.ftl().counters(), self.ftl().erased_again(), self.ftl().log_counts());
             let (chips, first, plan) = (&mut port, &mut first, &mut plan);
             let protection = cuts.config.power.protection;
-            let mut restart = Restart { chips, first, plan, counters, erased_again, log, protection };
+            let planes_apart = cuts.config.chip.timing.multi_plane != MultiPlane::Off;
+            let mut restart = Restart { chips, first, plan, counters, erased_again, log, protection, planes_apart };
             let mut parts = cuts.foundation.parts(cuts.config);
             parts.decider = decider.clone();
             parts.bad_blocks = if RecoveryFault::BadBlocksForgotten.is_on() { &[] } else { parts.bad_blocks };

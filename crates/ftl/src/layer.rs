@@ -66,11 +66,21 @@ pub trait TranslationLayer {
 
     /// Appends what is due, after a trim, of what makes trims durable. Only of a layer that starts anew after power cuts
     /// and gives up what is trimmed.
-    fn keep_trims(&mut self, _plan: &mut Plan) {}
+    ///
+    /// # Errors
+    /// As [`TranslationLayer::write`].
+    fn keep_trims(&mut self, _plan: &mut Plan) -> Result<(), FtlError> {
+        Ok(())
+    }
 
     /// Appends what makes all trims durable, because the host flushes. `again`: also those of the last flush, which is
     /// not done yet.
-    fn flush_trims(&mut self, _again: bool, _plan: &mut Plan) {}
+    ///
+    /// # Errors
+    /// As [`TranslationLayer::write`].
+    fn flush_trims(&mut self, _again: bool, _plan: &mut Plan) -> Result<(), FtlError> {
+        Ok(())
+    }
 
     /// Whether a part of the map is read from flash by commands of its own before an access
     /// ([`TranslationLayer::load_map`]).
@@ -370,6 +380,9 @@ pub trait Layer {
 
     /// Whether it gives up pages that the host trims ([`TranslationLayer::trim`]).
     const GIVES_UP_TRIMMED: bool = false;
+
+    /// Whether it writes down what it gives up, wherever it starts anew.
+    const WRITES_DOWN_TRIMS: bool = false;
 
     /// The figures of garbage collection that it has.
     const REPORTS: Reports;

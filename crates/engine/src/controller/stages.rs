@@ -164,7 +164,7 @@ impl Controller {
                 self.ftl.trim(lpn);
                 self.raise_fault()?;
                 self.plan.complete_here();
-                self.ftl.keep_trims(&mut self.plan);
+                self.ftl.keep_trims(&mut self.plan)?;
             }
             RequestKind::Flush => unreachable!("a flush has no pages"),
         }

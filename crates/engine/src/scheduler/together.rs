@@ -71,6 +71,7 @@ impl Scheduler {
             command.op == first.op
                 && command.target.page == first.target.page
                 && !self.moves.are_awaited(command)
+                && !self.may_not_join(command)
                 && lane.commands.iter().take(nth).all(|earlier| plane(earlier) != plane(command))
         };
         // Each of these segments is one command, so places in both queues agree.

@@ -27,6 +27,8 @@ mod power_blocks;
 mod power_erases;
 mod power_host;
 mod power_layers;
+mod power_map;
+mod power_planes;
 mod power_protection;
 mod power_sub_blocks;
 mod read_retries;

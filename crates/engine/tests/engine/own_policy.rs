@@ -391,6 +391,7 @@ fn t444_a_policy_is_made_anew_with_each_start_and_no_cut_at_any_command_breaks_a
                 ("geometry.blocks_per_plane", "32"),
                 ("ftl.over_provisioning", "0.62"),
                 ("workload.requests", "900"),
+                ("workload.trim_fraction", "0.05"),
             ]);
             let cut = [&sets[..], &[("power.cut_at_command", &at)]].concat();
             let run = || outcome(&SpecSource { own_policy: Some(OwnPolicy::new(Remembering(&MADE))), ..source(&cut) });

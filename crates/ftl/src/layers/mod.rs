@@ -176,6 +176,11 @@ macro_rules! dispatch {
                 match self { $(FtlKind::$variant { .. } => <$layer as Layer>::GIVES_UP_TRIMMED),+ }
             }
 
+            /// See [`Layer::WRITES_DOWN_TRIMS`].
+            pub fn writes_down_trims(self) -> bool {
+                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::WRITES_DOWN_TRIMS),+ }
+            }
+
             /// Its own keys that other layers refuse instead of ignoring them.
             fn strict_keys(self) -> &'static [&'static str] {
                 match self { $(FtlKind::$variant { .. } => <$layer as Layer>::STRICT_KEYS),+ }
@@ -340,12 +345,12 @@ impl TranslationLayer for Ftl {
         each!(self, ftl => ftl.trim(lpn));
     }
 
-    fn keep_trims(&mut self, plan: &mut Plan) {
-        each!(self, ftl => ftl.keep_trims(plan));
+    fn keep_trims(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
+        each!(self, ftl => ftl.keep_trims(plan))
     }
 
-    fn flush_trims(&mut self, again: bool, plan: &mut Plan) {
-        each!(self, ftl => ftl.flush_trims(again, plan));
+    fn flush_trims(&mut self, again: bool, plan: &mut Plan) -> Result<(), FtlError> {
+        each!(self, ftl => ftl.flush_trims(again, plan))
     }
 
     fn loads_map(&self) -> bool {

@@ -12,7 +12,7 @@
 //! before anything else ([`PageFtl::load_map`]). Commands of that payment lie on the dies of the
 //! translation pages.
 
-use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, TagFormat, UnitSet};
+use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, RecoveryFault, TagFormat, UnitSet};
 use serde::{Deserialize, Serialize};
 
 use super::map_cache::{Eviction, MapCache};
@@ -84,7 +84,7 @@ impl Translation {
         Translation {
             cache: MapCache::new(map.entries, map.entries_per_page, config.user_pages),
             versions: vec![0; pages as usize],
-            tags: TagFormat::new(config.user_pages + pages),
+            tags: TagFormat::new(config.logical_pages()),
             planes: (0..geometry.planes()).map(|_| share()).collect(),
         }
     }
@@ -183,6 +183,7 @@ impl PageFtl {
         self.read_translation_page(page, plan);
         let lpn = self.translation_lpn(page);
         let (target, sequence) = self.next_page(plane, WriteStream::MAP)?;
+        self.prove_of_map(target.block, plan);
         if let Some(old) = self.find(lpn) {
             self.invalidate_translation(plane, old);
         }
@@ -196,6 +197,18 @@ impl PageFtl {
         self.counters.map_write_backs += 1;
         self.close_if_full(plane, WriteStream::MAP, target.page);
         Ok(())
+    }
+
+    /// Appends the erase of a block that translation pages go to, if nothing proves that it is erased.
+    fn prove_of_map(&mut self, block: BlockId, plan: &mut Plan) {
+        if !RecoveryFault::MapBlocksTrusted.is_on() {
+            self.proofs.prove(block, plan);
+        }
+    }
+
+    /// Writes all translation pages: the whole map of a device that starts anew, which has found it without them.
+    pub(super) fn write_map_anew(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
+        (0..self.config.translation_pages()).try_for_each(|page| self.write_back(page, plan))
     }
 
     /// Translation pages are spread over the planes in the order of the writes.
@@ -238,6 +251,7 @@ impl PageFtl {
             let source = PageAddress::new(victim, page);
             let lpn = self.maps.owner(source, &self.pool);
             let (target, sequence) = self.next_page(plane, WriteStream::MAP)?;
+            self.prove_of_map(target.block, plan);
             self.maps.invalidate(source);
             self.maps.place(lpn, target);
             let mut copy = FlashCommand::copy(source, target, lpn, sequence);

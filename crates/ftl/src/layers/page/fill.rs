@@ -2,8 +2,8 @@
 
 use pumice_types::Lpn;
 
+use super::PageFtl;
 use super::plane::{Open, WriteStream};
-use super::{HotCold, PageFtl};
 use crate::error::FtlError;
 use crate::fill::InitialBlock;
 use crate::layer::whole_share;
@@ -18,10 +18,7 @@ impl PageFtl {
     pub fn fill(&mut self, share: f64, mut programmed: impl FnMut(InitialBlock)) -> Result<u32, FtlError> {
         let (planes, pages) = (self.config.order.len() as u32, u32::from(self.config.data_pages()));
         let stripes = whole_share(u64::from(self.config.user_pages), share) / (planes * pages);
-        let stream = match self.config.hot_cold {
-            HotCold::Placed { .. } => WriteStream::placed(0),
-            HotCold::Mixed | HotCold::Copies | HotCold::Recency { .. } | HotCold::Handles(_) => WriteStream::HOST,
-        };
+        let stream = WriteStream::unplaced(self.config.hot_cold);
         for stripe in 0..stripes {
             for nth in 0..planes {
                 let plane = self.config.order[nth as usize];

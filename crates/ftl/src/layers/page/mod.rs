@@ -30,6 +30,7 @@ mod room;
 mod runs;
 mod spec;
 mod stripe;
+mod trim_map;
 mod units;
 
 use pumice_types::{
@@ -60,6 +61,8 @@ pub use neighbours::Neighbours;
 use plane::{Open, Plane, WriteStream};
 pub use spec::{Leveling, OpenBlocks, PageKeys, Separation};
 pub use stripe::{EraseGroup, Stripes};
+use trim_map::TrimMap;
+pub use trim_map::TrimShape;
 pub use units::EraseUnits;
 use units::{FreeUnits, valid_in};
 
@@ -185,6 +188,8 @@ pub struct PageConfig {
     pub wear_leveling: WearLeveling,
     /// The map and its journal in flash, if the device starts anew from them.
     pub log: Option<LogShape>,
+    /// The pages that say what is trimmed, if the device starts anew from spare areas.
+    pub trims: Option<TrimShape>,
     /// Blocks of a plane that stay blank beyond what collection needs, so that there is room after a power cut (`room`).
     pub blank_blocks: u32,
     /// After a power cut, blocks that were being written are written further. Needs whole blocks, and a device that
@@ -238,6 +243,17 @@ impl PageConfig {
         self.units.pages.pages_per_block()
     }
 
+    /// Logical pages that lie among the blocks of data or of the map: those of the host, and translation or trim pages.
+    fn logical_pages(&self) -> u32 {
+        let with_map = self.user_pages + self.translation_pages();
+        self.trims.map_or(with_map, |trims| trims.end().max(with_map))
+    }
+
+    /// Whether a logical page is a page of the map.
+    fn is_translation_page(&self, lpn: Lpn) -> bool {
+        (self.user_pages..self.user_pages + self.translation_pages()).contains(&lpn.0)
+    }
+
     /// Translation pages of the whole device; none if the map is in RAM.
     pub fn translation_pages(&self) -> u32 {
         self.cached_map.map_or(0, |map| self.user_pages.div_ceil(map.entries_per_page))
@@ -257,6 +273,8 @@ pub struct PageFtl {
     translation: Option<Translation>,
     /// The map and its journal in flash, if the device starts anew from them.
     log: Option<Box<MapLog>>,
+    /// What is trimmed, if the device starts anew from spare areas.
+    trims: Option<Box<TrimMap>>,
     recent: Option<RecentWrites>,
     wear: Option<Wear>,
     counters: GcCounters,
@@ -283,18 +301,19 @@ impl PageFtl {
             maps: PageMaps::new(
                 geometry,
                 [u32::from(config.data_pages()), config.log.map_or(0, |log| log.rows)],
-                config.user_pages + config.translation_pages(),
+                config.logical_pages(),
                 &config.order,
             ),
             translation: config.cached_map.map(|map| Translation::new(&config, map)),
             log: log.map(Box::new),
+            trims: config.trims.map(|shape| Box::new(TrimMap::new(shape, config.user_pages))),
             free,
             pool,
             planes: (0..geometry.planes()).map(|plane| Plane::new(config.victims(plane))).collect(),
             plane_pages_max: config.plane_pages_max(good),
             next_plane: 0,
             recent: match config.hot_cold {
-                HotCold::Recency { window } => Some(RecentWrites::new(config.user_pages, window)),
+                HotCold::Recency { window } => Some(RecentWrites::new(config.logical_pages(), window)),
                 HotCold::Mixed | HotCold::Copies | HotCold::Placed { .. } | HotCold::Handles(_) => None,
             },
             wear: Wear::new(&geometry, config.wear_leveling),
@@ -317,7 +336,10 @@ impl PageFtl {
     #[inline]
     fn note_change(&mut self, lpn: Lpn) {
         if let Some(translation) = &mut self.translation {
-            translation.change(lpn);
+            // Where trim pages lie is always in RAM.
+            if lpn.0 < self.config.user_pages {
+                translation.change(lpn);
+            }
         }
         if let Some(log) = &mut self.log {
             log.note_change(lpn);
@@ -519,6 +541,25 @@ impl PageFtl {
         let plane = self.choose_plane(lpn)?;
         let stream = self.stream_of_write(lpn, plane, stream)?;
         self.count_written(stream);
+        if let Some(trims) = &mut self.trims {
+            trims.note_write(lpn);
+        }
+        self.store(lpn, (plane, stream), plan, |target, sequence, plan| {
+            plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence));
+            plan.complete_here();
+        })
+    }
+
+    /// Places a logical page in a stream of a plane; `program` appends its program, of a page in a block with this
+    /// sequence number.
+    #[inline]
+    fn store(
+        &mut self,
+        lpn: Lpn,
+        (plane, stream): (PlaneId, WriteStream),
+        plan: &mut Plan,
+        program: impl FnOnce(PageAddress, u32, &mut Plan),
+    ) -> Result<(), FtlError> {
         let collect_behind = self.make_room(plane, stream, plan)?;
         let free_before = collect_behind.then(|| self.free_units(plane));
         let was_open = self.planes[plane.index()].open[stream.index()].is_some();
@@ -532,8 +573,7 @@ impl PageFtl {
         self.place(lpn, target, plane);
         self.planes[plane.index()].valid_pages += 1;
         self.note_change(lpn);
-        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence));
-        plan.complete_here();
+        program(target, sequence, plan);
         self.end_page(plane, stream, target.page, plan);
         if let Some(free) = free_before {
             let taken = free - self.free_units(plane);
@@ -563,10 +603,17 @@ impl TranslationLayer for PageFtl {
         if let Some(log) = &mut self.log {
             log.counts = LogCounts::default();
         }
+        if let Some(trims) = &mut self.trims {
+            trims.written = 0;
+        }
     }
 
     fn log_counts(&self) -> LogCounts {
-        self.log.as_ref().map_or_else(LogCounts::default, |log| log.counted())
+        let counted = self.log.as_ref().map_or_else(LogCounts::default, |log| log.counted());
+        match &self.trims {
+            Some(trims) => LogCounts { trim_pages: trims.written, ram_bytes: trims.ram_bytes(), ..counted },
+            None => counted,
+        }
     }
 
     fn erased_again(&self) -> u64 {
@@ -588,6 +635,7 @@ impl TranslationLayer for PageFtl {
             + self.disturbs.state_bytes()
             + self.translation.as_ref().map_or(0, Translation::state_bytes)
             + self.log.as_ref().map_or(0, |log| log.state_bytes())
+            + self.trims.as_ref().map_or(0, |trims| trims.ram_bytes())
             + self.recent.as_ref().map_or(0, RecentWrites::state_bytes)
             + self.wear.as_ref().map_or(0, Wear::state_bytes)
     }
@@ -618,7 +666,9 @@ impl TranslationLayer for PageFtl {
 
     /// Gives `lpn` up: its page is invalid, and it reads as never written.
     fn trim(&mut self, lpn: Lpn) {
-        if let Some(page) = self.find(lpn) {
+        if self.trims.is_some() {
+            self.trim_later(lpn);
+        } else if let Some(page) = self.find(lpn) {
             self.invalidate(page);
             self.maps.forget(lpn);
             self.note_change(lpn);
@@ -628,18 +678,25 @@ impl TranslationLayer for PageFtl {
         }
     }
 
-    fn keep_trims(&mut self, plan: &mut Plan) {
+    fn keep_trims(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
         self.write_down_if_full(plan);
+        self.write_trims_if_full(plan)
     }
 
-    fn flush_trims(&mut self, again: bool, plan: &mut Plan) {
+    fn flush_trims(&mut self, again: bool, plan: &mut Plan) -> Result<(), FtlError> {
         self.write_down_trims(again, plan);
+        self.flush_trim_pages(again, plan)
+    }
+
+    /// Pages of the log and trim pages may lie on other dies than the access behind which they are written.
+    fn spans_dies(&self) -> bool {
+        self.loads_map() || self.log.is_some() || self.trims.is_some()
     }
 
     /// Where the current page of `lpn` is on the chips.
     #[inline]
     fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
-        let page = self.find(lpn)?;
+        let page = self.locate_stored(lpn)?;
         Some(self.config.stripes.as_ref().map_or(page, |stripes| stripes.page(page)))
     }
 

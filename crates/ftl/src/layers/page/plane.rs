@@ -60,6 +60,14 @@ impl WriteStream {
         WriteStream(OWN + STREAMS_MAX + nth)
     }
 
+    /// The stream of pages that nobody places: those of the initial fill, and the layer's own.
+    pub(super) fn unplaced(hot_cold: HotCold) -> WriteStream {
+        match hot_cold {
+            HotCold::Placed { .. } => WriteStream::placed(0),
+            HotCold::Mixed | HotCold::Copies | HotCold::Recency { .. } | HotCold::Handles(_) => WriteStream::HOST,
+        }
+    }
+
     /// The streams that keep blocks open of a device with a map in flash: the first one, and how many there are. A
     /// policy places all pages, and without one those that the host writes and that are copied have two streams each.
     pub(super) fn logged(hot_cold: HotCold) -> [u32; 2] {

@@ -20,6 +20,9 @@
 //! Where parts of blocks are erased apart, all this holds for parts. Of a block that keeps a page that counts, every
 //! other part is erased before it is written, whatever it holds: it is closed, and reclaimed like any other.
 //!
+//! Pages of a map that is cached say nothing that the spare areas do not say. Their blocks are free like others that hold
+//! nothing that counts, and the whole map is written anew.
+//!
 //! What only RAM knew and is not found again: wear counts and which pages are hot. Both begin anew. Disturb counters of
 //! parts beside each other are assumed to be at what they bear.
 
@@ -106,7 +109,7 @@ impl SpareSurvey {
     }
 
     /// A free block of the plane of `last` that can be erased before anything is copied: one that holds no
-    /// copy of a page in `kept`, which are those that nothing proves. One of `last` itself may go if there is another:
+    /// copy of a page in `kept`, which are those that nothing proves and what depends on them, in order. One of `last` itself may go if there is another:
     /// either the program of `last` was cut, and then no erase of its plane, or `last` is sound.
     fn dispensable(&self, last: &ReadPage, kept: &[Lpn], geometry: &Geometry, free: &FreeUnits) -> Option<BlockId> {
         let plane = geometry.plane_of(last.page.block);
@@ -118,7 +121,7 @@ impl SpareSurvey {
         let mut first = 0;
         self.blocks.iter().find_map(|&(block, end, _)| {
             let pages = &self.found[std::mem::replace(&mut first, end)..end];
-            let may_go = |lpn: Lpn| !kept.contains(&lpn) || lpn == last.entry.lpn && has_other(block);
+            let may_go = |lpn: Lpn| kept.binary_search(&lpn).is_err() || lpn == last.entry.lpn && has_other(block);
             let is_free = geometry.plane_of(block) == plane && !free.of(block).is_empty();
             (is_free && pages.iter().all(|found| may_go(found.entry.lpn))).then_some(block)
         })
@@ -126,10 +129,11 @@ impl SpareSurvey {
 
     /// The pages that count, one for each logical page that is stored: that with the newest data, and of its copies
     /// the last one.
-    fn current(&self, logical_pages: u32) -> Vec<ReadPage> {
+    fn current(&self, config: &PageConfig) -> Vec<ReadPage> {
         // Number of the page in `found` plus one.
-        let mut chosen = vec![0u32; logical_pages as usize];
-        for (nth, found) in self.found.iter().enumerate() {
+        let mut chosen = vec![0u32; config.logical_pages() as usize];
+        let counted = self.found.iter().enumerate();
+        for (nth, found) in counted.filter(|(_, found)| !config.is_translation_page(found.entry.lpn)) {
             let known = &mut chosen[found.entry.lpn.index()];
             if *known == 0 || counts_before(&found.entry, &self.found[*known as usize - 1].entry) {
                 *known = nth as u32 + 1;
@@ -139,8 +143,9 @@ impl SpareSurvey {
     }
 
     /// The page of each plane that was programmed last, as far as it can be read; not those of the initial fill. None
-    /// where that is the summary of a block: whatever becomes of it, no data depends on it.
-    fn last_of_planes(&self, geometry: &Geometry) -> Vec<Option<ReadPage>> {
+    /// where that is the summary of a block, or a page of the map: whatever becomes of it, no data depends on it.
+    fn last_of_planes(&self, config: &PageConfig) -> Vec<Option<ReadPage>> {
+        let geometry = &config.geometry;
         let mut last: Vec<Option<ReadPage>> = vec![None; geometry.planes() as usize];
         for found in self.found.iter().filter(|found| found.entry.programmed > 0) {
             let last = &mut last[geometry.plane_of(found.page.block).index()];
@@ -154,7 +159,7 @@ impl SpareSurvey {
                 *last = None;
             }
         }
-        last
+        last.into_iter().map(|last| last.filter(|last| !config.is_translation_page(last.entry.lpn))).collect()
     }
 }
 
@@ -203,7 +208,9 @@ impl PageFtl {
         let survey = SpareSurvey::read(&config, bad, restart.chips);
         let mut ftl = PageFtl::new(config, bad);
         ftl.counters = restart.counters;
-        let current = survey.current(ftl.config.user_pages);
+        ftl.trims.iter_mut().for_each(|trims| trims.written = restart.log.trim_pages);
+        let mut current = survey.current(&ftl.config);
+        let void = ftl.read_trims(&mut current, restart.chips);
         let trusted = restart.protection.ends_operations();
         let proofs = if trusted { Proofs::held } else { Proofs::lost };
         ftl.proofs = proofs(ftl.config.geometry.blocks(), restart.erased_again);
@@ -215,8 +222,9 @@ impl PageFtl {
             abandoned_blocks: (partly_written - reused) as u64,
             moved_pages: 0,
         };
-        let unproven = if trusted { Vec::new() } else { survey.last_of_planes(&ftl.config.geometry) };
-        let kept: Vec<Lpn> = unproven.iter().flatten().map(|last| last.entry.lpn).collect();
+        let unproven = if trusted { Vec::new() } else { survey.last_of_planes(&ftl.config) };
+        let mut kept: Vec<Lpn> = unproven.iter().flatten().flat_map(|last| void.with(last.entry.lpn)).collect();
+        kept.sort_unstable();
         for last in unproven.into_iter().flatten() {
             let is_left = RecoveryFault::UnprovenPageKept.is_on()
                 || RecoveryFault::OneMoveForAll.is_on() && counts.moved_pages > 0;
@@ -232,6 +240,7 @@ impl PageFtl {
         for plane in (0..ftl.config.geometry.planes()).map(PlaneId) {
             ftl.restore_room(plane, restart.plan)?;
         }
+        ftl.write_map_anew(restart.plan)?;
         ftl.set_blank_aside();
         Ok((ftl, counts))
     }
@@ -328,7 +337,7 @@ impl PageFtl {
         let stream = self.stream_of_moves();
         let behind = PageAddress::new(source.block, survey.end_of(source.block) + 1);
         let units = self.config.units.pages.units();
-        let has_blank = self.free_units(plane) > survey.superseded(plane, &geometry, &self.maps) * units;
+        let has_blank = self.free.in_plane(plane) > survey.superseded(plane, &geometry, &self.maps) * units;
         let other = if has_blank { None } else { survey.dispensable(&last, kept, &geometry, &self.free) };
         if let Some(block) = other {
             self.planes[plane.index()].open[stream.index()] = Some(self.free.take_this(block, &mut self.pool));

@@ -6,7 +6,7 @@ use pumice_types::{ChipKeys, Choice, Geometry, Lpn, MultiPlane, PlaneOrder, Unit
 
 use super::{
     Allocation, CACHED_ENTRY_BYTES, CachedMap, CollectedPlace, EraseGroup, EraseUnits, GcMode, GcPlanes, Handles,
-    HotCold, Isolation, LogShape, Neighbours, PageConfig, PageFtl, STORED_ENTRY_BYTES, Stripes,
+    HotCold, Isolation, LogShape, Neighbours, PageConfig, PageFtl, STORED_ENTRY_BYTES, Stripes, TrimShape,
 };
 use crate::erase_units::{EraseUnit, check_unit};
 use crate::error::FtlError;
@@ -120,6 +120,7 @@ impl Layer for PageFtl {
     const ASKS_POLICIES: bool = true;
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
     const GIVES_UP_TRIMMED: bool = true;
+    const WRITES_DOWN_TRIMS: bool = true;
     const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan, Recovery::Summary, Recovery::Checkpoint];
     const STRICT_KEYS: &'static [&'static str] = &[
         "ftl.gc_mode",
@@ -160,7 +161,8 @@ impl Layer for PageFtl {
     fn translation_pages(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> u32 {
         let summaries = u32::from(data_pages(spec) < spec.chip.geometry.pages_per_block);
         let map = cached_map(spec, keys).map_or(0, |map| user_pages.div_ceil(map.entries_per_page));
-        map + summaries + log_shape(spec, keys).map_or(0, |log| log.own_pages())
+        let trims = trim_shape(spec, keys, user_pages).map_or(0, TrimShape::pages);
+        map + summaries + trims + log_shape(spec, keys).map_or(0, |log| log.own_pages())
     }
 
     fn build(parts: &LayerParts, keys: &PageKeys, target: &mut dyn FillTarget) -> Result<PageFtl, FtlError> {
@@ -192,11 +194,11 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
         return Ok(());
     }
     let whole_blocks = "ftl.erase_unit = \"block\"";
-    let (unit, leveling) = (keys.erase_unit, keys.wear_leveling);
+    let (unit, leveling, place) = (keys.erase_unit, keys.wear_leveling, spec.shared.map_place);
     needs(
         format_args!("ftl.recovery = \"{recovery}\""),
         [
-            (spec.shared.map_place != MapPlace::Ram, "ftl.map_place = \"ram\"", quoted(spec.shared.map_place)),
+            (place != MapPlace::Ram && recovery != Recovery::Scan, "ftl.map_place = \"ram\"", quoted(place)),
             (leveling != Leveling::None, "ftl.wear_leveling = \"none\"", quoted(leveling)),
             (spec.decides.wear_swap, "a policy that does not decide wear_swap", "one that does".into()),
             (
@@ -336,6 +338,7 @@ fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
         wear_leveling: wear_leveling(spec, keys),
         log: (spec.shared.recovery == Recovery::Checkpoint)
             .then(|| LogShape::new(geometry, user_pages, keys.checkpoint_interval, hot_cold(spec, keys, user_pages))),
+        trims: trim_shape(spec, keys, user_pages),
         blank_blocks: blank_blocks(spec, keys),
         reuses_open_blocks: keys.open_block == OpenBlocks::Reuse,
         erases_together: spec.chip.timing.multi_plane != MultiPlane::Off,
@@ -376,6 +379,23 @@ fn log_shape(spec: &LayerSpec, keys: &PageKeys) -> Option<LogShape> {
     let geometry = spec.chip.geometry.scaled(1.0).ok().filter(|_| spec.shared.recovery == Recovery::Checkpoint)?;
     let user_pages = spec.pages_for_host(&geometry);
     Some(LogShape::new(&geometry, user_pages, keys.checkpoint_interval, hot_cold(spec, keys, user_pages)))
+}
+
+/// The pages that say what is trimmed, behind those of a map in flash, or the logical page that stands for all summaries.
+fn trim_shape(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> Option<TrimShape> {
+    let others = match spec.shared.recovery {
+        Recovery::Off | Recovery::Checkpoint => return None,
+        Recovery::Scan => cached_map(spec, keys).map_or(0, |map| user_pages.div_ceil(map.entries_per_page)),
+        Recovery::Summary => 1,
+    };
+    Some(TrimShape::new(user_pages + others, user_pages, spec.chip.geometry.page_bytes))
+}
+
+/// Whole blocks of a plane that trim pages fill. A plane has room for a part of one beside the data of the host; how many
+/// of them it holds depends on the scale, so it is reckoned with two more.
+fn trim_blocks(spec: &LayerSpec, keys: &PageKeys) -> u32 {
+    let pages = spec.blocks_per_plane() * u32::from(spec.chip.geometry.pages_per_block);
+    trim_shape(spec, keys, pages).map_or(0, |trims| (trims.pages() + 2) / u32::from(data_pages(spec)))
 }
 
 /// Pages of a block that take data.
@@ -492,7 +512,8 @@ fn reserve(spec: &LayerSpec, keys: &PageKeys) -> u32 {
     // The window plays no part in how many blocks are open.
     let open = PageConfig::open_blocks(hot_cold(spec, keys, 1), wear_leveling(spec, keys));
     let log = log_shape(spec, keys).map_or(0, |log| log.rows);
-    spec.gc_start_blocks() + open + blank_blocks(spec, keys) + log + spec.chip.geometry.bad_blocks_per_plane + 1
+    let own = log + trim_blocks(spec, keys);
+    spec.gc_start_blocks() + open + blank_blocks(spec, keys) + own + spec.chip.geometry.bad_blocks_per_plane + 1
 }
 
 /// The most blocks of a plane that the host can fill beside that reserve and the translation pages
