@@ -387,8 +387,7 @@ impl<O: Observer> Ssd<'_, O> {
             let is_stored = cuts.config.chip.erase.memory_in_spare;
             eraser.lose_memory(|block| is_stored && bits::get(&known, block as usize));
         }
-        let begins_anew = RecoveryFault::NumbersBeginAnew.is_on();
-        self.controller.restart(ftl, if begins_anew { 1 } else { last_number + 1 });
+        self.controller.restart(ftl, if RecoveryFault::NumbersBeginAnew.is_on() { 1 } else { last_number + 1 });
         self.controller.scheduler.suspend_by(decider);
         self.note_reads(&commands);
         self.power.found.add(&found);
