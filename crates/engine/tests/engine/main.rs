@@ -37,6 +37,7 @@ mod retirement;
 mod scheduling;
 mod smallest_reserve;
 mod snapshots;
+mod steps;
 mod sub_blocks;
 mod superblock;
 mod support;
