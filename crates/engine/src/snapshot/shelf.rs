@@ -73,12 +73,12 @@ pub struct Places {
     /// In memory, with the limit in bytes.
     pub memory: Option<(&'static Memory, u64)>,
     /// On disk.
-    pub disk: Option<Disk>,
+    pub disk: Option<DiskPlace>,
 }
 
 /// Where on disk devices are looked for.
 #[derive(Debug)]
-pub enum Disk {
+pub enum DiskPlace {
     /// In a folder, with the limit in bytes. Devices are kept there too.
     Folder(PathBuf, u64),
     /// In the one file that the device is taken from. Nothing is written.
@@ -128,8 +128,8 @@ impl Shelf {
     /// The file in which a device of this identity is to be found, if there may be one.
     fn path(&self, identity: &str) -> Option<PathBuf> {
         match self.places.disk.as_ref()? {
-            Disk::Folder(folder, _) => Some(name_in(folder, identity)).filter(|path| path.exists()),
-            Disk::File(path) => Some(path.clone()),
+            DiskPlace::Folder(folder, _) => Some(name_in(folder, identity)).filter(|path| path.exists()),
+            DiskPlace::File(path) => Some(path.clone()),
         }
     }
 
@@ -148,7 +148,7 @@ impl Shelf {
     /// Writes a device into the folder, and removes others that were not used for longest as far as all of them are
     /// more than its limit.
     fn write(&self, identity: &AgedIdentity, device: &[u8]) -> Result<(), String> {
-        let Some(Disk::Folder(folder, limit)) = &self.places.disk else { return Ok(()) };
+        let Some(DiskPlace::Folder(folder, limit)) = &self.places.disk else { return Ok(()) };
         let path = name_in(folder, &identity.sha256);
         let header = self.header(identity, device);
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
