@@ -3,6 +3,7 @@
 use pumice_ftl::recovery::Recovery;
 use pumice_ftl::{EraseGroup, FtlKind, OpenBlocks};
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
+use pumice_types::refusal::{needs, quoted};
 use pumice_types::{ChipKeys, EraseKeys, MultiPlane, PartialEraseUnit, Suspension, SuspensionFor};
 use pumice_workload::Trims;
 
@@ -95,29 +96,28 @@ fn check_power(config: &Config) -> Result<(), String> {
         ));
     }
     check_trims(config)?;
-    let wanted = [
-        (chip.erase.max_loops < MAX_LOOPS, "erase.max_loops = 5", chip.erase.max_loops.to_string()),
-        (
-            chip.erase.suspension != Suspension::Off && chip.erase.suspension_for != SuspensionFor::Reads,
-            "erase.suspension_for = \"reads\"",
-            format!("\"{}\"", chip.erase.suspension_for),
-        ),
-        (
-            chip.timing.multi_plane == MultiPlane::Queue,
-            "timing.multi_plane = \"off\" | \"neighbours\"",
-            format!("\"{}\"", chip.timing.multi_plane),
-        ),
-        (
-            chip.timing.multi_plane != MultiPlane::Off && config.ftl.own_layer().is_some(),
-            "timing.multi_plane = \"off\" with a layer of your own",
-            format!("\"{}\"", chip.timing.multi_plane),
-        ),
-        (config.output.command_log, "output.command_log = false", "true".into()),
-    ];
-    match wanted.iter().find(|(hinders, ..)| *hinders) {
-        Some((_, needs, found)) => Err(format!("ftl.recovery = \"{recovery}\" needs {needs}, found {found}")),
-        None => Ok(()),
-    }
+    needs(
+        format_args!("ftl.recovery = \"{recovery}\""),
+        [
+            (chip.erase.max_loops < MAX_LOOPS, "erase.max_loops = 5", chip.erase.max_loops.to_string()),
+            (
+                chip.erase.suspension != Suspension::Off && chip.erase.suspension_for != SuspensionFor::Reads,
+                "erase.suspension_for = \"reads\"",
+                quoted(chip.erase.suspension_for),
+            ),
+            (
+                chip.timing.multi_plane == MultiPlane::Queue,
+                "timing.multi_plane = \"off\" | \"neighbours\"",
+                quoted(chip.timing.multi_plane),
+            ),
+            (
+                chip.timing.multi_plane != MultiPlane::Off && config.ftl.own_layer().is_some(),
+                "timing.multi_plane = \"off\" with a layer of your own",
+                quoted(chip.timing.multi_plane),
+            ),
+            (config.output.command_log, "output.command_log = false", "true".into()),
+        ],
+    )
 }
 
 /// Refuses trims of a layer that would bring back what was trimmed. A layer that keeps it has nothing to write down.

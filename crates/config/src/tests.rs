@@ -84,6 +84,27 @@ fn t042_misspelt_keys_name_the_line_and_the_nearest_key() {
 }
 
 #[test]
+fn t042_hints_know_sections_keys_outside_them_and_capitals_and_are_left_out_where_nothing_is_near() {
+    error(&source("presett = \"x\""), &["my.toml:1: unknown key 'presett'; nearest valid key: 'preset'"]);
+    error(&source("Seed = 2"), &["unknown key 'Seed'; nearest valid key: 'seed'"]);
+    error(&source("channels = 2"), &["unknown key 'channels'; nearest valid key: 'geometry.channels'"]);
+    error(&source("Host = 2"), &["unknown key 'Host'; nearest valid section: [host]"]);
+    error(&source("[Geometry]\nchannels = 2"), &["unknown section [Geometry]; nearest valid section: [geometry]"]);
+    error(&source("[ftl.Zns]\nreset = \"idle\""), &["unknown key 'ftl.Zns'; nearest valid section: [ftl.zns]"]);
+    error(
+        &with_set("Geometry.channels", "2"),
+        &["unknown key 'Geometry.channels'; nearest valid key: 'geometry.channels'"],
+    );
+    error(&with_set("wrkload.Kind", "2"), &["unknown key 'wrkload.Kind'; nearest valid key: 'workload.kind'"]);
+    error(&with_set("ftl.gc-mode", "2"), &["unknown key 'ftl.gc-mode'; nearest valid key: 'ftl.gc_mode'"]);
+    error(&source("[quantum]\nspin = 2"), &["unknown section [quantum]; allowed: [", "[geometry], "]);
+    for far in ["quantum", "ftl.quantum", "quantum.spin", ""] {
+        let found = Config::resolve(&with_set(far, "2")).expect_err("no key").0;
+        assert!(found.contains("unknown key") && !found.contains("nearest"), "{far}: {found}");
+    }
+}
+
+#[test]
 fn t043_bad_values_say_what_was_found_and_what_is_allowed() {
     error(&source("[geometry]\nchannels = -1"), &["my.toml:2", "geometry.channels = -1", "from 1 to 1024"]);
     error(&source("[timing]\nt_r_us = \"fast\""), &["timing.t_r_us", "\"fast\"", "(us)"]);
@@ -172,6 +193,10 @@ fn t051_too_many_u_blocks_are_refused_with_the_over_provisioning_that_works() {
 fn t046_workload_keys_belong_together() {
     error(&with_set("workload.kind", "twin:prn1"), &["twin:prn1", "nearest: \"twin:prn_1\""]);
     error(&with_set("workload.kind", "trace"), &["needs workload.path"]);
+    error(
+        &source("[workload]\nkind = \"trace\"\npath = \"\""),
+        &["workload.path is empty; allowed: the path of a trace"],
+    );
     error(&with_set("workload.path", "a.csv"), &["workload.path", "\"trace\""]);
 }
 

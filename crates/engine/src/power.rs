@@ -363,6 +363,8 @@ impl<O: Observer> Ssd<'_, O> {
     /// Builds the layer anew and lets its commands run. `false` if the power is cut before they have ended.
     fn start_anew(&mut self, cuts: &PowerCuts) -> Result<bool, SimError> {
         let (mut first, mut plan) = (Plan::default(), Plan::default());
+        // What a user's own policy remembers is in the controller's RAM, so the policy is made anew too.
+        let decider = cuts.foundation.decider(cuts.config, self.ftl().user_pages())?;
         let array = &self.controller.scheduler.chips.checked.array;
         let Geometry { pages_per_block, page_bytes, .. } = array.config().geometry;
         let known = vec![0; bits::words_for(array.config().geometry.blocks() as usize)];
@@ -376,9 +378,8 @@ impl<O: Observer> Ssd<'_, O> {
             let planes_apart = cuts.config.chip.timing.multi_plane != MultiPlane::Off;
             let mut restart = Restart { chips, first, plan, counters, erased_again, log, protection, planes_apart };
             let mut parts = cuts.foundation.parts(cuts.config);
-            if RecoveryFault::BadBlocksForgotten.is_on() {
-                parts.bad_blocks = &[];
-            }
+            parts.decider = decider.clone();
+            parts.bad_blocks = if RecoveryFault::BadBlocksForgotten.is_on() { &[] } else { parts.bad_blocks };
             cuts.config.ftl.recover(&parts, &mut restart)?
         };
         let Port { commands, last_number, known, .. } = port;
@@ -386,8 +387,8 @@ impl<O: Observer> Ssd<'_, O> {
             let is_stored = cuts.config.chip.erase.memory_in_spare;
             eraser.lose_memory(|block| is_stored && bits::get(&known, block as usize));
         }
-        let begins_anew = RecoveryFault::NumbersBeginAnew.is_on();
-        self.controller.restart(ftl, if begins_anew { 1 } else { last_number + 1 });
+        self.controller.restart(ftl, if RecoveryFault::NumbersBeginAnew.is_on() { 1 } else { last_number + 1 });
+        self.controller.scheduler.suspend_by(decider);
         self.note_reads(&commands);
         self.power.found.add(&found);
         self.submit_recovery(&commands, false)?;

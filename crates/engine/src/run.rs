@@ -8,12 +8,9 @@ use crate::error::SimError;
 use crate::lookahead::Lookahead;
 use crate::observe::Observer;
 use crate::results::Outcome;
-use crate::session::{Origin, Session};
+use crate::session::{Origin, PROGRESS_EVERY, Session};
 use crate::ssd::Ssd;
 use crate::workload;
-
-/// Pages submitted and events handled between two progress reports.
-const PROGRESS_EVERY: u64 = 1 << 17;
 
 /// Arrivals from here on (146 years) would let the clock overflow.
 const ARRIVAL_MAX: Time = Time(1 << 62);

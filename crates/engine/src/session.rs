@@ -18,6 +18,9 @@ use crate::results::{BusyTimes, Finished, Outcome};
 use crate::ssd::Ssd;
 use crate::stopping::{StoppingReport, StoppingRule};
 
+/// Pages submitted and events handled between two reports of progress.
+pub(crate) const PROGRESS_EVERY: u64 = 1 << 17;
+
 /// An open-loop run whose device needs more than this share of the run to drain is saturated.
 const SATURATED_DRAIN_SHARE: f64 = 0.05;
 
@@ -296,7 +299,8 @@ impl<'a, O: Observer> Session<'a, O> {
         let at = self.ssd.next_cut(cuts).unwrap_or(self.ssd.now);
         self.ssd.lose_power(cuts)?;
         self.behind += self.ssd.now - at;
-        self.work += STARTING_ANEW;
+        // However long the device takes to start anew, a report is due.
+        self.work += PROGRESS_EVERY;
         Ok(())
     }
 
@@ -428,6 +432,3 @@ impl<'a, O: Observer> Session<'a, O> {
 fn cannot_start_anew() -> SimError {
     SpecError("the device cannot start anew after a power cut; ftl.recovery = \"scan\" is needed".into()).into()
 }
-
-/// Work that a power cut counts for, whatever the device does to start anew.
-const STARTING_ANEW: u64 = 1 << 17;

@@ -44,7 +44,8 @@ impl<'a, O: Observer> Ssd<'a, O> {
             moves_wait: ftl.moves_between_dies(),
             log_waits: config.ftl.shared.recovery == Recovery::Checkpoint,
         };
-        let scheduler = Scheduler::new(geometry, chips, policy).suspending_by(decider);
+        let mut scheduler = Scheduler::new(geometry, chips, policy);
+        scheduler.suspend_by(decider);
         Ssd {
             host: Host::new(config, geometry.page_bytes, oracle),
             controller: Controller::new(&config.host, geometry.page_bytes, ftl, scheduler)

@@ -197,10 +197,9 @@ impl Scheduler {
         }
     }
 
-    /// The same scheduler, which asks a user's own policy when erases are suspended if it decides that.
-    #[must_use]
-    pub fn suspending_by(self, decider: Option<Decider>) -> Scheduler {
-        Scheduler { suspends_by: decider.filter(|decider| decider.decides().suspend), ..self }
+    /// Asks a user's own policy when erases are suspended, if it decides that.
+    pub fn suspend_by(&mut self, decider: Option<Decider>) {
+        self.suspends_by = decider.filter(|decider| decider.decides().suspend);
     }
 
     /// When something happens next.

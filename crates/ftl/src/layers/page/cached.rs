@@ -182,7 +182,7 @@ impl PageFtl {
         self.make_translation_room(plane, plan)?;
         self.read_translation_page(page, plan);
         let lpn = self.translation_lpn(page);
-        let (target, sequence) = self.next_page(plane, WriteStream::Map)?;
+        let (target, sequence) = self.next_page(plane, WriteStream::MAP)?;
         self.prove_of_map(target.block, plan);
         if let Some(old) = self.find(lpn) {
             self.invalidate_translation(plane, old);
@@ -195,7 +195,7 @@ impl PageFtl {
             plan.push(FlashCommand::program(Cause::Map, target, lpn, version, sequence));
         }
         self.counters.map_write_backs += 1;
-        self.close_if_full(plane, WriteStream::Map);
+        self.close_if_full(plane, WriteStream::MAP, target.page);
         Ok(())
     }
 
@@ -231,7 +231,7 @@ impl PageFtl {
         let now = self.planes[plane.index()].now;
         let Some(translation) = &mut self.translation else { return Ok(()) };
         let share = &mut translation.planes[plane.index()];
-        if self.planes[plane.index()].open[WriteStream::Map as usize].is_some() || share.free > 1 {
+        if self.planes[plane.index()].open[WriteStream::MAP.index()].is_some() || share.free > 1 {
             return Ok(());
         }
         let Some(victim) = share.victims.choose(now) else { return Ok(()) };
@@ -250,14 +250,14 @@ impl PageFtl {
         while let Some(page) = self.maps.next_valid(victim, 0) {
             let source = PageAddress::new(victim, page);
             let lpn = self.maps.owner(source, &self.pool);
-            let (target, sequence) = self.next_page(plane, WriteStream::Map)?;
+            let (target, sequence) = self.next_page(plane, WriteStream::MAP)?;
             self.prove_of_map(target.block, plan);
             self.maps.invalidate(source);
             self.maps.place(lpn, target);
             let mut copy = FlashCommand::copy(source, target, lpn, sequence);
             copy.cause = Cause::Map;
             plan.push(copy);
-            self.close_if_full(plane, WriteStream::Map);
+            self.close_if_full(plane, WriteStream::MAP, target.page);
         }
         Ok(())
     }
@@ -272,15 +272,15 @@ impl PageFtl {
             let count = (total + planes - 1 - turn) / planes;
             for start in (0..count).step_by(pages as usize) {
                 let filled = pages.min(count - start) as u16;
-                let open = self.open_block(plane, WriteStream::Map)?;
+                let open = self.open_block(plane, WriteStream::MAP)?;
                 let (block, sequence) = (open.block, open.sequence);
                 let first = self.translation_lpn(turn + start * planes);
                 for page in 0..filled {
                     self.maps.place(Lpn(first.0 + u32::from(page) * planes), PageAddress::new(block, page));
                 }
                 let open = Open { next: u32::from(filled), ..open };
-                self.planes[plane.index()].open[WriteStream::Map as usize] = Some(open);
-                self.close_if_full(plane, WriteStream::Map);
+                self.planes[plane.index()].open[WriteStream::MAP.index()] = Some(open);
+                self.close_if_full(plane, WriteStream::MAP, filled - 1);
                 programmed(InitialBlock { block, first, stride: planes, pages: filled, sequence });
             }
         }

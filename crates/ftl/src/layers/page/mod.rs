@@ -28,7 +28,7 @@ mod recover;
 mod recover_log;
 mod room;
 mod runs;
-pub(crate) mod spec;
+mod spec;
 mod stripe;
 mod trim_map;
 mod units;
@@ -59,7 +59,7 @@ use maps::PageMaps;
 use neighbours::Disturbs;
 pub use neighbours::Neighbours;
 use plane::{Open, Plane, WriteStream};
-pub use spec::{EraseUnit, Leveling, OpenBlocks, PageKeys, Separation};
+pub use spec::{Leveling, OpenBlocks, PageKeys, Separation};
 pub use stripe::{EraseGroup, Stripes};
 use trim_map::TrimMap;
 pub use trim_map::TrimShape;
@@ -396,12 +396,12 @@ impl PageFtl {
     /// none is. The page counts as written.
     #[inline]
     fn next_page(&mut self, plane: PlaneId, stream: WriteStream) -> Result<(PageAddress, u32), FtlError> {
-        if self.planes[plane.index()].open[stream as usize].is_none() {
+        if self.planes[plane.index()].open[stream.index()].is_none() {
             let opened = self.open_block(plane, stream)?;
-            self.planes[plane.index()].open[stream as usize] = Some(opened);
+            self.planes[plane.index()].open[stream.index()] = Some(opened);
         }
         // Field by field: a copy of all of them would have to wait for the last `next`.
-        if let Some(open) = &mut self.planes[plane.index()].open[stream as usize]
+        if let Some(open) = &mut self.planes[plane.index()].open[stream.index()]
             && let Some(page) = open.page(&self.config.units.pages)
         {
             open.next = u32::from(page.page) + 1;
@@ -414,14 +414,14 @@ impl PageFtl {
     fn open_block(&mut self, plane: PlaneId, stream: WriteStream) -> Result<Open, FtlError> {
         let none = self.no_free_block(plane);
         let may_take = match &mut self.translation {
-            Some(translation) if stream == WriteStream::Map => translation.note_opened(plane),
+            Some(translation) if stream == WriteStream::MAP => translation.note_opened(plane),
             _ => self.free_units(plane) > 0,
         };
         if !may_take {
             return Err(none);
         }
         // Data that stays lies well on a block that is worn.
-        let wanted = if stream == WriteStream::Moved { Wanted::MostWorn } else { Wanted::LeastWorn };
+        let wanted = if stream == WriteStream::MOVED { Wanted::MostWorn } else { Wanted::LeastWorn };
         if self.config.units.neighbours.are_disturbed() {
             return self.open_apart(plane).ok_or(none);
         }
@@ -431,32 +431,28 @@ impl PageFtl {
         self.free.take(plane, wanted, &mut self.pool).ok_or(none)
     }
 
-    /// After a page of a stream was written: closes what is full, and lists what a full block holds in its last
-    /// pages, if the device starts anew from such lists.
+    /// After `page` of a stream's open block was written: closes what is full, and lists what a full block holds in its
+    /// last pages, if the device starts anew from such lists.
     #[inline]
-    fn end_page(&mut self, plane: PlaneId, stream: WriteStream, plan: &mut Plan) {
+    fn end_page(&mut self, plane: PlaneId, stream: WriteStream, page: u16, plan: &mut Plan) {
         let (data_pages, pages) = (self.config.data_pages(), self.config.geometry.pages_per_block);
-        let open = self.planes[plane.index()].open[stream as usize].filter(|open| open.next == u32::from(data_pages));
-        self.close_if_full(plane, stream);
-        if data_pages < pages
-            && let Some(Open { block, sequence, .. }) = open
-        {
+        let lists = data_pages < pages && page + 1 == data_pages;
+        let full = if lists { self.planes[plane.index()].open[stream.index()] } else { None };
+        self.close_if_full(plane, stream, page);
+        if let Some(Open { block, sequence, .. }) = full {
             let lpn = Lpn(self.config.user_pages);
-            plan.commands.extend(
-                (data_pages..pages)
-                    .map(|page| FlashCommand::program(Cause::Map, PageAddress::new(block, page), lpn, 0, sequence)),
-            );
+            let list = |page| FlashCommand::program(Cause::Map, PageAddress::new(block, page), lpn, 0, sequence);
+            plan.commands.extend((data_pages..pages).map(list));
         }
         self.write_down_if_full(plan);
     }
 
-    /// Makes the unit of a stream's last page a candidate for reclaiming if that page was the unit's
-    /// last, and closes the open block once it has no more.
+    /// Makes the unit of `page`, the last one that a stream has written, a candidate for reclaiming if that page is the
+    /// unit's last, and closes the open block once it has no more.
     #[inline]
-    fn close_if_full(&mut self, plane: PlaneId, stream: WriteStream) {
+    fn close_if_full(&mut self, plane: PlaneId, stream: WriteStream, page: u16) {
         let units = &self.config.units.pages;
-        let Some(&Open { next, .. }) = self.planes[plane.index()].open[stream as usize].as_ref() else { return };
-        if u32::from(units.last_page(units.unit_of(next as u16 - 1))) + 1 == next {
+        if units.last_page(units.unit_of(page)) == page {
             self.close_unit(plane, stream);
         }
     }
@@ -465,11 +461,11 @@ impl PageFtl {
     #[cold]
     fn close_unit(&mut self, plane: PlaneId, stream: WriteStream) {
         let units = &self.config.units.pages;
-        let Some(open) = self.planes[plane.index()].open[stream as usize] else { return };
+        let Some(open) = self.planes[plane.index()].open[stream.index()] else { return };
         let unit = units.unit_of(open.next as u16 - 1);
         let is_full = open.page(units).is_none();
         if is_full {
-            self.planes[plane.index()].open[stream as usize] = None;
+            self.planes[plane.index()].open[stream.index()] = None;
             if let Some(log) = &mut self.log {
                 log.note_open(plane, stream);
             }
@@ -491,7 +487,7 @@ impl PageFtl {
         let index = self.config.geometry.index_in_plane(block);
         let number = if let HotCold::Handles(_) = self.config.hot_cold { stream.group() } else { stream.number() };
         match &mut self.translation {
-            Some(translation) if stream == WriteStream::Map => translation.close(plane, index, valid, state.now),
+            Some(translation) if stream == WriteStream::MAP => translation.close(plane, index, valid, state.now),
             _ => {
                 state.victims.close(UnitId { block: index, unit }, valid, state.now);
                 state.victims.note_stream(UnitId { block: index, unit }, number);
@@ -566,7 +562,7 @@ impl PageFtl {
     ) -> Result<(), FtlError> {
         let collect_behind = self.make_room(plane, stream, plan)?;
         let free_before = collect_behind.then(|| self.free_units(plane));
-        let was_open = self.planes[plane.index()].open[stream as usize].is_some();
+        let was_open = self.planes[plane.index()].open[stream.index()].is_some();
         let (target, sequence) = self.next_page(plane, stream)?;
         self.proofs.prove(target.block, plan);
         debug_assert!(was_open || self.keeps_room(plane), "a block opened for the host leaves copies their room");
@@ -578,7 +574,7 @@ impl PageFtl {
         self.planes[plane.index()].valid_pages += 1;
         self.note_change(lpn);
         program(target, sequence, plan);
-        self.end_page(plane, stream, plan);
+        self.end_page(plane, stream, target.page, plan);
         if let Some(free) = free_before {
             let taken = free - self.free_units(plane);
             self.collect(plane, taken, plan)?;
@@ -588,14 +584,14 @@ impl PageFtl {
             GcMode::Blocking | GcMode::Foreground | GcMode::Background | GcMode::Preemptible => Ok(()),
         }
     }
+
+    /// Logical pages that the host may address.
+    pub fn user_pages(&self) -> u32 {
+        self.config.user_pages
+    }
 }
 
 impl TranslationLayer for PageFtl {
-    /// Logical pages that the host may address.
-    fn user_pages(&self) -> u32 {
-        self.config.user_pages
-    }
-
     /// What garbage collection did so far.
     fn counters(&self) -> &GcCounters {
         &self.counters

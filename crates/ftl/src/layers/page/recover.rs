@@ -277,7 +277,7 @@ impl PageFtl {
                 self.free.give_back_some(block, trusted, &mut self.pool);
                 (0..units)
                     .filter(|&unit| !trusted.contains(unit))
-                    .for_each(|unit| self.close(WriteStream::Host, block, unit));
+                    .for_each(|unit| self.close(WriteStream::HOST, block, unit));
             } else {
                 self.proofs.note_superseded(block);
                 let units = UnitSet::first(self.config.units.pages.units());
@@ -293,8 +293,7 @@ impl PageFtl {
             return UnitSet::EMPTY;
         }
         let held = survey.found.iter().filter(|found| found.page.block == block);
-        let held = held.map(|found| UnitSet::one(units.unit_of(found.page.page))).fold(UnitSet::EMPTY, UnitSet::with);
-        UnitSet::first(units.units()).without(held)
+        UnitSet::first(units.units()).without(held.map(|found| units.unit_of(found.page.page)).collect())
     }
 
     /// Writes a block further that was being written, if that is wanted and a stream has none yet.
@@ -305,23 +304,26 @@ impl PageFtl {
             return false;
         }
         // No spare area says which stream wrote the block.
-        let streams: &[WriteStream] = if self.config.hot_cold.shares_blocks() {
-            &[WriteStream::Host]
-        } else {
-            &[WriteStream::Host, WriteStream::Copies]
-        };
         let open = &mut self.planes[self.config.geometry.plane_of(block).index()].open;
-        let free = streams.iter().copied().find(|&stream| open[stream as usize].is_none());
+        let (own, placed): (&[WriteStream], u8) = match self.config.hot_cold {
+            HotCold::Mixed => (&[WriteStream::HOST], 0),
+            HotCold::Copies | HotCold::Recency { .. } => (&[WriteStream::HOST, WriteStream::COPIES], 0),
+            HotCold::Placed { streams } => (&[], streams),
+            HotCold::Handles(_) => unreachable!("a layer with handles does not start anew"),
+        };
+        let mut streams = own.iter().copied().chain((0..placed).map(WriteStream::placed));
+        let free = streams.find(|stream| open[stream.index()].is_none());
         if let Some(stream) = free {
             let (next, sequence) = (u32::from(next), self.pool.next_sequence());
-            open[stream as usize] = Some(Open { block, sequence, units: UnitSet::first(1), next });
+            open[stream.index()] = Some(Open { block, sequence, units: UnitSet::first(1), next });
         }
         free.is_some()
     }
 
     /// Copies a page whose program may not have ended into a blank block, which is erased first. If the plane has none
-    /// left, because the power was cut again and again: into one that no next start needs. If there is none either, behind everything in its own block; the first
-    /// blank page there may have been cut without a trace.
+    /// left, because the power was cut again and again, the page goes into a block that no next start needs. If there
+    /// is none of those either, it goes behind everything in its own block; the first blank page there may have been
+    /// cut without a trace.
     fn move_unproven(
         &mut self,
         last: ReadPage,
@@ -338,7 +340,7 @@ impl PageFtl {
         let has_blank = self.free.in_plane(plane) > survey.superseded(plane, &geometry, &self.maps) * units;
         let other = if has_blank { None } else { survey.dispensable(&last, kept, &geometry, &self.free) };
         if let Some(block) = other {
-            self.planes[plane.index()].open[stream as usize] = Some(self.free.take_this(block, &mut self.pool));
+            self.planes[plane.index()].open[stream.index()] = Some(self.free.take_this(block, &mut self.pool));
         }
         let stays = !has_blank && other.is_none() && behind.page < self.config.data_pages() && units == 1;
         let next = PageAddress::new(source.block, behind.page - 1);
@@ -357,20 +359,19 @@ impl PageFtl {
         if target.block == source.block {
             self.count_anew(source.block);
         } else {
-            self.end_page(plane, stream, plan);
+            self.end_page(plane, stream, target.page, plan);
         }
         Ok(())
     }
 
-    /// The stream whose block takes pages that are moved.
+    /// The stream whose block takes pages that are moved before the host is served.
     pub(super) fn stream_of_moves(&self) -> WriteStream {
         match self.config.hot_cold {
-            HotCold::Mixed => WriteStream::Host,
-            // No policy of a user's is asked while a device starts anew.
-            // A layer with handles does not start anew.
-            HotCold::Copies | HotCold::Recency { .. } | HotCold::Placed { .. } | HotCold::Handles(_) => {
-                WriteStream::Copies
-            }
+            HotCold::Mixed => WriteStream::HOST,
+            HotCold::Copies | HotCold::Recency { .. } => WriteStream::COPIES,
+            // No spare area says which stream the page had.
+            HotCold::Placed { .. } => WriteStream::placed(0),
+            HotCold::Handles(_) => unreachable!("a layer with handles does not start anew"),
         }
     }
 
@@ -380,6 +381,6 @@ impl PageFtl {
         let (plane, index) = (geometry.plane_of(block), geometry.index_in_plane(block));
         let units = UnitSet::first(self.config.units.pages.units());
         self.planes[plane.index()].victims.remove(index, units);
-        (0..self.config.units.pages.units()).for_each(|unit| self.close(WriteStream::Host, block, unit));
+        (0..self.config.units.pages.units()).for_each(|unit| self.close(WriteStream::HOST, block, unit));
     }
 }

@@ -47,10 +47,10 @@ impl PageFtl {
         (job.next, job.copied) = (next as u16, job.copied + moved);
         let state = &mut self.planes[plane.index()];
         state.now += u64::from(moved);
-        if let Some(open) = &mut state.open[stream as usize] {
+        if let Some(open) = &mut state.open[stream.index()] {
             open.next += moved - 1;
         }
-        self.end_page(plane, stream, plan);
+        self.end_page(plane, stream, target.page + (moved - 1) as u16, plan);
         Ok(())
     }
 }

@@ -221,7 +221,7 @@ impl PageFtl {
         trims.written += 1;
         let (lpn, content) = (Lpn(trims.shape.first + nth), trims.content(nth));
         let plane = self.choose_plane(lpn)?;
-        self.store(lpn, (plane, WriteStream::Host), plan, |target, sequence, plan| {
+        self.store(lpn, (plane, WriteStream::unplaced(self.config.hot_cold)), plan, |target, sequence, plan| {
             let program = FlashCommand::program(Cause::Map, target, lpn, 0, sequence);
             let waits = !RecoveryFault::TrimsDoNotWait.is_on();
             plan.push_content(if waits { program.behind_programs() } else { program }, content);
