@@ -75,7 +75,7 @@ impl Controller {
             if answered {
                 self.tally.counts.buffer_hits += 1;
             } else {
-                self.tally.note_all(commands);
+                commands.iter().for_each(|command| self.tally.note(command));
             }
             waiting += u32::from(group.token != NOBODY && !answered);
             start += length;

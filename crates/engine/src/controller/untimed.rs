@@ -61,8 +61,8 @@ impl Controller {
     /// Executes the commands of the plan, one after the other.
     pub(super) fn execute_plan(&mut self, observer: &mut impl Observer) -> Result<(), SimError> {
         self.prepare_plan();
-        self.tally.note_all(&self.plan.commands);
         for command in &self.plan.commands {
+            self.tally.note(command);
             self.scheduler.chips.execute_untimed(command)?;
             observer.command(Time::ZERO, Time::ZERO, command);
         }

@@ -87,17 +87,6 @@ impl FlashCounts {
         self.host_programs + self.gc_programs() + self.all_map_programs() + self.padding_programs
     }
 
-    /// Counts commands: copies of data, of which collection has most, in a pass of their own.
-    #[inline]
-    pub fn note_all(&mut self, commands: &[FlashCommand]) {
-        let is_copy = |command: &&FlashCommand| command.op == FlashOp::Copy && command.cause != Cause::Map;
-        let copies = commands.iter().filter(is_copy).count();
-        self.copies += copies as u64;
-        if copies < commands.len() {
-            commands.iter().filter(|command| !is_copy(command)).for_each(|command| self.note(command));
-        }
-    }
-
     /// Counts a command.
     #[inline]
     pub fn note(&mut self, command: &FlashCommand) {

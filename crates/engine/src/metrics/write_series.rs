@@ -29,15 +29,6 @@ impl CommandTally {
         }
     }
 
-    /// Counts commands in their order.
-    #[inline]
-    pub fn note_all(&mut self, commands: &[FlashCommand]) {
-        self.counts.note_all(commands);
-        if let Some(series) = &mut self.series {
-            commands.iter().for_each(|command| series.note(command));
-        }
-    }
-
     /// Forgets what was counted.
     pub fn restart(&mut self) {
         self.counts = FlashCounts::default();
