@@ -28,6 +28,7 @@ mod power_erases;
 mod power_host;
 mod power_layers;
 mod power_protection;
+mod power_random;
 mod power_sub_blocks;
 mod read_retries;
 mod registry;
