@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -133,6 +134,48 @@ def fio(device: pumice.ServedDevice, folder: Path) -> str:
     return f"{', '.join(jobs)}, 64 MiB each, 32 under way, checksums verified"
 
 
+#: Seconds of the long check.
+LONG_S = int(os.environ.get("CLIENTS_LONG_S", "60"))
+
+
+def fio_long(device: pumice.ServedDevice, folder: Path) -> str:
+    """Writes that are verified while they go on, beside trims and writes of another part of the device."""
+    where = ["--ioengine=nbd", f"--uri={device.uri}", "--output-format=json"]
+    common = ["--bs=16k", "--size=256m", "--iodepth=32", "--time_based", f"--runtime={LONG_S}"]
+    verify = ["--verify=crc32c", "--verify_fatal=1", "--verify_backlog=1024"]
+    jobs = ["--name=verified", "--rw=randwrite", *common, *verify]
+    jobs += ["--name=trims", "--rw=randtrimwrite", "--offset=256m", *common]
+    said = shell("fio", *where, *jobs, inside=folder)
+    done = json.loads(said[said.index("{") : said.rindex("}") + 1])["jobs"]
+    counts = {kind: sum(job[kind]["total_ios"] for job in done) for kind in ("write", "read", "trim")}
+    told = ", ".join(f"{count:,} {kind}s" for kind, count in counts.items())
+    return f"{LONG_S} s, 32 under way twice: {told}; checksums verified"
+
+
+def rate(uri: str, folder: Path) -> float:
+    """Requests a second of 4 KiB, half reads and half writes, at random, 32 under way on one connection."""
+    job = ["--rw=randrw", "--bs=4k", "--iodepth=32", "--size=1g", "--time_based", "--runtime=10", "--randrepeat=0"]
+    said = shell("fio", "--name=rate", "--ioengine=nbd", f"--uri={uri}", "--output-format=json", *job, inside=folder)
+    done = json.loads(said[said.index("{") : said.rindex("}") + 1])["jobs"][0]
+    return float(done["read"]["iops"] + done["write"]["iops"])
+
+
+def beside_nbdkit(device: pumice.ServedDevice, folder: Path) -> str:
+    """The rate of the device and that of a server that simulates nothing, by turns."""
+    socket = folder / "nbdkit"
+    rates: dict[str, list[float]] = {"pumice": [], "nbdkit": []}
+    with subprocess.Popen(["nbdkit", "-f", "-U", str(socket), "memory", "1140850688"]) as other:
+        try:
+            for _ in range(3):
+                rates["pumice"].append(rate(device.uri, folder))
+                rates["nbdkit"].append(rate(f"nbd+unix:///?socket={socket}", folder))
+        finally:
+            other.terminate()
+            other.wait(30)
+    own, its = sorted(rates["pumice"])[1], sorted(rates["nbdkit"])[1]
+    return f"4 KiB, half reads, at random, 32 under way: {own:,.0f} requests/s, nbdkit's memory plugin {its:,.0f}"
+
+
 @contextmanager
 def as_file(device: pumice.ServedDevice, folder: Path) -> Iterator[Path]:
     """The device as a file, through FUSE."""
@@ -218,6 +261,40 @@ def check_database(place: Path) -> str:
     return "integrity_check ok"
 
 
+def flushes(device: pumice.ServedDevice) -> int:
+    """Flushes that the device has taken so far."""
+    return int(device.result().to_dict()["host"]["flush"]["requests"] or 0)
+
+
+def transactions(device: pumice.ServedDevice, folder: Path) -> str:
+    """10,000 transactions, each synced, on ext4."""
+    count = 10_000
+    took: dict[str, tuple[float, int]] = {}
+    with as_file(device, folder) as file:
+        shell("mkfs.ext4", "-q", "-F", file)
+        with mounted(file, folder) as place:
+            for mode in ("WAL", "DELETE"):
+                data = sqlite3.connect(place / f"{mode}.db", isolation_level=None)
+                data.execute(f"PRAGMA journal_mode = {mode}")
+                data.execute("PRAGMA synchronous = FULL")
+                data.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v BLOB)")
+                before, started = flushes(device), time.monotonic()
+                for key in range(count):
+                    data.execute("INSERT INTO t VALUES (?, randomblob(200))", (key,))
+                took[mode] = (time.monotonic() - started, flushes(device) - before)
+                data.close()
+        with mounted(file, folder) as place:
+            for mode in took:
+                said = shell("sqlite3", place / f"{mode}.db", "PRAGMA integrity_check; SELECT count(*) FROM t;").split()
+                if said != ["ok", str(count)]:
+                    raise Failure(f"{mode}: {' '.join(said)[:200]}")
+        shell("fsck.ext4", "-fn", file)
+    rates = ", ".join(
+        f"{mode} {count / seconds:,.0f} a second, {synced:,} flushes" for mode, (seconds, synced) in took.items()
+    )
+    return f"SQLite, full sync, {count:,} transactions: {rates}; integrity_check ok"
+
+
 @dataclass(frozen=True)
 class Check:
     """One row of the table.
@@ -244,6 +321,9 @@ CHECKS = [
     Check("qemu-img", ["qemu-img"], convert),
     Check("fio", ["fio"], fio),
     Check("fio, fast", ["fio"], fio, "fast"),
+    Check("fio, long", ["fio"], fio_long),
+    Check("speed beside nbdkit", ["fio", "nbdkit"], beside_nbdkit),
+    Check("transactions", ["mkfs.ext4", "fsck.ext4", *ON_FUSE], transactions),
     Check("ext4", ["mkfs.ext4", "fsck.ext4", *ON_FUSE], file_system(["mkfs.ext4", "-q", "-F"], ["fsck.ext4", "-fn"])),
     Check(
         "ext4, superblock-pen",

@@ -50,9 +50,17 @@ class ServedDevice:
         simulation has ended in an error, which `stop` then raises."""
         return self._final is not None or self._server.is_over()
 
+    @property
+    def lateness(self) -> dict[str, Any] | None:
+        """How late replies were sent behind the end of their requests, so far or in the end; None with the device's own
+        clock. `replies` (a count), `mean_us`, `p50_us`, `p99_us`, `max_us`, `mean_latency_us` (of the requests, on the
+        device), `warning` (a line, or None if it does not matter)."""
+        told = self._server.lateness()
+        return None if told is None else json.loads(told)
+
     def status(self) -> dict[str, Any]:
         """How the device is: `requests` so far, `simulated_s`, `failure` (None, or what ended the simulation),
-        `connections` (`open`, `so_far`), `address`, `uri`, `capacity_bytes`.
+        `connections` (`open`, `so_far`), `lateness`, `address`, `uri`, `capacity_bytes`.
 
         Raises:
             SimulationError: the device is not served any more.
@@ -72,6 +80,20 @@ class ServedDevice:
         """
         cut: dict[str, Any] = json.loads(self._server.answer('{"do": "cut"}'))
         return cut
+
+    def fault(self, block: int) -> dict[str, Any]:
+        """Lets the next erase of a block fail. The translation layer then uses the block no more, so the device has
+        less room; what the block held was moved before.
+
+        Returns:
+            `block`, and `at_s`, the device's time.
+
+        Raises:
+            SimulationError: a device of this spec does not retire blocks, the session is recorded, or the block is bad
+                or being erased.
+        """
+        fault: dict[str, Any] = json.loads(self._server.answer(json.dumps({"do": "fault", "block": block})))
+        return fault
 
     def mark(self, text: str) -> None:
         """Notes in the recording of the session how far the program is that uses the device. `pumice.crash` tells a
@@ -131,6 +153,7 @@ def serve(
     store: str | os.PathLike[str] | None = None,
     record: str | os.PathLike[str] | None = None,
     session: str | os.PathLike[str] | None = None,
+    clock: str = "virtual",
     scale: float | None = None,
     seed: int | None = None,
 ) -> ServedDevice:
@@ -143,6 +166,8 @@ def serve(
         store: file that the device lives in, from one session to the next; memory if absent.
         record: trace to write, which `pumice.run` replays to the same result.
         session: recording to write for `pumice.crash`: every request, with the data of writes.
+        clock: `virtual`, the device's own, or `real`: requests arrive when they come, and replies are held back until
+            they are done (see `ServedDevice.lateness`).
         scale: share of the device; planes are multiplied by it.
         seed: seed of every random stream.
 
@@ -158,7 +183,7 @@ def serve(
         directory = tempfile.mkdtemp(prefix="pumice-")
         listen = f"unix:{Path(directory) / 'nbd'}"
     try:
-        server = _engine.Server(spec.request(), listen, control, store, record, session)
+        server = _engine.Server(spec.request(), listen, control, store, record, session, clock)
     except BaseException:
         if directory is not None:
             shutil.rmtree(directory, ignore_errors=True)

@@ -71,6 +71,33 @@ def test_the_example_in_python_is_short_and_gives_the_built_in_result() -> None:
     assert own_line.split()[1] == built_in_line.split()[2]
 
 
+def test_after_power_cuts_a_policy_is_made_anew() -> None:
+    made = []
+
+    class Mine:
+        def __init__(self, device: pumice.policy.Device) -> None:
+            made.append(device)
+            self.placed = 0
+
+        def victim(self, plane: pumice.policy.Plane) -> int:
+            return fewest_valid(plane)
+
+        def placement(self, lpn: int, plane: int, now: int, copied_from: int | None) -> int:
+            assert copied_from in (None, 0, 1)
+            self.placed += 1
+            return self.placed % 2
+
+    spec = BASE.with_(
+        ftl={"recovery": "scan", "over_provisioning": 0.4}, power={"cuts": 12}, run={"check": "integrity"}
+    )
+    first, second = (pumice.run(spec, policy=pumice.policy.of_class(Mine, streams=2)) for _ in range(2))
+    assert figures(first) == figures(second)
+    power = first.to_dict()["power"]
+    assert power["broken_promises"] == 0
+    assert len(made) == 2 * (1 + power["cuts"])
+    assert len({device.seed for device in made}) == 1
+
+
 def test_a_shared_object_by_its_path(shared_object: Path) -> None:
     spec = BASE.with_(ftl={"gc_policy": "cost-benefit"})
     own = pumice.run(spec, policy=shared_object)

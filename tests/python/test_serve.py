@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,31 @@ def test_a_record_replays_to_the_same_result(tmp_path: Path) -> None:
         document.pop("run")
     served["warnings"] = [line for line in served["warnings"] if "partial_page" not in line]
     assert served == replayed
+
+
+def test_by_the_walls_clock_replies_wait_and_a_record_replays(tmp_path: Path) -> None:
+    record = tmp_path / "session.csv"
+    spec = TINY.with_(host={"partial_page": "rmw"}, timing={"t_prog_us": 2000.0})
+    with pumice.serve(spec, record=record, clock="real") as device:
+        started = time.monotonic()
+        exercise(device.address, 40)
+        assert time.monotonic() - started >= 40 * 2e-3
+        lateness = device.status()["lateness"]
+        assert lateness["replies"] == 81
+        assert lateness["mean_latency_us"] > 1000
+    assert device.lateness is not None
+    assert device.lateness["max_us"] >= device.lateness["p50_us"] > 0
+    served, replayed = device.stop().to_dict(), pumice.run(spec, trace=record).to_dict()
+    for document in (served, replayed):
+        document.pop("run")
+    served["warnings"] = [line for line in served["warnings"] if "partial_page" not in line]
+    assert served == replayed
+    with pumice.serve(TINY) as steady:
+        assert steady.lateness is None
+    with pytest.raises(pumice.SpecError, match="allowed: virtual, real"):
+        pumice.serve(TINY, clock="sundial")
+    with pytest.raises(pumice.SpecError, match="allowed: --clock virtual"):
+        pumice.serve(TINY, clock="real", session=tmp_path / "session")
 
 
 @pytest.mark.parametrize("address", ["/tmp/x", "tcp:10809", "tcp:example.org:1"])
@@ -150,11 +176,71 @@ def test_the_control_socket_is_asked_by_the_command(tmp_path: Path, command: Com
     assert f"is a device served with --control {address}?" in gone.stderr
 
 
+def test_a_block_fails_by_order(tmp_path: Path, command: Command) -> None:
+    address = f"unix:{tmp_path / 'control'}"
+    with pumice.serve(TINY.with_(partial_erase={"unit": "none"}), control=address) as device:
+        assert device.fault(3)["block"] == 3
+        assert json.loads(command("ctl", address, "fault", "4").stdout)["block"] == 4
+        with pytest.raises(pumice.SimulationError, match="block 4 is bad, or its next erase fails already"):
+            device.fault(4)
+        for wrong in (["fault"], ["fault", "x"], ["status", "4"]):
+            asked = command("ctl", address, *wrong)
+            assert (asked.returncode, len(asked.stderr.splitlines())) == (2, 1), asked.stderr
+        exercise(device.address)
+
+
 @pytest.mark.parametrize("address", ["tcp:example.org:1", "control", "unix:", "tcp:99999"])
 def test_a_question_goes_to_an_address_that_a_device_can_have(command: Command, address: str) -> None:
     asked = command("ctl", address, "status")
     assert (asked.returncode, len(asked.stderr.splitlines())) == (2, 1), asked.stderr
     assert "allowed: unix:PATH or tcp:127.0.0.1:PORT" in asked.stderr
+
+
+def serve_command(folder: Path, *arguments: str, ready: int) -> subprocess.Popen[str]:
+    """Starts the command; it writes to the descriptor `ready` when clients can connect."""
+    command = [sys.executable, "-m", "pumice", "serve", "--listen", "unix:nbd", *arguments, "--ready-fd", str(ready)]
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        pass_fds=[ready],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell may have started the tests in the background, where Ctrl-C is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
+def test_the_command_says_how_late_replies_were(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    arguments = ["--preset", "tiny", "--set", "ftl.kind=page", "--clock", "real", "--json"]
+    with serve_command(tmp_path, *arguments, ready=write) as served:
+        os.close(write)
+        with os.fdopen(read) as ready:
+            assert ready.read() == "nbd+unix:///?socket=nbd\n"
+        exercise(f"unix:{tmp_path / 'nbd'}", 5)
+        served.send_signal(signal.SIGINT)
+        text, said = served.communicate(timeout=60)
+    assert (served.returncode, json.loads(text)["host"]["write"]["requests"]) == (0, 5)
+    assert "lateness of 11 replies: mean " in said
+
+
+def test_ctrl_c_is_heard_while_the_device_is_made(tmp_path: Path) -> None:
+    read, write = os.pipe()
+    arguments = ["--preset", "tiny", "--set", "ftl.kind=page", "--set", "initial.age_writes=1000"]
+    arguments += ["--set", "geometry.blocks_per_plane=1024"]
+    with serve_command(tmp_path, *arguments, ready=write) as served:
+        os.close(write)
+        # Its ageing would take minutes. The socket is there before it begins.
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "nbd").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        started = time.monotonic()
+        served.send_signal(signal.SIGINT)
+        served.communicate(timeout=60)
+        assert time.monotonic() - started < 15
+    assert served.returncode == 130
+    os.close(read)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

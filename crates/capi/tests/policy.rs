@@ -152,6 +152,19 @@ fn t482_every_entry_is_asked_and_a_state_lives_for_one_run() {
     ];
     let first = document(Some(policy.clone()), &sets).unwrap();
     assert_eq!(first, document(Some(policy), &sets).unwrap(), "the state of a run ends with it");
+    let under_cuts = [
+        ("initial.age_writes", "0"),
+        ("ftl.over_provisioning", "0.4"),
+        ("ftl.recovery", "scan"),
+        ("power.cuts", "20"),
+        ("run.check", "integrity"),
+    ];
+    let able = STATEFUL.replace("LIMIT", "1000000000u").replace("wear_swap, failure,", "0, failure,");
+    let policy = load(&folder.shared("able.so", &able)).unwrap();
+    let cut = document(Some(policy.clone()), &under_cuts).unwrap();
+    assert_eq!(cut, document(Some(policy), &under_cuts).unwrap(), "the state ends with each power cut too");
+    assert_eq!(cut["power"]["broken_promises"], 0);
+    assert!(cut["power"]["cuts"].as_u64().unwrap() >= 10, "{}", cut["power"]);
     let object = folder.shared("fails.so", &STATEFUL.replace("LIMIT", "1000u"));
     let error = document(Some(load(&object).unwrap()), &sets).unwrap_err();
     assert_eq!(error, "policy \"all\": broke here");

@@ -3,6 +3,7 @@
 use pumice_ftl::recovery::Recovery;
 use pumice_ftl::{EraseGroup, FtlKind, OpenBlocks};
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
+use pumice_types::refusal::{needs, quoted};
 use pumice_types::{ChipKeys, EraseKeys, MultiPlane, PartialEraseUnit, Suspension, SuspensionFor};
 use pumice_workload::Trims;
 
@@ -95,43 +96,42 @@ fn check_power(config: &Config) -> Result<(), String> {
         ));
     }
     check_trims(config)?;
-    let wanted = [
-        (chip.erase.max_loops < MAX_LOOPS, "erase.max_loops = 5", chip.erase.max_loops.to_string()),
-        (
-            chip.erase.suspension != Suspension::Off && chip.erase.suspension_for != SuspensionFor::Reads,
-            "erase.suspension_for = \"reads\"",
-            format!("\"{}\"", chip.erase.suspension_for),
-        ),
-        (
-            chip.timing.multi_plane != MultiPlane::Off,
-            "timing.multi_plane = \"off\"",
-            format!("\"{}\"", chip.timing.multi_plane),
-        ),
-        (config.output.command_log, "output.command_log = false", "true".into()),
-    ];
-    match wanted.iter().find(|(hinders, ..)| *hinders) {
-        Some((_, needs, found)) => Err(format!("ftl.recovery = \"{recovery}\" needs {needs}, found {found}")),
-        None => Ok(()),
-    }
+    needs(
+        format_args!("ftl.recovery = \"{recovery}\""),
+        [
+            (chip.erase.max_loops < MAX_LOOPS, "erase.max_loops = 5", chip.erase.max_loops.to_string()),
+            (
+                chip.erase.suspension != Suspension::Off && chip.erase.suspension_for != SuspensionFor::Reads,
+                "erase.suspension_for = \"reads\"",
+                quoted(chip.erase.suspension_for),
+            ),
+            (
+                chip.timing.multi_plane == MultiPlane::Queue,
+                "timing.multi_plane = \"off\" | \"neighbours\"",
+                quoted(chip.timing.multi_plane),
+            ),
+            (
+                chip.timing.multi_plane != MultiPlane::Off && config.ftl.own_layer().is_some(),
+                "timing.multi_plane = \"off\" with a layer of your own",
+                quoted(chip.timing.multi_plane),
+            ),
+            (config.output.command_log, "output.command_log = false", "true".into()),
+        ],
+    )
 }
 
-/// Refuses trims of a layer that would bring back what was trimmed. A layer that keeps it has nothing to write down, and
-/// a journal holds trims like any change.
+/// Refuses trims of a layer that would bring back what was trimmed. A layer that keeps it has nothing to write down.
 fn check_trims(config: &Config) -> Result<(), String> {
     let (kind, recovery) = (config.ftl.kind, config.ftl.shared.recovery);
-    if !kind.gives_up_trimmed() || recovery == Recovery::Checkpoint {
+    if !kind.gives_up_trimmed() || kind.writes_down_trims() {
         return Ok(());
     }
-    let keeps = match kind.recoveries().contains(&Recovery::Checkpoint) {
-        true => "; ftl.recovery = \"checkpoint\" keeps trims",
-        false => "",
-    };
     let fraction = config.workload.shared.trim_fraction;
     if fraction > 0.0 {
-        return Err(format!("ftl.recovery = \"{recovery}\" needs workload.trim_fraction = 0, found {fraction}{keeps}"));
+        return Err(format!("ftl.recovery = \"{recovery}\" needs workload.trim_fraction = 0, found {fraction}"));
     }
     if config.workload.trace.trims != Trims::Drop && config.workload.kind().is_trace() {
-        return Err(format!("ftl.recovery = \"{recovery}\" needs workload.trims = \"drop\", found \"keep\"{keeps}"));
+        return Err(format!("ftl.recovery = \"{recovery}\" needs workload.trims = \"drop\", found \"keep\""));
     }
     Ok(())
 }

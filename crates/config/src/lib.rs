@@ -72,10 +72,17 @@ pub(crate) fn at_place(at: &str, text: &str) -> SpecError {
 /// Longest name that is compared with the known ones to find the nearest. Comparing costs time with its square.
 const NAME_CHARS: usize = 100;
 
-/// How far a name is from a known one, in letters to change; of a very long name, its beginning.
+/// How far a name is from a known one, in letters to change; of a very long name, its beginning. Capitals do not count,
+/// nor does what stands between words.
 pub(crate) fn distance(name: &str, known: &str) -> usize {
-    let end = name.char_indices().nth(NAME_CHARS).map_or(name.len(), |(end, _)| end);
-    strsim::damerau_levenshtein(&name[..end], known)
+    let plain = |text: &str| text.chars().take(NAME_CHARS).collect::<String>().to_lowercase().replace(['_', ' '], "-");
+    strsim::damerau_levenshtein(&plain(name), &plain(known))
+}
+
+/// The same, if the known name may be meant: at most a third of the letters differ.
+pub(crate) fn near(name: &str, known: &str) -> Option<usize> {
+    let away = distance(name, known);
+    (away * 3 <= name.chars().count()).then_some(away)
 }
 
 /// Where a spec comes from: each layer overrides the ones before it.

@@ -1,9 +1,9 @@
 //! `[power]`: when the power is cut, and what that leaves.
 
 use pumice_ftl::recovery::{CutProtection, Recovery};
-use pumice_ftl::{FtlKeys, FtlKind};
+use pumice_ftl::{FtlKeys, kinds_that};
 use pumice_types::key::{ANY, CHOSEN, TIMED, When, float, int};
-use pumice_types::{Choice, choice, keys};
+use pumice_types::{choice, keys};
 
 choice! {
     /// What an operation leaves that was under way when the power was cut.
@@ -108,8 +108,7 @@ fn recoveries_of(ftl: &FtlKeys) -> String {
     let list = |names: Vec<String>| names.join(" | ");
     match list(ways(ftl.recoveries()).map(|way| format!("\"{way}\"")).collect()) {
         none if none.is_empty() => {
-            let able = FtlKind::ALL.iter().filter(|kind| ways(kind.recoveries()).count() > 0);
-            let able = list(able.map(|kind| format!("\"{kind}\"")).collect());
+            let able = kinds_that(|kind| ways(kind.recoveries()).count() > 0);
             format!("a layer that can start anew, found ftl.kind = \"{}\"; allowed: {able}", ftl.kind)
         }
         ways => format!("ftl.recovery = {ways}, found \"off\""),

@@ -2,7 +2,7 @@
 
 use pumice_types::key::{Key, ValueKind};
 
-use crate::distance;
+use crate::{distance, near};
 
 /// What to write instead of a key that is gone; `None` if the key never was one.
 pub fn key(path: &str) -> Option<&'static str> {
@@ -62,10 +62,14 @@ pub fn meant(key: &Key, value: &str) -> Option<String> {
     other_name(key.path, &plain).map(|instead| format!("\"{plain}\" is {instead}")).or_else(|| nearest(key, &plain))
 }
 
+/// Letters that are enough to tell a name by its beginning.
+const BEGINNING_CHARS: usize = 3;
+
 fn nearest(key: &Key, value: &str) -> Option<String> {
     let ValueKind::Choice(names) = key.shape else { return None };
-    let near = |name: &&&str| name.starts_with(value) || distance(value, name) * 2 <= value.chars().count();
-    let name = names.iter().filter(near).min_by_key(|name| distance(value, name))?;
+    let is_begun = |name: &str| value.chars().count() >= BEGINNING_CHARS && name.starts_with(value);
+    let may_be_meant = |name: &&&str| is_begun(name) || near(value, name).is_some();
+    let name = names.iter().filter(may_be_meant).min_by_key(|name| distance(value, name))?;
     Some(format!("nearest: \"{name}\""))
 }
 

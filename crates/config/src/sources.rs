@@ -7,7 +7,7 @@ use toml::Value;
 use toml::de::{DeTable, DeValue};
 
 use crate::table::KeyTable;
-use crate::{Config, SEED, SpecError, SpecSource, at_place, distance, effect, preset, retired, shown};
+use crate::{Config, SEED, SpecError, SpecSource, at_place, effect, near, preset, retired, shown};
 
 /// Presets may start from presets; deeper chains than this are a loop.
 const PRESET_DEPTH_MAX: usize = 8;
@@ -269,12 +269,16 @@ fn refused(at: &str, key: &Key, found: &Value) -> SpecError {
 }
 
 fn check_section(table: &KeyTable, at: &str, section: &str) -> Result<(), SpecError> {
-    let sections = || table.rows().iter().filter_map(|key| key.path.split_once('.').map(|(section, _)| section));
-    if sections().any(|known| known == section) {
+    let known: Vec<&str> = table.sections().into_iter().filter(|known| !known.contains('.')).collect();
+    if known.contains(&section) {
         return Ok(());
     }
-    let nearest = sections().min_by_key(|known| distance(section, known)).unwrap_or_default();
-    Err(SpecError(format!("{at}: unknown section [{}]; nearest valid section: [{nearest}]", shown(section))))
+    let nearest = known.iter().filter_map(|known| Some((near(section, known)?, known))).min();
+    let hint = nearest.map_or_else(
+        || format!("allowed: {}", known.iter().map(|known| format!("[{known}]")).collect::<Vec<_>>().join(", ")),
+        |(_, known)| format!("nearest valid section: [{known}]"),
+    );
+    Err(SpecError(format!("{at}: unknown section [{}]; {hint}", shown(section))))
 }
 
 fn line_of(text: &str, offset: usize) -> usize {

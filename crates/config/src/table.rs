@@ -1,12 +1,16 @@
 //! Every key of the spec, found by path.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use pumice_ftl::plugin::OwnLayer;
 use pumice_types::interned;
 use pumice_types::key::{Key, Keys, ValueKind};
 
-use crate::{Config, distance, retired, shown};
+use crate::{Config, distance, near, retired, shown};
+
+/// What stands in a spec beside its keys.
+const PRESET: &str = "preset";
 
 /// The keys without those of plug-ins.
 static BUILT_IN: LazyLock<KeyTable> =
@@ -89,33 +93,58 @@ impl KeyTable {
         if let Some(key) = self.rows.iter().find(|key| key.path == path) {
             return Ok(key);
         }
+        if path == PRESET {
+            return Err(format!("'{PRESET}' is no key: it names what a spec starts from; `pumice presets` lists them"));
+        }
         if let Some(instead) = retired::key(path) {
             return Err(format!("'{path}' is no key any more; {instead}"));
         }
-        let mut names: Vec<String> = self.rows.iter().filter_map(|key| inside(key.path, path)).collect();
-        names.dedup();
+        let mut names: Vec<String> = Vec::new();
+        for name in self.rows.iter().filter_map(|key| inside(key.path, path)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         match names.is_empty() {
             false => Err(format!("'{path}' is a section; its keys are {}", names.join(", "))),
             true => Err(format!("unknown key '{}'; {}", shown(path), self.instead_of(path))),
         }
     }
 
-    /// What to say of a path that is no key: where its word is known from, else the nearest key.
+    /// What to say of a path that is no key: where its word is known from, else the nearest name, if one is near.
     fn instead_of(&self, path: &str) -> String {
-        let nearest = || format!("nearest valid key: '{}'", self.nearest(path));
+        let nearest = || self.nearest(path).unwrap_or_else(|| "`pumice explain --all` lists the keys".into());
         retired::key_of_value(&self.rows, path).unwrap_or_else(nearest)
     }
 
-    /// The nearest valid path to a misspelt one; a right key in a wrong section counts as near.
-    fn nearest(&self, path: &str) -> &'static str {
-        let own_name = |path: &str| path.rsplit('.').next().unwrap_or_default().to_string();
-        let wanted = own_name(path);
-        let away = |key: &Key| {
-            let whole = distance(path, key.path);
-            whole.min(distance(&wanted, &own_name(key.path)) + 1)
-        };
-        self.rows.iter().min_by_key(|key| away(key)).map_or("seed", |key| key.path)
+    /// The nearest key or section to a misspelt path; `None` if none is near. A right name in a wrong section is.
+    pub(crate) fn nearest(&self, path: &str) -> Option<String> {
+        let keys = self.rows.iter().map(|key| (key.path, false)).chain([(PRESET, false)]);
+        let sections = self.sections().into_iter().map(|section| (section, true));
+        let away = |(known, is_section): (&'static str, bool)| Some((path_away(path, known)?, is_section, known));
+        let (_, is_section, name) = sections.chain(keys).filter_map(away).min()?;
+        Some(match is_section {
+            true => format!("nearest valid section: [{name}]"),
+            false => format!("nearest valid key: '{name}'"),
+        })
     }
+
+    /// Every section, and every section inside one.
+    pub(crate) fn sections(&self) -> BTreeSet<&'static str> {
+        let inside = |path: &'static str| path.match_indices('.').map(move |(end, _)| &path[..end]);
+        self.rows.iter().flat_map(|key| inside(key.path)).collect()
+    }
+}
+
+/// What a wrong section counts at the most, in letters of the name.
+const SECTION_AWAY_MAX: usize = 3;
+
+/// How far a path is from a known one, if the known one may be meant: their last parts are near. Of those that are
+/// equally near the one in the nearest section comes first.
+fn path_away(path: &str, known: &str) -> Option<usize> {
+    let (section, name) = path.rsplit_once('.').unwrap_or(("", path));
+    let (known_section, known_name) = known.rsplit_once('.').unwrap_or(("", known));
+    Some(near(name, known_name)? + distance(section, known_section).min(SECTION_AWAY_MAX))
 }
 
 /// A key of a section; of a section inside it, that it has keys.

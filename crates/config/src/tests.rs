@@ -84,6 +84,27 @@ fn t042_misspelt_keys_name_the_line_and_the_nearest_key() {
 }
 
 #[test]
+fn t042_hints_know_sections_keys_outside_them_and_capitals_and_are_left_out_where_nothing_is_near() {
+    error(&source("presett = \"x\""), &["my.toml:1: unknown key 'presett'; nearest valid key: 'preset'"]);
+    error(&source("Seed = 2"), &["unknown key 'Seed'; nearest valid key: 'seed'"]);
+    error(&source("channels = 2"), &["unknown key 'channels'; nearest valid key: 'geometry.channels'"]);
+    error(&source("Host = 2"), &["unknown key 'Host'; nearest valid section: [host]"]);
+    error(&source("[Geometry]\nchannels = 2"), &["unknown section [Geometry]; nearest valid section: [geometry]"]);
+    error(&source("[ftl.Zns]\nreset = \"idle\""), &["unknown key 'ftl.Zns'; nearest valid section: [ftl.zns]"]);
+    error(
+        &with_set("Geometry.channels", "2"),
+        &["unknown key 'Geometry.channels'; nearest valid key: 'geometry.channels'"],
+    );
+    error(&with_set("wrkload.Kind", "2"), &["unknown key 'wrkload.Kind'; nearest valid key: 'workload.kind'"]);
+    error(&with_set("ftl.gc-mode", "2"), &["unknown key 'ftl.gc-mode'; nearest valid key: 'ftl.gc_mode'"]);
+    error(&source("[quantum]\nspin = 2"), &["unknown section [quantum]; allowed: [", "[geometry], "]);
+    for far in ["quantum", "ftl.quantum", "quantum.spin", ""] {
+        let found = Config::resolve(&with_set(far, "2")).expect_err("no key").0;
+        assert!(found.contains("unknown key") && !found.contains("nearest"), "{far}: {found}");
+    }
+}
+
+#[test]
 fn t043_bad_values_say_what_was_found_and_what_is_allowed() {
     error(&source("[geometry]\nchannels = -1"), &["my.toml:2", "geometry.channels = -1", "from 1 to 1024"]);
     error(&source("[timing]\nt_r_us = \"fast\""), &["timing.t_r_us", "\"fast\"", "(us)"]);
@@ -172,6 +193,10 @@ fn t051_too_many_u_blocks_are_refused_with_the_over_provisioning_that_works() {
 fn t046_workload_keys_belong_together() {
     error(&with_set("workload.kind", "twin:prn1"), &["twin:prn1", "nearest: \"twin:prn_1\""]);
     error(&with_set("workload.kind", "trace"), &["needs workload.path"]);
+    error(
+        &source("[workload]\nkind = \"trace\"\npath = \"\""),
+        &["workload.path is empty; allowed: the path of a trace"],
+    );
     error(&with_set("workload.path", "a.csv"), &["workload.path", "\"trace\""]);
 }
 
@@ -236,6 +261,14 @@ fn a_word_that_is_a_value_is_not_taken_for_a_misspelt_key() {
     assert!(explain("gftl", &[]).expect_err("no key").0.ends_with("it is a value of 'ftl.kind'"));
     assert!(explain("dftl", &[]).expect_err("no key").0.contains("stands for ftl.kind = \"page\""));
     assert!(explain("ftl.mrege", &[]).expect_err("no key").0.contains("nearest valid key: 'ftl.merge'"));
+}
+
+#[test]
+fn a_section_names_each_of_its_keys_once() {
+    let found = explain("ftl", &[]).expect_err("a section").0;
+    for name in ["ftl.kind", "ftl.superblock.*", "ftl.zns.*"] {
+        assert_eq!(found.matches(name).count(), 1, "{name} in {found}");
+    }
 }
 
 #[test]
@@ -336,10 +369,16 @@ fn recovers(key: &str, value: &str) -> SpecSource {
 #[test]
 fn t066_what_cannot_start_anew_after_a_power_cut_is_refused() {
     Config::resolve(&recovers("power.cut_at_s", "[0.1, 0.5]")).expect("valid");
+    Config::resolve(&recovers("workload.trim_fraction", "0.1")).expect("trims are written down");
     error(&with_set("power.cut_at_s", "[0.1]"), &["power.cut_at_s needs ftl.recovery = \"scan\", found \"off\""]);
     let mut summary = recovers("ftl.recovery", "summary");
     summary.sets.push(("ftl.kind".into(), "fast".into()));
     error(&summary, &["ftl.recovery = \"summary\" needs ftl.kind = \"page\", found \"fast\""]);
+    let mut cached = recovers("ftl.map_place", "cached");
+    cached.sets.push(("ftl.map_cache_entries".into(), "64".into()));
+    Config::resolve(&cached).expect("the map is found by a scan");
+    cached.sets.push(("ftl.recovery".into(), "summary".into()));
+    error(&cached, &["ftl.recovery = \"summary\" needs ftl.map_place = \"ram\", found \"cached\""]);
     let small = |bytes: &str| {
         let sets = [("ftl.recovery", "scan"), ("geometry.spare_bytes", bytes)];
         let sets = sets.map(|(key, value)| (key.to_string(), value.to_string())).to_vec();
@@ -367,9 +406,8 @@ fn t066_what_cannot_start_anew_after_a_power_cut_is_refused() {
 #[test]
 fn t066_what_stands_in_the_way_of_starting_anew_is_refused() {
     for (key, value, wanted) in [
-        ("timing.multi_plane", "neighbours", "\"off\""),
+        ("timing.multi_plane", "queue", "\"off\" | \"neighbours\""),
         ("output.command_log", "true", "false"),
-        ("workload.trim_fraction", "0.1", "0"),
         ("ftl.wear_leveling", "static", "\"none\""),
     ] {
         error(&recovers(key, value), &["ftl.recovery = \"scan\" needs", &format!("{key} = {wanted}, found")]);

@@ -6,10 +6,7 @@ use pumice_types::Time;
 
 use crate::error::SimError;
 use crate::run::Progress;
-use crate::session::Session;
-
-/// Writes between two reports.
-const REPORT_EVERY: u64 = 1 << 17;
+use crate::session::{PROGRESS_EVERY, Session};
 
 /// The aged device of a configuration as bytes, and its identity.
 ///
@@ -35,7 +32,7 @@ pub fn age(
     if let Some(mut ageing) = session.ageing() {
         while session.age(&mut ageing)? {
             let report = Progress { requests: 0, share: None, simulated: Time::ZERO };
-            if session.work % REPORT_EVERY == 0 && !progress(&report) {
+            if session.work % PROGRESS_EVERY == 0 && !progress(&report) {
                 return Err(SimError::Interrupted);
             }
         }

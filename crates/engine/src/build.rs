@@ -144,11 +144,11 @@ impl Foundation {
         }
     }
 
-    /// Makes the user's own policy, if there is one.
+    /// Makes the user's own policy, if there is one: for a new device, and for one that starts anew.
     ///
     /// # Errors
     /// It cannot be made.
-    fn decider(&self, config: &Config, user_pages: u32) -> Result<Option<Decider>, SimError> {
+    pub fn decider(&self, config: &Config, user_pages: u32) -> Result<Option<Decider>, SimError> {
         let shape = DeviceShape {
             planes: self.geometry.planes(),
             blocks_per_plane: self.geometry.blocks_per_plane,

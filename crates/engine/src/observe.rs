@@ -2,7 +2,7 @@
 
 use pumice_config::Config;
 use pumice_nand::NandArray;
-use pumice_types::{DieId, FlashCommand, HostRequest, Time};
+use pumice_types::{DieId, FlashCommand, HostRequest, Lpn, PageAddress, Time};
 use pumice_workload::RandomStream;
 
 /// A finished host request.
@@ -29,6 +29,28 @@ pub struct Beginning<'a> {
     pub user_pages: u32,
 }
 
+/// Who reads a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageReader {
+    /// The request with this number.
+    Request(u32),
+    /// A write of a part of the page, which needs the rest of it.
+    PartialWrite,
+}
+
+/// A page is about to be read: the controller has just looked up where it lies.
+#[derive(Clone, Copy)]
+pub struct PageRead<'a> {
+    /// Who reads it.
+    pub reader: PageReader,
+    /// The page.
+    pub lpn: Lpn,
+    /// Where it lies, or will lie once a command that is queued has ended. `None`: nowhere, or in the write buffer.
+    pub place: Option<PageAddress>,
+    /// The array.
+    pub array: &'a NandArray,
+}
+
 /// Receives the events of a run. The default methods do nothing and are compiled away.
 pub trait Observer {
     /// The run is about to begin.
@@ -49,7 +71,16 @@ pub trait Observer {
 
     /// The request of a slot is done.
     #[inline]
-    fn completed(&mut self, _slot: u32) {}
+    fn completed(&mut self, _slot: u32, _now: Time) {}
+
+    /// A command begins to wait for its die. Commands that change one page take effect in the order in which they are
+    /// queued.
+    #[inline]
+    fn queued(&mut self, _command: &FlashCommand, _array: &NandArray) {}
+
+    /// A page is about to be read. What it holds is settled now: commands that are queued later do not change that.
+    #[inline]
+    fn reads_page(&mut self, _read: &PageRead) {}
 
     /// Whether it wants to be told of the commands that age the device, so that a device aged before will not do.
     fn watches_ageing(&self) -> bool {

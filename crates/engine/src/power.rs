@@ -9,8 +9,8 @@ use pumice_ftl::recovery::{ChipPort, Restart};
 use pumice_ftl::{Payload, Plan, TranslationLayer};
 use pumice_nand::{CheckedArray, NandArray, Torn};
 use pumice_types::{
-    BlockId, Cause, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, RecoveryFault, SearchExpectation, SpareArea,
-    SpareEntry, Time, bits,
+    BlockId, Cause, FlashCommand, FlashOp, Geometry, Lpn, MultiPlane, PageAddress, RecoveryFault, SearchExpectation,
+    SpareArea, SpareEntry, Time, bits,
 };
 use pumice_workload::RandomStream;
 
@@ -321,7 +321,12 @@ impl<O: Observer> Ssd<'_, O> {
 
     /// What the dies have begun is left as the cut has met it.
     fn tear(&mut self, under_way: &[UnderWay], cuts: &mut PowerCuts) -> Result<(), SimError> {
-        for UnderWay { command, erase, .. } in under_way {
+        for UnderWay { command, erase, has_ended, .. } in under_way {
+            if *has_ended {
+                self.controller.scheduler.chips.execute(command)?;
+                self.observer.command(self.now, self.now, command);
+                continue;
+            }
             if let Some((steps, done)) = erase {
                 self.controller.scheduler.chips.cut_erase(command, steps, *done);
             }
@@ -358,6 +363,8 @@ impl<O: Observer> Ssd<'_, O> {
     /// Builds the layer anew and lets its commands run. `false` if the power is cut before they have ended.
     fn start_anew(&mut self, cuts: &PowerCuts) -> Result<bool, SimError> {
         let (mut first, mut plan) = (Plan::default(), Plan::default());
+        // What a user's own policy remembers is in the controller's RAM, so the policy is made anew too.
+        let decider = cuts.foundation.decider(cuts.config, self.ftl().user_pages())?;
         let array = &self.controller.scheduler.chips.checked.array;
         let Geometry { pages_per_block, page_bytes, .. } = array.config().geometry;
         let known = vec![0; bits::words_for(array.config().geometry.blocks() as usize)];
@@ -368,11 +375,11 @@ impl<O: Observer> Ssd<'_, O> {
                 (*self.ftl().counters(), self.ftl().erased_again(), self.ftl().log_counts());
             let (chips, first, plan) = (&mut port, &mut first, &mut plan);
             let protection = cuts.config.power.protection;
-            let mut restart = Restart { chips, first, plan, counters, erased_again, log, protection };
+            let planes_apart = cuts.config.chip.timing.multi_plane != MultiPlane::Off;
+            let mut restart = Restart { chips, first, plan, counters, erased_again, log, protection, planes_apart };
             let mut parts = cuts.foundation.parts(cuts.config);
-            if RecoveryFault::BadBlocksForgotten.is_on() {
-                parts.bad_blocks = &[];
-            }
+            parts.decider = decider.clone();
+            parts.bad_blocks = if RecoveryFault::BadBlocksForgotten.is_on() { &[] } else { parts.bad_blocks };
             cuts.config.ftl.recover(&parts, &mut restart)?
         };
         let Port { commands, last_number, known, .. } = port;
@@ -380,8 +387,8 @@ impl<O: Observer> Ssd<'_, O> {
             let is_stored = cuts.config.chip.erase.memory_in_spare;
             eraser.lose_memory(|block| is_stored && bits::get(&known, block as usize));
         }
-        let begins_anew = RecoveryFault::NumbersBeginAnew.is_on();
-        self.controller.restart(ftl, if begins_anew { 1 } else { last_number + 1 });
+        self.controller.restart(ftl, if RecoveryFault::NumbersBeginAnew.is_on() { 1 } else { last_number + 1 });
+        self.controller.scheduler.suspend_by(decider);
         self.note_reads(&commands);
         self.power.found.add(&found);
         self.submit_recovery(&commands, false)?;

@@ -8,15 +8,15 @@ use crate::error::SimError;
 use crate::lookahead::Lookahead;
 use crate::observe::Observer;
 use crate::results::Outcome;
-use crate::session::{Origin, Session};
+use crate::session::{Origin, PROGRESS_EVERY, Session};
 use crate::ssd::Ssd;
 use crate::workload;
 
-/// Pages submitted and events handled between two progress reports.
-const PROGRESS_EVERY: u64 = 1 << 17;
-
 /// Arrivals from here on (146 years) would let the clock overflow.
 const ARRIVAL_MAX: Time = Time(1 << 62);
+
+/// An instant that no event is due at.
+const NEVER: Time = Time(u64::MAX / 2);
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug)]
@@ -198,7 +198,7 @@ impl<O: Observer> Run<'_, O> {
                     "requests arrive later than 146 years; lower workload.mean_interarrival_us or raise host.speedup";
                 return Err(SpecError(text.into()).into());
             }
-            while self.session.step_until(arrival)? {
+            while self.session.steps_until(arrival)? {
                 self.tick()?;
             }
             let arrival = arrival + self.session.behind();
@@ -222,7 +222,7 @@ impl<O: Observer> Run<'_, O> {
             if self.session.ssd.next_event().is_none() {
                 return self.drain();
             }
-            self.session.step()?;
+            self.session.steps_until(NEVER)?;
             self.tick()?;
             room += self.session.ssd.host.take_completed();
         }

@@ -4,17 +4,22 @@ use pumice_config::aged::{AgedIdentity, SharedAgedDevices};
 use pumice_config::{Config, HostMode, SpecError};
 use pumice_ftl::TranslationLayer;
 use pumice_ftl::recovery::Recovery;
-use pumice_types::{FlashTiming, Geometry, HostRequest, Time};
+use pumice_types::erase::MAX_LOOPS;
+use pumice_types::{BlockId, FlashTiming, Geometry, HostRequest, PartialEraseUnit, Time};
 use pumice_workload::{Fact, RandomStream};
 
 use crate::build::build;
 use crate::chip::erase::Eraser;
+use crate::controller::Controller;
 use crate::error::SimError;
 use crate::observe::{Beginning, Observer};
 use crate::power::{CutFlash, PowerCuts};
 use crate::results::{BusyTimes, Finished, Outcome};
 use crate::ssd::Ssd;
 use crate::stopping::{StoppingReport, StoppingRule};
+
+/// Pages submitted and events handled between two reports of progress.
+pub(crate) const PROGRESS_EVERY: u64 = 1 << 17;
 
 /// An open-loop run whose device needs more than this share of the run to drain is saturated.
 const SATURATED_DRAIN_SHARE: f64 = 0.05;
@@ -202,12 +207,33 @@ impl<'a, O: Observer> Session<'a, O> {
         if self.cuts.is_some() && self.ssd.next_event().is_some_and(|at| self.is_cut_by(at)) {
             return self.lose_power();
         }
-        // The end of the last request, which a buffer may have taken at once, ends what is measured.
+        self.note_end();
+        self.work += 1;
+        self.ssd.step()
+    }
+
+    /// Several steps towards an instant of the workload's clock, as many as nobody but the flash notices, and one more.
+    /// `false` if nothing happens by then.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    #[inline]
+    pub fn steps_until(&mut self, instant: Time) -> Result<bool, SimError> {
+        if self.cuts.is_some() {
+            return self.step_until(instant);
+        }
+        self.note_end();
+        let handled = self.ssd.step_until_noticed(instant + self.behind)?;
+        self.work += handled;
+        Ok(handled > 0)
+    }
+
+    /// The end of the last request, which a buffer may have taken at once, ends what is measured.
+    #[inline]
+    fn note_end(&mut self) {
         if self.is_over && self.busy_after.is_none() && self.ssd.host.metrics.is_quiet() {
             self.busy_after = Some(self.ssd.controller.scheduler.busy_times(self.ssd.now));
         }
-        self.work += 1;
-        self.ssd.step()
     }
 
     /// One step towards an instant of the workload's clock: an event or a power cut that comes by then. `false` if
@@ -273,7 +299,8 @@ impl<'a, O: Observer> Session<'a, O> {
         let at = self.ssd.next_cut(cuts).unwrap_or(self.ssd.now);
         self.ssd.lose_power(cuts)?;
         self.behind += self.ssd.now - at;
-        self.work += STARTING_ANEW;
+        // However long the device takes to start anew, a report is due.
+        self.work += PROGRESS_EVERY;
         Ok(())
     }
 
@@ -287,6 +314,38 @@ impl<'a, O: Observer> Session<'a, O> {
         }
         let instant = at - self.behind;
         while self.step_until(instant)? {}
+        Ok(())
+    }
+
+    /// Lets the next erase of a block fail; the translation layer then uses the block no more.
+    ///
+    /// # Errors
+    /// In one line: a device of this spec uses such blocks again, there is no such block, or its erase cannot fail now.
+    pub fn fail_next_erase(&mut self, block: u32) -> Result<(), String> {
+        let (config, blocks) = (self.config, self.geometry.blocks());
+        if config.ftl.shared.recovery != Recovery::Off {
+            return Err("needs ftl.recovery = \"off\": a device that starts anew forgets which erases fail".into());
+        }
+        if config.chip.erase.max_loops < MAX_LOOPS {
+            return Err(format!("needs erase.max_loops = {MAX_LOOPS}: erases of this device fail of their own"));
+        }
+        if config.chip.partial_erase.unit != PartialEraseUnit::None {
+            let found = config.chip.partial_erase.unit;
+            return Err(format!("needs partial_erase.unit = \"none\", found \"{found}\""));
+        }
+        let retires = config.ftl.check_retirement(&config.assumed_chip(), &config.initial);
+        retires.map_err(|needed| format!("needs {needed}"))?;
+        if block >= blocks {
+            return Err(format!("there is no block {block}; allowed: 0 to {}", blocks - 1));
+        }
+        let Controller { scheduler, ftl, .. } = &mut self.ssd.controller;
+        if scheduler.is_erasing(BlockId(block)) {
+            return Err(format!("block {block} is being erased"));
+        }
+        if !scheduler.chips.fail_next_erase(BlockId(block)) {
+            return Err(format!("block {block} is bad, or its next erase fails already"));
+        }
+        ftl.note_failing(BlockId(block));
         Ok(())
     }
 
@@ -373,6 +432,3 @@ impl<'a, O: Observer> Session<'a, O> {
 fn cannot_start_anew() -> SimError {
     SpecError("the device cannot start anew after a power cut; ftl.recovery = \"scan\" is needed".into()).into()
 }
-
-/// Work that a power cut counts for, whatever the device does to start anew.
-const STARTING_ANEW: u64 = 1 << 17;

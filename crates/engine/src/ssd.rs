@@ -44,7 +44,8 @@ impl<'a, O: Observer> Ssd<'a, O> {
             moves_wait: ftl.moves_between_dies(),
             log_waits: config.ftl.shared.recovery == Recovery::Checkpoint,
         };
-        let scheduler = Scheduler::new(geometry, chips, policy).suspending_by(decider);
+        let mut scheduler = Scheduler::new(geometry, chips, policy);
+        scheduler.suspend_by(decider);
         Ssd {
             host: Host::new(config, geometry.page_bytes, oracle),
             controller: Controller::new(&config.host, geometry.page_bytes, ftl, scheduler)
@@ -136,20 +137,38 @@ impl<'a, O: Observer> Ssd<'a, O> {
     ///
     /// # Errors
     /// A broken rule or belief.
-    #[inline(always)]
     pub fn step(&mut self) -> Result<(), SimError> {
         let flash = self.controller.scheduler.next_event();
-        let host = self.host.next_event();
-        if let Some(at) = host.filter(|&at| flash.is_none_or(|flash| at <= flash)) {
+        if let Some(at) = self.host.next_event().filter(|&at| flash.is_none_or(|flash| at <= flash)) {
             self.now = at;
             return self.step_host();
         }
-        match flash {
-            Some(at) => {
+        if let Some(at) = flash {
+            self.now = at;
+            self.controller.scheduler.step(self.observer)?;
+            self.notice()?;
+        }
+        Ok(())
+    }
+
+    /// Handles the next event, if one is due by `due`, and those of the dies behind it that are, until one is noticed by
+    /// more than its die. Returns how many it handled. The same as so many single steps.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    #[inline]
+    pub fn step_until_noticed(&mut self, due: Time) -> Result<u64, SimError> {
+        let flash = self.controller.scheduler.next_event();
+        match self.host.next_event() {
+            Some(at) if flash.is_none_or(|flash| at <= flash) => {
+                if at > due {
+                    return Ok(0);
+                }
                 self.now = at;
-                self.step_flash()
+                self.step_host().map(|()| 1)
             }
-            None => Ok(()),
+            Some(at) => self.step_flash_until(due.min(at - Time(1))),
+            None => self.step_flash_until(due),
         }
     }
 
@@ -165,11 +184,18 @@ impl<'a, O: Observer> Ssd<'a, O> {
         }
     }
 
-    /// Handles the scheduler's next event: what is done comes back to the host.
-    #[inline(always)]
-    fn step_flash(&mut self) -> Result<(), SimError> {
+    /// Handles events of the scheduler: what is done comes back to the host.
+    #[inline]
+    fn step_flash_until(&mut self, due: Time) -> Result<u64, SimError> {
+        let handled = self.controller.scheduler.step_until_noticed(due, &mut self.now, self.observer)?;
+        self.notice()?;
+        Ok(handled)
+    }
+
+    /// What is done on flash comes back to the host, and a die that is idle gets its next step.
+    #[inline]
+    fn notice(&mut self) -> Result<(), SimError> {
         let now = self.now;
-        self.controller.scheduler.step(self.observer)?;
         while let Some(done) = self.controller.scheduler.take_done() {
             let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
             let end = self.controller.note_done(&done, moment)?;

@@ -1,6 +1,7 @@
 //! What garbage collection did, as counts.
 
 use crate::merge::plan::MergeKind;
+use crate::policy::STREAMS_MAX;
 use serde::{Deserialize, Serialize};
 
 /// Bins of the victim-fill histogram, in tenths of the block, a full one in the last bin: written pages of the U-block
@@ -10,7 +11,7 @@ pub const VICTIM_FILL_BINS: usize = 11;
 
 /// Groups of pages that a page-level FTL with handles counts apart: one a handle, and pages that collection put
 /// together from several.
-pub const PLACED_GROUPS: usize = 9;
+pub(crate) const PLACED_GROUPS: usize = STREAMS_MAX as usize + 1;
 
 /// The group of collected pages of several handles.
 pub const COLLECTED: usize = PLACED_GROUPS - 1;

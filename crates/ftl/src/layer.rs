@@ -31,9 +31,6 @@ static NOTHING_COUNTED: LazyLock<GcCounters> = LazyLock::new(GcCounters::default
 /// A translation layer at work: the controller's belief about where pages are. A call changes that belief at once and
 /// appends the flash commands to a plan; the array, which executes them, checks whether the belief was true.
 pub trait TranslationLayer {
-    /// Logical pages that the host may address.
-    fn user_pages(&self) -> u32;
-
     /// Appends the commands that store version `version` of `lpn`.
     ///
     /// # Errors
@@ -69,11 +66,21 @@ pub trait TranslationLayer {
 
     /// Appends what is due, after a trim, of what makes trims durable. Only of a layer that starts anew after power cuts
     /// and gives up what is trimmed.
-    fn keep_trims(&mut self, _plan: &mut Plan) {}
+    ///
+    /// # Errors
+    /// As [`TranslationLayer::write`].
+    fn keep_trims(&mut self, _plan: &mut Plan) -> Result<(), FtlError> {
+        Ok(())
+    }
 
     /// Appends what makes all trims durable, because the host flushes. `again`: also those of the last flush, which is
     /// not done yet.
-    fn flush_trims(&mut self, _again: bool, _plan: &mut Plan) {}
+    ///
+    /// # Errors
+    /// As [`TranslationLayer::write`].
+    fn flush_trims(&mut self, _again: bool, _plan: &mut Plan) -> Result<(), FtlError> {
+        Ok(())
+    }
 
     /// Whether a part of the map is read from flash by commands of its own before an access
     /// ([`TranslationLayer::load_map`]).
@@ -287,6 +294,9 @@ impl Reports {
         u_blocks: false,
     };
 
+    /// Victims that a policy chooses.
+    pub const VICTIMS: Reports = Reports { reclaims_victims: true, ..Reports::NOTHING };
+
     /// Pairs of a D-block and a U-block that are merged whole.
     pub const PAIRS: Reports = Reports { full_merges: true, pair_triggers: true, u_blocks: true, ..Reports::NOTHING };
 
@@ -371,6 +381,9 @@ pub trait Layer {
     /// Whether it gives up pages that the host trims ([`TranslationLayer::trim`]).
     const GIVES_UP_TRIMMED: bool = false;
 
+    /// Whether it writes down what it gives up, wherever it starts anew.
+    const WRITES_DOWN_TRIMS: bool = false;
+
     /// The figures of garbage collection that it has.
     const REPORTS: Reports;
 
@@ -397,15 +410,10 @@ pub trait Layer {
     }
 
     /// Logical pages that the host may address on a device of this shape.
-    fn user_pages(spec: &LayerSpec, keys: &Self::Keys, geometry: &Geometry) -> u32;
-
-    /// [`Layer::user_pages`] of a layer that can fail to tell.
     ///
     /// # Errors
-    /// Why it cannot, or a number that the device cannot have.
-    fn capacity(spec: &LayerSpec, keys: &Self::Keys, geometry: &Geometry) -> Result<u32, String> {
-        Ok(Self::user_pages(spec, keys, geometry))
-    }
+    /// Of a plug-in: it cannot tell, or says a number that the device cannot have.
+    fn capacity(spec: &LayerSpec, keys: &Self::Keys, geometry: &Geometry) -> Result<u32, String>;
 
     /// Logical pages that the layer writes for itself beside so many of the host: those of a map in flash, and one
     /// that stands for all summaries of blocks.
@@ -447,6 +455,11 @@ impl LayerSpec<'_> {
     /// Blocks of each plane, bad ones included.
     pub(crate) fn blocks_per_plane(&self) -> u32 {
         self.chip.geometry.blocks_per_plane
+    }
+
+    /// Pages of a device of this shape that over-provisioning leaves to the host.
+    pub(crate) fn pages_for_host(&self, geometry: &Geometry) -> u32 {
+        whole_share(geometry.pages(), 1.0 - self.shared.over_provisioning)
     }
 
     /// Blocks of each plane that over-provisioning leaves to the host.

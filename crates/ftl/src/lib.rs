@@ -7,6 +7,7 @@
 mod block_pool;
 mod counters;
 pub mod erase;
+mod erase_units;
 mod error;
 mod fill;
 mod layer;
@@ -28,7 +29,8 @@ mod victim;
 pub mod victims;
 mod wear;
 
-pub use counters::{COLLECTED, GcCounters, MergeCount, PLACED_GROUPS, PlacedCount, VICTIM_FILL_BINS};
+pub use counters::{COLLECTED, GcCounters, MergeCount, PlacedCount, VICTIM_FILL_BINS};
+pub use erase_units::EraseUnit;
 pub use error::{FtlError, PluginFault};
 pub use fill::{FillTarget, FillUnit, InitialBlock, InitialFill, InitialKeys};
 pub use layer::{
@@ -40,8 +42,8 @@ pub use layers::gftl::{Gftl, GftlConfig};
 pub use layers::log_block::LogBlock;
 pub use layers::nftl::{Nftl, NftlConfig};
 pub use layers::page::{
-    Allocation, CachedMap, CollectedPlace, EraseGroup, EraseUnit, EraseUnits, GcMode, GcPlanes, Handles, HotCold,
-    Isolation, Leveling, OpenBlocks, PageConfig, PageFtl, PageKeys, Separation,
+    Allocation, CachedMap, CollectedPlace, EraseGroup, EraseUnits, GcMode, GcPlanes, Handles, HotCold, Isolation,
+    Leveling, OpenBlocks, PageConfig, PageFtl, PageKeys, Separation,
 };
 pub use layers::plugged::{Plugged, PluginKeys};
 pub use layers::replacement_block::ReplacementBlock;
@@ -56,7 +58,7 @@ pub use layers::zns::state::{Written, ZoneError, ZoneLimits, ZoneState, ZoneTabl
 pub use layers::zns::{
     CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZnsKeys, ZoneMapping, ZoneVictim,
 };
-pub use layers::{Ftl, FtlKeys, FtlKind, is_strict};
+pub use layers::{Ftl, FtlKeys, FtlKind, is_strict, kinds_that};
 pub use plan::{Payload, Plan};
 pub use policy_fault::PolicyFault;
 pub use reclaim_leaves::{LeafRule, choose_leaves};

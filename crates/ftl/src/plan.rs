@@ -76,7 +76,7 @@ impl Plan {
     /// Appends a program of a page of the layer's own.
     pub fn push_content(&mut self, command: FlashCommand, content: Payload) {
         self.contents.push((self.commands.len(), content));
-        self.commands.push(command);
+        self.push(command);
     }
 
     /// The access is complete when the command appended last has ended, whatever is appended later.

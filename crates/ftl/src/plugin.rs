@@ -24,7 +24,9 @@ const NAME_CHARS: usize = 40;
 
 /// A translation layer in a plug-in. [`TranslationLayer`] is what it does in a run; this is how it is made.
 ///
-/// It may plan reads, programs, copies and erases; the engine does not ask it to load its map from flash.
+/// It may plan reads, programs, copies and erases. The engine asks it for `write`, `read`, `locate`, `trim`,
+/// `works_when_idle`, `internal_step`, `note_failing`, `take_fault`, `map_ram_bytes` and `state_bytes` alone: it loads
+/// no map from flash, hears of no stream that the host names, keeps no zones, and prefetches nothing.
 pub trait PluginLayer: TranslationLayer + Sized + 'static {
     /// Its name: a spec asks for it by `ftl.kind = "plugin:NAME"`. Small letters, digits and `-`.
     const NAME: &'static str;
@@ -296,7 +298,7 @@ impl OwnLayer {
 
     /// An error of this plug-in.
     pub fn fault(&self, text: impl Into<String>) -> FtlError {
-        FtlError::Plugin(Box::new(PluginFault { plugin: self.source.name().name(), text: text.into() }))
+        PluginFault { plugin: self.source.name().name(), text: text.into() }.into()
     }
 }
 

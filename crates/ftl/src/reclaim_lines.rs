@@ -145,7 +145,7 @@ mod tests {
             let is_safe = |erased: UnitSet| {
                 let blank = (0..units).filter(|&unit| valid[unit].is_none() || erased.contains(unit));
                 let mut after = fills.clone();
-                note_fill(&mut after, blank.map(UnitSet::one).fold(UnitSet::EMPTY, UnitSet::with));
+                note_fill(&mut after, blank.collect());
                 (0..units)
                     .all(|unit| erased.contains(unit) || valid[unit].unwrap_or(0) == 0 || after[unit] <= fills_max)
             };

@@ -99,6 +99,8 @@ pub struct LogCounts {
     pub journal_pages: u64,
     /// Pages of the map, and of the table of open blocks.
     pub map_pages: u64,
+    /// Pages that say what is trimmed.
+    pub trim_pages: u64,
     /// Blocks of a plane that are set aside for both.
     pub blocks_per_plane: u64,
     /// RAM for what is not written yet, and for where the pages are.
@@ -180,6 +182,8 @@ pub struct Restart<'a> {
     pub log: LogCounts,
     /// What cuts of the power leave half done.
     pub protection: CutProtection,
+    /// A die may have been at work on several of its planes at once.
+    pub planes_apart: bool,
 }
 
 /// What a layer found when it started anew.

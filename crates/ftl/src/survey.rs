@@ -1,7 +1,9 @@
-//! What the spare areas of one die say, block by block: for layers that map blocks, and find them again by reading
-//! every page.
+//! What the spare areas of one die, or of one plane, say, block by block: for layers that map blocks, and find them again
+//! by reading every page.
 
-use pumice_types::{BlockId, DieId, Geometry, PageAddress, RecoveryFault, SpareArea, SpareEntry, bits};
+use std::ops::Range;
+
+use pumice_types::{BlockId, DieId, Geometry, PageAddress, PlaneId, RecoveryFault, SpareArea, SpareEntry, bits};
 
 use crate::recovery::ChipPort;
 
@@ -25,13 +27,29 @@ pub struct FoundBlock {
     pages: [usize; 2],
 }
 
-/// Everything that the spare areas of a die say.
+/// Planes in which a cut meets at most one program or erase: those of one die, or one plane of a die that works on
+/// several at once. What shares a logical page lies on one plane.
+#[derive(Clone, Debug)]
+pub struct CutArea(Range<u32>);
+
+impl CutArea {
+    /// The areas of a die.
+    pub fn all_of(geometry: &Geometry, die: DieId, planes_apart: bool) -> Vec<CutArea> {
+        let planes = die.0 * geometry.planes_per_die..(die.0 + 1) * geometry.planes_per_die;
+        if planes_apart && !RecoveryFault::PlanesAsOne.is_on() {
+            return planes.map(|plane| CutArea(plane..plane + 1)).collect();
+        }
+        vec![CutArea(planes)]
+    }
+}
+
+/// Everything that the spare areas of a cut area say.
 #[derive(Debug, Default)]
-pub struct DieSurvey {
+pub struct AreaSurvey {
     /// Blocks that are not blank, by address.
     pub blocks: Vec<FoundBlock>,
     pages: Vec<FoundPage>,
-    /// The page that was programmed last, as far as it can be read; not of the initial fill. A die does one thing at
+    /// The page that was programmed last, as far as it can be read; not of the initial fill. Only one thing is done at
     /// a time, so no other page can be one that a cut left readable for now.
     pub last: Option<FoundPage>,
     /// Pages that fail their code.
@@ -40,13 +58,13 @@ pub struct DieSurvey {
     pub pages_per_block: u16,
 }
 
-impl DieSurvey {
-    /// Reads every page of the die's good blocks.
-    pub fn read(geometry: &Geometry, die: DieId, is_bad: &[u64], chips: &mut dyn ChipPort) -> DieSurvey {
-        let mut survey = DieSurvey { pages_per_block: geometry.pages_per_block, ..DieSurvey::default() };
+impl AreaSurvey {
+    /// Reads every page of the area's good blocks.
+    pub fn read(geometry: &Geometry, area: &CutArea, is_bad: &[u64], chips: &mut dyn ChipPort) -> AreaSurvey {
+        let mut survey = AreaSurvey { pages_per_block: geometry.pages_per_block, ..AreaSurvey::default() };
         let mut spares = Vec::new();
         let blocks = geometry.blocks() - u32::from(RecoveryFault::LastBlockForgotten.is_on());
-        for plane in geometry.planes_of(die) {
+        for plane in area.0.clone().map(PlaneId) {
             let blocks_here = (0..geometry.blocks_per_plane).map(|index| geometry.block(plane, index));
             for block in blocks_here.filter(|block| block.0 < blocks && !bits::get(is_bad, block.index())) {
                 chips.spares(block, &mut spares);

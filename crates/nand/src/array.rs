@@ -215,6 +215,21 @@ impl NandArray {
         }
     }
 
+    /// The same for a page read or a copy: what the page returned.
+    ///
+    /// # Errors
+    /// As [`NandArray::execute`].
+    #[inline(always)]
+    pub fn fetch(&mut self, command: &FlashCommand) -> Result<PageContent, Violation> {
+        let copies = command.op == FlashOp::Copy;
+        let checked = if copies { self.check_copy(command) } else { self.check_readable(command.target) };
+        match checked {
+            Ok(()) if copies => Ok(self.copy(command)),
+            Ok(()) => Ok(self.page_content(command.target)),
+            Err(rule) => Err(Violation { rule, command: *command }),
+        }
+    }
+
     /// Whether a command breaks no rule now. Nothing is executed.
     ///
     /// # Errors
@@ -367,7 +382,7 @@ impl NandArray {
         self.config.tags.unpack(self.tags[self.column(page)])
     }
 
-    #[inline]
+    #[inline(always)]
     fn check_readable(&self, page: PageAddress) -> Result<(), Rule> {
         self.check_address(page)?;
         if self.is_programmed(page) { Ok(()) } else { Err(Rule::ReadErasedPage) }
@@ -381,7 +396,7 @@ impl NandArray {
         PageContent { lpn, version, corrupt }
     }
 
-    #[inline]
+    #[inline(always)]
     fn is_over_tolerance(&self, page: PageAddress) -> bool {
         self.blocks[page.block.index()].over_tolerance
             && match &self.word_lines {
@@ -421,7 +436,7 @@ impl NandArray {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn copy(&mut self, command: &FlashCommand) -> PageContent {
         let content = self.page_content(command.source);
         self.store(command.target, content.lpn, content.version, command.sequence);
@@ -435,8 +450,8 @@ impl NandArray {
     #[inline(always)]
     fn check_copy(&self, command: &FlashCommand) -> Result<(), Rule> {
         self.check_readable(command.source)?;
-        self.check_address(command.target)?;
         if self.config.copyback {
+            self.check_address(command.target)?;
             let geometry = &self.config.geometry;
             let plane = geometry.plane_of(command.source.block);
             // One division, not two: the target is among the blocks of the source's plane.
@@ -463,12 +478,15 @@ impl NandArray {
         Ok(())
     }
 
+    #[inline]
     fn is_in_order(&self, page: PageAddress) -> bool {
         let block = &self.blocks[page.block.index()];
+        if block.partially_erased { self.is_in_order_in_part(page) } else { page.page >= block.next_in_order }
+    }
+
+    /// The same in a block that was erased in part, where the order holds in each part.
+    fn is_in_order_in_part(&self, page: PageAddress) -> bool {
         let index = page.page as usize;
-        if !block.partially_erased {
-            return page.page >= block.next_in_order;
-        }
         let programmed = &self.programmed[self.words(page.block)];
         if let Some(units) = &self.sub_blocks {
             return units.count(programmed, units.unit_of(page.page), page.page) == 0;

@@ -3,9 +3,9 @@
 //!
 //! [`TranslationLayer`] is the trait of the layers that pumice has itself. Of its methods a plug-in is asked for
 //! `write`, `read`, `locate`, `trim`, `works_when_idle`, `internal_step`, `note_failing`, `map_ram_bytes` and
-//! `state_bytes`; `user_pages` is told by [`PluginLayer::capacity`]. A plan may hold reads and programs for the
-//! host, copies, and erases of blocks, partial blocks and sub-blocks. A layer that can start anew after a power cut has
-//! [`PluginLayer::recover`].
+//! `state_bytes`; how many logical pages there are, [`PluginLayer::capacity`] says. A plan may hold reads and programs
+//! for the host, copies, and erases of blocks, partial blocks and sub-blocks. A layer that can start anew after a power
+//! cut has [`PluginLayer::recover`].
 #![forbid(unsafe_code)]
 
 pub use pumice_capi::export_ftl;

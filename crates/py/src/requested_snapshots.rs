@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pumice_engine::snapshot::{Memory, Places, Shelf};
+use pumice_engine::snapshot::{DiskPlace, Memory, Places, Shelf};
 use serde::Deserialize;
 
 /// Devices in memory, for all runs of this process.
@@ -29,10 +29,10 @@ pub struct RequestedSnapshots {
 impl RequestedSnapshots {
     /// The places that it names.
     pub fn shelf(self) -> Arc<Shelf> {
+        let folder = self.folder.map(|(folder, mib)| DiskPlace::Folder(folder, mib << 20));
         let places = Places {
             memory: self.memory_mib.map(|mib| (&MEMORY, mib << 20)),
-            folder: self.folder.map(|(folder, mib)| (folder, mib << 20)),
-            file: self.file,
+            disk: self.file.map(DiskPlace::File).or(folder),
         };
         Arc::new(Shelf::new(self.engine, places))
     }

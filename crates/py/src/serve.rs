@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use pumice_serve::{Address, ControlRequest, ServeOptions, Server};
+use pumice_serve::{Address, ControlRequest, ServeClock, ServeOptions, Server};
+use pumice_types::Choice;
 use pyo3::prelude::*;
 
-use crate::attended::attend;
+use crate::attended::{Desk, attend};
 use crate::errors::{SimulationError, SpecError, sim_error};
 use crate::runs::parse_source;
 
@@ -17,6 +18,7 @@ pub struct PythonServer {
     uri: String,
     address: String,
     capacity: u64,
+    lateness: Box<dyn Fn() -> Option<serde_json::Value> + Send + Sync>,
 }
 
 /// An address that an option gives.
@@ -47,6 +49,7 @@ impl PythonServer {
         store: Option<PathBuf>,
         record: Option<PathBuf>,
         session: Option<PathBuf>,
+        clock: &str,
     ) -> PyResult<PythonServer> {
         let source = parse_source(py, request, None)?;
         let listen = address("--listen", listen)?;
@@ -54,10 +57,14 @@ impl PythonServer {
         // The spec is kept as it was asked for, so that the recording says what it is of.
         let spec = || serde_json::from_str(request).map_err(|error| SpecError::new_err(error.to_string()));
         let recording = session.map(|path| Ok::<_, PyErr>((path, spec()?))).transpose()?;
-        let options = ServeOptions { source, listen, control, store, record, recording };
-        let server = py.detach(|| Server::start(&options)).map_err(sim_error)?;
+        let refused = || format!("--clock {clock}: no such clock; allowed: {}", ServeClock::NAMES.join(", "));
+        let clock = ServeClock::from_name(clock).ok_or_else(|| SpecError::new_err(refused()))?;
+        let options = ServeOptions { source, listen, control, store, record, recording, clock };
+        let start = move |desk: &Desk<()>| Server::start_while(&options, &mut || !desk.is_stopped());
+        let server = attend(py, start, |_, ()| Ok(true))?.map_err(sim_error)?;
+        let lateness = Box::new(server.lateness());
         let (uri, address, capacity) = (server.address().uri(), server.address().to_string(), server.capacity());
-        Ok(PythonServer { server: Mutex::new(Some(server)), uri, address, capacity })
+        Ok(PythonServer { server: Mutex::new(Some(server)), uri, address, capacity, lateness })
     }
 
     /// Where NBD clients connect.
@@ -78,6 +85,11 @@ impl PythonServer {
     /// Whether the simulation has ended in an error, or a control client has asked for the end.
     fn is_over(&self, py: Python<'_>) -> PyResult<bool> {
         self.ask(py, Server::is_over)
+    }
+
+    /// How late replies were, as JSON; `None`: the device has a clock of its own.
+    fn lateness(&self) -> Option<String> {
+        (self.lateness)().map(|told| told.to_string())
     }
 
     /// Answers a question of the control socket; JSON in and out.

@@ -23,6 +23,11 @@ pub enum ControlRequest {
     Result {},
     /// Cut the power, and start the device anew. Every client loses its connection.
     Cut {},
+    /// Let the next erase of a block fail; the layer then uses the block no more.
+    Fault {
+        /// The block.
+        block: u32,
+    },
     /// Note in the recording of the session how far the program is that uses the device.
     Mark {
         /// The program's own words.
@@ -33,7 +38,7 @@ pub enum ControlRequest {
 }
 
 /// Names of what may be asked.
-const ASKED: &str = "status, result, cut, mark, stop";
+const ASKED: &str = "status, result, cut, fault, mark, stop";
 
 impl ControlRequest {
     /// Reads a question.
@@ -103,7 +108,7 @@ mod tests {
         assert_eq!(ControlRequest::parse(r#"{"do": "status"}"#), Ok(ControlRequest::Status {}));
         for wrong in ["", "status", r#"{"do": "fly"}"#, r#"{"do": "stop", "now": 1}"#, "[]"] {
             let text = ControlRequest::parse(wrong).expect_err(wrong);
-            assert!(text.contains("one of status, result, cut, mark, stop") && !text.contains('\n'), "{text}");
+            assert!(text.contains("one of status, result, cut, fault, mark, stop") && !text.contains('\n'), "{text}");
         }
     }
 }

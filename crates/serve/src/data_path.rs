@@ -1,89 +1,27 @@
 //! The way of the bytes: the observer that moves them when commands take effect.
 //!
-//! The engine decides where a page goes, and when; it knows no bytes. This observer hears of every command that took
-//! effect and does the same to the bytes: a program stores what the controller's RAM holds of the page, a copy moves
-//! bytes from page to page, an erase takes them away, and a read returns what lies at the page that the map named.
+//! The engine decides where a page goes, and when; it knows no bytes. This observer hears of every command and does the
+//! same to the bytes. What a program stores is settled when it is queued: what the controller's RAM holds of the page
+//! then. It lies in its page when the program takes effect, and an erase takes it away when that does. What a read
+//! returns is settled when the controller looks up where the page lies: what lies there, or what a queued command will
+//! have put there, with what RAM knows of newer writes laid over it. So every read has one instant at which it is true,
+//! however many requests are under way.
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use pumice_engine::observe::{Beginning, Observer};
+use pumice_engine::observe::{Beginning, Observer, PageRead, PageReader};
 use pumice_nand::NandArray;
-use pumice_types::{Cause, FlashCommand, FlashOp, HostRequest, Lpn, PageAddress, PbTree, RequestKind, Time, UnitPages};
+use pumice_types::{FlashCommand, FlashOp, HostRequest, Lpn, PageAddress, PbTree, RequestKind, Time, UnitPages};
 use pumice_workload::RandomStream;
 
 use crate::failing::FailingDrive;
 use crate::pages::PhysicalPages;
+use crate::queued::{PageNow, QueuedContent, QueuedPages};
 use crate::ram::ControllerRam;
 use crate::sector::SectorForm;
 use crate::store::StoredPages;
-
-/// A host request with its bytes.
-pub struct Transfer {
-    /// The request.
-    pub request: HostRequest,
-    /// What is written, or what was read.
-    pub data: Vec<u8>,
-    /// Pages that were read from flash.
-    pub sources: Vec<PageAddress>,
-    /// Which of its pages were.
-    read: Vec<bool>,
-}
-
-impl Transfer {
-    /// A request that was not submitted yet; `data` is what it writes.
-    pub fn new(request: HostRequest, data: Vec<u8>) -> Transfer {
-        Transfer { request, data, sources: Vec::new(), read: Vec::new() }
-    }
-}
-
-/// A page of a request: which, and which bytes of the page and of the request's data belong together.
-#[derive(Clone, Copy)]
-struct PagePiece {
-    lpn: u32,
-    from: usize,
-    at: usize,
-    bytes: usize,
-}
-
-/// How requests fall into pages.
-#[derive(Clone, Copy)]
-struct PageSplit {
-    page_bytes: u64,
-    form: SectorForm,
-}
-
-impl PageSplit {
-    /// The pages of a request.
-    fn pieces(self, request: &HostRequest) -> impl Iterator<Item = PagePiece> + use<> {
-        let request = *request;
-        let end = request.offset_bytes + u64::from(request.bytes);
-        let pages = request.offset_bytes / self.page_bytes..end.div_ceil(self.page_bytes);
-        pages.map(move |lpn| self.piece(&request, lpn))
-    }
-
-    /// One page of a request.
-    fn piece(self, request: &HostRequest, lpn: u64) -> PagePiece {
-        let page = self.page_bytes;
-        let (start, end) = (request.offset_bytes, request.offset_bytes + u64::from(request.bytes));
-        let (first, last) = ((lpn * page).max(start), ((lpn + 1) * page).min(end));
-        let taken = |bytes: u64| self.form.taken_by(bytes as usize);
-        let (from, at) = (taken(first - lpn * page), taken(first - start));
-        PagePiece { lpn: lpn as u32, from, at, bytes: taken(last - first) }
-    }
-
-    /// RAM without any page.
-    fn empty_ram(self) -> ControllerRam {
-        ControllerRam::new(self.form.taken_by(self.page_bytes as usize), self.form.bytes())
-    }
-}
-
-/// A physical page and the logical page that is read from it, as the key of a map.
-type SourceKey = (u32, u16, u32);
-
-fn source_key(page: PageAddress, lpn: Lpn) -> SourceKey {
-    (page.block.0, page.page, lpn.0)
-}
+use crate::transfer::{FinishedTransfer, PageSplit, Transfer};
 
 /// What the chips' erases erase.
 struct EraseShape {
@@ -91,7 +29,7 @@ struct EraseShape {
     sub_blocks: Option<UnitPages>,
 }
 
-/// The bytes of a device, and the request under way.
+/// The bytes of a device, and the requests under way.
 pub struct DataPath {
     split: PageSplit,
     /// Logical pages of the host; those beyond are the controller's own and hold no bytes.
@@ -105,13 +43,13 @@ pub struct DataPath {
     failure: Option<String>,
     /// Pages in the controller's RAM.
     pub ram: ControllerRam,
-    /// Pages that collection has read and will program elsewhere, by their place and logical page. Only looked up.
-    moving: HashMap<SourceKey, Option<Arc<[u8]>>>,
+    /// Pages that queued commands will fill.
+    queued: QueuedPages,
     /// What is about to be submitted.
     next: Option<Transfer>,
-    /// What is under way, and its number: a device of bytes takes one request at a time.
-    under_way: Option<(u32, Transfer)>,
-    finished: Option<Transfer>,
+    /// What is under way, by the number of its request.
+    under_way: Vec<Option<Transfer>>,
+    finished: VecDeque<FinishedTransfer>,
     /// Logical pages that RAM may hold no longer.
     settled: Vec<u32>,
     /// How the drive misbehaves in a power cut, if it does.
@@ -139,10 +77,10 @@ impl DataPath {
             is_replay: false,
             failure: None,
             ram: split.empty_ram(),
-            moving: HashMap::new(),
+            queued: QueuedPages::default(),
             next: None,
-            under_way: None,
-            finished: None,
+            under_way: Vec::new(),
+            finished: VecDeque::new(),
             settled: Vec::new(),
             failing: None,
         }
@@ -154,11 +92,10 @@ impl DataPath {
     }
 
     /// The power was cut: nothing in RAM is left, and nothing is under way.
-    pub fn lose_power(&mut self) {
+    fn lose_ram(&mut self) {
         self.ram = self.split.empty_ram();
-        self.moving.clear();
-        self.next = None;
-        self.under_way = None;
+        self.queued = QueuedPages::default();
+        self.under_way.clear();
         self.settled.clear();
     }
 
@@ -169,7 +106,7 @@ impl DataPath {
     pub fn fork_from(&mut self, other: &DataPath) -> Result<(), String> {
         let (Some((own, _)), Some((pages, _))) = (&mut self.pages, &other.pages) else { return Ok(()) };
         *own = pages.fork().ok_or("a device in a file cannot be forked")?;
-        (self.ram, self.moving) = (other.ram.clone(), other.moving.clone());
+        (self.ram, self.queued) = (other.ram.clone(), other.queued.clone());
         self.failing.clone_from(&other.failing);
         Ok(())
     }
@@ -197,9 +134,9 @@ impl DataPath {
         self.next = Some(transfer);
     }
 
-    /// A request that is done.
-    pub fn take_finished(&mut self) -> Option<Transfer> {
-        self.finished.take()
+    /// The next request that is done.
+    pub fn take_finished(&mut self) -> Option<FinishedTransfer> {
+        self.finished.pop_front()
     }
 
     /// Forgets what RAM holds of pages that are programmed, unless the write buffer has newer data of them.
@@ -211,62 +148,117 @@ impl DataPath {
         }
     }
 
-    /// A host page was read from flash: the read under way takes its bytes if it waits for them.
-    fn deliver(&mut self, command: &FlashCommand) -> Result<(), String> {
-        let (Some((pages, _)), Some((_, transfer))) = (&self.pages, &mut self.under_way) else { return Ok(()) };
-        let first = (transfer.request.offset_bytes / self.split.page_bytes) as u32;
-        let Some(nth) = command.lpn.0.checked_sub(first).map(|nth| nth as usize) else { return Ok(()) };
-        if transfer.read.get(nth) != Some(&false) {
-            return Ok(());
+    /// What a command that fills a page will store there.
+    fn content_of(&self, command: &FlashCommand, array: Option<&NandArray>) -> Result<QueuedContent, String> {
+        let bytes = |bytes, is_corrupt| QueuedContent::Bytes { bytes, is_corrupt };
+        if command.op == FlashOp::Copy {
+            return Ok(QueuedContent::CopyOf(command.source));
         }
-        let piece = self.split.piece(&transfer.request, u64::from(command.lpn.0));
-        transfer.read[nth] = true;
-        transfer.sources.push(command.target);
-        pages.read(command.target, piece.from, &mut transfer.data[piece.at..piece.at + piece.bytes])
+        if !command.is_move() {
+            return Ok(bytes(self.ram.programmed(command.lpn.0).filter(|_| command.lpn.0 < self.user_pages), false));
+        }
+        Ok(match self.queued.find(command.source) {
+            PageNow::Ram(found, is_corrupt) => bytes(found.clone(), is_corrupt),
+            PageNow::Flash(page) => bytes(self.stored(page)?, array.is_some_and(|array| is_corrupt(array, page))),
+        })
+    }
+
+    /// Lays what a page holds over a part of RAM that begins at byte `from` of the page. Returns whether it fails its
+    /// code.
+    fn fetch(&self, page: PageAddress, array: &NandArray, from: usize, out: &mut [u8]) -> Result<bool, String> {
+        match self.queued.find(page) {
+            PageNow::Ram(bytes, is_corrupt) => {
+                match bytes {
+                    Some(bytes) => out.copy_from_slice(&bytes[from..from + out.len()]),
+                    None => out.fill(0),
+                }
+                Ok(is_corrupt)
+            }
+            PageNow::Flash(page) => {
+                self.pages.iter().try_for_each(|(pages, _)| pages.read(page, from, out))?;
+                Ok(is_corrupt(array, page))
+            }
+        }
+    }
+
+    /// Takes what a page holds that is about to be read.
+    fn take_page(&mut self, read: &PageRead) -> Result<(), String> {
+        let PageRead { lpn, place, array, .. } = *read;
+        match (read.reader, place) {
+            (PageReader::PartialWrite, None) => Ok(()),
+            (PageReader::PartialWrite, Some(page)) => {
+                let mut ram = std::mem::replace(&mut self.ram, self.split.empty_ram());
+                let completed = ram.complete(lpn.0, |from, old| self.fetch(page, array, from, old).map(drop));
+                self.ram = ram;
+                completed
+            }
+            (PageReader::Request(id), place) => {
+                let Some(mut transfer) = self.under_way.get_mut(id as usize).and_then(Option::take) else {
+                    return Ok(());
+                };
+                let piece = self.split.piece(&transfer.request, u64::from(lpn.0));
+                let out = &mut transfer.data[piece.place()];
+                let fetched = place.map_or(Ok(false), |page| self.fetch(page, array, piece.from, out));
+                self.ram.lay_over(lpn.0, piece.from, out);
+                transfer.is_corrupt |= *fetched.as_ref().unwrap_or(&false);
+                self.under_way[id as usize] = Some(transfer);
+                fetched.map(drop)
+            }
+        }
     }
 
     /// Does to the bytes what a command does to the pages.
     fn carry_out(&mut self, command: &FlashCommand) -> Result<(), String> {
-        if command.op == FlashOp::Read && command.cause == Cause::Host {
-            return self.deliver(command);
+        let FlashCommand { target, lpn, .. } = *command;
+        let content = match command.op {
+            FlashOp::Program | FlashOp::Copy => match self.queued.take(target) {
+                Some(content) => content,
+                // It came without being queued, as commands without a clock do.
+                None => self.content_of(command, None)?,
+            },
+            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => return self.erase(command),
+            FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => return Ok(()),
+        };
+        let Some((pages, _)) = &mut self.pages else { return Ok(()) };
+        let bytes = match content {
+            QueuedContent::Bytes { bytes, .. } => bytes,
+            QueuedContent::CopyOf(source) => pages.bytes(source)?,
+        };
+        if command.op == FlashOp::Program && !command.is_move() && lpn.0 < self.user_pages {
+            self.settled.push(lpn.0);
+            if let Some(failing) = &mut self.failing {
+                failing.note_program(target, lpn, bytes.clone());
+            }
         }
+        pages.program(target, bytes)
+    }
+
+    /// Takes away the bytes of what is erased.
+    fn erase(&mut self, command: &FlashCommand) -> Result<(), String> {
         let Some((pages, erases)) = &mut self.pages else { return Ok(()) };
-        let FlashCommand { target, source, lpn, .. } = *command;
+        let block = command.target.block;
         match command.op {
-            FlashOp::Read if command.cause == Cause::Rmw => self.ram.complete(lpn.0, |old| pages.read(target, 0, old)),
-            FlashOp::Read if command.cause == Cause::Gc => {
-                self.moving.insert(source_key(target, lpn), pages.bytes(target)?);
-                Ok(())
-            }
-            FlashOp::Program if command.is_move() => {
-                // A read that was answered from the controller's RAM has reached no page.
-                let read = self.moving.remove(&source_key(source, lpn));
-                let bytes = read.unwrap_or_else(|| self.ram.programmed(lpn.0));
-                pages.program(target, bytes)
-            }
-            FlashOp::Program if lpn.0 < self.user_pages => {
-                self.settled.push(lpn.0);
-                let bytes = self.ram.programmed(lpn.0);
-                if let Some(failing) = &mut self.failing {
-                    failing.note_program(target, lpn, bytes.clone());
-                }
-                pages.program(target, bytes)
-            }
-            FlashOp::Program => pages.program(target, None),
-            FlashOp::Copy => {
-                let bytes = pages.bytes(source)?;
-                pages.program(target, bytes)
-            }
-            FlashOp::Erase => pages.erase(target.block, 0..erases.tree.pages_per_block()),
-            FlashOp::PartialErase => pages.erase(target.block, erases.tree.page_range(command.pb())),
+            FlashOp::PartialErase => pages.erase(block, erases.tree.page_range(command.pb())),
             FlashOp::SubBlockErase => {
                 let (units, erased) = (&erases.sub_blocks, command.sub_blocks());
                 let pages_per_block = units.as_ref().map_or(0, UnitPages::pages_per_block);
                 let is_erased = |page: &u16| units.as_ref().is_some_and(|units| erased.contains(units.unit_of(*page)));
                 let mut gone = (0..pages_per_block).filter(is_erased).map(usize::from);
-                gone.try_for_each(|page| pages.erase(target.block, page..page + 1))
+                gone.try_for_each(|page| pages.erase(block, page..page + 1))
             }
-            FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => Ok(()),
+            FlashOp::Erase
+            | FlashOp::Read
+            | FlashOp::SpareSearch
+            | FlashOp::Program
+            | FlashOp::Copy
+            | FlashOp::Pause => pages.erase(block, 0..erases.tree.pages_per_block()),
+        }
+    }
+
+    /// Notes why bytes could not be moved.
+    fn note(&mut self, done: Result<(), String>) {
+        if let Err(text) = done {
+            self.failure.get_or_insert(text);
         }
     }
 
@@ -277,7 +269,7 @@ impl DataPath {
                 self.ram.write_done(piece.lpn);
                 self.settled.push(piece.lpn);
             } else {
-                self.ram.write(piece.lpn, piece.from, &transfer.data[piece.at..piece.at + piece.bytes]);
+                self.ram.write(piece.lpn, piece.from, &transfer.data[piece.place()]);
             }
         }
     }
@@ -297,32 +289,44 @@ impl Observer for DataPath {
         let Some(mut transfer) = self.next.take() else { return };
         match request.kind {
             RequestKind::Write => self.note_write(&transfer, false),
-            RequestKind::Read => {
-                transfer.data = vec![0; self.split.form.taken_by(request.bytes as usize)];
-                transfer.read = self.split.pieces(request).map(|_| false).collect();
-            }
+            RequestKind::Read => transfer.data = vec![0; self.split.form.taken_by(request.bytes as usize)],
             RequestKind::Trim | RequestKind::Flush => {}
         }
-        self.under_way = Some((slot, transfer));
+        let slot = slot as usize;
+        if self.under_way.len() <= slot {
+            self.under_way.resize_with(slot + 1, || None);
+        }
+        self.under_way[slot] = Some(transfer);
     }
 
-    fn completed(&mut self, slot: u32) {
-        let Some((_, mut transfer)) = self.under_way.take_if(|(own, _)| *own == slot) else { return };
+    fn completed(&mut self, slot: u32, at: Time) {
+        let Some(transfer) = self.under_way.get_mut(slot as usize).and_then(Option::take) else { return };
         match transfer.request.kind {
             RequestKind::Write => self.note_write(&transfer, true),
-            RequestKind::Read => {
-                for piece in self.split.pieces(&transfer.request) {
-                    let out = &mut transfer.data[piece.at..piece.at + piece.bytes];
-                    self.ram.lay_over(piece.lpn, piece.from, out);
-                }
-            }
             RequestKind::Trim => {
                 let given_up = self.split.pieces(&transfer.request).map(|piece| piece.lpn);
                 self.settled.extend(given_up.filter(|&lpn| self.ram.holds(lpn)));
             }
-            RequestKind::Flush => {}
+            RequestKind::Read | RequestKind::Flush => {}
         }
-        self.finished = Some(transfer);
+        self.finished.push_back(FinishedTransfer { transfer, at });
+    }
+
+    fn queued(&mut self, command: &FlashCommand, array: &NandArray) {
+        if self.is_replay || !matches!(command.op, FlashOp::Program | FlashOp::Copy) {
+            return;
+        }
+        match self.content_of(command, Some(array)) {
+            Ok(content) => self.queued.add(command.target, content),
+            Err(text) => self.note(Err(text)),
+        }
+    }
+
+    fn reads_page(&mut self, read: &PageRead) {
+        if !self.is_replay {
+            let taken = self.take_page(read);
+            self.note(taken);
+        }
     }
 
     fn torn(&mut self, command: &FlashCommand) {
@@ -334,18 +338,22 @@ impl Observer for DataPath {
     }
 
     fn power_lost(&mut self, array: &mut NandArray, random: &mut RandomStream) {
+        self.lose_ram();
         let (Some(failing), Some((pages, _))) = (&mut self.failing, &mut self.pages) else { return };
-        if let Err(text) = failing.strike(array, pages, random) {
-            self.failure.get_or_insert(text);
-        }
+        let struck = failing.strike(array, pages, random);
+        self.note(struck);
     }
 
     fn command(&mut self, _start: Time, _end: Time, command: &FlashCommand) {
         if self.is_replay {
             return;
         }
-        if let Err(text) = self.carry_out(command) {
-            self.failure.get_or_insert(text);
-        }
+        let done = self.carry_out(command);
+        self.note(done);
     }
+}
+
+/// Whether a page of flash fails its code.
+fn is_corrupt(array: &NandArray, page: PageAddress) -> bool {
+    array.peek(page).is_ok_and(|content| content.corrupt)
 }

@@ -1,29 +1,26 @@
-//! The device: a session of the engine with the bytes of its pages, used one operation at a time.
+//! The device: a session of the engine with the bytes of its pages. Operations begin, time passes, and they are done.
 
-use std::collections::VecDeque;
+mod extents;
+mod orders;
+#[cfg(test)]
+mod tests;
 
 use pumice_config::{Check, Config};
 use pumice_engine::{Origin, Outcome, Session, SimError};
-use pumice_ftl::TranslationLayer;
-use pumice_ftl::recovery::Recovery;
-use pumice_types::{HostRequest, Lpn, PageAddress, RequestKind, Time};
+use pumice_types::{HostRequest, RequestKind, Time};
 use pumice_workload::Trims;
 use serde_json::{Value, json};
 
-use crate::data_path::{DataPath, Transfer};
-use crate::exchange::{DeviceSession, exchange, settle};
+use crate::data_path::DataPath;
+use crate::exchange::{DeviceSession, check_goes_on, exchange, settle, submit};
 use crate::journal::DeviceEvent;
 use crate::operation::{ClientOperation, OperationStep, Place, request};
-use crate::protocol::transmission::{DataExtent, ErrorCode, Reply};
+use crate::protocol::transmission::{ErrorCode, Reply};
 use crate::record::Record;
 use crate::recording::RecordingWriter;
 use crate::store::Store;
-
-/// Most extents of one status reply. The client asks again behind the last one.
-const EXTENTS_MAX: usize = 1 << 12;
-
-/// Most pages that are looked at for one status reply.
-const STATUS_PAGES_MAX: u64 = 1 << 18;
+use crate::transfer::{FinishedTransfer, Transfer};
+use crate::under_way::{DoneOperation, Operations};
 
 /// Where a device's requests are kept.
 #[derive(Default)]
@@ -36,8 +33,8 @@ pub struct Kept {
     pub recording: Option<RecordingWriter>,
 }
 
-/// The simulated device.
-pub struct Device<'a> {
+/// The simulated device. `T` names who waits for an operation.
+pub struct Device<'a, T> {
     config: &'a Config,
     session: DeviceSession<'a>,
     page_bytes: u64,
@@ -47,33 +44,48 @@ pub struct Device<'a> {
     cuts_s: Vec<f64>,
     /// What ended the simulation; the device does nothing any more.
     failure: Option<String>,
+    operations: Operations<T>,
+    /// Time has passed until here, whether something happened or not.
+    present: Time,
 }
 
-impl<'a> Device<'a> {
-    /// A device in its initial state, or in the state in which its store was closed.
+impl<'a, T> Device<'a, T> {
+    /// A device in its initial state, or in the state in which its store was closed. `goes_on` is asked now and then;
+    /// `false` ends the work.
     ///
     /// # Errors
-    /// A scale that does not fit the geometry, an initial state that breaks a rule, or a store that cannot be read.
-    pub fn new(config: &'a Config, scale: f64, path: &'a mut DataPath, kept: Kept) -> Result<Device<'a>, SimError> {
+    /// A scale that does not fit the geometry, an initial state that breaks a rule, a store that cannot be read, or
+    /// `goes_on` says no.
+    pub fn new(
+        config: &'a Config,
+        scale: f64,
+        path: &'a mut DataPath,
+        kept: Kept,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Device<'a, T>, SimError> {
         // No page has bytes before the first write, and those of a store are where they belong.
         path.set_replay(true);
         let mut session = Session::new(config, scale, path)?;
         if let Some(mut ageing) = session.ageing() {
-            while session.age(&mut ageing)? {}
+            while session.age(&mut ageing)? {
+                check(goes_on)?;
+            }
         }
         let (page_bytes, capacity) = (u64::from(config.chip.geometry.page_bytes), session.capacity());
-        let mut device = Device { config, session, page_bytes, capacity, kept, cuts_s: Vec::new(), failure: None };
-        device.replay()?;
+        let (operations, present) = (Operations::new(), Time::ZERO);
+        let (cuts_s, failure) = (Vec::new(), None);
+        let mut device = Device { config, session, page_bytes, capacity, kept, cuts_s, failure, operations, present };
+        device.replay(goes_on)?;
         device.path().set_replay(false);
         Ok(device)
     }
 
     /// Brings the device into the state in which its store was closed.
-    fn replay(&mut self) -> Result<(), SimError> {
+    fn replay(&mut self, goes_on: &dyn Fn() -> bool) -> Result<(), SimError> {
         let Some(store) = self.kept.store.take() else { return Ok(()) };
         let mut failure = None;
         let replayed = store.replay(|event| {
-            self.replay_event(event).map_err(|error| {
+            self.replay_event(event, goes_on).map_err(|error| {
                 let text = error.to_string();
                 failure = Some(error);
                 text
@@ -84,70 +96,36 @@ impl<'a> Device<'a> {
         }
         replayed.map_err(SimError::Output)?;
         while self.session.ssd.next_event().is_some() {
+            check(goes_on)?;
             self.session.step()?;
         }
         self.kept.store = Some(store);
         Ok(())
     }
 
-    fn replay_event(&mut self, event: &DeviceEvent) -> Result<(), SimError> {
+    fn replay_event(&mut self, event: &DeviceEvent, goes_on: &dyn Fn() -> bool) -> Result<(), SimError> {
         let request = match event {
             DeviceEvent::Cut(at) => return self.lose_power(*at + self.session.behind()),
+            DeviceEvent::Fault(at, block) => {
+                while self.session.step_until(*at)? {
+                    check(goes_on)?;
+                }
+                return self.session.fail_next_erase(*block).map_err(SimError::Simulation);
+            }
             DeviceEvent::Request(request) => request,
         };
         if let Some(record) = &mut self.kept.record {
             record.write(request)?;
         }
-        while self.session.step_until(request.arrival)? {}
+        while self.session.step_until(request.arrival)? {
+            check(goes_on)?;
+        }
         self.session.submit(request, request.arrival + self.session.behind())
-    }
-
-    /// Cuts the power now and starts the device anew. What was written and not flushed may be lost.
-    ///
-    /// # Errors
-    /// A device that cannot start anew, or a simulation that ended in an error.
-    pub fn cut(&mut self) -> Result<Value, SimError> {
-        if let Some(text) = &self.failure {
-            return Err(SimError::Simulation(text.clone()));
-        }
-        if self.config.ftl.shared.recovery == Recovery::Off {
-            let text = "the device cannot start anew after a power cut; serve it with ftl.recovery = \"scan\"";
-            return Err(SimError::Simulation(text.into()));
-        }
-        if self.kept.recording.is_some() {
-            let text = "the power of a device whose session is recorded is not cut; the crash lab cuts it";
-            return Err(SimError::Simulation(text.into()));
-        }
-        // Behind everything that happens at this instant.
-        let at = self.session.ssd.now + Time(1);
-        if let Some(store) = &mut self.kept.store {
-            store.add(&DeviceEvent::Cut(at - self.session.behind())).map_err(SimError::Output)?;
-        }
-        let cut = self.lose_power(at).and_then(|()| settle(&mut self.session));
-        cut.inspect_err(|error| self.failure = Some(error.to_string()))?;
-        let took = self.session.ssd.now - at;
-        let is_dead = self.path().is_dead();
-        Ok(json!({
-            "cuts": self.cuts_s.len(), "at_s": at.as_s(), "recovery_us": took.as_us(), "is_dead": is_dead,
-        }))
-    }
-
-    /// Notes in the recording how far the program is that uses the device.
-    ///
-    /// # Errors
-    /// Nothing is recorded, or the recording cannot be written.
-    pub fn mark(&mut self, text: &str) -> Result<Value, SimError> {
-        let none = || SimError::Simulation("the session is not recorded, so it has no marks".into());
-        let recording = self.kept.recording.as_mut().ok_or_else(none)?;
-        recording.mark(text).map_err(SimError::Output)?;
-        Ok(json!({ "requests": self.session.submitted() }))
     }
 
     fn lose_power(&mut self, at: Time) -> Result<(), SimError> {
         self.cuts_s.push(at.as_s());
-        self.session.cut_power(at)?;
-        self.path().lose_power();
-        Ok(())
+        self.session.cut_power(at)
     }
 
     /// Bytes that a host can address.
@@ -157,7 +135,7 @@ impl<'a> Device<'a> {
 
     /// How far it is: its time, the requests that came, and what ended the simulation, if something did.
     pub fn progress(&self) -> Value {
-        let (simulated_s, requests) = (self.session.ssd.now.as_s(), self.session.submitted());
+        let (simulated_s, requests) = (self.now().as_s(), self.session.submitted());
         json!({ "requests": requests, "simulated_s": simulated_s, "failure": self.failure })
     }
 
@@ -166,39 +144,125 @@ impl<'a> Device<'a> {
         self.failure.as_deref()
     }
 
-    /// Does an operation at once, as if the host had waited for it.
-    pub fn perform(&mut self, operation: ClientOperation) -> Reply {
-        if self.failure.is_some() || self.path().is_dead() {
-            return Reply::Failed(ErrorCode::Io);
-        }
-        if let ClientOperation::Status { place, one } = operation {
-            return Reply::Status(self.status(place, one));
-        }
-        let done = self.run_steps(operation.steps());
-        done.unwrap_or_else(|error| {
-            self.failure = Some(error.to_string());
-            Reply::Failed(ErrorCode::Io)
-        })
+    /// Whether a request has ever come.
+    pub fn is_used(&self) -> bool {
+        self.session.submitted() > 0
     }
 
-    fn run_steps(&mut self, mut steps: VecDeque<OperationStep>) -> Result<Reply, SimError> {
-        let mut reply = Reply::Done;
-        while let Some(step) = steps.pop_front() {
-            match step {
-                // The protocol takes a trim as advice.
-                OperationStep::Request(request, _) if request.kind == RequestKind::Trim && self.drops_trims() => {}
-                OperationStep::Request(request, data) => reply = self.run_request(request, data)?,
-                OperationStep::StoreZeroes(place) => {
-                    let zeroes = vec![0; place.bytes as usize];
-                    reply = self.run_request(request(RequestKind::Write, place, false), zeroes)?;
-                }
-                OperationStep::ZeroTheRest(place) => {
-                    let parts = self.left_in(place).into_iter().flat_map(Place::parts);
-                    parts.rev().for_each(|part| steps.push_front(OperationStep::StoreZeroes(part)));
+    /// The device's present.
+    pub fn now(&self) -> Time {
+        self.session.ssd.now.max(self.present)
+    }
+
+    /// When an operation is done, or something else happens that one may wait for. `None`: none is under way.
+    pub fn next_event(&self) -> Option<Time> {
+        let event = self.session.ssd.next_event().filter(|_| self.operations.under_way() > 0);
+        self.operations.next_done().or(event)
+    }
+
+    /// The next operation that is done by an instant.
+    pub fn take_done(&mut self, by: Time) -> Option<DoneOperation<T>> {
+        self.operations.next_done().filter(|&at| at <= by).and_then(|_| self.operations.take_done())
+    }
+
+    /// Begins an operation at the device's present.
+    pub fn begin(&mut self, operation: ClientOperation, to: T) {
+        let now = self.now();
+        if self.failure.is_some() || self.path().is_dead() {
+            return self.operations.at_once(to, Reply::Failed(ErrorCode::Io), now);
+        }
+        if let ClientOperation::Status { place, one } = operation {
+            let status = self.status(place, one);
+            return self.operations.at_once(to, Reply::Status(status), now);
+        }
+        self.operations.begin(operation.steps(), to, now);
+        let begun = self.go_on();
+        self.note_failure(begun);
+    }
+
+    /// Lets time pass up to an instant of the device's clock. The present never goes back. Before the first request no
+    /// time passes, because a trace begins with it.
+    pub fn advance(&mut self, until: Time) {
+        let passed = if self.failure.is_none() && self.is_used() { self.pass_time(until) } else { Ok(()) };
+        self.note_failure(passed);
+    }
+
+    /// Lets time pass until everything under way is done, and no further.
+    pub fn complete(&mut self) {
+        while self.operations.under_way() > 0 && self.failure.is_none() {
+            let done = check_goes_on(&self.session).and_then(|()| self.session.step()).and_then(|()| self.collect());
+            self.note_failure(done);
+        }
+    }
+
+    fn pass_time(&mut self, until: Time) -> Result<(), SimError> {
+        let until = until.max(self.now());
+        while self.session.step_until(until - self.session.behind())? {
+            self.collect()?;
+        }
+        self.present = until;
+        Ok(())
+    }
+
+    /// An error of the simulation ends everything.
+    fn note_failure(&mut self, done: Result<(), SimError>) {
+        if let Err(error) = done {
+            self.failure = Some(error.to_string());
+            self.operations.end_all(&Reply::Failed(ErrorCode::Io), self.session.ssd.now);
+        }
+    }
+
+    /// Takes what the last event has ended, and does the next steps of its operations.
+    fn collect(&mut self) -> Result<(), SimError> {
+        self.collect_done()?;
+        self.go_on()
+    }
+
+    /// Takes what has ended.
+    fn collect_done(&mut self) -> Result<(), SimError> {
+        settle(&mut self.session)?;
+        while let Some(FinishedTransfer { transfer, at }) = self.path().take_finished() {
+            let owner = transfer.owner;
+            self.operations.step_done(owner, reply_of(transfer), at);
+        }
+        Ok(())
+    }
+
+    /// Does the next steps of operations that can go on.
+    fn go_on(&mut self) -> Result<(), SimError> {
+        while let Some(number) = self.operations.next_ready() {
+            while let Some(step) = self.operations.next_step(number, self.now()) {
+                if self.do_step(number, step)? {
+                    break;
                 }
             }
         }
-        Ok(reply)
+        Ok(())
+    }
+
+    /// Does one step of an operation. Returns whether it has to be waited for.
+    fn do_step(&mut self, number: u32, step: OperationStep) -> Result<bool, SimError> {
+        let (request, data) = match step {
+            // The protocol takes a trim as advice.
+            OperationStep::Request(request, _) if request.kind == RequestKind::Trim && self.drops_trims() => {
+                return Ok(false);
+            }
+            OperationStep::Request(request, data) => (request, data),
+            OperationStep::StoreZeroes(place) => {
+                (request(RequestKind::Write, place, false), vec![0; place.bytes as usize])
+            }
+            OperationStep::ZeroTheRest(place) => {
+                let parts = self.left_in(place).into_iter().flat_map(Place::parts).map(OperationStep::StoreZeroes);
+                let parts: Vec<OperationStep> = parts.collect();
+                self.operations.insert_steps(number, parts.into_iter());
+                return Ok(false);
+            }
+        };
+        let transfer = self.keep(request, data)?.of(number);
+        submit(&mut self.session, transfer, &mut |_| Ok(()))?;
+        // A write buffer may have taken it at once, and others may have ended at this instant.
+        self.collect_done()?;
+        Ok(true)
     }
 
     /// Whether the device knows no trims.
@@ -206,11 +270,10 @@ impl<'a> Device<'a> {
         self.config.workload.trace.trims == Trims::Drop
     }
 
-    /// Submits a request now and lets time pass until it is done.
-    fn run_request(&mut self, request: HostRequest, data: Vec<u8>) -> Result<Reply, SimError> {
-        let now = self.session.ssd.now;
+    /// A request that is about to be submitted now, noted wherever requests are kept.
+    fn keep(&mut self, request: HostRequest, data: Vec<u8>) -> Result<Transfer, SimError> {
         // A host that had to wait for the device to start anew is behind its clock by that time.
-        let request = HostRequest { arrival: now - self.session.behind(), ..request };
+        let request = HostRequest { arrival: self.now() - self.session.behind(), ..request };
         if let Some(record) = &mut self.kept.record {
             record.write(&request)?;
         }
@@ -220,76 +283,11 @@ impl<'a> Device<'a> {
         if let Some(recording) = &mut self.kept.recording {
             recording.add(&request, &data).map_err(SimError::Output)?;
         }
-        let transfer = exchange(&mut self.session, Transfer::new(request, data), &mut |_| Ok(()))?;
-        settle(&mut self.session)?;
-        Ok(self.reply_of(transfer))
-    }
-
-    /// What a client gets for a request that is done.
-    fn reply_of(&self, transfer: Transfer) -> Reply {
-        if transfer.data.is_empty() || transfer.request.kind != RequestKind::Read {
-            return Reply::Done;
-        }
-        let array = &self.session.ssd.controller.scheduler.chips.checked.array;
-        let is_corrupt = |page: &PageAddress| array.peek(*page).is_ok_and(|content| content.corrupt);
-        if transfer.sources.iter().any(is_corrupt) {
-            return Reply::Failed(ErrorCode::Io);
-        }
-        Reply::Data(transfer.request.offset_bytes, transfer.data)
+        Ok(Transfer::new(request, data))
     }
 
     fn path(&mut self) -> &mut DataPath {
         self.session.ssd.observer
-    }
-
-    /// Whether a logical page holds data.
-    fn holds_data(&mut self, lpn: u32) -> bool {
-        self.session.ssd.ftl().locate(Lpn(lpn)).is_some() || self.path().ram.holds(lpn)
-    }
-
-    /// Pages of a part of the device.
-    fn pages_of(&self, place: Place) -> std::ops::Range<u64> {
-        place.offset / self.page_bytes..(place.offset + u64::from(place.bytes)).div_ceil(self.page_bytes)
-    }
-
-    /// The common part of a place and a page.
-    fn part(&self, place: Place, page: u64) -> Place {
-        let (first, last) = (page * self.page_bytes, (page + 1) * self.page_bytes);
-        let (start, end) = (place.offset.max(first), (place.offset + u64::from(place.bytes)).min(last));
-        Place { offset: start, bytes: (end - start) as u32 }
-    }
-
-    /// Parts of a place that hold data.
-    fn left_in(&mut self, place: Place) -> Vec<Place> {
-        let mut left: Vec<Place> = Vec::new();
-        for page in self.pages_of(place) {
-            if !self.holds_data(page as u32) {
-                continue;
-            }
-            let part = self.part(place, page);
-            match left.last_mut() {
-                Some(last) if last.offset + u64::from(last.bytes) == part.offset => last.bytes += part.bytes,
-                _ => left.push(part),
-            }
-        }
-        left
-    }
-
-    /// Which parts of a place hold data, from its first byte on; perhaps not to its end.
-    fn status(&mut self, place: Place, one: bool) -> Vec<DataExtent> {
-        let mut extents: Vec<DataExtent> = Vec::new();
-        let pages = self.pages_of(place);
-        let last = pages.end.min(pages.start + STATUS_PAGES_MAX);
-        for page in pages.start..last {
-            let (holds_data, part) = (self.holds_data(page as u32), self.part(place, page));
-            let is_full = extents.len() == if one { 1 } else { EXTENTS_MAX };
-            match extents.last_mut() {
-                Some(extent) if extent.holds_data == holds_data => extent.bytes += part.bytes,
-                _ if is_full => break,
-                _ => extents.push(DataExtent { bytes: part.bytes, holds_data }),
-            }
-        }
-        extents
     }
 
     /// The result so far, while the device goes on.
@@ -328,7 +326,8 @@ impl<'a> Device<'a> {
         }
         if self.session.ssd.controller.is_buffered() || !self.cuts_s.is_empty() {
             // A request of the host, so that a replay ends in the same state: behind the last cut, with nothing buffered.
-            self.run_request(HostRequest::flush(Time::ZERO), Vec::new())?;
+            let flush = self.keep(HostRequest::flush(Time::ZERO), Vec::new())?;
+            exchange(&mut self.session, flush, &mut |_| Ok(()))?;
         }
         self.session.end_requests();
         while self.session.drain_step()? {}
@@ -344,4 +343,21 @@ impl<'a> Device<'a> {
         };
         self.document(origin)
     }
+}
+
+/// What a client gets for a request that is done.
+fn reply_of(transfer: Transfer) -> Reply {
+    if transfer.request.kind != RequestKind::Read {
+        return Reply::Done;
+    }
+    match transfer.is_corrupt {
+        true => Reply::Failed(ErrorCode::Io),
+        false => Reply::Data(transfer.request.offset_bytes, transfer.data),
+    }
+}
+
+/// # Errors
+/// `goes_on` says no.
+fn check(goes_on: &dyn Fn() -> bool) -> Result<(), SimError> {
+    if goes_on() { Ok(()) } else { Err(SimError::Interrupted) }
 }

@@ -1,15 +1,36 @@
-//! One request at a time: a request is submitted, and time passes until it is done.
+//! How requests get into a session: at their arrival, behind whatever else happens at that instant.
 
 use pumice_engine::{Session, SimError, Ssd};
-use pumice_types::HostRequest;
 
-use crate::data_path::{DataPath, Transfer};
+use crate::data_path::DataPath;
+use crate::transfer::Transfer;
 
 /// The session of a device whose bytes are kept.
 pub type DeviceSession<'a> = Session<'a, DataPath>;
 
-/// Submits a request at the device's present, which is its arrival, and lets time pass until it is done. `before` is
-/// called before each event.
+/// Submits a request at its arrival. What else happens at that instant comes first, as in a run of the record. `before`
+/// is called before each event.
+///
+/// # Errors
+/// A broken rule or belief, or what `before` says.
+pub fn submit<'a>(
+    session: &mut DeviceSession<'a>,
+    transfer: Transfer,
+    before: &mut impl FnMut(&mut DeviceSession<'a>) -> Result<(), SimError>,
+) -> Result<(), SimError> {
+    let request = transfer.request;
+    loop {
+        before(session)?;
+        if !session.step_until(request.arrival)? {
+            break;
+        }
+    }
+    session.ssd.observer.prepare(transfer);
+    session.submit(&request, request.arrival + session.behind())
+}
+
+/// Submits a request while nothing else is under way, and lets time pass until it is done. `before` is called before
+/// each event.
 ///
 /// # Errors
 /// A broken rule or belief, a request that is never done, or what `before` says.
@@ -18,26 +39,24 @@ pub fn exchange<'a>(
     transfer: Transfer,
     before: &mut impl FnMut(&mut DeviceSession<'a>) -> Result<(), SimError>,
 ) -> Result<Transfer, SimError> {
-    let request: HostRequest = transfer.request;
-    // What else happens at this instant comes before the request, as in a run of the record.
+    submit(session, transfer, before)?;
     loop {
-        before(session)?;
-        if !session.step_until(request.arrival)? {
-            break;
+        if let Some(finished) = session.ssd.observer.take_finished() {
+            return Ok(finished.transfer);
         }
-    }
-    session.ssd.observer.prepare(transfer);
-    session.submit(&request, request.arrival + session.behind())?;
-    loop {
-        if let Some(transfer) = session.ssd.observer.take_finished() {
-            return Ok(transfer);
-        }
-        if session.ssd.next_event().is_none() {
-            return Err(SimError::Simulation("a request waits for nothing and is not done".into()));
-        }
+        check_goes_on(session)?;
         before(session)?;
         session.step()?;
     }
+}
+
+/// Refuses a device in which nothing happens any more though a request waits.
+///
+/// # Errors
+/// It is so.
+pub fn check_goes_on(session: &DeviceSession) -> Result<(), SimError> {
+    let stuck = || SimError::Simulation("a request waits for nothing and is not done".into());
+    session.ssd.next_event().map(drop).ok_or_else(stuck)
 }
 
 /// Lets RAM go of what is programmed.

@@ -10,6 +10,9 @@ pub const ENTRY_BYTES: usize = 24;
 /// The kind of an entry that is a power cut.
 const CUT: u8 = 4;
 
+/// The kind of an entry that is an order to fail.
+const FAULT: u8 = 5;
+
 /// One thing that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceEvent {
@@ -17,6 +20,8 @@ pub enum DeviceEvent {
     Request(HostRequest),
     /// The power was cut at this time of the workload's clock.
     Cut(Time),
+    /// From this time of the workload's clock on, the next erase of a block fails.
+    Fault(Time, u32),
 }
 
 /// Number of a kind of request.
@@ -43,6 +48,11 @@ pub fn encode(event: &DeviceEvent) -> [u8; ENTRY_BYTES] {
             entry[..8].copy_from_slice(&at.0.to_le_bytes());
             entry[20] = CUT;
         }
+        DeviceEvent::Fault(at, block) => {
+            entry[..8].copy_from_slice(&at.0.to_le_bytes());
+            entry[16..20].copy_from_slice(&block.to_le_bytes());
+            entry[20] = FAULT;
+        }
     }
     entry
 }
@@ -54,6 +64,9 @@ pub fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<DeviceEvent> {
     let (bytes, rest) = rest.split_first_chunk::<4>()?;
     if rest[0] == CUT {
         return Some(DeviceEvent::Cut(Time(u64::from_le_bytes(*arrival))));
+    }
+    if rest[0] == FAULT {
+        return Some(DeviceEvent::Fault(Time(u64::from_le_bytes(*arrival)), u32::from_le_bytes(*bytes)));
     }
     let kinds = [RequestKind::Read, RequestKind::Write, RequestKind::Trim, RequestKind::Flush];
     let kind = kinds.into_iter().find(|&kind| number_of(kind) == rest[0])?;
@@ -105,5 +118,7 @@ mod tests {
         }
         let cut = DeviceEvent::Cut(Time(77));
         assert_eq!(decode(&encode(&cut)), Some(cut));
+        let fault = DeviceEvent::Fault(Time(78), u32::MAX - 1);
+        assert_eq!(decode(&encode(&fault)), Some(fault));
     }
 }

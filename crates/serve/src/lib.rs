@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod clock;
 mod connection;
 mod control;
 pub mod crash;
@@ -14,8 +15,10 @@ mod exchange;
 mod failing;
 mod journal;
 mod operation;
+mod options;
 mod pages;
 pub mod protocol;
+mod queued;
 mod ram;
 mod record;
 mod recording;
@@ -23,10 +26,16 @@ mod sector;
 mod server;
 mod spec;
 mod store;
+mod told;
+mod transfer;
+mod under_way;
+mod work;
 
 pub use address::Address;
+pub use clock::ServeClock;
 pub use connection::EXPORT;
 pub use control::{ControlRequest, ask};
+pub use options::ServeOptions;
 pub use recording::{RecordedSession, RecordingHeader};
-pub use server::{ServeOptions, Server};
+pub use server::Server;
 pub use spec::{served_config, without_effect_on_a_served_device};

@@ -54,7 +54,8 @@ impl ControllerRam {
         let sectors = self.sectors(from, to);
         let is_whole = data.len() == page_bytes;
         let unknown = || RamPage {
-            bytes: if is_whole { Arc::from(data) } else { vec![0; page_bytes].into() },
+            // Collected and not converted, which would copy the page once more.
+            bytes: if is_whole { Arc::from(data) } else { std::iter::repeat_n(0, page_bytes).collect() },
             known: if is_whole { Vec::new() } else { vec![false; page_bytes / sector_bytes] },
             writes: 0,
         };
@@ -70,19 +71,27 @@ impl ControllerRam {
         Arc::make_mut(&mut page.bytes)[from..to].copy_from_slice(data);
     }
 
-    /// The old copy of a page was read: what was not known is now.
+    /// The old copy of a page is read: what was not known is now. `old` reads a part that begins at a byte of the page.
     ///
     /// # Errors
-    /// Those of `old`, which reads it.
-    pub fn complete(&mut self, lpn: u32, old: impl FnOnce(&mut [u8]) -> Result<(), String>) -> Result<(), String> {
+    /// Those of `old`.
+    pub fn complete(
+        &mut self,
+        lpn: u32,
+        mut old: impl FnMut(usize, &mut [u8]) -> Result<(), String>,
+    ) -> Result<(), String> {
         let Some(page) = self.pages.get_mut(&lpn).filter(|page| !page.known.is_empty()) else { return Ok(()) };
-        let mut base = vec![0; self.page_bytes];
-        old(&mut base)?;
-        for sector in (0..page.known.len()).filter(|&sector| page.known[sector]) {
-            let range = sector * self.sector_bytes..(sector + 1) * self.sector_bytes;
-            base[range.clone()].copy_from_slice(&page.bytes[range]);
+        let RamPage { bytes, known, .. } = page;
+        let bytes = Arc::make_mut(bytes);
+        let mut from = 0;
+        for part in known.chunk_by(|one, next| one == next) {
+            let to = from + part.len() * self.sector_bytes;
+            if !part[0] {
+                old(from, &mut bytes[from..to])?;
+            }
+            from = to;
         }
-        (page.bytes, page.known) = (base.into(), Vec::new());
+        page.known = Vec::new();
         Ok(())
     }
 
@@ -131,7 +140,7 @@ mod tests {
         let mut out = [1; 2048];
         ram.lay_over(3, 0, &mut out);
         assert_eq!((out[511], out[512], out[1023], out[1024]), (1, 7, 7, 1), "only what is known");
-        let old = |old: &mut [u8]| {
+        let old = |_, old: &mut [u8]| {
             old.fill(5);
             Ok(())
         };
@@ -152,7 +161,7 @@ mod tests {
         let mut ram = ControllerRam::new(1024, 512);
         ram.write(0, 0, &[1; 512]);
         ram.write(0, 512, &[2; 512]);
-        assert_eq!(ram.complete(0, |_| Err("every byte is known".into())), Ok(()));
+        assert_eq!(ram.complete(0, |_, _| Err("every byte is known".into())), Ok(()));
         assert_eq!(ram.programmed(0).map(|bytes| (bytes[0], bytes[512])), Some((1, 2)));
     }
 }

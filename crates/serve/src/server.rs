@@ -1,33 +1,28 @@
 //! The server: a thread that owns the device, a thread that takes connections, and two threads a connection.
 //!
-//! The device does one operation after the other, in the order in which connections hand them over. A flush therefore
-//! covers whatever was answered before it, on any connection.
+//! The device takes operations in the order in which connections hand them over. A flush therefore covers whatever was
+//! answered before it, on any connection.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::net::Shutdown;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use pumice_config::{Config, PowerFailure, SpecError, SpecSource};
-use pumice_engine::{Circumstances, SimError, device_geometry, user_pages};
+use pumice_config::Config;
+use pumice_engine::SimError;
 use serde_json::{Value, json};
 
 use crate::address::{Address, Listener, Socket};
-use crate::connection::{self, ExportFacts, ReplyTo};
+use crate::connection::{self, ExportFacts};
 use crate::control::{self, ControlRequest};
-use crate::data_path::DataPath;
-use crate::device::{Device, Kept};
-use crate::operation::ClientOperation;
-use crate::protocol::transmission::{ErrorCode, Reply};
-use crate::record::Record;
-use crate::recording::{RecordingHeader, RecordingWriter};
-use crate::spec::{served_config, without_effect_on_a_served_device};
-use crate::store::Store;
+use crate::options::ServeOptions;
+use crate::spec::served_config;
+use crate::told::ThreadTold;
+use crate::work::{AskedOperation, DeviceQuestion, DeviceWork, Message};
 
 /// Most connections at a time. More are closed at once.
 const CONNECTIONS_MAX: usize = 64;
@@ -37,52 +32,6 @@ const PARTING: Duration = Duration::from_secs(5);
 
 /// Stack of the device's thread: what the main thread of a process has.
 const STACK_BYTES: usize = 8 << 20;
-
-/// What is to be served, and where.
-pub struct ServeOptions {
-    /// The spec.
-    pub source: SpecSource,
-    /// Where clients connect.
-    pub listen: Address,
-    /// Where questions about the device are answered.
-    pub control: Option<Address>,
-    /// The file that the device lives in; memory if absent.
-    pub store: Option<PathBuf>,
-    /// A trace to write, which replays to the same result.
-    pub record: Option<PathBuf>,
-    /// A recording to write, with the data of all writes, and the spec that it keeps.
-    pub recording: Option<(PathBuf, Value)>,
-}
-
-impl ServeOptions {
-    /// A device of a spec at an address, in memory.
-    pub fn new(source: SpecSource, listen: Address) -> ServeOptions {
-        ServeOptions { source, listen, control: None, store: None, record: None, recording: None }
-    }
-}
-
-/// What can be asked about the device.
-#[derive(Clone, Debug)]
-enum DeviceQuestion {
-    /// How far it is.
-    Progress,
-    /// The result so far.
-    Result,
-    /// What a power cut did, which is made for that.
-    Cut,
-    /// To note something in the recording.
-    Mark(String),
-}
-
-/// What the device is told.
-enum Message {
-    /// To do what a client asks for; with the number of cuts before its connection was taken.
-    Perform(ClientOperation, ReplyTo, u64),
-    /// To answer a question.
-    Ask(DeviceQuestion, Sender<Result<Value, SimError>>),
-    /// To end.
-    Finish,
-}
 
 /// What the threads of a server share.
 struct ServerShared {
@@ -94,8 +43,8 @@ struct ServerShared {
     cuts: AtomicU64,
     /// A control client has asked for the end.
     asked_to_stop: AtomicBool,
-    /// The simulation has ended in an error.
-    has_failed: Arc<AtomicBool>,
+    /// What the device's thread tells.
+    told: Arc<ThreadTold>,
     address: Address,
     connections: Mutex<Connections>,
     closed: Condvar,
@@ -123,17 +72,27 @@ impl Server {
     /// Builds a device and begins to serve it. When this returns, clients can connect.
     ///
     /// # Errors
-    /// A spec that cannot be served, an address that cannot be used, or a store or record that cannot be written.
+    /// As [`Server::start_while`].
     pub fn start(options: &ServeOptions) -> Result<Server, SimError> {
+        Server::start_while(options, &mut || true)
+    }
+
+    /// The same. While the device is aged, or brought into the state of its store, `goes_on` is asked now and then;
+    /// `false` ends the work.
+    ///
+    /// # Errors
+    /// A spec that cannot be served, an address that cannot be used, a store or record that cannot be written, or
+    /// `goes_on` says no.
+    pub fn start_while(options: &ServeOptions, goes_on: &mut dyn FnMut() -> bool) -> Result<Server, SimError> {
         let config = served_config(&options.source, options.record.as_deref())?;
         let listener = Listener::bind(&options.listen).map_err(SimError::Output)?;
         let control = options.control.as_ref().map(Listener::bind).transpose().map_err(SimError::Output)?;
         let (messages, asked) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
-        let has_failed = Arc::new(AtomicBool::new(false));
-        let work = DeviceWork::new(options, config.clone(), &has_failed)?;
+        let told = Arc::new(ThreadTold::new(options.clock).map_err(SimError::Output)?);
+        let work = DeviceWork::new(options, config.clone(), Arc::clone(&told))?;
         let device = spawn("pumice-device", move || work.run(&asked, &ready))?;
-        let Ok(facts) = is_ready.recv() else {
+        let Some(facts) = wait_until_ready(&is_ready, &told, goes_on) else {
             return Err(match device.join() {
                 Ok(Err(error)) => error,
                 Ok(Ok(_)) | Err(_) => SimError::Simulation("the device ended before it began".into()),
@@ -145,7 +104,7 @@ impl Server {
             stops: AtomicBool::new(false),
             cuts: AtomicU64::new(0),
             asked_to_stop: AtomicBool::new(false),
-            has_failed,
+            told,
             address: listener.address(),
             connections: Mutex::default(),
             closed: Condvar::new(),
@@ -175,7 +134,14 @@ impl Server {
     /// Whether the simulation has ended in an error, or a control client has asked for the end. After an error clients
     /// get errors for whatever they ask.
     pub fn is_over(&self) -> bool {
-        self.shared.has_failed.load(Ordering::Relaxed) || self.shared.asked_to_stop.load(Ordering::Relaxed)
+        self.shared.told.has_failed.load(Ordering::Relaxed) || self.shared.asked_to_stop.load(Ordering::Relaxed)
+    }
+
+    /// What tells how late replies were, while the device is served and afterwards. `None`: the device has a clock of
+    /// its own.
+    pub fn lateness(&self) -> impl Fn() -> Option<Value> + Send + Sync + use<> {
+        let told = Arc::clone(&self.shared.told);
+        move || told.lateness()
     }
 
     /// Answers what a control client may ask.
@@ -205,87 +171,32 @@ impl Server {
     }
 }
 
+/// How often somebody who waits for the device to begin is asked whether that goes on.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Waits until the device has begun. `None`: it has ended, or is about to.
+fn wait_until_ready(
+    is_ready: &Receiver<ExportFacts>,
+    told: &ThreadTold,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Option<ExportFacts> {
+    loop {
+        match is_ready.recv_timeout(LOOK) {
+            Ok(facts) => return Some(facts),
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => {
+                if !goes_on() {
+                    told.gives_up.store(true, Ordering::Relaxed);
+                    return None;
+                }
+            }
+        }
+    }
+}
+
 fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>, SimError> {
     let thread = Builder::new().name(name.into()).stack_size(STACK_BYTES).spawn(work);
     thread.map_err(|error| SimError::Output(format!("no thread could be started: {error}")))
-}
-
-/// What the device's thread does.
-struct DeviceWork {
-    config: Config,
-    scale: f64,
-    kept: Kept,
-    circumstances: Circumstances,
-    has_failed: Arc<AtomicBool>,
-}
-
-impl DeviceWork {
-    fn new(options: &ServeOptions, config: Config, has_failed: &Arc<AtomicBool>) -> Result<DeviceWork, SimError> {
-        let ServeOptions { source, store, record, recording, .. } = options;
-        let scale = source.scale.unwrap_or(1.0);
-        let open = |path: &PathBuf| {
-            // A record has its name in the configuration; which device it is does not depend on it.
-            let digest = served_config(source, None)?.digest();
-            Store::open(path, &digest, scale, &device_geometry(&config, scale)?).map_err(SimError::Output)
-        };
-        if store.is_some() && config.power.failure != PowerFailure::None {
-            let failure = config.power.failure;
-            let text =
-                format!("power.failure = \"{failure}\": a drive that fails is not kept in a file; leave --store out");
-            return Err(SpecError(text).into());
-        }
-        let store = store.as_ref().map(open).transpose()?;
-        let record = record.as_ref().map(|path| Record::create(path, scale)).transpose()?;
-        let begin = |(path, spec): &(PathBuf, Value)| {
-            let bytes = u64::from(user_pages(&config, scale)?) * u64::from(config.chip.geometry.page_bytes);
-            let header = RecordingHeader { capacity_bytes: bytes, spec: spec.clone() };
-            RecordingWriter::create(path, &header).map_err(SimError::Output)
-        };
-        let recording = recording.as_ref().map(begin).transpose()?;
-        let circumstances = Circumstances {
-            started: Instant::now(),
-            preset: source.preset_name(),
-            without_effect: without_effect_on_a_served_device(source, &config)?,
-        };
-        let (kept, has_failed) = (Kept { record, store, recording }, Arc::clone(has_failed));
-        Ok(DeviceWork { config, scale, kept, circumstances, has_failed })
-    }
-
-    /// Serves messages until one says that this is the end.
-    fn run(self, messages: &Receiver<Message>, ready: &Sender<ExportFacts>) -> Result<Value, SimError> {
-        let page_bytes = self.config.chip.geometry.page_bytes;
-        let pages = self.kept.store.as_ref().map(Store::pages).transpose();
-        let pages = pages.map_err(|error| SimError::Output(error.to_string()))?;
-        let mut path = DataPath::new(page_bytes, pages);
-        let mut device = Device::new(&self.config, self.scale, &mut path, self.kept)?;
-        let _ = ready.send(ExportFacts { capacity: device.capacity(), page_bytes });
-        let mut cuts = 0;
-        for message in messages {
-            match message {
-                // What a client had asked for when the power was cut is lost with its connection.
-                Message::Perform(_, to, before) if before != cuts => to.send(Reply::Failed(ErrorCode::Shutdown)),
-                Message::Perform(operation, to, _) => {
-                    to.send(device.perform(operation));
-                    if device.failure().is_some() {
-                        self.has_failed.store(true, Ordering::Relaxed);
-                    }
-                }
-                // Whoever asked may have gone.
-                Message::Ask(question, reply) => drop(reply.send(match question {
-                    DeviceQuestion::Cut => {
-                        let cut = device.cut();
-                        cuts += u64::from(cut.is_ok());
-                        cut
-                    }
-                    DeviceQuestion::Mark(text) => device.mark(&text),
-                    DeviceQuestion::Progress => Ok(device.progress()),
-                    DeviceQuestion::Result => device.result().and_then(|outcome| outcome.told(&self.circumstances)),
-                })),
-                Message::Finish => break,
-            }
-        }
-        device.finish()?.told(&self.circumstances)
-    }
 }
 
 impl ServerShared {
@@ -314,6 +225,7 @@ impl ServerShared {
                 status["uri"] = json!(self.address.uri());
                 status["capacity_bytes"] = json!(self.facts.capacity);
                 status["connections"] = json!({ "open": open, "so_far": taken });
+                status["lateness"] = json!(self.told.lateness());
                 Ok(status)
             }
             ControlRequest::Result {} => self.ask(DeviceQuestion::Result).map_err(|error| error.to_string()),
@@ -324,6 +236,9 @@ impl ServerShared {
                 let clients = connections.open.values().filter(|(_, is_client)| *is_client);
                 clients.for_each(|(socket, _)| socket.end(Shutdown::Both));
                 Ok(cut)
+            }
+            ControlRequest::Fault { block } => {
+                self.ask(DeviceQuestion::Fault(*block)).map_err(|error| error.to_string())
             }
             ControlRequest::Mark { text } => {
                 self.ask(DeviceQuestion::Mark(text.clone())).map_err(|error| error.to_string())
@@ -341,7 +256,10 @@ impl ServerShared {
             return control::converse(socket, &|request| self.answer(&request));
         }
         let cuts = self.cuts.load(Ordering::SeqCst);
-        let submit = |operation, to| self.messages.send(Message::Perform(operation, to, cuts)).is_ok();
+        let submit = |operation, to| {
+            let asked = AskedOperation { operation, to, cuts, came: Instant::now() };
+            self.messages.send(Message::Perform(asked)).is_ok()
+        };
         connection::serve(socket, self.facts, &submit)
     }
 

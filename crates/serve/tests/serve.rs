@@ -545,6 +545,68 @@ fn s120_what_was_promised_is_there_after_a_power_cut_and_a_record_replays_the_cu
 }
 
 #[test]
+fn s115_a_block_whose_erase_fails_by_order_is_used_no_more_and_its_store_remembers() {
+    let file = temporary("fault.img");
+    let sets = [("ftl.kind", "page"), SPACE, ("partial_erase.unit", "none")];
+    let mut options = ServeOptions::new(source("tiny", &sets), Address::Unix(temporary("fault")));
+    options.store = Some(file.clone());
+    let fault = |server: &Server, block| server.answer(&ControlRequest::Fault { block });
+    let (server, path) = served(&options);
+    let mut client = Client::simple(&path).expect("connects");
+    let span = client.bytes / 6;
+    exercise(&mut client, 500, span, "before the fault");
+    for block in 0..8 {
+        assert_eq!(fault(&server, block).expect("a fault")["block"], block);
+    }
+    assert!(fault(&server, 3).expect_err("twice").contains("its next erase fails already"));
+    assert!(fault(&server, 256).expect_err("beyond the end").contains("allowed: 0 to 255"));
+    drop(client);
+    server.stop().expect("ends");
+    // The order outlasts the session. Every block is erased at some time, and these once more at the most.
+    let (server, path) = served(&options);
+    assert!(fault(&server, 3).is_err(), "ordered in the session before");
+    let mut client = Client::simple(&path).expect("connects");
+    let whole = client.bytes;
+    client.zero(0, u32::try_from(whole).expect("a small device"), false).expect("zeroes, as its shadow has them");
+    exercise(&mut client, 12_000, whole, "behind the fault");
+    drop(client);
+    let ended = server.stop().expect("ends");
+    assert_eq!(ended["wear"]["retired_blocks"], 8);
+    assert_eq!(ended["integrity"]["lost_pages"], 0);
+    let again = Server::start(&options).expect("starts").stop().expect("ends");
+    assert_eq!(bare(ended), bare(again), "the store holds another device");
+    std::fs::remove_file(file).expect("was written");
+}
+
+#[test]
+fn s116_a_fault_is_refused_where_nothing_would_remember_it_or_retire_its_block() {
+    let unit = ("partial_erase.unit", "none");
+    let refusal = |sets: &[(&str, &str)]| {
+        let (server, _) = start("fault-refused", sets);
+        let text = server.answer(&ControlRequest::Fault { block: 1 }).expect_err("refused");
+        server.stop().expect("ends");
+        text
+    };
+    for (sets, expected) in [
+        (&[("ftl.kind", "fast"), unit][..], "ftl.kind"),
+        (&[("ftl.kind", "page")], "partial_erase.unit"),
+        (&[RECOVERS[0], RECOVERS[1], SPACE, unit], "ftl.recovery"),
+    ] {
+        let text = refusal(sets);
+        assert!(text.contains(expected) && !text.contains('\n'), "{text}");
+    }
+    let record = temporary("fault.csv");
+    let sets = [("ftl.kind", "page"), unit];
+    let mut options = ServeOptions::new(source("tiny", &sets), Address::Unix(temporary("fault-recorded")));
+    options.record = Some(record.clone());
+    let server = Server::start(&options).expect("starts");
+    let text = server.answer(&ControlRequest::Fault { block: 1 }).expect_err("refused");
+    assert!(text.contains("--record"), "{text}");
+    server.stop().expect("ends");
+    std::fs::remove_file(record).expect("was written");
+}
+
+#[test]
 fn s121_a_device_that_cannot_start_anew_keeps_its_power() {
     let (server, path) = start("steady-power", &[("ftl.kind", "fast")]);
     let text = server.answer(&ControlRequest::Cut {}).expect_err("no recovery");

@@ -112,7 +112,23 @@ impl FlashCommand {
     /// Program of a page that the controller writes for itself, to start anew from.
     #[inline]
     pub fn own_program(target: PageAddress, lpn: Lpn, version: u8) -> FlashCommand {
-        FlashCommand::program(Cause::Map, target, lpn, version, 0)
+        let program = FlashCommand::program(Cause::Map, target, lpn, version, 0);
+        if version == JOURNAL { program.behind_programs() } else { program }
+    }
+
+    /// The same program of a page of the controller's own, which on a device that may lose power begins after every
+    /// program that was decided before it, on whichever die.
+    #[inline]
+    #[must_use]
+    pub fn behind_programs(self) -> FlashCommand {
+        debug_assert!(self.op == FlashOp::Program && self.cause == Cause::Map);
+        FlashCommand { operand: 1, ..self }
+    }
+
+    /// Whether it is such a program.
+    #[inline]
+    pub fn waits_for_programs(&self) -> bool {
+        self.op == FlashOp::Program && self.cause == Cause::Map && self.operand == 1
     }
 
     /// Copy of `lpn` from `source` to `target`.

@@ -27,6 +27,7 @@ pub mod key;
 pub mod partial_block;
 pub mod prefetch;
 pub mod recovery_fault;
+pub mod refusal;
 pub mod request;
 mod spare;
 mod static_text;

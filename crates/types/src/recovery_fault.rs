@@ -94,6 +94,20 @@ choice! {
         UnitAccessIgnored = "unit-access-ignored",
         /// A flush does not write down what was trimmed.
         TrimsNotKept = "trims-not-kept",
+        /// The pages are not read that say what is trimmed.
+        TrimPagesForgotten = "trim-pages-forgotten",
+        /// What was written after a trim counts as trimmed.
+        TrimsOutlastWrites = "trims-outlast-writes",
+        /// The pages that say what is trimmed do not wait for the programs that were decided before.
+        TrimsDoNotWait = "trims-do-not-wait",
+        /// A trimmed page is given up before its trim is written down.
+        TrimmedAtOnce = "trimmed-at-once",
+        /// Blocks that look erased take pages of the map as they are.
+        MapBlocksTrusted = "map-blocks-trusted",
+        /// Of a die that works on several planes at once only the last page of all may be unfinished.
+        PlanesAsOne = "planes-as-one",
+        /// Erases that join another one in a multi-plane command do not wait for programs on other dies.
+        JoinedErasesDoNotWait = "joined-erases-do-not-wait",
         /// Of a block whose parts are erased apart, only the first page tells whether it is blank.
         OnePartForAll = "one-part-for-all",
         /// Parts of a block that look erased beside data are written as they are.

@@ -250,6 +250,11 @@ impl WorkloadKind {
             let slip = kind.slip().map(|slip| damerau_levenshtein(&slip, name) + 1);
             damerau_levenshtein(&kind.name(), name).min(slip.unwrap_or(usize::MAX))
         };
+        // No workload has a dot or a slash in its name: this is a file that somebody wants to replay.
+        if name.contains(['.', '/']) {
+            return Err("is no workload; a file is replayed by --trace FILE, in a spec by kind = \"trace\" with path"
+                .to_owned());
+        }
         let nearest = all.into_iter().min_by_key(distance).map(WorkloadKind::name).unwrap_or_default();
         Err(format!("does not exist; nearest: \"{nearest}\"; `pumice workloads` lists all"))
     }

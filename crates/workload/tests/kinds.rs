@@ -189,6 +189,13 @@ fn w402_an_unknown_kind_names_the_nearest() {
         let message = WorkloadKind::parse(name).expect_err(name);
         assert_eq!(message, format!("does not exist; nearest: \"{nearest}\"; `pumice workloads` lists all"), "{name}");
     }
+    for file in ["prn_1.csv", "traces/prn_1", "trace:prn_1.csv.gz"] {
+        let message = WorkloadKind::parse(file).expect_err(file);
+        assert_eq!(
+            message,
+            "is no workload; a file is replayed by --trace FILE, in a spec by kind = \"trace\" with path"
+        );
+    }
 }
 
 #[test]

@@ -27,7 +27,6 @@ pub struct PageLog {
     planes: Vec<Plane>,
     pages_per_block: u32,
     blocks_per_plane: u32,
-    user_pages: u32,
     reserve: usize,
     /// Where each logical page is.
     page_of: Vec<u32>,
@@ -82,7 +81,6 @@ impl PluginLayer for PageLog {
             planes: (0..geometry.planes()).map(plane).collect(),
             pages_per_block,
             blocks_per_plane: geometry.blocks_per_plane,
-            user_pages,
             reserve: reserve(device, keys) as usize,
             page_of: vec![NONE; user_pages as usize],
             lpn_of: vec![NONE; pages],
@@ -166,10 +164,6 @@ impl PageLog {
 }
 
 impl TranslationLayer for PageLog {
-    fn user_pages(&self) -> u32 {
-        self.user_pages
-    }
-
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         let plane = lpn.index() % self.planes.len();
         let page = self.place(lpn.0, plane, plan)?;

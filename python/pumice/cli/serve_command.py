@@ -6,8 +6,9 @@ import json
 import os
 import signal
 import time
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,6 +22,13 @@ from pumice.served_device import serve
 
 #: Seconds between two looks at whether the simulation still goes on.
 _LOOK_S = 0.2
+
+
+class Clock(StrEnum):
+    """What time a served device goes by."""
+
+    VIRTUAL = "virtual"
+    REAL = "real"
 
 
 @opt.takes_options
@@ -47,6 +55,9 @@ def serve_command(
             "--session", metavar="FILE", help="Recording to write for `pumice crash`: requests with their data."
         ),
     ] = None,
+    clock: Annotated[
+        Clock, typer.Option("--clock", help="virtual: answer at once; real: hold replies back until they are done.")
+    ] = Clock.VIRTUAL,
     ready_fd: Annotated[
         int | None,
         typer.Option(
@@ -62,7 +73,9 @@ def serve_command(
     """
     with output_directory(out):
         chosen = options.build(spec)
-        device = serve(chosen, listen=listen, control=control, store=store, record=record, session=session)
+        device = serve(
+            chosen, listen=listen, control=control, store=store, record=record, session=session, clock=clock.value
+        )
         try:
             note(f"{device.capacity_bytes:,} bytes at {device.uri}; Ctrl-C ends it and shows the result")
             _tell_ready(ready_fd, device.uri)
@@ -76,6 +89,7 @@ def serve_command(
                 signal.signal(getattr(signal, name), signal.SIG_IGN)
             result = device.stop()
         _tell(result, out, as_json=as_json)
+        _tell_lateness(device.lateness)
 
 
 def _tell_ready(descriptor: int | None, uri: str) -> None:
@@ -96,3 +110,13 @@ def _tell(result: Result, out: Path | None, *, as_json: bool) -> None:
         with one_set(out, RESULT) as staged:
             (staged / RESULT).write_text(f"{text}\n", encoding="utf-8")
     tell_result(document, text, out, as_json=as_json)
+
+
+def _tell_lateness(lateness: dict[str, Any] | None) -> None:
+    """Says how late replies were, and warns if it matters."""
+    if lateness is None or lateness["replies"] == 0:
+        return
+    late = [f"{name} {lateness[f'{name}_us']:.0f} us" for name in ("mean", "p50", "p99", "max")]
+    note(f"lateness of {lateness['replies']:,} replies: {', '.join(late)}")
+    if lateness["warning"] is not None:
+        note(f"warning: {lateness['warning']}")

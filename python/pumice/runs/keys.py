@@ -133,7 +133,7 @@ def known_as(word: str) -> str:
         _engine.explain(word)
     except (SpecError, UnicodeError) as error:
         hint = str(error).partition("'; ")[2]
-        return f"; {hint}" if hint and not hint.startswith("nearest") else ""
+        return f"; {hint}" if hint and not hint.startswith(("nearest", "`pumice")) else ""
     return ""
 
 

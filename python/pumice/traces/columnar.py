@@ -214,8 +214,12 @@ class _Columns:
                 raise TraceError(f"{self._name}: {self._label('time', place)}: {one_line(error)}") from None
         everywhere = np.ones(self._table.num_rows, dtype=bool)
         if pa.types.is_floating(column.type):
-            allowed = f"numbers of 0 and more, finite, in units of {place['unit']} ns"
+            # From here on the steps of a float are wider than the unit: arrivals would fall together.
+            coarse = 2 ** _MANTISSA_BITS[column.type.bit_width]
+            limits = f"finite, below {coarse} where they are of type {column.type}"
+            allowed = f"numbers of 0 and more, {limits}, in units of {place['unit']} ns"
             values = self._floats("time", place, column, everywhere, allowed)
+            self._refuse(values >= coarse, "time", place, allowed)
             scaled = np.rint(values * place["unit"])
             self._refuse(scaled >= 2.0**63, "time", place, f"times up to {2**63 - 1} ns")
             return np.asarray(scaled.astype(np.uint64))

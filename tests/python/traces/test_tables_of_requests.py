@@ -157,6 +157,13 @@ def test_columns_are_named_by_number_or_name() -> None:
         ({"op": [["W"], ["R"], ["W"], ["D"], ["F"]]}, "holds list<item: string>; allowed are text, whole numbers and"),
         ({"time_us": [0, 1, -1, 2, 3]}, "requests:3: time"),
         ({"time_us": [0.0, float("nan"), 1, 2, 3]}, "requests:2: time"),
+        # From 2^24 on the steps of a float of 32 bits are wider than 1 us.
+        (
+            {"time_us": np.array([0, 1, 2**24 - 1, 2**24, 2**24 + 1], np.float32)},
+            'requests:4: time (column "time_us") 16777216.0 found; allowed are numbers of 0 and more, finite, below'
+            " 16777216 where they are of type float, in units of 1000 ns",
+        ),
+        ({"time_us": [0.0, 1.5, 2.0**53 - 1, 2.0**53, 2.0**53]}, "requests:4: time"),
         ({"time_us": pa.array([0, 1, 2, 2**63, 3], pa.uint64())}, "requests:4: time"),
         ({"time_us": list("abcde")}, "holds string; allowed are numbers, timestamps and durations"),
         ({"size_bytes": [4096, 2**33, 1, 1, 0]}, "requests:2: size"),

@@ -159,11 +159,6 @@ impl LayerOfC {
 }
 
 impl TranslationLayer for LayerOfC {
-    /// Told by `capacity`.
-    fn user_pages(&self) -> u32 {
-        0
-    }
-
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         let mut c_plan = self.plan();
         // SAFETY: the state is the plug-in's own, and the plan has the room that it says.

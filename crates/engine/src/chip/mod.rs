@@ -29,15 +29,29 @@ pub struct Chips {
     pub timing: FlashTiming,
     /// Steps of an untimed erase; a reused buffer.
     steps: Vec<EraseStep>,
-    /// Blocks whose erase has begun and will fail.
+    /// Blocks whose erase has begun and will fail, or whose next erase fails by order.
     failing: Vec<BlockId>,
+    /// Those whose next erase fails by order.
+    ordered: Vec<BlockId>,
+    /// Erases that failed by order.
+    failed_by_order: u64,
 }
 
 impl Chips {
     /// These chips; nothing is under way.
     pub fn new(checked: CheckedArray, eraser: Option<Eraser>, retry: Option<ReadRetry>, timing: FlashTiming) -> Chips {
         let restarts = RestartTotals::default();
-        Chips { checked, eraser, retry, restarts, timing, steps: Vec::new(), failing: Vec::new() }
+        Chips {
+            checked,
+            eraser,
+            retry,
+            restarts,
+            timing,
+            steps: Vec::new(),
+            failing: Vec::new(),
+            ordered: Vec::new(),
+            failed_by_order: 0,
+        }
     }
 
     /// Executes one command: rules and tags.
@@ -60,6 +74,25 @@ impl Chips {
             self.failing.swap_remove(at);
             self.checked.retire(block);
         }
+        if let Some(at) = self.ordered.iter().position(|&ordered| ordered == block) {
+            self.ordered.swap_remove(at);
+            self.failed_by_order += 1;
+        }
+    }
+
+    /// Lets the next erase of a block fail. `false`: it was ordered before, or the block is bad.
+    pub fn fail_next_erase(&mut self, block: BlockId) -> bool {
+        let is_new = !self.failing.contains(&block) && !self.checked.array.is_bad(block);
+        if is_new {
+            self.failing.push(block);
+            self.ordered.push(block);
+        }
+        is_new
+    }
+
+    /// Erases that failed by order; 0 before the first.
+    pub fn failed_by_order(&self) -> u64 {
+        self.failed_by_order
     }
 
     /// Begins an erase: fills `steps` with what it will do to the die. A partial block's steps are the

@@ -151,7 +151,6 @@ impl Controller {
     #[must_use]
     pub fn numbering(mut self, recovery: Recovery) -> Controller {
         self.next_number = (recovery != Recovery::Off).then_some(1);
-        self.rules.spans_dies |= recovery == Recovery::Checkpoint;
         self
     }
 
@@ -312,7 +311,7 @@ impl Controller {
             return Ok(0);
         }
         self.plan.clear();
-        self.ftl.flush_trims(again, &mut self.plan);
+        self.ftl.flush_trims(again, &mut self.plan)?;
         let trims = if self.plan.commands.is_empty() { 0 } else { self.submit_plan(&Wait::for_all(request), moment)? };
         if self.rules.keeps_buffer {
             return Ok(trims);

@@ -1,7 +1,7 @@
 //! The stages of a page access, from the first to the last.
 
 use pumice_ftl::TranslationLayer;
-use pumice_types::{Cause, RequestKind};
+use pumice_types::{Cause, FlashCommand, FlashOp, RequestKind};
 
 use super::access::{PageAccess, Waits};
 use super::submit::Wait;
@@ -9,7 +9,7 @@ use super::{BufferedWrite, Controller, Moment};
 use crate::error::SimError;
 use crate::host::oracle::Oracle;
 use crate::metrics::Stage;
-use crate::observe::Observer;
+use crate::observe::{Observer, PageRead, PageReader};
 
 impl Controller {
     /// Begins a page access of a request. Returns whether it is done at once.
@@ -22,6 +22,8 @@ impl Controller {
             match access.kind {
                 RequestKind::Read if buffer.holds(access.lpn, access.mask) => {
                     self.tally.counts.buffer_hits += 1;
+                    self.plan.clear();
+                    self.tell_read(&access.in_last_stage(), moment.observer);
                     return Ok(true);
                 }
                 RequestKind::Write => {
@@ -44,6 +46,7 @@ impl Controller {
         if !self.is_staged(access) {
             let access = PageAccess { stage: Stage::Data, ..*access };
             self.plan_stage(&access, moment.oracle)?;
+            self.tell_read(&access, moment.observer);
             let is_done = self.submit_plan(&Wait::of(&access, id), moment)? == 0;
             self.begin_operations(moment)?;
             return Ok(is_done);
@@ -69,6 +72,7 @@ impl Controller {
         loop {
             let Some(&mut access) = self.accesses.get(token) else { return Ok(false) };
             self.plan_stage(&access, moment.oracle)?;
+            self.tell_read(&access, moment.observer);
             let groups = self.submit_plan(&Wait::of(&access, token), moment)?;
             if let Some(access) = self.accesses.get(token) {
                 access.groups_left = groups;
@@ -84,6 +88,22 @@ impl Controller {
                 return Ok(false);
             }
         }
+    }
+
+    /// Tells the observer of a page that the plan reads for a request, or as the old copy of a page.
+    #[inline]
+    fn tell_read(&self, access: &PageAccess, observer: &mut impl Observer) {
+        let reader = match access.stage {
+            Stage::Data if access.kind == RequestKind::Read => access.waits.request().map(PageReader::Request),
+            Stage::Rmw if self.needs_old_copy(access) => Some(PageReader::PartialWrite),
+            Stage::Map | Stage::Rmw | Stage::Data => None,
+        };
+        let Some(reader) = reader else { return };
+        let reads =
+            |command: &&FlashCommand| command.op == FlashOp::Read && matches!(command.cause, Cause::Host | Cause::Rmw);
+        let place = self.plan.commands.iter().rfind(reads).map(|command| command.target);
+        let array = &self.scheduler.chips.checked.array;
+        observer.reads_page(&PageRead { reader, lpn: access.lpn, place, array });
     }
 
     /// Moves an access on; `false`, and it is forgotten, if it was in its last stage.
@@ -144,7 +164,7 @@ impl Controller {
                 self.ftl.trim(lpn);
                 self.raise_fault()?;
                 self.plan.complete_here();
-                self.ftl.keep_trims(&mut self.plan);
+                self.ftl.keep_trims(&mut self.plan)?;
             }
             RequestKind::Flush => unreachable!("a flush has no pages"),
         }

@@ -180,7 +180,7 @@ impl Host {
         }
         self.free_slots.push(id);
         self.completed += 1;
-        observer.completed(id);
+        observer.completed(id, now);
         self.metrics.note_done(now);
         if measured {
             let mut parts = parts.unwrap_or_else(|| LatencyParts::waited_for_host(now - submitted));

@@ -78,6 +78,17 @@ impl Lane {
         }
     }
 
+    /// Adds a command that needs the die alone to the last segment, if that does too and nobody waits for its end.
+    #[inline]
+    pub fn join_last(&mut self, joined: &Segment) -> bool {
+        let joins = |last: &&mut Segment| last.shape == Resources::Die && last.token == NOBODY;
+        let Some(last) = self.segments.back_mut().filter(joins) else { return false };
+        last.commands += 1;
+        last.die_only += joined.die_only;
+        (last.token, last.snapshot, last.chained) = (joined.token, joined.snapshot, joined.chained);
+        true
+    }
+
     /// Takes a place without work from the front.
     pub fn drop_empty(&mut self) {
         self.segments.pop_front();
@@ -86,9 +97,11 @@ impl Lane {
     }
 }
 
-/// What a die keeps of its queued commands besides the lanes.
+/// What a die keeps of its queued commands besides the lanes, and its place.
 #[derive(Debug)]
 pub struct DieParts {
+    /// See [`Die::channel`].
+    pub channel: usize,
     /// See [`Die::pending`].
     pub pending: PendingPages,
     /// See [`Die::snapshots`].
@@ -102,6 +115,8 @@ pub struct DieParts {
 pub struct Die {
     /// [`READS`] and [`WORK`].
     pub lanes: [Lane; 2],
+    /// Its channel.
+    pub channel: usize,
     /// What guards that it takes one command at a time.
     pub clock: DieClock,
     /// Lane whose first segments run; `None` if the die is idle.
@@ -278,9 +293,10 @@ pub struct BusySpan {
 impl Die {
     /// An idle die with these lanes.
     pub fn new(lanes: [Lane; 2], parts: DieParts) -> Die {
-        let DieParts { pending, snapshots, queues } = parts;
+        let DieParts { pending, snapshots, queues, channel } = parts;
         Die {
             lanes,
+            channel,
             pending,
             snapshots,
             queues,
@@ -313,6 +329,7 @@ impl Die {
     }
 
     /// Whether anything waits.
+    #[inline]
     pub fn is_waited_for(&self) -> bool {
         self.lanes.iter().any(|lane| !lane.segments.is_empty())
     }
@@ -351,14 +368,18 @@ impl Die {
         chips: &mut Chips,
         observer: &mut impl Observer,
     ) -> Result<(), SimError> {
-        let Some(command) = self.lanes[lane].commands.pop_front() else { return Ok(()) };
-        self.lanes[lane].first_number += 1;
+        let Die { lanes, clock, pending, .. } = self;
+        let lane = &mut lanes[lane];
+        // Taken from the queue when all is done: until then it is read where it stands.
+        let Some(command) = lane.commands.front() else { return Ok(()) };
         if span.occupies {
-            self.clock.occupy(span.start, span.end, &command)?;
+            clock.occupy(span.start, span.end, command)?;
         }
-        chips.execute(&command)?;
-        observer.command(span.start, span.end, &command);
-        self.pending.remove(&command);
+        chips.execute(command)?;
+        observer.command(span.start, span.end, command);
+        pending.remove(command);
+        lane.commands.pop_front();
+        lane.first_number += 1;
         Ok(())
     }
 

@@ -15,9 +15,9 @@ const NEVER_AT: u64 = u64::MAX;
 /// The events of all dies, in the order of their times, and of their making among equals.
 #[derive(Debug)]
 pub struct Events {
-    /// Node `n` is the earlier of nodes `2n` and `2n + 1`; the leaves come last. An event is its time, its
-    /// number and its die, from the highest bit down.
-    nodes: Vec<u128>,
+    /// Pair `n` holds nodes `2n` and `2n + 1`, of which node `n` is the earlier; the leaves come last, and node 1 is the
+    /// earliest of all. An event is its time, its number and its die, from the highest bit down.
+    pairs: Vec<[u128; 2]>,
     die_bits: u32,
     made: u64,
 }
@@ -26,7 +26,7 @@ impl Events {
     /// No event for any of so many dies.
     pub fn new(dies: usize) -> Events {
         let leaves = dies.next_power_of_two();
-        Events { nodes: vec![NEVER; 2 * leaves], die_bits: leaves.trailing_zeros(), made: 0 }
+        Events { pairs: vec![[NEVER; 2]; leaves], die_bits: leaves.trailing_zeros(), made: 0 }
     }
 
     /// The first event: its time and die.
@@ -34,14 +34,15 @@ impl Events {
     pub fn first(&self) -> Option<(Time, usize)> {
         // Read in two halves, as it was written. A single wide load cannot be forwarded from two narrower stores and
         // would wait for the cache.
-        let (at, order) = ((self.nodes[1] >> 64) as u64, self.nodes[1] as u64);
+        let (at, order) = ((self.pairs[0][1] >> 64) as u64, self.pairs[0][1] as u64);
         let die = order as usize & ((1 << self.die_bits) - 1);
         (at != NEVER_AT).then_some((Time(at), die))
     }
 
     /// When a die is due.
     pub fn of(&self, die: usize) -> Option<Time> {
-        let at = (self.nodes[1 << self.die_bits | die] >> 64) as u64;
+        let leaf = 1 << self.die_bits | die;
+        let at = (self.pairs[leaf >> 1][leaf & 1] >> 64) as u64;
         (at != NEVER_AT).then_some(Time(at))
     }
 
@@ -62,12 +63,13 @@ impl Events {
     fn play(&mut self, die: usize, event: u128) {
         let mut node = 1 << self.die_bits | die;
         let mut winner = event;
-        self.nodes[node] = winner;
         while node > 1 {
-            winner = winner.min(self.nodes[node ^ 1]);
+            let pair = &mut self.pairs[node >> 1];
+            pair[node & 1] = winner;
+            winner = winner.min(pair[node & 1 ^ 1]);
             node >>= 1;
-            self.nodes[node] = winner;
         }
+        self.pairs[0][1] = winner;
     }
 }
 

@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 use pumice_ftl::PolicyFault;
 use pumice_ftl::policy::Decider;
 use pumice_types::suspension::SuspensionRule;
-use pumice_types::{DieId, FlashCommand, FlashOp, FlashTiming, Geometry, MultiPlane, Time};
+use pumice_types::{BlockId, DieId, FlashCommand, FlashOp, FlashTiming, Geometry, MultiPlane, Time};
 
 use crate::chip::Chips;
 use crate::error::SimError;
@@ -44,7 +44,7 @@ use events::Events;
 use moves::MoveReads;
 use plane_queues::{DieBlocks, PlaneQueues};
 pub use power::UnderWay;
-use segment::{NO_SNAPSHOT, Resources, Segment, ShapeRule, die_only_time};
+use segment::{NO_SNAPSHOT, Resources, Segment, ShapeRule, Usages, die_only_time};
 pub use segment::{PHASES, Phase, PhaseTimes};
 use snapshots::{Snapshot, Snapshots};
 pub use together::MultiPlaneCounts;
@@ -76,6 +76,17 @@ pub struct Policy {
     pub moves_wait: bool,
     /// Pages of the map wait for the programs that they tell of: the device starts anew from them.
     pub log_waits: bool,
+}
+
+impl Policy {
+    /// What it makes of commands.
+    fn shapes(&self, timing: &FlashTiming) -> ShapeRule {
+        ShapeRule {
+            copyback: timing.copyback,
+            in_steps: self.erase.is_some(),
+            copybacks_join: self.multi_plane == MultiPlane::Queue,
+        }
+    }
 }
 
 /// Commands of one page access on one die.
@@ -119,6 +130,7 @@ pub struct Scheduler {
     /// The chips. Without a clock they execute commands at once, and the rest of the scheduler rests.
     pub chips: Chips,
     timing: FlashTiming,
+    usages: Usages,
     geometry: Geometry,
     policy: Policy,
     blocks_per_die: u32,
@@ -159,15 +171,13 @@ impl Scheduler {
         let die = |die: u32| {
             let pending = PendingPages::new(room, policy.read_priority);
             let snapshots = Snapshots::with_capacity(room);
-            Die::new(lanes(), DieParts { pending, snapshots, queues: queues(die) })
+            let channel = geometry.channel_of(DieId(die)).index();
+            Die::new(lanes(), DieParts { pending, snapshots, queues: queues(die), channel })
         };
         Scheduler {
-            shapes: ShapeRule {
-                copyback: timing.copyback,
-                in_steps: policy.erase.is_some(),
-                copybacks_join: policy.multi_plane == MultiPlane::Queue,
-            },
+            shapes: policy.shapes(&timing),
             chips,
+            usages: Usages::new(&timing),
             timing,
             policy,
             blocks_per_die,
@@ -187,10 +197,9 @@ impl Scheduler {
         }
     }
 
-    /// The same scheduler, which asks a user's own policy when erases are suspended if it decides that.
-    #[must_use]
-    pub fn suspending_by(self, decider: Option<Decider>) -> Scheduler {
-        Scheduler { suspends_by: decider.filter(|decider| decider.decides().suspend), ..self }
+    /// Asks a user's own policy when erases are suspended, if it decides that.
+    pub fn suspend_by(&mut self, decider: Option<Decider>) {
+        self.suspends_by = decider.filter(|decider| decider.decides().suspend);
     }
 
     /// When something happens next.
@@ -236,6 +245,13 @@ impl Scheduler {
         DieId(command.target.block.0 / self.blocks_per_die)
     }
 
+    /// Whether an erase of a block waits or runs.
+    pub fn is_erasing(&self, block: BlockId) -> bool {
+        let die = &self.dies[(block.0 / self.blocks_per_die) as usize];
+        let erases = |command: &FlashCommand| command.op == FlashOp::Erase && command.target.block == block;
+        die.lanes.iter().any(|lane| lane.commands.iter().any(erases))
+    }
+
     /// Queues the commands of one page access at `now`; all of them are on one die. Returns whether
     /// the access was answered from the controller's buffer, without a command.
     ///
@@ -258,9 +274,8 @@ impl Scheduler {
             return Ok(true);
         }
         let snapshot = self.snapshot(index, access, now);
-        for nth in 0..access.commands.len() {
-            self.queue(index, access, nth, snapshot);
-        }
+        access.commands.iter().for_each(|command| observer.queued(command, &self.chips.checked.array));
+        self.queue(index, access, snapshot);
         if self.dies[index].active.is_none() {
             self.start(index, now);
         } else if self.writes_wait(index) {
@@ -319,44 +334,38 @@ impl Scheduler {
         self.dies[index].snapshots.keep(Snapshot { at: now, spent })
     }
 
-    /// Appends command `nth` of an access to its die's queue: to the last segment if that is of the same
-    /// access and both need the die alone. The command that completes the access gets its snapshot.
-    #[inline(always)]
-    fn queue(&mut self, index: usize, access: &Submission, nth: usize, snapshot: u32) {
-        let command = &match self.policy.moves_wait {
-            true => self.moves.queued(index, access.commands[nth]),
-            false => access.commands[nth],
-        };
-        let shape = Resources::of(command, self.shapes);
-        let die_only = if shape == Resources::Die { die_only_time(&self.timing, command) } else { Time::ZERO };
-        let completes = nth == access.completes;
-        let (token, snapshot) = if completes { (access.token, snapshot) } else { (NOBODY, NO_SNAPSHOT) };
-        let chained = self.policy.holds_die && nth + 1 < access.commands.len();
+    /// Appends the commands of an access to its die's queue, each to the last segment if that is of the same access and
+    /// both need the die alone. The command that completes the access gets its snapshot.
+    #[inline]
+    fn queue(&mut self, index: usize, access: &Submission, snapshot: u32) {
+        let (shapes, holds_die) = (self.shapes, self.policy.holds_die);
+        let may_join = holds_die && !self.policy.erases_wait && !self.cut.is_awaited();
         let die = &mut self.dies[index];
-        die.pending.add(command);
-        if let Some(queues) = &mut die.queues {
-            queues.queued(command, nth == 0);
+        let may_join = may_join && die.queues.is_none();
+        for (nth, command) in access.commands.iter().enumerate() {
+            let command = &match self.policy.moves_wait {
+                true => self.moves.queued(index, *command),
+                false => *command,
+            };
+            die.pending.add(command);
+            if let Some(queues) = &mut die.queues {
+                queues.queued(command, nth == 0);
+            }
+            let lane = &mut die.lanes[WORK];
+            lane.commands.push_back(*command);
+            let shape = Resources::of(command, shapes);
+            let completes = nth == access.completes;
+            let (token, snapshot) = if completes { (access.token, snapshot) } else { (NOBODY, NO_SNAPSHOT) };
+            let chained = holds_die && nth + 1 < access.commands.len();
+            let mut segment = Segment { snapshot, chained, token, ..Segment::of(shape) };
+            if shape == Resources::Die {
+                segment.die_only = die_only_time(&self.timing, command);
+                if may_join && nth > 0 && lane.join_last(&segment) {
+                    continue;
+                }
+            }
+            segment.urgent = access.token != NOBODY && nth < access.completes;
+            lane.segments.push_back(segment);
         }
-        let joins_last = nth > 0
-            && self.policy.holds_die
-            && !self.policy.erases_wait
-            && !self.cut.is_awaited()
-            && shape == Resources::Die
-            && die.queues.is_none();
-        let lane = &mut die.lanes[WORK];
-        lane.commands.push_back(*command);
-        if joins_last
-            && let Some(last) = lane.segments.back_mut()
-            && last.shape == Resources::Die
-            && last.token == NOBODY
-        {
-            last.commands += 1;
-            last.die_only += die_only;
-            (last.token, last.snapshot, last.chained) = (token, snapshot, chained);
-            return;
-        }
-        let urgent = access.token != NOBODY && nth < access.completes;
-        let segment = Segment { snapshot, chained, urgent, token, die_only, ..Segment::of(shape) };
-        lane.segments.push_back(segment);
     }
 }

@@ -1,7 +1,7 @@
 //! What the scheduler does for a device that may lose power: erases that wait for the programs decided before them,
 //! and the cut itself.
 
-use pumice_types::{Cause, EraseStep, FlashCommand, FlashOp, JOURNAL, RecoveryFault, Time};
+use pumice_types::{Cause, EraseStep, FlashCommand, FlashOp, RecoveryFault, Time};
 
 use super::Scheduler;
 use super::die::{EraseRun, WORK};
@@ -18,6 +18,8 @@ pub struct UnderWay {
     pub left: Time,
     /// Of an erase in steps: its steps, and how much of them had run.
     pub erase: Option<(Vec<EraseStep>, Time)>,
+    /// An erase on several planes: its own plane is done, and waits for the others.
+    pub has_ended: bool,
 }
 
 /// Commands that change flash, counted as they begin, and the one in which the power is cut.
@@ -87,20 +89,31 @@ impl Scheduler {
     /// What was decided first waits for nothing, and all commands run in the end.
     #[inline]
     pub(super) fn must_wait(&self, index: usize) -> bool {
-        (self.policy.erases_wait && self.is_held_back(index)) || (self.policy.moves_wait && self.move_waits(index))
+        (self.policy.erases_wait && self.next_is_held_back(index)) || (self.policy.moves_wait && self.move_waits(index))
     }
 
-    /// Of a device that may lose power: the next command waits for a program. Of an erase, that may be the new copy of
+    #[cold]
+    fn next_is_held_back(&self, index: usize) -> bool {
+        self.dies[index].lanes[WORK].commands.front().is_some_and(|next| self.is_held_back(next))
+    }
+
+    /// Whether a command may not join the one before it in a multi-plane command: it waits itself.
+    #[inline]
+    pub(super) fn may_not_join(&self, command: &FlashCommand) -> bool {
+        self.policy.erases_wait && !RecoveryFault::JoinedErasesDoNotWait.is_on() && self.is_held_back(command)
+    }
+
+    /// Of a device that may lose power: a command waits for a program. Of an erase, that may be the new copy of
     /// a page whose old copy the erase takes away; of a page of the map, a page whose place it tells.
     #[cold]
-    fn is_held_back(&self, index: usize) -> bool {
-        let Some(next) = self.dies[index].lanes[WORK].commands.front() else { return false };
+    fn is_held_back(&self, next: &FlashCommand) -> bool {
         let is_of_log = |command: &FlashCommand| self.policy.log_waits && command.cause == Cause::Map;
         let (waits, for_log) = match next.op {
             FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => {
                 (!RecoveryFault::ErasesDoNotWait.is_on(), true)
             }
-            FlashOp::Program if is_of_log(next) => (true, next.version == JOURNAL),
+            FlashOp::Program if next.waits_for_programs() => (true, true),
+            FlashOp::Program if is_of_log(next) => (true, false),
             FlashOp::Program | FlashOp::Copy | FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => (false, false),
         };
         let is_waited_for = |command: &FlashCommand| for_log || !is_of_log(command);
@@ -176,8 +189,8 @@ impl Scheduler {
         let mut under_way = Vec::new();
         for index in 0..self.dies.len() {
             self.advance(index, now, observer)?;
-            under_way.extend(self.suspended(index));
-            under_way.extend(self.changing(index, now));
+            self.suspended(index, &mut under_way);
+            self.changing(index, now, &mut under_way);
         }
         Ok(under_way)
     }
@@ -198,51 +211,65 @@ impl Scheduler {
         }
     }
 
-    /// The command that changes pages of a die at `now`.
-    fn changing(&mut self, index: usize, now: Time) -> Option<UnderWay> {
-        let die = &self.dies[index];
-        let lane = &die.lanes[die.active?];
-        if die.usage.shape == Resources::Die && lane.segments.front()?.commands == 0 {
-            return None; // all of it has ended, at this instant
+    /// The commands that change pages of a die at `now`: one, or one on each of several planes.
+    fn changing(&mut self, index: usize, now: Time, under_way: &mut Vec<UnderWay>) {
+        let die = &mut self.dies[index];
+        let Some(lane) = die.active.map(|active| &die.lanes[active]) else { return };
+        if die.usage.shape == Resources::Die && lane.segments.front().is_none_or(|first| first.commands == 0) {
+            return; // all of it has ended, at this instant
         }
-        let command = *lane.commands.front()?;
-        let due = self.events.of(index)?;
-        let begun = self.change_begins(index, &command, due)?;
+        let (Some(command), Some(due)) = (lane.commands.front().copied(), self.events.of(index)) else { return };
+        let Some(begun) = self.change_begins(index, &command, due) else { return };
+        let die = &mut self.dies[index];
         debug_assert!(die.usage.shape != Resources::Die || now < die.cursor + die_only_time(&self.timing, &command));
         if begun > now || !command.changes_pages() {
-            return None;
+            return;
         }
-        let ends = match die.usage.shape {
-            Resources::Erase => return Some(self.dies[index].erase.under_way(command, Some(now), Time::ZERO)),
-            Resources::Die => die.cursor + die_only_time(&self.timing, &command),
-            Resources::DieThenChannel | Resources::ChannelThenDie | Resources::DieChannelDie | Resources::Copyback => {
-                due
-            }
+        let together = die.lanes[die.active.unwrap_or(WORK)].commands.iter().take(die.group);
+        let one = |command: &FlashCommand, ends: Time| {
+            let left = ends.saturating_sub(now);
+            UnderWay { command: *command, left, erase: None, has_ended: false }
         };
-        Some(UnderWay { command, left: ends.saturating_sub(now), erase: None })
+        match die.usage.shape {
+            Resources::Erase => die.erase.under_way(together.copied(), Some(now), Time::ZERO, under_way),
+            Resources::Die => under_way.push(one(&command, die.cursor + die_only_time(&self.timing, &command))),
+            Resources::DieThenChannel | Resources::ChannelThenDie | Resources::DieChannelDie | Resources::Copyback => {
+                under_way.extend(together.map(|command| one(command, due)));
+            }
+        }
     }
 
-    /// The erase of a die that is suspended. Writes that went before it may wait in front of it.
-    fn suspended(&mut self, index: usize) -> Option<UnderWay> {
-        let resume = self.policy.erase?.resume;
+    /// The erases of a die that are suspended. Writes that went before them may wait in front of them.
+    fn suspended(&mut self, index: usize, under_way: &mut Vec<UnderWay>) {
+        let Some(resume) = self.policy.erase.map(|rule| rule.resume) else { return };
         let die = &mut self.dies[index];
         let work = &die.lanes[WORK];
-        let at = work.segments.iter().position(|segment| segment.shape == Resources::Erase)?;
-        let command = *work.commands.get(at).filter(|_| die.erase.is_suspended)?;
-        Some(die.erase.under_way(command, None, resume))
+        let Some(at) = work.segments.iter().position(|segment| segment.shape == Resources::Erase) else { return };
+        if die.erase.is_suspended {
+            let commands = work.commands.iter().skip(at).copied();
+            die.erase.under_way(commands, None, resume, under_way);
+        }
     }
 }
 
 impl EraseRun {
     /// What is left of it: since it last went on if it runs at `now`, or after its `resume` if it is suspended.
-    fn under_way(&mut self, command: FlashCommand, now: Option<Time>, resume: Time) -> UnderWay {
+    fn under_way(
+        &mut self,
+        commands: impl Iterator<Item = FlashCommand>,
+        now: Option<Time>,
+        resume: Time,
+        under_way: &mut Vec<UnderWay>,
+    ) {
         let (since, stops, all_left) = (self.since, self.stops, self.left());
         let ran = now.map_or(Time::ZERO, |now| now.saturating_sub(since));
         let left = all_left.saturating_sub(ran) + now.map_or(Time::ZERO, |now| since.saturating_sub(now)) + resume;
-        let erase = self.running().first().map(|plane| {
+        let is_alone = self.together < 2;
+        for (plane, command) in self.running().iter().zip(commands) {
             let limit = if stops { plane.stop.at } else { plane.total };
-            (plane.steps.clone(), (plane.done + ran).min(limit))
-        });
-        UnderWay { command, left, erase }
+            let done = (plane.done + ran).min(limit);
+            let has_ended = !is_alone && done == plane.total;
+            under_way.push(UnderWay { command, left, erase: Some((plane.steps.clone(), done)), has_ended });
+        }
     }
 }

@@ -1,29 +1,74 @@
 //! What happens on a die: segments start, take the channel, end; their commands take effect.
 
 use pumice_nand::check_multi_plane;
-use pumice_types::{ChannelId, DieId, Time, prefetch};
+use pumice_types::{DieId, FlashOp, MultiPlane, Time, prefetch};
 
 use super::die::{BusySpan, Die, Lane, READS, WORK};
 use super::segment::{NO_SNAPSHOT, Phase, PhaseTimes, Resources, Segment, Usage, charge, die_only_time};
-use super::{NOBODY, PageDone, Scheduler};
+use super::{Channel, NOBODY, PageDone, Scheduler};
 use crate::error::SimError;
 use crate::observe::Observer;
 
+/// Events that are handled in one go at the most, so that a run reports its progress.
+const HANDLED_MAX: u64 = 1 << 12;
+
+impl Channel {
+    /// Reserves the channel for `time`; returns when the transfer starts.
+    #[inline]
+    fn grant(&mut self, now: Time, time: Time) -> Time {
+        let start = now.max(self.free_at);
+        self.free_at = start + time;
+        self.busy += time;
+        start
+    }
+}
+
 impl Scheduler {
-    /// Handles the next event. Inlined by name where runs spend their time: a device that starts anew after a power
-    /// cut calls it too, and of a function that is called twice the compiler makes a call.
+    /// Handles the next event.
     ///
     /// # Errors
     /// What executing its commands finds.
-    #[inline(always)]
     pub fn step(&mut self, observer: &mut impl Observer) -> Result<(), SimError> {
-        let Some((now, index)) = self.events.first() else { return Ok(()) };
+        match self.events.first() {
+            Some((now, index)) => self.handle(index, now, observer),
+            None => Ok(()),
+        }
+    }
+
+    /// Handles the next event, which is due by `due`, and those behind it that are, until one ends a page access or
+    /// leaves a die idle: nobody but the dies notices the others. `now` becomes the time of each. Returns how many it
+    /// handled.
+    ///
+    /// # Errors
+    /// As [`Scheduler::step`].
+    #[inline]
+    pub fn step_until_noticed(
+        &mut self,
+        due: Time,
+        now: &mut Time,
+        observer: &mut impl Observer,
+    ) -> Result<u64, SimError> {
+        let mut handled = 0;
+        while let Some((at, index)) = self.events.first().filter(|(at, _)| *at <= due) {
+            *now = at;
+            self.handle(index, at, observer)?;
+            handled += 1;
+            if !self.done.is_empty() || self.idle.is_some() || handled == HANDLED_MAX {
+                break;
+            }
+        }
+        Ok(handled)
+    }
+
+    /// Handles the event of a die.
+    #[inline(always)]
+    fn handle(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
         let die = &mut self.dies[index];
         let shape = die.active_shape();
         if matches!(shape, Some(Resources::DieThenChannel | Resources::DieChannelDie)) && !die.on_channel {
             die.on_channel = true;
             let (transfers, then) = (die.transfers(), die.after_transfers());
-            let end = self.grant(index, now, transfers) + transfers + then;
+            let end = self.channels[die.channel].grant(now, transfers) + transfers + then;
             self.events.set(index, end);
             self.note_change(index, end);
             return Ok(());
@@ -45,10 +90,24 @@ impl Scheduler {
     }
 
     /// Executes the commands of a die-only segment that have ended by `now`.
+    #[inline]
     pub(super) fn advance(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
+        let die = &self.dies[index];
+        match die.active.filter(|_| die.usage.shape == Resources::Die) {
+            Some(active) => self.advance_lane(index, active, now, observer),
+            None => Ok(()),
+        }
+    }
+
+    fn advance_lane(
+        &mut self,
+        index: usize,
+        active: usize,
+        now: Time,
+        observer: &mut impl Observer,
+    ) -> Result<(), SimError> {
         let timing = &self.timing;
         let die = &mut self.dies[index];
-        let Some(active) = die.active.filter(|_| die.active_shape() == Some(Resources::Die)) else { return Ok(()) };
         while die.lanes[active].segments[0].commands > 0 {
             let command = die.lanes[active].commands[0];
             let duration = die_only_time(timing, &command);
@@ -116,17 +175,12 @@ impl Scheduler {
             }
             _ => self.gather(index, lane),
         };
+        self.expect_first(&self.dies[index].lanes[lane]);
         let die = &mut self.dies[index];
         let Lane { segments, commands, .. } = &die.lanes[lane];
-        // Queues behind merges are longer than the caches: what this die needs next comes meanwhile.
-        prefetch(segments.get(1));
-        prefetch(commands.get(1));
-        let command = &commands[0];
-        self.chips.checked.array.expect(command.target);
-        self.chips.checked.array.expect(command.source);
-        die.usage = Usage::of(&segments[0], command, &self.timing);
+        die.usage = self.usages.of(&segments[0], &commands[0]);
         if group > 1 {
-            die.usage.share(group, &die.lanes[lane], &self.timing);
+            die.usage.share(group, &die.lanes[lane], (&self.timing, &self.usages));
         }
         if self.chips.retry.is_some() {
             die.begin_reads(lane, group, &mut self.chips);
@@ -141,7 +195,7 @@ impl Scheduler {
             Resources::Copyback => now + die.usage.die_first + die.usage.die_last,
             Resources::ChannelThenDie => {
                 let (transfers, die_last) = (die.transfers(), die.usage.die_last);
-                self.grant(index, now, transfers) + transfers + die_last
+                self.channels[die.channel].grant(now, transfers) + transfers + die_last
             }
             Resources::Erase => return self.start_erase(index, now),
         };
@@ -149,39 +203,33 @@ impl Scheduler {
         self.note_change(index, due);
     }
 
-    /// Reserves the die's channel for `time`; returns when the transfer starts.
-    fn grant(&mut self, index: usize, now: Time, time: Time) -> Time {
-        let ChannelId(channel) = self.geometry.channel_of(DieId(index as u32));
-        let channel = &mut self.channels[channel as usize];
-        let start = now.max(channel.free_at);
-        channel.free_at = start + time;
-        channel.busy += time;
-        start
+    /// Prefetches what the first command of a lane needs; no effect on results.
+    #[inline(always)]
+    fn expect_first(&self, Lane { segments, commands, .. }: &Lane) {
+        // Queues behind merges are longer than the caches: what this die needs next comes meanwhile.
+        prefetch(segments.get(1));
+        prefetch(commands.get(1));
+        let command = &commands[0];
+        self.chips.checked.array.expect(command.target);
+        if command.op == FlashOp::Copy {
+            self.chips.checked.array.expect(command.source);
+        }
     }
 
     /// Ends the active segments: executes their commands, completes the accesses that waited for them, and starts
     /// what is next.
     fn finish(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
         self.advance(index, now, observer)?;
-        let Some(active) = self.dies[index].active else { return Ok(()) };
-        tell_transfers(&self.dies[index], index, now, observer);
-        if self.dies[index].group > 1 {
-            let group = self.dies[index].group;
-            let commands = self.dies[index].lanes[active].commands.make_contiguous();
-            check_multi_plane(&self.geometry, &commands[..group], self.timing.copyback)?;
-        }
-        let held = self.dies[index].lanes[active].segments.front().is_some_and(|segment| segment.chained);
-        let mut chained = self.end_group(index, active, now, observer)?;
-        let die = &mut self.dies[index];
-        if active == WORK
-            && let Some(goes_on) = die.end_in_queues()
-        {
-            chained = held && goes_on;
-        }
-        let is_waited_for = die.is_waited_for();
+        let die = &self.dies[index];
+        let Some(active) = die.active else { return Ok(()) };
+        tell_transfers(die, index, now, observer);
+        let chained = match self.policy.multi_plane {
+            MultiPlane::Off => self.end_active(index, active, now, observer)?,
+            MultiPlane::Neighbours | MultiPlane::Queue => self.end_group(index, active, now, observer)?,
+        };
         if chained && !(active == WORK && self.must_wait(index)) {
             self.start_lane(index, active, now);
-        } else if is_waited_for {
+        } else if self.dies[index].is_waited_for() {
             self.start(index, now);
         } else {
             let die = &mut self.dies[index];
@@ -195,9 +243,8 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Ends what ran together in a lane: executes the commands and completes the accesses that waited for them. Returns
-    /// whether the lane is to go on with what follows.
-    #[inline(always)]
+    /// The same where several may have run together.
+    #[inline(never)]
     fn end_group(
         &mut self,
         index: usize,
@@ -205,16 +252,36 @@ impl Scheduler {
         now: Time,
         observer: &mut impl Observer,
     ) -> Result<bool, SimError> {
+        let group = self.dies[index].group;
+        if group > 1 {
+            let commands = self.dies[index].lanes[active].commands.make_contiguous();
+            check_multi_plane(&self.geometry, &commands[..group], self.timing.copyback)?;
+        }
+        let held = self.dies[index].lanes[active].segments.front().is_some_and(|segment| segment.chained);
+        let chained = self.end_active(index, active, now, observer)?;
+        let goes_on = if active == WORK { self.dies[index].end_in_queues() } else { None };
+        Ok(goes_on.map_or(chained, |goes_on| held && goes_on))
+    }
+
+    /// Ends what ran together in a lane: executes the commands and completes the accesses that waited for them. Returns
+    /// whether the lane is to go on with what follows.
+    #[inline(always)]
+    fn end_active(
+        &mut self,
+        index: usize,
+        active: usize,
+        now: Time,
+        observer: &mut impl Observer,
+    ) -> Result<bool, SimError> {
         let mut chained = false;
-        let die = &self.dies[index];
+        let die = &mut self.dies[index];
         // What runs together is charged to the command that was due; what needs the die alone was charged meanwhile.
         let due = die.lanes[active].commands.front().filter(|_| die.usage.shape != Resources::Die).copied();
-        for nth in 0..self.dies[index].group {
-            let die = &mut self.dies[index];
+        for nth in 0..die.group {
             let Some(segment) = die.lanes[active].segments.pop_front() else { break };
             chained = segment.chained;
             let span = BusySpan { start: die.started, end: now, occupies: nth == 0 };
-            let own = (segment.token != NOBODY).then(|| die.own_usage(&segment, &die.lanes[active], &self.timing));
+            let own = (segment.token != NOBODY).then(|| die.own_usage(&segment, &die.lanes[active], &self.usages));
             if segment.shape != Resources::Die {
                 if self.policy.moves_wait
                     && let Some(command) = die.lanes[active].commands.front()
@@ -224,11 +291,9 @@ impl Scheduler {
                 die.end_command(active, span, &mut self.chips, observer)?;
             }
             if let Some(own) = own {
-                let done = page_done(&segment, own, die, now);
-                self.done.push_back(done);
+                self.done.push_back(page_done(&segment, own, die, now));
             }
         }
-        let die = &mut self.dies[index];
         if let Some(command) = due {
             die.usage.charge(&mut die.spent, &command, now - die.started);
         }

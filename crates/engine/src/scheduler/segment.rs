@@ -32,6 +32,7 @@ pub type PhaseTimes = [Time; PHASES];
 
 /// Which resources a segment uses, in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Resources {
     /// Die only; any number of commands.
     #[default]
@@ -76,8 +77,22 @@ impl Resources {
     }
 }
 
+/// Number of shapes.
+const SHAPES: usize = 6;
+
 impl Resources {
+    /// Every shape, each at the place of its number.
+    const ALL: [Resources; SHAPES] = [
+        Resources::Die,
+        Resources::DieThenChannel,
+        Resources::ChannelThenDie,
+        Resources::DieChannelDie,
+        Resources::Copyback,
+        Resources::Erase,
+    ];
+
     /// Whether it takes the channel.
+    #[inline]
     pub fn uses_channel(self) -> bool {
         match self {
             Resources::DieThenChannel | Resources::ChannelThenDie | Resources::DieChannelDie => true,
@@ -152,38 +167,77 @@ pub struct Usage {
     pub copy_reads: Time,
 }
 
-impl Usage {
+/// What segments use, by their shape.
+#[derive(Clone, Debug)]
+pub struct Usages {
+    /// Of a segment whose usage nothing but its shape decides.
+    of_shape: [Usage; SHAPES],
+    t_r: Time,
+    page_transfer: Time,
+    spare_transfer: Time,
+    command_overhead: Time,
+}
+
+impl Usages {
+    /// Those of chips with such times.
+    pub fn new(timing: &FlashTiming) -> Usages {
+        Usages {
+            of_shape: Resources::ALL.map(|shape| Usage::of_shape(shape, timing)),
+            t_r: timing.t_r,
+            page_transfer: timing.page_transfer,
+            spare_transfer: timing.spare_transfer,
+            command_overhead: timing.command_overhead,
+        }
+    }
+
     /// What a segment uses whose first command is `command`. An erase in steps says so itself.
     #[inline]
-    pub fn of(segment: &Segment, command: &FlashCommand, t: &FlashTiming) -> Usage {
-        let page = t.page_transfer + t.command_overhead;
-        let (die_first, channel, die_last) = match segment.shape {
-            Resources::Die => (segment.die_only, Time::ZERO, Time::ZERO),
+    pub fn of(&self, segment: &Segment, command: &FlashCommand) -> Usage {
+        let usage = self.of_shape[segment.shape as usize];
+        match segment.shape {
+            Resources::Die => Usage { die_first: segment.die_only, ..usage },
             Resources::DieThenChannel if command.op == FlashOp::SpareSearch => {
                 let pages = u64::from(command.searched_pages());
                 let transfer = match command.expectation() {
-                    SearchExpectation::Pages => t.page_transfer,
-                    SearchExpectation::Found | SearchExpectation::Absent | SearchExpectation::Scan => t.spare_transfer,
+                    SearchExpectation::Pages => self.page_transfer,
+                    SearchExpectation::Found | SearchExpectation::Absent | SearchExpectation::Scan => {
+                        self.spare_transfer
+                    }
                 };
-                (t.t_r * pages, transfer * pages + t.command_overhead, Time::ZERO)
+                let channel = transfer * pages + self.command_overhead;
+                Usage { die_first: self.t_r * pages, channel, transfers: channel, ..usage }
             }
+            Resources::DieThenChannel
+            | Resources::ChannelThenDie
+            | Resources::DieChannelDie
+            | Resources::Copyback
+            | Resources::Erase => usage,
+        }
+    }
+}
+
+impl Usage {
+    /// What a segment of one page command uses.
+    fn of_shape(shape: Resources, t: &FlashTiming) -> Usage {
+        let page = t.page_transfer + t.command_overhead;
+        let (die_first, channel, die_last) = match shape {
             Resources::DieThenChannel => (t.t_r, page, Time::ZERO),
             Resources::ChannelThenDie => (Time::ZERO, page, t.t_prog),
             Resources::DieChannelDie => (t.t_r, t.copy_transfer(), t.t_prog),
             Resources::Copyback => (t.t_r, Time::ZERO, t.t_prog),
-            Resources::Erase => (Time::ZERO, Time::ZERO, Time::ZERO),
+            Resources::Die | Resources::Erase => (Time::ZERO, Time::ZERO, Time::ZERO),
         };
-        let copy_reads = match segment.shape {
+        let copy_reads = match shape {
             Resources::DieChannelDie => t.t_r + page,
             Resources::Copyback => t.t_r,
             Resources::Die | Resources::DieThenChannel | Resources::ChannelThenDie | Resources::Erase => Time::ZERO,
         };
-        let shape = segment.shape;
         Usage { shape, die_first, channel, transfers: channel, die_last, retries: 0, reads: 1, page, copy_reads }
     }
 
     /// Adds the first `elapsed` of what runs to the phases it consists of; `command` is the first of it. A
     /// copy through the controller reads until its page is out, and writes from then on.
+    #[inline]
     pub fn charge(&self, spent: &mut PhaseTimes, command: &FlashCommand, elapsed: Time) {
         let read = if command.op == FlashOp::Copy { elapsed.min(self.copy_reads) } else { Time::ZERO };
         spent[Phase::GcRead as usize] += read;
@@ -191,6 +245,7 @@ impl Usage {
     }
 }
 
+#[inline]
 fn phase(command: &FlashCommand) -> Phase {
     match (command.cause, command.op) {
         (Cause::Host | Cause::Rmw, _) => Phase::Host,

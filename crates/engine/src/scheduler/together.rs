@@ -5,7 +5,7 @@ use pumice_types::{FlashCommand, FlashOp, FlashTiming, MultiPlane, PageAddress, 
 
 use super::Scheduler;
 use super::die::{Die, Lane, READS, WORK};
-use super::segment::{Resources, Segment, Usage};
+use super::segment::{Resources, Segment, Usage, Usages};
 
 /// Multi-plane commands: those that used more than one plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +71,7 @@ impl Scheduler {
             command.op == first.op
                 && command.target.page == first.target.page
                 && !self.moves.are_awaited(command)
+                && !self.may_not_join(command)
                 && lane.commands.iter().take(nth).all(|earlier| plane(earlier) != plane(command))
         };
         // Each of these segments is one command, so places in both queues agree.
@@ -142,9 +143,9 @@ impl Die {
 
     /// What a segment that ends would have used alone.
     #[inline]
-    pub(super) fn own_usage(&self, segment: &Segment, lane: &Lane, timing: &FlashTiming) -> Usage {
+    pub(super) fn own_usage(&self, segment: &Segment, lane: &Lane, usages: &Usages) -> Usage {
         match lane.commands.front().filter(|_| self.group > 1) {
-            Some(command) => Usage::of(segment, command, timing),
+            Some(command) => usages.of(segment, command),
             None => self.usage,
         }
     }
@@ -162,7 +163,7 @@ impl Die {
 impl Usage {
     /// Turns the usage of the first of a group into the group's: transfers come one after the other, array times
     /// once. The pages that it copies are read before it programs, at once if they have one page number.
-    pub(super) fn share(&mut self, group: usize, lane: &Lane, timing: &FlashTiming) {
+    pub(super) fn share(&mut self, group: usize, lane: &Lane, (timing, usages): (&FlashTiming, &Usages)) {
         let copies = |shape| matches!(shape, Resources::DieChannelDie | Resources::Copyback);
         let members = || lane.segments.iter().zip(&lane.commands).take(group);
         let mut sources = members().filter(|(segment, _)| copies(segment.shape)).map(|(_, command)| command.source);
@@ -175,7 +176,7 @@ impl Usage {
         self.shape = if timing.copyback { Resources::Copyback } else { Resources::DieChannelDie };
         self.reads = reads as u8;
         self.die_first = timing.t_r * reads;
-        self.transfers = members().map(|(segment, command)| Usage::of(segment, command, timing).channel).sum();
+        self.transfers = members().map(|(segment, command)| usages.of(segment, command).channel).sum();
         let out = if timing.copyback { Time::ZERO } else { self.page * copied };
         self.copy_reads = self.die_first + out;
     }

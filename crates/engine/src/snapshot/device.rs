@@ -15,17 +15,17 @@ use crate::ssd::Ssd;
 
 /// A device, its parts borrowed to be written and owned when they are read.
 #[derive(Serialize, Deserialize)]
-struct KeptDevice<F, C, O, B> {
+struct KeptDevice<F, C, W, O, B> {
     ftl: F,
     checked: C,
-    worn: Option<WornBlocks>,
+    worn: Option<W>,
     oracle: O,
     buffer: B,
     next_number: Option<u64>,
     commands: u64,
 }
 
-type DeviceRead = KeptDevice<Ftl, CheckedArray, Oracle, Option<WriteBuffer>>;
+type DeviceRead = KeptDevice<Ftl, CheckedArray, WornBlocks, Oracle, Option<WriteBuffer>>;
 
 impl<O: Observer> Ssd<'_, O> {
     /// The device as bytes, right after ageing.

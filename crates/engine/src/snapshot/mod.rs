@@ -8,4 +8,4 @@ mod file;
 mod shelf;
 
 pub use file::{SnapshotFile, SnapshotHeader};
-pub use shelf::{DeviceOrigin, Memory, Places, Shelf};
+pub use shelf::{DeviceOrigin, DiskPlace, Memory, Places, Shelf};

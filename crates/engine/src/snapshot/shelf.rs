@@ -72,10 +72,17 @@ impl Memory {
 pub struct Places {
     /// In memory, with the limit in bytes.
     pub memory: Option<(&'static Memory, u64)>,
-    /// In a folder, with the limit in bytes.
-    pub folder: Option<(PathBuf, u64)>,
-    /// The one file that the device is taken from.
-    pub file: Option<PathBuf>,
+    /// On disk.
+    pub disk: Option<DiskPlace>,
+}
+
+/// Where on disk devices are looked for.
+#[derive(Debug)]
+pub enum DiskPlace {
+    /// In a folder, with the limit in bytes. Devices are kept there too.
+    Folder(PathBuf, u64),
+    /// In the one file that the device is taken from. Nothing is written.
+    File(PathBuf),
 }
 
 /// What became of the device of a run.
@@ -113,15 +120,17 @@ impl Shelf {
         locked(&self.report).refusals.push(line);
     }
 
-    fn found(&self, origin: DeviceOrigin, device: Arc<Vec<u8>>) -> Option<Arc<Vec<u8>>> {
+    fn found(&self, origin: DeviceOrigin, device: Arc<Vec<u8>>) -> Arc<Vec<u8>> {
         locked(&self.report).origin = origin;
-        Some(device)
+        device
     }
 
-    /// The file that a device of this identity has or would have.
+    /// The file in which a device of this identity is to be found, if there may be one.
     fn path(&self, identity: &str) -> Option<PathBuf> {
-        let in_folder = self.places.folder.as_ref().map(|(folder, _)| folder.join(format!("{identity}.{SUFFIX}")));
-        self.places.file.clone().or(in_folder)
+        match self.places.disk.as_ref()? {
+            DiskPlace::Folder(folder, _) => Some(name_in(folder, identity)).filter(|path| path.exists()),
+            DiskPlace::File(path) => Some(path.clone()),
+        }
     }
 
     /// The device in a file, if it is the one that is looked for.
@@ -139,8 +148,8 @@ impl Shelf {
     /// Writes a device into the folder, and removes others that were not used for longest as far as all of them are
     /// more than its limit.
     fn write(&self, identity: &AgedIdentity, device: &[u8]) -> Result<(), String> {
-        let Some((folder, limit)) = &self.places.folder else { return Ok(()) };
-        let Some(path) = self.path(&identity.sha256) else { return Ok(()) };
+        let Some(DiskPlace::Folder(folder, limit)) = &self.places.disk else { return Ok(()) };
+        let path = name_in(folder, &identity.sha256);
         let header = self.header(identity, device);
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         SnapshotFile::write(&path, &header, device)
@@ -160,9 +169,9 @@ impl AgedDevices for Shelf {
     fn find(&self, identity: &AgedIdentity) -> Option<Arc<Vec<u8>>> {
         let name = &identity.sha256;
         if let Some(device) = self.places.memory.and_then(|(memory, _)| memory.find(name)) {
-            return self.found(DeviceOrigin::Memory, device);
+            return Some(self.found(DeviceOrigin::Memory, device));
         }
-        let path = self.path(name).filter(|path| path.exists() || self.places.file.is_some())?;
+        let path = self.path(name)?;
         match self.read(&path, name) {
             Ok(device) => {
                 note_use(&path);
@@ -170,7 +179,7 @@ impl AgedDevices for Shelf {
                 if let Some((memory, limit)) = self.places.memory {
                     memory.keep(name, device.clone(), limit);
                 }
-                self.found(DeviceOrigin::File, device)
+                Some(self.found(DeviceOrigin::File, device))
             }
             Err(why) => {
                 self.note(format!("{}: {why}; the device is aged anew", path.display()));
@@ -193,6 +202,11 @@ impl AgedDevices for Shelf {
         report.origin = DeviceOrigin::Aged;
         report.refusals.push(format!("the snapshot {why}; the device is aged anew"));
     }
+}
+
+/// The file of a device in a folder.
+fn name_in(folder: &Path, identity: &str) -> PathBuf {
+    folder.join(format!("{identity}.{SUFFIX}"))
 }
 
 /// Notes on a file that it was used now: that decides which snapshot goes first. A file that can only be read stays as

@@ -1,6 +1,7 @@
 //! 43x: a user's own policy in the place of the built-in ones: the same answers give the same result, and an answer
 //! that is not allowed ends the run with the policy's name.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use pumice_config::{Config, SpecSource};
@@ -12,6 +13,7 @@ use pumice_ftl::victims::columns::{NO_BLOCK, PlaneColumns};
 use serde_json::Value;
 
 use crate::golden::digest;
+use crate::power::{device, sampled};
 use crate::support::{number, source};
 
 type Victim = fn(&mut AskingPlane) -> Result<u32, String>;
@@ -290,8 +292,10 @@ fn t437_what_stands_in_the_way_of_a_policy_is_refused() {
     };
     let error = refusal(victim(greedy), &[("ftl.kind", "nftl")]);
     assert_eq!(error, "policy \"mine\" decides victim: it needs ftl.kind = \"page\", found \"nftl\"");
-    let error = refusal(victim(greedy), &[("ftl.recovery", "scan"), ("ftl.over_provisioning", "0.3")]);
-    assert_eq!(error, "policy \"mine\" needs ftl.recovery = \"off\", found \"scan\"");
+    let never = Functions { swap: Some(|_| Ok(None)), ..Functions::default() };
+    let error = refusal(never, &[("ftl.recovery", "scan"), ("ftl.over_provisioning", "0.3")]);
+    let needed = "a policy that does not decide wear_swap, found one that does";
+    assert_eq!(error, format!("ftl.recovery = \"scan\" needs {needed}"));
     let place = Functions { place: Some((4, by_page)), ..Functions::default() };
     let error = refusal(place, &[("ftl.hot_cold", "recency"), ("ftl.over_provisioning", "0.3")]);
     assert_eq!(error, "a policy that decides placement needs ftl.hot_cold = \"mixed\" | \"gc\", found \"recency\"");
@@ -305,4 +309,99 @@ fn t438_keys_that_a_policy_decides_have_no_effect() {
     let config = Config::resolve(&source).expect("a valid spec");
     let lines = pumice_config::without_effect(&source, &config).expect("a valid spec");
     assert!(lines.contains(&"ftl.gc_policy has no effect with policy \"mine\"".to_string()), "{lines:?}");
+}
+
+/// Twenty cuts of a device in use, whose policy is one that is built in or the same one by functions.
+const CUTS: &[(&str, &str)] = &[
+    ("initial.age_writes", "0.0"),
+    ("ftl.over_provisioning", "0.4"),
+    ("workload.kind", "zipf"),
+    ("power.cuts", "20"),
+    ("run.check", "integrity"),
+];
+
+#[test]
+fn t439_after_power_cuts_a_policy_decides_as_the_built_in_one_does() {
+    let together = Functions { place: Some((1, |_| Ok(0))), ..Functions::default() };
+    let cases = [
+        ("ftl.gc_policy", "greedy", victim(greedy)),
+        ("ftl.gc_policy", "cost-benefit", victim(cost_benefit)),
+        ("ftl.hot_cold", "mixed", together),
+    ];
+    for recovery in ["scan", "summary", "checkpoint"] {
+        for (key, built_in, policy) in &cases {
+            let sets = [CUTS, &[("ftl.recovery", recovery)]].concat();
+            let expected = outcome(&source(&[PAGE, &sets, &[(*key, *built_in)]].concat())).expect("it runs");
+            assert!(number(&expected, "gc.copied_pages") > 1000.0, "victims were chosen");
+            assert!(number(&expected, "power.cuts") > 10.0, "{}", expected["power"]);
+            let own = outcome(&with(policy.clone(), &sets)).expect("it runs");
+            assert_eq!(digest(&own), digest(&expected), "{recovery} {built_in}");
+            assert_eq!(own["power"]["broken_promises"], 0);
+        }
+    }
+}
+
+/// A policy that counts how often it is made, and places pages by a memory of its own.
+#[derive(Clone, Debug)]
+struct Remembering(&'static AtomicU64);
+
+impl PolicySource for Remembering {
+    fn name(&self) -> &str {
+        "remembering"
+    }
+
+    fn sha256(&self) -> &str {
+        "4567"
+    }
+
+    fn decides(&self) -> Decides {
+        Decides { victim: true, streams: 3, suspend: false, wear_swap: false }
+    }
+
+    fn open(&self, _: &DeviceShape) -> Result<Box<dyn Decisions>, String> {
+        self.0.fetch_add(1, Relaxed);
+        Ok(Box::new(Memory(0)))
+    }
+}
+
+/// Pages placed so far.
+struct Memory(u64);
+
+impl Decisions for Memory {
+    fn victim(&mut self, plane: &mut AskingPlane) -> Result<u32, String> {
+        greedy(plane)
+    }
+
+    fn placement(&mut self, page: &PageToPlace) -> Result<u8, String> {
+        assert!(page.copied_from.is_none_or(|stream| stream < 3));
+        self.0 += 1;
+        Ok((self.0 % 3) as u8)
+    }
+}
+
+#[test]
+fn t444_a_policy_is_made_anew_with_each_start_and_no_cut_at_any_command_breaks_a_promise() {
+    static MADE: AtomicU64 = AtomicU64::new(0);
+    for recovery in ["scan", "summary", "checkpoint"] {
+        let mut copied = 0.0;
+        for command in (1..900).step_by(sampled(1, 37)) {
+            let at = format!("[{command}, {}]", command + 9);
+            let sets = device(&[
+                ("ftl.recovery", recovery),
+                ("geometry.blocks_per_plane", "32"),
+                ("ftl.over_provisioning", "0.62"),
+                ("workload.requests", "900"),
+                ("workload.trim_fraction", "0.05"),
+            ]);
+            let cut = [&sets[..], &[("power.cut_at_command", &at)]].concat();
+            let run = || outcome(&SpecSource { own_policy: Some(OwnPolicy::new(Remembering(&MADE))), ..source(&cut) });
+            let before = MADE.load(Relaxed);
+            let document = run().expect("it runs");
+            assert_eq!(document["power"]["broken_promises"], 0, "{recovery}, command {command}");
+            assert_eq!(MADE.load(Relaxed) - before, 1 + number(&document, "power.cuts") as u64);
+            copied += number(&document, "gc.copied_pages");
+            assert_eq!(digest(&document), digest(&run().expect("it runs")), "the same twice");
+        }
+        assert!(copied > 100.0, "{recovery}: streams are asked for copies, too");
+    }
 }

@@ -116,7 +116,7 @@ fn t454_what_stands_in_the_way_of_handles_and_stripes_is_refused_in_one_line() {
     assert!(moved.contains("or ftl.isolation = \"initial\", found \"static\""), "{moved}");
     for (more, expected) in [
         (("run.timed", "true"), "ftl.erase_group = \"device\" needs run.timed = false, found true"),
-        (("ftl.recovery", "summary"), "ftl.erase_group = \"device\" needs ftl.recovery = \"off\", found summary"),
+        (("ftl.recovery", "summary"), "ftl.erase_group = \"device\" needs ftl.recovery = \"off\", found \"summary\""),
         (("timing.copyback", "true"), "ftl.erase_group = \"device\" needs timing.copyback = false, found true"),
         (("geometry.bad_blocks_per_plane", "1"), "needs geometry.bad_blocks_per_plane = 0, found 1"),
         (("geometry.pages_per_block", "16384"), "makes stripes of 65536 pages; allowed: at most 65535"),

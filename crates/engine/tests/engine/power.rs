@@ -14,6 +14,8 @@ use serde_json::Value;
 use crate::power_blocks::OF_BLOCKS;
 use crate::power_host::{OF_BUFFERS, OF_TRIMS};
 use crate::power_layers::OF_UNITS;
+use crate::power_map::OF_MAPS;
+use crate::power_planes::OF_PLANES;
 use crate::power_protection::OF_PROTECTION;
 use crate::power_sub_blocks::OF_PARTS;
 use crate::support::{number, spec};
@@ -380,7 +382,7 @@ fn is_noticed(fault: RecoveryFault) -> bool {
 #[test]
 fn t802_every_fault_in_starting_anew_is_noticed() {
     cut_all(further_devices(), 13, false);
-    let of_others = [OF_BLOCKS, OF_UNITS, OF_BUFFERS, OF_TRIMS, OF_PROTECTION, OF_PARTS].concat();
+    let of_others = [OF_BLOCKS, OF_UNITS, OF_BUFFERS, OF_TRIMS, OF_PROTECTION, OF_PARTS, OF_PLANES, OF_MAPS].concat();
     let faults: Vec<RecoveryFault> =
         RecoveryFault::ALL.iter().copied().filter(|fault| !of_others.contains(fault)).collect();
     let missed: Vec<&str> =

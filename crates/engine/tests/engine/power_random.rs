@@ -1,4 +1,4 @@
-//! 88x: random cuts of random devices, as many as `PUMICE_POWER_CUTS` says, from `PUMICE_POWER_SEED`, as in
+//! 89x: random cuts of random devices, as many as `PUMICE_POWER_CUTS` says, from `PUMICE_POWER_SEED`, as in
 //! [`crate::power`].
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +10,7 @@ use pumice_workload::RandomStream;
 
 use crate::power::{Met, Sets, as_command, by, cut_as_drawn, devices, number_in, with_fault};
 use crate::power_layers::{LARGER, combinations, further};
-use crate::{power_blocks, power_erases, power_host, power_protection, power_sub_blocks};
+use crate::{power_blocks, power_erases, power_host, power_map, power_planes, power_protection, power_sub_blocks};
 
 /// Cuts without a word from the environment.
 const CUTS_IN_SUITE: u64 = 4_000;
@@ -45,6 +45,7 @@ fn kinds() -> Vec<Sets<'static>> {
     all.extend(power_host::buffered(|_| true).into_iter().chain(power_host::trimming()));
     all.extend(power_protection::protected(|_| true));
     all.extend(power_sub_blocks::devices());
+    all.extend(power_planes::devices().into_iter().chain(power_map::devices()));
     all
 }
 
@@ -96,7 +97,7 @@ impl RandomCuts {
 }
 
 #[test]
-fn t880_random_devices_keep_their_promises_at_random_cuts() {
+fn t896_random_devices_keep_their_promises_at_random_cuts() {
     let seed = number_in("PUMICE_POWER_SEED").unwrap_or(1);
     let mut random = RandomCuts::new(seed);
     random.cut(number_in("PUMICE_POWER_CUTS").unwrap_or(CUTS_IN_SUITE));
@@ -106,7 +107,7 @@ fn t880_random_devices_keep_their_promises_at_random_cuts() {
 }
 
 #[test]
-fn t881_a_run_that_fails_is_told_as_a_line_to_type() {
+fn t897_a_run_that_fails_is_told_as_a_line_to_type() {
     let mut random = RandomCuts::new(1);
     let noticed = with_fault(RecoveryFault::OldCopyWins, || {
         random.cut(CUTS_IN_SUITE);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pumice_config::aged::{AgedIdentity, SharedAgedDevices, values_before_requests};
 use pumice_config::{Config, SpecSource, table};
 use pumice_engine::observe::Observer;
-use pumice_engine::snapshot::{DeviceOrigin, Memory, Places, Shelf};
+use pumice_engine::snapshot::{DeviceOrigin, DiskPlace, Memory, Places, Shelf};
 use pumice_engine::{age, run, run_observed};
 use pumice_ftl::FtlKind;
 use pumice_types::key::{Key, Range, ValueKind};
@@ -59,7 +59,7 @@ impl Folder {
     }
 
     fn places(&self, limit: u64) -> Places {
-        Places { folder: Some((self.0.clone(), limit)), ..Places::default() }
+        Places { disk: Some(DiskPlace::Folder(self.0.clone(), limit)), ..Places::default() }
     }
 
     fn snapshots(&self) -> Vec<PathBuf> {
@@ -328,7 +328,8 @@ fn t937_a_damaged_or_foreign_snapshot_is_refused_in_one_line_and_made_anew() {
         format!("{}: was written by another build of the engine; the device is aged anew", path.display())
     );
     let other = Config { seed: 7, ..config.clone() };
-    let in_file = Shelf::new("this build".into(), Places { file: Some(path.clone()), ..Places::default() });
+    let in_file =
+        Shelf::new("this build".into(), Places { disk: Some(DiskPlace::File(path.clone())), ..Places::default() });
     let line = refused(&in_file, &other);
     assert_eq!(line, format!("{}: is the snapshot of another device; the device is aged anew", path.display()));
 }

@@ -189,8 +189,8 @@ impl Layer for LogBlock {
         Room::of_blocks(spec).check()
     }
 
-    fn user_pages(spec: &LayerSpec, _: &(), geometry: &Geometry) -> u32 {
-        Room::of_blocks(spec).user_pages(geometry)
+    fn capacity(spec: &LayerSpec, _: &(), geometry: &Geometry) -> Result<u32, String> {
+        Ok(Room::of_blocks(spec).user_pages(geometry))
     }
 
     fn recover(

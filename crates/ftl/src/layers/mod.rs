@@ -19,6 +19,7 @@ use pumice_types::key::{CHOSEN, Field, Key, Keys, Range, Value, ValueKind, Value
 use pumice_types::{BlockId, ChipKeys, Choice, DieId, Geometry, Lpn, PageAddress, PartialEraseUnit, RequestKind};
 
 use crate::counters::GcCounters;
+use crate::erase_units::EraseUnit;
 use crate::error::FtlError;
 use crate::fill::{FillTarget, InitialKeys};
 use crate::layer::{
@@ -29,7 +30,6 @@ use crate::plugin::{OwnLayer, PluginName};
 use crate::policy::{Decides, OwnPolicy};
 use crate::recovery::{LogCounts, Recovery, RecoveryCounts, Restart};
 use crate::victims::PolicyKeys;
-use page::EraseUnit;
 use zns::report::{ZoneOperation, ZoneReport};
 
 /// Makes the enum of layers and the names that users type. A line is: variant, name in `ftl.kind`, field of its own
@@ -176,6 +176,11 @@ macro_rules! dispatch {
                 match self { $(FtlKind::$variant { .. } => <$layer as Layer>::GIVES_UP_TRIMMED),+ }
             }
 
+            /// See [`Layer::WRITES_DOWN_TRIMS`].
+            pub fn writes_down_trims(self) -> bool {
+                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::WRITES_DOWN_TRIMS),+ }
+            }
+
             /// Its own keys that other layers refuse instead of ignoring them.
             fn strict_keys(self) -> &'static [&'static str] {
                 match self { $(FtlKind::$variant { .. } => <$layer as Layer>::STRICT_KEYS),+ }
@@ -230,7 +235,7 @@ macro_rules! dispatch {
                 match self.kind { $(FtlKind::$variant { .. } => <$layer as Layer>::extra_blocks(spec, &self.$keys)),+ }
             }
 
-            /// See [`Layer::user_pages`].
+            /// See [`Layer::capacity`].
             ///
             /// # Errors
             /// A plug-in that cannot tell.
@@ -304,11 +309,14 @@ impl Field for FtlKind {
     }
 }
 
-impl TranslationLayer for Ftl {
-    fn user_pages(&self) -> u32 {
+impl Ftl {
+    /// Logical pages that the host may address.
+    pub fn user_pages(&self) -> u32 {
         each!(self, ftl => ftl.user_pages())
     }
+}
 
+impl TranslationLayer for Ftl {
     #[inline]
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         each!(self, ftl => ftl.write(lpn, version, plan))
@@ -337,12 +345,12 @@ impl TranslationLayer for Ftl {
         each!(self, ftl => ftl.trim(lpn));
     }
 
-    fn keep_trims(&mut self, plan: &mut Plan) {
-        each!(self, ftl => ftl.keep_trims(plan));
+    fn keep_trims(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
+        each!(self, ftl => ftl.keep_trims(plan))
     }
 
-    fn flush_trims(&mut self, again: bool, plan: &mut Plan) {
-        each!(self, ftl => ftl.flush_trims(again, plan));
+    fn flush_trims(&mut self, again: bool, plan: &mut Plan) -> Result<(), FtlError> {
+        each!(self, ftl => ftl.flush_trims(again, plan))
     }
 
     fn loads_map(&self) -> bool {
@@ -452,7 +460,7 @@ pub fn is_strict(path: &str) -> bool {
 }
 
 /// Names of the layers that pass, as an error lists them.
-fn kinds_that(pass: impl Fn(FtlKind) -> bool) -> String {
+pub fn kinds_that(pass: impl Fn(FtlKind) -> bool) -> String {
     let names: Vec<String> =
         FtlKind::ALL.iter().filter(|&&kind| pass(kind)).map(|kind| format!("\"{kind}\"")).collect();
     names.join(" | ")
@@ -540,10 +548,7 @@ impl FtlKeys {
     /// Refuses a policy of the user's whose decisions nobody asks for.
     fn check_own_policy(&self) -> Result<(), String> {
         let Some(policy) = &self.own_policy else { return Ok(()) };
-        let (name, recovery) = (policy.0.name(), self.shared.recovery);
-        if recovery != Recovery::Off {
-            return Err(format!("policy \"{name}\" needs ftl.recovery = \"off\", found \"{recovery}\""));
-        }
+        let name = policy.0.name();
         if self.decides().concerns_ftl() && !self.kind.asks_policies() {
             let able = kinds_that(FtlKind::asks_policies);
             let decided = self.decides().names().join(", ");

@@ -55,8 +55,8 @@ impl Layer for Pbe {
         Nftl::check(spec, &())
     }
 
-    fn user_pages(spec: &LayerSpec, _: &PbeKeys, geometry: &Geometry) -> u32 {
-        Nftl::user_pages(spec, &(), geometry)
+    fn capacity(spec: &LayerSpec, _: &PbeKeys, geometry: &Geometry) -> Result<u32, String> {
+        Nftl::capacity(spec, &(), geometry)
     }
 
     fn recover(parts: &LayerParts, _: &PbeKeys, restart: &mut Restart) -> Result<(Nftl, RecoveryCounts), FtlError> {

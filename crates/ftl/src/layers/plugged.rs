@@ -54,6 +54,27 @@ impl PluginKeys {
 /// The largest state that a plug-in is believed to have: figures that it goes into must not overflow.
 const STATE_BYTES_MAX: u64 = 1 << 48;
 
+/// What can be wrong with a command that a plug-in plans.
+#[derive(Clone, Copy)]
+enum Wrong {
+    /// Its target is no page of the device.
+    Target,
+    /// Its source is no page of the device.
+    Source,
+    /// The host has no such logical page.
+    LogicalPage,
+    /// It copies to another die.
+    OtherDie,
+    /// It erases and names a page.
+    ErasePage,
+    /// The device has no such partial block.
+    PartialBlock,
+    /// The device has no such sub-blocks.
+    SubBlocks,
+    /// A plug-in plans no such command, or not for this cause.
+    NotAllowed,
+}
+
 /// A plug-in at work in one run.
 pub struct Plugged {
     own: OwnLayer,
@@ -92,7 +113,7 @@ impl Layer for Plugged {
     const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
     // What is trimmed is nowhere written down.
     const GIVES_UP_TRIMMED: bool = true;
-    const REPORTS: Reports = Reports { reclaims_victims: true, ..Reports::NOTHING };
+    const REPORTS: Reports = Reports::VICTIMS;
 
     fn check(spec: &LayerSpec, keys: &PluginKeys) -> Result<(), String> {
         Plugged::capacity(spec, keys, &spec.chip.geometry.scaled(1.0)?).map(|_| ())
@@ -103,10 +124,6 @@ impl Layer for Plugged {
             return Ok(());
         }
         Err(format!("a translation layer that retires blocks, found \"{}\", which does not", spec.kind))
-    }
-
-    fn user_pages(spec: &LayerSpec, keys: &PluginKeys, geometry: &Geometry) -> u32 {
-        Plugged::capacity(spec, keys, geometry).unwrap_or(0)
     }
 
     fn capacity(spec: &LayerSpec, keys: &PluginKeys, geometry: &Geometry) -> Result<u32, String> {
@@ -141,6 +158,11 @@ impl Layer for Plugged {
 }
 
 impl Plugged {
+    /// Logical pages that the host may address.
+    pub fn user_pages(&self) -> u32 {
+        self.user_pages
+    }
+
     /// The plug-in that a spec asks for, and its device.
     fn asked_for<'a>(parts: &LayerParts, keys: &'a PluginKeys) -> Result<(&'a OwnLayer, PluginDevice), FtlError> {
         let own = keys.layer(parts.spec.kind).map_err(|text| PluginFault { plugin: parts.spec.kind, text })?;
@@ -165,7 +187,7 @@ impl Plugged {
     /// Stores a share of the logical pages, from the first one on, by writes.
     fn fill(&mut self, share: f64, target: &mut dyn FillTarget) -> Result<(), FtlError> {
         let pages = whole_share(u64::from(self.user_pages), share);
-        let mut plan = Plan::limited(PLAN_COMMANDS_MAX);
+        let mut plan = Plan::default();
         for lpn in (0..pages).map(Lpn) {
             plan.clear();
             self.write(lpn, FILL_VERSION, &mut plan)?;
@@ -184,9 +206,8 @@ impl Plugged {
     fn take(&mut self, plan: &Plan) -> Result<(), FtlError> {
         let mut collects = false;
         for command in &plan.commands {
-            let fits = self.fits(command);
-            if !fits {
-                return Err(self.refusal(command));
+            if let Some(wrong) = self.wrong(command) {
+                return Err(self.refusal(wrong, command));
             }
             collects |= command.cause == Cause::Gc;
             self.count(command);
@@ -199,30 +220,39 @@ impl Plugged {
         Ok(())
     }
 
-    /// Whether a command names only what there is, and is one that plug-ins may plan.
+    /// What is wrong with a command, if anything is.
     #[inline]
-    fn fits(&self, command: &FlashCommand) -> bool {
-        let has_target = self.has(command.target);
-        has_target
-            && match command.op {
-                FlashOp::Read | FlashOp::Program => command.lpn.0 < self.user_pages && command.cause == Cause::Host,
-                FlashOp::Copy => {
-                    let die = |page: PageAddress| page.block.0 / self.blocks_per_die;
-                    let stays = self.has(command.source) && die(command.source) == die(command.target);
-                    stays && command.lpn.0 < self.user_pages
-                }
-                FlashOp::Erase => command.target.page == 0,
-                FlashOp::PartialErase => {
-                    command.target.page == 0 && command.operand() < 1 << 16 && self.device.tree.contains(command.pb())
-                }
-                FlashOp::SubBlockErase => {
-                    let sub_blocks = command.operand();
-                    command.target.page == 0
-                        && sub_blocks != 0
-                        && u64::from(sub_blocks) >> self.device.sub_blocks.min(32) == 0
-                }
-                FlashOp::SpareSearch | FlashOp::Pause => false,
+    fn wrong(&self, command: &FlashCommand) -> Option<Wrong> {
+        let FlashCommand { target, source, lpn, op, cause, .. } = *command;
+        let die = |page: PageAddress| page.block.0 / self.blocks_per_die;
+        let is_stranger = lpn.0 >= self.user_pages;
+        let rules: &[(bool, Wrong)] = match op {
+            _ if !self.has(target) => &[(true, Wrong::Target)],
+            FlashOp::Read | FlashOp::Program => {
+                &[(is_stranger, Wrong::LogicalPage), (cause != Cause::Host, Wrong::NotAllowed)]
             }
+            FlashOp::Copy => &[
+                (!self.has(source), Wrong::Source),
+                (is_stranger, Wrong::LogicalPage),
+                (die(source) != die(target), Wrong::OtherDie),
+            ],
+            FlashOp::Erase => &[(target.page != 0, Wrong::ErasePage)],
+            FlashOp::PartialErase => &[
+                (target.page != 0, Wrong::ErasePage),
+                (command.operand() >= 1 << 16 || !self.device.tree.contains(command.pb()), Wrong::PartialBlock),
+            ],
+            FlashOp::SubBlockErase => {
+                &[(target.page != 0, Wrong::ErasePage), (!self.has_sub_blocks(command.operand()), Wrong::SubBlocks)]
+            }
+            FlashOp::SpareSearch | FlashOp::Pause => &[(true, Wrong::NotAllowed)],
+        };
+        rules.iter().find(|(applies, _)| *applies).map(|&(_, wrong)| wrong)
+    }
+
+    /// Whether a set of physical sub-blocks, a bit each, is one that can be erased.
+    #[inline]
+    fn has_sub_blocks(&self, set: u32) -> bool {
+        set != 0 && u64::from(set) >> self.device.sub_blocks.min(32) == 0
     }
 
     #[inline]
@@ -245,44 +275,37 @@ impl Plugged {
         }
     }
 
-    /// What is wrong with a command that does not fit.
+    /// Says what is wrong with a command.
     #[cold]
-    fn refusal(&self, command: &FlashCommand) -> FtlError {
+    fn refusal(&self, wrong: Wrong, command: &FlashCommand) -> FtlError {
         let FlashCommand { target, source, lpn, op, .. } = *command;
-        let Geometry { pages_per_block, .. } = self.device.geometry;
-        let (blocks, user_pages) = (self.device.geometry.blocks(), self.user_pages);
+        let PluginDevice { geometry, tree, sub_blocks, .. } = &self.device;
         let place = |what: &str, page: PageAddress| {
             format!(
-                "planned {op:?} {what} block {} page {}; the device has {blocks} blocks of {pages_per_block} pages",
-                page.block.0, page.page
+                "planned {op:?} {what} block {} page {}; the device has {} blocks of {} pages",
+                page.block.0,
+                page.page,
+                geometry.blocks(),
+                geometry.pages_per_block
             )
         };
-        let text = match op {
-            _ if !self.has(target) => place("at", target),
-            FlashOp::Copy if !self.has(source) => place("from", source),
-            FlashOp::Read | FlashOp::Program | FlashOp::Copy if lpn.0 >= user_pages => {
-                format!("planned {op:?} of logical page {}; it has {user_pages}", lpn.0)
+        let text = match wrong {
+            Wrong::Target => place("at", target),
+            Wrong::Source => place("from", source),
+            Wrong::LogicalPage => format!("planned {op:?} of logical page {}; it has {}", lpn.0, self.user_pages),
+            Wrong::OtherDie => {
+                let (from, to) = (source.block.0, target.block.0);
+                format!("planned {op:?} from block {from} to block {to}, which is on another die")
             }
-            FlashOp::Copy => format!(
-                "planned Copy from block {} to block {}, which is on another die",
-                source.block.0, target.block.0
-            ),
-            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase if target.page != 0 => {
-                format!("planned {op:?} with page {}; an erase has page 0", target.page)
+            Wrong::ErasePage => format!("planned {op:?} with page {}; an erase has page 0", target.page),
+            Wrong::PartialBlock => {
+                let (asked, has) = (command.operand(), tree.pb_count());
+                format!("planned {op:?} of partial block {asked}; the device has {has}")
             }
-            FlashOp::PartialErase => format!(
-                "planned PartialErase of partial block {}; the device has {}",
-                command.operand(),
-                self.device.tree.pb_count()
-            ),
-            FlashOp::SubBlockErase => format!(
-                "planned SubBlockErase of sub-blocks {:#x}; the device has {}",
-                command.operand(),
-                self.device.sub_blocks
-            ),
-            FlashOp::Read | FlashOp::Program | FlashOp::Erase | FlashOp::SpareSearch | FlashOp::Pause => {
-                format!("planned {op:?} for {:?}, which plug-ins may not", command.cause)
+            Wrong::SubBlocks => {
+                format!("planned {op:?} of sub-blocks {:#x}; the device has {sub_blocks}", command.operand())
             }
+            Wrong::NotAllowed => format!("planned {op:?} for {:?}, which plug-ins may not", command.cause),
         };
         self.own.fault(text)
     }
@@ -296,10 +319,6 @@ impl Plugged {
 }
 
 impl TranslationLayer for Plugged {
-    fn user_pages(&self) -> u32 {
-        self.user_pages
-    }
-
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         let layer = &mut self.layer;
         self.own.during(|| layer.write(lpn, version, plan)).map_err(|error| self.own.named(error))?;

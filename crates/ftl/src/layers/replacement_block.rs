@@ -210,8 +210,8 @@ impl Layer for ReplacementBlock {
         room(spec).check()
     }
 
-    fn user_pages(spec: &LayerSpec, _: &(), geometry: &Geometry) -> u32 {
-        room(spec).user_pages(geometry)
+    fn capacity(spec: &LayerSpec, _: &(), geometry: &Geometry) -> Result<u32, String> {
+        Ok(room(spec).user_pages(geometry))
     }
 
     fn recover(

@@ -149,6 +149,11 @@ impl<F: PlaneFtl> Striped<F> {
         self.planes.iter_mut()
     }
 
+    /// Logical pages that the host may address.
+    pub fn user_pages(&self) -> u32 {
+        self.user_pages
+    }
+
     /// Free blocks of a plane.
     pub fn free_blocks(&self, plane: PlaneId) -> usize {
         self.shared.pool.free_blocks(plane)
@@ -166,11 +171,6 @@ impl<F: PlaneFtl> Striped<F> {
 impl<F: PlaneFtl> TranslationLayer for Striped<F> {
     fn reads_map_in_spare(&self) -> bool {
         self.planes.iter().any(F::reads_map_in_spare)
-    }
-
-    /// Logical pages that the host may address.
-    fn user_pages(&self) -> u32 {
-        self.user_pages
     }
 
     /// What garbage collection did so far.

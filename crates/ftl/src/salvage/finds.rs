@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 
 use pumice_types::{BlockId, Lpn, PageAddress, RecoveryFault};
 
-use crate::survey::{DieSurvey, FoundBlock, FoundPage};
+use crate::survey::{AreaSurvey, FoundBlock, FoundPage};
 
 /// All readable pages of a die, copy by copy.
 pub struct Finds<'a> {
     /// What was found.
-    pub survey: &'a DieSurvey,
+    pub survey: &'a AreaSurvey,
     /// The page that the die programmed last.
     pub suspect: Option<PageAddress>,
     /// Places of pages in the survey, by logical page, of each the copy that counts first.
@@ -18,7 +18,7 @@ pub struct Finds<'a> {
 
 impl<'a> Finds<'a> {
     /// Sorts what a survey has found.
-    pub fn of(survey: &'a DieSurvey) -> Finds<'a> {
+    pub fn of(survey: &'a AreaSurvey) -> Finds<'a> {
         let pages = survey.pages();
         let mut order: Vec<u32> = (0..pages.len() as u32).collect();
         order.sort_unstable_by_key(|&at| {

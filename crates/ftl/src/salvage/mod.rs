@@ -5,7 +5,8 @@
 //! each logical page the largest write number counts, and of its copies the one programmed last: a block is erased
 //! only after the programs that replace its pages, and a die does what it does in the order of decision.
 //!
-//! Only one operation of a die can have been cut. The page programmed last is the *suspect*: it may be unfinished
+//! Only one operation of a die can have been cut, or of a plane where a die works on several at once; what is said here
+//! of a die is then true of a plane. The page programmed last is the *suspect*: it may be unfinished
 //! although it reads well. Or an erase was cut, which leaves no trace either; then the suspect is sound. So:
 //!
 //! 1. The unit of the suspect comes first. Its pages are copied into a block that is erased before, while everything
@@ -28,7 +29,7 @@ use crate::block_pool::BlockPool;
 use crate::error::FtlError;
 use crate::layer::LayerSpec;
 use crate::recovery::{Proofs, Recovery, RecoveryCounts, Restart};
-use crate::survey::{DieSurvey, FoundBlock, FoundPage};
+use crate::survey::{AreaSurvey, CutArea, FoundBlock, FoundPage};
 use finds::Finds;
 
 /// Free blocks of a plane beyond what merges need.
@@ -157,7 +158,15 @@ impl Salvage {
     /// # Errors
     /// No room to copy a unit.
     pub fn die(&mut self, die: DieId, restart: &mut Restart) -> Result<Vec<KeptUnit>, FtlError> {
-        let survey = DieSurvey::read(&self.shape.geometry, die, &self.is_bad, restart.chips);
+        let mut kept = Vec::new();
+        for area in CutArea::all_of(&self.shape.geometry, die, restart.planes_apart) {
+            kept.extend(self.area(&area, restart)?);
+        }
+        Ok(kept)
+    }
+
+    fn area(&mut self, area: &CutArea, restart: &mut Restart) -> Result<Vec<KeptUnit>, FtlError> {
+        let survey = AreaSurvey::read(&self.shape.geometry, area, &self.is_bad, restart.chips);
         self.counts.unreadable_pages += survey.unreadable;
         for found in &survey.blocks {
             self.pool.withdraw(self.shape.geometry.plane_of(found.block), found.block);
@@ -175,7 +184,7 @@ impl Salvage {
     }
 }
 
-/// The work on one die.
+/// The work on one die, or plane.
 struct Rescue<'a> {
     salvage: &'a mut Salvage,
     plan: &'a mut crate::plan::Plan,
@@ -413,7 +422,7 @@ impl Rescue<'_> {
 }
 
 impl Holding {
-    fn of(survey: &DieSurvey, found: &FoundBlock) -> Holding {
+    fn of(survey: &AreaSurvey, found: &FoundBlock) -> Holding {
         let pages = survey.pages_of(found);
         let is_whole = pages.len() == usize::from(survey.pages_per_block);
         let is_restored = pages.iter().any(|found| found.entry.role == SpareRole::Restored);

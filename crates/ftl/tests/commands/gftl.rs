@@ -22,8 +22,15 @@ fn gftl() -> Gftl {
         u_index: UIndex::Spare,
         merge: MergePolicy::BlockErase,
     };
-    let config =
-        GftlConfig { nftl, buffer_blocks: 2, slot: SLOT, copy: COPY, search_page: SEARCH_PAGE, search: SEARCH };
+    let config = GftlConfig {
+        nftl,
+        reserve: 0,
+        buffer_blocks: 2,
+        slot: SLOT,
+        copy: COPY,
+        search_page: SEARCH_PAGE,
+        search: SEARCH,
+    };
     let mut ftl = Gftl::new(config, &[]);
     ftl.fill(InitialFill::Blocks(1.0), |_| ()).expect("it fits");
     ftl

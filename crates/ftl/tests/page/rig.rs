@@ -39,6 +39,7 @@ pub fn config(planes_per_die: u32, blocks_per_plane: u32, pages_per_block: u16) 
         hot_cold: HotCold::Copies,
         wear_leveling: WearLeveling::NONE,
         log: None,
+        trims: None,
         blank_blocks: 0,
         reuses_open_blocks: false,
         erases_together: false,

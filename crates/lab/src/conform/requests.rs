@@ -4,7 +4,6 @@ use std::fmt;
 
 use pumice_config::Config;
 use pumice_engine::{SimError, Ssd, build};
-use pumice_ftl::TranslationLayer;
 use pumice_types::{Draw, HostRequest, RequestKind, Time};
 
 /// A request of the host for one logical page, or for none.

@@ -192,6 +192,11 @@ impl NandArray {
             let number = command.number();
             power.written[to] = if command.op == FlashOp::Copy { power.written[from] } else { number };
             power.programmed[to] = number | (command.role as u64) << ROLE_AT;
+            // A copy brings along what a page of the controller's own holds.
+            let copied = command.op == FlashOp::Copy && !power.stored.is_empty();
+            if let Some(content) = power.stored.get(&source).filter(|_| copied).cloned() {
+                power.stored.insert(page, content);
+            }
             if !power.staged.is_empty()
                 && let Some(content) = power.staged.remove(&number)
             {

@@ -97,7 +97,6 @@ fn start_anew(fork: &mut DeviceSession, flash: CutFlash, at: Time) -> Result<Tim
     // What a cut leaves is drawn anew for each instant, and is the same whenever that instant is tried.
     let took = fork.start_from(flash, &format!("crash-{}", at.0))?;
     let path = &mut fork.ssd.observer;
-    path.lose_power();
     if path.is_dead() {
         return Err(SimError::Simulation("the device answers nothing any more (power.failure)".into()));
     }

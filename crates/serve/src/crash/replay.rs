@@ -10,8 +10,9 @@ use super::cut::CutPlaces;
 use super::subject::CrashSubject;
 use super::truth::HostTruth;
 
-use crate::data_path::{DataPath, Transfer};
+use crate::data_path::DataPath;
 use crate::exchange::{DeviceSession, exchange, settle};
+use crate::transfer::Transfer;
 
 /// Whoever looks on.
 pub trait Onlooker {

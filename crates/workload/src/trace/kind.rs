@@ -30,7 +30,8 @@ impl Family for RecordedTrace {
     }
 
     fn check(keys: &TraceKeys) -> Result<(), String> {
-        match keys.path {
+        match keys.path.as_deref() {
+            Some("") => Err("workload.path is empty; allowed: the path of a trace".to_owned()),
             Some(_) => Ok(()),
             None => Err("workload.kind = \"trace\" needs workload.path".to_owned()),
         }

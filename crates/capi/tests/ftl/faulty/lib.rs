@@ -89,10 +89,6 @@ impl PluginLayer for Faulty {
 }
 
 impl TranslationLayer for Faulty {
-    fn user_pages(&self) -> u32 {
-        self.page_of.len() as u32
-    }
-
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         self.writes += 1;
         assert!(!self.fails_at(Fault::Write), "write {} of page {}", self.writes, lpn.0);

@@ -210,19 +210,19 @@ pub struct Eraser {
     forgotten: Vec<u64>,
 }
 
-/// What erases have made of a device's blocks.
+/// What erases have made of a device's blocks: borrowed to be written, owned when it is read.
 #[derive(Serialize, Deserialize)]
-pub struct WornBlocks {
-    pec: Vec<u16>,
-    decided: Vec<u8>,
-    memories: BlockMemories,
+pub struct WornBlocks<P = Vec<u16>, D = Vec<u8>, M = BlockMemories> {
+    pec: P,
+    decided: D,
+    memories: M,
 }
 
 impl Eraser {
-    /// A copy of what erases have made of the blocks; what was counted is left out.
-    pub fn worn_blocks(&self) -> WornBlocks {
+    /// What erases have made of the blocks; what was counted is left out.
+    pub fn worn_blocks(&self) -> WornBlocks<&[u16], &[u8], &BlockMemories> {
         let Eraser { pec, decided, controller, .. } = self;
-        WornBlocks { pec: pec.clone(), decided: decided.clone(), memories: controller.memories.clone() }
+        WornBlocks { pec, decided, memories: &controller.memories }
     }
 
     /// Goes on with blocks of the same number that were worn like this.

@@ -1,6 +1,7 @@
 //! Flash commands, write amplification and wear.
 
 use pumice_config::PartialPage;
+use pumice_ftl::recovery::Recovery;
 use pumice_types::{MultiPlane, PartialEraseUnit, Suspension};
 use serde_json::{Value, json};
 
@@ -36,8 +37,12 @@ fields! {
         "Pages programmed by copies, and pages moved between zones",
         |run| json!(run.counts().gc_programs());
     "flash.programs.map", Integer, "pages", "the whole map is in RAM, and nothing else is written to find it again",
-        "Programs of translation pages, those copied included, of summaries of blocks, and of the map and its journal",
-        |run| count(run.is_map_cached() || run.config.ftl.shared.recovery.writes_own_pages(), run.counts().all_map_programs());
+        "Programs of translation pages, those copied included, of summaries of blocks, of the map and its journal, and of trim pages",
+        |run| {
+            let (kind, recovery) = (run.config.ftl.kind, run.config.ftl.shared.recovery);
+            let writes_trims = recovery != Recovery::Off && kind.writes_down_trims();
+            count(run.is_map_cached() || recovery.writes_own_pages() || writes_trims, run.counts().all_map_programs())
+        };
     "flash.programs.padding", Integer, "pages", "`ftl.kind` is not `zns`",
         "Pages programmed to fill zones that were finished",
         |run| count(run.zones().is_some(), run.counts().padding_programs);
@@ -93,8 +98,8 @@ fields! {
         "Pulses predicted from fail bits that were too short",
         |run| json!(run.erase_totals().map(|totals| totals.mispredictions));
     "wear.retired_blocks", Integer, "", "an erase scheme without loops (`fixed`)",
-        "Blocks retired while measuring, because their erase had failed after `erase.max_loops` loops",
-        |run| json!(run.erase_totals().map(|totals| totals.retired));
+        "Blocks retired while measuring, because their erase had failed after `erase.max_loops` loops, or by `pumice ctl fault`",
+        |run| json!(retired_blocks(run));
     "wear.restart_stress", Number, "", "an erase scheme without loops (`fixed`), no erases",
         "Stress of interrupted pulses as a share of the stress of all erases; it counts in the three fields below",
         |run| json!(run.erase_totals().filter(|totals| totals.erases > 0).map(|_| run.chips().restart_factor() - 1.0));
@@ -116,6 +121,13 @@ fn multi_plane(run: &Finished, from: MultiPlane, commands: u64) -> Value {
 
 fn is_suspended(run: &Finished) -> bool {
     run.config.run.timed && run.config.chip.erase.suspension != Suspension::Off
+}
+
+/// Blocks whose erase failed, of its own or by order. `None`: none can fail of its own, and none was ordered to.
+fn retired_blocks(run: &Finished) -> Option<u64> {
+    let ordered = run.chips().failed_by_order();
+    let own = run.erase_totals().map(|totals| totals.retired);
+    if ordered > 0 { Some(own.unwrap_or(0) + ordered) } else { own }
 }
 
 fn mean_erase_latency(run: &Finished) -> Value {

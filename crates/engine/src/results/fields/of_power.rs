@@ -44,6 +44,9 @@ fields! {
     "power.map_pages", Integer, "pages", "`ftl.recovery` is not `checkpoint`",
         "Pages of the map, and of the table of open blocks, programmed. They are among `flash.programs.map`",
         |run| count(is_logged(run), log(run).map_pages);
+    "power.trim_pages", Integer, "pages", "neither `ftl.recovery = \"scan\"` nor `\"summary\"` with `ftl.kind = \"page\"`",
+        "Pages programmed that say what is trimmed. They are among `flash.programs.map`",
+        |run| count(has_trim_pages(run), log(run).trim_pages);
     "power.log_blocks", Integer, "blocks a plane", "`ftl.recovery` is not `checkpoint`",
         "Blocks of each plane set aside for the map and its journal",
         |run| count(is_logged(run), log(run).blocks_per_plane);
@@ -98,6 +101,12 @@ fn of_built_in(run: &Finished, value: u64) -> Value {
 
 fn is_logged(run: &Finished) -> bool {
     run.config.ftl.shared.recovery == Recovery::Checkpoint
+}
+
+/// A journal holds trims like any other change.
+fn has_trim_pages(run: &Finished) -> bool {
+    let recovery = run.config.ftl.shared.recovery;
+    recovery != Recovery::Off && run.config.ftl.kind.writes_down_trims() && !is_logged(run)
 }
 
 fn log(run: &Finished) -> LogCounts {

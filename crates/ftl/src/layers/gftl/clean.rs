@@ -69,7 +69,7 @@ impl Gftl {
     fn kept(&self, plane: usize) -> usize {
         // A merge that has begun holds its target already.
         let target = usize::from(self.planes[plane].merge.is_none());
-        self.nftl.config.kept_blocks as usize - 1 + target
+        self.config.reserve + target
     }
 
     /// Ends with a block to take and one to merge into, working beyond the slot if it must.
@@ -89,10 +89,7 @@ impl Gftl {
     pub(super) fn win_buffer_block(&mut self, plane: usize, plan: &mut Plan) -> Result<(), FtlError> {
         // A step erases what is to be erased before it begins a merge, so blocks that the buffer gave
         // up are free again before a target is wanted.
-        let is_low = |gftl: &Gftl| {
-            let reserve = gftl.nftl.config.kept_blocks as usize - 1;
-            gftl.nftl.pool.free_blocks(PlaneId(plane as u32)) <= reserve
-        };
+        let is_low = |gftl: &Gftl| gftl.nftl.pool.free_blocks(PlaneId(plane as u32)) <= gftl.config.reserve;
         while self.buffer.blocks_left(plane) == 0 || is_low(self) {
             if self.step(plane, None, plan)?.is_none() {
                 let Some(lpn) = self.buffer.oldest(plane) else { return Ok(()) };

@@ -38,6 +38,8 @@ use clean::Cleaning;
 pub struct GftlConfig {
     /// The NFTL below, with full merges. Its geometry holds the buffer's blocks too.
     pub nftl: NftlConfig,
+    /// Free blocks of each plane that only starting anew takes.
+    pub reserve: usize,
     /// Write-buffer blocks of each plane, at least 1, taken from the plane's blocks.
     pub buffer_blocks: u32,
     /// Length of a slot: a block erase.
@@ -172,14 +174,14 @@ impl Gftl {
             self.nftl.in_u[slot as usize * self.nftl.pages + offset] = NOT_IN_U;
         }
     }
+
+    /// Logical pages that the host may address.
+    pub fn user_pages(&self) -> u32 {
+        self.nftl.user_pages()
+    }
 }
 
 impl TranslationLayer for Gftl {
-    /// Logical pages that the host may address.
-    fn user_pages(&self) -> u32 {
-        self.nftl.user_pages()
-    }
-
     /// What garbage collection did so far.
     fn counters(&self) -> &GcCounters {
         self.nftl.counters()

@@ -30,6 +30,7 @@ fn config(parts: &LayerParts, keys: &GftlKeys) -> GftlConfig {
     let timing = parts.timing;
     GftlConfig {
         nftl: nftl::config_keeping(parts, kept_blocks(&parts.spec)),
+        reserve: salvage::reserve(&parts.spec) as usize,
         buffer_blocks: Gftl::extra_blocks(&parts.spec, keys),
         slot: timing.t_bers,
         copy: timing.copy(),
@@ -57,8 +58,8 @@ impl Layer for Gftl {
         whole_share(u64::from(spec.blocks_per_plane()), keys.write_buffer_share).max(1)
     }
 
-    fn user_pages(spec: &LayerSpec, _: &GftlKeys, geometry: &Geometry) -> u32 {
-        Nftl::user_pages(spec, &(), geometry)
+    fn capacity(spec: &LayerSpec, _: &GftlKeys, geometry: &Geometry) -> Result<u32, String> {
+        Nftl::capacity(spec, &(), geometry)
     }
 
     fn recover(parts: &LayerParts, keys: &GftlKeys, restart: &mut Restart) -> Result<(Gftl, RecoveryCounts), FtlError> {

@@ -1,7 +1,7 @@
 //! What was found of one logical block after a power cut, and what becomes of it.
 //!
-//! Every merge keeps one order: data is programmed at its new place before its old place is erased. A die does one
-//! thing at a time, so a cut meets a merge before, in, or after its copies, and never two of them. Three facts follow:
+//! Every merge keeps one order: data is programmed at its new place before its old place is erased. A die (or a
+//! plane, where a die works on several at once) does one thing at a time, so a cut meets a merge before, in, or after its copies, and never two of them. Three facts follow:
 //!
 //! - Where two D-blocks are found, the later one is what the merge copied into. If it lacks anything, nothing was erased
 //!   yet, and the merge is undone. If it lacks nothing, the old blocks may have been under erase: whatever they still
@@ -16,7 +16,7 @@
 
 use pumice_types::{BlockId, PageAddress, RecoveryFault, SpareRole, bits};
 
-use crate::survey::{DieSurvey, FoundBlock, FoundPage};
+use crate::survey::{AreaSurvey, FoundBlock, FoundPage};
 
 /// One block of a logical block.
 #[derive(Clone, Copy)]
@@ -31,7 +31,7 @@ pub(super) struct BlockFinds<'a> {
 
 impl<'a> BlockFinds<'a> {
     /// A block that has readable pages; the others hold nothing that counts.
-    pub fn of(survey: &'a DieSurvey, found: &FoundBlock) -> Option<BlockFinds<'a>> {
+    pub fn of(survey: &'a AreaSurvey, found: &FoundBlock) -> Option<BlockFinds<'a>> {
         let pages = survey.pages_of(found);
         (!pages.is_empty()).then_some(BlockFinds { block: found.block, end: found.end, pages })
     }

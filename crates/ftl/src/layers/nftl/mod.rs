@@ -258,14 +258,14 @@ impl Nftl {
             MergePolicy::BlockErase => u8::MAX,
         }
     }
+
+    /// Logical pages that the host may address.
+    pub fn user_pages(&self) -> u32 {
+        (self.logical.len() * self.pages) as u32
+    }
 }
 
 impl TranslationLayer for Nftl {
-    /// Logical pages that the host may address.
-    fn user_pages(&self) -> u32 {
-        (self.logical.len() * self.pages) as u32
-    }
-
     /// What garbage collection did so far.
     fn counters(&self) -> &GcCounters {
         &self.counters

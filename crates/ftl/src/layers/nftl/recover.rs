@@ -20,7 +20,7 @@ use crate::merge::run::NOT_IN_U;
 use crate::plan::Plan;
 use crate::recovery::{ChipPort, Proofs, RecoveryCounts, Restart};
 use crate::salvage::KeptBlock;
-use crate::survey::DieSurvey;
+use crate::survey::{AreaSurvey, CutArea};
 
 /// A logical block that was found.
 struct FoundLogical<'a> {
@@ -28,8 +28,8 @@ struct FoundLogical<'a> {
     blocks: Vec<BlockFinds<'a>>,
 }
 
-/// The recovery of one die.
-struct DieRecovery<'a> {
+/// The recovery of one die, or plane.
+struct AreaRecovery<'a> {
     newest: Newest,
     unproven: Option<PageAddress>,
     /// Blocks that hold nothing that counts, and are not blank.
@@ -54,8 +54,9 @@ impl Nftl {
         let mut ftl = Nftl::new(config, bad);
         (ftl.counters, ftl.proofs) = (restart.counters, Proofs::lost(geometry.blocks(), restart.erased_again));
         let mut counts = RecoveryCounts::default();
-        for die in (0..geometry.dies()).map(DieId) {
-            counts.add(&ftl.scan_die(die, &is_bad, restart.chips, restart.plan)?);
+        let areas = (0..geometry.dies()).map(|die| CutArea::all_of(&geometry, DieId(die), restart.planes_apart));
+        for area in areas.flatten() {
+            counts.add(&ftl.scan_area(&area, &is_bad, restart.chips, restart.plan)?);
         }
         if RecoveryFault::MovesNotDone.is_on() {
             restart.plan.clear();
@@ -64,17 +65,17 @@ impl Nftl {
         Ok((ftl, counts))
     }
 
-    fn scan_die(
+    fn scan_area(
         &mut self,
-        die: DieId,
+        area: &CutArea,
         is_bad: &[u64],
         chips: &mut dyn ChipPort,
         plan: &mut Plan,
     ) -> Result<RecoveryCounts, FtlError> {
-        let survey = DieSurvey::read(&self.config.geometry, die, is_bad, chips);
+        let survey = AreaSurvey::read(&self.config.geometry, area, is_bad, chips);
         let counts = RecoveryCounts { unreadable_pages: survey.unreadable, ..RecoveryCounts::default() };
         let (newest, unproven) = (Newest::new(self.pages), survey.last.map(|last| last.page));
-        let mut recovery = DieRecovery { newest, unproven, erased: Vec::new(), counts, plan };
+        let mut recovery = AreaRecovery { newest, unproven, erased: Vec::new(), counts, plan };
         let found = self.group(&survey, &mut recovery.erased);
         let copied = self.keep(found, &mut recovery);
         for block in std::mem::take(&mut recovery.erased) {
@@ -86,8 +87,8 @@ impl Nftl {
         Ok(recovery.counts)
     }
 
-    /// Sorts the blocks of a die by logical block, the oldest U-blocks first. None of them is free.
-    fn group<'a>(&mut self, survey: &'a DieSurvey, erased: &mut Vec<BlockId>) -> Vec<FoundLogical<'a>> {
+    /// Sorts the blocks of an area by logical block, the oldest U-blocks first. None of them is free.
+    fn group<'a>(&mut self, survey: &'a AreaSurvey, erased: &mut Vec<BlockId>) -> Vec<FoundLogical<'a>> {
         let mut blocks: Vec<(usize, BlockFinds)> = Vec::with_capacity(survey.blocks.len());
         for found in &survey.blocks {
             self.pool.withdraw(self.config.geometry.plane_of(found.block), found.block);
@@ -108,7 +109,7 @@ impl Nftl {
     }
 
     /// Adopts what stays as it is. Returns what is to be copied, those first that have blocks to spare.
-    fn keep<'a>(&mut self, found: Vec<FoundLogical<'a>>, recovery: &mut DieRecovery) -> Vec<FoundLogical<'a>> {
+    fn keep<'a>(&mut self, found: Vec<FoundLogical<'a>>, recovery: &mut AreaRecovery) -> Vec<FoundLogical<'a>> {
         let mut copied = Vec::new();
         for mut found in found {
             recovery.newest.find(self.first_lpn(found.logical).0, &found.blocks);
@@ -201,7 +202,7 @@ impl Nftl {
     }
 
     /// Copies a logical block into a block erased for it, and erases its old blocks.
-    fn copy_found(&mut self, found: &FoundLogical, recovery: &mut DieRecovery) -> Result<(), FtlError> {
+    fn copy_found(&mut self, found: &FoundLogical, recovery: &mut AreaRecovery) -> Result<(), FtlError> {
         let logical = found.logical;
         let mut blocks = found.blocks.clone();
         recovery.newest.find(self.first_lpn(logical).0, &blocks);

@@ -30,8 +30,8 @@ impl Layer for Nftl {
         check_room(spec, spec.user_blocks_per_plane(), kept_blocks(spec))
     }
 
-    fn user_pages(spec: &LayerSpec, _: &(), geometry: &Geometry) -> u32 {
-        geometry.planes() * spec.user_blocks_per_plane() * u32::from(geometry.pages_per_block)
+    fn capacity(spec: &LayerSpec, _: &(), geometry: &Geometry) -> Result<u32, String> {
+        Ok(geometry.planes() * spec.user_blocks_per_plane() * u32::from(geometry.pages_per_block))
     }
 
     fn recover(parts: &LayerParts, _: &(), restart: &mut Restart) -> Result<(Nftl, RecoveryCounts), FtlError> {

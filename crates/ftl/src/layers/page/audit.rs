@@ -57,7 +57,8 @@ impl PageFtl {
         let mut from = 0;
         while let Some(page) = self.maps.next_valid(block, from) {
             let owner = self.maps.owner(PageAddress::new(block, page), &self.pool);
-            found += u64::from(owner.0 < self.config.user_pages);
+            let is_trim_page = self.config.trims.is_some_and(|trims| trims.nth(owner).is_some());
+            found += u64::from(owner.0 < self.config.user_pages || is_trim_page);
             from = page + 1;
         }
         found

@@ -12,7 +12,7 @@
 //! before anything else ([`PageFtl::load_map`]). Commands of that payment lie on the dies of the
 //! translation pages.
 
-use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, TagFormat, UnitSet};
+use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId, RecoveryFault, TagFormat, UnitSet};
 use serde::{Deserialize, Serialize};
 
 use super::map_cache::{Eviction, MapCache};
@@ -84,7 +84,7 @@ impl Translation {
         Translation {
             cache: MapCache::new(map.entries, map.entries_per_page, config.user_pages),
             versions: vec![0; pages as usize],
-            tags: TagFormat::new(config.user_pages + pages),
+            tags: TagFormat::new(config.logical_pages()),
             planes: (0..geometry.planes()).map(|_| share()).collect(),
         }
     }
@@ -182,7 +182,8 @@ impl PageFtl {
         self.make_translation_room(plane, plan)?;
         self.read_translation_page(page, plan);
         let lpn = self.translation_lpn(page);
-        let (target, sequence) = self.next_page(plane, WriteStream::Map)?;
+        let (target, sequence) = self.next_page(plane, WriteStream::MAP)?;
+        self.prove_of_map(target.block, plan);
         if let Some(old) = self.find(lpn) {
             self.invalidate_translation(plane, old);
         }
@@ -194,8 +195,20 @@ impl PageFtl {
             plan.push(FlashCommand::program(Cause::Map, target, lpn, version, sequence));
         }
         self.counters.map_write_backs += 1;
-        self.close_if_full(plane, WriteStream::Map);
+        self.close_if_full(plane, WriteStream::MAP, target.page);
         Ok(())
+    }
+
+    /// Appends the erase of a block that translation pages go to, if nothing proves that it is erased.
+    fn prove_of_map(&mut self, block: BlockId, plan: &mut Plan) {
+        if !RecoveryFault::MapBlocksTrusted.is_on() {
+            self.proofs.prove(block, plan);
+        }
+    }
+
+    /// Writes all translation pages: the whole map of a device that starts anew, which has found it without them.
+    pub(super) fn write_map_anew(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
+        (0..self.config.translation_pages()).try_for_each(|page| self.write_back(page, plan))
     }
 
     /// Translation pages are spread over the planes in the order of the writes.
@@ -218,7 +231,7 @@ impl PageFtl {
         let now = self.planes[plane.index()].now;
         let Some(translation) = &mut self.translation else { return Ok(()) };
         let share = &mut translation.planes[plane.index()];
-        if self.planes[plane.index()].open[WriteStream::Map as usize].is_some() || share.free > 1 {
+        if self.planes[plane.index()].open[WriteStream::MAP.index()].is_some() || share.free > 1 {
             return Ok(());
         }
         let Some(victim) = share.victims.choose(now) else { return Ok(()) };
@@ -237,13 +250,14 @@ impl PageFtl {
         while let Some(page) = self.maps.next_valid(victim, 0) {
             let source = PageAddress::new(victim, page);
             let lpn = self.maps.owner(source, &self.pool);
-            let (target, sequence) = self.next_page(plane, WriteStream::Map)?;
+            let (target, sequence) = self.next_page(plane, WriteStream::MAP)?;
+            self.prove_of_map(target.block, plan);
             self.maps.invalidate(source);
             self.maps.place(lpn, target);
             let mut copy = FlashCommand::copy(source, target, lpn, sequence);
             copy.cause = Cause::Map;
             plan.push(copy);
-            self.close_if_full(plane, WriteStream::Map);
+            self.close_if_full(plane, WriteStream::MAP, target.page);
         }
         Ok(())
     }
@@ -258,15 +272,15 @@ impl PageFtl {
             let count = (total + planes - 1 - turn) / planes;
             for start in (0..count).step_by(pages as usize) {
                 let filled = pages.min(count - start) as u16;
-                let open = self.open_block(plane, WriteStream::Map)?;
+                let open = self.open_block(plane, WriteStream::MAP)?;
                 let (block, sequence) = (open.block, open.sequence);
                 let first = self.translation_lpn(turn + start * planes);
                 for page in 0..filled {
                     self.maps.place(Lpn(first.0 + u32::from(page) * planes), PageAddress::new(block, page));
                 }
                 let open = Open { next: u32::from(filled), ..open };
-                self.planes[plane.index()].open[WriteStream::Map as usize] = Some(open);
-                self.close_if_full(plane, WriteStream::Map);
+                self.planes[plane.index()].open[WriteStream::MAP.index()] = Some(open);
+                self.close_if_full(plane, WriteStream::MAP, filled - 1);
                 programmed(InitialBlock { block, first, stride: planes, pages: filled, sequence });
             }
         }

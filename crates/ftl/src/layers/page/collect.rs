@@ -38,18 +38,19 @@ use super::units::valid_in;
 use super::{GcMode, GcPlanes, Handles, HotCold, Neighbours, PageFtl};
 use crate::error::FtlError;
 use crate::plan::Plan;
+use crate::policy::STREAMS_MAX;
 use crate::reclaim_units::UnitChoice;
 
-/// Number of pages by which the prefetch of map entries runs ahead of the copies: some 100 ns pass for each, and
-/// memory answers within a microsecond even when it is busy.
-const MOVES_AHEAD: u32 = 12;
+/// Number of pages by which the prefetch of map entries runs ahead of the copies: some ten nanoseconds pass for each,
+/// and memory answers within a microsecond even when it is busy.
+pub(super) const MOVES_AHEAD: u32 = 12;
 
 impl PageFtl {
     /// Ensures that `stream` has a free page in `plane`. Returns whether collection must follow after the write's own
     /// program.
     pub(super) fn make_room(&mut self, plane: PlaneId, stream: WriteStream, plan: &mut Plan) -> Result<bool, FtlError> {
         let state = &self.planes[plane.index()];
-        if state.open[stream as usize].is_some() {
+        if state.open[stream.index()].is_some() {
             // Where all pages share a block, its room belongs to a victim in work that cannot open
             // another one.
             let shared = state.job.is_some() && self.config.hot_cold.shares_blocks();
@@ -225,7 +226,7 @@ impl PageFtl {
         let taken = if self.names_victims() { self.take_named_victim(plane)? } else { self.take_victim(plane) };
         let Some((victim, UnitChoice { units, copies })) = taken else { return Ok(false) };
         let victim = self.config.geometry.block(plane, victim);
-        self.begin(Job { victim, units, next: 0, copied: 0, copies, levels_wear: false });
+        self.begin(victim, UnitChoice { units, copies }, false);
         Ok(true)
     }
 
@@ -236,12 +237,15 @@ impl PageFtl {
         self.planes[plane.index()].swap = None;
         self.planes[plane.index()].victims.remove(self.config.geometry.index_in_plane(victim), units);
         let copies = self.maps.valid_pages(victim);
-        self.begin(Job { victim, units, next: 0, copied: 0, copies, levels_wear: true });
+        self.begin(victim, UnitChoice { units, copies }, true);
         true
     }
 
-    pub(super) fn begin(&mut self, job: Job) {
-        let plane = self.config.geometry.plane_of(job.victim);
+    /// Begins to empty these units of a victim.
+    pub(super) fn begin(&mut self, victim: BlockId, chosen: UnitChoice, levels_wear: bool) {
+        let UnitChoice { units, copies } = chosen;
+        let job = Job { victim, units, next: 0, copied: 0, copies, levels_wear };
+        let plane = self.config.geometry.plane_of(victim);
         debug_assert!(self.planes[plane.index()].job.is_none(), "a plane empties one victim at a time");
         self.planes[plane.index()].job = Some(job);
         debug_assert!(self.keeps_room(plane), "the room of a plane takes all copies of a victim");
@@ -279,10 +283,15 @@ impl PageFtl {
     /// The same, but moves up to `most` pages.
     pub(super) fn work(&mut self, plane: PlaneId, most: u32, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(mut job) = self.planes[plane.index()].job else { return Ok(()) };
-        let before = job.copied;
+        let (before, in_runs) = (job.copied, self.config.moves_in_runs());
         while job.copied - before < most
             && let Some(page) = self.next_to_move(&job)
         {
+            if in_runs {
+                let left = most - (job.copied - before);
+                self.copy_run(plane, &mut job, [u32::from(page), left], plan)?;
+                continue;
+            }
             self.maps.expect_move(job.victim, u32::from(page) + MOVES_AHEAD);
             self.copy_page(plane, &job, page, plan)?;
             (job.next, job.copied) = (page + 1, job.copied + 1);
@@ -301,21 +310,21 @@ impl PageFtl {
 
     /// Where a copy of `lpn` goes.
     #[inline]
-    fn stream_of_copy(&mut self, lpn: Lpn, job: &Job, plane: PlaneId) -> Result<WriteStream, FtlError> {
+    pub(super) fn stream_of_copy(&mut self, lpn: Lpn, job: &Job, plane: PlaneId) -> Result<WriteStream, FtlError> {
         let (own, other) = match (&self.recent, self.config.hot_cold) {
-            _ if job.levels_wear => return Ok(WriteStream::Moved),
+            _ if job.levels_wear => return Ok(WriteStream::MOVED),
             (_, HotCold::Placed { streams }) => return self.placed_stream_of_copy(lpn, job, plane, streams),
-            (_, HotCold::Mixed) => return Ok(WriteStream::Host),
+            (_, HotCold::Mixed) => return Ok(WriteStream::HOST),
             (_, HotCold::Handles(handles)) => {
                 // A whole block holds pages of one group.
                 return Ok(handles.stream_of_copy(self.group_of(PageAddress::new(job.victim, 0), plane)));
             }
-            (Some(recent), _) if recent.is_hot(lpn) => (WriteStream::HotCopies, WriteStream::Copies),
-            (Some(_), _) => (WriteStream::Copies, WriteStream::HotCopies),
-            (None, _) => return Ok(WriteStream::Copies),
+            (Some(recent), _) if recent.is_hot(lpn) => (WriteStream::HOT_COPIES, WriteStream::COPIES),
+            (Some(_), _) => (WriteStream::COPIES, WriteStream::HOT_COPIES),
+            (None, _) => return Ok(WriteStream::COPIES),
         };
         // The room that is kept for a victim's copies may lie in the other one's block.
-        let has_room = self.planes[plane.index()].open[own as usize].is_some() || self.units_for_copies(plane, job) > 0;
+        let has_room = self.planes[plane.index()].open[own.index()].is_some() || self.units_for_copies(plane, job) > 0;
         Ok(if has_room { own } else { other })
     }
 
@@ -340,20 +349,21 @@ impl PageFtl {
     /// open for them. For assertions.
     fn room(&self, plane: PlaneId) -> usize {
         let (pages, state) = (&self.config.units.pages, &self.planes[plane.index()]);
-        let of_handles = |(handles, job): (Handles, Job)| {
+        let of_handle = |(handles, job): (Handles, Job)| {
             handles.stream_of_copy(self.group_of(PageAddress::new(job.victim, 0), plane))
         };
-        let handled = self.handles().zip(state.job).map(of_handles);
+        let handled = self.handles().zip(state.job).map(of_handle);
+        let placed: [WriteStream; STREAMS_MAX as usize] = std::array::from_fn(|nth| WriteStream::placed(nth as u8));
         let streams: &[WriteStream] = match (state.job.is_some_and(|job| job.levels_wear), self.config.hot_cold) {
-            (true, _) => &[WriteStream::Moved],
-            (false, HotCold::Mixed) => &[WriteStream::Host],
-            (false, HotCold::Copies) => &[WriteStream::Copies],
-            (false, HotCold::Recency { .. }) => &[WriteStream::Copies, WriteStream::HotCopies],
-            (false, HotCold::Placed { streams }) => &WriteStream::PLACED[..usize::from(streams)],
+            (true, _) => &[WriteStream::MOVED],
+            (false, HotCold::Mixed) => &[WriteStream::HOST],
+            (false, HotCold::Copies) => &[WriteStream::COPIES],
+            (false, HotCold::Recency { .. }) => &[WriteStream::COPIES, WriteStream::HOT_COPIES],
+            (false, HotCold::Placed { streams }) => &placed[..usize::from(streams)],
             (false, HotCold::Handles(_)) => handled.as_slice(),
         };
         let free = state.job.map_or(self.free_units(plane), |job| self.units_for_copies(plane, &job));
-        let open = streams.iter().filter_map(|&stream| state.open[stream as usize]);
+        let open = streams.iter().filter_map(|stream| state.open[stream.index()]);
         let rest = |open: Open| {
             (open.next as u16..pages.pages_per_block()).filter(|&page| open.units.contains(pages.unit_of(page))).count()
         };
@@ -381,7 +391,7 @@ impl PageFtl {
         self.place(lpn, target, plane);
         self.note_change(lpn);
         plan.push(FlashCommand::copy(source, target, lpn, sequence));
-        self.end_page(plane, stream, plan);
+        self.end_page(plane, stream, target.page, plan);
         Ok(())
     }
 

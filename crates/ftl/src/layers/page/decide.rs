@@ -23,16 +23,14 @@ impl PageFtl {
             HotCold::Mixed | HotCold::Copies | HotCold::Recency { .. } => {}
         }
         let hot = self.recent.as_mut().is_some_and(|recent| recent.note(lpn));
-        Ok(if hot { WriteStream::Hot } else { WriteStream::Host })
+        Ok(if hot { WriteStream::HOT } else { WriteStream::HOST })
     }
 
     /// The stream that the policy names for a page.
     fn named(&self, lpn: Lpn, plane: PlaneId, copied_from: Option<u8>) -> Result<WriteStream, FtlError> {
-        let Some(decider) = &self.config.decider else { return Ok(WriteStream::Placed0) };
+        let Some(decider) = &self.config.decider else { return Ok(WriteStream::placed(0)) };
         let now = self.planes[plane.index()].now;
-        decider
-            .placement(&PageToPlace { lpn, plane, now, copied_from })
-            .map(|stream| WriteStream::PLACED[usize::from(stream)])
+        decider.placement(&PageToPlace { lpn, plane, now, copied_from }).map(WriteStream::placed)
     }
 
     /// The stream of a page that collection copies: the one that the policy names if it has room, else the next one
@@ -48,11 +46,11 @@ impl PageFtl {
         let from = self.planes[plane.index()].victims.blocks().stream_of(index);
         let named = self.named(lpn, plane, Some(from))?;
         let open = &self.planes[plane.index()].open;
-        let is_open = |stream: &WriteStream| open[*stream as usize].is_some();
+        let is_open = |stream: &WriteStream| open[stream.index()].is_some();
         if is_open(&named) || self.units_for_copies(plane, job) > 0 {
             return Ok(named);
         }
-        let mut others = (1..streams).map(|step| WriteStream::PLACED[usize::from((named.number() + step) % streams)]);
+        let mut others = (1..streams).map(|step| WriteStream::placed((named.number() + step) % streams));
         others.find(is_open).ok_or_else(|| self.no_free_block(plane))
     }
 

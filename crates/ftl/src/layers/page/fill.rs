@@ -6,6 +6,7 @@ use super::PageFtl;
 use super::plane::{Open, WriteStream};
 use crate::error::FtlError;
 use crate::fill::InitialBlock;
+use crate::layer::whole_share;
 
 impl PageFtl {
     /// Stores a share of the logical pages before the first request, from the first one on, as if
@@ -16,13 +17,14 @@ impl PageFtl {
     /// [`FtlError`] if a plane has fewer blocks than the share needs.
     pub fn fill(&mut self, share: f64, mut programmed: impl FnMut(InitialBlock)) -> Result<u32, FtlError> {
         let (planes, pages) = (self.config.order.len() as u32, u32::from(self.config.data_pages()));
-        let stripes = (f64::from(self.config.user_pages) * share) as u32 / (planes * pages);
+        let stripes = whole_share(u64::from(self.config.user_pages), share) / (planes * pages);
+        let stream = WriteStream::unplaced(self.config.hot_cold);
         for stripe in 0..stripes {
             for nth in 0..planes {
                 let plane = self.config.order[nth as usize];
-                let Open { block, sequence, .. } = self.open_block(plane, WriteStream::Host)?;
+                let Open { block, sequence, .. } = self.open_block(plane, stream)?;
                 self.maps.set_all_valid(block);
-                (0..self.config.units.pages.units()).for_each(|unit| self.close(WriteStream::Host, block, unit));
+                (0..self.config.units.pages.units()).for_each(|unit| self.close(stream, block, unit));
                 self.planes[plane.index()].valid_pages += u64::from(pages);
                 let first = Lpn(stripe * planes * pages + nth);
                 let filled = InitialBlock { block, first, stride: planes, pages: pages as u16, sequence };

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::plane::WriteStream;
 use super::{HotCold, PageFtl};
-use crate::counters::{COLLECTED, PlacedCount};
+use crate::counters::PlacedCount;
 use crate::reclaim_units::UnitId;
 
 choice! {
@@ -56,7 +56,7 @@ impl Handles {
     /// Where the host's pages of a stream go. A stream without a handle gets the first one, as the standard has it.
     #[inline]
     pub(super) fn stream_of_host(self, stream: u8) -> WriteStream {
-        WriteStream::PLACED[usize::from(if stream < self.count { stream } else { 0 })]
+        WriteStream::placed(if stream < self.count { stream } else { 0 })
     }
 
     /// Where collection copies a page of a group to.
@@ -65,27 +65,9 @@ impl Handles {
         // Persistently isolated, no block holds pages of several handles.
         debug_assert!(group < self.count || self.collected == CollectedPlace::Shared);
         match self.collected {
-            CollectedPlace::Shared => WriteStream::Copies,
-            CollectedPlace::Apart => WriteStream::COPIED[usize::from(group)],
-            CollectedPlace::WithHost => WriteStream::PLACED[usize::from(group)],
-        }
-    }
-}
-
-impl WriteStream {
-    /// Whose pages a stream holds where there are handles: those of one handle, or [`COLLECTED`]. The initial fill
-    /// counts as the first handle's.
-    pub(super) fn group(self) -> u8 {
-        let number = self as usize;
-        let (placed, copied) = (WriteStream::Placed0 as usize, WriteStream::Copied0 as usize);
-        if number >= copied {
-            (number - copied) as u8
-        } else if number >= placed {
-            (number - placed) as u8
-        } else if self == WriteStream::Host {
-            0
-        } else {
-            COLLECTED as u8
+            CollectedPlace::Shared => WriteStream::COPIES,
+            CollectedPlace::Apart => WriteStream::copied(group),
+            CollectedPlace::WithHost => WriteStream::placed(group),
         }
     }
 }
@@ -128,7 +110,7 @@ impl PageFtl {
     pub(super) fn open_pages(&self, stream: u8) -> u64 {
         let Some(handles) = self.handles().filter(|handles| stream < handles.count) else { return 0 };
         let whole = u32::from(self.config.data_pages());
-        let open = handles.stream_of_host(stream) as usize;
+        let open = handles.stream_of_host(stream).index();
         let left = |next: u32| u64::from(whole - next);
         self.planes.iter().map(|plane| left(plane.open[open].map_or(0, |open| open.next))).sum()
     }

@@ -23,9 +23,9 @@
 use pumice_types::{BlockId, FlashCommand, Geometry, JOURNAL, Lpn, PageAddress, PlaneId, RecoveryFault};
 use serde::{Deserialize, Serialize};
 
-use super::PageFtl;
 use super::maps::PageMaps;
 use super::plane::{Plane, WriteStream};
+use super::{HotCold, PageFtl};
 use crate::block_pool::BlockPool;
 use crate::fill::FillTarget;
 use crate::plan::{Payload, Plan};
@@ -33,9 +33,6 @@ use crate::recovery::LogCounts;
 
 /// Bytes of a word: the place of a page, or a block.
 const WORD_BYTES: u32 = 4;
-
-/// Streams of a plane that may keep a block open.
-pub(super) const LOGGED_STREAMS: usize = 4;
 
 /// First word of a journal record about an open block; below are logical pages.
 pub(super) const SLOT_RECORD: u32 = 1 << 31;
@@ -69,25 +66,28 @@ pub struct LogShape {
     journals_max: u64,
     /// Rows of the ring.
     pub rows: u32,
+    /// Streams of a plane that may keep a block open: the first one, and how many there are.
+    streams: [u32; 2],
 }
 
 impl LogShape {
     /// The log of so many logical pages, of which every item is written once while `interval` pages are programmed.
     /// Its rows are as many as a device of one die needs, because they are fewer in larger ones.
-    pub fn new(geometry: &Geometry, user_pages: u32, interval: f64) -> LogShape {
+    pub fn new(geometry: &Geometry, user_pages: u32, interval: f64, hot_cold: HotCold) -> LogShape {
+        let streams = WriteStream::logged(hot_cold);
         let of_dies = |dies: u32| {
             let planes = geometry.planes_per_die * dies;
             let user_pages = (u64::from(user_pages) * u64::from(dies)).div_ceil(u64::from(geometry.dies())) as u32;
-            LogShape::of_planes(geometry, planes, user_pages, (f64::from(user_pages) * interval) as u64)
+            LogShape::of_planes(geometry, [planes, user_pages], (f64::from(user_pages) * interval) as u64, streams)
         };
         LogShape { rows: of_dies(1).rows, ..of_dies(geometry.dies()) }
     }
 
-    fn of_planes(geometry: &Geometry, planes: u32, user_pages: u32, interval: u64) -> LogShape {
+    fn of_planes(geometry: &Geometry, [planes, user_pages]: [u32; 2], interval: u64, streams: [u32; 2]) -> LogShape {
         let words = geometry.page_bytes / WORD_BYTES;
         let entries = words - MAP_HEADER as u32;
         let map_pages = user_pages.div_ceil(entries);
-        let items = map_pages + (planes * LOGGED_STREAMS as u32).div_ceil(words);
+        let items = map_pages + (planes * streams[1]).div_ceil(words);
         let records = (words as usize - JOURNAL_HEADER) / 2;
         let (interval, pages) = (interval.max(1), u64::from(geometry.pages_per_block));
         // A page full of changes, and one before each erase; twice that, because some are not full.
@@ -96,7 +96,26 @@ impl LogShape {
         let live = u64::from(items) + journals_max + 2 * behind_journal + 2;
         let row = u64::from(planes) * pages;
         let rows = live.div_ceil(row) + 1 + (u64::from(items) + 2).div_ceil(row) + 1;
-        LogShape { entries, map_pages, items, records, interval, journals_max, rows: rows as u32 }
+        LogShape { entries, map_pages, items, records, interval, journals_max, rows: rows as u32, streams }
+    }
+
+    /// The slot of the table of open blocks that tells of a stream of a plane.
+    fn slot(&self, plane: PlaneId, stream: WriteStream) -> u32 {
+        let [first, count] = self.streams;
+        debug_assert!((first..first + count).contains(&(stream.index() as u32)), "a stream of the log");
+        plane.0 * count + stream.index() as u32 - first
+    }
+
+    /// Slots of the table of open blocks.
+    pub(super) fn slots(&self, planes: usize) -> u32 {
+        planes as u32 * self.streams[1]
+    }
+
+    /// The block that a slot tells of, plus one; 0: none.
+    fn open_in(&self, planes: &[Plane], slot: u32) -> u32 {
+        let [first, count] = self.streams;
+        let open = planes[(slot / count) as usize].open[(first + slot % count) as usize];
+        open.map_or(0, |open| open.block.0 + 1)
     }
 
     /// The smallest page in which a start can name two pages of each plane that are not proven.
@@ -179,7 +198,7 @@ impl MapLog {
 
     /// Notes that a stream of a plane has opened or closed a block.
     pub(super) fn note_open(&mut self, plane: PlaneId, stream: WriteStream) {
-        self.changed_slots.push(plane.0 * LOGGED_STREAMS as u32 + stream as u32);
+        self.changed_slots.push(self.shape.slot(plane, stream));
     }
 
     fn changes(&self) -> usize {
@@ -250,8 +269,8 @@ impl MapLog {
             return maps.page_of_map(item, self.shape.entries);
         }
         let words = self.shape.entries + MAP_HEADER as u32;
-        let slots = (item - self.shape.map_pages) * words..planes.len() as u32 * LOGGED_STREAMS as u32;
-        slots.take(words as usize).map(|slot| open_in(planes, slot)).collect()
+        let slots = (item - self.shape.map_pages) * words..self.shape.slots(planes.len());
+        slots.take(words as usize).map(|slot| self.shape.open_in(planes, slot)).collect()
     }
 
     /// Appends a journal page of all changes since the last one.
@@ -260,7 +279,7 @@ impl MapLog {
         let horizon = horizon.map_or(0, |horizon| horizon + 1);
         let header = [horizon as u32, (horizon >> 32) as u32];
         let places = self.changed.iter().flat_map(|&lpn| [lpn.0, maps.entry(lpn)]);
-        let slots = self.changed_slots.iter().flat_map(|&slot| [SLOT_RECORD | slot, open_in(planes, slot)]);
+        let slots = self.changed_slots.iter().flat_map(|&slot| [SLOT_RECORD | slot, self.shape.open_in(planes, slot)]);
         let pages = pages.iter().flat_map(|&page| [SUSPECT_RECORD, maps.physical(page)]);
         let content: Payload = header.into_iter().chain(places).chain(slots).chain(pages).collect();
         debug_assert!(content.len() <= JOURNAL_HEADER + 2 * self.shape.records, "a journal page is a page");
@@ -292,12 +311,6 @@ pub(super) struct Suspects {
     /// number.
     pub(super) horizon: Option<u64>,
     pub(super) pages: Vec<PageAddress>,
-}
-
-/// The block that a stream of a plane has open, plus one; 0: none.
-fn open_in(planes: &[Plane], slot: u32) -> u32 {
-    let (plane, stream) = (slot as usize / LOGGED_STREAMS, slot as usize % LOGGED_STREAMS);
-    planes[plane].open[stream].map_or(0, |open| open.block.0 + 1)
 }
 
 impl PageFtl {

@@ -14,6 +14,19 @@ const AS_FILLED: u32 = 0;
 /// Entry of a filled page that the host gave up: no physical page has this number.
 const TRIMMED: u32 = u32::MAX;
 
+/// Pages that move from one block to successive pages of another.
+#[derive(Clone, Copy)]
+pub(super) struct PageRun {
+    /// The block that they leave.
+    pub(super) victim: BlockId,
+    /// Its first page that may move.
+    pub(super) from: u32,
+    /// Where the first of them goes.
+    pub(super) target: PageAddress,
+    /// How many move at most.
+    pub(super) most: u32,
+}
+
 /// Where logical pages lie, and what physical pages hold.
 #[derive(Serialize, Deserialize)]
 pub(super) struct PageMaps {
@@ -165,6 +178,45 @@ impl PageMaps {
         let bit = self.bit(page);
         debug_assert!(bits::get(&self.valid, bit));
         bits::clear(&mut self.valid, bit);
+    }
+
+    /// Moves the valid pages of a run, in their order, and tells `moved` of each: the page it leaves, where it goes, and
+    /// what it holds. Returns how many they are, and the page behind the last. The same as to invalidate and place them
+    /// one by one, but valid bits are taken by the word.
+    #[inline(always)]
+    pub(super) fn move_run(
+        &mut self,
+        run: &PageRun,
+        ahead: u32,
+        pool: &BlockPool,
+        mut moved: impl FnMut(PageAddress, PageAddress, Lpn),
+    ) -> (u32, u32) {
+        let PageRun { victim, from, target, most } = *run;
+        let (first_word, place) = (self.words_of(victim).start, self.physical(target));
+        let (mut count, mut next) = (0, from);
+        for word in from as usize >> 6..self.words {
+            let kept = if word == from as usize >> 6 { (1 << (from & 63)) - 1 } else { 0 };
+            let mut left = self.valid[first_word + word] & !kept;
+            let held = self.valid[first_word + word] & kept;
+            while left != 0 && count < most {
+                let page = (word * 64) as u32 + left.trailing_zeros();
+                left &= left - 1;
+                self.expect_move(victim, page + ahead);
+                let source = PageAddress::new(victim, page as u16);
+                let lpn = self.owner(source, pool);
+                self.l2p[lpn.index()] = place + count + 1;
+                self.p2l[(place + count) as usize] = lpn.0 + 1;
+                moved(source, PageAddress::new(target.block, target.page + count as u16), lpn);
+                (count, next) = (count + 1, page + 1);
+            }
+            self.valid[first_word + word] = held | left;
+            if count == most {
+                break;
+            }
+        }
+        let words = self.words_of(target.block);
+        bits::set_range(&mut self.valid[words], usize::from(target.page), usize::from(target.page) + count as usize);
+        (count, next)
     }
 
     /// Forgets where `lpn` is; it is nowhere from now on.

@@ -27,8 +27,10 @@ mod plane;
 mod recover;
 mod recover_log;
 mod room;
-pub(crate) mod spec;
+mod runs;
+mod spec;
 mod stripe;
+mod trim_map;
 mod units;
 
 use pumice_types::{
@@ -57,8 +59,10 @@ use maps::PageMaps;
 use neighbours::Disturbs;
 pub use neighbours::Neighbours;
 use plane::{Open, Plane, WriteStream};
-pub use spec::{EraseUnit, Leveling, OpenBlocks, PageKeys, Separation};
+pub use spec::{Leveling, OpenBlocks, PageKeys, Separation};
 pub use stripe::{EraseGroup, Stripes};
+use trim_map::TrimMap;
+pub use trim_map::TrimShape;
 pub use units::EraseUnits;
 use units::{FreeUnits, valid_in};
 
@@ -184,6 +188,8 @@ pub struct PageConfig {
     pub wear_leveling: WearLeveling,
     /// The map and its journal in flash, if the device starts anew from them.
     pub log: Option<LogShape>,
+    /// The pages that say what is trimmed, if the device starts anew from spare areas.
+    pub trims: Option<TrimShape>,
     /// Blocks of a plane that stay blank beyond what collection needs, so that there is room after a power cut (`room`).
     pub blank_blocks: u32,
     /// After a power cut, blocks that were being written are written further. Needs whole blocks, and a device that
@@ -237,6 +243,17 @@ impl PageConfig {
         self.units.pages.pages_per_block()
     }
 
+    /// Logical pages that lie among the blocks of data or of the map: those of the host, and translation or trim pages.
+    fn logical_pages(&self) -> u32 {
+        let with_map = self.user_pages + self.translation_pages();
+        self.trims.map_or(with_map, |trims| trims.end().max(with_map))
+    }
+
+    /// Whether a logical page is a page of the map.
+    fn is_translation_page(&self, lpn: Lpn) -> bool {
+        (self.user_pages..self.user_pages + self.translation_pages()).contains(&lpn.0)
+    }
+
     /// Translation pages of the whole device; none if the map is in RAM.
     pub fn translation_pages(&self) -> u32 {
         self.cached_map.map_or(0, |map| self.user_pages.div_ceil(map.entries_per_page))
@@ -256,6 +273,8 @@ pub struct PageFtl {
     translation: Option<Translation>,
     /// The map and its journal in flash, if the device starts anew from them.
     log: Option<Box<MapLog>>,
+    /// What is trimmed, if the device starts anew from spare areas.
+    trims: Option<Box<TrimMap>>,
     recent: Option<RecentWrites>,
     wear: Option<Wear>,
     counters: GcCounters,
@@ -282,18 +301,19 @@ impl PageFtl {
             maps: PageMaps::new(
                 geometry,
                 [u32::from(config.data_pages()), config.log.map_or(0, |log| log.rows)],
-                config.user_pages + config.translation_pages(),
+                config.logical_pages(),
                 &config.order,
             ),
             translation: config.cached_map.map(|map| Translation::new(&config, map)),
             log: log.map(Box::new),
+            trims: config.trims.map(|shape| Box::new(TrimMap::new(shape, config.user_pages))),
             free,
             pool,
             planes: (0..geometry.planes()).map(|plane| Plane::new(config.victims(plane))).collect(),
             plane_pages_max: config.plane_pages_max(good),
             next_plane: 0,
             recent: match config.hot_cold {
-                HotCold::Recency { window } => Some(RecentWrites::new(config.user_pages, window)),
+                HotCold::Recency { window } => Some(RecentWrites::new(config.logical_pages(), window)),
                 HotCold::Mixed | HotCold::Copies | HotCold::Placed { .. } | HotCold::Handles(_) => None,
             },
             wear: Wear::new(&geometry, config.wear_leveling),
@@ -316,7 +336,10 @@ impl PageFtl {
     #[inline]
     fn note_change(&mut self, lpn: Lpn) {
         if let Some(translation) = &mut self.translation {
-            translation.change(lpn);
+            // Where trim pages lie is always in RAM.
+            if lpn.0 < self.config.user_pages {
+                translation.change(lpn);
+            }
         }
         if let Some(log) = &mut self.log {
             log.note_change(lpn);
@@ -373,12 +396,12 @@ impl PageFtl {
     /// none is. The page counts as written.
     #[inline]
     fn next_page(&mut self, plane: PlaneId, stream: WriteStream) -> Result<(PageAddress, u32), FtlError> {
-        if self.planes[plane.index()].open[stream as usize].is_none() {
+        if self.planes[plane.index()].open[stream.index()].is_none() {
             let opened = self.open_block(plane, stream)?;
-            self.planes[plane.index()].open[stream as usize] = Some(opened);
+            self.planes[plane.index()].open[stream.index()] = Some(opened);
         }
         // Field by field: a copy of all of them would have to wait for the last `next`.
-        if let Some(open) = &mut self.planes[plane.index()].open[stream as usize]
+        if let Some(open) = &mut self.planes[plane.index()].open[stream.index()]
             && let Some(page) = open.page(&self.config.units.pages)
         {
             open.next = u32::from(page.page) + 1;
@@ -391,14 +414,14 @@ impl PageFtl {
     fn open_block(&mut self, plane: PlaneId, stream: WriteStream) -> Result<Open, FtlError> {
         let none = self.no_free_block(plane);
         let may_take = match &mut self.translation {
-            Some(translation) if stream == WriteStream::Map => translation.note_opened(plane),
+            Some(translation) if stream == WriteStream::MAP => translation.note_opened(plane),
             _ => self.free_units(plane) > 0,
         };
         if !may_take {
             return Err(none);
         }
         // Data that stays lies well on a block that is worn.
-        let wanted = if stream == WriteStream::Moved { Wanted::MostWorn } else { Wanted::LeastWorn };
+        let wanted = if stream == WriteStream::MOVED { Wanted::MostWorn } else { Wanted::LeastWorn };
         if self.config.units.neighbours.are_disturbed() {
             return self.open_apart(plane).ok_or(none);
         }
@@ -408,32 +431,28 @@ impl PageFtl {
         self.free.take(plane, wanted, &mut self.pool).ok_or(none)
     }
 
-    /// After a page of a stream was written: closes what is full, and lists what a full block holds in its last
-    /// pages, if the device starts anew from such lists.
+    /// After `page` of a stream's open block was written: closes what is full, and lists what a full block holds in its
+    /// last pages, if the device starts anew from such lists.
     #[inline]
-    fn end_page(&mut self, plane: PlaneId, stream: WriteStream, plan: &mut Plan) {
+    fn end_page(&mut self, plane: PlaneId, stream: WriteStream, page: u16, plan: &mut Plan) {
         let (data_pages, pages) = (self.config.data_pages(), self.config.geometry.pages_per_block);
-        let open = self.planes[plane.index()].open[stream as usize].filter(|open| open.next == u32::from(data_pages));
-        self.close_if_full(plane, stream);
-        if data_pages < pages
-            && let Some(Open { block, sequence, .. }) = open
-        {
+        let lists = data_pages < pages && page + 1 == data_pages;
+        let full = if lists { self.planes[plane.index()].open[stream.index()] } else { None };
+        self.close_if_full(plane, stream, page);
+        if let Some(Open { block, sequence, .. }) = full {
             let lpn = Lpn(self.config.user_pages);
-            plan.commands.extend(
-                (data_pages..pages)
-                    .map(|page| FlashCommand::program(Cause::Map, PageAddress::new(block, page), lpn, 0, sequence)),
-            );
+            let list = |page| FlashCommand::program(Cause::Map, PageAddress::new(block, page), lpn, 0, sequence);
+            plan.commands.extend((data_pages..pages).map(list));
         }
         self.write_down_if_full(plan);
     }
 
-    /// Makes the unit of a stream's last page a candidate for reclaiming if that page was the unit's
-    /// last, and closes the open block once it has no more.
+    /// Makes the unit of `page`, the last one that a stream has written, a candidate for reclaiming if that page is the
+    /// unit's last, and closes the open block once it has no more.
     #[inline]
-    fn close_if_full(&mut self, plane: PlaneId, stream: WriteStream) {
+    fn close_if_full(&mut self, plane: PlaneId, stream: WriteStream, page: u16) {
         let units = &self.config.units.pages;
-        let Some(&Open { next, .. }) = self.planes[plane.index()].open[stream as usize].as_ref() else { return };
-        if u32::from(units.last_page(units.unit_of(next as u16 - 1))) + 1 == next {
+        if units.last_page(units.unit_of(page)) == page {
             self.close_unit(plane, stream);
         }
     }
@@ -442,11 +461,11 @@ impl PageFtl {
     #[cold]
     fn close_unit(&mut self, plane: PlaneId, stream: WriteStream) {
         let units = &self.config.units.pages;
-        let Some(open) = self.planes[plane.index()].open[stream as usize] else { return };
+        let Some(open) = self.planes[plane.index()].open[stream.index()] else { return };
         let unit = units.unit_of(open.next as u16 - 1);
         let is_full = open.page(units).is_none();
         if is_full {
-            self.planes[plane.index()].open[stream as usize] = None;
+            self.planes[plane.index()].open[stream.index()] = None;
             if let Some(log) = &mut self.log {
                 log.note_open(plane, stream);
             }
@@ -468,7 +487,7 @@ impl PageFtl {
         let index = self.config.geometry.index_in_plane(block);
         let number = if let HotCold::Handles(_) = self.config.hot_cold { stream.group() } else { stream.number() };
         match &mut self.translation {
-            Some(translation) if stream == WriteStream::Map => translation.close(plane, index, valid, state.now),
+            Some(translation) if stream == WriteStream::MAP => translation.close(plane, index, valid, state.now),
             _ => {
                 state.victims.close(UnitId { block: index, unit }, valid, state.now);
                 state.victims.note_stream(UnitId { block: index, unit }, number);
@@ -522,9 +541,28 @@ impl PageFtl {
         let plane = self.choose_plane(lpn)?;
         let stream = self.stream_of_write(lpn, plane, stream)?;
         self.count_written(stream);
+        if let Some(trims) = &mut self.trims {
+            trims.note_write(lpn);
+        }
+        self.store(lpn, (plane, stream), plan, |target, sequence, plan| {
+            plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence));
+            plan.complete_here();
+        })
+    }
+
+    /// Places a logical page in a stream of a plane; `program` appends its program, of a page in a block with this
+    /// sequence number.
+    #[inline]
+    fn store(
+        &mut self,
+        lpn: Lpn,
+        (plane, stream): (PlaneId, WriteStream),
+        plan: &mut Plan,
+        program: impl FnOnce(PageAddress, u32, &mut Plan),
+    ) -> Result<(), FtlError> {
         let collect_behind = self.make_room(plane, stream, plan)?;
         let free_before = collect_behind.then(|| self.free_units(plane));
-        let was_open = self.planes[plane.index()].open[stream as usize].is_some();
+        let was_open = self.planes[plane.index()].open[stream.index()].is_some();
         let (target, sequence) = self.next_page(plane, stream)?;
         self.proofs.prove(target.block, plan);
         debug_assert!(was_open || self.keeps_room(plane), "a block opened for the host leaves copies their room");
@@ -535,9 +573,8 @@ impl PageFtl {
         self.place(lpn, target, plane);
         self.planes[plane.index()].valid_pages += 1;
         self.note_change(lpn);
-        plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence));
-        plan.complete_here();
-        self.end_page(plane, stream, plan);
+        program(target, sequence, plan);
+        self.end_page(plane, stream, target.page, plan);
         if let Some(free) = free_before {
             let taken = free - self.free_units(plane);
             self.collect(plane, taken, plan)?;
@@ -547,14 +584,14 @@ impl PageFtl {
             GcMode::Blocking | GcMode::Foreground | GcMode::Background | GcMode::Preemptible => Ok(()),
         }
     }
+
+    /// Logical pages that the host may address.
+    pub fn user_pages(&self) -> u32 {
+        self.config.user_pages
+    }
 }
 
 impl TranslationLayer for PageFtl {
-    /// Logical pages that the host may address.
-    fn user_pages(&self) -> u32 {
-        self.config.user_pages
-    }
-
     /// What garbage collection did so far.
     fn counters(&self) -> &GcCounters {
         &self.counters
@@ -566,10 +603,17 @@ impl TranslationLayer for PageFtl {
         if let Some(log) = &mut self.log {
             log.counts = LogCounts::default();
         }
+        if let Some(trims) = &mut self.trims {
+            trims.written = 0;
+        }
     }
 
     fn log_counts(&self) -> LogCounts {
-        self.log.as_ref().map_or_else(LogCounts::default, |log| log.counted())
+        let counted = self.log.as_ref().map_or_else(LogCounts::default, |log| log.counted());
+        match &self.trims {
+            Some(trims) => LogCounts { trim_pages: trims.written, ram_bytes: trims.ram_bytes(), ..counted },
+            None => counted,
+        }
     }
 
     fn erased_again(&self) -> u64 {
@@ -591,6 +635,7 @@ impl TranslationLayer for PageFtl {
             + self.disturbs.state_bytes()
             + self.translation.as_ref().map_or(0, Translation::state_bytes)
             + self.log.as_ref().map_or(0, |log| log.state_bytes())
+            + self.trims.as_ref().map_or(0, |trims| trims.ram_bytes())
             + self.recent.as_ref().map_or(0, RecentWrites::state_bytes)
             + self.wear.as_ref().map_or(0, Wear::state_bytes)
     }
@@ -621,7 +666,9 @@ impl TranslationLayer for PageFtl {
 
     /// Gives `lpn` up: its page is invalid, and it reads as never written.
     fn trim(&mut self, lpn: Lpn) {
-        if let Some(page) = self.find(lpn) {
+        if self.trims.is_some() {
+            self.trim_later(lpn);
+        } else if let Some(page) = self.find(lpn) {
             self.invalidate(page);
             self.maps.forget(lpn);
             self.note_change(lpn);
@@ -631,18 +678,25 @@ impl TranslationLayer for PageFtl {
         }
     }
 
-    fn keep_trims(&mut self, plan: &mut Plan) {
+    fn keep_trims(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
         self.write_down_if_full(plan);
+        self.write_trims_if_full(plan)
     }
 
-    fn flush_trims(&mut self, again: bool, plan: &mut Plan) {
+    fn flush_trims(&mut self, again: bool, plan: &mut Plan) -> Result<(), FtlError> {
         self.write_down_trims(again, plan);
+        self.flush_trim_pages(again, plan)
+    }
+
+    /// Pages of the log and trim pages may lie on other dies than the access behind which they are written.
+    fn spans_dies(&self) -> bool {
+        self.loads_map() || self.log.is_some() || self.trims.is_some()
     }
 
     /// Where the current page of `lpn` is on the chips.
     #[inline]
     fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
-        let page = self.find(lpn)?;
+        let page = self.locate_stored(lpn)?;
         Some(self.config.stripes.as_ref().map_or(page, |stripes| stripes.page(page)))
     }
 

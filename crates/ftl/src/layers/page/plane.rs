@@ -3,6 +3,8 @@
 use pumice_types::{BlockId, Geometry, UnitSet};
 use serde::{Deserialize, Serialize};
 
+use super::HotCold;
+use crate::counters::COLLECTED;
 use crate::policy::STREAMS_MAX;
 use crate::reclaim_units::UnitVictims;
 
@@ -18,92 +20,85 @@ pub(super) struct Open {
     pub(super) next: u32,
 }
 
-/// What an open block takes: pages of one stream lie together.
+/// What an open block takes: pages of one stream lie together. A number and not an enum: it is the place of the
+/// stream's open block, looked up several times for each page that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub(super) enum WriteStream {
-    /// Pages that the host writes; the cold ones if hot ones lie apart.
-    Host,
-    /// Hot pages that the host writes.
-    Hot,
-    /// Pages that collection copies; the cold ones if hot ones lie apart.
-    Copies,
-    /// Hot pages that collection copies.
-    HotCopies,
-    /// Pages that static wear levelling moves.
-    Moved,
-    /// Translation pages.
-    Map,
-    /// Pages that a user's own policy puts together, written and copied: its first stream. Or pages that the host
-    /// writes by its first handle.
-    Placed0,
-    /// Its second stream.
-    Placed1,
-    /// Its third stream.
-    Placed2,
-    /// Its fourth stream.
-    Placed3,
-    /// Its fifth stream.
-    Placed4,
-    /// Its sixth stream.
-    Placed5,
-    /// Its seventh stream.
-    Placed6,
-    /// Its eighth stream.
-    Placed7,
-    /// Pages that collection copies for the host's first handle.
-    Copied0,
-    /// For its second handle.
-    Copied1,
-    /// For its third handle.
-    Copied2,
-    /// For its fourth handle.
-    Copied3,
-    /// For its fifth handle.
-    Copied4,
-    /// For its sixth handle.
-    Copied5,
-    /// For its seventh handle.
-    Copied6,
-    /// For its eighth handle.
-    Copied7,
-}
+pub(super) struct WriteStream(u8);
+
+/// Streams that are neither a policy's nor a handle's.
+const OWN: u8 = 6;
+
+/// Number of streams.
+pub(super) const STREAMS: usize = (OWN + 2 * STREAMS_MAX) as usize;
 
 impl WriteStream {
-    /// The streams of a user's own policy, or of the host's handles.
-    pub(super) const PLACED: [WriteStream; STREAMS_MAX as usize] = [
-        WriteStream::Placed0,
-        WriteStream::Placed1,
-        WriteStream::Placed2,
-        WriteStream::Placed3,
-        WriteStream::Placed4,
-        WriteStream::Placed5,
-        WriteStream::Placed6,
-        WriteStream::Placed7,
-    ];
+    /// Pages that the host writes; the cold ones if hot ones lie apart.
+    pub(super) const HOST: WriteStream = WriteStream(0);
+    /// Hot pages that the host writes.
+    pub(super) const HOT: WriteStream = WriteStream(1);
+    /// Pages that collection copies; the cold ones if hot ones lie apart.
+    pub(super) const COPIES: WriteStream = WriteStream(2);
+    /// Hot pages that collection copies.
+    pub(super) const HOT_COPIES: WriteStream = WriteStream(3);
+    /// Pages that static wear levelling moves.
+    pub(super) const MOVED: WriteStream = WriteStream(4);
+    /// Translation pages.
+    pub(super) const MAP: WriteStream = WriteStream(5);
 
-    /// The streams of collected pages, one a handle.
-    pub(super) const COPIED: [WriteStream; STREAMS_MAX as usize] = [
-        WriteStream::Copied0,
-        WriteStream::Copied1,
-        WriteStream::Copied2,
-        WriteStream::Copied3,
-        WriteStream::Copied4,
-        WriteStream::Copied5,
-        WriteStream::Copied6,
-        WriteStream::Copied7,
-    ];
+    /// Pages that a user's own policy puts together, written and copied, by the number of its stream. Or pages that
+    /// the host writes, by the number of its handle.
+    #[inline]
+    pub(super) fn placed(nth: u8) -> WriteStream {
+        debug_assert!(nth < STREAMS_MAX);
+        WriteStream(OWN + nth)
+    }
+
+    /// Pages that collection copies for one of the host's handles, by its number.
+    #[inline]
+    pub(super) fn copied(nth: u8) -> WriteStream {
+        debug_assert!(nth < STREAMS_MAX);
+        WriteStream(OWN + STREAMS_MAX + nth)
+    }
+
+    /// The stream of pages that nobody places: those of the initial fill, and the layer's own.
+    pub(super) fn unplaced(hot_cold: HotCold) -> WriteStream {
+        match hot_cold {
+            HotCold::Placed { .. } => WriteStream::placed(0),
+            HotCold::Mixed | HotCold::Copies | HotCold::Recency { .. } | HotCold::Handles(_) => WriteStream::HOST,
+        }
+    }
+
+    /// The streams that keep blocks open of a device with a map in flash: the first one, and how many there are. A
+    /// policy places all pages, and without one those that the host writes and that are copied have two streams each.
+    pub(super) fn logged(hot_cold: HotCold) -> [u32; 2] {
+        match hot_cold {
+            HotCold::Placed { streams } => [OWN.into(), streams.into()],
+            HotCold::Mixed | HotCold::Copies | HotCold::Recency { .. } | HotCold::Handles(_) => [0, 4],
+        }
+    }
+
+    /// The place of its open block among those of a plane.
+    #[inline]
+    pub(super) fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// The policy's stream or the handle whose pages it holds; `None` if there is none.
+    fn nth(self) -> Option<u8> {
+        self.0.checked_sub(OWN).map(|nth| nth % STREAMS_MAX)
+    }
 
     /// The number by which policies know the stream: their own number of it, if it is theirs.
     pub(super) fn number(self) -> u8 {
-        let number = self as usize;
-        let first = WriteStream::Placed0 as usize;
-        (if number < first { number } else { number - first }) as u8
+        self.nth().unwrap_or(self.0)
+    }
+
+    /// Whose pages a stream holds where there are handles: those of one handle, or [`COLLECTED`]. The initial fill
+    /// counts as the first handle's.
+    pub(super) fn group(self) -> u8 {
+        self.nth().unwrap_or(if self == WriteStream::HOST { 0 } else { COLLECTED as u8 })
     }
 }
-
-/// Number of streams.
-pub(super) const STREAMS: usize = WriteStream::Copied7 as usize + 1;
 
 /// A victim whose valid pages are moved one by one, and which is then erased. It is in no list, so pages that the
 /// host invalidates meanwhile need no update of a list.

@@ -20,6 +20,9 @@
 //! Where parts of blocks are erased apart, all this holds for parts. Of a block that keeps a page that counts, every
 //! other part is erased before it is written, whatever it holds: it is closed, and reclaimed like any other.
 //!
+//! Pages of a map that is cached say nothing that the spare areas do not say. Their blocks are free like others that hold
+//! nothing that counts, and the whole map is written anew.
+//!
 //! What only RAM knew and is not found again: wear counts and which pages are hot. Both begin anew. Disturb counters of
 //! parts beside each other are assumed to be at what they bear.
 
@@ -106,7 +109,7 @@ impl SpareSurvey {
     }
 
     /// A free block of the plane of `last` that can be erased before anything is copied: one that holds no
-    /// copy of a page in `kept`, which are those that nothing proves. One of `last` itself may go if there is another:
+    /// copy of a page in `kept`, which are those that nothing proves and what depends on them, in order. One of `last` itself may go if there is another:
     /// either the program of `last` was cut, and then no erase of its plane, or `last` is sound.
     fn dispensable(&self, last: &ReadPage, kept: &[Lpn], geometry: &Geometry, free: &FreeUnits) -> Option<BlockId> {
         let plane = geometry.plane_of(last.page.block);
@@ -118,7 +121,7 @@ impl SpareSurvey {
         let mut first = 0;
         self.blocks.iter().find_map(|&(block, end, _)| {
             let pages = &self.found[std::mem::replace(&mut first, end)..end];
-            let may_go = |lpn: Lpn| !kept.contains(&lpn) || lpn == last.entry.lpn && has_other(block);
+            let may_go = |lpn: Lpn| kept.binary_search(&lpn).is_err() || lpn == last.entry.lpn && has_other(block);
             let is_free = geometry.plane_of(block) == plane && !free.of(block).is_empty();
             (is_free && pages.iter().all(|found| may_go(found.entry.lpn))).then_some(block)
         })
@@ -126,10 +129,11 @@ impl SpareSurvey {
 
     /// The pages that count, one for each logical page that is stored: that with the newest data, and of its copies
     /// the last one.
-    fn current(&self, logical_pages: u32) -> Vec<ReadPage> {
+    fn current(&self, config: &PageConfig) -> Vec<ReadPage> {
         // Number of the page in `found` plus one.
-        let mut chosen = vec![0u32; logical_pages as usize];
-        for (nth, found) in self.found.iter().enumerate() {
+        let mut chosen = vec![0u32; config.logical_pages() as usize];
+        let counted = self.found.iter().enumerate();
+        for (nth, found) in counted.filter(|(_, found)| !config.is_translation_page(found.entry.lpn)) {
             let known = &mut chosen[found.entry.lpn.index()];
             if *known == 0 || counts_before(&found.entry, &self.found[*known as usize - 1].entry) {
                 *known = nth as u32 + 1;
@@ -139,8 +143,9 @@ impl SpareSurvey {
     }
 
     /// The page of each plane that was programmed last, as far as it can be read; not those of the initial fill. None
-    /// where that is the summary of a block: whatever becomes of it, no data depends on it.
-    fn last_of_planes(&self, geometry: &Geometry) -> Vec<Option<ReadPage>> {
+    /// where that is the summary of a block, or a page of the map: whatever becomes of it, no data depends on it.
+    fn last_of_planes(&self, config: &PageConfig) -> Vec<Option<ReadPage>> {
+        let geometry = &config.geometry;
         let mut last: Vec<Option<ReadPage>> = vec![None; geometry.planes() as usize];
         for found in self.found.iter().filter(|found| found.entry.programmed > 0) {
             let last = &mut last[geometry.plane_of(found.page.block).index()];
@@ -154,7 +159,7 @@ impl SpareSurvey {
                 *last = None;
             }
         }
-        last
+        last.into_iter().map(|last| last.filter(|last| !config.is_translation_page(last.entry.lpn))).collect()
     }
 }
 
@@ -203,7 +208,9 @@ impl PageFtl {
         let survey = SpareSurvey::read(&config, bad, restart.chips);
         let mut ftl = PageFtl::new(config, bad);
         ftl.counters = restart.counters;
-        let current = survey.current(ftl.config.user_pages);
+        ftl.trims.iter_mut().for_each(|trims| trims.written = restart.log.trim_pages);
+        let mut current = survey.current(&ftl.config);
+        let void = ftl.read_trims(&mut current, restart.chips);
         let trusted = restart.protection.ends_operations();
         let proofs = if trusted { Proofs::held } else { Proofs::lost };
         ftl.proofs = proofs(ftl.config.geometry.blocks(), restart.erased_again);
@@ -215,8 +222,9 @@ impl PageFtl {
             abandoned_blocks: (partly_written - reused) as u64,
             moved_pages: 0,
         };
-        let unproven = if trusted { Vec::new() } else { survey.last_of_planes(&ftl.config.geometry) };
-        let kept: Vec<Lpn> = unproven.iter().flatten().map(|last| last.entry.lpn).collect();
+        let unproven = if trusted { Vec::new() } else { survey.last_of_planes(&ftl.config) };
+        let mut kept: Vec<Lpn> = unproven.iter().flatten().flat_map(|last| void.with(last.entry.lpn)).collect();
+        kept.sort_unstable();
         for last in unproven.into_iter().flatten() {
             let is_left = RecoveryFault::UnprovenPageKept.is_on()
                 || RecoveryFault::OneMoveForAll.is_on() && counts.moved_pages > 0;
@@ -232,6 +240,7 @@ impl PageFtl {
         for plane in (0..ftl.config.geometry.planes()).map(PlaneId) {
             ftl.restore_room(plane, restart.plan)?;
         }
+        ftl.write_map_anew(restart.plan)?;
         ftl.set_blank_aside();
         Ok((ftl, counts))
     }
@@ -268,7 +277,7 @@ impl PageFtl {
                 self.free.give_back_some(block, trusted, &mut self.pool);
                 (0..units)
                     .filter(|&unit| !trusted.contains(unit))
-                    .for_each(|unit| self.close(WriteStream::Host, block, unit));
+                    .for_each(|unit| self.close(WriteStream::HOST, block, unit));
             } else {
                 self.proofs.note_superseded(block);
                 let units = UnitSet::first(self.config.units.pages.units());
@@ -284,8 +293,7 @@ impl PageFtl {
             return UnitSet::EMPTY;
         }
         let held = survey.found.iter().filter(|found| found.page.block == block);
-        let held = held.map(|found| UnitSet::one(units.unit_of(found.page.page))).fold(UnitSet::EMPTY, UnitSet::with);
-        UnitSet::first(units.units()).without(held)
+        UnitSet::first(units.units()).without(held.map(|found| units.unit_of(found.page.page)).collect())
     }
 
     /// Writes a block further that was being written, if that is wanted and a stream has none yet.
@@ -296,23 +304,26 @@ impl PageFtl {
             return false;
         }
         // No spare area says which stream wrote the block.
-        let streams: &[WriteStream] = if self.config.hot_cold.shares_blocks() {
-            &[WriteStream::Host]
-        } else {
-            &[WriteStream::Host, WriteStream::Copies]
-        };
         let open = &mut self.planes[self.config.geometry.plane_of(block).index()].open;
-        let free = streams.iter().copied().find(|&stream| open[stream as usize].is_none());
+        let (own, placed): (&[WriteStream], u8) = match self.config.hot_cold {
+            HotCold::Mixed => (&[WriteStream::HOST], 0),
+            HotCold::Copies | HotCold::Recency { .. } => (&[WriteStream::HOST, WriteStream::COPIES], 0),
+            HotCold::Placed { streams } => (&[], streams),
+            HotCold::Handles(_) => unreachable!("a layer with handles does not start anew"),
+        };
+        let mut streams = own.iter().copied().chain((0..placed).map(WriteStream::placed));
+        let free = streams.find(|stream| open[stream.index()].is_none());
         if let Some(stream) = free {
             let (next, sequence) = (u32::from(next), self.pool.next_sequence());
-            open[stream as usize] = Some(Open { block, sequence, units: UnitSet::first(1), next });
+            open[stream.index()] = Some(Open { block, sequence, units: UnitSet::first(1), next });
         }
         free.is_some()
     }
 
     /// Copies a page whose program may not have ended into a blank block, which is erased first. If the plane has none
-    /// left, because the power was cut again and again: into one that no next start needs. If there is none either, behind everything in its own block; the first
-    /// blank page there may have been cut without a trace.
+    /// left, because the power was cut again and again, the page goes into a block that no next start needs. If there
+    /// is none of those either, it goes behind everything in its own block; the first blank page there may have been
+    /// cut without a trace.
     fn move_unproven(
         &mut self,
         last: ReadPage,
@@ -326,10 +337,10 @@ impl PageFtl {
         let stream = self.stream_of_moves();
         let behind = PageAddress::new(source.block, survey.end_of(source.block) + 1);
         let units = self.config.units.pages.units();
-        let has_blank = self.free_units(plane) > survey.superseded(plane, &geometry, &self.maps) * units;
+        let has_blank = self.free.in_plane(plane) > survey.superseded(plane, &geometry, &self.maps) * units;
         let other = if has_blank { None } else { survey.dispensable(&last, kept, &geometry, &self.free) };
         if let Some(block) = other {
-            self.planes[plane.index()].open[stream as usize] = Some(self.free.take_this(block, &mut self.pool));
+            self.planes[plane.index()].open[stream.index()] = Some(self.free.take_this(block, &mut self.pool));
         }
         let stays = !has_blank && other.is_none() && behind.page < self.config.data_pages() && units == 1;
         let next = PageAddress::new(source.block, behind.page - 1);
@@ -348,20 +359,19 @@ impl PageFtl {
         if target.block == source.block {
             self.count_anew(source.block);
         } else {
-            self.end_page(plane, stream, plan);
+            self.end_page(plane, stream, target.page, plan);
         }
         Ok(())
     }
 
-    /// The stream whose block takes pages that are moved.
+    /// The stream whose block takes pages that are moved before the host is served.
     pub(super) fn stream_of_moves(&self) -> WriteStream {
         match self.config.hot_cold {
-            HotCold::Mixed => WriteStream::Host,
-            // No policy of a user's is asked while a device starts anew.
-            // A layer with handles does not start anew.
-            HotCold::Copies | HotCold::Recency { .. } | HotCold::Placed { .. } | HotCold::Handles(_) => {
-                WriteStream::Copies
-            }
+            HotCold::Mixed => WriteStream::HOST,
+            HotCold::Copies | HotCold::Recency { .. } => WriteStream::COPIES,
+            // No spare area says which stream the page had.
+            HotCold::Placed { .. } => WriteStream::placed(0),
+            HotCold::Handles(_) => unreachable!("a layer with handles does not start anew"),
         }
     }
 
@@ -371,6 +381,6 @@ impl PageFtl {
         let (plane, index) = (geometry.plane_of(block), geometry.index_in_plane(block));
         let units = UnitSet::first(self.config.units.pages.units());
         self.planes[plane.index()].victims.remove(index, units);
-        (0..self.config.units.pages.units()).for_each(|unit| self.close(WriteStream::Host, block, unit));
+        (0..self.config.units.pages.units()).for_each(|unit| self.close(WriteStream::HOST, block, unit));
     }
 }

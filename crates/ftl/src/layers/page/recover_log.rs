@@ -137,8 +137,7 @@ impl LogRead {
     fn apply(&self, ftl: &mut PageFtl, log: &MapLog) -> Vec<BlockId> {
         let shape = &log.shape;
         let words = shape.entries + MAP_HEADER as u32;
-        let slots = ftl.planes.len() * super::map_log::LOGGED_STREAMS;
-        let mut open = vec![0u32; slots];
+        let mut open = vec![0u32; shape.slots(ftl.planes.len()) as usize];
         let mut numbers = Vec::with_capacity(self.items.len());
         for (item, (number, content)) in (0..).zip(self.items.iter().flatten()) {
             numbers.push(*number);
@@ -359,7 +358,7 @@ impl PageFtl {
             self.proofs.note_in_use(block);
             self.free.withdraw(block, &mut self.pool);
             self.planes[geometry.plane_of(block).index()].valid_pages += u64::from(valid);
-            self.close(WriteStream::Host, block, 0);
+            self.close(WriteStream::HOST, block, 0);
         }
     }
 
@@ -377,7 +376,7 @@ impl PageFtl {
         self.planes[plane.index()].valid_pages += 1;
         self.note_change(entry.lpn);
         plan.push(FlashCommand::copy(source, target, entry.lpn, sequence));
-        self.end_page(plane, stream, plan);
+        self.end_page(plane, stream, target.page, plan);
         Ok(())
     }
 

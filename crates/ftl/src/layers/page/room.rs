@@ -8,10 +8,9 @@
 use pumice_types::{PlaneId, RecoveryFault, UnitSet};
 
 use super::PageFtl;
-use super::plane::Job;
 use crate::error::FtlError;
 use crate::plan::Plan;
-use crate::reclaim_units::UnitId;
+use crate::reclaim_units::{UnitChoice, UnitId};
 
 impl PageFtl {
     fn erases_parts(&self) -> bool {
@@ -61,7 +60,7 @@ impl PageFtl {
         self.planes[plane.index()].victims.remove(index, units);
         let victim = self.config.geometry.block(plane, index);
         let copies = self.maps.valid_pages(victim);
-        self.begin(Job { victim, units, next: 0, copied: 0, copies, levels_wear: false });
+        self.begin(victim, UnitChoice { units, copies }, false);
         true
     }
 

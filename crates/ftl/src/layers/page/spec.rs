@@ -1,15 +1,14 @@
 //! The page-level FTL as a spec asks for it.
 
-use pumice_types::erase_unit::UNITS_MAX;
 use pumice_types::key::{ANY, CHOSEN, COUNT_MAX, When, float, int};
-use pumice_types::{
-    ChipKeys, Choice, Geometry, Lpn, MultiPlane, PartialEraseUnit, PlaneOrder, UnitPages, WriteSequence, choice, keys,
-};
+use pumice_types::refusal::{needs, quoted};
+use pumice_types::{ChipKeys, Choice, Geometry, Lpn, MultiPlane, PlaneOrder, UnitPages, choice, keys};
 
 use super::{
     Allocation, CACHED_ENTRY_BYTES, CachedMap, CollectedPlace, EraseGroup, EraseUnits, GcMode, GcPlanes, Handles,
-    HotCold, Isolation, LogShape, Neighbours, PageConfig, PageFtl, STORED_ENTRY_BYTES, Stripes,
+    HotCold, Isolation, LogShape, Neighbours, PageConfig, PageFtl, STORED_ENTRY_BYTES, Stripes, TrimShape,
 };
+use crate::erase_units::{EraseUnit, check_unit};
 use crate::error::FtlError;
 use crate::fill::FillTarget;
 use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports, typed_share, whole_share};
@@ -19,18 +18,6 @@ use crate::reclaim_lines::LineRule;
 use crate::recovery::{Recovery, RecoveryCounts, Restart};
 use crate::salvage;
 use crate::wear::WearLeveling;
-
-choice! {
-    /// What collection erases at once.
-    pub enum EraseUnit {
-        /// A block.
-        Block = "block",
-        /// Partial blocks of a block.
-        PartialBlock = "partial-block",
-        /// Physical sub-blocks of a block.
-        SubBlock = "sub-block",
-    }
-}
 
 choice! {
     /// Which pages share an open block.
@@ -133,6 +120,7 @@ impl Layer for PageFtl {
     const ASKS_POLICIES: bool = true;
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
     const GIVES_UP_TRIMMED: bool = true;
+    const WRITES_DOWN_TRIMS: bool = true;
     const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan, Recovery::Summary, Recovery::Checkpoint];
     const STRICT_KEYS: &'static [&'static str] = &[
         "ftl.gc_mode",
@@ -143,7 +131,7 @@ impl Layer for PageFtl {
         "ftl.handles",
         "ftl.erase_group",
     ];
-    const REPORTS: Reports = Reports { reclaims_victims: true, ..Reports::NOTHING };
+    const REPORTS: Reports = Reports::VICTIMS;
 
     fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
         if keys.gc_stop_threshold.is_some_and(|stop| stop < spec.shared.gc_free_threshold) {
@@ -166,14 +154,15 @@ impl Layer for PageFtl {
         }
     }
 
-    fn user_pages(spec: &LayerSpec, _: &PageKeys, geometry: &Geometry) -> u32 {
-        whole_share(geometry.pages(), 1.0 - spec.shared.over_provisioning)
+    fn capacity(spec: &LayerSpec, _: &PageKeys, geometry: &Geometry) -> Result<u32, String> {
+        Ok(spec.pages_for_host(geometry))
     }
 
     fn translation_pages(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> u32 {
         let summaries = u32::from(data_pages(spec) < spec.chip.geometry.pages_per_block);
         let map = cached_map(spec, keys).map_or(0, |map| user_pages.div_ceil(map.entries_per_page));
-        map + summaries + log_shape(spec, keys).map_or(0, |log| log.own_pages())
+        let trims = trim_shape(spec, keys, user_pages).map_or(0, TrimShape::pages);
+        map + summaries + trims + log_shape(spec, keys).map_or(0, |log| log.own_pages())
     }
 
     fn build(parts: &LayerParts, keys: &PageKeys, target: &mut dyn FillTarget) -> Result<PageFtl, FtlError> {
@@ -204,23 +193,29 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     if recovery == Recovery::Off {
         return Ok(());
     }
-    let needs =
-        [("map_place", "ram", spec.shared.map_place.name()), ("wear_leveling", "none", keys.wear_leveling.name())];
-    if let Some((key, wanted, found)) = needs.iter().find(|(_, wanted, found)| wanted != found) {
-        return Err(format!("ftl.recovery = \"{recovery}\" needs ftl.{key} = \"{wanted}\", found \"{found}\""));
-    }
-    if keys.erase_unit != EraseUnit::Block && recovery != Recovery::Scan {
-        return Err(format!(
-            "ftl.recovery = \"{recovery}\" needs ftl.erase_unit = \"block\", found \"{}\"; with it, recovery can be \"scan\"",
-            keys.erase_unit
-        ));
-    }
-    if keys.open_block == OpenBlocks::Reuse && (recovery == Recovery::Checkpoint || keys.erase_unit != EraseUnit::Block)
-    {
-        return Err(format!(
-            "ftl.open_block = \"reuse\" needs ftl.recovery = \"scan\" | \"summary\" and ftl.erase_unit = \"block\", found \"{recovery}\" and \"{}\"",
-            keys.erase_unit
-        ));
+    let whole_blocks = "ftl.erase_unit = \"block\"";
+    let (unit, leveling, place) = (keys.erase_unit, keys.wear_leveling, spec.shared.map_place);
+    needs(
+        format_args!("ftl.recovery = \"{recovery}\""),
+        [
+            (place != MapPlace::Ram && recovery != Recovery::Scan, "ftl.map_place = \"ram\"", quoted(place)),
+            (leveling != Leveling::None, "ftl.wear_leveling = \"none\"", quoted(leveling)),
+            (spec.decides.wear_swap, "a policy that does not decide wear_swap", "one that does".into()),
+            (
+                unit != EraseUnit::Block && recovery != Recovery::Scan,
+                whole_blocks,
+                format!("\"{unit}\"; with it, recovery can be \"scan\""),
+            ),
+        ],
+    )?;
+    if keys.open_block == OpenBlocks::Reuse {
+        needs(
+            "ftl.open_block = \"reuse\"",
+            [
+                (recovery == Recovery::Checkpoint, "ftl.recovery = \"scan\" | \"summary\"", quoted(recovery)),
+                (unit != EraseUnit::Block, whole_blocks, quoted(unit)),
+            ],
+        )?;
     }
     spec.check_spare_bytes(salvage::SPARE_BYTES)?;
     let (page_bytes, planes) = (spec.chip.geometry.page_bytes, spec.chip.geometry.scaled(1.0)?.planes());
@@ -236,30 +231,26 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
 /// Refuses what stands in the way of a user's own policy.
 fn check_policy(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     let decides = spec.decides;
-    let wanted = [
-        (
-            decides.concerns_ftl() && keys.erase_unit != EraseUnit::Block,
-            "erase_unit = \"block\"",
-            keys.erase_unit.name(),
-        ),
-        (
-            decides.streams > 0 && keys.hot_cold == Separation::Recency,
-            "hot_cold = \"mixed\" | \"gc\"",
-            keys.hot_cold.name(),
-        ),
-        (
-            decides.wear_swap && keys.wear_leveling.moves_data(),
-            "wear_leveling = \"none\" | \"dynamic\"",
-            keys.wear_leveling.name(),
-        ),
-    ];
-    match wanted.iter().find(|(refused, ..)| *refused) {
-        Some((_, wanted, found)) => {
-            let decided = decides.names().join(", ");
-            Err(format!("a policy that decides {decided} needs ftl.{wanted}, found \"{found}\""))
-        }
-        None => Ok(()),
-    }
+    needs(
+        format_args!("a policy that decides {}", decides.names().join(", ")),
+        [
+            (
+                decides.concerns_ftl() && keys.erase_unit != EraseUnit::Block,
+                "ftl.erase_unit = \"block\"",
+                quoted(keys.erase_unit),
+            ),
+            (
+                decides.streams > 0 && keys.hot_cold == Separation::Recency,
+                "ftl.hot_cold = \"mixed\" | \"gc\"",
+                quoted(keys.hot_cold),
+            ),
+            (
+                decides.wear_swap && keys.wear_leveling.moves_data(),
+                "ftl.wear_leveling = \"none\" | \"dynamic\"",
+                quoted(keys.wear_leveling),
+            ),
+        ],
+    )
 }
 
 /// Refuses what stands in the way of handles.
@@ -269,47 +260,47 @@ fn check_handles(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     }
     let (recovery, decides) = (spec.shared.recovery, spec.decides);
     let is_persistent = keys.isolation == Isolation::Persistent;
-    let wanted = [
-        (recovery != Recovery::Off, "ftl.recovery = \"off\"", recovery.name()),
-        (decides.streams > 0, "a policy that does not decide placement", "one that does"),
-        (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", keys.erase_unit.name()),
-        (keys.hot_cold == Separation::Recency, "ftl.hot_cold = \"gc\" | \"mixed\"", keys.hot_cold.name()),
-        (
-            keys.hot_cold == Separation::Mixed && !is_persistent,
-            "ftl.hot_cold = \"gc\", or ftl.isolation = \"persistent\"",
-            keys.hot_cold.name(),
-        ),
-        (
-            is_persistent && keys.wear_leveling.moves_data(),
-            "ftl.wear_leveling = \"none\" | \"dynamic\", or ftl.isolation = \"initial\"",
-            keys.wear_leveling.name(),
-        ),
-    ];
-    match wanted.iter().find(|(refused, ..)| *refused) {
-        Some((_, wanted, found)) => Err(format!("ftl.handles needs {wanted}, found \"{found}\"")),
-        None => Ok(()),
-    }
+    needs(
+        "ftl.handles",
+        [
+            (recovery != Recovery::Off, "ftl.recovery = \"off\"", quoted(recovery)),
+            (decides.streams > 0, "a policy that does not decide placement", "one that does".into()),
+            (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", quoted(keys.erase_unit)),
+            (keys.hot_cold == Separation::Recency, "ftl.hot_cold = \"gc\" | \"mixed\"", quoted(keys.hot_cold)),
+            (
+                keys.hot_cold == Separation::Mixed && !is_persistent,
+                "ftl.hot_cold = \"gc\", or ftl.isolation = \"persistent\"",
+                quoted(keys.hot_cold),
+            ),
+            (
+                is_persistent && keys.wear_leveling.moves_data(),
+                "ftl.wear_leveling = \"none\" | \"dynamic\", or ftl.isolation = \"initial\"",
+                quoted(keys.wear_leveling),
+            ),
+        ],
+    )
 }
 
 /// Refuses what stands in the way of stripes over planes.
 fn check_erase_group(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     let (group, chip, recovery) = (keys.erase_group, spec.chip, spec.shared.recovery);
-    if group == EraseGroup::Plane {
+    let geometry = chip.geometry.scaled(1.0)?;
+    // Where the planes of a group are one, its stripes are blocks.
+    if group.planes(&geometry) == 1 {
         return Ok(());
     }
-    let geometry = chip.geometry.scaled(1.0)?;
     let bad_blocks = chip.geometry.bad_blocks_per_plane;
-    let wanted = [
-        (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", keys.erase_unit.name().into()),
-        (spec.shared.map_place != MapPlace::Ram, "ftl.map_place = \"ram\"", spec.shared.map_place.to_string()),
-        (recovery != Recovery::Off, "ftl.recovery = \"off\"", recovery.to_string()),
-        (chip.timing.copyback && group.planes(&geometry) > 1, "timing.copyback = false", "true".to_owned()),
-        (bad_blocks > 0, "geometry.bad_blocks_per_plane = 0", bad_blocks.to_string()),
-        (spec.decides.concerns_ftl(), "no policy that decides for the layer", "one".into()),
-    ];
-    if let Some((_, wanted, found)) = wanted.iter().find(|(refused, ..)| *refused) {
-        return Err(format!("ftl.erase_group = \"{group}\" needs {wanted}, found {found}"));
-    }
+    needs(
+        format_args!("ftl.erase_group = \"{group}\""),
+        [
+            (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", quoted(keys.erase_unit)),
+            (spec.shared.map_place != MapPlace::Ram, "ftl.map_place = \"ram\"", quoted(spec.shared.map_place)),
+            (recovery != Recovery::Off, "ftl.recovery = \"off\"", quoted(recovery)),
+            (chip.timing.copyback, "timing.copyback = false", "true".into()),
+            (bad_blocks > 0, "geometry.bad_blocks_per_plane = 0", bad_blocks.to_string()),
+            (spec.decides.concerns_ftl(), "no policy that decides for the layer", "one".into()),
+        ],
+    )?;
     let pages = u32::from(geometry.pages_per_block) * group.planes(&geometry);
     if pages > u32::from(u16::MAX) {
         return Err(format!(
@@ -323,7 +314,7 @@ fn check_erase_group(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
 /// Its settings.
 fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
     let (spec, geometry) = (&parts.spec, &parts.geometry);
-    let user_pages = PageFtl::user_pages(spec, keys, geometry);
+    let user_pages = spec.pages_for_host(geometry);
     let turns = |geometry: &Geometry| {
         (0..geometry.planes()).map(|turn| geometry.plane_in_order(keys.allocation_order, turn)).collect::<Vec<_>>()
     };
@@ -346,7 +337,8 @@ fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
         hot_cold: hot_cold(spec, keys, user_pages),
         wear_leveling: wear_leveling(spec, keys),
         log: (spec.shared.recovery == Recovery::Checkpoint)
-            .then(|| LogShape::new(geometry, user_pages, keys.checkpoint_interval)),
+            .then(|| LogShape::new(geometry, user_pages, keys.checkpoint_interval, hot_cold(spec, keys, user_pages))),
+        trims: trim_shape(spec, keys, user_pages),
         blank_blocks: blank_blocks(spec, keys),
         reuses_open_blocks: keys.open_block == OpenBlocks::Reuse,
         erases_together: spec.chip.timing.multi_plane != MultiPlane::Off,
@@ -385,7 +377,25 @@ fn blank_blocks(spec: &LayerSpec, keys: &PageKeys) -> u32 {
 /// The map and its journal in flash, on a device of the spec's size.
 fn log_shape(spec: &LayerSpec, keys: &PageKeys) -> Option<LogShape> {
     let geometry = spec.chip.geometry.scaled(1.0).ok().filter(|_| spec.shared.recovery == Recovery::Checkpoint)?;
-    Some(LogShape::new(&geometry, PageFtl::user_pages(spec, keys, &geometry), keys.checkpoint_interval))
+    let user_pages = spec.pages_for_host(&geometry);
+    Some(LogShape::new(&geometry, user_pages, keys.checkpoint_interval, hot_cold(spec, keys, user_pages)))
+}
+
+/// The pages that say what is trimmed, behind those of a map in flash, or the logical page that stands for all summaries.
+fn trim_shape(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> Option<TrimShape> {
+    let others = match spec.shared.recovery {
+        Recovery::Off | Recovery::Checkpoint => return None,
+        Recovery::Scan => cached_map(spec, keys).map_or(0, |map| user_pages.div_ceil(map.entries_per_page)),
+        Recovery::Summary => 1,
+    };
+    Some(TrimShape::new(user_pages + others, user_pages, spec.chip.geometry.page_bytes))
+}
+
+/// Whole blocks of a plane that trim pages fill. A plane has room for a part of one beside the data of the host; how many
+/// of them it holds depends on the scale, so it is reckoned with two more.
+fn trim_blocks(spec: &LayerSpec, keys: &PageKeys) -> u32 {
+    let pages = spec.blocks_per_plane() * u32::from(spec.chip.geometry.pages_per_block);
+    trim_shape(spec, keys, pages).map_or(0, |trims| (trims.pages() + 2) / u32::from(data_pages(spec)))
 }
 
 /// Pages of a block that take data.
@@ -461,20 +471,6 @@ fn neighbours(chip: &ChipKeys) -> Neighbours {
     })
 }
 
-/// Refuses an erase unit, the value of `key`, that the chip does not have or whose leaves are too many.
-pub(crate) fn check_unit(spec: &LayerSpec, key: &str, unit: EraseUnit) -> Result<(), String> {
-    let wanted = match unit {
-        EraseUnit::Block => return Ok(()),
-        EraseUnit::PartialBlock => PartialEraseUnit::PartialBlock,
-        EraseUnit::SubBlock => PartialEraseUnit::SubBlock,
-    };
-    let found = spec.chip.partial_erase.unit;
-    if found != wanted {
-        return Err(format!("{key} = \"{unit}\" needs partial_erase.unit = \"{wanted}\", found \"{found}\""));
-    }
-    if unit == EraseUnit::PartialBlock { check_leaves(spec, key) } else { Ok(()) }
-}
-
 /// Refuses an erase unit that other settings do not go with.
 fn check_erase_unit(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     let unit = keys.erase_unit;
@@ -482,34 +478,15 @@ fn check_erase_unit(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     if unit == EraseUnit::Block {
         return Ok(());
     }
+    let (needed, found) = ("ftl.erase_unit = \"block\"", quoted(unit));
     let whole_blocks_only = [
         ("map_place", spec.shared.map_place.name(), spec.shared.map_place == MapPlace::Cached),
         ("hot_cold", keys.hot_cold.name(), keys.hot_cold == Separation::Mixed),
         ("wear_leveling", keys.wear_leveling.name(), keys.wear_leveling != Leveling::None),
     ];
-    match whole_blocks_only.iter().find(|(.., used)| *used) {
-        Some((key, value, _)) => {
-            Err(format!("ftl.{key} = \"{value}\" needs ftl.erase_unit = \"block\", found \"{unit}\""))
-        }
-        None => Ok(()),
-    }
-}
-
-/// Refuses leaves that collection cannot reclaim.
-fn check_leaves(spec: &LayerSpec, key: &str) -> Result<(), String> {
-    let (splits, splits_max) = (spec.chip.partial_erase.max_splits, UNITS_MAX.trailing_zeros());
-    if u32::from(splits) > splits_max {
-        return Err(format!(
-            "{key} = \"partial-block\" with partial_erase.max_splits = {splits}; allowed: at most {splits_max}"
-        ));
-    }
-    match spec.chip.geometry.write_sequence {
-        WriteSequence::Lfws => Ok(()),
-        WriteSequence::Sfws => Err(format!(
-            "{key} = \"partial-block\" needs geometry.write_sequence = \"lfws\", found \"sfws\": a partial block is \
-             a range of layers, and sub-block first neighbouring pages do not lie in neighbouring layers"
-        )),
-    }
+    whole_blocks_only.into_iter().try_for_each(|(key, value, used)| {
+        needs(format_args!("ftl.{key} = \"{value}\""), [(used, needed, found.clone())])
+    })
 }
 
 /// Refuses a map in flash without a budget, with two, or a budget without such a map.
@@ -535,7 +512,8 @@ fn reserve(spec: &LayerSpec, keys: &PageKeys) -> u32 {
     // The window plays no part in how many blocks are open.
     let open = PageConfig::open_blocks(hot_cold(spec, keys, 1), wear_leveling(spec, keys));
     let log = log_shape(spec, keys).map_or(0, |log| log.rows);
-    spec.gc_start_blocks() + open + blank_blocks(spec, keys) + log + spec.chip.geometry.bad_blocks_per_plane + 1
+    let own = log + trim_blocks(spec, keys);
+    spec.gc_start_blocks() + open + blank_blocks(spec, keys) + own + spec.chip.geometry.bad_blocks_per_plane + 1
 }
 
 /// The most blocks of a plane that the host can fill beside that reserve and the translation pages

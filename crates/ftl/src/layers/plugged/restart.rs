@@ -8,7 +8,7 @@ use super::{Plugged, PluginKeys};
 use crate::error::FtlError;
 use crate::layer::LayerParts;
 use crate::plan::Plan;
-use crate::plugin::{OwnLayer, PLAN_COMMANDS_MAX, PluginDevice, SpareAreas};
+use crate::plugin::{OwnLayer, PluginDevice, SpareAreas};
 use crate::recovery::{ChipPort, RecoveryCounts, Restart};
 
 /// How often a plug-in may read each spare area of the device, on average. More is a loop without end.
@@ -87,7 +87,7 @@ pub(super) fn start_anew(
         unreadable: BTreeSet::new(),
         fault: None,
     };
-    let mut plan = Plan::limited(PLAN_COMMANDS_MAX);
+    let mut plan = Plan::default();
     let made = own.during(|| own.source.recover(&device, &keys.values, &mut chips, &mut plan));
     let ReadByPlugin { unreadable, fault, .. } = chips;
     // What it read wrongly comes first: a failure may only follow from it.

@@ -69,8 +69,8 @@ impl Layer for Superblock2006 {
         room(spec).check()
     }
 
-    fn user_pages(spec: &LayerSpec, _: &Superblock2006Keys, geometry: &Geometry) -> u32 {
-        room(spec).user_pages(geometry)
+    fn capacity(spec: &LayerSpec, _: &Superblock2006Keys, geometry: &Geometry) -> Result<u32, String> {
+        Ok(room(spec).user_pages(geometry))
     }
 
     fn recover(

@@ -254,14 +254,14 @@ impl SuperblockPen {
             false => victims.remove(slot),
         }
     }
+
+    /// Logical pages that the host may address.
+    pub fn user_pages(&self) -> u32 {
+        self.map.len() as u32
+    }
 }
 
 impl TranslationLayer for SuperblockPen {
-    /// Logical pages that the host may address.
-    fn user_pages(&self) -> u32 {
-        self.map.len() as u32
-    }
-
     /// What garbage collection did so far.
     fn counters(&self) -> &GcCounters {
         &self.counters

@@ -66,9 +66,9 @@ impl Layer for SuperblockPen {
         check_room(spec, superblocks_per_plane(spec) * logical, 1 + salvage::reserve(spec))
     }
 
-    fn user_pages(spec: &LayerSpec, _: &(), geometry: &Geometry) -> u32 {
+    fn capacity(spec: &LayerSpec, _: &(), geometry: &Geometry) -> Result<u32, String> {
         let blocks = geometry.planes() * superblocks_per_plane(spec) * spec.superblock.logical;
-        blocks * u32::from(geometry.pages_per_block)
+        Ok(blocks * u32::from(geometry.pages_per_block))
     }
 
     fn recover(parts: &LayerParts, _: &(), restart: &mut Restart) -> Result<(SuperblockPen, RecoveryCounts), FtlError> {

@@ -46,14 +46,6 @@ pub struct ZoneLayout {
     capacity: u32,
 }
 
-/// A page of a block in one of the places of a row, as the initial fill counts: blocks of a plane, planes, pages.
-#[derive(Serialize, Deserialize)]
-struct RowPlace {
-    nth_block: u32,
-    turn: u32,
-    page: u32,
-}
-
 impl LayoutConfig {
     /// Blocks of each plane that a row of zones takes.
     fn row_blocks(&self) -> u32 {
@@ -163,20 +155,27 @@ impl ZoneLayout {
         self.first_page(place) + rank * self.config.width
     }
 
+    /// A page of a zone: its unit among those of its plane, its place in that unit, and the turn of its plane.
+    #[inline]
+    fn split(&self, offset: u32) -> [u32; 3] {
+        let (nth, turn) = (offset / self.config.width, offset % self.config.width);
+        let per_unit = self.config.units.pages_per_unit() as u32;
+        [nth / per_unit, nth % per_unit, turn]
+    }
+
     /// The page at `offset` of a zone.
     #[inline]
     pub fn page(&self, zone: u32, offset: u32) -> PageAddress {
-        let (nth, turn) = (offset / self.config.width, offset % self.config.width);
+        let [depth, rank, turn] = self.split(offset);
         let per_unit = self.config.units.pages_per_unit() as u32;
-        let (depth, rank) = (nth / per_unit, nth % per_unit);
         let unit = self.units[(zone * self.units_per_zone() + depth * self.config.width + turn) as usize];
         PageAddress::new(unit.block, self.pages[(u32::from(unit.unit) * per_unit + rank) as usize])
     }
 
     /// Which of a zone's units the page at `offset` lies in.
     pub fn place_of(&self, offset: u32) -> u32 {
-        let (nth, turn) = (offset / self.config.width, offset % self.config.width);
-        nth / self.config.units.pages_per_unit() as u32 * self.config.width + turn
+        let [depth, _, turn] = self.split(offset);
+        depth * self.config.width + turn
     }
 
     /// The first page of a zone that lies in its unit at `place`.
@@ -211,25 +210,23 @@ impl ZoneLayout {
     /// Where page `nth` of a row's fill lies: a zone, counted in the row, and the offset in it.
     pub fn filled_at(&self, nth: u32) -> (u32, u32) {
         let (width, pages) = (self.config.width, u32::from(self.config.units.pages_per_block()));
-        let in_plane = nth / width;
-        let place = RowPlace { nth_block: in_plane / pages, turn: nth % width, page: in_plane % pages };
-        let unit =
-            place.nth_block * self.config.units.units() as u32 + self.config.units.unit_of(place.page as u16) as u32;
+        let (nth_block, page, turn) = (nth / width / pages, nth / width % pages, nth % width);
+        let unit = nth_block * self.config.units.units() as u32 + self.config.units.unit_of(page as u16) as u32;
         let (zone, depth) = (unit / self.config.depth, unit % self.config.depth);
-        let rank = u32::from(self.rank[place.page as usize]);
+        let rank = u32::from(self.rank[page as usize]);
         let in_zone = depth * self.config.units.pages_per_unit() as u32 + rank;
-        (zone, in_zone * width + place.turn)
+        (zone, in_zone * width + turn)
     }
 
     /// Which page of a row's fill lies at `offset` of the row's zone `zone`: the inverse of [`ZoneLayout::filled_at`].
     pub fn filled_with(&self, zone: u32, offset: u32) -> u32 {
         let (width, pages) = (self.config.width, u32::from(self.config.units.pages_per_block()));
-        let (in_zone, turn) = (offset / width, offset % width);
+        let [depth, rank, turn] = self.split(offset);
         let per_unit = self.config.units.pages_per_unit() as u32;
-        let unit = zone * self.config.depth + in_zone / per_unit;
+        let unit = zone * self.config.depth + depth;
         let per_block = self.config.units.units() as u32;
         let (nth_block, unit) = (unit / per_block, unit % per_block);
-        let page = u32::from(self.pages[(unit * per_unit + in_zone % per_unit) as usize]);
+        let page = u32::from(self.pages[(unit * per_unit + rank) as usize]);
         (nth_block * pages + page) * width + turn
     }
 }

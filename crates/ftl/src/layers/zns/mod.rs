@@ -21,7 +21,7 @@ use pumice_types::{BlockId, Cause, DieId, FlashCommand, Lpn, PageAddress, PlaneI
 use crate::counters::GcCounters;
 use crate::error::FtlError;
 use crate::fill::InitialBlock;
-use crate::layer::TranslationLayer;
+use crate::layer::{TranslationLayer, whole_share};
 use crate::plan::Plan;
 use clean::ZoneCleaning;
 pub use clean::{CleaningPace, ZoneVictim};
@@ -90,7 +90,6 @@ pub struct Zns {
 }
 
 /// A page that the host appended to a stream.
-#[derive(Serialize, Deserialize)]
 struct Placed {
     page: PageAddress,
     place: ZonePage,
@@ -143,7 +142,7 @@ impl Zns {
     pub fn fill(&mut self, share: f64, mut programmed: impl FnMut(InitialBlock)) -> u32 {
         let layout = &self.zoned.layout;
         let (row_pages, row_zones) = (layout.row_pages(), layout.row_zones());
-        let rows = (f64::from(self.config.user_pages) * share) as u32 / row_pages;
+        let rows = whole_share(u64::from(self.config.user_pages), share) / row_pages;
         let (stride, pages) = (self.config.layout.width, self.config.layout.geometry.pages_per_block);
         for row in 0..rows {
             let zones = row * row_zones..(row + 1) * row_zones;
@@ -215,13 +214,14 @@ impl Zns {
         let ZonePage { zone, offset } = self.maps.locate(lpn, &self.zoned.layout)?;
         Some(self.zoned.layout.page(zone, offset))
     }
+
+    /// Logical pages that the host may address.
+    pub fn user_pages(&self) -> u32 {
+        self.maps.user_pages()
+    }
 }
 
 impl TranslationLayer for Zns {
-    fn user_pages(&self) -> u32 {
-        self.maps.user_pages()
-    }
-
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         self.clean_for_write(plan)?;
         let placed = self.append(0, false, plan)?;

@@ -6,11 +6,10 @@ use pumice_types::{Geometry, Lpn, UnitPages, keys};
 use super::layout::LayoutConfig;
 use super::state::{ZoneError, ZoneLimits};
 use super::{CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZoneMapping, ZoneVictim};
+use crate::erase_units::{EraseUnit, check_unit};
 use crate::error::FtlError;
 use crate::fill::FillTarget;
 use crate::layer::{Layer, LayerParts, LayerSpec, Reports, typed_share, whole_share};
-use crate::layers::page::EraseUnit;
-use crate::layers::page::spec::check_unit;
 use crate::reclaim_leaves::LeafRule;
 use crate::recovery::Recovery;
 
@@ -132,7 +131,7 @@ impl Layer for Zns {
     type Running = Zns;
 
     const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold"];
-    const REPORTS: Reports = Reports { reclaims_victims: true, ..Reports::NOTHING };
+    const REPORTS: Reports = Reports::VICTIMS;
     // Neither the states of zones nor the host's map are in flash.
     const RECOVERIES: &'static [Recovery] = &[Recovery::Off];
     const GIVES_UP_TRIMMED: bool = true;
@@ -149,9 +148,8 @@ impl Layer for Zns {
         check_room(spec, keys, &geometry)
     }
 
-    fn user_pages(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> u32 {
-        let room = ZoneRoom::new(spec, keys, &layout(spec, keys, geometry)).pages_max();
-        whole_share(geometry.pages(), 1.0 - spec.shared.over_provisioning).min(room as u32)
+    fn capacity(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<u32, String> {
+        Ok(user_pages(spec, keys, geometry))
     }
 
     /// One that stands for all padding.
@@ -167,6 +165,12 @@ impl Layer for Zns {
     }
 }
 
+/// Logical pages of the host: those that over-provisioning leaves, as far as its log has room for them.
+fn user_pages(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> u32 {
+    let room = ZoneRoom::new(spec, keys, &layout(spec, keys, geometry)).pages_max();
+    spec.pages_for_host(geometry).min(room as u32)
+}
+
 fn config(parts: &LayerParts, keys: &ZnsKeys) -> ZnsConfig {
     let (spec, geometry) = (&parts.spec, &parts.geometry);
     let layout = layout(spec, keys, geometry);
@@ -179,7 +183,7 @@ fn config(parts: &LayerParts, keys: &ZnsKeys) -> ZnsConfig {
         resets: keys.reset,
         finish: keys.finish,
         used_pages: room.used_pages,
-        user_pages: Zns::user_pages(spec, keys, geometry),
+        user_pages: user_pages(spec, keys, geometry),
         streams: keys.streams as u8,
         clean_start: room.clean_start as usize,
         victim: keys.cleaning,
@@ -269,7 +273,7 @@ fn check_room(spec: &LayerSpec, keys: &ZnsKeys, geometry: &Geometry) -> Result<(
             room.kept + 1
         ));
     }
-    let wanted = whole_share(geometry.pages(), 1.0 - spec.shared.over_provisioning);
+    let wanted = spec.pages_for_host(geometry);
     if u64::from(wanted) > room.pages_max() {
         let smallest = 1.0 - room.pages_max() as f64 / geometry.pages() as f64;
         return Err(format!(

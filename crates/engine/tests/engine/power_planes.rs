@@ -1,0 +1,78 @@
+//! 88x: the power is cut in multi-plane commands, of which each plane is left for itself, as in [`crate::power`].
+
+use pumice_types::{Choice, RecoveryFault};
+
+use crate::power::{Sets, cut_everywhere, sampled, with_fault};
+use crate::power_layers::{all_keep_their_promises, combinations, cut_in_a_row, cut_often};
+use crate::support::document;
+
+/// Four planes a die, that work together whenever they can, and writes of single pages to all of them.
+const PLANES: &[(&str, &str)] = &[
+    ("geometry.planes_per_die", "4"),
+    ("timing.multi_plane", "neighbours"),
+    ("ftl.allocation_order", "PCWD"),
+    ("geometry.page_bytes", "1024"),
+    ("host.queue_depth", "32"),
+    ("workload.kind", "uniform"),
+    ("workload.request_bytes", "1024"),
+    ("workload.requests", "2400"),
+];
+
+/// Erases in loops, which end plane by plane and which reads suspend.
+const IN_LOOPS: &[(&str, &str)] = &[
+    ("erase.scheme", "ispe"),
+    ("erase.initial_pec", "3500"),
+    ("erase.suspension", "pulse"),
+    ("host.read_priority", "true"),
+    ("workload.read_fraction", "0.4"),
+];
+
+const BUDGETED: (&str, &str) = ("ftl.merge", "m-merge-budgeted");
+
+/// Every layer, with each way of starting anew.
+pub fn devices() -> Vec<Sets<'static>> {
+    let all = combinations();
+    let plain = all.iter().map(|layer| layer.device(PLANES));
+    let in_loops: &'static [(&'static str, &'static str)] = [PLANES, IN_LOOPS].concat().leak();
+    plain.chain(all.iter().map(|layer| layer.device(in_loops))).collect()
+}
+
+#[test]
+fn t880_every_layer_keeps_its_promises_wherever_a_multi_plane_command_is_cut() {
+    let together = |device: &Sets| document(device)["flash"]["multi_plane_commands"].as_u64().unwrap_or(0);
+    let together: Vec<u64> = devices().iter().map(together).collect();
+    assert!(together.iter().filter(|&&commands| commands > 10).count() * 4 > together.len() * 3, "{together:?}");
+    // So few writes all over the device bring too few M-Merges to a run; drawn cuts meet them.
+    let is_m_merge = |device: &Sets| device.contains(&("ftl.merge", "m-merge")) || device.contains(&BUDGETED);
+    let devices = devices().into_iter().filter(|device| !is_m_merge(device)).collect();
+    let met = all_keep_their_promises(devices, |device| cut_everywhere(device, sampled(181, 2101), false));
+    assert!(met.cuts > 500 && met.programs > 250 && met.erases > 150, "{met:?}");
+}
+
+#[test]
+fn t881_and_at_moments_that_the_seed_draws_on_a_larger_device() {
+    let met = all_keep_their_promises(devices(), cut_often);
+    assert!(met.cuts > 5_000 && met.programs > 5_000 && met.erases > 1_000, "{met:?}");
+}
+
+#[test]
+fn t882_and_eight_times_in_a_row_so_that_no_recovery_ends() {
+    let met = all_keep_their_promises(devices(), |device| cut_in_a_row(device, sampled(181, 1801)));
+    assert!(met.cuts > 1_000 && met.programs > 500 && met.erases > 200, "{met:?}");
+}
+
+/// Faults that only a device can have whose planes work together.
+pub const OF_PLANES: &[RecoveryFault] = &[RecoveryFault::PlanesAsOne, RecoveryFault::JoinedErasesDoNotWait];
+
+#[test]
+fn t883_every_fault_of_planes_that_work_together_is_noticed() {
+    let is_noticed = |fault| {
+        let often = devices().iter().position(|device| with_fault(fault, || cut_often(device)));
+        let noticed =
+            often.or_else(|| devices().iter().position(|device| with_fault(fault, || cut_in_a_row(device, 61))));
+        println!("{fault}: {noticed:?}");
+        noticed.is_some()
+    };
+    let missed: Vec<&str> = OF_PLANES.iter().filter(|&&fault| !is_noticed(fault)).map(|fault| fault.name()).collect();
+    assert!(missed.is_empty(), "not noticed: {missed:?}");
+}

@@ -1,0 +1,72 @@
+//! 6xx: events that only dies notice are handled in one go. What comes of it is what single steps bring.
+
+use pumice_config::Config;
+use pumice_engine::observe::{Observer, RequestRecord};
+use pumice_engine::{Session, open_workload, run_observed};
+use pumice_types::{FlashCommand, Time};
+
+use crate::support::spec;
+
+/// Everything that an observer is told with a time.
+#[derive(Default, PartialEq, Eq)]
+struct Log {
+    commands: Vec<(Time, Time, FlashCommand)>,
+    suspended: Vec<(Time, Time)>,
+    requests: Vec<RequestRecord>,
+}
+
+impl Observer for Log {
+    fn command(&mut self, start: Time, end: Time, command: &FlashCommand) {
+        self.commands.push((start, end, *command));
+    }
+
+    fn suspended(&mut self, start: Time, end: Time, _command: &FlashCommand) {
+        self.suspended.push((start, end));
+    }
+
+    fn request(&mut self, record: &RequestRecord) {
+        self.requests.push(*record);
+    }
+}
+
+/// The log of a run in which every event is a step of its own.
+fn one_by_one(config: &Config) -> Log {
+    let mut log = Log::default();
+    let mut session = Session::new(config, 1.0, &mut log).expect("a device");
+    let mut workload = open_workload(config, 1.0, session.capacity()).expect("a workload");
+    while let Some(request) = workload.next_request().expect("a request") {
+        while session.step_until(request.arrival).expect("no rule is broken") {}
+        session.submit(&request, request.arrival).expect("no rule is broken");
+    }
+    session.end_requests();
+    while session.drain_step().expect("no rule is broken") {}
+    log
+}
+
+#[test]
+fn t696_events_handled_in_one_go_are_those_handled_one_by_one() {
+    const PAGE_LEVEL: &[(&str, &str)] = &[("ftl.kind", "page"), ("geometry.program_order", "in-order")];
+    const FAST: &[(&str, &str)] = &[("workload.mean_interarrival_us", "900.0"), ("workload.footprint", "1.0")];
+    const LINK: &[(&str, &str)] = &[("host.link_mb_per_s", "1000.0"), ("host.overhead_us", "5.0")];
+    const BUFFER: &[(&str, &str)] = &[("host.write_buffer_kib", "64"), ("host.flush", "lru")];
+    let no_copyback = [("timing.copyback", "false")];
+    let priority = [("host.read_priority", "true")];
+    let in_steps = [("ftl.gc_mode", "preemptible")];
+    let m_merge = [("ftl.merge", "m-merge")];
+    let devices: [Vec<&[(&str, &str)]>; 7] = [
+        vec![PAGE_LEVEL, FAST],
+        vec![PAGE_LEVEL, FAST, &no_copyback],
+        vec![PAGE_LEVEL, FAST, &no_copyback, &priority, LINK],
+        vec![PAGE_LEVEL, FAST, &no_copyback, &in_steps, BUFFER],
+        vec![&no_copyback, BUFFER, LINK],
+        vec![&m_merge],
+        vec![&m_merge, &priority, LINK],
+    ];
+    for sets in devices {
+        let config = spec(&sets.concat());
+        let mut log = Log::default();
+        run_observed(&config, 1.0, &mut log, &mut |_| true).expect("the run ends well");
+        assert!(log.commands.len() > 20_000 && log.requests.len() == 20_000, "{sets:?}");
+        assert!(log == one_by_one(&config), "{sets:?}");
+    }
+}

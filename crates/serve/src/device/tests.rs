@@ -1,0 +1,246 @@
+//! Many operations under way together, by a clock that the test sets: what reads return, and what a record replays to.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use pumice_config::SpecSource;
+use pumice_engine::run;
+use pumice_ftl::FtlKind;
+use pumice_types::Choice;
+use pumice_workload::RandomStream;
+
+use super::*;
+use crate::spec::served_config;
+
+const SECTOR: u64 = 512;
+
+/// Most requests under way before another one comes.
+const DEPTH: usize = 24;
+
+/// A write of a sector: its number, when its request came, and when it was done.
+#[derive(Clone, Copy)]
+struct SectorWrite {
+    number: u64,
+    began: Time,
+    done: Time,
+}
+
+/// What a client has asked for; numbers of writes say what their sectors hold.
+#[derive(Clone, Copy)]
+enum CrowdRequest {
+    Read(Place),
+    Write(Place, u64),
+}
+
+/// Every write of every sector, in the order in which they were done. Number 0 is a sector of zeroes.
+#[derive(Default)]
+struct History(HashMap<u64, Vec<SectorWrite>>);
+
+fn sectors(place: Place) -> std::ops::Range<u64> {
+    place.offset / SECTOR..(place.offset + u64::from(place.bytes)) / SECTOR
+}
+
+fn filled(number: u64, bytes: u32) -> Vec<u8> {
+    number.to_le_bytes().into_iter().cycle().take(bytes as usize).collect()
+}
+
+impl History {
+    /// Whether a read that began and was done at these times may have found this number in a sector: of a write that
+    /// had begun, and that no later one had replaced by then.
+    fn allows(&self, sector: u64, number: u64, (began, done): (Time, Time)) -> bool {
+        let never = SectorWrite { number: 0, began: Time::ZERO, done: Time::ZERO };
+        let writes = || [never].into_iter().chain(self.0.get(&sector).into_iter().flatten().copied());
+        let is_replaced = |of: &SectorWrite| writes().any(|by| by.began > of.done && by.done < began);
+        writes().any(|write| write.number == number && write.began <= done && !is_replaced(&write))
+    }
+
+    fn note(&mut self, place: Place, write: SectorWrite) {
+        sectors(place).for_each(|sector| self.0.entry(sector).or_default().push(write));
+    }
+}
+
+/// A read that is done.
+struct FoundData {
+    place: Place,
+    data: Vec<u8>,
+    times: (Time, Time),
+}
+
+/// A client that keeps many requests under way.
+struct Crowd {
+    wanted: Vec<CrowdRequest>,
+    history: History,
+    found: Vec<FoundData>,
+    most: usize,
+}
+
+impl Crowd {
+    /// Takes what is done.
+    fn take(&mut self, device: &mut Device<usize>) {
+        while let Some(DoneOperation { to, reply, began, at }) = device.take_done(Time(u64::MAX)) {
+            match (self.wanted[to], reply) {
+                (CrowdRequest::Read(place), Reply::Data(_, data)) => {
+                    self.found.push(FoundData { place, data, times: (began, at) });
+                }
+                (CrowdRequest::Write(place, number), Reply::Done) => {
+                    self.history.note(place, SectorWrite { number, began, done: at });
+                }
+                (_, reply) => panic!("{reply:?}; {:?}", device.failure()),
+            }
+        }
+    }
+
+    fn begin(&mut self, device: &mut Device<usize>, wanted: CrowdRequest, is_zeroes: bool) {
+        let to = self.wanted.len();
+        self.wanted.push(wanted);
+        let operation = match wanted {
+            CrowdRequest::Read(place) => ClientOperation::Read(place),
+            CrowdRequest::Write(place, _) if is_zeroes => {
+                ClientOperation::WriteZeroes { place, stored: to.is_multiple_of(2), fua: false }
+            }
+            CrowdRequest::Write(place, number) => {
+                ClientOperation::Write { place, data: filled(number, place.bytes), fua: to.is_multiple_of(16) }
+            }
+        };
+        device.begin(operation, to);
+        self.most = self.most.max(device.operations.under_way());
+        self.take(device);
+    }
+
+    /// Judges every read, once all is done.
+    fn judge(&self, what: &str) {
+        for FoundData { place, data, times } in &self.found {
+            for (sector, bytes) in sectors(*place).zip(data.chunks(SECTOR as usize)) {
+                let number = u64::from_le_bytes(bytes[..8].try_into().expect("8 bytes"));
+                assert!(bytes == filled(number, SECTOR as u32), "{what}: sector {sector} is of several writes");
+                assert!(
+                    self.history.allows(sector, number, *times),
+                    "{what}: a read from {:?} to {:?} found write {number} in sector {sector}",
+                    times.0,
+                    times.1
+                );
+            }
+        }
+    }
+}
+
+fn source(sets: &[(&str, &str)]) -> SpecSource {
+    let sets = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() }
+}
+
+/// Lets a crowd use a device; returns the document, and a record's path if one is wanted.
+fn crowded(sets: &[(&str, &str)], operations: u64, what: &str, record: &Path) -> (Config, Value) {
+    let config = served_config(&source(sets), Some(record)).expect("a spec");
+    let kept = Kept { record: Some(Record::create(record, 1.0).expect("a file")), ..Kept::default() };
+    let mut path = DataPath::new(config.chip.geometry.page_bytes, None);
+    let mut device: Device<usize> = Device::new(&config, 1.0, &mut path, kept, &|| true).expect("a device");
+    let mut random = RandomStream::new(11, what);
+    let span = device.capacity() / 6 / SECTOR;
+    let mut crowd = Crowd { wanted: Vec::new(), history: History::default(), found: Vec::new(), most: 0 };
+    for nth in 0..operations {
+        // Bursts, with a hot part that is read and written again and again.
+        let wait = if nth % 50 == 0 { 20_000_000 } else { 150_000 };
+        let waited = Time(random.below(wait));
+        // A trace begins with its first request.
+        device.advance(if nth == 0 { Time::ZERO } else { device.now() + waited });
+        while let Some(next) = device.next_event().filter(|_| device.operations.under_way() > DEPTH) {
+            device.advance(next);
+        }
+        crowd.take(&mut device);
+        let hot = if random.below(3) == 0 { 64 } else { span };
+        let place = Place { offset: random.below(hot) * SECTOR, bytes: (1 + random.below(40) as u32) * SECTOR as u32 };
+        let (is_read, is_zeroes) = (random.below(3) == 0, random.below(16) == 0);
+        let written = if is_zeroes { 0 } else { nth + 1 };
+        let wanted = if is_read { CrowdRequest::Read(place) } else { CrowdRequest::Write(place, written) };
+        crowd.begin(&mut device, wanted, is_zeroes);
+    }
+    device.complete();
+    crowd.take(&mut device);
+    for first in (0..span).step_by(64) {
+        crowd.begin(
+            &mut device,
+            CrowdRequest::Read(Place { offset: first * SECTOR, bytes: 64 * SECTOR as u32 }),
+            false,
+        );
+        device.complete();
+        crowd.take(&mut device);
+    }
+    assert_eq!(crowd.wanted.len(), operations as usize + span.div_ceil(64) as usize);
+    assert!(crowd.most > 8, "{what}: at most {} were under way together", crowd.most);
+    crowd.judge(what);
+    let document = device.finish().unwrap_or_else(|error| panic!("{what}: {error}")).document;
+    (config, document)
+}
+
+fn temporary(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("pumice-device-{}-{}.csv", std::process::id(), name.replace(' ', "-")))
+}
+
+/// A result without what the wall's clock tells.
+fn bare(mut document: Value) -> Value {
+    for of_the_clock in ["run", "preset", "warnings"] {
+        document.as_object_mut().expect("a document").remove(of_the_clock);
+    }
+    document
+}
+
+/// A crowd's reads are true, and its record replays to its result.
+fn check_crowd(sets: &[(&str, &str)], operations: u64, what: &str) {
+    let record = temporary(what);
+    let (config, document) = crowded(sets, operations, what, &record);
+    let replayed = run(&config, 1.0, &mut |_| true).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert!(bare(document) == bare(replayed.document), "{what}: the record replays to another result");
+    std::fs::remove_file(record).expect("was written");
+}
+
+#[test]
+fn s130_with_many_requests_under_way_every_read_is_true_at_one_instant_and_a_record_replays() {
+    for &kind in FtlKind::ALL {
+        check_crowd(&[("ftl.kind", kind.name()), ("run.check", "integrity")], 4_000, kind.name());
+    }
+}
+
+#[test]
+fn s131_so_it_is_however_pages_are_written() {
+    let (page, space) = (("ftl.kind", "page"), ("ftl.over_provisioning", "0.25"));
+    let cases: &[(&str, &[(&str, &str)])] = &[
+        ("reads first", &[page, space, ("host.read_priority", "true")]),
+        ("reads first, nftl", &[("host.read_priority", "true"), ("ftl.merge", "m-merge")]),
+        ("eager buffer", &[page, ("host.write_buffer_kib", "64")]),
+        ("lru buffer", &[page, ("host.write_buffer_kib", "256"), ("host.flush", "lru")]),
+        ("small buffer", &[page, space, ("host.write_buffer_kib", "8"), ("host.flush", "lru")]),
+        ("nftl with a buffer", &[("host.write_buffer_kib", "128"), ("host.flush", "lru")]),
+        ("cached map", &[page, space, ("ftl.map_place", "cached"), ("ftl.map_cache_entries", "512")]),
+        ("background", &[page, space, ("ftl.gc_mode", "background")]),
+        ("multi-plane queue", &[page, space, ("timing.multi_plane", "queue"), ("timing.copyback", "false")]),
+        ("recovery", &[page, space, ("ftl.recovery", "checkpoint")]),
+        ("link", &[page, ("host.link_mb_per_s", "200"), ("host.overhead_us", "5")]),
+        ("link and buffer", &[page, ("host.link_mb_per_s", "200"), ("host.write_buffer_kib", "64")]),
+    ];
+    for (what, sets) in cases {
+        check_crowd(sets, 3_000, what);
+    }
+}
+
+#[test]
+fn s132_requests_under_way_together_are_served_together() {
+    let config = served_config(&source(&[("ftl.kind", "page")]), None).expect("a spec");
+    let mut path = DataPath::new(config.chip.geometry.page_bytes, None);
+    let mut device: Device<u64> = Device::new(&config, 1.0, &mut path, Kept::default(), &|| true).expect("a device");
+    let page = u64::from(config.chip.geometry.page_bytes);
+    let mut took = |pages: std::ops::Range<u64>, together: bool| {
+        let began = device.now();
+        for nth in pages {
+            let place = Place { offset: nth * page, bytes: page as u32 };
+            device.begin(ClientOperation::Write { place, data: vec![1; page as usize], fua: false }, nth);
+            if !together {
+                device.complete();
+            }
+        }
+        device.complete();
+        device.now() - began
+    };
+    let (alone, together) = (took(0..4, false), took(4..8, true));
+    assert!(together * 3 <= alone * 2, "{together:?} against {alone:?}");
+}

@@ -1,0 +1,42 @@
+//! What is to be served.
+
+use std::path::PathBuf;
+
+use pumice_config::SpecSource;
+use serde_json::Value;
+
+use crate::address::Address;
+use crate::clock::ServeClock;
+
+/// What is to be served, and where.
+pub struct ServeOptions {
+    /// The spec.
+    pub source: SpecSource,
+    /// Where clients connect.
+    pub listen: Address,
+    /// Where questions about the device are answered.
+    pub control: Option<Address>,
+    /// The file that the device lives in; memory if absent.
+    pub store: Option<PathBuf>,
+    /// A trace to write, which replays to the same result.
+    pub record: Option<PathBuf>,
+    /// A recording to write, with the data of all writes, and the spec that it keeps.
+    pub recording: Option<(PathBuf, Value)>,
+    /// What time the device goes by.
+    pub clock: ServeClock,
+}
+
+impl ServeOptions {
+    /// A device of a spec at an address, in memory.
+    pub fn new(source: SpecSource, listen: Address) -> ServeOptions {
+        ServeOptions {
+            source,
+            listen,
+            control: None,
+            store: None,
+            record: None,
+            recording: None,
+            clock: ServeClock::Virtual,
+        }
+    }
+}
