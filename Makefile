@@ -71,8 +71,10 @@ test: lint ## check the code, then run every test
 	cargo test --workspace
 	$(BIN)/python -m pytest
 
-power: ## cut the power on small devices at all instants of which `make test` takes samples, and print what the cuts met
-	PUMICE_POWER_WHOLE=1 cargo test -p pumice-engine --test engine -- --nocapture power
+power: ## cut the power on small devices at all instants of which `make test` takes samples, and POWER_CUTS (10^6) times at random, from POWER_SEED (the time)
+	export PUMICE_POWER_WHOLE=1 PUMICE_POWER_CUTS=$(or $(POWER_CUTS),1000000) \
+	        PUMICE_POWER_SEED=$(or $(POWER_SEED),$(shell date +%s)); \
+	cargo test -p pumice-engine --test engine -- --nocapture power
 
 # Only the Rust toolchain itself is assumed, and rustfmt and clippy are parts that may be missing.
 lint: $(STAMP) ## check the code: rustfmt, clippy, ruff, mypy

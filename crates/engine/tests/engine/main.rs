@@ -30,6 +30,7 @@ mod power_layers;
 mod power_map;
 mod power_planes;
 mod power_protection;
+mod power_random;
 mod power_sub_blocks;
 mod read_retries;
 mod registry;

@@ -101,7 +101,7 @@ fn run(sets: &Sets) -> Result<(Value, Vec<(Time, Time)>), String> {
 }
 
 /// The same run for somebody who types it.
-fn as_command(sets: &Sets) -> String {
+pub fn as_command(sets: &Sets) -> String {
     let sets: Vec<String> = sets.iter().map(|(key, value)| format!("--set '{key}={value}'")).collect();
     format!("pumice run --preset tiny {}", sets.join(" "))
 }
@@ -174,15 +174,26 @@ pub fn cut_as_drawn(sets: &Sets) -> Result<Met, String> {
     Ok(met)
 }
 
-/// Cuts the power of a device at every `step`-th instant at which something happens, from half a step on; and again, at
-/// every one of them while it starts anew and shortly after.
+/// A number that the environment gives.
+pub fn number_in(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name} = {text:?} is no whole number")))
+}
+
+/// Which of the first `step` instants is cut: that in their middle, or the one that `PUMICE_POWER_SEED` chooses.
+fn first_instant(step: usize) -> usize {
+    number_in("PUMICE_POWER_SEED").map_or(step / 2, |seed| (seed % step as u64) as usize)
+}
+
+/// Cuts the power of a device at every `step`-th instant at which something happens; and again, at every one of them
+/// while it starts anew and shortly after.
 pub fn cut_everywhere(device: &Sets, step: usize, again: bool) -> Result<Met, String> {
     let (whole, spans) = run(device)?;
     let erases = |kind: &str| whole["flash"]["erases"][kind].as_u64().unwrap_or(0);
     let mut met = Met { erases_uncut: Some(erases("block") + erases("partial")), ..Met::default() };
     let merges_partially = device.iter().any(|(key, value)| *key == "ftl.merge" && value.starts_with("m-merge"));
     assert!(!merges_partially || erases("partial") > 10, "M-Merge works");
-    for &at in instants(&spans).iter().skip(step / 2).step_by(step) {
+    for &at in instants(&spans).iter().skip(first_instant(step)).step_by(step) {
         let (spans, took) = cut_at(device, &[at], &mut met)?;
         if again {
             let mut after: Vec<Time> = instants(&spans).into_iter().filter(|&again| again > at).collect();
@@ -209,7 +220,7 @@ pub fn cut_all<'a>(devices: impl IntoIterator<Item = Sets<'a>>, step: usize, aga
 const INSTANTS_BEHIND: usize = 10;
 
 /// Devices that decide differently what is done when.
-fn devices() -> impl Iterator<Item = Sets<'static>> {
+pub fn devices() -> impl Iterator<Item = Sets<'static>> {
     Allocation::ALL.iter().flat_map(|allocation| {
         GcMode::ALL.iter().map(|mode| {
             let apart = if *mode == GcMode::Blocking { Separation::Mixed } else { Separation::Gc };
@@ -221,7 +232,7 @@ fn devices() -> impl Iterator<Item = Sets<'static>> {
 }
 
 /// The same device, which starts anew by this method.
-fn by(method: &'static str, device: Sets<'static>) -> Sets<'static> {
+pub fn by(method: &'static str, device: Sets<'static>) -> Sets<'static> {
     // Small pages, so that the map takes several and the journal fills.
     let small_pages: &[(&str, &str)] = match method {
         "checkpoint" => &[
@@ -238,14 +249,14 @@ fn by(method: &'static str, device: Sets<'static>) -> Sets<'static> {
 
 #[test]
 fn t800_a_page_level_ftl_keeps_its_promises_wherever_the_power_is_cut() {
-    let met = cut_all(devices(), sampled(1, 5), false).with(cut_all(further_devices(), 5, false));
+    let met = cut_all(devices(), sampled(1, 5), false).with(cut_all(further_devices(), sampled(1, 5), false));
     assert!(met.cuts > 5_000 && met.programs > 4_000 && met.erases > 1_000, "{met:?}");
 }
 
 /// Cuts every device that starts anew by this method, and some of them once more while they do.
 fn cut_by(method: &'static str) -> Met {
-    let once = cut_all(devices().chain(further_devices()).map(|device| by(method, device)), 5, false);
-    once.with(cut_all(devices().step_by(3).map(|device| by(method, device)), 151, true))
+    let once = cut_all(devices().chain(further_devices()).map(|device| by(method, device)), sampled(1, 5), false);
+    once.with(cut_all(devices().step_by(3).map(|device| by(method, device)), sampled(31, 241), true))
 }
 
 #[test]
@@ -262,7 +273,7 @@ fn t806_so_it_does_from_the_map_and_its_journal_in_flash() {
 
 #[test]
 fn t801_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
-    let met = cut_all(devices(), sampled(61, 83), true);
+    let met = cut_all(devices(), sampled(23, 131), true);
     assert!(met.cuts > 10_000, "{met:?}");
 }
 

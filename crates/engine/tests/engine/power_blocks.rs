@@ -30,7 +30,7 @@ fn device(more: &[(&'static str, &'static str)]) -> Sets<'static> {
 }
 
 /// NFTLs with full merges.
-fn full_merges() -> Vec<Sets<'static>> {
+pub fn full_merges() -> Vec<Sets<'static>> {
     vec![
         device(&[]),
         device(&[("geometry.program_order", "in-order"), ("ftl.u_index", "ram")]),
@@ -52,12 +52,12 @@ fn t810_an_nftl_with_full_merges_keeps_its_promises_wherever_the_power_is_cut() 
 
 #[test]
 fn t811_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
-    let met = cut_all(full_merges(), 127, true);
+    let met = cut_all(full_merges(), sampled(29, 127), true);
     assert!(met.cuts > 5_000, "{met:?}");
 }
 
 /// NFTLs with M-Merge.
-fn m_merges() -> Vec<Sets<'static>> {
+pub fn m_merges() -> Vec<Sets<'static>> {
     let with = |more: &[(&'static str, &'static str)]| device(&[PARTIAL, more].concat());
     vec![
         with(&[]),
@@ -76,14 +76,14 @@ fn t812_an_nftl_with_m_merge_keeps_its_promises_wherever_the_power_is_cut() {
 
 #[test]
 fn t813_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
-    let met = cut_all(m_merges(), 127, true);
+    let met = cut_all(m_merges(), sampled(29, 211), true);
     assert!(met.cuts > 5_000, "{met:?}");
 }
 
 #[test]
 fn t815_so_does_pbe() {
     let pbe = [PARTIAL, &[("ftl.kind", "pbe"), ("ftl.capacity_loss", "0.1")]].concat();
-    let met = cut_all([device(&pbe)], 5, false);
+    let met = cut_all([device(&pbe)], sampled(1, 5), false);
     assert!(met.cuts > 1_000 && met.programs > 500 && met.erases > 100, "{met:?}");
 }
 

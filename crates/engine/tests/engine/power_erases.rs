@@ -3,7 +3,7 @@
 use pumice_types::{Choice, EraseScheme, RecoveryFault, Suspension};
 
 use crate::power::{Sets, cut_everywhere, device, sampled, with_fault};
-use crate::power_layers::{all_keep_their_promises, combinations, cut_often};
+use crate::power_layers::{Combination, all_keep_their_promises, combinations, cut_often};
 use crate::support::{document, number};
 
 /// Reads that suspend erases, on worn blocks, whose erases have several loops.
@@ -35,14 +35,16 @@ fn t850_a_page_level_ftl_keeps_its_promises_wherever_an_erase_in_loops_is_cut() 
     assert!(met.cuts > 200 && met.programs > 100 && met.erases > 100, "{met:?}");
 }
 
+/// Every layer on such chips.
+pub fn all_layers() -> Vec<Sets<'static>> {
+    let layers = combinations();
+    let with_loops = |(layer, erases): (&Combination, [_; 2])| layer.device(&[READING, &erases[..]].concat());
+    layers.iter().zip(schemes().cycle()).map(with_loops).collect()
+}
+
 #[test]
 fn t851_and_every_other_layer_at_drawn_moments() {
-    let layers = combinations();
-    let devices = layers.iter().zip(schemes().cycle()).map(|(layer, erases)| {
-        let more: &'static [(&'static str, &'static str)] = [READING, &erases[..]].concat().leak();
-        layer.device(more)
-    });
-    let met = all_keep_their_promises(devices.collect(), cut_often);
+    let met = all_keep_their_promises(all_layers(), cut_often);
     assert!(met.cuts > 2_000 && met.programs > 2_000 && met.erases > 2_000, "{met:?}");
 }
 

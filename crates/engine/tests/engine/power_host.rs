@@ -29,7 +29,7 @@ pub const EAGER: &[(&str, &str)] = &[
 ];
 
 /// Devices of these layers with a write buffer.
-fn buffered(is_wanted: impl Fn(FtlKind) -> bool) -> Vec<Sets<'static>> {
+pub fn buffered(is_wanted: impl Fn(FtlKind) -> bool) -> Vec<Sets<'static>> {
     let all = combinations();
     let layers = all.iter().filter(|layer| is_wanted(layer.kind));
     layers.flat_map(|layer| [layer.device(BUFFERED), layer.device(EAGER)]).collect()
@@ -41,7 +41,7 @@ fn is_simple(kind: FtlKind) -> bool {
 
 #[test]
 fn t833_what_was_flushed_or_written_through_outlasts_a_cut_anywhere() {
-    let met = all_keep_their_promises(buffered(is_simple), |device| cut_everywhere(device, 31, false));
+    let met = all_keep_their_promises(buffered(is_simple), |device| cut_everywhere(device, sampled(3, 31), false));
     assert!(met.cuts > 3_000 && met.programs > 1_000 && met.erases > 200, "{met:?}");
 }
 
@@ -90,7 +90,7 @@ const BESIDE_TRIMS: [&[(&str, &str)]; 4] = [
 ];
 
 /// A page-level layer that writes down what is trimmed.
-fn trimming() -> Vec<Sets<'static>> {
+pub fn trimming() -> Vec<Sets<'static>> {
     let all = combinations();
     let page: Vec<Sets> = all.iter().filter(|layer| layer.kind.writes_down_trims()).map(|l| l.device(TRIMS)).collect();
     assert_eq!(page.len(), 3, "scan, summary, checkpoint");

@@ -6,7 +6,7 @@ use pumice_ftl::recovery::Recovery;
 use pumice_ftl::{FtlKind, MergeMethod};
 use pumice_types::{Choice, RecoveryFault};
 
-use crate::power::{Met, Sets, TWO_DIES, cut_as_drawn, cut_everywhere, fails, with_fault};
+use crate::power::{Met, Sets, TWO_DIES, cut_as_drawn, cut_everywhere, fails, sampled, with_fault};
 use crate::power_blocks::PARTIAL;
 
 /// So many blocks that every layer finds room, but merges never rest.
@@ -38,7 +38,7 @@ fn room(kind: FtlKind, recovery: Recovery) -> &'static [(&'static str, &'static 
 
 /// Two planes a die with bad blocks, half full; pages in order where the layer allows that; and tables in spare areas, of
 /// the layer that has them.
-fn further(kind: FtlKind) -> Vec<(&'static str, &'static str)> {
+pub fn further(kind: FtlKind) -> Vec<(&'static str, &'static str)> {
     let mut sets = vec![
         ("geometry.planes_per_die", "2"),
         ("geometry.bad_blocks_per_plane", "1"),
@@ -106,19 +106,19 @@ pub fn all_keep_their_promises(devices: Vec<Sets<'static>>, cut: impl Fn(&Sets) 
 fn t840_every_layer_keeps_its_promises_wherever_the_power_is_cut() {
     let devices =
         combinations().iter().flat_map(|layer| [layer.device(&[]), layer.device(&further(layer.kind))]).collect();
-    let met = all_keep_their_promises(devices, |device| cut_everywhere(device, 11, false));
+    let met = all_keep_their_promises(devices, |device| cut_everywhere(device, sampled(1, 11), false));
     assert!(met.cuts > 15_000 && met.programs > 10_000 && met.erases > 3_000, "{met:?}");
 }
 
 #[test]
 fn t841_and_wherever_it_is_cut_again_while_the_device_starts_anew() {
     let devices = combinations().iter().map(|layer| layer.device(&[])).collect();
-    let met = all_keep_their_promises(devices, |device| cut_everywhere(device, 641, true));
+    let met = all_keep_their_promises(devices, |device| cut_everywhere(device, sampled(127, 641), true));
     assert!(met.cuts > 40_000 && met.programs > 25_000 && met.erases > 10_000, "{met:?}");
 }
 
 /// A device on which cuts are drawn: large enough that most of it is in no cut's way.
-const LARGER: &[(&str, &str)] = &[
+pub const LARGER: &[(&str, &str)] = &[
     ("geometry.channels", "4"),
     ("geometry.chips_per_channel", "2"),
     ("geometry.blocks_per_plane", "24"),
@@ -164,7 +164,7 @@ pub fn cut_in_a_row(device: &Sets, step: usize) -> Result<Met, String> {
 #[test]
 fn t844_and_eight_times_in_a_row_so_that_no_recovery_ends() {
     let devices = combinations().iter().map(|layer| layer.device(&[])).collect();
-    let met = all_keep_their_promises(devices, |device| cut_in_a_row(device, 37));
+    let met = all_keep_their_promises(devices, |device| cut_in_a_row(device, sampled(7, 37)));
     assert!(met.cuts > 10_000 && met.programs > 5_000 && met.erases > 2_000, "{met:?}");
 }
 

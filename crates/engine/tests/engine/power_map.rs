@@ -17,7 +17,7 @@ const CACHED: &[(&str, &str)] = &[
 ];
 
 /// Collection at every time, planes that work together, and trims with a write buffer.
-fn devices() -> Vec<Sets<'static>> {
+pub fn devices() -> Vec<Sets<'static>> {
     let of = |more: &[(&'static str, &'static str)]| device(&[CACHED, more].concat());
     vec![
         of(&[("ftl.gc_mode", "background"), ("ftl.hot_cold", "gc")]),

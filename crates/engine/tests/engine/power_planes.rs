@@ -30,7 +30,7 @@ const IN_LOOPS: &[(&str, &str)] = &[
 const BUDGETED: (&str, &str) = ("ftl.merge", "m-merge-budgeted");
 
 /// Every layer, with each way of starting anew.
-fn devices() -> Vec<Sets<'static>> {
+pub fn devices() -> Vec<Sets<'static>> {
     let all = combinations();
     let plain = all.iter().map(|layer| layer.device(PLANES));
     let in_loops: &'static [(&'static str, &'static str)] = [PLANES, IN_LOOPS].concat().leak();

@@ -12,7 +12,7 @@ use crate::support::{document, number};
 const LEVELS: [&str; 2] = ["operations", "full"];
 
 /// Devices of these layers with a write buffer, at each level of protection.
-fn protected(is_wanted: impl Fn(FtlKind) -> bool) -> Vec<Sets<'static>> {
+pub fn protected(is_wanted: impl Fn(FtlKind) -> bool) -> Vec<Sets<'static>> {
     let all = combinations();
     let layers = all.iter().filter(|layer| is_wanted(layer.kind));
     let buffers = [BUFFERED, EAGER].into_iter().zip(LEVELS);

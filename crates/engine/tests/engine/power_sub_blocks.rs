@@ -33,7 +33,7 @@ fn in_parts(more: &[&[(&'static str, &'static str)]]) -> Sets<'static> {
 
 /// Devices that erase parts of blocks: in both write sequences, with and without disturb, in several modes of
 /// collection, and with erases in loops.
-fn devices() -> Vec<Sets<'static>> {
+pub fn devices() -> Vec<Sets<'static>> {
     let sfws = ("geometry.write_sequence", "sfws");
     vec![
         in_parts(&[SUB_BLOCKS, &[("ftl.gc_mode", "background")]]),
