@@ -352,31 +352,40 @@ def _hidden_file(path: Path) -> Iterator[tuple[int, Path]]:
         return name
 
     with _locked(create, os.O_RDWR) as (handle, partial):
-        try:
-            yield handle, partial
-        except BaseException:
-            with contextlib.suppress(OSError):
-                partial.unlink()
-            raise
+        yield handle, partial
 
 
 @contextlib.contextmanager
 def _locked(create: Callable[[], str], flags: int) -> Iterator[tuple[int, Path]]:
-    """Creates a file or directory and holds a lock on it, by which others see that its process lives."""
+    """Creates a file or directory and holds a lock on it, by which others see that its process lives. It is removed if
+    the block fails, or if a signal ends the command before the block begins."""
     while True:
         name = create()
-        handle = os.open(name, flags)
         try:
-            if fcntl is not None:
-                with contextlib.suppress(OSError):  # file systems without locks
-                    fcntl.flock(handle, fcntl.LOCK_EX)
-            # Between creation and lock somebody may have taken it for abandoned.
-            if not os.path.exists(name):
-                continue
-            yield handle, Path(name)
-            return
-        finally:
-            os.close(handle)
+            handle = os.open(name, flags)
+            try:
+                if fcntl is not None:
+                    with contextlib.suppress(OSError):  # file systems without locks
+                        fcntl.flock(handle, fcntl.LOCK_EX)
+                # Between creation and lock somebody may have taken it for abandoned.
+                if not os.path.exists(name):
+                    continue
+                yield handle, Path(name)
+                return
+            finally:
+                os.close(handle)
+        except BaseException:
+            _remove(name)
+            raise
+
+
+def _remove(name: str) -> None:
+    """Removes a file or a directory with all that is in it, as far as it can be removed."""
+    if os.path.isdir(name):
+        shutil.rmtree(name, ignore_errors=True)
+        return
+    with contextlib.suppress(OSError):
+        os.unlink(name)
 
 
 def _short(name: str) -> str:

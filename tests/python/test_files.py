@@ -44,6 +44,23 @@ def test_an_error_while_writing_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("step", ["open", "path.exists"])
+def test_a_signal_before_the_first_byte_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """A machine under load took the signal between creating a file and beginning to write it, and the file stayed."""
+
+    def interrupted(*_arguments: object) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    for context in (files.replacing(tmp_path / "out.csv"), files.staging(tmp_path)):
+        monkeypatch.setattr(f"os.{step}", interrupted)
+        with pytest.raises(KeyboardInterrupt), context:
+            pass
+        assert list(tmp_path.iterdir()) == []
+
+
 def test_directories_are_made_and_modes_follow_the_umask(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "c.txt"
     files.write_text(path, "µ")
