@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pumice.analysis.plots import Frame
+from pumice.analysis.plots import Curve, Frame
 from pumice.papers.scoreboard import Finding
 
 
@@ -50,6 +50,16 @@ def mean(found: Spread | None) -> float | None:
 def ends(found: Spread | None) -> tuple[float, float] | None:
     """The ends of a spread that may be missing."""
     return None if found is None else found.ends
+
+
+def cells(found: Spread | None) -> list[float | None]:
+    """The cells of a table: the mean, the least and the largest."""
+    return [None, None, None] if found is None else [found.mean, *found.ends]
+
+
+def curve(name: str, places: Sequence[float], found: Sequence[Spread | None]) -> Curve:
+    """A line through the means at these places of the x axis, with the ends as ranges."""
+    return Curve(name, places, [mean(each) for each in found], ranges=[ends(each) for each in found])
 
 
 def with_seeds(frame: Frame, count: int) -> Frame:

@@ -12,7 +12,7 @@ from pumice import files
 from pumice.analysis import plots
 from pumice.analysis.statistics import Means, ratio_means
 from pumice.papers.figures import Drawing
-from pumice.papers.over_seeds import Spread, ends, judged, mean, shown, spread, with_seeds
+from pumice.papers.over_seeds import Spread, cells, curve, ends, judged, mean, shown, spread, with_seeds
 from pumice.papers.scoreboard import Finding
 
 #: A mean over workloads: a field of `Means`.
@@ -169,7 +169,7 @@ def draw_ratios(
         columns += [f"{name}: {what}" for what in ("over", "under", "ratio", "least", "largest")]
     rows: list[list[Any]] = [_csv_row(workload, written) for workload in workloads]
     for kind, label in MEANS.items():
-        rows.append([label, *(cell for own in written.values() for cell in (None, None, *_cells(own.mean(kind))))])
+        rows.append([label, *(cell for own in written.values() for cell in (None, None, *cells(own.mean(kind))))])
     drawing.write_csv(columns, rows)
 
 
@@ -186,12 +186,8 @@ def _with_seeds(frame: plots.Frame, series: Iterable[SeedRatios]) -> plots.Frame
 def _csv_row(workload: str, series: Mapping[str, SeedRatios]) -> list[Any]:
     row: list[Any] = [workload]
     for found in series.values():
-        row += [found.value(workload, "over"), found.value(workload, "under"), *_cells(found.ratio(workload))]
+        row += [found.value(workload, "over"), found.value(workload, "under"), *cells(found.ratio(workload))]
     return row
-
-
-def _cells(found: Spread | None) -> list[float | None]:
-    return [None, None, None] if found is None else [found.mean, *found.ends]
 
 
 @dataclass(frozen=True)
@@ -215,7 +211,7 @@ class Sweep:
         """The mean over workloads at each value."""
         found = [own.mean() for own in self.by_value.values()]
         name = mean_name(self.by_value.values())
-        return plots.Curve(name, list(self.by_value), [mean(each) for each in found], ranges=[*map(ends, found)])
+        return curve(name, list(self.by_value), found)
 
 
 def draw_sweep(frame: plots.Frame, sweep: Sweep, path: Path, beside: Sequence[plots.Curve] = ()) -> None:
@@ -237,7 +233,7 @@ def write_sweep(sweep: Sweep, path: Path) -> None:
     found = _by_workload(sweep)
     for kind, label in MEANS.items():
         found[label] = [own.mean(kind) for own in sweep.by_value.values()]
-    rows: list[list[Any]] = [[name, *(cell for each in row for cell in _cells(each))] for name, row in found.items()]
+    rows: list[list[Any]] = [[name, *(cell for each in row for cell in cells(each))] for name, row in found.items()]
     columns = ["workload"]
     columns += [f"{value:g}{ending}" for value in sweep.by_value for ending in ("", ": least", ": largest")]
     files.write_csv(path.with_name(f"{path.name}.csv"), columns, rows)

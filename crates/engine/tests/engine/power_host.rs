@@ -3,10 +3,10 @@
 
 use pumice_engine::Session;
 use pumice_ftl::FtlKind;
-use pumice_types::{Choice, HostRequest, RecoveryFault, RequestKind, Time};
+use pumice_types::{HostRequest, RecoveryFault, RequestKind, Time};
 
-use crate::power::{Sets, cut_everywhere, fails, sampled, with_fault};
-use crate::power_layers::{all_keep_their_promises, combinations, cut_in_a_row, cut_often};
+use crate::power::{Sets, all_are_noticed, cut_everywhere, fails, sampled};
+use crate::power_layers::{all_keep_their_promises, combinations, cut_in_a_row, cut_often, fails_soon};
 use crate::support::spec;
 
 /// A small buffer, that flushes and full places empty; and writes of parts of pages, which read the old copy.
@@ -125,16 +125,8 @@ pub const OF_TRIMS: &[RecoveryFault] = &[
 
 #[test]
 fn t839_every_fault_of_trims_is_noticed() {
-    let is_noticed = |fault| {
-        let often = trimming().iter().position(|device| with_fault(fault, || cut_often(device)));
-        let noticed = often.or_else(|| {
-            trimming().iter().position(|device| with_fault(fault, || cut_in_a_row(device, sampled(3, 61))))
-        });
-        println!("{fault}: {noticed:?}");
-        noticed.is_some()
-    };
-    let missed: Vec<&str> = OF_TRIMS.iter().filter(|&&fault| !is_noticed(fault)).map(|fault| fault.name()).collect();
-    assert!(missed.is_empty(), "not noticed: {missed:?}");
+    let devices = trimming();
+    all_are_noticed(OF_TRIMS, |fault| fails_soon(fault, &devices, sampled(3, 61)));
 }
 
 #[test]

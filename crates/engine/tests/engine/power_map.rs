@@ -1,9 +1,9 @@
 //! 89x: the power is cut on page-level layers whose map lies in flash and is cached, as in [`crate::power`].
 
-use pumice_types::{Choice, RecoveryFault};
+use pumice_types::RecoveryFault;
 
-use crate::power::{Sets, cut_everywhere, device, sampled, with_fault};
-use crate::power_layers::{all_keep_their_promises, cut_in_a_row, cut_often};
+use crate::power::{Sets, all_are_noticed, cut_everywhere, device, sampled};
+use crate::power_layers::{all_keep_their_promises, cut_in_a_row, cut_often, fails_soon};
 use crate::support::{document, number};
 
 /// Small pages, so that the map takes several, and a cache of few entries, so that they are written often.
@@ -64,16 +64,8 @@ const SHARED: &[RecoveryFault] = &[
 
 #[test]
 fn t893_every_fault_of_a_map_in_flash_is_noticed() {
-    let is_noticed = |fault| {
-        let often = devices().iter().position(|device| with_fault(fault, || cut_often(device)));
-        let noticed =
-            often.or_else(|| devices().iter().position(|device| with_fault(fault, || cut_in_a_row(device, 61))));
-        println!("{fault}: {noticed:?}");
-        noticed.is_some()
-    };
-    let faults = OF_MAPS.iter().chain(SHARED);
-    let missed: Vec<&str> = faults.filter(|&&fault| !is_noticed(fault)).map(|fault| fault.name()).collect();
-    assert!(missed.is_empty(), "not noticed: {missed:?}");
+    let devices = devices();
+    all_are_noticed(OF_MAPS.iter().chain(SHARED), |fault| fails_soon(fault, &devices, 61));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! 88x: the power is cut in multi-plane commands, of which each plane is left for itself, as in [`crate::power`].
 
-use pumice_types::{Choice, RecoveryFault};
+use pumice_types::RecoveryFault;
 
-use crate::power::{Sets, cut_everywhere, sampled, with_fault};
-use crate::power_layers::{all_keep_their_promises, combinations, cut_in_a_row, cut_often};
+use crate::power::{Sets, all_are_noticed, cut_everywhere, sampled};
+use crate::power_layers::{all_keep_their_promises, combinations, cut_in_a_row, cut_often, fails_soon};
 use crate::support::document;
 
 /// Four planes a die, that work together whenever they can, and writes of single pages to all of them.
@@ -66,13 +66,6 @@ pub const OF_PLANES: &[RecoveryFault] = &[RecoveryFault::PlanesAsOne, RecoveryFa
 
 #[test]
 fn t883_every_fault_of_planes_that_work_together_is_noticed() {
-    let is_noticed = |fault| {
-        let often = devices().iter().position(|device| with_fault(fault, || cut_often(device)));
-        let noticed =
-            often.or_else(|| devices().iter().position(|device| with_fault(fault, || cut_in_a_row(device, 61))));
-        println!("{fault}: {noticed:?}");
-        noticed.is_some()
-    };
-    let missed: Vec<&str> = OF_PLANES.iter().filter(|&&fault| !is_noticed(fault)).map(|fault| fault.name()).collect();
-    assert!(missed.is_empty(), "not noticed: {missed:?}");
+    let devices = devices();
+    all_are_noticed(OF_PLANES, |fault| fails_soon(fault, &devices, 61));
 }

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pumice.analysis import plots
 from pumice.papers.figures import Drawing
-from pumice.papers.over_seeds import Spread, ends, mean, shown, spread, spreads, with_seeds
+from pumice.papers.over_seeds import Spread, cells, ends, mean, shown, spread, spreads, with_seeds
 from pumice.papers.quantities import quotient
 
 #: Pages per block in the paper, and beyond it.
@@ -63,7 +63,7 @@ def write_by_size(drawing: Drawing, what: str, seeds: Sequence[BySize]) -> None:
     rows: list[list[Any]] = []
     for name in seeds[0][SIZES[0]]:
         found = [spread([one[size][name] for one in seeds]) for size in SIZES]
-        rows.append([name, *(cell for each in found for cell in (mean(each), *(ends(each) or (None, None))))])
+        rows.append([name, *(cell for each in found for cell in cells(each))])
     drawing.write_csv(columns, rows)
 
 

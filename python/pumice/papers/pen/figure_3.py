@@ -16,7 +16,7 @@ from pumice.analysis.comparison_figures import BREAKDOWN, PART_COLOURS
 from pumice.analysis.plots import Frame
 from pumice.analysis.statistics import mean_of
 from pumice.papers.figures import Drawing, Findings, figure
-from pumice.papers.over_seeds import Spread, ends, judged, mean, spread, with_seeds
+from pumice.papers.over_seeds import Spread, cells, ends, judged, mean, spread, with_seeds
 from pumice.papers.pen.block_size import PAPER, SIZES, SIZES_TEXT, STUDY, line_text
 from pumice.papers.quantities import quotient
 from pumice.papers.scoreboard import Finding
@@ -119,7 +119,7 @@ def _csv_row(name: str, size: int, seeds: Sequence[SeedParts], of: Sequence[str]
     row: list[Any] = [name, size, *(mean(_part(seeds, size, [part])) for part in BREAKDOWN)]
     found = [_part(seeds, size, list(BREAKDOWN))]
     found += [_share_at(seeds, size, of, left_out) for left_out in LEFT_OUT.values()]
-    return row + [cell for each in found for cell in (mean(each), *(ends(each) or (None, None)))]
+    return row + [cell for each in found for cell in cells(each)]
 
 
 def _parts_of(drawing: Drawing, workloads: Sequence[str]) -> SeedParts:

@@ -14,7 +14,7 @@ from typing import Any
 from pumice.analysis import plots
 from pumice.analysis.plots import Bars, Frame
 from pumice.papers.figures import Drawing, Findings, figure
-from pumice.papers.over_seeds import Spread, ends, mean, spread, with_seeds
+from pumice.papers.over_seeds import Spread, cells, ends, mean, spread, with_seeds
 from pumice.papers.quantities import AEP, WAF, Document, Quantity, quantity, quotient
 from pumice.results.document import number
 
@@ -124,7 +124,7 @@ def draw(drawing: Drawing, layout: Layout, pictures: Sequence[Picture]) -> Findi
     rows: list[list[Any]] = []
     for combination in drawing.runs.points(study, (*layout.shape, *layout.others)):
         found = [over_runs(drawing, study, combination, column) for column in SHOWN]
-        numbers = [value for one in found for value in (mean(one), *(ends(one) or (None, None)))]
+        numbers = [value for one in found for value in cells(one)]
         rows.append([*combination.values(), *numbers])
     of_columns = [f"{column}{part}" for column in SHOWN for part in ("", ", least", ", largest")]
     drawing.write_csv([*layout.shape, *layout.others, *of_columns], rows)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pumice.analysis import plots
 from pumice.analysis.plots import Frame
 from pumice.papers.figures import Drawing, Findings, figure
-from pumice.papers.over_seeds import Spread, ends, mean, spread, with_seeds
+from pumice.papers.over_seeds import Spread, cells, curve, ends, mean, spread, with_seeds
 from pumice.papers.power.recovery_time import raw_gib, seconds
 from pumice.papers.quantities import Document
 from pumice.results.document import number
@@ -81,10 +81,7 @@ def figure_layers(drawing: Drawing) -> Findings:
     blocks = sorted({size for _, dies, size in found if dies == 1})
     one_die = {kind: [found[kind, 1, size] for size in blocks] for kind in dict.fromkeys(kind for kind, *_ in found)}
     seconds_of = {kind: [_seconds(runs) for runs in of_sizes] for kind, of_sizes in one_die.items()}
-    curves = [
-        plots.Curve(kind, list(map(float, blocks)), list(map(mean, shown)), ranges=list(map(ends, shown)))
-        for kind, shown in seconds_of.items()
-    ]
+    curves = [curve(kind, blocks, shown) for kind, shown in seconds_of.items()]
     scale = plots.Scale(log_x=True, log_y=True, ticks=blocks, from_zero=False)
     seeds = len(next(iter(found.values())))
     plots.lines(with_seeds(drawing.frame, seeds), curves, drawing.file(), scale)
@@ -103,6 +100,6 @@ def _write(drawing: Drawing, found: dict[Device, list[Outcome]]) -> None:
         counts = [mean(spread([number(run.document, path) for run in runs])) for path in COMMANDS.values()]
         shown = _seconds(runs)
         size = max(map(raw_gib, runs))
-        rows.append([kind, dies, blocks, size, mean(shown), *(ends(shown) or (None, None)), *counts, *_parts(runs)])
+        rows.append([kind, dies, blocks, size, *cells(shown), *counts, *_parts(runs)])
     columns = ["recovery, s", "least", "largest", *COMMANDS, *(f"{name}, s" for name in COMMANDS)]
     drawing.write_csv(["layer", "dies", "blocks a plane", "raw GiB", *columns], rows)

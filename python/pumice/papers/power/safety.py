@@ -11,7 +11,7 @@ from typing import Any
 from pumice.analysis import plots
 from pumice.analysis.plots import Frame
 from pumice.papers.figures import Drawing, Findings, figure
-from pumice.papers.over_seeds import Spread, ends, mean, spread, with_seeds
+from pumice.papers.over_seeds import Spread, cells, curve, mean, spread, with_seeds
 from pumice.papers.quantities import WAF, WRITE_LATENCY, Document, Quantity, quantity, quotient
 from pumice.results.document import number
 
@@ -109,15 +109,9 @@ def _spreads(found: ByCuts) -> dict[int, Spread | None]:
     return {cuts: spread(list(of_seeds.values())) for cuts, of_seeds in found.items()}
 
 
-def _cells(found: ByCuts, cuts: int) -> list[float | None]:
-    shown = _spreads(found)[cuts]
-    return [mean(shown), *(ends(shown) or (None, None))]
-
-
 def _curve(name: str, found: ByCuts) -> plots.Curve:
     spreads = _spreads(found)
-    means, ranges = map(mean, spreads.values()), map(ends, spreads.values())
-    return plots.Curve(name, list(map(float, spreads)), list(means), ranges=list(ranges))
+    return curve(name, list(spreads), list(spreads.values()))
 
 
 def _lines(drawing: Drawing, frame: Frame, found: Mapping[str, ByCuts], ending: str = "") -> None:
@@ -197,7 +191,7 @@ def _write(
             name,
             cuts,
             mean(_spreads(of_cuts)[cuts]),
-            *(cell for of in columns.values() for cell in _cells(of[name], cuts)),
+            *(cell for of in columns.values() for cell in cells(_spreads(of[name])[cuts])),
         ]
         for name, of_cuts in written.items()
         for cuts in of_cuts
