@@ -20,6 +20,7 @@ mod decide;
 mod fill;
 mod handles;
 mod heat;
+mod layer;
 mod map_cache;
 mod map_log;
 mod maps;

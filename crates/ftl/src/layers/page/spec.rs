@@ -1,20 +1,18 @@
 //! The page-level FTL as a spec asks for it.
 
 use pumice_types::key::{ANY, CHOSEN, COUNT_MAX, When, float, int};
-use pumice_types::{ChipKeys, Geometry, Lpn, MultiPlane, PlaneOrder, UnitPages, choice, keys};
+use pumice_types::{ChipKeys, Geometry, MultiPlane, PlaneOrder, UnitPages, choice, keys};
 
 use super::{
     Allocation, CACHED_ENTRY_BYTES, CachedMap, CollectedPlace, EraseGroup, EraseUnits, GcMode, GcPlanes, Handles,
-    HotCold, Isolation, LogShape, Neighbours, PageConfig, PageFtl, STORED_ENTRY_BYTES, Stripes, TrimShape, check,
+    HotCold, Isolation, LogShape, Neighbours, PageConfig, STORED_ENTRY_BYTES, Stripes, TrimShape,
 };
 use crate::erase_units::EraseUnit;
-use crate::error::FtlError;
-use crate::fill::FillTarget;
-use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports, whole_share};
+use crate::layer::{LayerParts, LayerSpec, MapPlace, whole_share};
 use crate::policy::STREAMS_MAX;
 use crate::reclaim_leaves::LeafRule;
 use crate::reclaim_lines::LineRule;
-use crate::recovery::{Recovery, RecoveryCounts, Restart};
+use crate::recovery::Recovery;
 use crate::wear::WearLeveling;
 
 choice! {
@@ -109,75 +107,8 @@ keys! {
     }
 }
 
-impl Layer for PageFtl {
-    type Keys = PageKeys;
-    type Running = PageFtl;
-
-    const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold", "map_cache_entries"];
-    const CHOOSES_VICTIMS: bool = true;
-    const ASKS_POLICIES: bool = true;
-    const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
-    const GIVES_UP_TRIMMED: bool = true;
-    const WRITES_DOWN_TRIMS: bool = true;
-    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan, Recovery::Summary, Recovery::Checkpoint];
-    const STRICT_KEYS: &'static [&'static str] = &[
-        "ftl.gc_mode",
-        "ftl.allocation",
-        "ftl.erase_unit",
-        "ftl.hot_cold",
-        "ftl.wear_leveling",
-        "ftl.handles",
-        "ftl.erase_group",
-    ];
-    const REPORTS: Reports = Reports::VICTIMS;
-
-    fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
-        check::check(spec, keys)
-    }
-
-    fn check_retirement(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
-        match (keys.erase_unit, spec.shared.map_place) {
-            (EraseUnit::Block, MapPlace::Ram) => Ok(()),
-            (EraseUnit::Block, place) => Err(format!("ftl.map_place = \"ram\", found \"{place}\"")),
-            (unit, _) => Err(format!("ftl.erase_unit = \"block\", found \"{unit}\"")),
-        }
-    }
-
-    fn capacity(spec: &LayerSpec, _: &PageKeys, geometry: &Geometry) -> Result<u32, String> {
-        Ok(spec.pages_for_host(geometry))
-    }
-
-    fn translation_pages(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> u32 {
-        let summaries = u32::from(data_pages(spec) < spec.chip.geometry.pages_per_block);
-        let map = cached_map(spec, keys).map_or(0, |map| user_pages.div_ceil(map.entries_per_page));
-        let trims = trim_shape(spec, keys, user_pages).map_or(0, TrimShape::pages);
-        map + summaries + trims + log_shape(spec, keys).map_or(0, |log| log.own_pages())
-    }
-
-    fn build(parts: &LayerParts, keys: &PageKeys, target: &mut dyn FillTarget) -> Result<PageFtl, FtlError> {
-        let mut ftl = PageFtl::new(config(parts, keys), parts.bad_blocks);
-        let filled = ftl.fill(parts.spec.initial.fill, |filled| target.program(&filled))?;
-        target.note_stored(Lpn(0), filled);
-        ftl.begin_log(target);
-        ftl.set_blank_aside();
-        Ok(ftl)
-    }
-
-    fn recover(
-        parts: &LayerParts,
-        keys: &PageKeys,
-        restart: &mut Restart,
-    ) -> Result<(PageFtl, RecoveryCounts), FtlError> {
-        let config = config(parts, keys);
-        match config.log {
-            Some(_) => PageFtl::from_log(config, parts.bad_blocks, restart),
-            None => PageFtl::scan(config, parts.bad_blocks, restart),
-        }
-    }
-}
-
 /// Its settings.
-fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
+pub(super) fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
     let (spec, geometry) = (&parts.spec, &parts.geometry);
     let user_pages = spec.pages_for_host(geometry);
     let turns = |geometry: &Geometry| {
@@ -240,14 +171,14 @@ fn blank_blocks(spec: &LayerSpec, keys: &PageKeys) -> u32 {
 }
 
 /// The map and its journal in flash, on a device of the spec's size.
-fn log_shape(spec: &LayerSpec, keys: &PageKeys) -> Option<LogShape> {
+pub(super) fn log_shape(spec: &LayerSpec, keys: &PageKeys) -> Option<LogShape> {
     let geometry = spec.chip.geometry.scaled(1.0).ok().filter(|_| spec.shared.recovery == Recovery::Checkpoint)?;
     let user_pages = spec.pages_for_host(&geometry);
     Some(LogShape::new(&geometry, user_pages, keys.checkpoint_interval, hot_cold(spec, keys, user_pages)))
 }
 
 /// The pages that say what is trimmed, behind those of a map in flash, or the logical page that stands for all summaries.
-fn trim_shape(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> Option<TrimShape> {
+pub(super) fn trim_shape(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> Option<TrimShape> {
     let others = match spec.shared.recovery {
         Recovery::Off | Recovery::Checkpoint => return None,
         Recovery::Scan => cached_map(spec, keys).map_or(0, |map| user_pages.div_ceil(map.entries_per_page)),
@@ -279,7 +210,7 @@ fn wear_leveling(spec: &LayerSpec, keys: &PageKeys) -> WearLeveling {
 }
 
 /// The map that a spec wants in flash.
-fn cached_map(spec: &LayerSpec, keys: &PageKeys) -> Option<CachedMap> {
+pub(super) fn cached_map(spec: &LayerSpec, keys: &PageKeys) -> Option<CachedMap> {
     if spec.shared.map_place != MapPlace::Cached {
         return None;
     }
