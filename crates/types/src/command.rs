@@ -1,6 +1,6 @@
 //! Flash commands: what the controller emits, the scheduler times and the array executes.
 
-use crate::{BlockId, Lpn, PageAddress, Pb, SpareRole, Time, UnitSet};
+use crate::{BlockId, Lpn, PageAddress, Pb, SpareMark, Time, UnitSet};
 
 /// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,8 +81,8 @@ pub struct FlashCommand {
     pub op: FlashOp,
     /// Cause: on whose behalf the command runs.
     pub cause: Cause,
-    /// What a page programmed or copied to is for. Only devices that may lose power keep it.
-    pub role: SpareRole,
+    /// What the layer notes of a page programmed or copied to. Only devices that may lose power keep it.
+    pub mark: SpareMark,
 }
 
 const _: () = assert!(std::mem::size_of::<FlashCommand>() <= 32);
@@ -93,8 +93,8 @@ impl FlashCommand {
 
     fn new(op: FlashOp, cause: Cause, target: PageAddress) -> FlashCommand {
         let none = PageAddress::default();
-        let role = SpareRole::Home;
-        FlashCommand { target, source: none, lpn: Lpn(0), version: 0, sequence: 0, operand: 0, op, cause, role }
+        let mark = SpareMark::default();
+        FlashCommand { target, source: none, lpn: Lpn(0), version: 0, sequence: 0, operand: 0, op, cause, mark }
     }
 
     /// Page read that must return `lpn` in `version`.
@@ -190,11 +190,11 @@ impl FlashCommand {
         FlashCommand { operand: u32::from(pb.0), ..command }
     }
 
-    /// The same program or copy, of a page of this role.
+    /// The same program or copy, of a page of this mark or role.
     #[inline]
     #[must_use]
-    pub fn with_role(self, role: SpareRole) -> FlashCommand {
-        FlashCommand { role, ..self }
+    pub fn with_mark(self, mark: impl Into<SpareMark>) -> FlashCommand {
+        FlashCommand { mark: mark.into(), ..self }
     }
 
     /// The same command with its number in the order in which the controller decided what changes the flash. The

@@ -51,7 +51,7 @@ pub use partial_block::{Pb, PbTree};
 pub use prefetch::prefetch;
 pub use recovery_fault::RecoveryFault;
 pub use request::{HostRequest, RequestKind};
-pub use spare::{SpareArea, SpareEntry, SpareRole};
+pub use spare::{SpareArea, SpareEntry, SpareMark, SpareRole};
 pub use suspension::{ErasePiece, Interruption, Suspension, SuspensionFor, SuspensionRule, SuspensionState};
 pub use tag::{FILL_VERSION, TagFormat};
 pub use time::Time;

@@ -114,6 +114,10 @@ choice! {
         BlankPartsTrusted = "blank-parts-trusted",
         /// Parts of a block count as undisturbed.
         DisturbsForgotten = "disturbs-forgotten",
+        /// With handles, all blocks that are found count as the first handle's.
+        HandlesForgotten = "handles-forgotten",
+        /// With handles, a page whose program may not have ended is copied among the first handle's.
+        MovedToFirstHandle = "moved-to-first-handle",
         /// What the dies have begun when the power is cut does not end, although the device has the energy for it.
         OperationsNotEnded = "operations-not-ended",
         /// The write buffer is not programmed, although the device has the energy for it.

@@ -27,13 +27,25 @@ pub enum SpareRole {
 }
 
 impl SpareRole {
-    /// The role that these bits stand for. Nothing writes others than the three roles.
-    pub fn of_bits(bits: u64) -> SpareRole {
-        match bits {
+    /// The role that a mark stands for. Layers whose blocks have roles write no other marks.
+    fn of_mark(mark: SpareMark) -> SpareRole {
+        match mark.0 {
             1 => SpareRole::Update,
             2 => SpareRole::Restored,
             _ => SpareRole::Home,
         }
+    }
+}
+
+/// What a layer notes of a page beside its numbers, in a byte: its role, or the open block that it was written to. Zero
+/// is what the initial fill has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct SpareMark(pub u8);
+
+impl From<SpareRole> for SpareMark {
+    fn from(role: SpareRole) -> SpareMark {
+        SpareMark(role as u8)
     }
 }
 
@@ -46,6 +58,13 @@ pub struct SpareEntry {
     pub written: u64,
     /// Number of the program that put it here. Programs that were decided later have larger numbers.
     pub programmed: u64,
-    /// What the page is for.
-    pub role: SpareRole,
+    /// What the layer has noted beside them.
+    pub mark: SpareMark,
+}
+
+impl SpareEntry {
+    /// What the page is for, of a layer whose blocks have roles.
+    pub fn role(&self) -> SpareRole {
+        SpareRole::of_mark(self.mark)
+    }
 }

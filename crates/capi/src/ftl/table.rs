@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::offset_of;
 
-use pumice_types::{Cause, FlashCommand, FlashOp, Lpn, PageAddress, SpareArea, SpareEntry, SpareRole};
+use pumice_types::{Cause, FlashCommand, FlashOp, Lpn, PageAddress, SpareArea, SpareEntry, SpareMark};
 
 use crate::InterfaceVersion;
 
@@ -88,9 +88,8 @@ const _: () = {
     assert!(offset_of!(CCommand, version) == offset_of!(FlashCommand, version));
     assert!(offset_of!(CCommand, op) == offset_of!(FlashCommand, op));
     assert!(offset_of!(CCommand, cause) == offset_of!(FlashCommand, cause));
-    assert!(offset_of!(CCommand, reserved_1) == offset_of!(FlashCommand, role));
-    assert!(size_of::<FlashOp>() == 1 && size_of::<Cause>() == 1 && size_of::<SpareRole>() == 1);
-    assert!(SpareRole::Home as u8 == 0);
+    assert!(offset_of!(CCommand, reserved_1) == offset_of!(FlashCommand, mark));
+    assert!(size_of::<FlashOp>() == 1 && size_of::<Cause>() == 1 && size_of::<SpareMark>() == 1);
 };
 
 /// `struct pumice_ftl_plan`
@@ -299,7 +298,9 @@ impl CSpareArea {
         let CSpareArea { written, programmed, lpn, state } = *self;
         match state {
             BLANK => SpareArea::Blank,
-            WRITTEN => SpareArea::Written(SpareEntry { lpn: Lpn(lpn), written, programmed, role: SpareRole::Home }),
+            WRITTEN => {
+                SpareArea::Written(SpareEntry { lpn: Lpn(lpn), written, programmed, mark: SpareMark::default() })
+            }
             // UNREADABLE, and what only a newer version has.
             _ => SpareArea::Unreadable,
         }
@@ -323,11 +324,11 @@ impl CCommand {
     #[inline]
     pub fn command(&self) -> Option<FlashCommand> {
         let cause = (*CAUSES.get(usize::from(self.op))?)?;
-        if self.cause != cause as u8 || self.reserved_1 != SpareRole::Home as u8 {
+        if self.cause != cause as u8 || self.reserved_1 != 0 {
             return None;
         }
-        // SAFETY: both have the same layout, as is asserted above. Operation, cause and role are numbers of variants, as
-        // has just been checked; of the other fields every number is valid.
+        // SAFETY: both have the same layout, as is asserted above. Operation and cause are numbers of variants, as has
+        // just been checked; of the other fields every number is valid.
         Some(unsafe { std::ptr::from_ref(self).cast::<FlashCommand>().read() })
     }
 

@@ -25,6 +25,7 @@ mod placement;
 mod power;
 mod power_blocks;
 mod power_erases;
+mod power_handles;
 mod power_host;
 mod power_layers;
 mod power_map;

@@ -100,7 +100,10 @@ fn t453_stripes_and_handles_keep_what_the_host_stored_in_every_mode() {
 fn t454_what_stands_in_the_way_of_handles_and_stripes_is_refused_in_one_line() {
     let handles = ("ftl.handles", "2");
     for (more, expected) in [
-        (("ftl.recovery", "scan"), "ftl.handles needs ftl.recovery = \"off\", found \"scan\""),
+        (
+            ("ftl.recovery", "checkpoint"),
+            "ftl.handles needs ftl.recovery = \"off\" | \"scan\" | \"summary\", found \"checkpoint\"",
+        ),
         (("ftl.hot_cold", "recency"), "ftl.handles needs ftl.hot_cold = \"gc\" | \"mixed\", found \"recency\""),
         (
             ("ftl.hot_cold", "mixed"),
@@ -112,6 +115,8 @@ fn t454_what_stands_in_the_way_of_handles_and_stripes_is_refused_in_one_line() {
         let text = refusal(&[handles, more]);
         assert!(text.contains(expected), "{text}");
     }
+    let small = refusal(&[handles, ("ftl.recovery", "scan"), ("geometry.spare_bytes", "16")]);
+    assert!(small.contains("stores 17 bytes in each spare area, and geometry.spare_bytes = 16"), "{small}");
     let moved = refusal(&[handles, ("ftl.isolation", "persistent"), ("ftl.wear_leveling", "static")]);
     assert!(moved.contains("or ftl.isolation = \"initial\", found \"static\""), "{moved}");
     for (more, expected) in [

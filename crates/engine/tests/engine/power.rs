@@ -12,6 +12,7 @@ use pumice_types::{Choice, EraseKeys, FlashCommand, RecoveryFault, Time};
 use serde_json::Value;
 
 use crate::power_blocks::OF_BLOCKS;
+use crate::power_handles::{KeptApart, OF_HANDLES};
 use crate::power_host::{OF_BUFFERS, OF_TRIMS};
 use crate::power_layers::OF_UNITS;
 use crate::power_map::OF_MAPS;
@@ -61,11 +62,12 @@ pub fn sampled(whole: usize, in_suite: usize) -> usize {
     if std::env::var_os("PUMICE_POWER_WHOLE").is_some() { whole } else { in_suite }
 }
 
-/// When commands ran; of erases in loops, when each of the loops did.
-#[derive(Default)]
+/// When commands ran; of erases in loops, when each of the loops did. And of a device with handles, whose pages blocks
+/// hold.
 struct Spans {
     all: Vec<(Time, Time)>,
     loop_time: Option<Time>,
+    kept_apart: Option<KeptApart>,
 }
 
 impl Spans {
@@ -79,8 +81,13 @@ impl Spans {
 }
 
 impl Observer for Spans {
-    fn command(&mut self, start: Time, end: Time, _: &FlashCommand) {
+    fn command(&mut self, start: Time, end: Time, command: &FlashCommand) {
         self.note(start, end);
+        self.kept_apart.iter_mut().for_each(|kept| kept.note(command, false));
+    }
+
+    fn torn(&mut self, command: &FlashCommand) {
+        self.kept_apart.iter_mut().for_each(|kept| kept.note(command, true));
     }
 
     fn suspended(&mut self, start: Time, end: Time, _: &FlashCommand) {
@@ -93,11 +100,13 @@ fn run(sets: &Sets) -> Result<(Value, Vec<(Time, Time)>), String> {
     let config: Config = spec(sets);
     let EraseKeys { scheme, t_ep_us, t_vr_us, .. } = &config.chip.erase;
     let loop_time = scheme.has_loops().then(|| Time::from_us(t_ep_us + t_vr_us));
-    let mut spans = Spans { all: Vec::new(), loop_time };
+    let mut spans = Spans { all: Vec::new(), loop_time, kept_apart: KeptApart::of(&config) };
     let outcome = run_observed(&config, 1.0, &mut spans, &mut |_| true);
     let told = |error: String| format!("{error}\n{}", as_command(sets));
     let outcome = outcome.map_err(|error| told(error.to_string()))?;
-    outcome.integrity_error.map_or(Ok((outcome.document, spans.all)), |error| Err(told(error)))
+    outcome.integrity_error.map_or(Ok(()), |error| Err(told(error)))?;
+    spans.kept_apart.map_or(Ok(()), |kept| kept.settle()).map_err(told)?;
+    Ok((outcome.document, spans.all))
 }
 
 /// The same run for somebody who types it.
@@ -394,7 +403,8 @@ pub fn all_are_noticed<'a>(
 #[test]
 fn t802_every_fault_in_starting_anew_is_noticed() {
     cut_all(further_devices(), 13, false);
-    let of_others = [OF_BLOCKS, OF_UNITS, OF_BUFFERS, OF_TRIMS, OF_PROTECTION, OF_PARTS, OF_PLANES, OF_MAPS].concat();
+    let of_others =
+        [OF_BLOCKS, OF_UNITS, OF_BUFFERS, OF_TRIMS, OF_PROTECTION, OF_PARTS, OF_PLANES, OF_MAPS, OF_HANDLES].concat();
     let faults: Vec<RecoveryFault> =
         RecoveryFault::ALL.iter().copied().filter(|fault| !of_others.contains(fault)).collect();
     assert!(faults.len() >= 20);

@@ -10,7 +10,9 @@ use pumice_workload::RandomStream;
 
 use crate::power::{Met, Sets, as_command, by, cut_as_drawn, devices, number_in, with_fault};
 use crate::power_layers::{LARGER, combinations, further};
-use crate::{power_blocks, power_erases, power_host, power_map, power_planes, power_protection, power_sub_blocks};
+use crate::{
+    power_blocks, power_erases, power_handles, power_host, power_map, power_planes, power_protection, power_sub_blocks,
+};
 
 /// Cuts without a word from the environment.
 const CUTS_IN_SUITE: u64 = 4_000;
@@ -45,7 +47,7 @@ fn kinds() -> Vec<Sets<'static>> {
     all.extend(power_host::buffered(|_| true).into_iter().chain(power_host::trimming()));
     all.extend(power_protection::protected(|_| true));
     all.extend(power_sub_blocks::devices());
-    all.extend(power_planes::devices().into_iter().chain(power_map::devices()));
+    all.extend(power_planes::devices().into_iter().chain(power_map::devices()).chain(power_handles::devices()));
     all
 }
 

@@ -7,7 +7,7 @@ use pumice_ftl::{Allocation, EraseUnit, GcMode, GcPolicy, Leveling, MapPlace, Se
 use pumice_types::Choice;
 
 use crate::contract::check_counts;
-use crate::support::source;
+use crate::support::{number, source};
 
 type Sets = Vec<(&'static str, &'static str)>;
 
@@ -170,6 +170,38 @@ fn t449_handles_run_at_their_least_over_provisioning() {
     }
     // Persistently isolated data is not moved to level wear.
     assert_eq!(ran, 30 + 2 * 20);
+}
+
+#[test]
+fn t450_handles_start_anew_at_their_least_over_provisioning() {
+    let mut cuts = 0.0;
+    for (isolation, apart) in [("initial", "gc"), ("persistent", "gc"), ("persistent", "mixed")] {
+        for (recovery, mode) in
+            ["scan", "summary"].iter().flat_map(|&recovery| GcMode::ALL.iter().map(move |&mode| (recovery, mode)))
+        {
+            let mut sets = DEVICE.to_vec();
+            sets.extend([
+                ("ftl.handles", "3"),
+                ("ftl.isolation", isolation),
+                ("ftl.hot_cold", apart),
+                ("ftl.gc_mode", mode.name()),
+                ("ftl.recovery", recovery),
+                ("geometry.channels", "2"),
+                ("geometry.blocks_per_plane", "24"),
+                ("partial_erase.unit", "none"),
+                ("workload.kind", "streams"),
+                ("workload.requests", "600"),
+                ("power.cuts", "30"),
+            ]);
+            let least = least_spare(&sets).expect("these settings go together");
+            let spec = with_spare(&sets, &least).unwrap_or_else(|error| panic!("{least} is called enough: {error}"));
+            let outcome = run(&spec, 1.0, &mut |_| true);
+            let outcome = outcome.unwrap_or_else(|error| panic!("{error} with {least}, {sets:?}"));
+            assert_eq!(outcome.integrity_error, None, "{sets:?}");
+            cuts += number(&outcome.document, "power.cuts");
+        }
+    }
+    assert!(cuts > 800.0, "{cuts} cuts");
 }
 
 /// Copies of cold pages had no block of their own, the only blank leaves of the plane were those of the victim

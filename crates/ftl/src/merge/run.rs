@@ -76,7 +76,7 @@ pub fn m_merge(pair: &Pair, tree: PbTree, plan: &MMergePlan, slots: &mut [u16], 
         {
             slots[offset] = slot as u16;
             let (from, to) = (PageAddress::new(pair.d, offset as u16), PageAddress::new(pair.u, slot as u16));
-            out.push(FlashCommand::copy(from, to, pair.lpn(offset), pair.u_sequence).with_role(SpareRole::Update));
+            out.push(FlashCommand::copy(from, to, pair.lpn(offset), pair.u_sequence).with_mark(SpareRole::Update));
         }
     }
     for &pb in &plan.restores {
@@ -86,7 +86,7 @@ pub fn m_merge(pair: &Pair, tree: PbTree, plan: &MMergePlan, slots: &mut [u16], 
         let page = if slots[offset] == NOT_IN_U { pair.in_u[offset] } else { slots[offset] };
         if page != NOT_IN_U {
             let (from, to) = (PageAddress::new(pair.u, page), PageAddress::new(pair.d, offset as u16));
-            out.push(FlashCommand::copy(from, to, pair.lpn(offset), pair.d_sequence).with_role(SpareRole::Restored));
+            out.push(FlashCommand::copy(from, to, pair.lpn(offset), pair.d_sequence).with_mark(SpareRole::Restored));
         }
     }
     out.push(FlashCommand::erase(pair.u));

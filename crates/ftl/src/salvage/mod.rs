@@ -38,8 +38,8 @@ const RESERVE: u32 = 3;
 /// Bytes that a spare area needs for this: the logical page, and two numbers of 48 bits.
 pub const SPARE_BYTES: u32 = 4 + 6 + 6;
 
-/// The same with the role of the page.
-pub const ROLE_SPARE_BYTES: u32 = SPARE_BYTES + 1;
+/// The same with a mark of the page: its role, or the open block that took it.
+pub const MARKED_SPARE_BYTES: u32 = SPARE_BYTES + 1;
 
 /// Copies in a recovery come after everything that was programmed before.
 const RECOVERY_ORDER: u64 = 1 << 48;
@@ -425,7 +425,7 @@ impl Holding {
     fn of(survey: &AreaSurvey, found: &FoundBlock) -> Holding {
         let pages = survey.pages_of(found);
         let is_whole = pages.len() == usize::from(survey.pages_per_block);
-        let is_restored = pages.iter().any(|found| found.entry.role == SpareRole::Restored);
+        let is_restored = pages.iter().any(|found| found.entry.role() == SpareRole::Restored);
         Holding {
             block: found.block,
             first: pages.first().map(|found| found.entry.lpn),

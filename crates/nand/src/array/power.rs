@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, PageAddress, SpareArea, SpareEntry, SpareRole, bits, choice};
+use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, PageAddress, SpareArea, SpareEntry, SpareMark, bits, choice};
 
 use super::NandArray;
 use crate::rules::Violation;
@@ -25,14 +25,14 @@ choice! {
 }
 
 /// Numbers take 48 bits.
-const ROLE_AT: u32 = 48;
+const MARK_AT: u32 = 48;
 
 /// What a device keeps that may lose power.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct PowerState {
     /// Numbers of each page's write and program; empty if spare areas keep none.
     written: Vec<u64>,
-    /// Number of the program, and from bit [`ROLE_AT`] on the role of the page.
+    /// Number of the program, and from bit [`MARK_AT`] on the mark of the page.
     programmed: Vec<u64>,
     /// Pages whose program was cut: not to be programmed before their block is erased.
     torn: BTreeSet<PageAddress>,
@@ -148,8 +148,8 @@ impl NandArray {
         };
         let (lpn, _) = self.content(page);
         let (written, programmed) = (number(|power| &power.written), number(|power| &power.programmed));
-        let role = SpareRole::of_bits(programmed >> ROLE_AT);
-        SpareEntry { lpn, written, programmed: programmed & ((1 << ROLE_AT) - 1), role }
+        let mark = SpareMark((programmed >> MARK_AT) as u8);
+        SpareEntry { lpn, written, programmed: programmed & ((1 << MARK_AT) - 1), mark }
     }
 
     /// The spare area of a page, as a controller reads it that starts anew. Nothing tells that a page or block that
@@ -191,7 +191,7 @@ impl NandArray {
         if let Some(power) = self.power.as_mut().filter(|power| !power.written.is_empty()) {
             let number = command.number();
             power.written[to] = if command.op == FlashOp::Copy { power.written[from] } else { number };
-            power.programmed[to] = number | (command.role as u64) << ROLE_AT;
+            power.programmed[to] = number | u64::from(command.mark.0) << MARK_AT;
             // A copy brings along what a page of the controller's own holds.
             let copied = command.op == FlashOp::Copy && !power.stored.is_empty();
             if let Some(content) = power.stored.get(&source).filter(|_| copied).cloned() {

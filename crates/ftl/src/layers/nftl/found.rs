@@ -38,12 +38,12 @@ impl<'a> BlockFinds<'a> {
 
     /// Whether it is a U-block.
     pub fn is_u(&self) -> bool {
-        self.pages[0].entry.role == SpareRole::Update && !RecoveryFault::RolesIgnored.is_on()
+        self.pages[0].entry.role() == SpareRole::Update && !RecoveryFault::RolesIgnored.is_on()
     }
 
     /// Whether an M-Merge has ended in it since it was last erased whole.
     pub fn is_restored(&self) -> bool {
-        self.pages.iter().any(|found| found.entry.role == SpareRole::Restored)
+        self.pages.iter().any(|found| found.entry.role() == SpareRole::Restored)
     }
 
     /// Number of its first program that can be seen: its age.

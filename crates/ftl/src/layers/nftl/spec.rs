@@ -7,7 +7,7 @@ use crate::error::FtlError;
 use crate::fill::{FillTarget, program_and_note};
 use crate::layer::{Layer, LayerParts, LayerSpec, MergeMethod, Reports, typed_share};
 use crate::recovery::{Recovery, RecoveryCounts, Restart};
-use crate::salvage::ROLE_SPARE_BYTES;
+use crate::salvage::MARKED_SPARE_BYTES;
 
 /// Free blocks of a plane that only merges take: one to merge into. After a power cut another one is needed, because
 /// nothing proves what the merge that was cut has left in the first.
@@ -26,7 +26,7 @@ impl Layer for Nftl {
     const COPIES_ON_ONE_DIE: bool = true;
 
     fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
-        spec.check_spare_bytes(ROLE_SPARE_BYTES)?;
+        spec.check_spare_bytes(MARKED_SPARE_BYTES)?;
         check_room(spec, spec.user_blocks_per_plane(), kept_blocks(spec))
     }
 

@@ -83,7 +83,7 @@ impl Nftl {
         u.invalid += u16::from(superseded_in_d || superseded_in_u);
         let lpn = Lpn((logical * self.pages + offset) as u32);
         let program = FlashCommand::program(Cause::Host, target, lpn, version, u.sequence);
-        plan.push(program.with_role(SpareRole::Update));
+        plan.push(program.with_mark(SpareRole::Update));
         self.note_invalid(slot);
     }
 

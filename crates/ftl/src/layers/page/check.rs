@@ -54,7 +54,9 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
             ],
         )?;
     }
-    spec.check_spare_bytes(salvage::SPARE_BYTES)?;
+    // With handles, spare areas also say which open block took the page.
+    let marked = keys.handles.is_some();
+    spec.check_spare_bytes(if marked { salvage::MARKED_SPARE_BYTES } else { salvage::SPARE_BYTES })?;
     let (page_bytes, planes) = (spec.chip.geometry.page_bytes, spec.chip.geometry.scaled(1.0)?.planes());
     let smallest = LogShape::page_bytes_min(planes);
     if recovery == Recovery::Checkpoint && page_bytes < smallest {
@@ -100,7 +102,7 @@ fn check_handles(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     needs(
         "ftl.handles",
         [
-            (recovery != Recovery::Off, "ftl.recovery = \"off\"", quoted(recovery)),
+            (recovery == Recovery::Checkpoint, "ftl.recovery = \"off\" | \"scan\" | \"summary\"", quoted(recovery)),
             (decides.streams > 0, "a policy that does not decide placement", "one that does".into()),
             (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", quoted(keys.erase_unit)),
             (keys.hot_cold == Separation::Recency, "ftl.hot_cold = \"gc\" | \"mixed\"", quoted(keys.hot_cold)),

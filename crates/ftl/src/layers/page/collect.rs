@@ -390,7 +390,7 @@ impl PageFtl {
         self.maps.invalidate(source);
         self.place(lpn, target, plane);
         self.note_change(lpn);
-        plan.push(FlashCommand::copy(source, target, lpn, sequence));
+        plan.push(FlashCommand::copy(source, target, lpn, sequence).with_mark(self.config.hot_cold.mark(stream)));
         self.end_page(plane, stream, target.page, plan);
         Ok(())
     }

@@ -1,11 +1,12 @@
 //! Settings of the page-level FTL.
 
-use pumice_types::{Geometry, Lpn, PlaneId, choice};
+use pumice_types::{Geometry, Lpn, PlaneId, SpareMark, choice};
 use serde::{Deserialize, Serialize};
 
 use super::cached::CachedMap;
 use super::handles::{CollectedPlace, Handles};
 use super::map_log::LogShape;
+use super::plane::WriteStream;
 use super::stripe::Stripes;
 use super::trim_map::TrimShape;
 use super::units::EraseUnits;
@@ -43,6 +44,15 @@ impl HotCold {
             HotCold::Mixed | HotCold::Placed { .. } => true,
             HotCold::Copies | HotCold::Recency { .. } => false,
             HotCold::Handles(handles) => handles.collected == CollectedPlace::WithHost,
+        }
+    }
+
+    /// What the spare area of a page in this stream says of it: with handles, which open block took it.
+    #[inline]
+    pub(super) fn mark(self, stream: WriteStream) -> SpareMark {
+        match self {
+            HotCold::Handles(_) => stream.mark(),
+            HotCold::Mixed | HotCold::Copies | HotCold::Recency { .. } | HotCold::Placed { .. } => SpareMark::default(),
         }
     }
 }

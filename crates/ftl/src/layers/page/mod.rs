@@ -245,8 +245,9 @@ impl PageFtl {
         if let Some(trims) = &mut self.trims {
             trims.note_write(lpn);
         }
+        let mark = self.config.hot_cold.mark(stream);
         self.store(lpn, (plane, stream), plan, |target, sequence, plan| {
-            plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence));
+            plan.push(FlashCommand::program(Cause::Host, target, lpn, version, sequence).with_mark(mark));
             plan.complete_here();
         })
     }

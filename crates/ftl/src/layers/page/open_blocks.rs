@@ -60,8 +60,9 @@ impl PageFtl {
         self.close_if_full(plane, stream, page);
         if let Some(Open { block, sequence, .. }) = full {
             let lpn = Lpn(self.config.user_pages);
+            let mark = self.config.hot_cold.mark(stream);
             let list = |page| FlashCommand::program(Cause::Map, PageAddress::new(block, page), lpn, 0, sequence);
-            plan.commands.extend((data_pages..pages).map(list));
+            plan.commands.extend((data_pages..pages).map(|page| list(page).with_mark(mark)));
         }
         self.write_down_if_full(plan);
     }

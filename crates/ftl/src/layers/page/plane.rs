@@ -1,6 +1,6 @@
 //! One plane's blocks: open ones, victims, and the victim that is being emptied.
 
-use pumice_types::{BlockId, Geometry, UnitSet};
+use pumice_types::{BlockId, Geometry, SpareMark, UnitSet};
 use serde::{Deserialize, Serialize};
 
 use super::HotCold;
@@ -63,8 +63,8 @@ impl WriteStream {
     /// The stream of pages that nobody places: those of the initial fill, and the layer's own.
     pub(super) fn unplaced(hot_cold: HotCold) -> WriteStream {
         match hot_cold {
-            HotCold::Placed { .. } => WriteStream::placed(0),
-            HotCold::Mixed | HotCold::Copies | HotCold::Recency { .. } | HotCold::Handles(_) => WriteStream::HOST,
+            HotCold::Placed { .. } | HotCold::Handles(_) => WriteStream::placed(0),
+            HotCold::Mixed | HotCold::Copies | HotCold::Recency { .. } => WriteStream::HOST,
         }
     }
 
@@ -93,10 +93,27 @@ impl WriteStream {
         self.nth().unwrap_or(self.0)
     }
 
-    /// Whose pages a stream holds where there are handles: those of one handle, or [`COLLECTED`]. The initial fill
+    /// Whose pages a stream holds where there are handles: those of one handle, or [`COLLECTED`]. What nobody places
     /// counts as the first handle's.
     pub(super) fn group(self) -> u8 {
-        self.nth().unwrap_or(if self == WriteStream::HOST { 0 } else { COLLECTED as u8 })
+        self.nth().unwrap_or(COLLECTED as u8)
+    }
+
+    /// A stream of this group where there are handles.
+    pub(super) fn of_group(group: u8) -> WriteStream {
+        if group < STREAMS_MAX { WriteStream::placed(group) } else { WriteStream::COPIES }
+    }
+
+    /// What spare areas say of a page in this stream where there are handles: zero of the first handle's pages that the
+    /// host writes.
+    #[inline]
+    pub(super) fn mark(self) -> SpareMark {
+        SpareMark(self.0.checked_sub(OWN).unwrap_or(2 * STREAMS_MAX))
+    }
+
+    /// The stream of a page with this mark.
+    pub(super) fn marked(mark: SpareMark) -> WriteStream {
+        if mark.0 < 2 * STREAMS_MAX { WriteStream(OWN + mark.0) } else { WriteStream::COPIES }
     }
 }
 

@@ -23,6 +23,9 @@
 //! Pages of a map that is cached say nothing that the spare areas do not say. Their blocks are free like others that hold
 //! nothing that counts, and the whole map is written anew.
 //!
+//! With handles, spare areas also say which open block took the page. So it is known again whose pages a block holds, and
+//! an open block that is written further goes on taking pages of its own handle.
+//!
 //! What only RAM knew and is not found again: wear counts and which pages are hot. Both begin anew. Disturb counters of
 //! parts beside each other are assumed to be at what they bear.
 
@@ -263,11 +266,14 @@ impl PageFtl {
             let counted = u64::from(!RecoveryFault::ValidNotCounted.is_on());
             self.planes[self.config.geometry.plane_of(found.page.block).index()].valid_pages += counted;
         }
-        for &(block, ..) in &survey.blocks {
+        let mut first = 0;
+        for &(block, end, _) in &survey.blocks {
+            let pages = &survey.found[std::mem::replace(&mut first, end)..end];
             self.free.withdraw(block, &mut self.pool);
             if self.maps.valid_pages(block) > 0 {
                 self.proofs.note_in_use(block);
-                if RecoveryFault::BlocksNotClosed.is_on() || self.continues(block, survey) {
+                let stream = self.stream_found(pages);
+                if RecoveryFault::BlocksNotClosed.is_on() || self.continues(block, stream, survey) {
                     continue;
                 }
                 self.assume_disturbed(block);
@@ -275,9 +281,7 @@ impl PageFtl {
                 let units = self.config.units.pages.units();
                 let trusted = self.blank_units(block, survey);
                 self.free.give_back_some(block, trusted, &mut self.pool);
-                (0..units)
-                    .filter(|&unit| !trusted.contains(unit))
-                    .for_each(|unit| self.close(WriteStream::HOST, block, unit));
+                (0..units).filter(|&unit| !trusted.contains(unit)).for_each(|unit| self.close(stream, block, unit));
             } else {
                 self.proofs.note_superseded(block);
                 let units = UnitSet::first(self.config.units.pages.units());
@@ -296,20 +300,31 @@ impl PageFtl {
         UnitSet::first(units.units()).without(held.map(|found| units.unit_of(found.page.page)).collect())
     }
 
-    /// Writes a block further that was being written, if that is wanted and a stream has none yet.
-    fn continues(&mut self, block: BlockId, survey: &SpareSurvey) -> bool {
+    /// The stream that has written a block, as far as these pages of it say: with handles they do, and all pages of a
+    /// block were written by one.
+    fn stream_found(&self, pages: &[ReadPage]) -> WriteStream {
+        match (self.handles(), pages.first()) {
+            (Some(_), Some(found)) if !RecoveryFault::HandlesForgotten.is_on() => WriteStream::marked(found.entry.mark),
+            (Some(_), _) => WriteStream::unplaced(self.config.hot_cold),
+            (None, _) => WriteStream::HOST,
+        }
+    }
+
+    /// Writes a block further that was being written, if that is wanted and a stream has none yet. `found`: the stream
+    /// that its pages name.
+    fn continues(&mut self, block: BlockId, found: WriteStream, survey: &SpareSurvey) -> bool {
         let next = survey.end_of(block);
         let reuses = self.config.reuses_open_blocks || RecoveryFault::OpenBlocksContinued.is_on();
         if !reuses || next >= self.config.data_pages() {
             return false;
         }
-        // No spare area says which stream wrote the block.
+        // Without handles no spare area says which stream wrote the block.
         let open = &mut self.planes[self.config.geometry.plane_of(block).index()].open;
         let (own, placed): (&[WriteStream], u8) = match self.config.hot_cold {
             HotCold::Mixed => (&[WriteStream::HOST], 0),
             HotCold::Copies | HotCold::Recency { .. } => (&[WriteStream::HOST, WriteStream::COPIES], 0),
             HotCold::Placed { streams } => (&[], streams),
-            HotCold::Handles(_) => unreachable!("a layer with handles does not start anew"),
+            HotCold::Handles(_) => (&[found], 0),
         };
         let mut streams = own.iter().copied().chain((0..placed).map(WriteStream::placed));
         let free = streams.find(|stream| open[stream.index()].is_none());
@@ -334,7 +349,7 @@ impl PageFtl {
         let ReadPage { page: source, entry } = last;
         let geometry = self.config.geometry;
         let plane = geometry.plane_of(source.block);
-        let stream = self.stream_of_moves();
+        let stream = self.stream_of_move(source);
         let behind = PageAddress::new(source.block, survey.end_of(source.block) + 1);
         let units = self.config.units.pages.units();
         let has_blank = self.free.in_plane(plane) > survey.superseded(plane, &geometry, &self.maps) * units;
@@ -355,7 +370,8 @@ impl PageFtl {
         self.invalidate(source);
         self.place(entry.lpn, target, plane);
         self.planes[plane.index()].valid_pages += 1;
-        plan.push(FlashCommand::copy(source, target, entry.lpn, sequence));
+        let mark = if target.block == source.block { entry.mark } else { self.config.hot_cold.mark(stream) };
+        plan.push(FlashCommand::copy(source, target, entry.lpn, sequence).with_mark(mark));
         if target.block == source.block {
             self.count_anew(source.block);
         } else {
@@ -364,14 +380,17 @@ impl PageFtl {
         Ok(())
     }
 
-    /// The stream whose block takes pages that are moved before the host is served.
-    pub(super) fn stream_of_moves(&self) -> WriteStream {
+    /// The stream whose block takes a page that is moved before the host is served.
+    pub(super) fn stream_of_move(&self, source: PageAddress) -> WriteStream {
         match self.config.hot_cold {
             HotCold::Mixed => WriteStream::HOST,
             HotCold::Copies | HotCold::Recency { .. } => WriteStream::COPIES,
             // No spare area says which stream the page had.
             HotCold::Placed { .. } => WriteStream::placed(0),
-            HotCold::Handles(_) => unreachable!("a layer with handles does not start anew"),
+            HotCold::Handles(handles) if RecoveryFault::MovedToFirstHandle.is_on() => handles.stream_of_copy(0),
+            HotCold::Handles(handles) => {
+                handles.stream_of_copy(self.group_of(source, self.config.geometry.plane_of(source.block)))
+            }
         }
     }
 
@@ -380,7 +399,11 @@ impl PageFtl {
         let geometry = &self.config.geometry;
         let (plane, index) = (geometry.plane_of(block), geometry.index_in_plane(block));
         let units = UnitSet::first(self.config.units.pages.units());
+        let stream = match self.handles() {
+            Some(_) => WriteStream::of_group(self.group_of(PageAddress::new(block, 0), plane)),
+            None => WriteStream::HOST,
+        };
         self.planes[plane.index()].victims.remove(index, units);
-        (0..self.config.units.pages.units()).for_each(|unit| self.close(WriteStream::HOST, block, unit));
+        (0..self.config.units.pages.units()).for_each(|unit| self.close(stream, block, unit));
     }
 }

@@ -366,7 +366,7 @@ impl PageFtl {
     fn move_suspect(&mut self, suspect: ReadPage, plan: &mut Plan) -> Result<(), FtlError> {
         let ReadPage { page: source, entry } = suspect;
         let plane = self.config.geometry.plane_of(source.block);
-        let stream = self.stream_of_moves();
+        let stream = self.stream_of_move(source);
         let (target, sequence) = self.next_page(plane, stream)?;
         self.proofs.prove(target.block, plan);
         if let Some(old) = self.find(entry.lpn) {

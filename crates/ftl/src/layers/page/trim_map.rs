@@ -221,8 +221,10 @@ impl PageFtl {
         trims.written += 1;
         let (lpn, content) = (Lpn(trims.shape.first + nth), trims.content(nth));
         let plane = self.choose_plane(lpn)?;
-        self.store(lpn, (plane, WriteStream::unplaced(self.config.hot_cold)), plan, |target, sequence, plan| {
-            let program = FlashCommand::program(Cause::Map, target, lpn, 0, sequence);
+        let stream = WriteStream::unplaced(self.config.hot_cold);
+        let mark = self.config.hot_cold.mark(stream);
+        self.store(lpn, (plane, stream), plan, |target, sequence, plan| {
+            let program = FlashCommand::program(Cause::Map, target, lpn, 0, sequence).with_mark(mark);
             let waits = !RecoveryFault::TrimsDoNotWait.is_on();
             plan.push_content(if waits { program.behind_programs() } else { program }, content);
         })

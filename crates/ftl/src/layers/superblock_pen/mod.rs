@@ -311,7 +311,7 @@ impl TranslationLayer for SuperblockPen {
         }
         self.place(lpn, target);
         let program = FlashCommand::program(Cause::Host, target, lpn, version, self.blocks.sequence(target.block));
-        plan.push(program.with_role(self.blocks.role(target.block)));
+        plan.push(program.with_mark(self.blocks.role(target.block)));
         Ok(())
     }
 

@@ -227,7 +227,7 @@ impl SuperblockPen {
         self.place(lpn, target);
         self.counters.copied_pages += 1;
         let copy = FlashCommand::copy(source, target, lpn, self.blocks.sequence(target.block));
-        plan.push(copy.with_role(self.blocks.role(target.block)));
+        plan.push(copy.with_mark(self.blocks.role(target.block)));
     }
 
     /// Erases a block without valid pages and frees it.

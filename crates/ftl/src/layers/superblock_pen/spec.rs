@@ -8,7 +8,7 @@ use crate::fill::{FillTarget, program_and_note};
 use crate::layer::{Layer, LayerParts, LayerSpec, MergeMethod, Reports};
 use crate::layers::nftl::check_room;
 use crate::recovery::{Recovery, RecoveryCounts, Restart};
-use crate::salvage::{self, ROLE_SPARE_BYTES};
+use crate::salvage::{self, MARKED_SPARE_BYTES};
 
 /// Most logical pages of a superblock: its pages are numbered in 16 bits.
 const SUPERBLOCK_PAGES_MAX: u32 = 1 << 16;
@@ -62,7 +62,7 @@ impl Layer for SuperblockPen {
                 "ftl.superblock.physical = {physical} exceeds the blocks of a plane, geometry.blocks_per_plane = {raw}"
             ));
         }
-        spec.check_spare_bytes(ROLE_SPARE_BYTES)?;
+        spec.check_spare_bytes(MARKED_SPARE_BYTES)?;
         check_room(spec, superblocks_per_plane(spec) * logical, 1 + salvage::reserve(spec))
     }
 
