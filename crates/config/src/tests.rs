@@ -405,11 +405,9 @@ fn t066_what_cannot_start_anew_after_a_power_cut_is_refused() {
 
 #[test]
 fn t066_what_stands_in_the_way_of_starting_anew_is_refused() {
-    for (key, value, wanted) in [
-        ("timing.multi_plane", "queue", "\"off\" | \"neighbours\""),
-        ("output.command_log", "true", "false"),
-        ("ftl.wear_leveling", "static", "\"none\""),
-    ] {
+    for (key, value, wanted) in
+        [("timing.multi_plane", "queue", "\"off\" | \"neighbours\""), ("output.command_log", "true", "false")]
+    {
         error(&recovers(key, value), &["ftl.recovery = \"scan\" needs", &format!("{key} = {wanted}, found")]);
     }
     let mut failing = recovers("erase.scheme", "ispe");

@@ -76,6 +76,10 @@ impl ChipPort for Port<'_> {
         Some(number)
     }
 
+    fn block_number(&mut self, block: BlockId) -> u32 {
+        self.array.block_number(block)
+    }
+
     fn page(&mut self, page: PageAddress) -> Option<(SpareEntry, Payload)> {
         self.pay(page, 1, SearchExpectation::Pages);
         let found = self.array.own_page(page);

@@ -116,6 +116,7 @@ const CASES: &[Case] = &[
     ("workload.small_share", ["0.8", "0.2"], UNIFORM, &[("workload.kind", "cache")]),
     ("workload.small_theta", ["0.0", "0.9"], UNIFORM, &[("workload.kind", "cache")]),
     ("ftl.wear_threshold", ["50", "1"], PAGE, &[("ftl.kind", "page"), ("ftl.wear_leveling", "static")]),
+    ("ftl.wear_in_spare", ["true", "false"], RECOVERS, &[RECOVERS[0], RECOVERS[1], RECOVERS[2], RECOVERS[3], ("ftl.wear_leveling", "dynamic"), ("power.cut_at_s", "[0.05]")]),
     ("ftl.checkpoint_interval", ["0.1", "0.001"], RECOVERS, CHECKPOINT),
     ("ftl.map_ram_kib", ["1", "64"], NFTL, &[("ftl.kind", "page"), ("ftl.map_place", "cached")]),
     ("ftl.map_cache_entries", ["16", "64"], NFTL, &[("ftl.kind", "page"), ("ftl.map_place", "cached")]),

@@ -88,6 +88,10 @@ pub trait ChipPort {
     /// if it cannot be read. Costs the reads of its pages.
     fn summary(&mut self, block: BlockId, found: &mut Vec<SpareArea>) -> Option<u64>;
 
+    /// The number that the spare areas of a block carry beside those of its pages; 0 if none of them was ever written.
+    /// Costs nothing: of whoever asks, one of them was read.
+    fn block_number(&mut self, block: BlockId) -> u32;
+
     /// A page of the layer's own, whole, with its spare area; `None` if it is blank or fails its code. Costs a read.
     fn page(&mut self, page: PageAddress) -> Option<(SpareEntry, Payload)>;
 }
@@ -141,6 +145,12 @@ impl Proofs {
         }
     }
 
+    /// Whether a block is erased again before its first page is programmed.
+    #[inline]
+    pub fn is_unproven(&self, block: BlockId) -> bool {
+        !self.unproven.is_empty() && bits::get(&self.unproven, block.index())
+    }
+
     /// Blocks that were erased again because nothing proved that they were erased.
     pub fn erased_again(&self) -> u64 {
         self.erased_again
@@ -149,7 +159,7 @@ impl Proofs {
     /// Appends the erase of a block that looked erased when the power came back, before its first page is programmed.
     #[inline]
     pub fn prove(&mut self, block: BlockId, plan: &mut Plan) {
-        if !self.unproven.is_empty() && bits::get(&self.unproven, block.index()) {
+        if self.is_unproven(block) {
             bits::clear(&mut self.unproven, block.index());
             self.erased_again += 1;
             plan.push(FlashCommand::erase(block));

@@ -3,7 +3,7 @@
 //! Dynamic levelling takes the free block with the fewest erases for new data. Static levelling moves
 //! data that stays: when the most erased block of a plane is too far ahead of the least erased closed
 //! one, that one's pages are moved and it joins the free blocks. Erases are counted from the start of
-//! the run.
+//! the run; after a power cut they go on from what spare areas say, or from nothing.
 
 use pumice_types::{BlockId, Geometry, PlaneId};
 use serde::{Deserialize, Serialize};
@@ -20,11 +20,14 @@ pub struct WearLeveling {
     pub static_threshold: Option<u32>,
     /// A user's own policy names blocks whose data is moved.
     pub asks_policy: bool,
+    /// The spare areas of a block say how often it was erased.
+    pub in_spare: bool,
 }
 
 impl WearLeveling {
     /// No levelling.
-    pub const NONE: WearLeveling = WearLeveling { dynamic: false, static_threshold: None, asks_policy: false };
+    pub const NONE: WearLeveling =
+        WearLeveling { dynamic: false, static_threshold: None, asks_policy: false, in_spare: false };
 
     /// Whether data is moved to level wear.
     pub fn moves_data(&self) -> bool {
@@ -111,13 +114,25 @@ impl Wear {
     /// Nothing erased yet; `None` if there is nothing to level.
     pub fn new(geometry: &Geometry, leveling: WearLeveling) -> Option<Wear> {
         let planes = if leveling.static_threshold.is_some() { geometry.planes() } else { 0 };
-        (leveling.dynamic || leveling.static_threshold.is_some()).then(|| Wear {
+        (leveling.dynamic || leveling.static_threshold.is_some() || leveling.in_spare).then(|| Wear {
             geometry: *geometry,
             static_threshold: leveling.static_threshold,
             erases: vec![0; geometry.blocks() as usize],
             most: vec![0; geometry.planes() as usize],
             closed: (0..planes).map(|_| EraseLists::new(geometry.blocks_per_plane)).collect(),
         })
+    }
+
+    /// Erases of a block.
+    pub fn erases(&self, block: BlockId) -> u32 {
+        self.erases[block.index()]
+    }
+
+    /// Goes on from what is known of a block that is in no list.
+    pub fn set_erases(&mut self, block: BlockId, erases: u32) {
+        self.erases[block.index()] = erases;
+        let most = &mut self.most[self.geometry.plane_of(block).index()];
+        *most = (*most).max(erases);
     }
 
     /// Counts an erase; returns the block's erases.

@@ -118,6 +118,10 @@ choice! {
         HandlesForgotten = "handles-forgotten",
         /// With handles, a page whose program may not have ended is copied among the first handle's.
         MovedToFirstHandle = "moved-to-first-handle",
+        /// Where wear is levelled, all blocks count as never erased.
+        WearForgotten = "wear-forgotten",
+        /// A page whose program may not have ended is copied into the least worn free block, whatever that holds.
+        LeastWornTaken = "least-worn-taken",
         /// What the dies have begun when the power is cut does not end, although the device has the energy for it.
         OperationsNotEnded = "operations-not-ended",
         /// The write buffer is not programmed, although the device has the energy for it.

@@ -33,6 +33,7 @@ mod power_planes;
 mod power_protection;
 mod power_random;
 mod power_sub_blocks;
+mod power_wear;
 mod random_devices;
 mod read_retries;
 mod registry;

@@ -10,6 +10,8 @@ use pumice_ftl::policy::{
     AskingPlane, Decides, Decisions, DeviceShape, OwnPolicy, PageToPlace, PolicySource, SuspensionPoint,
 };
 use pumice_ftl::victims::columns::{NO_BLOCK, PlaneColumns};
+use pumice_types::RecoveryFault;
+use pumice_types::recovery_fault::switch;
 use serde_json::Value;
 
 use crate::golden::digest;
@@ -232,15 +234,18 @@ fn t434_the_placement_suffices_for_the_built_in_streams() {
     }
 }
 
+/// The least worn closed block, if it is more than five erases behind.
+fn least_worn(plane: &mut AskingPlane) -> Result<Option<u32>, String> {
+    let columns = columns(plane);
+    let closed = columns.rows().iter().enumerate().filter(|(_, row)| row.is_closed());
+    let least = closed.min_by_key(|(_, row)| row.erases()).map(|(block, row)| (block as u32, row.erases()));
+    let most = columns.rows().iter().map(|row| row.erases()).max().unwrap_or_default();
+    Ok(least.filter(|&(_, erases)| most > erases + 5).map(|(block, _)| block))
+}
+
 #[test]
 fn t435_a_swap_moves_the_block_that_it_names() {
-    let swap: Swap = |plane| {
-        let columns = columns(plane);
-        let closed = columns.rows().iter().enumerate().filter(|(_, row)| row.is_closed());
-        let least = closed.min_by_key(|(_, row)| row.erases()).map(|(block, row)| (block as u32, row.erases()));
-        let most = columns.rows().iter().map(|row| row.erases()).max().unwrap_or_default();
-        Ok(least.filter(|&(_, erases)| most > erases + 5).map(|(block, _)| block))
-    };
+    let swap: Swap = least_worn;
     let sets = [("ftl.over_provisioning", "0.2"), ("workload.kind", "hot-cold"), ("workload.requests", "60000")];
     let spread = |document: &Value| number(document, "wear.max_erases_per_page");
     let with_swap = outcome(&with(Functions { swap: Some(swap), ..Functions::default() }, &sets)).expect("it runs");
@@ -293,9 +298,9 @@ fn t437_what_stands_in_the_way_of_a_policy_is_refused() {
     let error = refusal(victim(greedy), &[("ftl.kind", "nftl")]);
     assert_eq!(error, "policy \"mine\" decides victim: it needs ftl.kind = \"page\", found \"nftl\"");
     let never = Functions { swap: Some(|_| Ok(None)), ..Functions::default() };
-    let error = refusal(never, &[("ftl.recovery", "scan"), ("ftl.over_provisioning", "0.3")]);
+    let error = refusal(never, &[("ftl.recovery", "checkpoint"), ("ftl.over_provisioning", "0.3")]);
     let needed = "a policy that does not decide wear_swap, found one that does";
-    assert_eq!(error, format!("ftl.recovery = \"scan\" needs {needed}"));
+    assert_eq!(error, format!("ftl.recovery = \"checkpoint\" needs {needed}"));
     let place = Functions { place: Some((4, by_page)), ..Functions::default() };
     let error = refusal(place, &[("ftl.hot_cold", "recency"), ("ftl.over_provisioning", "0.3")]);
     assert_eq!(error, "a policy that decides placement needs ftl.hot_cold = \"mixed\" | \"gc\", found \"recency\"");
@@ -338,6 +343,25 @@ fn t439_after_power_cuts_a_policy_decides_as_the_built_in_one_does() {
             assert_eq!(digest(&own), digest(&expected), "{recovery} {built_in}");
             assert_eq!(own["power"]["broken_promises"], 0);
         }
+    }
+}
+
+#[test]
+fn t446_a_swap_goes_on_levelling_after_power_cuts_by_the_wear_that_spare_areas_tell() {
+    for recovery in ["scan", "summary"] {
+        let sets = [CUTS, &[("ftl.recovery", recovery), ("workload.kind", "hot-cold"), ("workload.requests", "40000")]];
+        let unevenness = |swap: Swap, more: &[(&str, &str)]| {
+            let swapping = Functions { swap: Some(swap), ..Functions::default() };
+            let document = outcome(&with(swapping, &[&sets.concat()[..], more].concat())).expect("it runs");
+            assert_eq!(document["power"]["broken_promises"], 0);
+            number(&document, "wear.vep").sqrt() / number(&document, "wear.aep")
+        };
+        let [never, swapped] = [|_: &mut AskingPlane| Ok(None), least_worn].map(|swap: Swap| unevenness(swap, &[]));
+        switch(Some(RecoveryFault::WearForgotten));
+        let forgotten = unevenness(least_worn, &[]);
+        switch(None);
+        println!("{recovery}: {never:.3} without swaps, {swapped:.3} with them, {forgotten:.3} without counts");
+        assert!(swapped < never * 0.8 && swapped < forgotten * 0.9, "{recovery}");
     }
 }
 

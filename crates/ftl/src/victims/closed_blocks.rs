@@ -195,6 +195,11 @@ impl ClosedBlocks {
         draws.min_by_key(|&block| rows[block as usize].valid())
     }
 
+    /// Notes how often a block was erased, for policies that look at it, where that is known from elsewhere.
+    pub fn note_erases(&mut self, block: u32, erases: u32) {
+        self.row(block).set_erases(erases);
+    }
+
     /// Notes the stream of a block's pages, for policies that look at it.
     pub fn note_stream(&mut self, block: u32, stream: u8) {
         self.row(block).set_stream(stream);

@@ -82,6 +82,10 @@ impl BlockRow {
         self.changed.store(now, Relaxed);
     }
 
+    pub(super) fn set_erases(&self, erases: u32) {
+        self.erases.store(erases, Relaxed);
+    }
+
     pub(super) fn set_stream(&self, stream: u8) {
         self.stream.store(stream, Relaxed);
     }

@@ -94,7 +94,7 @@ fn places() -> impl Strategy<Value = (Option<(usize, u32)>, HotCold, WearLevelin
         (1u8..4, collected()).prop_map(|(count, collected)| HotCold::Handles(Handles { count, collected })),
     ];
     let wear_leveling = (any::<bool>(), prop::option::of(1u32..5))
-        .prop_map(|(dynamic, static_threshold)| WearLeveling { dynamic, static_threshold, asks_policy: false });
+        .prop_map(|(dynamic, static_threshold)| WearLeveling { dynamic, static_threshold, ..WearLeveling::NONE });
     (map, hot_cold, wear_leveling).prop_map(|(map, hot_cold, leveling)| {
         // Persistently isolated data is not moved to level wear.
         let stays = matches!(hot_cold, HotCold::Handles(handles) if handles.collected != CollectedPlace::Shared);

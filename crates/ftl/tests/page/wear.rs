@@ -24,7 +24,7 @@ fn t770_static_levelling_keeps_the_spread_near_its_threshold() {
         let (most, fewest, _) = spread(WearLeveling::NONE, mode);
         assert!(fewest <= 1 && most > 100, "{mode:?}: {fewest} to {most} erases, cold blocks stay as they are");
         for dynamic in [false, true] {
-            let leveling = WearLeveling { dynamic, static_threshold: Some(20), asks_policy: false };
+            let leveling = WearLeveling { dynamic, static_threshold: Some(20), ..WearLeveling::NONE };
             let (most, fewest, rig) = spread(leveling, mode);
             println!("{mode:?} dynamic {dynamic}: {fewest} to {most} erases, {:?}", rig.ftl.counters().moved);
             assert!(most - fewest <= 20 + 5, "{mode:?} dynamic {dynamic}: {fewest} to {most} erases");
@@ -42,7 +42,7 @@ fn t770_static_levelling_keeps_the_spread_near_its_threshold() {
 fn t771_least_worn_first_saves_static_levelling_most_of_its_moves() {
     let moves = |dynamic| {
         let (.., rig) =
-            spread(WearLeveling { dynamic, static_threshold: Some(20), asks_policy: false }, GcMode::Blocking);
+            spread(WearLeveling { dynamic, static_threshold: Some(20), ..WearLeveling::NONE }, GcMode::Blocking);
         rig.ftl.counters().moved.block_erases
     };
     let (in_order, by_wear) = (moves(false), moves(true));

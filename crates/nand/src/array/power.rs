@@ -117,6 +117,11 @@ impl NandArray {
         }
     }
 
+    /// The sequence number of a block that its spare areas carry, as its last program has it.
+    pub fn block_number(&self, block: BlockId) -> u32 {
+        self.blocks[block.index()].sequence
+    }
+
     fn summary_pages(&self) -> u16 {
         self.power.as_ref().map_or(0, |power| power.summary_pages)
     }

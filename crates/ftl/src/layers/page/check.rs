@@ -3,12 +3,17 @@
 use pumice_types::Choice;
 use pumice_types::refusal::{needs, quoted};
 
-use super::spec::{Leveling, OpenBlocks, PageKeys, Separation, data_blocks_max, data_pages, map_reserve, reserve};
+use super::spec::{
+    Leveling, OpenBlocks, PageKeys, Separation, data_blocks_max, data_pages, map_reserve, reserve, stores_wear,
+};
 use super::{Isolation, LogShape};
 use crate::erase_units::{EraseUnit, check_unit};
 use crate::layer::{LayerSpec, MapPlace, typed_share};
 use crate::recovery::Recovery;
 use crate::salvage;
+
+/// Bytes of a spare area that say how often the block was erased.
+const WEAR_BYTES: u32 = 4;
 
 /// Refuses what a page-level FTL cannot be, and what its keys exclude among each other.
 pub(super) fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
@@ -32,12 +37,14 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     }
     let whole_blocks = "ftl.erase_unit = \"block\"";
     let (unit, leveling, place) = (keys.erase_unit, keys.wear_leveling, spec.shared.map_place);
+    // The log holds neither the erases of blocks nor the open blocks that level wear.
+    let no_counts = recovery == Recovery::Checkpoint;
     needs(
         format_args!("ftl.recovery = \"{recovery}\""),
         [
             (place != MapPlace::Ram && recovery != Recovery::Scan, "ftl.map_place = \"ram\"", quoted(place)),
-            (leveling != Leveling::None, "ftl.wear_leveling = \"none\"", quoted(leveling)),
-            (spec.decides.wear_swap, "a policy that does not decide wear_swap", "one that does".into()),
+            (no_counts && leveling != Leveling::None, "ftl.wear_leveling = \"none\"", quoted(leveling)),
+            (no_counts && spec.decides.wear_swap, "a policy that does not decide wear_swap", "one that does".into()),
             (
                 unit != EraseUnit::Block && recovery != Recovery::Scan,
                 whole_blocks,
@@ -56,7 +63,8 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     }
     // With handles, spare areas also say which open block took the page.
     let marked = keys.handles.is_some();
-    spec.check_spare_bytes(if marked { salvage::MARKED_SPARE_BYTES } else { salvage::SPARE_BYTES })?;
+    let numbers = if marked { salvage::MARKED_SPARE_BYTES } else { salvage::SPARE_BYTES };
+    spec.check_spare_bytes(numbers + if stores_wear(spec, keys) { WEAR_BYTES } else { 0 })?;
     let (page_bytes, planes) = (spec.chip.geometry.page_bytes, spec.chip.geometry.scaled(1.0)?.planes());
     let smallest = LogShape::page_bytes_min(planes);
     if recovery == Recovery::Checkpoint && page_bytes < smallest {

@@ -36,6 +36,7 @@ mod spec;
 mod stripe;
 mod trim_map;
 mod units;
+mod wear_counts;
 
 use pumice_types::{BlockId, Cause, DieId, FlashCommand, Lpn, PageAddress, PlaneId, RequestKind, UnitSet, bits};
 use serde::{Deserialize, Serialize};

@@ -47,7 +47,8 @@ impl PageFtl {
         if let Some(log) = &mut self.log {
             log.note_open(plane, stream);
         }
-        self.free.take(plane, wanted, &mut self.pool).ok_or(none)
+        let taken = self.free.take(plane, wanted, &mut self.pool).ok_or(none)?;
+        Ok(self.begin_block(taken))
     }
 
     /// After `page` of a stream's open block was written: closes what is full, and lists what a full block holds in its

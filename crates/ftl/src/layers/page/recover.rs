@@ -26,7 +26,9 @@
 //! With handles, spare areas also say which open block took the page. So it is known again whose pages a block holds, and
 //! an open block that is written further goes on taking pages of its own handle.
 //!
-//! What only RAM knew and is not found again: wear counts and which pages are hot. Both begin anew. Disturb counters of
+//! Where wear is levelled, spare areas may also say how often the block was erased (`wear_counts`).
+//!
+//! What only RAM knew and is not found again: which pages are hot, which begins anew. Disturb counters of
 //! parts beside each other are assumed to be at what they bear.
 
 use pumice_types::{
@@ -49,12 +51,12 @@ pub(super) struct ReadPage {
 }
 
 /// Everything that the spare areas say.
-struct SpareSurvey {
+pub(super) struct SpareSurvey {
     /// Pages that can be read, by block and page.
     found: Vec<ReadPage>,
     /// Blocks that hold something, in the same order, each with where its pages end in `found`, and how many of its
     /// pages lie before the blank ones at its end.
-    blocks: Vec<(BlockId, usize, u16)>,
+    pub(super) blocks: Vec<(BlockId, usize, u16)>,
     unreadable: u64,
     /// Summaries, with the numbers of their programs.
     summaries: Vec<(BlockId, u64)>,
@@ -100,8 +102,17 @@ impl SpareSurvey {
         survey
     }
 
+    /// Blocks of which a spare area can be read.
+    pub(super) fn readable_blocks(&self) -> impl Iterator<Item = BlockId> {
+        let mut first = 0;
+        self.blocks
+            .iter()
+            .filter(move |&&(_, end, _)| std::mem::replace(&mut first, end) < end)
+            .map(|&(block, ..)| block)
+    }
+
     /// How many pages of a block lie before the blank ones at its end.
-    fn end_of(&self, block: BlockId) -> u16 {
+    pub(super) fn end_of(&self, block: BlockId) -> u16 {
         self.blocks.binary_search_by_key(&block, |&(block, ..)| block).map_or(0, |at| self.blocks[at].2)
     }
 
@@ -217,7 +228,9 @@ impl PageFtl {
         let trusted = restart.protection.ends_operations();
         let proofs = if trusted { Proofs::held } else { Proofs::lost };
         ftl.proofs = proofs(ftl.config.geometry.blocks(), restart.erased_again);
+        ftl.learn_wear(&survey, restart.chips);
         ftl.adopt(&survey, &current);
+        ftl.sort_blank_by_wear(&survey);
         let partly_written = survey.blocks.iter().filter(|(_, _, end)| *end < ftl.config.data_pages()).count();
         let reused: usize = ftl.planes.iter().map(|plane| plane.open.iter().flatten().count()).sum();
         let mut counts = RecoveryCounts {
@@ -253,6 +266,7 @@ impl PageFtl {
     fn blank_superseded(&mut self, survey: &SpareSurvey, plan: &mut Plan) {
         for &(block, ..) in &survey.blocks {
             if !self.free.of(block).is_empty() {
+                self.note_again(block);
                 self.proofs.prove(block, plan);
             }
         }
@@ -285,7 +299,8 @@ impl PageFtl {
             } else {
                 self.proofs.note_superseded(block);
                 let units = UnitSet::first(self.config.units.pages.units());
-                self.free.give_back(block, units, 0, &mut self.pool);
+                let wear = self.wear_when_written(block);
+                self.free.give_back(block, units, wear, &mut self.pool);
             }
         }
     }
@@ -319,7 +334,8 @@ impl PageFtl {
             return false;
         }
         // Without handles no spare area says which stream wrote the block.
-        let open = &mut self.planes[self.config.geometry.plane_of(block).index()].open;
+        let plane = self.config.geometry.plane_of(block);
+        let open = &self.planes[plane.index()].open;
         let (own, placed): (&[WriteStream], u8) = match self.config.hot_cold {
             HotCold::Mixed => (&[WriteStream::HOST], 0),
             HotCold::Copies | HotCold::Recency { .. } => (&[WriteStream::HOST, WriteStream::COPIES], 0),
@@ -330,7 +346,8 @@ impl PageFtl {
         let free = streams.find(|stream| open[stream.index()].is_none());
         if let Some(stream) = free {
             let (next, sequence) = (u32::from(next), self.pool.next_sequence());
-            open[stream.index()] = Some(Open { block, sequence, units: UnitSet::first(1), next });
+            let found = Open { block, sequence, units: UnitSet::first(1), next };
+            self.planes[plane.index()].open[stream.index()] = Some(self.with_wear(found));
         }
         free.is_some()
     }
@@ -353,15 +370,20 @@ impl PageFtl {
         let behind = PageAddress::new(source.block, survey.end_of(source.block) + 1);
         let units = self.config.units.pages.units();
         let has_blank = self.free.in_plane(plane) > survey.superseded(plane, &geometry, &self.maps) * units;
-        let other = if has_blank { None } else { survey.dispensable(&last, kept, &geometry, &self.free) };
+        let other = match has_blank {
+            true => self.least_worn_blank(plane, survey),
+            false => survey.dispensable(&last, kept, &geometry, &self.free),
+        };
         if let Some(block) = other {
-            self.planes[plane.index()].open[stream.index()] = Some(self.free.take_this(block, &mut self.pool));
+            let taken = self.free.take_this(block, &mut self.pool);
+            self.planes[plane.index()].open[stream.index()] = Some(self.begin_block(taken));
         }
         let stays = !has_blank && other.is_none() && behind.page < self.config.data_pages() && units == 1;
         let next = PageAddress::new(source.block, behind.page - 1);
+        let number = self.wear_in_spare(source.block).unwrap_or_default();
         let (target, sequence) = match stays {
-            _ if RecoveryFault::MovedToNextPage.is_on() && behind.page < self.config.data_pages() => (next, 0),
-            true => (behind, 0),
+            _ if RecoveryFault::MovedToNextPage.is_on() && behind.page < self.config.data_pages() => (next, number),
+            true => (behind, number),
             false => self.next_page(plane, stream)?,
         };
         if !RecoveryFault::MovesTrustBlank.is_on() {
@@ -404,6 +426,9 @@ impl PageFtl {
             None => WriteStream::HOST,
         };
         self.planes[plane.index()].victims.remove(index, units);
+        if let Some(wear) = &mut self.wear {
+            wear.open(block);
+        }
         (0..self.config.units.pages.units()).for_each(|unit| self.close(stream, block, unit));
     }
 }

@@ -98,6 +98,8 @@ keys! {
             "page: dynamic takes the free block with the fewest erases, not the one free longest. static moves the data of the least erased closed block of a plane when the most erased one is more than wear_threshold ahead.";
         wear_threshold: u32 = "50", int(1, COUNT_MAX), "erases", CHOSEN, When::Is("ftl.wear_leveling", &["static", "both"]),
             "Erases between a plane's most erased block and its least erased closed one beyond which static levelling moves data.";
+        wear_in_spare: bool = "true", ANY, "", CHOSEN, When::All(&[When::IsNot("ftl.recovery", &["off"]), When::IsNot("ftl.wear_leveling", &["none"])]),
+            "page: whether spare areas say how often their block was erased, four bytes each, so that levelling goes on after a power cut. Otherwise all blocks count as new then.";
         checkpoint_interval: f64 = "0.1", float(1e-6, 1000.0), "user capacities", CHOSEN, When::Is("ftl.recovery", &["checkpoint"]),
             "recovery = \"checkpoint\": pages programmed while every page of the map is written once. More of them mean fewer programs, and a longer journal to read after a power cut.";
         open_block: OpenBlocks = "\"close\"", ANY, "", CHOSEN, When::IsNot("ftl.recovery", &["off"]),
@@ -206,7 +208,19 @@ fn wear_leveling(spec: &LayerSpec, keys: &PageKeys) -> WearLeveling {
         dynamic,
         static_threshold: moves_data.then_some(keys.wear_threshold),
         asks_policy: spec.decides.wear_swap,
+        in_spare: stores_wear(spec, keys),
     }
+}
+
+/// Whether spare areas say how often their block was erased: where the spec wants that, and where a policy moves data by
+/// what it remembers of that.
+pub(super) fn stores_wear(spec: &LayerSpec, keys: &PageKeys) -> bool {
+    let recovers = match spec.shared.recovery {
+        Recovery::Off | Recovery::Checkpoint => false,
+        Recovery::Scan | Recovery::Summary => true,
+    };
+    let wanted = if keys.wear_leveling == Leveling::None { spec.decides.wear_swap } else { keys.wear_in_spare };
+    recovers && wanted
 }
 
 /// The map that a spec wants in flash.
