@@ -5,7 +5,7 @@
 //! and the engine: it checks every answer, and an error bears the policy's name. The built-in victim policies look at
 //! the same [`ClosedBlocks`].
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -216,6 +216,29 @@ impl PartialEq for OwnPolicy {
     }
 }
 
+/// A policy that is asked for the streams of pages that lie one behind the other.
+pub struct Placing<'a> {
+    decider: &'a Decider,
+    policy: RefMut<'a, Box<dyn Decisions>>,
+}
+
+impl Placing<'_> {
+    #[inline]
+    fn ask(&mut self, page: &PageToPlace) -> Result<u8, String> {
+        self.decider.source.1.during(|| self.policy.placement(page))
+    }
+
+    /// Asks for the stream of a page. `None`: it is `stream`, which those before it have; else what the policy has
+    /// answered, as [`Decider::placement`] has it.
+    #[inline]
+    pub fn other_than(&mut self, stream: u8, page: &PageToPlace) -> Option<Result<u8, FtlError>> {
+        match self.ask(page) {
+            Ok(named) if named == stream => None,
+            answer => Some(self.decider.other_stream(answer)),
+        }
+    }
+}
+
 /// A policy at work, asked by the translation layer and the scheduler of one device.
 #[derive(Clone)]
 pub struct Decider {
@@ -280,7 +303,21 @@ impl Decider {
     /// The policy failed, or named another stream.
     #[inline]
     pub fn placement(&self, page: &PageToPlace) -> Result<u8, FtlError> {
-        let answer = self.source.1.during(|| self.policy.borrow_mut().placement(page));
+        match self.placing().ask(page) {
+            Ok(stream) if stream < self.decides.streams => Ok(stream),
+            answer => self.other_stream(answer),
+        }
+    }
+
+    /// The same for several pages, one after the other.
+    #[inline]
+    pub fn placing(&self) -> Placing<'_> {
+        Placing { decider: self, policy: self.policy.borrow_mut() }
+    }
+
+    /// What an answer that is not the usual one comes to.
+    #[cold]
+    fn other_stream(&self, answer: Result<u8, String>) -> Result<u8, FtlError> {
         let stream = answer.map_err(|text| self.fault(text))?;
         if stream < self.decides.streams {
             return Ok(stream);

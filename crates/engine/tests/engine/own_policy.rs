@@ -388,6 +388,66 @@ impl PolicySource for Remembering {
     }
 }
 
+/// Spreads pages over three streams, and holds every question against the clock of its plane: each page that is placed
+/// moves that on by one.
+#[derive(Clone, Debug)]
+struct Watching(&'static AtomicU64);
+
+impl PolicySource for Watching {
+    fn name(&self) -> &str {
+        "watching"
+    }
+
+    fn sha256(&self) -> &str {
+        "89ab"
+    }
+
+    fn decides(&self) -> Decides {
+        Decides { streams: 3, ..Decides::default() }
+    }
+
+    fn open(&self, shape: &DeviceShape) -> Result<Box<dyn Decisions>, String> {
+        Ok(Box::new(Clocks { planes: vec![(0, false); shape.planes as usize], asked: self.0 }))
+    }
+}
+
+/// The clock of each plane, and whether the host's last page is asked for and not placed yet: what a write collects before
+/// its own program comes first.
+struct Clocks {
+    planes: Vec<(u64, bool)>,
+    asked: &'static AtomicU64,
+}
+
+impl Decisions for Clocks {
+    fn placement(&mut self, page: &PageToPlace) -> Result<u8, String> {
+        let (clock, waits) = &mut self.planes[page.plane.index()];
+        let is_copy = page.copied_from.is_some();
+        if *waits && (!is_copy || page.now == *clock + 1) {
+            (*clock, *waits) = (*clock + 1, false);
+        }
+        self.asked.fetch_add(1, Relaxed);
+        if page.now != *clock {
+            return Err(format!("the clock is {}, expected was {clock}", page.now));
+        }
+        (*clock, *waits) = if is_copy { (page.now + 1, *waits) } else { (page.now, true) };
+        Ok((page.lpn.0 / 3 % 3) as u8)
+    }
+}
+
+#[test]
+fn t451_a_placement_is_asked_once_for_each_page_at_the_time_when_it_is_placed() {
+    static ASKED: AtomicU64 = AtomicU64::new(0);
+    for mode in ["blocking", "foreground", "background", "preemptible", "paced"] {
+        let sets = [PAGE, &[("initial.age_writes", "0.0"), ("ftl.gc_mode", mode)]].concat();
+        let before = ASKED.load(Relaxed);
+        let source = SpecSource { own_policy: Some(OwnPolicy::new(Watching(&ASKED))), ..source(&sets) };
+        let document = outcome(&source).expect("it runs");
+        let placed = ["flash.programs.host", "flash.programs.gc"].map(|field| number(&document, field));
+        assert!(placed[1] > 1_000.0, "{mode}: pages are copied");
+        assert_eq!((ASKED.load(Relaxed) - before) as f64, placed[0] + placed[1], "{mode}");
+    }
+}
+
 /// Pages placed so far.
 struct Memory(u64);
 

@@ -34,6 +34,7 @@
 use pumice_types::{BlockId, DieId, FlashCommand, Lpn, PageAddress, PlaneId, UnitSet};
 
 use super::plane::{Job, Open, WriteStream};
+use super::runs::NextPages;
 use super::units::valid_in;
 use super::{GcMode, GcPlanes, Handles, HotCold, Neighbours, PageFtl};
 use crate::error::FtlError;
@@ -283,13 +284,13 @@ impl PageFtl {
     /// The same, but moves up to `most` pages.
     pub(super) fn work(&mut self, plane: PlaneId, most: u32, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(mut job) = self.planes[plane.index()].job else { return Ok(()) };
-        let (before, in_runs) = (job.copied, self.config.moves_in_runs());
+        let (before, in_runs, mut named) = (job.copied, self.config.moves_in_runs(), None);
         while job.copied - before < most
             && let Some(page) = self.next_to_move(&job)
         {
             if in_runs {
-                let left = most - (job.copied - before);
-                self.copy_run(plane, &mut job, [u32::from(page), left], plan)?;
+                let next = NextPages { from: page, most: most - (job.copied - before), named };
+                named = self.copy_run(plane, &mut job, &next, plan)?;
                 continue;
             }
             self.maps.expect_move(job.victim, u32::from(page) + MOVES_AHEAD);

@@ -27,7 +27,8 @@ impl PageFtl {
     }
 
     /// The stream that the policy names for a page.
-    fn named(&self, lpn: Lpn, plane: PlaneId, copied_from: Option<u8>) -> Result<WriteStream, FtlError> {
+    #[inline]
+    pub(super) fn named(&self, lpn: Lpn, plane: PlaneId, copied_from: Option<u8>) -> Result<WriteStream, FtlError> {
         let Some(decider) = &self.config.decider else { return Ok(WriteStream::placed(0)) };
         let now = self.planes[plane.index()].now;
         decider.placement(&PageToPlace { lpn, plane, now, copied_from }).map(WriteStream::placed)
@@ -45,6 +46,17 @@ impl PageFtl {
         let index = self.config.geometry.index_in_plane(job.victim);
         let from = self.planes[plane.index()].victims.blocks().stream_of(index);
         let named = self.named(lpn, plane, Some(from))?;
+        self.stream_with_room(named, job, plane, streams)
+    }
+
+    /// The stream that the policy has named for a copy if it has room, else the next one that has.
+    pub(super) fn stream_with_room(
+        &self,
+        named: WriteStream,
+        job: &Job,
+        plane: PlaneId,
+        streams: u8,
+    ) -> Result<WriteStream, FtlError> {
         let open = &self.planes[plane.index()].open;
         let is_open = |stream: &WriteStream| open[stream.index()].is_some();
         if is_open(&named) || self.units_for_copies(plane, job) > 0 {

@@ -25,6 +25,8 @@ pub(super) struct PageRun {
     pub(super) target: PageAddress,
     /// How many move at most.
     pub(super) most: u32,
+    /// By how many pages the prefetch of map entries runs ahead.
+    pub(super) ahead: u32,
 }
 
 /// Where logical pages lie, and what physical pages hold.
@@ -180,18 +182,18 @@ impl PageMaps {
         bits::clear(&mut self.valid, bit);
     }
 
-    /// Moves the valid pages of a run, in their order, and tells `moved` of each: the page it leaves, where it goes, and
-    /// what it holds. Returns how many they are, and the page behind the last. The same as to invalidate and place them
-    /// one by one, but valid bits are taken by the word.
+    /// Moves the valid pages of a run, in their order, up to the first that does not go along, and tells `moved` of each:
+    /// the page it leaves, where it goes, and what it holds. Returns how many they are, and the page behind the last. The
+    /// same as to invalidate and place them one by one, but valid bits are taken by the word.
     #[inline(always)]
     pub(super) fn move_run(
         &mut self,
         run: &PageRun,
-        ahead: u32,
         pool: &BlockPool,
+        mut goes_along: impl FnMut(Lpn) -> bool,
         mut moved: impl FnMut(PageAddress, PageAddress, Lpn),
     ) -> (u32, u32) {
-        let PageRun { victim, from, target, most } = *run;
+        let PageRun { victim, from, target, mut most, ahead } = *run;
         let (first_word, place) = (self.words_of(victim).start, self.physical(target));
         let (mut count, mut next) = (0, from);
         for word in from as usize >> 6..self.words {
@@ -204,6 +206,10 @@ impl PageMaps {
                 self.expect_move(victim, page + ahead);
                 let source = PageAddress::new(victim, page as u16);
                 let lpn = self.owner(source, pool);
+                if !goes_along(lpn) {
+                    (most, left) = (count, left | 1 << (page & 63));
+                    break;
+                }
                 self.l2p[lpn.index()] = place + count + 1;
                 self.p2l[(place + count) as usize] = lpn.0 + 1;
                 moved(source, PageAddress::new(target.block, target.page + count as u16), lpn);
