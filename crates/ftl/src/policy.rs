@@ -198,12 +198,18 @@ impl CallCount {
     /// Makes a call. Only one thread calls.
     #[inline]
     pub(crate) fn during<T>(&self, call: impl FnOnce() -> T) -> T {
-        let before = self.0.load(Relaxed);
-        self.0.store(before + 1, Relaxed);
-        let answer = call();
-        self.0.store(before + 2, Relaxed);
-        answer
+        during(&self.0, call)
     }
+}
+
+/// Makes a call, counted before and behind it.
+#[inline]
+fn during<T>(calls: &AtomicU64, call: impl FnOnce() -> T) -> T {
+    let before = calls.load(Relaxed);
+    calls.store(before + 1, Relaxed);
+    let answer = call();
+    calls.store(before + 2, Relaxed);
+    answer
 }
 
 // A panic cannot leave a source half changed: what changes is what it makes for each run.
@@ -219,13 +225,14 @@ impl PartialEq for OwnPolicy {
 /// A policy that is asked for the streams of pages that lie one behind the other.
 pub struct Placing<'a> {
     decider: &'a Decider,
-    policy: RefMut<'a, Box<dyn Decisions>>,
+    policy: RefMut<'a, dyn Decisions>,
+    calls: &'a AtomicU64,
 }
 
 impl Placing<'_> {
     #[inline]
     fn ask(&mut self, page: &PageToPlace) -> Result<u8, String> {
-        self.decider.source.1.during(|| self.policy.placement(page))
+        during(self.calls, || self.policy.placement(page))
     }
 
     /// Asks for the stream of a page. `None`: it is `stream`, which those before it have; else what the policy has
@@ -312,7 +319,8 @@ impl Decider {
     /// The same for several pages, one after the other.
     #[inline]
     pub fn placing(&self) -> Placing<'_> {
-        Placing { decider: self, policy: self.policy.borrow_mut() }
+        let policy = RefMut::map(self.policy.borrow_mut(), |policy| &mut **policy);
+        Placing { decider: self, policy, calls: &self.source.1.0 }
     }
 
     /// What an answer that is not the usual one comes to.

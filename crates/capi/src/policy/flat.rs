@@ -74,7 +74,7 @@ impl Decisions for FlatDecisions {
         let from = page.copied_from.map_or(FROM_HOST, u32::from);
         // SAFETY: all arguments are numbers.
         let stream = unsafe { placement(page.lpn.0, page.plane.0, page.now, from) };
-        Ok(u8::try_from(stream).unwrap_or(u8::MAX))
+        Ok(stream.min(u8::MAX.into()) as u8)
     }
 
     fn suspend(&mut self, erase: &SuspensionPoint) -> Result<bool, String> {

@@ -182,7 +182,7 @@ impl PageMaps {
         bits::clear(&mut self.valid, bit);
     }
 
-    /// Moves the valid pages of a run, in their order, up to the first that does not go along, and tells `moved` of each:
+    /// Moves the valid pages of a run, in their order, up to the first that does not go along with the first, and tells `moved` of each:
     /// the page it leaves, where it goes, and what it holds. Returns how many they are, and the page behind the last. The
     /// same as to invalidate and place them one by one, but valid bits are taken by the word.
     #[inline(always)]
@@ -206,7 +206,7 @@ impl PageMaps {
                 self.expect_move(victim, page + ahead);
                 let source = PageAddress::new(victim, page as u16);
                 let lpn = self.owner(source, pool);
-                if !goes_along(lpn) {
+                if count > 0 && !goes_along(lpn) {
                     (most, left) = (count, left | 1 << (page & 63));
                     break;
                 }

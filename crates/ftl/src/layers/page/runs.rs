@@ -111,12 +111,9 @@ impl PageFtl {
     ) -> (u32, u32) {
         let PageFtl { maps, pool, config, planes, .. } = self;
         let Some(decider) = &config.decider else { return (0, run.from) };
-        let (mut placing, mut is_first, nth) = (decider.placing(), true, stream.number());
+        let (mut placing, nth) = (decider.placing(), stream.number());
         asked.now = planes[asked.plane.index()].now;
         let goes_along = |lpn| {
-            if std::mem::take(&mut is_first) {
-                return true;
-            }
             (asked.lpn, asked.now) = (lpn, asked.now + 1);
             let Some(answer) = placing.other_than(nth, &asked) else { return true };
             *other = Some(answer);
