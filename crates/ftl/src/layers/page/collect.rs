@@ -34,17 +34,13 @@
 use pumice_types::{BlockId, DieId, FlashCommand, Lpn, PageAddress, PlaneId, UnitSet};
 
 use super::plane::{Job, Open, WriteStream};
-use super::runs::NextPages;
+use super::runs::{MOVES_AHEAD, NextPages};
 use super::units::valid_in;
 use super::{GcMode, GcPlanes, Handles, HotCold, Neighbours, PageFtl};
 use crate::error::FtlError;
 use crate::plan::Plan;
 use crate::policy::STREAMS_MAX;
 use crate::reclaim_units::UnitChoice;
-
-/// Number of pages by which the prefetch of map entries runs ahead of the copies: some ten nanoseconds pass for each,
-/// and memory answers within a microsecond even when it is busy.
-pub(super) const MOVES_AHEAD: u32 = 32;
 
 impl PageFtl {
     /// Ensures that `stream` has a free page in `plane`. Returns whether collection must follow after the write's own

@@ -7,13 +7,16 @@
 
 use pumice_types::{FlashCommand, Lpn, PageAddress, PlaneId, SpareMark};
 
-use super::collect::MOVES_AHEAD;
 use super::maps::PageRun;
 use super::plane::{Job, WriteStream};
 use super::{HotCold, PageConfig, PageFtl};
 use crate::error::FtlError;
 use crate::plan::Plan;
 use crate::policy::PageToPlace;
+
+/// Number of pages by which the prefetch of map entries runs ahead of the copies: some ten nanoseconds pass for each,
+/// and memory answers within a microsecond even when it is busy.
+pub(super) const MOVES_AHEAD: u32 = 32;
 
 /// The next pages that may move.
 pub(super) struct NextPages {
