@@ -76,6 +76,10 @@ impl ChipPort for Port<'_> {
         Some(number)
     }
 
+    fn version(&self, page: PageAddress) -> u8 {
+        self.array.peek(page).map_or(0, |content| content.version)
+    }
+
     fn page(&mut self, page: PageAddress) -> Option<(SpareEntry, Payload)> {
         self.pay(page, 1, SearchExpectation::Pages);
         let found = self.array.own_page(page);
@@ -373,10 +377,12 @@ impl<O: Observer> Ssd<'_, O> {
         let (ftl, found) = {
             let (counters, erased_again, log) =
                 (*self.ftl().counters(), self.ftl().erased_again(), self.ftl().log_counts());
+            let zones = self.ftl().zones().map(|report| report.counters).unwrap_or_default();
             let (chips, first, plan) = (&mut port, &mut first, &mut plan);
             let protection = cuts.config.power.protection;
             let planes_apart = cuts.config.chip.timing.multi_plane != MultiPlane::Off;
-            let mut restart = Restart { chips, first, plan, counters, erased_again, log, protection, planes_apart };
+            let mut restart =
+                Restart { chips, first, plan, counters, erased_again, log, zones, protection, planes_apart };
             let mut parts = cuts.foundation.parts(cuts.config);
             parts.decider = decider.clone();
             parts.bad_blocks = if RecoveryFault::BadBlocksForgotten.is_on() { &[] } else { parts.bad_blocks };

@@ -114,6 +114,8 @@ choice! {
         BlankPartsTrusted = "blank-parts-trusted",
         /// Parts of a block count as undisturbed.
         DisturbsForgotten = "disturbs-forgotten",
+        /// A zone ends before its first hole, whatever was appended behind it.
+        PagesBehindHolesForgotten = "pages-behind-holes-forgotten",
         /// What the dies have begun when the power is cut does not end, although the device has the energy for it.
         OperationsNotEnded = "operations-not-ended",
         /// The write buffer is not programmed, although the device has the energy for it.
