@@ -139,9 +139,13 @@ impl ZonedDevice {
         self.begin(zone)
     }
 
-    /// A zone was found after a power cut with something in it, up to `end`. It takes no more writes.
-    pub(super) fn adopt_full(&mut self, zone: u32, end: u32) {
-        self.table.note_filled(zone, end);
+    /// A zone was found after a power cut with something in it, up to `end`. It is full, or else closed.
+    pub(super) fn adopt(&mut self, zone: u32, end: u32, is_full: bool) {
+        if is_full {
+            self.table.note_filled(zone, end);
+        } else {
+            self.table.note_closed(zone, end);
+        }
         self.begin(zone);
     }
 

@@ -7,6 +7,7 @@
 
 mod clean;
 mod device;
+mod go_on;
 pub mod layout;
 mod maps;
 mod recover;

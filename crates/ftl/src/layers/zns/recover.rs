@@ -47,21 +47,31 @@ struct FoundPage {
     number: u64,
 }
 
+/// A block of a zone that is not blank.
+#[derive(Clone, Copy)]
+pub(super) struct FoundUnit {
+    pub(super) block: BlockId,
+    /// Its place in the zone.
+    pub(super) place: u32,
+    /// Its pages up to the last one that is not blank.
+    pub(super) pages: u32,
+}
+
 /// What was found of a zone.
 #[derive(Clone, Default)]
-struct FoundZone {
+pub(super) struct FoundZone {
     /// Its pages up to the last one that is not blank.
-    end: u32,
+    pub(super) end: u32,
     /// The largest number in it.
-    last: u64,
+    pub(super) last: u64,
     /// Its blocks that are not blank.
-    written: Vec<BlockId>,
+    pub(super) units: Vec<FoundUnit>,
 }
 
 /// Everything that the spare areas say.
-struct ZoneSurvey {
+pub(super) struct ZoneSurvey {
     pages: Vec<FoundPage>,
-    zones: Vec<FoundZone>,
+    pub(super) zones: Vec<FoundZone>,
     /// Of each area in which a cut meets one operation at most, the largest number and its page, if that is data.
     last: Vec<(u64, Option<usize>)>,
     counts: RecoveryCounts,
@@ -111,8 +121,10 @@ impl ZoneSurvey {
         let is_spoilt = RecoveryFault::UnreadableSpoilsBlock.is_on() && spares.contains(&SpareArea::Unreadable);
         let end = spares.iter().rposition(|&spare| spare != SpareArea::Blank).map_or(0, |at| at as u32 + 1);
         let found = &mut self.zones[zone as usize];
-        found.end = found.end.max(layout.offset_in(in_zone, end - 1) + 1);
-        found.written.push(block);
+        if in_zone % layout.config.width == 0 || !RecoveryFault::OnePlaneForZone.is_on() {
+            found.end = found.end.max(layout.offset_in(in_zone, end - 1) + 1);
+        }
+        found.units.push(FoundUnit { block, place: in_zone, pages: end });
         self.counts.abandoned_blocks += u64::from(end < spares.len() as u32);
         for (rank, spare) in spares.iter().enumerate() {
             let entry = match *spare {
@@ -153,8 +165,8 @@ impl ZoneSurvey {
         self.last.iter_mut().for_each(|last| last.1 = None);
     }
 
-    /// Chooses the pages that count among `user_pages` logical ones.
-    fn choose(&self, user_pages: u32) -> Counting {
+    /// Chooses the pages that count among `user_pages` logical ones. `trusted`: none is unfinished.
+    fn choose(&self, user_pages: u32, trusted: bool) -> Counting {
         // Numbers of pages found plus one: what counts, and what counted before it.
         let mut chosen = vec![[0usize; 2]; user_pages as usize];
         let number = |at: usize| if at == 0 { None } else { Some(self.pages[at - 1].number) };
@@ -168,7 +180,7 @@ impl ZoneSurvey {
             }
         }
         let mut suspects: Vec<usize> = self.last.iter().filter_map(|&(_, at)| at).collect();
-        suspects.retain(|&at| chosen[self.pages[at].lpn.index()][0] == at + 1);
+        suspects.retain(|&at| !trusted && chosen[self.pages[at].lpn.index()][0] == at + 1);
         let mut fallbacks = vec![0; bits::words_for(self.zones.len())];
         for &at in &suspects {
             let before = chosen[self.pages[at].lpn.index()][1];
@@ -196,14 +208,22 @@ impl Zns {
         if RecoveryFault::PagesBehindHolesForgotten.is_on() {
             survey.forget_behind_holes();
         }
-        let counting = survey.choose(zns.config.user_pages);
+        let trusted = restart.protection.ends_operations();
+        let counting = survey.choose(zns.config.user_pages, trusted);
         (zns.counters, zns.zoned.counters) = (restart.counters, restart.zones);
-        zns.zoned.proofs = Proofs::lost(zns.config.layout.geometry.blocks(), restart.erased_again);
+        let proofs = if trusted { Proofs::held } else { Proofs::lost };
+        zns.zoned.proofs = proofs(zns.config.layout.geometry.blocks(), restart.erased_again);
         for found in counting.pages.iter().map(|&at| &survey.pages[at]) {
             let version = restart.chips.version(found.page);
             zns.maps.place(found.lpn, version, found.place, &zns.zoned.layout);
         }
-        let held = zns.adopt(&survey, &counting.fallbacks);
+        let going_on = if trusted || RecoveryFault::OpenBlocksContinued.is_on() {
+            zns.zones_to_go_on(&survey)
+        } else {
+            Vec::new()
+        };
+        let held = zns.adopt(&survey, &counting.fallbacks, &going_on);
+        zns.go_on(&going_on, &survey, restart.plan);
         let mut counts = survey.counts;
         for found in counting.suspects.iter().map(|&at| &survey.pages[at]) {
             let is_left = RecoveryFault::OneMoveForAll.is_on() && counts.moved_pages > 0
@@ -224,23 +244,23 @@ impl Zns {
     }
 
     /// Takes over the zones. Those without a page that counts are empty, blank ones first; but not yet those with a
-    /// fallback, which are returned.
-    fn adopt(&mut self, survey: &ZoneSurvey, fallbacks: &[u64]) -> Vec<u32> {
+    /// fallback, which are returned. Those of `going_on` are closed, others full.
+    fn adopt(&mut self, survey: &ZoneSurvey, fallbacks: &[u64], going_on: &[u32]) -> Vec<u32> {
         self.empty.clear();
         let (mut superseded, mut held) = (Vec::new(), Vec::new());
         for (zone, found) in (0..).zip(&survey.zones) {
             if self.maps.valid_pages(zone) > 0 {
-                self.zoned.adopt_full(zone, found.end);
+                self.zoned.adopt(zone, found.end, !going_on.contains(&zone));
                 self.filled_at[zone as usize] = found.last;
-                found.written.iter().for_each(|&block| self.zoned.proofs.note_in_use(block));
+                found.units.iter().for_each(|unit| self.zoned.proofs.note_in_use(unit.block));
                 if RecoveryFault::BlankPartsTrusted.is_on() {
                     let units = self.zoned.layout.units_of(zone).to_vec();
                     units.iter().for_each(|unit| self.zoned.proofs.note_in_use(unit.block));
                 }
-            } else if found.written.is_empty() {
+            } else if found.units.is_empty() {
                 self.empty.push_back(zone);
             } else {
-                found.written.iter().for_each(|&block| self.zoned.proofs.note_superseded(block));
+                found.units.iter().for_each(|unit| self.zoned.proofs.note_superseded(unit.block));
                 let list = if bits::get(fallbacks, zone as usize) { &mut held } else { &mut superseded };
                 list.push(zone);
             }
@@ -257,14 +277,14 @@ impl Zns {
             ResetTime::WhenOpened => {}
             ResetTime::AtOnce => {
                 let empty: Vec<u32> = self.empty.iter().copied().collect();
-                let found = empty.iter().flat_map(|&zone| &survey.zones[zone as usize].written);
+                let found = empty.iter().flat_map(|&zone| &survey.zones[zone as usize].units);
                 let work = &mut Work { maps: &self.maps, gc: &mut self.counters, plan };
-                found.for_each(|&block| self.zoned.prove(block, work));
+                found.for_each(|unit| self.zoned.prove(unit.block, work));
             }
             ResetTime::Idle => {
                 let empty = self.empty.iter();
-                let found = empty.flat_map(|&zone| &survey.zones[zone as usize].written);
-                found.for_each(|&block| self.zoned.erase_when_idle(block));
+                let found = empty.flat_map(|&zone| &survey.zones[zone as usize].units);
+                found.for_each(|unit| self.zoned.erase_when_idle(unit.block));
             }
         }
     }
