@@ -389,10 +389,7 @@ impl<O: Observer> Ssd<'_, O> {
             cuts.config.ftl.recover(&parts, &mut restart)?
         };
         let Port { commands, last_number, known, .. } = port;
-        if let Some(eraser) = &mut self.controller.scheduler.chips.eraser {
-            let is_stored = cuts.config.chip.erase.memory_in_spare;
-            eraser.lose_memory(|block| is_stored && bits::get(&known, block as usize));
-        }
+        self.forget_erases(cuts.config.chip.erase.memory_in_spare, &known);
         self.controller.restart(ftl, if RecoveryFault::NumbersBeginAnew.is_on() { 1 } else { last_number + 1 });
         self.controller.scheduler.suspend_by(decider);
         self.note_reads(&commands);
@@ -409,6 +406,13 @@ impl<O: Observer> Ssd<'_, O> {
             }
         }
         self.drain_until_cut(cuts)
+    }
+
+    /// What the erase scheme remembers of blocks is lost; `is_stored`: but for those of which a page was read.
+    fn forget_erases(&mut self, is_stored: bool, known: &[u64]) {
+        if let Some(eraser) = &mut self.controller.scheduler.chips.eraser {
+            eraser.lose_memory(|block| is_stored && bits::get(known, block as usize));
+        }
     }
 
     /// Counts the spare areas and the pages that starting anew reads.
