@@ -40,7 +40,7 @@ pub(super) const SPARE_BYTES: u32 = 4 + 6;
 
 /// A page with data of the host that can be read.
 #[derive(Clone, Copy)]
-struct FoundPage {
+struct FoundZonePage {
     place: ZonePage,
     page: PageAddress,
     lpn: Lpn,
@@ -70,7 +70,7 @@ pub(super) struct FoundZone {
 
 /// Everything that the spare areas say.
 pub(super) struct ZoneSurvey {
-    pages: Vec<FoundPage>,
+    pages: Vec<FoundZonePage>,
     pub(super) zones: Vec<FoundZone>,
     /// Of each area in which a cut meets one operation at most, the largest number and its page, if that is data.
     last: Vec<(u64, Option<usize>)>,
@@ -148,7 +148,7 @@ impl ZoneSurvey {
             let place = ZonePage { zone, offset: layout.offset_in(in_zone, rank as u32) };
             let page = PageAddress::new(block, rank as u16);
             let number = entry.programmed;
-            self.pages.extend(is_data.then_some(FoundPage { place, page, lpn: entry.lpn, number }));
+            self.pages.extend(is_data.then_some(FoundZonePage { place, page, lpn: entry.lpn, number }));
         }
     }
 
