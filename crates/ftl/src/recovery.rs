@@ -4,6 +4,7 @@ use pumice_types::{BlockId, FlashCommand, PageAddress, RecoveryFault, SpareArea,
 use serde::{Deserialize, Serialize};
 
 use crate::counters::GcCounters;
+use crate::layers::zns::report::ZoneCounters;
 use crate::plan::{Payload, Plan};
 
 choice! {
@@ -92,6 +93,10 @@ pub trait ChipPort {
     /// Costs nothing: of whoever asks, one of them was read.
     fn block_number(&mut self, block: BlockId) -> u32;
 
+    /// Which version of its logical page a page holds that was found. The simulator knows data by its version, so this
+    /// stands for the data itself: it is what a host gets that reads the page to write it elsewhere.
+    fn version(&self, page: PageAddress) -> u8;
+
     /// A page of the layer's own, whole, with its spare area; `None` if it is blank or fails its code. Costs a read.
     fn page(&mut self, page: PageAddress) -> Option<(SpareEntry, Payload)>;
 }
@@ -145,9 +150,9 @@ impl Proofs {
         }
     }
 
-    /// Whether a block is erased again before its first page is programmed.
+    /// Whether nothing proves that a block is erased.
     #[inline]
-    pub fn is_unproven(&self, block: BlockId) -> bool {
+    pub fn is_lost(&self, block: BlockId) -> bool {
         !self.unproven.is_empty() && bits::get(&self.unproven, block.index())
     }
 
@@ -159,7 +164,7 @@ impl Proofs {
     /// Appends the erase of a block that looked erased when the power came back, before its first page is programmed.
     #[inline]
     pub fn prove(&mut self, block: BlockId, plan: &mut Plan) {
-        if self.is_unproven(block) {
+        if self.is_lost(block) {
             bits::clear(&mut self.unproven, block.index());
             self.erased_again += 1;
             plan.push(FlashCommand::erase(block));
@@ -190,6 +195,8 @@ pub struct Restart<'a> {
     pub erased_again: u64,
     /// Likewise, what was written of the map.
     pub log: LogCounts,
+    /// Likewise, what happened to zones.
+    pub zones: ZoneCounters,
     /// What cuts of the power leave half done.
     pub protection: CutProtection,
     /// A die may have been at work on several of its planes at once.

@@ -122,6 +122,12 @@ choice! {
         WearForgotten = "wear-forgotten",
         /// A page whose program may not have ended is copied into the least worn free block, whatever that holds.
         LeastWornTaken = "least-worn-taken",
+        /// A zone ends before its first hole, whatever was appended behind it.
+        PagesBehindHolesForgotten = "pages-behind-holes-forgotten",
+        /// The end of a zone is looked for on one of its planes only.
+        OnePlaneForZone = "one-plane-for-zone",
+        /// Zones that are full, or that the host had finished, are written further.
+        FinishesForgotten = "finishes-forgotten",
         /// What the dies have begun when the power is cut does not end, although the device has the energy for it.
         OperationsNotEnded = "operations-not-ended",
         /// The write buffer is not programmed, although the device has the energy for it.

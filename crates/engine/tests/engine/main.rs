@@ -34,6 +34,7 @@ mod power_protection;
 mod power_random;
 mod power_sub_blocks;
 mod power_wear;
+mod power_zones;
 mod random_devices;
 mod read_retries;
 mod registry;

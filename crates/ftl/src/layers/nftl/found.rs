@@ -158,15 +158,15 @@ impl Newest {
     ) -> Fate {
         loop {
             let d_blocks = blocks.iter().filter(|found| !found.is_u()).count();
-            let is_unproven = blocks.iter().any(|found| found.holds(unproven));
+            let is_lost = blocks.iter().any(|found| found.holds(unproven));
             let last_d = (0..blocks.len()).filter(|&n| !blocks[n].is_u()).max_by_key(|&n| blocks[n].last_program());
             let Some(d) = last_d else { return Fate::Copied };
             if blocks.len() == 1 {
-                return if is_unproven { Fate::Copied } else { Fate::Kept { d, u: None } };
+                return if is_lost { Fate::Copied } else { Fate::Kept { d, u: None } };
             }
             let is_trusted = RecoveryFault::TargetsCountAsWhole.is_on() && d_blocks > 1;
             if is_trusted || self.is_complete(&blocks[d]) {
-                if is_unproven && !is_trusted {
+                if is_lost && !is_trusted {
                     return Fate::Copied;
                 }
                 let kept = blocks.swap_remove(d);
@@ -176,7 +176,7 @@ impl Newest {
                 erased.push(blocks.swap_remove(d).block);
             } else {
                 let u = (0..blocks.len()).find(|&n| blocks[n].is_u());
-                let pair = u.filter(|&u| blocks.len() == 2 && !is_unproven && self.is_searchable(&blocks[u]));
+                let pair = u.filter(|&u| blocks.len() == 2 && !is_lost && self.is_searchable(&blocks[u]));
                 return pair.map_or(Fate::Copied, |u| Fate::Kept { d, u: Some(u) });
             }
         }

@@ -34,7 +34,7 @@ impl PageFtl {
 
     /// Counts the erase of a block that is erased again, if it is.
     pub(super) fn note_again(&mut self, block: BlockId) {
-        if let Some(wear) = self.wear.as_mut().filter(|_| self.proofs.is_unproven(block)) {
+        if let Some(wear) = self.wear.as_mut().filter(|_| self.proofs.is_lost(block)) {
             let erases = wear.note_erase(block);
             self.show_wear(block, erases);
         }
@@ -43,7 +43,7 @@ impl PageFtl {
     /// The wear that a free block has when its first page is programmed.
     pub(super) fn wear_when_written(&self, block: BlockId) -> u32 {
         let known = self.wear.as_ref().map_or(0, |wear| wear.erases(block));
-        known + u32::from(self.proofs.is_unproven(block))
+        known + u32::from(self.proofs.is_lost(block))
     }
 
     /// Lets a user's own policy see the wear of a block.
