@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use client::{Client, greet, option_reply, send_option, served, source, temporary};
+use client::{Client, bare, greet, option_reply, send_option, served, source, temporary};
 use pumice_config::Config;
 use pumice_engine::run;
 use pumice_ftl::FtlKind;
@@ -27,14 +27,6 @@ const RECOVERS: [(&str, &str); 3] = [("ftl.kind", "page"), ("ftl.recovery", "che
 /// Serves a device on a socket of this name.
 fn start(name: &str, sets: &[(&str, &str)]) -> (Server, PathBuf) {
     served(&ServeOptions::new(source("tiny", sets), Address::Unix(temporary(name))))
-}
-
-/// A result document without what a wall clock tells, as text.
-fn bare(mut document: Value) -> String {
-    for of_the_clock in ["run", "preset", "warnings"] {
-        document.as_object_mut().expect("a document").remove(of_the_clock);
-    }
-    serde_json::to_string_pretty(&document).expect("JSON")
 }
 
 /// What a device should hold.
