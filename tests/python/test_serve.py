@@ -148,7 +148,7 @@ def test_what_was_written_is_there_after_a_power_cut(tmp_path: Path) -> None:
         with Client(device.address) as client:
             assert client.read(0, 4096) == b"kept" * 1024
     served = device.stop().to_dict()
-    keys = {"power": served["config"]["power"], "host": {"partial_page": "rmw"}, "workload": {"trims": "drop"}}
+    keys = {"power": served["config"]["power"], "host": {"partial_page": "rmw"}}
     replayed = pumice.run(spec.with_(**keys), trace=record).to_dict()
     assert served["power"]["cuts"] == 1
     for document in (served, replayed):

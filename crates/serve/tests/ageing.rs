@@ -113,33 +113,37 @@ fn s161_what_a_device_holds_outlasts_ageing_a_power_cut_and_the_session() {
         ("m-merge", &[("ftl.merge", "m-merge"), AERO]),
     ];
     for (what, sets) in cases {
-        let recovers = sets.iter().any(|(key, _)| *key == "ftl.recovery");
-        let file = temporary(&format!("aged-{what}.img"));
-        let mut options = ServeOptions::new(source("tiny", sets), Address::Unix(temporary(what)));
-        options.store = Some(file.clone());
-        let (server, path) = served(&options);
-        let expected = use_device(&path, what, 1_500);
-        age(&server, 300, 1.2).expect("ages");
-        let so_far = server.answer(&ControlRequest::Result {}).expect("a result");
-        assert_eq!(so_far["host"]["write"]["requests"], 0, "{what}: measuring starts anew");
-        assert!(so_far["erase"]["mean_pec"].as_f64().is_none_or(|pec| pec >= 300.0), "{what}");
-        let holds = || contents(&mut Client::simple(&path).expect("connects"));
-        assert!(holds() == expected, "{what}: ageing changed what the device holds");
-        if recovers {
-            server.answer(&ControlRequest::Cut {}).expect("a cut");
-            assert!(holds() == expected, "{what}: a cut behind it did");
-        }
-        let expected = use_device(&path, "behind", 700);
-        age(&server, 0, 0.3).expect("ages again");
-        assert!(holds() == expected, "{what}: the second time");
-        let ended = server.stop().unwrap_or_else(|error| panic!("{what}: {error}"));
-        assert_eq!(ended["integrity"]["lost_pages"].as_u64().unwrap_or(0), 0, "{what}");
-        assert_eq!(ended["power"]["broken_promises"].as_u64().unwrap_or(0), 0, "{what}");
-        let (again, path) = served(&options);
-        assert!(contents(&mut Client::simple(&path).expect("connects")) == expected, "{what}: the next session");
-        drop(again.stop().expect("ends"));
-        std::fs::remove_file(file).expect("was written");
+        check_what_outlasts(what, sets);
     }
+}
+
+fn check_what_outlasts(what: &str, sets: Sets) {
+    let recovers = sets.iter().any(|(key, _)| *key == "ftl.recovery");
+    let file = temporary(&format!("aged-{what}.img"));
+    let mut options = ServeOptions::new(source("tiny", sets), Address::Unix(temporary(what)));
+    options.store = Some(file.clone());
+    let (server, path) = served(&options);
+    let expected = use_device(&path, what, 1_500);
+    age(&server, 300, 1.2).expect("ages");
+    let so_far = server.answer(&ControlRequest::Result {}).expect("a result");
+    assert_eq!(so_far["host"]["write"]["requests"], 0, "{what}: measuring starts anew");
+    assert!(so_far["erase"]["mean_pec"].as_f64().is_none_or(|pec| pec >= 300.0), "{what}");
+    let holds = || contents(&mut Client::simple(&path).expect("connects"));
+    assert!(holds() == expected, "{what}: ageing changed what the device holds");
+    if recovers {
+        server.answer(&ControlRequest::Cut {}).expect("a cut");
+        assert!(holds() == expected, "{what}: a cut behind it did");
+    }
+    let expected = use_device(&path, "behind", 700);
+    age(&server, 0, 0.3).expect("ages again");
+    assert!(holds() == expected, "{what}: the second time");
+    let ended = server.stop().unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_eq!(ended["integrity"]["lost_pages"].as_u64().unwrap_or(0), 0, "{what}");
+    assert_eq!(ended["power"]["broken_promises"].as_u64().unwrap_or(0), 0, "{what}");
+    let (again, path) = served(&options);
+    assert!(contents(&mut Client::simple(&path).expect("connects")) == expected, "{what}: the next session");
+    drop(again.stop().expect("ends"));
+    std::fs::remove_file(file).expect("was written");
 }
 
 #[test]

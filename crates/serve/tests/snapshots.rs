@@ -18,6 +18,9 @@ const PAGE: (&str, &str) = ("ftl.kind", "page");
 /// Room for what a layer keeps for itself.
 const SPACE: (&str, &str) = ("ftl.over_provisioning", "0.25");
 
+/// Sets of keys.
+type Sets<'a> = &'a [(&'a str, &'a str)];
+
 /// What happens to a device apart from requests.
 #[derive(Clone, Copy, PartialEq)]
 enum Order {
@@ -74,7 +77,7 @@ fn suffer(server: &Server, order: Order, block: u32) {
 }
 
 /// A device, its socket, and its store's file if it has one.
-fn start(name: &str, sets: &[(&str, &str)], is_stored: bool) -> (Server, PathBuf, ServeOptions) {
+fn start(name: &str, sets: Sets, is_stored: bool) -> (Server, PathBuf, ServeOptions) {
     let mut options = ServeOptions::new(source("tiny", sets), Address::Unix(temporary(name)));
     options.store = is_stored.then(|| temporary(&format!("{name}.img")));
     let (server, path) = served(&options);
@@ -88,7 +91,7 @@ fn end(server: Server, path: &Path, what: &str) -> (Vec<u8>, String) {
 }
 
 /// A device that was led astray twice and went back each time is one that never was.
-fn check_going_back(what: &str, sets: &[(&str, &str)], order: Order, is_stored: bool) {
+fn check_going_back(what: &str, sets: Sets, order: Order, is_stored: bool) {
     let name = what.replace(' ', "-");
     let (straight, path, _) = start(&format!("straight-{name}"), sets, false);
     use_device(&path, "before", 700);
@@ -126,7 +129,7 @@ fn s150_a_device_that_goes_back_is_the_one_that_never_went_on() {
     for &kind in FtlKind::ALL {
         check_going_back(kind.name(), &[("ftl.kind", kind.name())], Order::Nothing, false);
     }
-    let cases: &[(&str, &[(&str, &str)])] = &[
+    let cases: &[(&str, Sets)] = &[
         ("eager buffer", &[PAGE, ("host.write_buffer_kib", "64")]),
         ("lru buffer", &[("host.write_buffer_kib", "128"), ("host.flush", "lru"), ("ftl.merge", "m-merge")]),
         ("cached map", &[PAGE, SPACE, ("ftl.map_place", "cached"), ("ftl.map_cache_entries", "512")]),
@@ -141,7 +144,7 @@ fn s150_a_device_that_goes_back_is_the_one_that_never_went_on() {
 
 #[test]
 fn s151_so_it_is_with_power_cuts_and_faults_before_and_behind() {
-    let cases: &[(&str, &[(&str, &str)], Order)] = &[
+    let cases: &[(&str, Sets, Order)] = &[
         ("cut", &[PAGE, SPACE, ("ftl.recovery", "scan")], Order::Cut),
         ("cut, checkpoint", &[PAGE, SPACE, ("ftl.recovery", "checkpoint"), ("run.check", "integrity")], Order::Cut),
         (
