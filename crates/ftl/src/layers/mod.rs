@@ -289,13 +289,6 @@ registry! {
     @ Plugin, plugin: plugged::Plugged, "a layer of the user's own";
 }
 
-impl FtlKind {
-    /// Whether what was trimmed comes back when the device starts anew, because nothing says that it was.
-    pub fn trims_come_back(self) -> bool {
-        self.gives_up_trimmed() && !self.writes_down_trims()
-    }
-}
-
 impl std::fmt::Display for FtlKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())

@@ -7,6 +7,7 @@ use pumice_config::{Config, SpecError, SpecSource};
 use pumice_engine::{SimError, open_workload};
 use pumice_ftl::recovery::Recovery;
 use pumice_types::{HostRequest, RequestKind, Time};
+use pumice_workload::Trims;
 
 use super::cut::{CrashCut, CutPlaces, TriedCut};
 use super::fork::CutTrials;
@@ -51,7 +52,7 @@ impl CrashLab {
     }
 
     /// The lab for the device of a spec and the requests of its own workload, which bring no data. Requests are widened
-    /// to whole sectors, trims are narrowed to them.
+    /// to whole sectors, trims are narrowed to them, and left out where the device knows none.
     ///
     /// # Errors
     /// As [`CrashLab::new`], or a workload that cannot be read.
@@ -60,7 +61,9 @@ impl CrashLab {
         let own = Config::resolve(source)?;
         let mut workload = open_workload(&own, lab.0.scale, lab.capacity()?)?;
         while let Some(request) = workload.next_request()? {
-            lab.0.recorded.requests.extend(in_sectors(request));
+            if request.kind != RequestKind::Trim || lab.0.config.workload.trace.trims == Trims::Keep {
+                lab.0.recorded.requests.extend(in_sectors(request));
+            }
         }
         Ok(lab)
     }

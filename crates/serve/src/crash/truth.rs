@@ -45,10 +45,16 @@ impl PageTruth {
         if written > 0 { written } else { self.trimmed }
     }
 
-    /// The page is given up.
-    fn trim(&mut self, number: u64) {
+    /// The page is trimmed. A device that does not give it up may return nothing from then on, or anything that was ever
+    /// written there: a write that was only buffered is gone.
+    fn trim(&mut self, number: u64, is_given_up: bool) {
         self.newest.fill(0);
-        (self.last, self.trimmed) = (0, number);
+        self.last = 0;
+        if is_given_up {
+            self.trimmed = number;
+        } else {
+            self.promised.fill(0);
+        }
     }
 
     /// Everything written so far is promised.
@@ -158,16 +164,13 @@ impl<'a> HostTruth<'a> {
         stamps
     }
 
-    /// A trim is submitted. It gives up the pages that lie wholly inside.
+    /// A trim is submitted. It takes the pages that lie wholly inside.
     fn begin_trim(&mut self) {
-        if !self.rules.gives_up_trimmed {
-            return;
-        }
         let number = self.first[self.done];
         for (page, sectors, _) in self.parts(self.done) {
             let written = self.pages.get_mut(page).and_then(Option::as_mut);
             let Some(truth) = written.filter(|_| sectors.len() as u64 == self.page_sectors) else { continue };
-            truth.trim(number);
+            truth.trim(number, self.rules.gives_up_trimmed);
             self.unsettled.push(page as u32);
         }
     }
@@ -375,7 +378,11 @@ mod tests {
         assert_eq!(wrong(5, [0, 0]), [1, 0, 0], "what was written behind the trim is lost");
         assert_eq!(wrong(5, [3, 6]), [0, 1, 0], "half of it came back");
         let keeps = PromiseRules { is_volatile: false, gives_up_trimmed: false };
-        assert_eq!(judged(&requests, keeps, 4, [3, 4]).rolled_back, 0, "a layer that keeps what is trimmed");
+        for found in [[3, 4], [1, 2], [0, 0]] {
+            let WrongPages { lost, rolled_back, shorn, .. } = judged(&requests, keeps, 4, found);
+            assert_eq!([lost, rolled_back, shorn], [0; 3], "a layer that keeps what is trimmed: {found:?}");
+        }
+        assert_eq!(judged(&requests, keeps, 5, [3, 4]).rolled_back, 1, "what was written behind the trim");
     }
 
     #[test]
