@@ -236,3 +236,20 @@ fn s154_what_cannot_be_kept_or_is_not_there_is_refused_in_one_line() {
     refused(&|options| options.clock = ServeClock::Real, "--clock virtual");
     std::fs::remove_file(file).expect("was written");
 }
+
+#[test]
+fn s155_a_drive_whose_power_cut_was_its_last_lives_again_where_it_was_kept() {
+    let failing = ("power.failure", "dead-device");
+    let (server, path, _) = start("dead", &[PAGE, SPACE, ("ftl.recovery", "scan"), failing], false);
+    use_device(&path, "before", 200);
+    let alive = contents(&path);
+    ask(&server, &snapshot("alive"));
+    let died = (0..100).any(|_| ask(&server, &ControlRequest::Cut {})["is_dead"] == true);
+    assert!(died, "one cut in four is the last");
+    assert!(Client::simple(&path).expect("connects").read(0, 512).is_err());
+    let text = server.answer(&ControlRequest::Age { pec: 0, writes: 1.0 }).expect_err("is dead");
+    assert!(text.contains("answers nothing any more"), "{text}");
+    ask(&server, &restore("alive"));
+    assert!(contents(&path) == alive);
+    server.stop().expect("ends");
+}

@@ -48,7 +48,7 @@ COMMANDS: dict[str, Entry] = {
     "ctl": Entry(
         "ctl_command",
         "ctl_command",
-        "Ask a served device for its status or result, to lose its power, to go back, or to end.",
+        "Ask a served device for its status or result, or give it an order: to lose its power, to go back, to end.",
     ),
     "crash": Entry(
         "crash_command",

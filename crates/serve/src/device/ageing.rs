@@ -32,6 +32,9 @@ impl<T> Device<'_, T> {
         if self.kept.record.is_some() || self.kept.recording.is_some() {
             return Err("ageing is no request: no record can hold it; serve without --record and --session".into());
         }
+        if self.session.ssd.observer.is_dead() {
+            return Err("the device answers nothing any more (power.failure)".into());
+        }
         if self.operations.under_way() > 0 {
             return Err("requests are under way; end the clients that use the device".into());
         }
