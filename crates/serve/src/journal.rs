@@ -16,9 +16,9 @@ const FAULT: u8 = 5;
 /// The kind of an entry that is an ageing.
 const AGE: u8 = 6;
 
-/// What ages a device.
+/// An order to age the device.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ageing {
+pub struct AgeOrder {
     /// P/E cycles that every block takes.
     pub pec: u32,
     /// Random writes of whole pages, in user capacities.
@@ -35,7 +35,7 @@ pub enum DeviceEvent {
     /// From this time of the workload's clock on, the next erase of a block fails.
     Fault(Time, u32),
     /// The device was aged at this time of the workload's clock, or when everything under way then had ended.
-    Age(Time, Ageing),
+    Age(Time, AgeOrder),
 }
 
 /// Number of a kind of request.
@@ -67,7 +67,7 @@ pub fn encode(event: &DeviceEvent) -> [u8; ENTRY_BYTES] {
             entry[16..20].copy_from_slice(&block.to_le_bytes());
             entry[20] = FAULT;
         }
-        DeviceEvent::Age(at, Ageing { pec, writes }) => {
+        DeviceEvent::Age(at, AgeOrder { pec, writes }) => {
             entry[..8].copy_from_slice(&at.0.to_le_bytes());
             entry[8..16].copy_from_slice(&writes.to_bits().to_le_bytes());
             entry[16..20].copy_from_slice(&pec.to_le_bytes());
@@ -88,7 +88,7 @@ pub fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<DeviceEvent> {
         FAULT => return Some(DeviceEvent::Fault(at, number)),
         AGE => {
             let writes = f64::from_bits(u64::from_le_bytes(*offset));
-            return Some(DeviceEvent::Age(at, Ageing { pec: number, writes }));
+            return Some(DeviceEvent::Age(at, AgeOrder { pec: number, writes }));
         }
         _ => {}
     }
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(decode(&encode(&cut)), Some(cut));
         let fault = DeviceEvent::Fault(Time(78), u32::MAX - 1);
         assert_eq!(decode(&encode(&fault)), Some(fault));
-        let age = DeviceEvent::Age(Time(79), Ageing { pec: 65_535, writes: 1.5 });
+        let age = DeviceEvent::Age(Time(79), AgeOrder { pec: 65_535, writes: 1.5 });
         assert_eq!(decode(&encode(&age)), Some(age));
     }
 }

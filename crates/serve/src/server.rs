@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::address::{Address, Listener, Socket};
 use crate::connection::{self, ExportFacts};
 use crate::control::{self, ControlRequest};
-use crate::journal::Ageing;
+use crate::journal::AgeOrder;
 use crate::options::ServeOptions;
 use crate::spec::served_config;
 use crate::told::ThreadTold;
@@ -224,7 +224,7 @@ impl ServerShared {
             ControlRequest::Result {} => DeviceQuestion::Result,
             ControlRequest::Cut {} => DeviceQuestion::Cut,
             ControlRequest::Fault { block } => DeviceQuestion::Fault(*block),
-            ControlRequest::Age { pec, writes } => DeviceQuestion::Age(Ageing { pec: *pec, writes: *writes }),
+            ControlRequest::Age { pec, writes } => DeviceQuestion::Age(AgeOrder { pec: *pec, writes: *writes }),
             ControlRequest::Snapshot { name } => DeviceQuestion::Snapshot(name.clone()),
             ControlRequest::Restore { name } => DeviceQuestion::Restore(name.clone()),
             ControlRequest::Forget { name } => DeviceQuestion::Forget(name.clone()),

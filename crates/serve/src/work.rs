@@ -15,7 +15,7 @@ use crate::clock::{ServeClock, WallClock};
 use crate::connection::{ExportFacts, ReplyTo};
 use crate::data_path::DataPath;
 use crate::device::{Device, Kept};
-use crate::journal::Ageing;
+use crate::journal::AgeOrder;
 use crate::operation::ClientOperation;
 use crate::options::ServeOptions;
 use crate::protocol::transmission::{ErrorCode, Reply};
@@ -37,7 +37,7 @@ pub enum DeviceQuestion {
     /// To let the next erase of a block fail.
     Fault(u32),
     /// To age the device.
-    Age(Ageing),
+    Age(AgeOrder),
     /// To keep the device as it is, under a name.
     Snapshot(String),
     /// To go back to a snapshot.

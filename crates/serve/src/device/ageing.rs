@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Device, check};
 use crate::exchange::{exchange, settle};
-use crate::journal::{Ageing, DeviceEvent};
+use crate::journal::{AgeOrder, DeviceEvent};
 
 /// Most user capacities that are written at a time.
 const WRITES_MAX: f64 = 10.0;
@@ -19,16 +19,16 @@ impl<T> Device<'_, T> {
     ///
     /// # Errors
     /// Why it cannot; a simulation that ended in an error.
-    pub fn age(&mut self, ageing: Ageing) -> Result<Value, SimError> {
+    pub fn age(&mut self, ageing: AgeOrder) -> Result<Value, SimError> {
         self.check_is_well()?;
         self.check_ageing(ageing).map_err(|why| SimError::Simulation(format!("age: {why}")))?;
         let aged = self.age_now(ageing);
         aged.inspect_err(|error| self.failure = Some(error.to_string()))?;
-        let Ageing { pec, writes } = ageing;
+        let AgeOrder { pec, writes } = ageing;
         Ok(json!({ "pec": pec, "writes": writes, "at_s": self.now().as_s(), "mean_pec": self.session.mean_pec() }))
     }
 
-    fn check_ageing(&self, Ageing { pec, writes }: Ageing) -> Result<(), String> {
+    fn check_ageing(&self, AgeOrder { pec, writes }: AgeOrder) -> Result<(), String> {
         if self.kept.record.is_some() || self.kept.recording.is_some() {
             return Err("ageing is no request: no record can hold it; serve without --record and --session".into());
         }
@@ -50,7 +50,7 @@ impl<T> Device<'_, T> {
         if pec > 0 { self.session.check_wear(pec) } else { Ok(()) }
     }
 
-    fn age_now(&mut self, ageing: Ageing) -> Result<(), SimError> {
+    fn age_now(&mut self, ageing: AgeOrder) -> Result<(), SimError> {
         if self.is_used() {
             let flush = self.keep(HostRequest::flush(Time::ZERO), Vec::new())?;
             exchange(&mut self.session, flush, &mut |_| Ok(()))?;
@@ -65,8 +65,8 @@ impl<T> Device<'_, T> {
     }
 
     /// Ages the device once everything under way has ended.
-    pub(super) fn do_age(&mut self, ageing: Ageing, goes_on: &dyn Fn() -> bool) -> Result<(), SimError> {
-        let Ageing { pec, writes } = ageing;
+    pub(super) fn do_age(&mut self, ageing: AgeOrder, goes_on: &dyn Fn() -> bool) -> Result<(), SimError> {
+        let AgeOrder { pec, writes } = ageing;
         while self.session.ssd.next_event().is_some() {
             check(goes_on)?;
             self.session.step()?;
