@@ -32,5 +32,5 @@ pub fn text(name: &str) -> Option<&'static str> {
 
 /// The preset with the most similar name.
 pub fn nearest(name: &str) -> Option<&'static str> {
-    names().min_by_key(|known| crate::distance(name, known))
+    names().filter_map(|known| Some((crate::near(name, known)?, known))).min().map(|(_, known)| known)
 }

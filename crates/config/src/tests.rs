@@ -113,6 +113,9 @@ fn t043_bad_values_say_what_was_found_and_what_is_allowed() {
     error(&source("[ftl\n"), &["my.toml:1", "not TOML"]);
     error(&source("seed = 1\nseed = 2\n"), &["my.toml:2", "not TOML"]);
     error(&source("preset = \"pen1tb\"\n"), &["my.toml:1", "pen1tb", "nearest: \"pen-1tb\""]);
+    let far = source("preset = \"nothing-of-the-kind\"\n");
+    let far = Config::resolve(&far).expect_err("no such preset").0;
+    assert!(far.contains("\"pen-1tb\"") && !far.contains("nearest"), "{far}");
     error(&with_set("timing.t_r_us", "nan"), &["timing.t_r_us"]);
 }
 

@@ -7,10 +7,9 @@ use pumice_engine::build;
 use pumice_ftl::{Ftl, Plan, TranslationLayer};
 use pumice_types::{BlockId, Lpn};
 
-use crate::contract::{
-    check_clock_changes_no_count, check_counts, host_settings, page_settings, run_any_host, run_with,
-};
+use crate::contract::{check_clock_changes_no_count, check_counts, run_any_host, run_with};
 use crate::golden::digest;
+use crate::random_devices::{host_settings, page_settings};
 use crate::support::{document, number, source, spec};
 
 /// A page-level FTL with blocks of which partial blocks are erased, in steps and not.

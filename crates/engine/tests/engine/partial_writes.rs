@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use pumice_types::{Cause, FlashOp};
 use serde_json::Value;
 
-use crate::contract::{check_clock_changes_no_count, page_settings, run_with};
+use crate::contract::{check_clock_changes_no_count, run_with};
+use crate::random_devices::page_settings;
 use crate::support::{TraceFile, number};
 
 /// Page reads that the host caused, for itself or for old copies, wherever they were answered.

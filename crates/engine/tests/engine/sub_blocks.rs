@@ -8,8 +8,9 @@ use pumice_ftl::{Ftl, Plan, TranslationLayer};
 use pumice_types::{BlockId, CellPosition, Lpn, PageAddress};
 use serde_json::Value;
 
-use crate::contract::{check_counts, run_any_host, run_with, sub_block_settings};
+use crate::contract::{check_counts, run_any_host, run_with};
 use crate::golden::digest;
+use crate::random_devices::sub_block_settings;
 use crate::support::{document, number, source, spec};
 
 /// One plane of blocks of 8 layers and 8 sub-blocks; requests of `pages` pages overwrite at random.

@@ -6,9 +6,8 @@ use pumice_engine::observe::Observer;
 use pumice_engine::run_observed;
 use pumice_types::{Cause, FlashCommand, FlashOp, PageAddress, Time};
 
-use crate::contract::{
-    check_clock_changes_no_count, check_counts, host_settings, page_settings, run_any_host, run_with,
-};
+use crate::contract::{check_clock_changes_no_count, check_counts, run_any_host, run_with};
+use crate::random_devices::{host_settings, page_settings};
 use crate::support::{document, number, source};
 
 type Sets = Vec<(String, String)>;

@@ -13,15 +13,19 @@
 
 mod audit;
 mod cached;
+mod check;
 mod collect;
+mod config;
 mod decide;
 mod fill;
 mod handles;
 mod heat;
+mod layer;
 mod map_cache;
 mod map_log;
 mod maps;
 mod neighbours;
+mod open_blocks;
 mod pace;
 mod plane;
 mod recover;
@@ -33,24 +37,21 @@ mod stripe;
 mod trim_map;
 mod units;
 
-use pumice_types::{
-    BlockId, Cause, DieId, FlashCommand, Geometry, Lpn, PageAddress, PlaneId, RequestKind, UnitSet, bits, choice,
-};
+use pumice_types::{BlockId, Cause, DieId, FlashCommand, Lpn, PageAddress, PlaneId, RequestKind, UnitSet, bits};
 use serde::{Deserialize, Serialize};
 
-use crate::block_pool::{BlockPool, Wanted};
+use crate::block_pool::BlockPool;
 use crate::counters::GcCounters;
 use crate::error::FtlError;
 use crate::layer::TranslationLayer;
 use crate::plan::Plan;
-use crate::policy::Decider;
-use crate::reclaim_units::{UnitId, UnitVictims};
+use crate::reclaim_units::UnitId;
 use crate::recovery::{LogCounts, Proofs};
-use crate::victims::VictimPolicy;
-use crate::wear::{Wear, WearLeveling};
+use crate::wear::Wear;
 pub use cached::CachedMap;
 use cached::Translation;
 use cached::{CACHED_ENTRY_BYTES, STORED_ENTRY_BYTES};
+pub use config::{Allocation, GcMode, GcPlanes, HotCold, PageConfig};
 pub use handles::{CollectedPlace, Handles, Isolation};
 use heat::RecentWrites;
 pub use map_log::LogShape;
@@ -58,207 +59,13 @@ use map_log::MapLog;
 use maps::PageMaps;
 use neighbours::Disturbs;
 pub use neighbours::Neighbours;
-use plane::{Open, Plane, WriteStream};
+use plane::{Plane, WriteStream};
 pub use spec::{Leveling, OpenBlocks, PageKeys, Separation};
 pub use stripe::{EraseGroup, Stripes};
 use trim_map::TrimMap;
 pub use trim_map::TrimShape;
 pub use units::EraseUnits;
-use units::{FreeUnits, valid_in};
-
-/// Which pages share an open block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum HotCold {
-    /// All of them: what the host writes and what collection copies.
-    Mixed,
-    /// Copies have a block of their own.
-    Copies,
-    /// So have hot pages, written and copied: those that the host wrote before, in this window or the
-    /// last one.
-    Recency {
-        /// Host writes of a window, at least 1.
-        window: u32,
-    },
-    /// Those that a user's own policy puts together, written and copied alike.
-    Placed {
-        /// Blocks that it keeps open.
-        streams: u8,
-    },
-    /// Those of one stream of the host.
-    Handles(Handles),
-}
-
-impl HotCold {
-    /// Whether what the host writes and what collection copies share open blocks.
-    fn shares_blocks(self) -> bool {
-        match self {
-            HotCold::Mixed | HotCold::Placed { .. } => true,
-            HotCold::Copies | HotCold::Recency { .. } => false,
-            HotCold::Handles(handles) => handles.collected == CollectedPlace::WithHost,
-        }
-    }
-}
-
-choice! {
-    /// When a plane with few free blocks reclaims, and whether the write waits.
-    pub enum GcMode {
-        /// At the start threshold, before the write that met it, up to the stop threshold.
-        Blocking = "blocking",
-        /// The same, but after that write's own program; before it if no block can be spared for it.
-        Foreground = "foreground",
-        /// In steps, at or under the stop threshold, whenever the scheduler asks for one.
-        Background = "background",
-        /// In steps, from the start threshold on, up to the stop threshold.
-        Preemptible = "preemptible",
-        /// With the host's writes: under the stop threshold, the faster the fewer blocks are free; at the start
-        /// threshold as fast as the host writes.
-        Paced = "paced",
-    }
-}
-
-impl GcMode {
-    /// Whether collection waits for the scheduler to ask for a step.
-    pub fn works_in_steps(self) -> bool {
-        match self {
-            GcMode::Blocking | GcMode::Foreground | GcMode::Paced => false,
-            GcMode::Background | GcMode::Preemptible => true,
-        }
-    }
-
-    /// Whether a victim is emptied bit by bit, so that a write may have to wait for the rest of it.
-    pub fn interrupts_victims(self) -> bool {
-        match self {
-            GcMode::Blocking | GcMode::Foreground => false,
-            GcMode::Background | GcMode::Preemptible | GcMode::Paced => true,
-        }
-    }
-}
-
-choice! {
-    /// Which planes of a die reclaim when one of them must.
-    pub enum GcPlanes {
-        /// That one.
-        Own = "own",
-        /// All that are at or under the start threshold.
-        Die = "die",
-    }
-}
-
-choice! {
-    /// Which plane a write goes to.
-    pub enum Allocation {
-        /// The next one in turn that has room.
-        Dynamic = "dynamic",
-        /// The one that the logical page names: pages are dealt to the planes in their order.
-        Static = "static",
-    }
-}
-
-/// Settings of the page-level FTL.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PageConfig {
-    /// Shape of the device; with stripes that of their joined planes.
-    pub geometry: Geometry,
-    /// Blocks of several planes that are one block here.
-    pub stripes: Option<Stripes>,
-    /// Logical pages; see [`PageConfig::plane_pages_max`].
-    pub user_pages: u32,
-    /// Planes in the order in which writes visit them.
-    pub order: Vec<PlaneId>,
-    /// Which of them a write goes to.
-    pub allocation: Allocation,
-    /// How victims are chosen.
-    pub policy: VictimPolicy,
-    /// What is erased apart. Static and dynamic wear levelling, a map in flash and [`HotCold::Mixed`] need
-    /// whole blocks.
-    pub units: EraseUnits,
-    /// When reclaiming happens.
-    pub gc_mode: GcMode,
-    /// Where, in the modes that do not work in steps.
-    pub gc_planes: GcPlanes,
-    /// Free blocks of a plane at or under which it starts to reclaim, at least 1.
-    pub gc_start_blocks: u32,
-    /// Free blocks of a plane up to which it reclaims, at least the start.
-    pub gc_stop_blocks: u32,
-    /// Settings of a map in flash with a cache in RAM; `None`: the whole map is in RAM.
-    pub cached_map: Option<CachedMap>,
-    /// Which pages lie together.
-    pub hot_cold: HotCold,
-    /// What is done about uneven wear.
-    pub wear_leveling: WearLeveling,
-    /// The map and its journal in flash, if the device starts anew from them.
-    pub log: Option<LogShape>,
-    /// The pages that say what is trimmed, if the device starts anew from spare areas.
-    pub trims: Option<TrimShape>,
-    /// Blocks of a plane that stay blank beyond what collection needs, so that there is room after a power cut (`room`).
-    pub blank_blocks: u32,
-    /// After a power cut, blocks that were being written are written further. Needs whole blocks, and a device that
-    /// leaves nothing half done.
-    pub reuses_open_blocks: bool,
-    /// The planes of a die collect together where collection works in steps, and victims that are empty
-    /// at the same time are erased one behind the other, so that the die can erase them at once.
-    pub erases_together: bool,
-    /// The user's own policy, if it decides anything here. Needs whole blocks.
-    #[serde(skip)]
-    pub decider: Option<Decider>,
-    /// Seed of the random victim policies.
-    pub seed: u64,
-}
-
-impl PageConfig {
-    /// What chooses victims in a plane.
-    fn victims(&self, plane: u32) -> UnitVictims {
-        let units = &self.units.pages;
-        let shape = [units.units() as u16, units.pages_per_unit() as u16];
-        UnitVictims::new(self.policy, self.geometry.blocks_per_plane, shape, self.seed ^ u64::from(plane))
-    }
-
-    /// Good blocks of a plane that cannot be filled with valid data of the host: those kept free when
-    /// collection starts, the open ones with one to copy into, and those of translation pages.
-    pub fn reserved_blocks(&self) -> u32 {
-        let map = self.cached_map.map_or(0, |map| map.blocks_per_plane);
-        self.gc_start_blocks + PageConfig::open_blocks(self.hot_cold, self.wear_leveling) + map + self.blank_blocks
-    }
-
-    /// Blocks of a plane that data keeps open, and one to copy into.
-    pub fn open_blocks(hot_cold: HotCold, wear_leveling: WearLeveling) -> u32 {
-        let open = match hot_cold {
-            HotCold::Mixed => 1,
-            HotCold::Copies => 2,
-            HotCold::Recency { .. } => 4,
-            HotCold::Placed { streams } => u32::from(streams),
-            HotCold::Handles(handles) => handles.open_blocks(),
-        };
-        open + u32::from(wear_leveling.moves_data()) + 1
-    }
-
-    /// Pages of valid data that a plane of `good_blocks` can hold.
-    pub fn plane_pages_max(&self, good_blocks: u32) -> u64 {
-        let blocks = good_blocks.saturating_sub(self.reserved_blocks());
-        u64::from(blocks) * u64::from(self.data_pages())
-    }
-
-    /// Pages of a block that take data. Those behind them list what the block holds.
-    pub fn data_pages(&self) -> u16 {
-        self.units.pages.pages_per_block()
-    }
-
-    /// Logical pages that lie among the blocks of data or of the map: those of the host, and translation or trim pages.
-    fn logical_pages(&self) -> u32 {
-        let with_map = self.user_pages + self.translation_pages();
-        self.trims.map_or(with_map, |trims| trims.end().max(with_map))
-    }
-
-    /// Whether a logical page is a page of the map.
-    fn is_translation_page(&self, lpn: Lpn) -> bool {
-        (self.user_pages..self.user_pages + self.translation_pages()).contains(&lpn.0)
-    }
-
-    /// Translation pages of the whole device; none if the map is in RAM.
-    pub fn translation_pages(&self) -> u32 {
-        self.cached_map.map_or(0, |map| self.user_pages.div_ceil(map.entries_per_page))
-    }
-}
+use units::FreeUnits;
 
 /// The translation layer's state.
 #[derive(Serialize, Deserialize)]
@@ -389,112 +196,6 @@ impl PageFtl {
         match self.planes[plane.index()].retired {
             0 => FtlError::NoFreeBlock { plane: plane.0 },
             retired => FtlError::WornOut { plane: plane.0, retired },
-        }
-    }
-
-    /// The next page of a stream's open block and the block's sequence number; a block is opened if
-    /// none is. The page counts as written.
-    #[inline]
-    fn next_page(&mut self, plane: PlaneId, stream: WriteStream) -> Result<(PageAddress, u32), FtlError> {
-        if self.planes[plane.index()].open[stream.index()].is_none() {
-            let opened = self.open_block(plane, stream)?;
-            self.planes[plane.index()].open[stream.index()] = Some(opened);
-        }
-        // Field by field: a copy of all of them would have to wait for the last `next`.
-        if let Some(open) = &mut self.planes[plane.index()].open[stream.index()]
-            && let Some(page) = open.page(&self.config.units.pages)
-        {
-            open.next = u32::from(page.page) + 1;
-            return Ok((page, open.sequence));
-        }
-        Err(self.no_free_block(plane))
-    }
-
-    /// Takes a free block for a stream, with all of its free units.
-    fn open_block(&mut self, plane: PlaneId, stream: WriteStream) -> Result<Open, FtlError> {
-        let none = self.no_free_block(plane);
-        let may_take = match &mut self.translation {
-            Some(translation) if stream == WriteStream::MAP => translation.note_opened(plane),
-            _ => self.free_units(plane) > 0,
-        };
-        if !may_take {
-            return Err(none);
-        }
-        // Data that stays lies well on a block that is worn.
-        let wanted = if stream == WriteStream::MOVED { Wanted::MostWorn } else { Wanted::LeastWorn };
-        if self.config.units.neighbours.are_disturbed() {
-            return self.open_apart(plane).ok_or(none);
-        }
-        if let Some(log) = &mut self.log {
-            log.note_open(plane, stream);
-        }
-        self.free.take(plane, wanted, &mut self.pool).ok_or(none)
-    }
-
-    /// After `page` of a stream's open block was written: closes what is full, and lists what a full block holds in its
-    /// last pages, if the device starts anew from such lists.
-    #[inline]
-    fn end_page(&mut self, plane: PlaneId, stream: WriteStream, page: u16, plan: &mut Plan) {
-        let (data_pages, pages) = (self.config.data_pages(), self.config.geometry.pages_per_block);
-        let lists = data_pages < pages && page + 1 == data_pages;
-        let full = if lists { self.planes[plane.index()].open[stream.index()] } else { None };
-        self.close_if_full(plane, stream, page);
-        if let Some(Open { block, sequence, .. }) = full {
-            let lpn = Lpn(self.config.user_pages);
-            let list = |page| FlashCommand::program(Cause::Map, PageAddress::new(block, page), lpn, 0, sequence);
-            plan.commands.extend((data_pages..pages).map(list));
-        }
-        self.write_down_if_full(plan);
-    }
-
-    /// Makes the unit of `page`, the last one that a stream has written, a candidate for reclaiming if that page is the
-    /// unit's last, and closes the open block once it has no more.
-    #[inline]
-    fn close_if_full(&mut self, plane: PlaneId, stream: WriteStream, page: u16) {
-        let units = &self.config.units.pages;
-        if units.last_page(units.unit_of(page)) == page {
-            self.close_unit(plane, stream);
-        }
-    }
-
-    /// The same, when that page was the unit's last.
-    #[cold]
-    fn close_unit(&mut self, plane: PlaneId, stream: WriteStream) {
-        let units = &self.config.units.pages;
-        let Some(open) = self.planes[plane.index()].open[stream.index()] else { return };
-        let unit = units.unit_of(open.next as u16 - 1);
-        let is_full = open.page(units).is_none();
-        if is_full {
-            self.planes[plane.index()].open[stream.index()] = None;
-            if let Some(log) = &mut self.log {
-                log.note_open(plane, stream);
-            }
-        }
-        match self.config.units.neighbours.are_disturbed() {
-            true if is_full => {
-                (0..self.config.units.pages.units()).for_each(|unit| self.close(stream, open.block, unit));
-            }
-            true => {}
-            false => self.close(stream, open.block, unit),
-        }
-    }
-
-    /// Makes a full unit a candidate for reclaiming.
-    fn close(&mut self, stream: WriteStream, block: BlockId, unit: usize) {
-        let plane = self.config.geometry.plane_of(block);
-        let state = &mut self.planes[plane.index()];
-        let valid = valid_in(self.maps.valid_bits(block), &self.config.units.pages, unit);
-        let index = self.config.geometry.index_in_plane(block);
-        let number = if let HotCold::Handles(_) = self.config.hot_cold { stream.group() } else { stream.number() };
-        match &mut self.translation {
-            Some(translation) if stream == WriteStream::MAP => translation.close(plane, index, valid, state.now),
-            _ => {
-                state.victims.close(UnitId { block: index, unit }, valid, state.now);
-                state.victims.note_stream(UnitId { block: index, unit }, number);
-                if let Some(wear) = &mut self.wear {
-                    wear.close(block);
-                }
-            }
         }
     }
 

@@ -1,22 +1,18 @@
 //! The page-level FTL as a spec asks for it.
 
 use pumice_types::key::{ANY, CHOSEN, COUNT_MAX, When, float, int};
-use pumice_types::refusal::{needs, quoted};
-use pumice_types::{ChipKeys, Choice, Geometry, Lpn, MultiPlane, PlaneOrder, UnitPages, choice, keys};
+use pumice_types::{ChipKeys, Geometry, MultiPlane, PlaneOrder, UnitPages, choice, keys};
 
 use super::{
     Allocation, CACHED_ENTRY_BYTES, CachedMap, CollectedPlace, EraseGroup, EraseUnits, GcMode, GcPlanes, Handles,
-    HotCold, Isolation, LogShape, Neighbours, PageConfig, PageFtl, STORED_ENTRY_BYTES, Stripes, TrimShape,
+    HotCold, Isolation, LogShape, Neighbours, PageConfig, STORED_ENTRY_BYTES, Stripes, TrimShape,
 };
-use crate::erase_units::{EraseUnit, check_unit};
-use crate::error::FtlError;
-use crate::fill::FillTarget;
-use crate::layer::{Layer, LayerParts, LayerSpec, MapPlace, Reports, typed_share, whole_share};
+use crate::erase_units::EraseUnit;
+use crate::layer::{LayerParts, LayerSpec, MapPlace, whole_share};
 use crate::policy::STREAMS_MAX;
 use crate::reclaim_leaves::LeafRule;
 use crate::reclaim_lines::LineRule;
-use crate::recovery::{Recovery, RecoveryCounts, Restart};
-use crate::salvage;
+use crate::recovery::Recovery;
 use crate::wear::WearLeveling;
 
 choice! {
@@ -111,208 +107,8 @@ keys! {
     }
 }
 
-impl Layer for PageFtl {
-    type Keys = PageKeys;
-    type Running = PageFtl;
-
-    const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold", "map_cache_entries"];
-    const CHOOSES_VICTIMS: bool = true;
-    const ASKS_POLICIES: bool = true;
-    const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
-    const GIVES_UP_TRIMMED: bool = true;
-    const WRITES_DOWN_TRIMS: bool = true;
-    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan, Recovery::Summary, Recovery::Checkpoint];
-    const STRICT_KEYS: &'static [&'static str] = &[
-        "ftl.gc_mode",
-        "ftl.allocation",
-        "ftl.erase_unit",
-        "ftl.hot_cold",
-        "ftl.wear_leveling",
-        "ftl.handles",
-        "ftl.erase_group",
-    ];
-    const REPORTS: Reports = Reports::VICTIMS;
-
-    fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
-        if keys.gc_stop_threshold.is_some_and(|stop| stop < spec.shared.gc_free_threshold) {
-            return Err("ftl.gc_stop_threshold is below ftl.gc_free_threshold; allowed: at least that".into());
-        }
-        check_erase_unit(spec, keys)?;
-        check_map(spec, keys)?;
-        check_recovery(spec, keys)?;
-        check_handles(spec, keys)?;
-        check_erase_group(spec, keys)?;
-        check_policy(spec, keys)?;
-        check_room(spec, keys)
-    }
-
-    fn check_retirement(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
-        match (keys.erase_unit, spec.shared.map_place) {
-            (EraseUnit::Block, MapPlace::Ram) => Ok(()),
-            (EraseUnit::Block, place) => Err(format!("ftl.map_place = \"ram\", found \"{place}\"")),
-            (unit, _) => Err(format!("ftl.erase_unit = \"block\", found \"{unit}\"")),
-        }
-    }
-
-    fn capacity(spec: &LayerSpec, _: &PageKeys, geometry: &Geometry) -> Result<u32, String> {
-        Ok(spec.pages_for_host(geometry))
-    }
-
-    fn translation_pages(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> u32 {
-        let summaries = u32::from(data_pages(spec) < spec.chip.geometry.pages_per_block);
-        let map = cached_map(spec, keys).map_or(0, |map| user_pages.div_ceil(map.entries_per_page));
-        let trims = trim_shape(spec, keys, user_pages).map_or(0, TrimShape::pages);
-        map + summaries + trims + log_shape(spec, keys).map_or(0, |log| log.own_pages())
-    }
-
-    fn build(parts: &LayerParts, keys: &PageKeys, target: &mut dyn FillTarget) -> Result<PageFtl, FtlError> {
-        let mut ftl = PageFtl::new(config(parts, keys), parts.bad_blocks);
-        let filled = ftl.fill(parts.spec.initial.fill, |filled| target.program(&filled))?;
-        target.note_stored(Lpn(0), filled);
-        ftl.begin_log(target);
-        ftl.set_blank_aside();
-        Ok(ftl)
-    }
-
-    fn recover(
-        parts: &LayerParts,
-        keys: &PageKeys,
-        restart: &mut Restart,
-    ) -> Result<(PageFtl, RecoveryCounts), FtlError> {
-        let config = config(parts, keys);
-        match config.log {
-            Some(_) => PageFtl::from_log(config, parts.bad_blocks, restart),
-            None => PageFtl::scan(config, parts.bad_blocks, restart),
-        }
-    }
-}
-
-/// Refuses what does not start anew yet.
-fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
-    let recovery = spec.shared.recovery;
-    if recovery == Recovery::Off {
-        return Ok(());
-    }
-    let whole_blocks = "ftl.erase_unit = \"block\"";
-    let (unit, leveling, place) = (keys.erase_unit, keys.wear_leveling, spec.shared.map_place);
-    needs(
-        format_args!("ftl.recovery = \"{recovery}\""),
-        [
-            (place != MapPlace::Ram && recovery != Recovery::Scan, "ftl.map_place = \"ram\"", quoted(place)),
-            (leveling != Leveling::None, "ftl.wear_leveling = \"none\"", quoted(leveling)),
-            (spec.decides.wear_swap, "a policy that does not decide wear_swap", "one that does".into()),
-            (
-                unit != EraseUnit::Block && recovery != Recovery::Scan,
-                whole_blocks,
-                format!("\"{unit}\"; with it, recovery can be \"scan\""),
-            ),
-        ],
-    )?;
-    if keys.open_block == OpenBlocks::Reuse {
-        needs(
-            "ftl.open_block = \"reuse\"",
-            [
-                (recovery == Recovery::Checkpoint, "ftl.recovery = \"scan\" | \"summary\"", quoted(recovery)),
-                (unit != EraseUnit::Block, whole_blocks, quoted(unit)),
-            ],
-        )?;
-    }
-    spec.check_spare_bytes(salvage::SPARE_BYTES)?;
-    let (page_bytes, planes) = (spec.chip.geometry.page_bytes, spec.chip.geometry.scaled(1.0)?.planes());
-    let smallest = LogShape::page_bytes_min(planes);
-    if recovery == Recovery::Checkpoint && page_bytes < smallest {
-        return Err(format!(
-            "ftl.recovery = \"checkpoint\" with {planes} planes needs geometry.page_bytes of at least {smallest}, found {page_bytes}"
-        ));
-    }
-    Ok(())
-}
-
-/// Refuses what stands in the way of a user's own policy.
-fn check_policy(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
-    let decides = spec.decides;
-    needs(
-        format_args!("a policy that decides {}", decides.names().join(", ")),
-        [
-            (
-                decides.concerns_ftl() && keys.erase_unit != EraseUnit::Block,
-                "ftl.erase_unit = \"block\"",
-                quoted(keys.erase_unit),
-            ),
-            (
-                decides.streams > 0 && keys.hot_cold == Separation::Recency,
-                "ftl.hot_cold = \"mixed\" | \"gc\"",
-                quoted(keys.hot_cold),
-            ),
-            (
-                decides.wear_swap && keys.wear_leveling.moves_data(),
-                "ftl.wear_leveling = \"none\" | \"dynamic\"",
-                quoted(keys.wear_leveling),
-            ),
-        ],
-    )
-}
-
-/// Refuses what stands in the way of handles.
-fn check_handles(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
-    if keys.handles.is_none() {
-        return Ok(());
-    }
-    let (recovery, decides) = (spec.shared.recovery, spec.decides);
-    let is_persistent = keys.isolation == Isolation::Persistent;
-    needs(
-        "ftl.handles",
-        [
-            (recovery != Recovery::Off, "ftl.recovery = \"off\"", quoted(recovery)),
-            (decides.streams > 0, "a policy that does not decide placement", "one that does".into()),
-            (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", quoted(keys.erase_unit)),
-            (keys.hot_cold == Separation::Recency, "ftl.hot_cold = \"gc\" | \"mixed\"", quoted(keys.hot_cold)),
-            (
-                keys.hot_cold == Separation::Mixed && !is_persistent,
-                "ftl.hot_cold = \"gc\", or ftl.isolation = \"persistent\"",
-                quoted(keys.hot_cold),
-            ),
-            (
-                is_persistent && keys.wear_leveling.moves_data(),
-                "ftl.wear_leveling = \"none\" | \"dynamic\", or ftl.isolation = \"initial\"",
-                quoted(keys.wear_leveling),
-            ),
-        ],
-    )
-}
-
-/// Refuses what stands in the way of stripes over planes.
-fn check_erase_group(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
-    let (group, chip, recovery) = (keys.erase_group, spec.chip, spec.shared.recovery);
-    let geometry = chip.geometry.scaled(1.0)?;
-    // Where the planes of a group are one, its stripes are blocks.
-    if group.planes(&geometry) == 1 {
-        return Ok(());
-    }
-    let bad_blocks = chip.geometry.bad_blocks_per_plane;
-    needs(
-        format_args!("ftl.erase_group = \"{group}\""),
-        [
-            (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", quoted(keys.erase_unit)),
-            (spec.shared.map_place != MapPlace::Ram, "ftl.map_place = \"ram\"", quoted(spec.shared.map_place)),
-            (recovery != Recovery::Off, "ftl.recovery = \"off\"", quoted(recovery)),
-            (chip.timing.copyback, "timing.copyback = false", "true".into()),
-            (bad_blocks > 0, "geometry.bad_blocks_per_plane = 0", bad_blocks.to_string()),
-            (spec.decides.concerns_ftl(), "no policy that decides for the layer", "one".into()),
-        ],
-    )?;
-    let pages = u32::from(geometry.pages_per_block) * group.planes(&geometry);
-    if pages > u32::from(u16::MAX) {
-        return Err(format!(
-            "ftl.erase_group = \"{group}\" makes stripes of {pages} pages; allowed: at most {}",
-            u16::MAX
-        ));
-    }
-    Ok(())
-}
-
 /// Its settings.
-fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
+pub(super) fn config(parts: &LayerParts, keys: &PageKeys) -> PageConfig {
     let (spec, geometry) = (&parts.spec, &parts.geometry);
     let user_pages = spec.pages_for_host(geometry);
     let turns = |geometry: &Geometry| {
@@ -375,14 +171,14 @@ fn blank_blocks(spec: &LayerSpec, keys: &PageKeys) -> u32 {
 }
 
 /// The map and its journal in flash, on a device of the spec's size.
-fn log_shape(spec: &LayerSpec, keys: &PageKeys) -> Option<LogShape> {
+pub(super) fn log_shape(spec: &LayerSpec, keys: &PageKeys) -> Option<LogShape> {
     let geometry = spec.chip.geometry.scaled(1.0).ok().filter(|_| spec.shared.recovery == Recovery::Checkpoint)?;
     let user_pages = spec.pages_for_host(&geometry);
     Some(LogShape::new(&geometry, user_pages, keys.checkpoint_interval, hot_cold(spec, keys, user_pages)))
 }
 
 /// The pages that say what is trimmed, behind those of a map in flash, or the logical page that stands for all summaries.
-fn trim_shape(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> Option<TrimShape> {
+pub(super) fn trim_shape(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> Option<TrimShape> {
     let others = match spec.shared.recovery {
         Recovery::Off | Recovery::Checkpoint => return None,
         Recovery::Scan => cached_map(spec, keys).map_or(0, |map| user_pages.div_ceil(map.entries_per_page)),
@@ -399,7 +195,7 @@ fn trim_blocks(spec: &LayerSpec, keys: &PageKeys) -> u32 {
 }
 
 /// Pages of a block that take data.
-fn data_pages(spec: &LayerSpec) -> u16 {
+pub(super) fn data_pages(spec: &LayerSpec) -> u16 {
     let geometry = &spec.chip.geometry;
     geometry.pages_per_block - spec.shared.recovery.summary_pages(geometry.pages_per_block, geometry.page_bytes)
 }
@@ -414,7 +210,7 @@ fn wear_leveling(spec: &LayerSpec, keys: &PageKeys) -> WearLeveling {
 }
 
 /// The map that a spec wants in flash.
-fn cached_map(spec: &LayerSpec, keys: &PageKeys) -> Option<CachedMap> {
+pub(super) fn cached_map(spec: &LayerSpec, keys: &PageKeys) -> Option<CachedMap> {
     if spec.shared.map_place != MapPlace::Cached {
         return None;
     }
@@ -471,44 +267,9 @@ fn neighbours(chip: &ChipKeys) -> Neighbours {
     })
 }
 
-/// Refuses an erase unit that other settings do not go with.
-fn check_erase_unit(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
-    let unit = keys.erase_unit;
-    check_unit(spec, "ftl.erase_unit", unit)?;
-    if unit == EraseUnit::Block {
-        return Ok(());
-    }
-    let (needed, found) = ("ftl.erase_unit = \"block\"", quoted(unit));
-    let whole_blocks_only = [
-        ("map_place", spec.shared.map_place.name(), spec.shared.map_place == MapPlace::Cached),
-        ("hot_cold", keys.hot_cold.name(), keys.hot_cold == Separation::Mixed),
-        ("wear_leveling", keys.wear_leveling.name(), keys.wear_leveling != Leveling::None),
-    ];
-    whole_blocks_only.into_iter().try_for_each(|(key, value, used)| {
-        needs(format_args!("ftl.{key} = \"{value}\""), [(used, needed, found.clone())])
-    })
-}
-
-/// Refuses a map in flash without a budget, with two, or a budget without such a map.
-fn check_map(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
-    let budgets = usize::from(keys.map_ram_kib.is_some()) + usize::from(spec.shared.map_cache_entries.is_some());
-    match (spec.shared.map_place, budgets) {
-        (MapPlace::Cached, 1) | (MapPlace::Ram | MapPlace::Spare, 0) => Ok(()),
-        (MapPlace::Cached, 0) => {
-            Err("ftl.map_place = \"cached\" needs ftl.map_ram_kib or ftl.map_cache_entries, found neither".into())
-        }
-        (MapPlace::Cached, _) => {
-            Err("ftl.map_ram_kib and ftl.map_cache_entries are both given; allowed: one of them".into())
-        }
-        (place @ (MapPlace::Ram | MapPlace::Spare), _) => Err(format!(
-            "ftl.map_ram_kib and ftl.map_cache_entries belong to ftl.map_place = \"cached\", found \"{place}\""
-        )),
-    }
-}
-
 /// Blocks of each plane that a page-level FTL cannot fill with valid data: those it keeps free, the
 /// open ones and the bad ones, and one more, so that some plane always has room for a write.
-fn reserve(spec: &LayerSpec, keys: &PageKeys) -> u32 {
+pub(super) fn reserve(spec: &LayerSpec, keys: &PageKeys) -> u32 {
     // The window plays no part in how many blocks are open.
     let open = PageConfig::open_blocks(hot_cold(spec, keys, 1), wear_leveling(spec, keys));
     let log = log_shape(spec, keys).map_or(0, |log| log.rows);
@@ -518,40 +279,15 @@ fn reserve(spec: &LayerSpec, keys: &PageKeys) -> u32 {
 
 /// The most blocks of a plane that the host can fill beside that reserve and the translation pages
 /// that so many blocks need.
-fn data_blocks_max(spec: &LayerSpec, keys: &PageKeys) -> u32 {
+pub(super) fn data_blocks_max(spec: &LayerSpec, keys: &PageKeys) -> u32 {
     let most = spec.blocks_per_plane().saturating_sub(reserve(spec, keys));
     (0..=most).rev().find(|&data| data + map_reserve(spec, data) <= most).unwrap_or(0)
 }
 
 /// Blocks that a plane sets aside for the map of `data` blocks of the host; none if it is in RAM.
-fn map_reserve(spec: &LayerSpec, data: u32) -> u32 {
+pub(super) fn map_reserve(spec: &LayerSpec, data: u32) -> u32 {
     match spec.shared.map_place {
         MapPlace::Cached => map_blocks(spec, data * u32::from(spec.chip.geometry.pages_per_block)),
         MapPlace::Ram | MapPlace::Spare => 0,
     }
-}
-
-/// Refuses an over-provisioning that leaves too few blocks beside the data.
-fn check_room(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
-    let (raw, data) = (spec.blocks_per_plane(), data_blocks_max(spec, keys));
-    if data == 0 {
-        return Err(format!(
-            "geometry.blocks_per_plane = {raw}; a page-level FTL needs {} with these thresholds",
-            reserve(spec, keys) + 1 + map_reserve(spec, 1)
-        ));
-    }
-    let kept = raw - data;
-    let (pages, data_pages) = (u64::from(spec.chip.geometry.pages_per_block), u64::from(data_pages(spec)));
-    let raw_pages = u64::from(raw) * pages;
-    let smallest = (raw_pages - u64::from(data) * data_pages) as f64 / raw_pages as f64;
-    if spec.shared.over_provisioning < smallest {
-        let map = if spec.shared.map_place == MapPlace::Cached { ", for translation pages" } else { "" };
-        return Err(format!(
-            "ftl.over_provisioning = {}: garbage collection cannot make progress, because {kept} of {raw} blocks a plane are kept \
-             free, open{map} or bad; the smallest value that works is {}",
-            spec.shared.over_provisioning,
-            typed_share(smallest)
-        ));
-    }
-    Ok(())
 }
