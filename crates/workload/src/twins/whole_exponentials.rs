@@ -20,7 +20,7 @@ const ERROR: f64 = 1e-7;
 
 /// The entry of a part.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct LogPart {
     /// One over its centre.
     inverse: f64,
     /// The logarithm of that.
@@ -29,13 +29,13 @@ struct Part {
 
 /// Draws whole parts of exponential numbers.
 #[derive(Debug)]
-pub(crate) struct WholeExponentials(Box<[Part; PARTS]>);
+pub(crate) struct WholeExponentials(Box<[LogPart; PARTS]>);
 
 impl WholeExponentials {
     pub fn new() -> WholeExponentials {
         WholeExponentials(Box::new(std::array::from_fn(|part| {
             let inverse = 1.0 / (1.0 + (part as f64 + 0.5) / PARTS as f64);
-            Part { inverse, log: libm::log(inverse) }
+            LogPart { inverse, log: libm::log(inverse) }
         })))
     }
 
@@ -57,7 +57,7 @@ impl WholeExponentials {
     fn minus_log(&self, unit: f64) -> f64 {
         let bits = unit.to_bits();
         let exponent = (bits >> 52) as i32 - 1023;
-        let Part { inverse, log } = self.0[(bits >> BELOW_PART) as usize % PARTS];
+        let LogPart { inverse, log } = self.0[(bits >> BELOW_PART) as usize % PARTS];
         let mantissa = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
         let off = mantissa * inverse - 1.0;
         log - f64::from(exponent) * LN_2 - off + 0.5 * off * off
