@@ -76,6 +76,10 @@ impl ChipPort for Port<'_> {
         Some(number)
     }
 
+    fn version(&self, page: PageAddress) -> u8 {
+        self.array.peek(page).map_or(0, |content| content.version)
+    }
+
     fn page(&mut self, page: PageAddress) -> Option<(SpareEntry, Payload)> {
         self.pay(page, 1, SearchExpectation::Pages);
         let found = self.array.own_page(page);
@@ -375,20 +379,19 @@ impl<O: Observer> Ssd<'_, O> {
         let (ftl, found) = {
             let (counters, erased_again, log) =
                 (*self.ftl().counters(), self.ftl().erased_again(), self.ftl().log_counts());
+            let zones = self.ftl().zones().map(|report| report.counters).unwrap_or_default();
             let (chips, first, plan) = (&mut port, &mut first, &mut plan);
             let protection = cuts.config.power.protection;
             let planes_apart = cuts.config.chip.timing.multi_plane != MultiPlane::Off;
-            let mut restart = Restart { chips, first, plan, counters, erased_again, log, protection, planes_apart };
+            let mut restart =
+                Restart { chips, first, plan, counters, erased_again, log, zones, protection, planes_apart };
             let mut parts = cuts.foundation.parts(cuts.config);
             parts.decider = decider.clone();
             parts.bad_blocks = if RecoveryFault::BadBlocksForgotten.is_on() { &[] } else { parts.bad_blocks };
             cuts.config.ftl.recover(&parts, &mut restart)?
         };
         let Port { commands, last_number, known, .. } = port;
-        if let Some(eraser) = &mut self.controller.scheduler.chips.eraser {
-            let is_stored = cuts.config.chip.erase.memory_in_spare;
-            eraser.lose_memory(|block| is_stored && bits::get(&known, block as usize));
-        }
+        self.forget_erases(cuts.config.chip.erase.memory_in_spare, &known);
         self.controller.restart(ftl, if RecoveryFault::NumbersBeginAnew.is_on() { 1 } else { last_number + 1 });
         self.controller.scheduler.suspend_by(decider);
         self.note_reads(&commands);
@@ -405,6 +408,13 @@ impl<O: Observer> Ssd<'_, O> {
             }
         }
         self.drain_until_cut(cuts)
+    }
+
+    /// What the erase scheme remembers of blocks is lost; `is_stored`: but for those of which a page was read.
+    fn forget_erases(&mut self, is_stored: bool, known: &[u64]) {
+        if let Some(eraser) = &mut self.controller.scheduler.chips.eraser {
+            eraser.lose_memory(|block| is_stored && bits::get(known, block as usize));
+        }
     }
 
     /// Counts the spare areas and the pages that starting anew reads.

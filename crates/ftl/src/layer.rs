@@ -146,6 +146,12 @@ pub trait TranslationLayer {
     /// Prefetches what a write of `lpn` will change, once its map entry is in the cache; no effect on results.
     fn expect_overwrite(&self, _lpn: Lpn) {}
 
+    /// Prefetches what a read of `lpn` will look at beside its map entry, once that is in the cache; no effect on results.
+    /// Returns the page that it will probably find, if the layer can say that already.
+    fn expect_look_up(&self, _lpn: Lpn) -> Option<PageAddress> {
+        None
+    }
+
     /// Appends the merges that leave no U-block in use. `false` if the layer cannot be asked for that.
     ///
     /// # Errors
@@ -242,7 +248,7 @@ keys! {
         over_provisioning: f64 = "0.0909090909090909", float(0.0, 0.99), "spare / raw", "PEN, FAST'18, Table 1: 10 % read as spare / user", When::Always,
             "Share of the raw capacity that the host cannot address. User capacity is rounded down to whole logical blocks a plane.";
         gc_free_threshold: f64 = "0.08", float(0.0, 1.0), "share of a plane's blocks", PEN_TABLE_1, When::Always,
-            "At or under this many free blocks a plane collects garbage: nftl merges a victim before it takes a U-block, superblock-pen before it gives a superblock another block, page reclaims before it opens a block. zns: at or under this share of the zones empty, and at two in any case, the host cleans.";
+            "At or under this many free blocks a plane collects garbage: nftl merges a victim before it takes a U-block, superblock-pen before it gives a superblock another block, page reclaims before it opens a block. zns: at or under this share of the zones empty, and at two in any case, the host cleans; with ftl.recovery at three more.";
         map_place: MapPlace = "\"ram\"", ANY, "", CHOSEN, When::Always,
             "Where the map is. ram: all of it in RAM. cached (page): in translation pages in flash, which take their blocks from the over-provisioning; entries are cached on demand, dirty ones written back in batches (DFTL). spare (superblock-2006): in spare areas, in three levels, with a cache; the other layers of 2006 keep the map of their U-blocks in RAM in either case.";
         map_cache_entries: Option<u32> = "", int(1, pumice_types::key::COUNT_MAX), "entries", "cached: none, it needs this or map_ram_kib. spare: 16 (EMSOFT'06, section 5.2)", When::Any(&[When::Is("ftl.kind", &["page"]), When::Is("ftl.map_place", &["spare"])]),

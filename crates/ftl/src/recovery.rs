@@ -4,6 +4,7 @@ use pumice_types::{BlockId, FlashCommand, PageAddress, RecoveryFault, SpareArea,
 use serde::{Deserialize, Serialize};
 
 use crate::counters::GcCounters;
+use crate::layers::zns::report::ZoneCounters;
 use crate::plan::{Payload, Plan};
 
 choice! {
@@ -88,6 +89,10 @@ pub trait ChipPort {
     /// if it cannot be read. Costs the reads of its pages.
     fn summary(&mut self, block: BlockId, found: &mut Vec<SpareArea>) -> Option<u64>;
 
+    /// Which version of its logical page a page holds that was found. The simulator knows data by its version, so this
+    /// stands for the data itself: it is what a host gets that reads the page to write it elsewhere.
+    fn version(&self, page: PageAddress) -> u8;
+
     /// A page of the layer's own, whole, with its spare area; `None` if it is blank or fails its code. Costs a read.
     fn page(&mut self, page: PageAddress) -> Option<(SpareEntry, Payload)>;
 }
@@ -141,6 +146,12 @@ impl Proofs {
         }
     }
 
+    /// Whether nothing proves that a block is erased.
+    #[inline]
+    pub fn is_lost(&self, block: BlockId) -> bool {
+        !self.unproven.is_empty() && bits::get(&self.unproven, block.index())
+    }
+
     /// Blocks that were erased again because nothing proved that they were erased.
     pub fn erased_again(&self) -> u64 {
         self.erased_again
@@ -149,7 +160,7 @@ impl Proofs {
     /// Appends the erase of a block that looked erased when the power came back, before its first page is programmed.
     #[inline]
     pub fn prove(&mut self, block: BlockId, plan: &mut Plan) {
-        if !self.unproven.is_empty() && bits::get(&self.unproven, block.index()) {
+        if self.is_lost(block) {
             bits::clear(&mut self.unproven, block.index());
             self.erased_again += 1;
             plan.push(FlashCommand::erase(block));
@@ -180,6 +191,8 @@ pub struct Restart<'a> {
     pub erased_again: u64,
     /// Likewise, what was written of the map.
     pub log: LogCounts,
+    /// Likewise, what happened to zones.
+    pub zones: ZoneCounters,
     /// What cuts of the power leave half done.
     pub protection: CutProtection,
     /// A die may have been at work on several of its planes at once.

@@ -33,6 +33,11 @@ pub struct FoundBlock {
 pub struct CutArea(Range<u32>);
 
 impl CutArea {
+    /// Its planes.
+    pub fn planes(&self) -> impl Iterator<Item = PlaneId> {
+        self.0.clone().map(PlaneId)
+    }
+
     /// The areas of a die.
     pub fn all_of(geometry: &Geometry, die: DieId, planes_apart: bool) -> Vec<CutArea> {
         let planes = die.0 * geometry.planes_per_die..(die.0 + 1) * geometry.planes_per_die;
@@ -64,7 +69,7 @@ impl AreaSurvey {
         let mut survey = AreaSurvey { pages_per_block: geometry.pages_per_block, ..AreaSurvey::default() };
         let mut spares = Vec::new();
         let blocks = geometry.blocks() - u32::from(RecoveryFault::LastBlockForgotten.is_on());
-        for plane in area.0.clone().map(PlaneId) {
+        for plane in area.planes() {
             let blocks_here = (0..geometry.blocks_per_plane).map(|index| geometry.block(plane, index));
             for block in blocks_here.filter(|block| block.0 < blocks && !bits::get(is_bad, block.index())) {
                 chips.spares(block, &mut spares);

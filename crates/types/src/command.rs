@@ -45,6 +45,11 @@ pub enum Cause {
 /// program that was decided before it; those of the other pages of the map after every program of data.
 pub const JOURNAL: u8 = 1;
 
+/// The numbers of reads that moved pages wait for run in a circle of this size, less one.
+pub const AWAITED_READS: u32 = (1 << AWAITED_READ_BITS) - 1;
+
+const AWAITED_READ_BITS: u32 = 24;
+
 /// What the controller believes a spare search will meet. The array checks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -144,12 +149,20 @@ impl FlashCommand {
         FlashCommand { source, ..FlashCommand::program(Cause::Gc, target, lpn, version, sequence) }
     }
 
-    /// The same program of a moved page, with the number of the read that it waits for among those of its die.
+    /// The same program of a moved page, with the number of the read that it waits for among those of its die. It
+    /// keeps the last 24 bits of that number ([`AWAITED_READS`]).
     #[inline]
     #[must_use]
     pub fn behind_read(self, read: u32) -> FlashCommand {
         debug_assert!(self.is_move());
-        FlashCommand { operand: read, ..self }
+        FlashCommand { operand: self.operand & !AWAITED_READS | read & AWAITED_READS, ..self }
+    }
+
+    /// The number of the read that a moved page waits for.
+    #[inline]
+    pub fn awaited_read(&self) -> u32 {
+        debug_assert!(self.is_move());
+        self.operand & AWAITED_READS
     }
 
     /// Whether it programs a page whose data was read elsewhere.
@@ -198,19 +211,27 @@ impl FlashCommand {
     }
 
     /// The same command with its number in the order in which the controller decided what changes the flash. The
-    /// spare area of a page keeps 48 bits of it; a copy, whose source takes the room, carries 40.
+    /// spare area of a page keeps 48 bits of it; a copy and the program of a moved page, whose source takes the room,
+    /// carry 40. A moved page gives up its sequence number for it.
     #[inline]
     #[must_use]
     pub fn with_number(self, number: u64) -> FlashCommand {
         if self.op == FlashOp::Copy {
             return FlashCommand { operand: number as u32, version: (number >> 32) as u8, ..self };
         }
+        if self.is_move() {
+            let high = ((number >> 32) as u32) << AWAITED_READ_BITS;
+            return FlashCommand { sequence: number as u32, operand: self.operand & AWAITED_READS | high, ..self };
+        }
         FlashCommand { source: PageAddress::new(BlockId(number as u32), (number >> 32) as u16), ..self }
     }
 
-    /// Its number; 0 if it was given none.
+    /// Its number; 0 if it was given none, but for the program of a moved page: that must have one.
     #[inline]
     pub fn number(&self) -> u64 {
+        if self.is_move() {
+            return u64::from(self.sequence) | u64::from(self.operand >> AWAITED_READ_BITS) << 32;
+        }
         match self.op {
             FlashOp::Copy => u64::from(self.operand) | u64::from(self.version) << 32,
             FlashOp::Read
@@ -298,5 +319,23 @@ impl FlashCommand {
     pub fn sub_blocks(&self) -> UnitSet {
         debug_assert_eq!(self.op, FlashOp::SubBlockErase);
         UnitSet(u64::from(self.operand))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t037_a_moved_page_keeps_its_source_its_data_the_read_it_waits_for_and_forty_bits_of_its_number() {
+        let (source, target) = (PageAddress::new(BlockId(7), 3), PageAddress::new(BlockId(9), 1));
+        let number = (1 << 40) - 2;
+        let moved =
+            FlashCommand::moved(source, target, Lpn(5), 6, 8).with_number(number).behind_read(AWAITED_READS + 4);
+        assert_eq!((moved.source, moved.target, moved.lpn, moved.version), (source, target, Lpn(5), 6));
+        assert_eq!((moved.number(), moved.awaited_read()), (number, 3), "reads are counted in a circle");
+        assert!(moved.is_move() && moved.behind_read(1).number() == number);
+        let other = FlashCommand::program(Cause::Host, target, Lpn(5), 6, 8).with_number((1 << 48) - 1);
+        assert_eq!((other.number(), other.sequence), ((1 << 48) - 1, 8), "any other program keeps 48");
     }
 }

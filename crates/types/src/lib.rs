@@ -40,7 +40,7 @@ pub mod write_sequence;
 pub use address::{BlockId, ChannelId, DieId, Lpn, PageAddress, PlaneId};
 pub use chip::{ChipKeys, EraseKeys, GeometryKeys, MultiPlane, PartialEraseKeys, PartialEraseUnit, TimingKeys};
 pub use choice::Choice;
-pub use command::{Cause, FlashCommand, FlashOp, JOURNAL, SearchExpectation};
+pub use command::{AWAITED_READS, Cause, FlashCommand, FlashOp, JOURNAL, SearchExpectation};
 pub use draw::Draw;
 pub use erase::{
     EraseMode, EraseScheme, EraseStep, EraseTiming, FailBitRanges, FailBits, InitialMemory, RberRequirement, StepKind,

@@ -114,6 +114,12 @@ choice! {
         BlankPartsTrusted = "blank-parts-trusted",
         /// Parts of a block count as undisturbed.
         DisturbsForgotten = "disturbs-forgotten",
+        /// A zone ends before its first hole, whatever was appended behind it.
+        PagesBehindHolesForgotten = "pages-behind-holes-forgotten",
+        /// The end of a zone is looked for on one of its planes only.
+        OnePlaneForZone = "one-plane-for-zone",
+        /// Zones that are full, or that the host had finished, are written further.
+        FinishesForgotten = "finishes-forgotten",
         /// What the dies have begun when the power is cut does not end, although the device has the energy for it.
         OperationsNotEnded = "operations-not-ended",
         /// The write buffer is not programmed, although the device has the energy for it.

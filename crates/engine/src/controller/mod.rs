@@ -219,11 +219,18 @@ impl Controller {
         self.ftl.expect(lpn);
     }
 
-    /// Prefetches what a coming write will invalidate, once its map entry is in the cache; no effect on results.
+    /// Prefetches what a coming request will invalidate or look at, once its map entry is in the cache; no effect on
+    /// results.
     #[inline]
     pub fn expect_soon(&self, lpn: Lpn, request: &HostRequest) {
-        if request.kind == RequestKind::Write {
-            self.ftl.expect_overwrite(lpn);
+        match request.kind {
+            RequestKind::Write => self.ftl.expect_overwrite(lpn),
+            RequestKind::Read => {
+                if let Some(page) = self.ftl.expect_look_up(lpn) {
+                    self.scheduler.chips.checked.array.expect(page);
+                }
+            }
+            RequestKind::Trim | RequestKind::Flush => {}
         }
     }
 

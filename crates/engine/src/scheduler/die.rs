@@ -218,6 +218,8 @@ impl EraseRun {
 pub struct PendingPages {
     /// A power of two.
     buckets: Vec<u32>,
+    /// Their sum.
+    total: u32,
     copies: bool,
 }
 
@@ -225,7 +227,7 @@ impl PendingPages {
     /// An empty counter, sized for about `accesses` queued page accesses. `copies`: also count copies, which only
     /// reads with priority search for.
     pub fn new(accesses: usize, copies: bool) -> PendingPages {
-        PendingPages { buckets: vec![0; accesses.next_power_of_two()], copies }
+        PendingPages { buckets: vec![0; accesses.next_power_of_two()], total: 0, copies }
     }
 
     #[inline]
@@ -243,6 +245,7 @@ impl PendingPages {
     /// Nothing is queued any more.
     fn clear(&mut self) {
         self.buckets.fill(0);
+        self.total = 0;
     }
 
     /// A command was queued.
@@ -251,6 +254,7 @@ impl PendingPages {
         if self.is_counted(command) {
             let bucket = self.bucket(command.target);
             self.buckets[bucket] += 1;
+            self.total += 1;
         }
     }
 
@@ -260,13 +264,14 @@ impl PendingPages {
         if self.is_counted(command) {
             let bucket = self.bucket(command.target);
             self.buckets[bucket] -= 1;
+            self.total -= 1;
         }
     }
 
     /// Whether a queued command may fill this page; `false` is certain.
     #[inline]
     fn may_hold(&self, page: PageAddress) -> bool {
-        self.buckets[self.bucket(page)] > 0
+        self.total > 0 && self.buckets[self.bucket(page)] > 0
     }
 }
 
@@ -424,10 +429,12 @@ impl Die {
     }
 
     /// The last of the first `before` queued commands that will write `page`, if one will.
+    #[inline]
     pub fn pending_write(&self, page: PageAddress, before: usize) -> Option<PendingWrite> {
-        if !self.pending.may_hold(page) {
-            return None;
-        }
+        if self.pending.may_hold(page) { self.find_pending_write(page, before) } else { None }
+    }
+
+    fn find_pending_write(&self, page: PageAddress, before: usize) -> Option<PendingWrite> {
         let commands = &self.lanes[WORK].commands;
         let writes =
             |command: &FlashCommand| command.target == page && matches!(command.op, FlashOp::Program | FlashOp::Copy);

@@ -209,6 +209,12 @@ impl Scheduler {
         self.events.first().map(|(at, _)| at)
     }
 
+    /// The page access that [`Scheduler::take_done`] takes next, where it stands.
+    #[inline]
+    pub fn first_done(&self) -> Option<&PageDone> {
+        self.done.front()
+    }
+
     /// The next page access that the last event finished; their order is the one in which they were
     /// queued.
     #[inline]

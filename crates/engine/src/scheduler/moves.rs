@@ -1,6 +1,6 @@
 //! Pages that are moved between dies: a program on one die waits until another die has read its data.
 
-use pumice_types::FlashCommand;
+use pumice_types::{AWAITED_READS, FlashCommand};
 
 use super::Scheduler;
 use super::die::WORK;
@@ -44,10 +44,16 @@ impl MoveReads {
         }
     }
 
+    /// The power is cut: what was queued is gone, and nothing waits.
+    pub(super) fn power_off(&mut self) {
+        self.dies.fill(DieReads::default());
+    }
+
     /// Whether the data of a page that a command programs has not been read. Numbers run in a circle, and far fewer
     /// reads than half of it wait.
     pub(super) fn are_awaited(&self, command: &FlashCommand) -> bool {
-        command.is_move() && self.reads_of(command).ended.wrapping_sub(command.operand()) > u32::MAX / 2
+        let since = || self.reads_of(command).ended.wrapping_sub(command.awaited_read()) & AWAITED_READS;
+        command.is_move() && since() > AWAITED_READS / 2
     }
 
     /// The reads of the die that a page comes from.

@@ -173,6 +173,7 @@ impl Scheduler {
             self.events.clear(index);
         }
         self.channels.iter_mut().for_each(|channel| channel.free_at = now.min(channel.free_at));
+        self.moves.power_off();
         self.done.clear();
         self.stalled.clear();
         self.idle = None;

@@ -32,6 +32,7 @@ mod power_planes;
 mod power_protection;
 mod power_random;
 mod power_sub_blocks;
+mod power_zones;
 mod random_devices;
 mod read_retries;
 mod registry;

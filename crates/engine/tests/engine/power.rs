@@ -18,6 +18,7 @@ use crate::power_map::OF_MAPS;
 use crate::power_planes::OF_PLANES;
 use crate::power_protection::OF_PROTECTION;
 use crate::power_sub_blocks::OF_PARTS;
+use crate::power_zones::OF_ZONES;
 use crate::support::{number, spec};
 
 /// Settings of a spec.
@@ -394,7 +395,8 @@ pub fn all_are_noticed<'a>(
 #[test]
 fn t802_every_fault_in_starting_anew_is_noticed() {
     cut_all(further_devices(), 13, false);
-    let of_others = [OF_BLOCKS, OF_UNITS, OF_BUFFERS, OF_TRIMS, OF_PROTECTION, OF_PARTS, OF_PLANES, OF_MAPS].concat();
+    let of_others =
+        [OF_BLOCKS, OF_UNITS, OF_BUFFERS, OF_TRIMS, OF_PROTECTION, OF_PARTS, OF_PLANES, OF_MAPS, OF_ZONES].concat();
     let faults: Vec<RecoveryFault> =
         RecoveryFault::ALL.iter().copied().filter(|fault| !of_others.contains(fault)).collect();
     assert!(faults.len() >= 20);

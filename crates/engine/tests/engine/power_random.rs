@@ -10,7 +10,9 @@ use pumice_workload::RandomStream;
 
 use crate::power::{Met, Sets, as_command, by, cut_as_drawn, devices, number_in, with_fault};
 use crate::power_layers::{LARGER, combinations, further};
-use crate::{power_blocks, power_erases, power_host, power_map, power_planes, power_protection, power_sub_blocks};
+use crate::{
+    power_blocks, power_erases, power_host, power_map, power_planes, power_protection, power_sub_blocks, power_zones,
+};
 
 /// Cuts without a word from the environment.
 const CUTS_IN_SUITE: u64 = 4_000;
@@ -44,7 +46,7 @@ fn kinds() -> Vec<Sets<'static>> {
     all.extend(power_erases::all_layers());
     all.extend(power_host::buffered(|_| true).into_iter().chain(power_host::trimming()));
     all.extend(power_protection::protected(|_| true));
-    all.extend(power_sub_blocks::devices());
+    all.extend(power_sub_blocks::devices().into_iter().chain(power_zones::devices()));
     all.extend(power_planes::devices().into_iter().chain(power_map::devices()));
     all
 }

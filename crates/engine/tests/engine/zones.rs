@@ -344,7 +344,16 @@ fn t576_what_zones_cannot_do_is_refused_in_one_line() {
     refused(&[("ftl.zns.zone_size_kib", "1023")], &["smallest value that works is 1024"]);
     refused(&[("ftl.zns.zone_size_kib", "1025")], &["no whole number of pages", "4096"]);
     refused(&[("ftl.over_provisioning", "0.1")], &["8 of 64", "smallest value that works is 0.125"]);
-    refused(&[("ftl.recovery", "scan")], &["ftl.recovery = \"scan\" needs ftl.kind", "found \"zns\""]);
+    let scan = ("ftl.recovery", "scan");
+    refused(&[scan], &["because 11 of 64 are kept", "the smallest value that works is 0.171875"]);
+    refused(&[scan, ("ftl.zns.mapping", "on-demand")], &["\"scan\" needs ftl.zns.mapping = \"fixed\"", "on-demand"]);
+    refused(&[LEAF_ZONES, &[scan]].concat(), &["\"scan\" needs ftl.zns.unit = \"block\"", "partial-block"]);
+    refused(&[scan, ("geometry.spare_bytes", "8")], &["stores 10 bytes in each spare area", "spare_bytes = 8"]);
+    refused(
+        &[scan, ("ftl.over_provisioning", "0.2"), ("workload.trim_fraction", "0.1")],
+        &["needs workload.trim_fraction = 0"],
+    );
+    refused(&[("ftl.recovery", "summary")], &["ftl.recovery = \"summary\" needs ftl.kind = \"page\"", "found \"zns\""]);
     refused(&[("erase.max_loops", "1"), ("erase.scheme", "ispe")], &["retires blocks", "found \"zns\""]);
 }
 

@@ -34,6 +34,7 @@ fn zns_with(change: impl FnOnce(&mut ZnsConfig)) -> Zns {
         used_pages: 8,
         streams: 2,
         clean_start: 2,
+        reserve: 0,
         victim: ZoneVictim::Greedy,
         pace: CleaningPace::Paced,
     };

@@ -6,7 +6,8 @@
 //! reset gives one back. The host's own data opens a zone only while two are empty, so one is left for the pages that
 //! are moved. If no full zone has an invalid page, the full zones are at most U / C, at most S are being written, and
 //! the others are empty: the spec is refused unless these are more than the threshold at which cleaning starts.
-//! Every victim has an invalid page, so cleaning ends.
+//! Every victim has an invalid page, so cleaning ends. A device that may lose power has R more zones than that, and the
+//! host's own data opens a zone only while 2 + R are empty.
 
 use pumice_types::{Cause, FlashCommand, choice};
 use serde::{Deserialize, Serialize};
@@ -54,7 +55,9 @@ impl Zns {
     /// Cleans before a page of the host's own data: as much as the pace says.
     #[inline]
     pub(super) fn clean_for_write(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
-        if self.cleaning.is_none() && (self.empty.len() > self.config.clean_start || !self.begin_cleaning()) {
+        if self.cleaning.is_none()
+            && (self.empty.len() > self.config.clean_start || !self.begin_cleaning(self.config.victim))
+        {
             return Ok(());
         }
         match self.config.pace {
@@ -78,10 +81,10 @@ impl Zns {
         Ok(())
     }
 
-    /// Cleans until a zone for the host's own data can be opened and one is left.
+    /// Cleans until a zone for the host's own data can be opened and one is left, beside the reserve.
     pub(super) fn make_room(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
-        while self.empty.len() < 2 {
-            if self.cleaning.is_none() && !self.begin_cleaning() {
+        while self.empty.len() < self.config.reserve + 2 {
+            if self.cleaning.is_none() && !self.begin_cleaning(self.config.victim) {
                 return Err(FtlError::NoEmptyZone);
             }
             self.zoned.counters.urgent += 1;
@@ -90,7 +93,8 @@ impl Zns {
         Ok(())
     }
 
-    fn finish_cleaning(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
+    /// Cleans the zone in work to its end.
+    pub(super) fn finish_cleaning(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
         while self.cleaning.is_some() {
             self.clean_step(plan)?;
         }
@@ -98,13 +102,13 @@ impl Zns {
     }
 
     /// Chooses the next zone to clean; `false` if no full zone has an invalid page.
-    fn begin_cleaning(&mut self) -> bool {
+    pub(super) fn begin_cleaning(&mut self, victim: ZoneVictim) -> bool {
         let capacity = self.config.used_pages;
         let full = (0..self.zoned.table.len()).filter(|&zone| self.zoned.table.state(zone) == ZoneState::Full);
         let candidates = full.filter(|&zone| self.maps.valid_pages(zone) < capacity);
         // Of equals the one that was filled first.
         let age = |zone: u32| self.written - self.filled_at[zone as usize];
-        let victim = match self.config.victim {
+        let victim = match victim {
             ZoneVictim::Greedy => {
                 candidates.min_by_key(|&zone| (self.maps.valid_pages(zone), u64::MAX - age(zone), zone))
             }
@@ -141,7 +145,7 @@ impl Zns {
     }
 
     /// Reads a page and appends it to the stream of data that lives longer.
-    fn move_page(&mut self, page: ZonePage, plan: &mut Plan) -> Result<(), FtlError> {
+    pub(super) fn move_page(&mut self, page: ZonePage, plan: &mut Plan) -> Result<(), FtlError> {
         let lpn = self.maps.owner(page, &self.zoned.layout);
         let version = self.maps.version(lpn);
         let source = self.zoned.layout.page(page.zone, page.offset);

@@ -6,12 +6,13 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use pumice_types::{Cause, DieId, FlashCommand, Lpn, PageAddress, UnitSet, bits, choice};
+use pumice_types::{BlockId, Cause, DieId, FlashCommand, Lpn, PageAddress, UnitSet, bits, choice};
 
 use super::layout::{EraseUnitId, ZoneLayout};
 use super::report::{ZoneCounters, ZoneOperation};
 use super::state::{ZoneError, ZoneState, ZoneTable};
 use crate::plan::Plan;
+use crate::recovery::Proofs;
 use erase::{SharedBlocks, UnitKind, Work};
 
 choice! {
@@ -91,6 +92,8 @@ pub(super) struct ZonedDevice {
     pool: Vec<VecDeque<EraseUnitId>>,
     /// Blocks that zones share.
     pub(super) shared: SharedBlocks,
+    /// After a power cut: blocks of which nothing proves that they are erased.
+    pub(super) proofs: Proofs,
     /// The number that each zone's pages carry.
     pub(super) sequences: Vec<u32>,
     next_sequence: u32,
@@ -109,6 +112,7 @@ impl ZonedDevice {
             padded: vec![false; layout.zones() as usize],
             pool: Vec::new(),
             shared: SharedBlocks::default(),
+            proofs: Proofs::default(),
             sequences: vec![0; layout.zones() as usize],
             next_sequence: 0,
             counters: ZoneCounters::default(),
@@ -135,6 +139,16 @@ impl ZonedDevice {
         self.begin(zone)
     }
 
+    /// A zone was found after a power cut with something in it, up to `end`. It is full, or else closed.
+    pub(super) fn adopt(&mut self, zone: u32, end: u32, is_full: bool) {
+        if is_full {
+            self.table.note_filled(zone, end);
+        } else {
+            self.table.note_closed(zone, end);
+        }
+        self.begin(zone);
+    }
+
     fn begin(&mut self, zone: u32) -> u32 {
         self.next_sequence += 1;
         self.sequences[zone as usize] = self.next_sequence;
@@ -152,6 +166,7 @@ impl ZonedDevice {
             self.begin(zone);
             self.take_units(zone);
             self.erase_zone(zone, work);
+            self.prove_zone(zone, work);
         }
         let written = self.table.append(zone, 1)?;
         self.counters.closed_by_controller += u64::from(written.closed.is_some());
@@ -293,7 +308,32 @@ impl ZonedDevice {
                 self.counters.erased_when_idle += 1;
                 return self.erase_units(unit.block, UnitSet::one(usize::from(unit.unit)), work);
             }
+            if self.proofs.is_lost(unit.block) {
+                self.counters.erased_when_idle += 1;
+                return self.prove(unit.block, work);
+            }
         }
+    }
+
+    /// Erases the blocks of a zone of which nothing proves that they are erased.
+    fn prove_zone(&mut self, zone: u32, work: &mut Work) {
+        for place in 0..self.layout.units_per_zone() {
+            self.prove(self.layout.units_of(zone)[place as usize].block, work);
+        }
+    }
+
+    /// Erases a block if nothing proves that it is erased, after a power cut.
+    pub(super) fn prove(&mut self, block: BlockId, work: &mut Work) {
+        if self.proofs.is_lost(block) {
+            work.gc.reclaimed.block_erases += 1;
+            self.proofs.prove(block, work.plan);
+        }
+    }
+
+    /// Erases a block with nothing that counts on an idle die.
+    pub(super) fn erase_when_idle(&mut self, block: BlockId) {
+        let geometry = &self.layout.config.geometry;
+        self.idle[geometry.die_of(geometry.plane_of(block)).index()].push_back(EraseUnitId { block, unit: 0 });
     }
 
     /// Whether a unit must be erased; it counts as erased from now on.

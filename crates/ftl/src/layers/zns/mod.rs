@@ -7,8 +7,10 @@
 
 mod clean;
 mod device;
+mod go_on;
 pub mod layout;
 mod maps;
+mod recover;
 pub mod report;
 mod spec;
 pub mod state;
@@ -61,8 +63,10 @@ pub struct ZnsConfig {
     pub used_pages: u32,
     /// Streams of the host, at least 1 and at most the zones that may be active.
     pub streams: u8,
-    /// Empty zones at or under which the host cleans, at least 2.
+    /// Empty zones at or under which the host cleans, at least 2 more than the reserve.
     pub clean_start: usize,
+    /// Empty zones that only moves may open: a device that may lose power keeps some for its starts.
+    pub reserve: usize,
     /// Which zone it cleans.
     pub victim: ZoneVictim,
     /// How fast.
@@ -278,6 +282,10 @@ impl TranslationLayer for Zns {
 
     fn counters(&self) -> &GcCounters {
         &self.counters
+    }
+
+    fn erased_again(&self) -> u64 {
+        self.zoned.proofs.erased_again()
     }
 
     fn reset_counters(&mut self) {

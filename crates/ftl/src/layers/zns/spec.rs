@@ -4,6 +4,7 @@ use pumice_types::key::{ANY, CHOSEN, COUNT_MAX, When, float, int};
 use pumice_types::{Geometry, Lpn, UnitPages, keys};
 
 use super::layout::LayoutConfig;
+use super::recover::{RESERVE, SPARE_BYTES};
 use super::state::{ZoneError, ZoneLimits};
 use super::{CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZoneMapping, ZoneVictim};
 use crate::erase_units::{EraseUnit, check_unit};
@@ -11,7 +12,7 @@ use crate::error::FtlError;
 use crate::fill::FillTarget;
 use crate::layer::{Layer, LayerParts, LayerSpec, Reports, typed_share, whole_share};
 use crate::reclaim_leaves::LeafRule;
-use crate::recovery::Recovery;
+use crate::recovery::{Recovery, RecoveryCounts, Restart};
 
 /// Most streams of the host: a zone keeps the number of its own in a byte.
 const STREAMS_MAX: i64 = 64;
@@ -101,6 +102,8 @@ struct ZoneRoom {
     capacity: u32,
     /// Pages of a zone that the host uses.
     used_pages: u32,
+    /// Empty zones that only moves may open.
+    reserve: u32,
     /// Empty zones at or under which the host cleans.
     clean_start: u32,
     kept: u32,
@@ -110,11 +113,13 @@ impl ZoneRoom {
     fn new(spec: &LayerSpec, keys: &ZnsKeys, layout: &LayoutConfig) -> ZoneRoom {
         let zones = layout.zones(zone_blocks(spec, keys));
         let capacity = layout.capacity();
-        let clean_start = whole_share(u64::from(zones), spec.shared.gc_free_threshold).max(2);
+        let reserve = if spec.shared.recovery == Recovery::Off { 0 } else { RESERVE };
+        let clean_start = whole_share(u64::from(zones), spec.shared.gc_free_threshold).max(2) + reserve;
         ZoneRoom {
             zones,
             capacity,
             used_pages: whole_share(u64::from(capacity), keys.finish_at).max(1),
+            reserve,
             clean_start,
             kept: clean_start + keys.streams + 1,
         }
@@ -132,8 +137,7 @@ impl Layer for Zns {
 
     const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold"];
     const REPORTS: Reports = Reports::VICTIMS;
-    // Neither the states of zones nor the host's map are in flash.
-    const RECOVERIES: &'static [Recovery] = &[Recovery::Off];
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
     const GIVES_UP_TRIMMED: bool = true;
 
     fn check(spec: &LayerSpec, keys: &ZnsKeys) -> Result<(), String> {
@@ -145,6 +149,7 @@ impl Layer for Zns {
         check_shape(spec, keys, &geometry)?;
         check_size(spec, keys, &geometry)?;
         check_limits(keys)?;
+        check_recovery(spec, keys)?;
         check_room(spec, keys, &geometry)
     }
 
@@ -155,6 +160,10 @@ impl Layer for Zns {
     /// One that stands for all padding.
     fn translation_pages(_: &LayerSpec, _: &ZnsKeys, _: u32) -> u32 {
         1
+    }
+
+    fn recover(parts: &LayerParts, keys: &ZnsKeys, restart: &mut Restart) -> Result<(Zns, RecoveryCounts), FtlError> {
+        Zns::recover(config(parts, keys), parts.bad_blocks, restart)
     }
 
     fn build(parts: &LayerParts, keys: &ZnsKeys, target: &mut dyn FillTarget) -> Result<Zns, FtlError> {
@@ -186,6 +195,7 @@ fn config(parts: &LayerParts, keys: &ZnsKeys) -> ZnsConfig {
         user_pages: user_pages(spec, keys, geometry),
         streams: keys.streams as u8,
         clean_start: room.clean_start as usize,
+        reserve: room.reserve as usize,
         victim: keys.cleaning,
         pace: keys.pace,
         layout,
@@ -259,6 +269,27 @@ fn check_limits(keys: &ZnsKeys) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// Refuses zones that cannot be found again after a power cut.
+fn check_recovery(spec: &LayerSpec, keys: &ZnsKeys) -> Result<(), String> {
+    let recovery = spec.shared.recovery;
+    if recovery == Recovery::Off {
+        return Ok(());
+    }
+    if keys.unit != EraseUnit::Block {
+        return Err(format!(
+            "ftl.recovery = \"{recovery}\" needs ftl.zns.unit = \"block\" with ftl.kind = \"zns\", found \"{}\"",
+            keys.unit
+        ));
+    }
+    if keys.mapping != ZoneMapping::Fixed {
+        return Err(format!(
+            "ftl.recovery = \"{recovery}\" needs ftl.zns.mapping = \"fixed\", found \"{}\": nothing stores which zone a block belongs to",
+            keys.mapping
+        ));
+    }
+    spec.check_spare_bytes(SPARE_BYTES)
 }
 
 /// Refuses an over-provisioning that leaves too few zones beside the data.

@@ -366,6 +366,13 @@ impl ZoneTable {
         self.enter(zone, ZoneState::Full);
     }
 
+    /// Notes that a zone was being written before the first command, up to `pages`.
+    pub fn note_closed(&mut self, zone: u32, pages: u32) {
+        debug_assert!(self.state(zone) == ZoneState::Empty && pages < self.capacity, "an empty zone is begun");
+        self.zones[zone as usize].written = pages;
+        self.enter(zone, ZoneState::Closed);
+    }
+
     /// Zones in each state, in the order of [`ZoneState`].
     pub fn states(&self) -> [u32; 7] {
         let mut counts = [0; 7];
