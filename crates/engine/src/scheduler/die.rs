@@ -25,7 +25,7 @@ pub const WORK: usize = 1;
 const FIRST_NUMBER: u64 = 1 << 32;
 
 /// A queue of segments and of their commands.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Lane {
     /// Segments, first the one that runs or is next.
     pub segments: VecDeque<Segment>,
@@ -98,7 +98,7 @@ impl Lane {
 }
 
 /// What a die keeps of its queued commands besides the lanes, and its place.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DieParts {
     /// See [`Die::channel`].
     pub channel: usize,
@@ -111,7 +111,7 @@ pub struct DieParts {
 }
 
 /// One die.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Die {
     /// [`READS`] and [`WORK`].
     pub lanes: [Lane; 2],
@@ -153,7 +153,7 @@ pub struct Die {
 ///
 /// Each plane runs its own steps and is then inhibited; the die is busy until the last one is done. When the erase is
 /// suspended, each plane continues to its own next stop and waits there for the others.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct EraseRun {
     /// Its planes, those of this erase first; the others are kept for their memory.
     pub planes: Vec<PlaneErase>,
@@ -170,7 +170,7 @@ pub struct EraseRun {
 }
 
 /// One plane's share of an erase.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PlaneErase {
     /// Its steps.
     pub steps: Vec<EraseStep>,
@@ -214,7 +214,7 @@ impl EraseRun {
 
 /// Counts the pages that queued commands will program, by a hash of the page. A count of 0 tells a read at once that
 /// no queued command writes its page.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PendingPages {
     /// A power of two.
     buckets: Vec<u32>,

@@ -126,6 +126,7 @@ struct Channel {
 }
 
 /// The scheduler of one device, and the chips that it gives time to.
+#[derive(Clone)]
 pub struct Scheduler {
     /// The chips. Without a clock they execute commands at once, and the rest of the scheduler rests.
     pub chips: Chips,
