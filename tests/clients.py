@@ -295,6 +295,58 @@ def transactions(device: pumice.ServedDevice, folder: Path) -> str:
     return f"SQLite, full sync, {count:,} transactions: {rates}; integrity_check ok"
 
 
+#: Keys of RocksDB's database, and how many of them are written again, each synced.
+ROCKSDB_KEYS, ROCKSDB_SYNCED = 200_000, 10_000
+
+
+def db_bench(place: Path, benchmark: str, *more: str) -> list[str]:
+    """The command of a benchmark over the database in a folder."""
+    return [
+        "db_bench",
+        f"--db={place / 'rocksdb'}",
+        f"--benchmarks={benchmark}",
+        f"--num={ROCKSDB_KEYS}",
+        "--value_size=400",
+        "--verify_checksum=1",
+        *more,
+    ]
+
+
+def operations_a_second(said: str, benchmark: str) -> float:
+    """What db_bench says of a benchmark.
+
+    Raises:
+        Failure: it says nothing.
+    """
+    found = re.search(rf"^{benchmark} *:.*? (\d+) ops/sec", said, re.MULTILINE)
+    if found is None:
+        raise Failure(f"db_bench does not say how fast {benchmark} was")
+    return float(found.group(1))
+
+
+def rocksdb(device: pumice.ServedDevice, folder: Path) -> str:
+    """RocksDB's own benchmark on ext4: keys are written, some again and synced, and all are found after mounting."""
+    old = ["--use_existing_db=1"]
+    with as_file(device, folder) as file:
+        shell("mkfs.ext4", "-q", "-F", file)
+        with mounted(file, folder) as place:
+            filled = operations_a_second(shell(*db_bench(place, "fillseq")), "fillseq")
+            before = flushes(device)
+            written = shell(*db_bench(place, "overwrite", *old, "--sync=1", f"--writes={ROCKSDB_SYNCED}"))
+            synced, flushed = operations_a_second(written, "overwrite"), flushes(device) - before
+        with mounted(file, folder) as place:
+            said = shell(*db_bench(place, "readrandom", *old))
+            if f"({ROCKSDB_KEYS} of {ROCKSDB_KEYS} found)" not in said:
+                raise Failure("db_bench does not find every key")
+            if shell("ldb", f"--db={place / 'rocksdb'}", "checkconsistency").strip() != "OK":
+                raise Failure("ldb checkconsistency")
+        shell("fsck.ext4", "-fn", file)
+    return (
+        f"db_bench on ext4: fillseq of {ROCKSDB_KEYS:,} keys, {filled:,.0f} a second; overwrite of {ROCKSDB_SYNCED:,}, "
+        f"synced, {synced:,.0f} a second, {flushed:,} flushes; every key found after mounting again; consistent"
+    )
+
+
 @dataclass(frozen=True)
 class Check:
     """One row of the table.
@@ -324,6 +376,7 @@ CHECKS = [
     Check("fio, long", ["fio"], fio_long),
     Check("speed beside nbdkit", ["fio", "nbdkit"], beside_nbdkit),
     Check("transactions", ["mkfs.ext4", "fsck.ext4", *ON_FUSE], transactions),
+    Check("rocksdb", ["mkfs.ext4", "fsck.ext4", "db_bench", "ldb", *ON_FUSE], rocksdb),
     Check("ext4", ["mkfs.ext4", "fsck.ext4", *ON_FUSE], file_system(["mkfs.ext4", "-q", "-F"], ["fsck.ext4", "-fn"])),
     Check(
         "ext4, superblock-pen",

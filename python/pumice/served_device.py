@@ -58,15 +58,20 @@ class ServedDevice:
         told = self._server.lateness()
         return None if told is None else json.loads(told)
 
+    def _ask(self, what: str, **more: str | float) -> dict[str, Any]:
+        """What `pumice ctl` would be told."""
+        answer: dict[str, Any] = json.loads(self._server.answer(json.dumps({"do": what, **more})))
+        return answer
+
     def status(self) -> dict[str, Any]:
         """How the device is: `requests` so far, `simulated_s`, `failure` (None, or what ended the simulation),
-        `connections` (`open`, `so_far`), `lateness`, `address`, `uri`, `capacity_bytes`.
+        `connections` (`open`, `so_far`), `snapshots` (`name`, `at_s`, `requests` of each), `lateness`, `address`,
+        `uri`, `capacity_bytes`.
 
         Raises:
             SimulationError: the device is not served any more.
         """
-        status: dict[str, Any] = json.loads(self._server.answer('{"do": "status"}'))
-        return status
+        return self._ask("status")
 
     def cut(self) -> dict[str, Any]:
         """Cuts the power, and starts the device anew as `ftl.recovery` says. Every client loses its connection.
@@ -78,8 +83,7 @@ class ServedDevice:
         Raises:
             SimulationError: the device cannot start anew, or what it holds then breaks a rule.
         """
-        cut: dict[str, Any] = json.loads(self._server.answer('{"do": "cut"}'))
-        return cut
+        return self._ask("cut")
 
     def fault(self, block: int) -> dict[str, Any]:
         """Lets the next erase of a block fail. The translation layer then uses the block no more, so the device has
@@ -92,8 +96,60 @@ class ServedDevice:
             SimulationError: a device of this spec does not retire blocks, the session is recorded, or the block is bad
                 or being erased.
         """
-        fault: dict[str, Any] = json.loads(self._server.answer(json.dumps({"do": "fault", "block": block})))
-        return fault
+        return self._ask("fault", block=block)
+
+    def age(self, *, pec: int = 0, writes: float = 0.0) -> dict[str, Any]:
+        """Ages the device, as `erase.initial_pec` and `initial.age_writes` do before the first request. What it holds
+        stays; measuring starts anew, as behind a warm-up.
+
+        Args:
+            pec: P/E cycles that every block takes more, as if it had been erased so often.
+            writes: random writes of whole pages, in user capacities, 0 to 10: without a clock, and not counted. A page
+                is written with what it holds; one that holds nothing holds zeroes from then on.
+
+        Returns:
+            `pec`, `writes`, `at_s` (time on the device's clock, seconds), `mean_pec` (of all blocks; None if they do
+            not wear).
+
+        Raises:
+            SimulationError: the device cannot be aged so, its session is recorded, or requests are under way.
+        """
+        return self._ask("age", pec=pec, writes=writes)
+
+    def snapshot(self, name: str) -> dict[str, Any]:
+        """Keeps the device as it is now, to go back to with `restore`. Nothing about the device changes by that.
+
+        Args:
+            name: 1 to 64 of a-z, A-Z, 0-9, ".", "_", "-"; no other snapshot's. A device keeps 16.
+
+        Returns:
+            `name`, `at_s` (time on the device's clock, seconds), `requests` so far.
+
+        Raises:
+            SimulationError: the name, one snapshot too many, a recorded session, the real clock, or a policy or
+                translation layer of one's own.
+        """
+        return self._ask("snapshot", name=name)
+
+    def restore(self, name: str) -> dict[str, Any]:
+        """Goes back to a snapshot: bytes, wear, counters and clock are as they were then. Every client loses its
+        connection, because what it knows of the device is no longer true. The snapshot stays.
+
+        Returns:
+            As `snapshot` did.
+
+        Raises:
+            SimulationError: there is no snapshot of this name.
+        """
+        return self._ask("restore", name=name)
+
+    def forget(self, name: str) -> None:
+        """Lets go of a snapshot.
+
+        Raises:
+            SimulationError: there is no snapshot of this name.
+        """
+        self._ask("forget", name=name)
 
     def mark(self, text: str) -> None:
         """Notes in the recording of the session how far the program is that uses the device. `pumice.crash` tells a
@@ -102,7 +158,7 @@ class ServedDevice:
         Raises:
             SimulationError: the session is not recorded, or the text is longer than 4 KiB.
         """
-        self._server.answer(json.dumps({"do": "mark", "text": text}))
+        self._ask("mark", text=text)
 
     def result(self) -> Result:
         """The result so far; the final one if the device is served no more.
@@ -110,7 +166,7 @@ class ServedDevice:
         Raises:
             SimulationError: the simulation ended in an error.
         """
-        return self._final or Result(json.loads(self._server.answer('{"do": "result"}')))
+        return self._final or Result(self._ask("result"))
 
     def stop(self) -> Result:
         """Ends serving: requests under way are answered, connections closed, buffered pages programmed.

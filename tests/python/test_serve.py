@@ -148,7 +148,7 @@ def test_what_was_written_is_there_after_a_power_cut(tmp_path: Path) -> None:
         with Client(device.address) as client:
             assert client.read(0, 4096) == b"kept" * 1024
     served = device.stop().to_dict()
-    keys = {"power": served["config"]["power"], "host": {"partial_page": "rmw"}, "workload": {"trims": "drop"}}
+    keys = {"power": served["config"]["power"], "host": {"partial_page": "rmw"}}
     replayed = pumice.run(spec.with_(**keys), trace=record).to_dict()
     assert served["power"]["cuts"] == 1
     for document in (served, replayed):
@@ -187,6 +187,66 @@ def test_a_block_fails_by_order(tmp_path: Path, command: Command) -> None:
             asked = command("ctl", address, *wrong)
             assert (asked.returncode, len(asked.stderr.splitlines())) == (2, 1), asked.stderr
         exercise(device.address)
+
+
+def test_a_device_is_aged_and_keeps_what_it_holds(tmp_path: Path, command: Command) -> None:
+    address = f"unix:{tmp_path / 'control'}"
+    spec = TINY.with_(erase={"scheme": "aero"})
+    by_spec = spec.with_(erase={"initial_pec": 1000}, initial={"age_writes": 0.5})
+    with pumice.serve(by_spec) as expected:
+        exercise(expected.address)
+    with pumice.serve(spec, control=address) as device:
+        aged = device.age(pec=1000, writes=0.5)
+        assert (aged["pec"], aged["writes"], aged["at_s"]) == (1000, 0.5, 0)
+        assert aged["mean_pec"] >= 1000
+        exercise(device.address)
+        so_far = device.result().to_dict()
+        with Client(device.address) as client:
+            client.write(0, b"kept" * 1024)
+            told = command("ctl", address, "age", "pec=10", "writes=0.25")
+            assert json.loads(told.stdout)["writes"] == 0.25, told.stderr
+            assert client.read(0, 4096) == b"kept" * 1024, "the connection lives"
+        refused = [["age"], ["age", "pec=x"], ["age", "pec=1", "pec=2"], ["age", "writes=nan"], ["age", "wear=1"]]
+        for wrong, status in [*((wrong, 2) for wrong in refused), (["age", "writes=11"], 1)]:
+            asked = command("ctl", address, *wrong)
+            assert (asked.returncode, len(asked.stderr.splitlines())) == (status, 1), asked.stderr
+        with pytest.raises(pumice.SimulationError, match="age nothing"):
+            device.age()
+    by_spec_too = expected.result().to_dict()
+    assert so_far["host"] == by_spec_too["host"]
+    assert so_far["wear"] == by_spec_too["wear"]
+    assert device.result().to_dict()["host"]["write"]["requests"] == 0, "measuring started anew"
+
+
+def test_a_device_goes_back_to_a_snapshot(tmp_path: Path, command: Command) -> None:
+    address = f"unix:{tmp_path / 'control'}"
+    with pumice.serve(TINY) as straight:
+        exercise(straight.address)
+    with pumice.serve(TINY, control=address) as device:
+        kept = device.snapshot("new")
+        assert (kept["name"], kept["requests"]) == ("new", 0)
+        with Client(device.address) as client:
+            client.write(0, b"gone" * 1024)
+            assert json.loads(command("ctl", address, "restore", "new").stdout) == kept
+            with pytest.raises(OSError, match=r".*"):
+                client.read(0, 512)
+        with Client(device.address) as client:
+            assert client.read(0, 512) == bytes(512)
+        assert device.restore("new") == kept
+        assert device.status()["snapshots"] == [kept]
+        exercise(device.address)
+        assert command("ctl", address, "snapshot", "later").returncode == 0
+        assert command("ctl", address, "forget", "later").returncode == 0
+        device.forget("new")
+        for wrong, status in ((["restore"], 2), (["cut", "new"], 2), (["restore", "new"], 1), (["snapshot", "a b"], 1)):
+            asked = command("ctl", address, *wrong)
+            assert (asked.returncode, len(asked.stderr.splitlines())) == (status, 1), asked.stderr
+        with pytest.raises(pumice.SimulationError, match="there is none"):
+            device.restore("new")
+    one, other = (served.result().to_dict() for served in (straight, device))
+    for document in (one, other):
+        document.pop("run")
+    assert one == other
 
 
 @pytest.mark.parametrize("address", ["tcp:example.org:1", "control", "unix:", "tcp:99999"])

@@ -78,6 +78,7 @@ pub fn user_pages(config: &Config, scale: f64) -> Result<u32, SpecError> {
 }
 
 /// What a configuration makes of a device at a scale, before anything is stored on it.
+#[derive(Clone)]
 pub struct Foundation {
     chip: ChipKeys,
     geometry: Geometry,

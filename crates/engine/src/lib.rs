@@ -36,7 +36,7 @@ pub use logged::{Sink, run_logged};
 pub use power::CutFlash;
 pub use results::{Circumstances, FORMAT, Outcome};
 pub use run::{Progress, run, run_observed};
-pub use session::{Ageing, Origin, Session};
+pub use session::{Ageing, KeptSession, Origin, Session};
 pub use ssd::Ssd;
 pub use stopping::{Certainty, Quantity, StoppingReport, StoppingRule};
 pub use workload::{open as open_workload, write as write_workload};

@@ -1,9 +1,7 @@
 //! Requests taken from the workload a few before they are due, so that what they touch can be on its way
 //! from memory meanwhile. No result depends on how many.
 
-use std::collections::VecDeque;
-
-use pumice_types::HostRequest;
+use pumice_types::{HostRequest, Time};
 use pumice_workload::{TraceError, Workload};
 
 use crate::observe::Observer;
@@ -16,9 +14,16 @@ const REQUESTS: usize = 24;
 /// can be prefetched.
 const SOON: usize = 8;
 
-/// The next requests of a workload.
+/// The next requests of a workload, the one that is submitted now in front.
 pub struct Lookahead {
-    window: VecDeque<HostRequest>,
+    /// A ring: each is written in its place, and not moved.
+    window: [HostRequest; REQUESTS],
+    /// The place of the one in front.
+    front: usize,
+    /// Requests in the window.
+    known: usize,
+    /// The one in front was returned, and leaves the window next.
+    is_front_returned: bool,
     /// Requests that may still be taken.
     left: u64,
     /// The error that ended the workload, if one did. It is returned after the requests before it.
@@ -28,35 +33,50 @@ pub struct Lookahead {
 impl Lookahead {
     /// Nothing taken yet, and no more than `max` ever will be.
     pub fn new(max: Option<u64>) -> Lookahead {
-        Lookahead { window: VecDeque::with_capacity(REQUESTS), left: max.unwrap_or(u64::MAX), error: None }
+        let window = [HostRequest::flush(Time::ZERO); REQUESTS];
+        Lookahead { window, front: 0, known: 0, is_front_returned: false, left: max.unwrap_or(u64::MAX), error: None }
+    }
+
+    /// The place of the request that comes `nth`.
+    #[inline]
+    fn place(&self, nth: usize) -> usize {
+        let place = self.front + nth;
+        if place < REQUESTS { place } else { place - REQUESTS }
     }
 
     /// The next request, `None` after the last. Prefetches on the device for the requests after it.
     ///
     /// # Errors
     /// The error that ended the workload, after all requests before it were returned.
+    #[inline]
     pub fn next<O: Observer>(
         &mut self,
         workload: &mut Workload,
         ssd: &Ssd<O>,
-    ) -> Result<Option<HostRequest>, TraceError> {
-        while self.window.len() < REQUESTS && self.left > 0 {
+    ) -> Result<Option<&HostRequest>, TraceError> {
+        if self.is_front_returned {
+            self.front = self.place(1);
+            self.known -= 1;
+        }
+        while self.known < REQUESTS && self.left > 0 {
             self.left -= 1;
-            match workload.next_request() {
-                Ok(Some(request)) => {
-                    ssd.expect(&request);
-                    self.window.push_back(request);
+            let place = self.place(self.known);
+            match workload.take_next(&mut self.window[place]) {
+                Ok(true) => {
+                    ssd.expect(&self.window[place]);
+                    self.known += 1;
                 }
-                Ok(None) => self.left = 0,
+                Ok(false) => self.left = 0,
                 Err(error) => (self.left, self.error) = (0, Some(error)),
             }
         }
-        if let Some(request) = self.window.get(SOON) {
-            ssd.expect_soon(request);
+        if SOON < self.known {
+            ssd.expect_soon(&self.window[self.place(SOON)]);
         }
-        match self.window.pop_front() {
-            Some(request) => Ok(Some(request)),
-            None => self.error.take().map_or(Ok(None), Err),
+        self.is_front_returned = self.known > 0;
+        match self.is_front_returned {
+            true => Ok(Some(&self.window[self.front])),
+            false => self.error.take().map_or(Ok(None), Err),
         }
     }
 }

@@ -115,6 +115,7 @@ const COMMANDS_DRAWN_FROM: u64 = 64;
 const HALF: u32 = 1 << 31;
 
 /// The cuts to come, the next one last.
+#[derive(Clone)]
 enum CutsToCome {
     /// At these times.
     At(Vec<Time>),
@@ -164,6 +165,7 @@ impl CutsToCome {
 }
 
 /// Cuts of a run, and what the device starts anew from.
+#[derive(Clone)]
 pub struct PowerCuts<'a> {
     config: &'a Config,
     foundation: Foundation,

@@ -127,7 +127,7 @@ impl<O: Observer> Run<'_, O> {
     }
 
     /// The next request, `None` at the end of the workload or of `run.max_requests`, or if the run knows enough.
-    fn next_request(&mut self) -> Result<Option<HostRequest>, SimError> {
+    fn next_request(&mut self) -> Result<Option<&HostRequest>, SimError> {
         let next = match self.knows_enough() {
             true => None,
             false => self.lookahead.next(&mut self.workload, &self.session.ssd)?,
@@ -178,7 +178,7 @@ impl<O: Observer> Run<'_, O> {
     }
 
     fn untimed(&mut self) -> Result<(), SimError> {
-        while let Some(request) = self.next_request()? {
+        while let Some(&request) = self.next_request()? {
             let measured = self.before(&request, Time::ZERO)?;
             self.session.ssd.run_untimed(&request, measured)?;
         }
@@ -188,7 +188,7 @@ impl<O: Observer> Run<'_, O> {
 
     fn open_loop(&mut self) -> Result<(), SimError> {
         let speedup = self.config.host.speedup;
-        while let Some(request) = self.next_request()? {
+        while let Some(&request) = self.next_request()? {
             let arrival = match speedup {
                 1.0 => request.arrival,
                 speedup => Time((request.arrival.0 as f64 / speedup).round() as u64),
@@ -212,7 +212,7 @@ impl<O: Observer> Run<'_, O> {
         let mut room = u64::from(self.config.host.queue_depth) * u64::from(self.config.host.queues);
         loop {
             while room > 0
-                && let Some(request) = self.next_request()?
+                && let Some(&request) = self.next_request()?
             {
                 let now = self.session.ssd.now;
                 let measured = self.before(&request, now)?;

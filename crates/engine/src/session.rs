@@ -1,11 +1,13 @@
 //! A device in use: requests come to it one by one, from a workload's run loop or from real programs.
 
+mod kept;
+
 use pumice_config::aged::{AgedIdentity, SharedAgedDevices};
 use pumice_config::{Config, HostMode, SpecError};
 use pumice_ftl::TranslationLayer;
 use pumice_ftl::recovery::Recovery;
 use pumice_types::erase::MAX_LOOPS;
-use pumice_types::{BlockId, FlashTiming, Geometry, HostRequest, PartialEraseUnit, Time};
+use pumice_types::{BlockId, FlashTiming, Geometry, HostRequest, Lpn, PartialEraseUnit, Time};
 use pumice_workload::{Fact, RandomStream};
 
 use crate::build::build;
@@ -17,6 +19,8 @@ use crate::power::{CutFlash, PowerCuts};
 use crate::results::{BusyTimes, Finished, Outcome};
 use crate::ssd::Ssd;
 use crate::stopping::{StoppingReport, StoppingRule};
+
+pub use kept::KeptSession;
 
 /// Pages submitted and events handled between two reports of progress.
 pub(crate) const PROGRESS_EVERY: u64 = 1 << 17;
@@ -37,6 +41,16 @@ pub struct Ageing {
     /// Pages that they fall on, from the first.
     footprint: u64,
     left: u64,
+    /// It is the spec's, before the first request.
+    is_initial: bool,
+}
+
+impl Ageing {
+    /// The page that is written next; `None` when none is left.
+    pub fn next_page(&mut self) -> Option<Lpn> {
+        self.left = self.left.checked_sub(1)?;
+        Some(Lpn(self.random.below(self.footprint) as u32))
+    }
 }
 
 /// What the requests of a session come from, as its result tells.
@@ -71,6 +85,8 @@ pub struct Session<'a, O: Observer> {
     cuts: Option<PowerCuts<'a>>,
     /// By how much the host is behind its workload's clock, because it waited for the device to start anew.
     behind: Time,
+    /// How often the device was aged.
+    aged: u32,
 }
 
 impl<'a, O: Observer> Session<'a, O> {
@@ -98,6 +114,7 @@ impl<'a, O: Observer> Session<'a, O> {
             flushes: 0,
             cuts: recovers.then(|| PowerCuts::new(config, scale)).transpose()?,
             behind: Time::ZERO,
+            aged: 0,
         };
         session.arm_cuts(None);
         Ok(session)
@@ -125,10 +142,50 @@ impl<'a, O: Observer> Session<'a, O> {
         if age_writes > 0.0 && self.take_aged() {
             return None;
         }
+        (age_writes > 0.0).then(|| Ageing { is_initial: true, ..self.ageing_by(age_writes) })
+    }
+
+    /// So many user capacities of writes. A device is aged by the same writes, whether its spec says so or it is told to
+    /// before its first request; each time it is aged again, they are others.
+    pub fn ageing_by(&mut self, writes: f64) -> Ageing {
         let user_pages = f64::from(self.ssd.ftl().user_pages());
         let footprint = ((user_pages * self.config.workload.shared.footprint) as u64).max(1);
-        let random = RandomStream::new(self.config.seed, "ageing");
-        (age_writes > 0.0).then_some(Ageing { random, footprint, left: (user_pages * age_writes) as u64 })
+        let nth = self.aged;
+        self.aged += 1;
+        let stream = if nth == 0 { "ageing".to_string() } else { format!("ageing-{nth}") };
+        let random = RandomStream::new(self.config.seed, &stream);
+        Ageing { random, footprint, left: (user_pages * writes) as u64, is_initial: false }
+    }
+
+    /// Refuses wear that the device cannot take.
+    ///
+    /// # Errors
+    /// In one line: blocks of this device do not wear, or would wear beyond what is counted.
+    pub fn check_wear(&self, cycles: u32) -> Result<(), String> {
+        let keys = &self.config.chip.erase;
+        let max = u32::from(self.ssd.controller.check_wear(cycles)?) + self.ssd.controller.most_worn();
+        let factor = |pec| keys.scheme.program_time_factor(pec);
+        if factor(max).to_bits() != factor(u32::from(keys.initial_pec)).to_bits() {
+            return Err(format!(
+                "erase.scheme = \"{}\": wear changes its program time, which is settled when the device is built; serve it with erase.initial_pec",
+                keys.scheme
+            ));
+        }
+        Ok(())
+    }
+
+    /// Wears every block by so many P/E cycles, as if it had been erased so often; what it holds stays. No command is
+    /// under way.
+    ///
+    /// # Errors
+    /// As [`Session::check_wear`].
+    pub fn wear(&mut self, cycles: u32) -> Result<(), String> {
+        self.ssd.controller.wear(cycles)
+    }
+
+    /// Mean P/E cycles of the blocks; `None` if they do not wear.
+    pub fn mean_pec(&self) -> Option<f64> {
+        self.ssd.controller.scheduler.chips.eraser.as_ref().map(Eraser::mean_pec)
     }
 
     /// Where aged devices are kept, and the identity of this one; `None` if it has to be aged here.
@@ -162,17 +219,40 @@ impl<'a, O: Observer> Session<'a, O> {
     /// # Errors
     /// A broken rule or belief.
     pub fn age(&mut self, ageing: &mut Ageing) -> Result<bool, SimError> {
-        if ageing.left == 0 {
-            self.ssd.flush_untimed()?;
-            self.ssd.restart_measuring(Time::ZERO);
-            self.keep_aged();
-            return Ok(false);
+        match ageing.next_page() {
+            Some(lpn) => self.age_page(lpn).map(|()| true),
+            None => self.end_ageing(ageing).map(|()| false),
         }
-        ageing.left -= 1;
+    }
+
+    /// Writes a page, without a clock and uncounted.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn age_page(&mut self, lpn: Lpn) -> Result<(), SimError> {
         let page_bytes = self.config.chip.geometry.page_bytes;
-        self.ssd.write_untimed(ageing.random.below(ageing.footprint) * u64::from(page_bytes), page_bytes)?;
+        self.ssd.write_untimed(u64::from(lpn.0) * u64::from(page_bytes), page_bytes)?;
         self.work += 1;
-        Ok(true)
+        Ok(())
+    }
+
+    /// The writes are done: what is buffered is programmed, and measuring starts.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn end_ageing(&mut self, ageing: &Ageing) -> Result<(), SimError> {
+        self.ssd.flush_untimed()?;
+        self.restart_measuring(self.ssd.now);
+        if ageing.is_initial {
+            self.keep_aged();
+        }
+        Ok(())
+    }
+
+    /// What was counted so far counts no more.
+    fn restart_measuring(&mut self, now: Time) {
+        self.ssd.restart_measuring(now);
+        self.busy_before = self.ssd.controller.scheduler.busy_times(now);
     }
 
     /// Bookkeeping before a request is submitted at `now`. Returns whether it is measured.
@@ -180,8 +260,7 @@ impl<'a, O: Observer> Session<'a, O> {
     pub fn note_submitted(&mut self, request: &HostRequest, now: Time) -> bool {
         let warmup = self.config.run.warmup_requests;
         if self.submitted == warmup && warmup > 0 {
-            self.ssd.restart_measuring(now);
-            self.busy_before = self.ssd.controller.scheduler.busy_times(now);
+            self.restart_measuring(now);
         }
         self.submitted += 1;
         self.ssd.now = now;

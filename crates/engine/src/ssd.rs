@@ -196,11 +196,13 @@ impl<'a, O: Observer> Ssd<'a, O> {
     #[inline]
     fn notice(&mut self) -> Result<(), SimError> {
         let now = self.now;
-        while let Some(done) = self.controller.scheduler.take_done() {
+        while let Some(done) = self.controller.scheduler.first_done() {
             if names_request(done.token) {
-                self.host.note_page_done(&done, now, self.observer);
+                self.host.note_page_done(done, now, self.observer);
+                self.controller.scheduler.take_done();
                 continue;
             }
+            let Some(done) = self.controller.scheduler.take_done() else { break };
             let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
             match self.controller.note_done(&done, moment)? {
                 PageEnd::Staged(id, parts) => self.host.page_ended(id, now, Some(parts), self.observer),

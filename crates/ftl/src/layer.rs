@@ -146,6 +146,12 @@ pub trait TranslationLayer {
     /// Prefetches what a write of `lpn` will change, once its map entry is in the cache; no effect on results.
     fn expect_overwrite(&self, _lpn: Lpn) {}
 
+    /// Prefetches what a read of `lpn` will look at beside its map entry, once that is in the cache; no effect on results.
+    /// Returns the page that it will probably find, if the layer can say that already.
+    fn expect_look_up(&self, _lpn: Lpn) -> Option<PageAddress> {
+        None
+    }
+
     /// Appends the merges that leave no U-block in use. `false` if the layer cannot be asked for that.
     ///
     /// # Errors

@@ -28,6 +28,30 @@ pub enum ControlRequest {
         /// The block.
         block: u32,
     },
+    /// Wear the device, and write it until it is as one that was used for long.
+    Age {
+        /// P/E cycles that every block takes.
+        #[serde(default)]
+        pec: u32,
+        /// Random writes of whole pages with what they hold, in user capacities.
+        #[serde(default)]
+        writes: f64,
+    },
+    /// Keep the device as it is now.
+    Snapshot {
+        /// The name to keep it under.
+        name: String,
+    },
+    /// Go back to a snapshot. Every client loses its connection.
+    Restore {
+        /// Its name.
+        name: String,
+    },
+    /// Let go of a snapshot.
+    Forget {
+        /// Its name.
+        name: String,
+    },
     /// Note in the recording of the session how far the program is that uses the device.
     Mark {
         /// The program's own words.
@@ -38,7 +62,7 @@ pub enum ControlRequest {
 }
 
 /// Names of what may be asked.
-const ASKED: &str = "status, result, cut, fault, mark, stop";
+const ASKED: &str = "status, result, cut, fault, age, snapshot, restore, forget, mark, stop";
 
 impl ControlRequest {
     /// Reads a question.
@@ -49,9 +73,24 @@ impl ControlRequest {
         serde_json::from_str(line)
             .map_err(|error| format!("no question: {error}; allowed: {{\"do\": \"NAME\"}} with NAME one of {ASKED}"))
     }
+
+    /// Whether the device may be at it for minutes.
+    fn takes_long(&self) -> bool {
+        match self {
+            ControlRequest::Age { .. } | ControlRequest::Snapshot { .. } | ControlRequest::Restore { .. } => true,
+            ControlRequest::Status {}
+            | ControlRequest::Result {}
+            | ControlRequest::Cut {}
+            | ControlRequest::Fault { .. }
+            | ControlRequest::Forget { .. }
+            | ControlRequest::Mark { .. }
+            | ControlRequest::Stop {} => false,
+        }
+    }
 }
 
-/// How long a question waits for its answer. A device that is busy answers behind what it is at.
+/// How long a question waits for its answer, unless it is one that takes long. A device that is busy answers behind what
+/// it is at.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Asks a device that another process serves. Returns the line of its answer; it is empty if the device has ended.
@@ -60,7 +99,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Nobody listens at the address, or no answer comes.
 pub fn ask(address: &Address, question: &str) -> io::Result<String> {
     let mut socket = Socket::connect(address)?;
-    socket.limit_reads(Some(PATIENCE))?;
+    let takes_long = ControlRequest::parse(question).is_ok_and(|request| request.takes_long());
+    socket.limit_reads((!takes_long).then_some(PATIENCE))?;
     socket.limit_writes(Some(PATIENCE))?;
     socket.write_all(format!("{question}\n").as_bytes())?;
     let mut line = String::new();
@@ -108,7 +148,11 @@ mod tests {
         assert_eq!(ControlRequest::parse(r#"{"do": "status"}"#), Ok(ControlRequest::Status {}));
         for wrong in ["", "status", r#"{"do": "fly"}"#, r#"{"do": "stop", "now": 1}"#, "[]"] {
             let text = ControlRequest::parse(wrong).expect_err(wrong);
-            assert!(text.contains("one of status, result, cut, fault, mark, stop") && !text.contains('\n'), "{text}");
+            assert!(
+                text.contains("one of status, result, cut, fault, age, snapshot, restore, forget, mark, stop")
+                    && !text.contains('\n'),
+                "{text}"
+            );
         }
     }
 }

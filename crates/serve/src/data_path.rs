@@ -56,6 +56,15 @@ pub struct DataPath {
     failing: Option<Box<FailingDrive>>,
 }
 
+/// What a device held at one instant, on flash and in RAM.
+pub struct KeptBytes {
+    pages: Option<PhysicalPages>,
+    ram: ControllerRam,
+    queued: QueuedPages,
+    settled: Vec<u32>,
+    failing: Option<Box<FailingDrive>>,
+}
+
 impl DataPath {
     /// The data path of a device that was not begun, with its bytes in a store or in memory.
     pub fn new(page_bytes: u32, stored: Option<StoredPages>) -> DataPath {
@@ -99,15 +108,30 @@ impl DataPath {
         self.settled.clear();
     }
 
-    /// Becomes what another device's data path is now, without its requests; to be changed apart from it.
+    /// What the device holds now. Requests under way are no part of it.
     ///
     /// # Errors
-    /// The other device is in a file.
-    pub fn fork_from(&mut self, other: &DataPath) -> Result<(), String> {
-        let (Some((own, _)), Some((pages, _))) = (&mut self.pages, &other.pages) else { return Ok(()) };
-        *own = pages.fork().ok_or("a device in a file cannot be forked")?;
-        (self.ram, self.queued) = (other.ram.clone(), other.queued.clone());
-        self.failing.clone_from(&other.failing);
+    /// The device is in a file that cannot be copied.
+    pub fn keep(&self) -> Result<KeptBytes, String> {
+        let pages = self.pages.as_ref().map(|(pages, _)| pages.copied()).transpose()?;
+        let (ram, queued, settled) = (self.ram.clone(), self.queued.clone(), self.settled.clone());
+        Ok(KeptBytes { pages, ram, queued, settled, failing: self.failing.clone() })
+    }
+
+    /// Goes back to what this device, or another one of its kind, held. Nothing is under way then.
+    ///
+    /// # Errors
+    /// The device is in a file that cannot be written.
+    pub fn go_back_to(&mut self, kept: &KeptBytes) -> Result<(), String> {
+        if let (Some((pages, _)), Some(kept)) = (&mut self.pages, &kept.pages) {
+            pages.go_back_to(kept)?;
+        }
+        self.lose_ram();
+        self.finished.clear();
+        self.failure = None;
+        (self.ram, self.queued) = (kept.ram.clone(), kept.queued.clone());
+        self.settled.clone_from(&kept.settled);
+        self.failing.clone_from(&kept.failing);
         Ok(())
     }
 
@@ -122,6 +146,32 @@ impl DataPath {
     /// Whether the drive answers nothing any more.
     pub fn is_dead(&self) -> bool {
         self.failing.as_ref().is_some_and(|failing| failing.is_dead())
+    }
+
+    /// A page is about to be written with what it holds, which lies at this place of the flash; `None`: nowhere. `false`:
+    /// it cannot be read.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn write_again(&mut self, lpn: Lpn, place: Option<PageAddress>, array: &NandArray) -> Result<bool, String> {
+        if place.is_some_and(|page| is_corrupt(array, page)) {
+            return Ok(false);
+        }
+        if self.is_replay {
+            return Ok(true);
+        }
+        if self.ram.holds(lpn.0) {
+            let mut ram = std::mem::replace(&mut self.ram, self.split.empty_ram());
+            let completed = ram.complete(lpn.0, |from, old| match place {
+                Some(page) => self.fetch(page, array, from, old).map(drop),
+                None => Ok(()),
+            });
+            self.ram = ram;
+            completed?;
+        } else if let Some(bytes) = place.map(|page| self.stored(page)).transpose()?.flatten() {
+            self.ram.hold(lpn.0, bytes);
+        }
+        Ok(true)
     }
 
     /// Why bytes could not be moved, if something failed since this was last asked.

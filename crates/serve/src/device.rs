@@ -1,7 +1,9 @@
 //! The device: a session of the engine with the bytes of its pages. Operations begin, time passes, and they are done.
 
+mod ageing;
 mod extents;
 mod orders;
+mod snapshots;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +13,7 @@ use pumice_types::{HostRequest, RequestKind, Time};
 use pumice_workload::Trims;
 use serde_json::{Value, json};
 
+use self::snapshots::DeviceSnapshots;
 use crate::data_path::DataPath;
 use crate::exchange::{DeviceSession, check_goes_on, exchange, settle, submit};
 use crate::journal::DeviceEvent;
@@ -47,6 +50,8 @@ pub struct Device<'a, T> {
     operations: Operations<T>,
     /// Time has passed until here, whether something happened or not.
     present: Time,
+    /// Instants to go back to.
+    snapshots: DeviceSnapshots<'a>,
 }
 
 impl<'a, T> Device<'a, T> {
@@ -74,7 +79,9 @@ impl<'a, T> Device<'a, T> {
         let (page_bytes, capacity) = (u64::from(config.chip.geometry.page_bytes), session.capacity());
         let (operations, present) = (Operations::new(), Time::ZERO);
         let (cuts_s, failure) = (Vec::new(), None);
-        let mut device = Device { config, session, page_bytes, capacity, kept, cuts_s, failure, operations, present };
+        let snapshots = DeviceSnapshots::default();
+        let mut device =
+            Device { config, session, page_bytes, capacity, kept, cuts_s, failure, operations, present, snapshots };
         device.replay(goes_on)?;
         device.path().set_replay(false);
         Ok(device)
@@ -107,20 +114,27 @@ impl<'a, T> Device<'a, T> {
         let request = match event {
             DeviceEvent::Cut(at) => return self.lose_power(*at + self.session.behind()),
             DeviceEvent::Fault(at, block) => {
-                while self.session.step_until(*at)? {
-                    check(goes_on)?;
-                }
+                self.replay_until(*at, goes_on)?;
                 return self.session.fail_next_erase(*block).map_err(SimError::Simulation);
+            }
+            DeviceEvent::Age(at, ageing) => {
+                self.replay_until(*at, goes_on)?;
+                return self.do_age(*ageing, goes_on);
             }
             DeviceEvent::Request(request) => request,
         };
         if let Some(record) = &mut self.kept.record {
             record.write(request)?;
         }
-        while self.session.step_until(request.arrival)? {
+        self.replay_until(request.arrival, goes_on)?;
+        self.session.submit(request, request.arrival + self.session.behind())
+    }
+
+    fn replay_until(&mut self, instant: Time, goes_on: &dyn Fn() -> bool) -> Result<(), SimError> {
+        while self.session.step_until(instant)? {
             check(goes_on)?;
         }
-        self.session.submit(request, request.arrival + self.session.behind())
+        Ok(())
     }
 
     fn lose_power(&mut self, at: Time) -> Result<(), SimError> {
@@ -136,7 +150,14 @@ impl<'a, T> Device<'a, T> {
     /// How far it is: its time, the requests that came, and what ended the simulation, if something did.
     pub fn progress(&self) -> Value {
         let (simulated_s, requests) = (self.now().as_s(), self.session.submitted());
-        json!({ "requests": requests, "simulated_s": simulated_s, "failure": self.failure })
+        let (failure, snapshots) = (&self.failure, self.snapshots.told());
+        json!({ "requests": requests, "simulated_s": simulated_s, "failure": failure, "snapshots": snapshots })
+    }
+
+    /// # Errors
+    /// The simulation has ended in an error.
+    fn check_is_well(&self) -> Result<(), SimError> {
+        self.failure.as_ref().map_or(Ok(()), |text| Err(SimError::Simulation(text.clone())))
     }
 
     /// What ended the simulation, if something did.
@@ -295,9 +316,7 @@ impl<'a, T> Device<'a, T> {
     /// # Errors
     /// A histogram that its own format cannot hold, or a simulation that ended in an error.
     pub fn result(&mut self) -> Result<Outcome, SimError> {
-        if let Some(text) = &self.failure {
-            return Err(SimError::Simulation(text.clone()));
-        }
+        self.check_is_well()?;
         self.document(Record::unrecorded())
     }
 
@@ -318,9 +337,7 @@ impl<'a, T> Device<'a, T> {
     /// # Errors
     /// A simulation that ended in an error, or a record that cannot be written.
     pub fn finish(&mut self) -> Result<Outcome, SimError> {
-        if let Some(text) = &self.failure {
-            return Err(SimError::Simulation(text.clone()));
-        }
+        self.check_is_well()?;
         if let Some(recording) = self.kept.recording.take() {
             recording.finish().map_err(SimError::Output)?;
         }

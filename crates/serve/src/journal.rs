@@ -13,8 +13,20 @@ const CUT: u8 = 4;
 /// The kind of an entry that is an order to fail.
 const FAULT: u8 = 5;
 
+/// The kind of an entry that is an ageing.
+const AGE: u8 = 6;
+
+/// An order to age the device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AgeOrder {
+    /// P/E cycles that every block takes.
+    pub pec: u32,
+    /// Random writes of whole pages, in user capacities.
+    pub writes: f64,
+}
+
 /// One thing that happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DeviceEvent {
     /// A request came.
     Request(HostRequest),
@@ -22,6 +34,8 @@ pub enum DeviceEvent {
     Cut(Time),
     /// From this time of the workload's clock on, the next erase of a block fails.
     Fault(Time, u32),
+    /// The device was aged at this time of the workload's clock, or when everything under way then had ended.
+    Age(Time, AgeOrder),
 }
 
 /// Number of a kind of request.
@@ -53,6 +67,12 @@ pub fn encode(event: &DeviceEvent) -> [u8; ENTRY_BYTES] {
             entry[16..20].copy_from_slice(&block.to_le_bytes());
             entry[20] = FAULT;
         }
+        DeviceEvent::Age(at, AgeOrder { pec, writes }) => {
+            entry[..8].copy_from_slice(&at.0.to_le_bytes());
+            entry[8..16].copy_from_slice(&writes.to_bits().to_le_bytes());
+            entry[16..20].copy_from_slice(&pec.to_le_bytes());
+            entry[20] = AGE;
+        }
     }
     entry
 }
@@ -62,11 +82,15 @@ pub fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<DeviceEvent> {
     let (arrival, rest) = entry.split_first_chunk::<8>()?;
     let (offset, rest) = rest.split_first_chunk::<8>()?;
     let (bytes, rest) = rest.split_first_chunk::<4>()?;
-    if rest[0] == CUT {
-        return Some(DeviceEvent::Cut(Time(u64::from_le_bytes(*arrival))));
-    }
-    if rest[0] == FAULT {
-        return Some(DeviceEvent::Fault(Time(u64::from_le_bytes(*arrival)), u32::from_le_bytes(*bytes)));
+    let (at, number) = (Time(u64::from_le_bytes(*arrival)), u32::from_le_bytes(*bytes));
+    match rest[0] {
+        CUT => return Some(DeviceEvent::Cut(at)),
+        FAULT => return Some(DeviceEvent::Fault(at, number)),
+        AGE => {
+            let writes = f64::from_bits(u64::from_le_bytes(*offset));
+            return Some(DeviceEvent::Age(at, AgeOrder { pec: number, writes }));
+        }
+        _ => {}
     }
     let kinds = [RequestKind::Read, RequestKind::Write, RequestKind::Trim, RequestKind::Flush];
     let kind = kinds.into_iter().find(|&kind| number_of(kind) == rest[0])?;
@@ -75,11 +99,10 @@ pub fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<DeviceEvent> {
         1 => true,
         _ => return None,
     };
-    let (arrival, offset_bytes) = (Time(u64::from_le_bytes(*arrival)), u64::from_le_bytes(*offset));
     Some(DeviceEvent::Request(HostRequest {
-        arrival,
-        offset_bytes,
-        bytes: u32::from_le_bytes(*bytes),
+        arrival: at,
+        offset_bytes: u64::from_le_bytes(*offset),
+        bytes: number,
         kind,
         fua,
         stream: 0,
@@ -120,5 +143,7 @@ mod tests {
         assert_eq!(decode(&encode(&cut)), Some(cut));
         let fault = DeviceEvent::Fault(Time(78), u32::MAX - 1);
         assert_eq!(decode(&encode(&fault)), Some(fault));
+        let age = DeviceEvent::Age(Time(79), AgeOrder { pec: 65_535, writes: 1.5 });
+        assert_eq!(decode(&encode(&age)), Some(age));
     }
 }

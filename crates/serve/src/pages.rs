@@ -32,11 +32,29 @@ impl PhysicalPages {
         PhysicalPages { pages_per_block, page_bytes, medium: stored.map_or_else(in_memory, Medium::File) }
     }
 
-    /// The same pages, to be changed apart from these. `None`: they are in a file.
-    pub fn fork(&self) -> Option<PhysicalPages> {
-        let Medium::Memory(blocks) = &self.medium else { return None };
-        let medium = Medium::Memory(blocks.clone());
-        Some(PhysicalPages { pages_per_block: self.pages_per_block, page_bytes: self.page_bytes, medium })
+    /// The same pages, to be changed apart from these.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn copied(&self) -> Result<PhysicalPages, String> {
+        let medium = match &self.medium {
+            Medium::Memory(blocks) => Medium::Memory(blocks.clone()),
+            Medium::File(file) => Medium::File(file.copied()?),
+        };
+        Ok(PhysicalPages { pages_per_block: self.pages_per_block, page_bytes: self.page_bytes, medium })
+    }
+
+    /// Makes these pages what others are that were copied from them.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn go_back_to(&mut self, copied: &PhysicalPages) -> Result<(), String> {
+        match (&mut self.medium, &copied.medium) {
+            (Medium::File(file), Medium::File(copied)) => file.go_back_to(copied)?,
+            (medium, Medium::Memory(blocks)) => *medium = Medium::Memory(blocks.clone()),
+            (Medium::Memory(_), Medium::File(_)) => return Err("a device in memory was not copied into a file".into()),
+        }
+        Ok(())
     }
 
     /// Number of a page among all of the device.

@@ -71,6 +71,11 @@ impl ControllerRam {
         Arc::make_mut(&mut page.bytes)[from..to].copy_from_slice(data);
     }
 
+    /// A page is held that is whole and of which no write is under way.
+    pub fn hold(&mut self, lpn: u32, bytes: Arc<[u8]>) {
+        self.pages.insert(lpn, RamPage { bytes, known: Vec::new(), writes: 0 });
+    }
+
     /// The old copy of a page is read: what was not known is now. `old` reads a part that begins at a byte of the page.
     ///
     /// # Errors

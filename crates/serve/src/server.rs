@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use crate::address::{Address, Listener, Socket};
 use crate::connection::{self, ExportFacts};
 use crate::control::{self, ControlRequest};
+use crate::journal::AgeOrder;
 use crate::options::ServeOptions;
 use crate::spec::served_config;
 use crate::told::ThreadTold;
@@ -39,8 +40,8 @@ struct ServerShared {
     messages: Sender<Message>,
     /// No more connections are taken.
     stops: AtomicBool,
-    /// Power cuts so far.
-    cuts: AtomicU64,
+    /// How often all clients have lost their connections.
+    partings: AtomicU64,
     /// A control client has asked for the end.
     asked_to_stop: AtomicBool,
     /// What the device's thread tells.
@@ -102,7 +103,7 @@ impl Server {
             facts,
             messages,
             stops: AtomicBool::new(false),
-            cuts: AtomicU64::new(0),
+            partings: AtomicU64::new(0),
             asked_to_stop: AtomicBool::new(false),
             told,
             address: listener.address(),
@@ -214,40 +215,49 @@ impl ServerShared {
 
     /// Answers what a control client may ask.
     fn answer(&self, request: &ControlRequest) -> Result<Value, String> {
-        match request {
-            ControlRequest::Status {} => {
-                let mut status = self.ask(DeviceQuestion::Progress).map_err(|error| error.to_string())?;
-                let (open, taken) = {
-                    let connections = self.lock();
-                    (connections.open.len(), connections.taken)
-                };
-                status["address"] = json!(self.address.to_string());
-                status["uri"] = json!(self.address.uri());
-                status["capacity_bytes"] = json!(self.facts.capacity);
-                status["connections"] = json!({ "open": open, "so_far": taken });
-                status["lateness"] = json!(self.told.lateness());
-                Ok(status)
-            }
-            ControlRequest::Result {} => self.ask(DeviceQuestion::Result).map_err(|error| error.to_string()),
-            ControlRequest::Cut {} => {
-                let cut = self.ask(DeviceQuestion::Cut).map_err(|error| error.to_string())?;
-                self.cuts.fetch_add(1, Ordering::SeqCst);
-                let connections = self.lock();
-                let clients = connections.open.values().filter(|(_, is_client)| *is_client);
-                clients.for_each(|(socket, _)| socket.end(Shutdown::Both));
-                Ok(cut)
-            }
-            ControlRequest::Fault { block } => {
-                self.ask(DeviceQuestion::Fault(*block)).map_err(|error| error.to_string())
-            }
-            ControlRequest::Mark { text } => {
-                self.ask(DeviceQuestion::Mark(text.clone())).map_err(|error| error.to_string())
-            }
+        let question = match request {
+            ControlRequest::Status {} => return self.status(),
             ControlRequest::Stop {} => {
                 self.asked_to_stop.store(true, Ordering::Relaxed);
-                Ok(json!("the device is about to end"))
+                return Ok(json!("the device is about to end"));
             }
+            ControlRequest::Result {} => DeviceQuestion::Result,
+            ControlRequest::Cut {} => DeviceQuestion::Cut,
+            ControlRequest::Fault { block } => DeviceQuestion::Fault(*block),
+            ControlRequest::Age { pec, writes } => DeviceQuestion::Age(AgeOrder { pec: *pec, writes: *writes }),
+            ControlRequest::Snapshot { name } => DeviceQuestion::Snapshot(name.clone()),
+            ControlRequest::Restore { name } => DeviceQuestion::Restore(name.clone()),
+            ControlRequest::Forget { name } => DeviceQuestion::Forget(name.clone()),
+            ControlRequest::Mark { text } => DeviceQuestion::Mark(text.clone()),
+        };
+        let parts_clients = question.parts_clients();
+        let answer = self.ask(question).map_err(|error| error.to_string())?;
+        if parts_clients {
+            self.part_with_clients();
         }
+        Ok(answer)
+    }
+
+    fn status(&self) -> Result<Value, String> {
+        let mut status = self.ask(DeviceQuestion::Progress).map_err(|error| error.to_string())?;
+        let (open, taken) = {
+            let connections = self.lock();
+            (connections.open.len(), connections.taken)
+        };
+        status["address"] = json!(self.address.to_string());
+        status["uri"] = json!(self.address.uri());
+        status["capacity_bytes"] = json!(self.facts.capacity);
+        status["connections"] = json!({ "open": open, "so_far": taken });
+        status["lateness"] = json!(self.told.lateness());
+        Ok(status)
+    }
+
+    /// Ends the connections of all clients of the device.
+    fn part_with_clients(&self) {
+        self.partings.fetch_add(1, Ordering::SeqCst);
+        let connections = self.lock();
+        let clients = connections.open.values().filter(|(_, is_client)| *is_client);
+        clients.for_each(|(socket, _)| socket.end(Shutdown::Both));
     }
 
     /// Talks with a client of the device, or with one of the control socket, until it leaves.
@@ -255,9 +265,9 @@ impl ServerShared {
         if !is_client {
             return control::converse(socket, &|request| self.answer(&request));
         }
-        let cuts = self.cuts.load(Ordering::SeqCst);
+        let partings = self.partings.load(Ordering::SeqCst);
         let submit = |operation, to| {
-            let asked = AskedOperation { operation, to, cuts, came: Instant::now() };
+            let asked = AskedOperation { operation, to, partings, came: Instant::now() };
             self.messages.send(Message::Perform(asked)).is_ok()
         };
         connection::serve(socket, self.facts, &submit)

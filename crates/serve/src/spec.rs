@@ -17,7 +17,7 @@ const SETTLED: [(&str, &str); 4] = [
     ("host.partial_page", "\"rmw\""),
 ];
 
-/// A device that starts anew after a power cut knows no trims.
+/// A device that starts anew after a power cut knows no trims if its layer has no way to write them down.
 const WITHOUT_TRIMS: (&str, &str) = ("workload.trims", "\"drop\"");
 
 /// The configuration of a served device.
@@ -33,7 +33,7 @@ pub fn served_config(source: &SpecSource, record: Option<&Path>) -> Result<Confi
     };
     let path = serde_json::Value::from(path).to_string();
     SETTLED.into_iter().chain([("workload.path", path.as_str())]).for_each(|setting| settle(&mut served, setting));
-    if starts_anew(&served)? {
+    if knows_no_trims(&served)? {
         settle(&mut served, WITHOUT_TRIMS);
     }
     let config = Config::resolve(&served)?;
@@ -53,11 +53,12 @@ pub fn without_effect_on_a_served_device(source: &SpecSource, config: &Config) -
     Ok(settled.chain(without_effect(source, config)?).collect())
 }
 
-/// Whether the device starts anew after a power cut.
-fn starts_anew(source: &SpecSource) -> Result<bool, SpecError> {
+/// Whether the device starts anew after a power cut, and does not know then what was trimmed.
+fn knows_no_trims(source: &SpecSource) -> Result<bool, SpecError> {
     let mut asked = source.clone();
     settle(&mut asked, WITHOUT_TRIMS);
-    Ok(Config::resolve(&asked)?.ftl.shared.recovery != Recovery::Off)
+    let ftl = Config::resolve(&asked)?.ftl;
+    Ok(ftl.shared.recovery != Recovery::Off && !ftl.kind.writes_down_trims())
 }
 
 /// Settles a key; its value is TOML text.

@@ -18,6 +18,9 @@ use crate::journal::{self, DeviceEvent};
 /// Bytes in front of the first page.
 const HEADER_BYTES: u64 = 4096;
 
+/// Bytes that are copied at once.
+const COPIED_BYTES: u64 = 1 << 18;
+
 const FORMAT: &str = "pumice.store/1";
 
 /// What the file says of itself, as JSON in its first bytes.
@@ -39,6 +42,8 @@ struct StoreHeader {
 pub struct StoredPages {
     file: File,
     page_bytes: u64,
+    /// Pages of the device.
+    pages: u64,
     path: PathBuf,
 }
 
@@ -102,7 +107,7 @@ impl Store {
     /// The system has no handle left.
     pub fn pages(&self) -> io::Result<StoredPages> {
         let page_bytes = u64::from(self.header.page_bytes);
-        Ok(StoredPages { file: self.file.try_clone()?, page_bytes, path: self.path.clone() })
+        Ok(StoredPages { file: self.file.try_clone()?, page_bytes, pages: self.header.pages, path: self.path.clone() })
     }
 
     /// What happened in earlier sessions, oldest first, given to `each`.
@@ -129,6 +134,24 @@ impl Store {
         let mark = if self.header.is_closed { self.write_header(false) } else { Ok(()) };
         self.header.journal_bytes += journal::ENTRY_BYTES as u64;
         mark.and_then(|()| self.journal.write_all(&journal::encode(event))).map_err(in_file(&self.path))
+    }
+
+    /// Bytes of the journal so far.
+    pub fn journal_bytes(&self) -> u64 {
+        self.header.journal_bytes
+    }
+
+    /// Takes back what has happened since the journal had so many bytes. Until the session ends well, pages and journal
+    /// need not fit.
+    ///
+    /// # Errors
+    /// The file's, in one line.
+    pub fn go_back_to(&mut self, journal_bytes: u64) -> Result<(), String> {
+        let end = self.header.journal_at() + journal_bytes;
+        self.header.journal_bytes = journal_bytes;
+        let marked = self.write_header(false).and_then(|()| self.journal.flush());
+        let cut = marked.and_then(|()| self.file.set_len(end));
+        cut.and_then(|()| self.journal.get_mut().seek(SeekFrom::Start(end))).map(drop).map_err(in_file(&self.path))
     }
 
     /// Ends the session well.
@@ -213,6 +236,43 @@ impl StoredPages {
         // A file system without holes.
         let zeroes = vec![0; self.page_bytes as usize];
         (first..first + pages).try_for_each(|page| self.write(page, &zeroes))
+    }
+
+    /// The same pages in a file without a name, which is gone when nobody uses it any more.
+    ///
+    /// # Errors
+    /// The file's, in one line.
+    pub fn copied(&self) -> Result<StoredPages, String> {
+        let folder = self.path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+        let file = tempfile::tempfile_in(folder).map_err(in_file(folder))?;
+        let copy = StoredPages { file, page_bytes: self.page_bytes, pages: self.pages, path: folder.to_owned() };
+        copy.file.set_len(copy.at(copy.pages)).map_err(in_file(folder))?;
+        copy.take(self)?;
+        Ok(copy)
+    }
+
+    /// Makes these pages what others are that were copied from them.
+    ///
+    /// # Errors
+    /// The file's, in one line.
+    pub fn go_back_to(&self, copied: &StoredPages) -> Result<(), String> {
+        self.clear(0, self.pages)?;
+        self.take(copied)
+    }
+
+    /// Takes the pages of another file over holes, and leaves holes where it has nothing but zeroes.
+    fn take(&self, other: &StoredPages) -> Result<(), String> {
+        let at_once = (COPIED_BYTES / self.page_bytes).max(1);
+        let mut bytes = Vec::new();
+        for first in (0..self.pages).step_by(at_once as usize) {
+            let pages = at_once.min(self.pages - first);
+            bytes.resize((pages * self.page_bytes) as usize, 0);
+            other.read(first, 0, &mut bytes)?;
+            if bytes.iter().any(|&byte| byte != 0) {
+                self.write(first, &bytes)?;
+            }
+        }
+        Ok(())
     }
 
     fn at(&self, page: u64) -> u64 {

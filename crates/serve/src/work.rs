@@ -15,6 +15,7 @@ use crate::clock::{ServeClock, WallClock};
 use crate::connection::{ExportFacts, ReplyTo};
 use crate::data_path::DataPath;
 use crate::device::{Device, Kept};
+use crate::journal::AgeOrder;
 use crate::operation::ClientOperation;
 use crate::options::ServeOptions;
 use crate::protocol::transmission::{ErrorCode, Reply};
@@ -35,8 +36,32 @@ pub enum DeviceQuestion {
     Cut,
     /// To let the next erase of a block fail.
     Fault(u32),
+    /// To age the device.
+    Age(AgeOrder),
+    /// To keep the device as it is, under a name.
+    Snapshot(String),
+    /// To go back to a snapshot.
+    Restore(String),
+    /// To let go of a snapshot.
+    Forget(String),
     /// To note something in the recording.
     Mark(String),
+}
+
+impl DeviceQuestion {
+    /// Whether clients lose their connections by it: what they know of the device is no longer true.
+    pub fn parts_clients(&self) -> bool {
+        match self {
+            DeviceQuestion::Cut | DeviceQuestion::Restore(_) => true,
+            DeviceQuestion::Progress
+            | DeviceQuestion::Result
+            | DeviceQuestion::Fault(_)
+            | DeviceQuestion::Age(_)
+            | DeviceQuestion::Snapshot(_)
+            | DeviceQuestion::Forget(_)
+            | DeviceQuestion::Mark(_) => false,
+        }
+    }
 }
 
 /// What a client asks for.
@@ -45,8 +70,8 @@ pub struct AskedOperation {
     pub operation: ClientOperation,
     /// Where the reply goes.
     pub to: ReplyTo,
-    /// Power cuts before its connection was taken.
-    pub cuts: u64,
+    /// How often all clients had lost their connections when its own was taken.
+    pub partings: u64,
     /// When it came.
     pub came: Instant,
 }
@@ -119,7 +144,8 @@ impl DeviceWork {
             ServeClock::Virtual => None,
             ServeClock::Real => Some(WallClock::beginning(Instant::now(), device.now())),
         };
-        let mut service = Service { device: &mut device, circumstances: &circumstances, told: &told, wall, cuts: 0 };
+        let mut service =
+            Service { device: &mut device, circumstances: &circumstances, told: &told, wall, partings: 0 };
         match clock {
             ServeClock::Virtual => service.serve_at_once(messages),
             ServeClock::Real => service.serve_in_time(messages),
@@ -150,8 +176,8 @@ struct Service<'s, 'a> {
     told: &'s ThreadTold,
     /// The wall's clock, if the device goes by it.
     wall: Option<WallClock>,
-    /// Power cuts so far.
-    cuts: u64,
+    /// How often all clients have lost their connections.
+    partings: u64,
 }
 
 impl Service<'_, '_> {
@@ -210,8 +236,10 @@ impl Service<'_, '_> {
     fn take(&mut self, message: Message) -> bool {
         match message {
             Message::Finish => return false,
-            // What a client had asked for when the power was cut is lost with its connection.
-            Message::Perform(asked) if asked.cuts != self.cuts => asked.to.send(Reply::Failed(ErrorCode::Shutdown)),
+            // What a client had asked for when it lost its connection is lost too.
+            Message::Perform(asked) if asked.partings != self.partings => {
+                asked.to.send(Reply::Failed(ErrorCode::Shutdown));
+            }
             Message::Perform(AskedOperation { operation, to, came, .. }) => {
                 match &mut self.wall {
                     None => {
@@ -233,8 +261,11 @@ impl Service<'_, '_> {
                 if let Some(wall) = &self.wall {
                     self.device.advance(wall.now());
                 }
+                let parts_clients = question.parts_clients();
+                let answer = self.answer(question);
+                self.partings += u64::from(parts_clients && answer.is_ok());
                 // Whoever asked may have gone.
-                drop(reply.send(self.answer(question)));
+                drop(reply.send(answer));
                 self.send_replies();
             }
         }
@@ -243,12 +274,16 @@ impl Service<'_, '_> {
 
     fn answer(&mut self, question: DeviceQuestion) -> Result<Value, SimError> {
         match question {
-            DeviceQuestion::Cut => {
-                let cut = self.device.cut();
-                self.cuts += u64::from(cut.is_ok());
-                cut
-            }
+            DeviceQuestion::Cut => self.device.cut(),
             DeviceQuestion::Fault(block) => self.device.fault(block),
+            DeviceQuestion::Age(ageing) => self.device.age(ageing),
+            DeviceQuestion::Snapshot(_) | DeviceQuestion::Restore(_) if self.wall.is_some() => {
+                let text = "snapshot, restore: time goes on with the wall's clock; serve with --clock virtual";
+                Err(SimError::Simulation(text.into()))
+            }
+            DeviceQuestion::Snapshot(name) => self.device.snapshot(&name),
+            DeviceQuestion::Restore(name) => self.device.restore(&name),
+            DeviceQuestion::Forget(name) => self.device.forget(&name),
             DeviceQuestion::Mark(text) => self.device.mark(&text),
             DeviceQuestion::Progress => Ok(self.device.progress()),
             DeviceQuestion::Result => self.device.result().and_then(|outcome| outcome.told(self.circumstances)),

@@ -78,6 +78,27 @@ fn c100_an_honest_device_keeps_its_promises_wherever_its_power_is_cut() {
 }
 
 #[test]
+fn c103_what_was_trimmed_stays_so_behind_a_flush() {
+    for (kind, recovery) in layers().into_iter().filter(|(kind, _)| *kind == "page") {
+        for buffer in ["0", "256"] {
+            let sets = [
+                ("ftl.kind", kind),
+                ("ftl.recovery", recovery),
+                ("host.write_buffer_kib", buffer),
+                ("host.flush", "lru"),
+                ("workload.trim_fraction", "0.3"),
+            ];
+            let lab = lab(&sets);
+            for places in CutPlaces::ALL.iter().copied() {
+                let found = verdicts(&lab, places, 60, 1);
+                let broken: Vec<_> = found.iter().filter(|verdict| !verdict.is_kept()).collect();
+                assert!(broken.is_empty(), "{sets:?}, {places}: {:?}", broken[0]);
+            }
+        }
+    }
+}
+
+#[test]
 fn c101_a_cut_has_one_verdict_however_it_is_reached() {
     let lab = lab(&[("ftl.kind", "page"), ("ftl.recovery", "scan"), ("host.write_buffer_kib", "256")]);
     let instants = lab.instants(CutPlaces::Random, 60).expect("instants");

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use client::{Client, greet, option_reply, send_option, served, source, temporary};
+use client::{Client, bare, greet, option_reply, send_option, served, source, temporary};
 use pumice_config::Config;
 use pumice_engine::run;
 use pumice_ftl::FtlKind;
@@ -21,20 +21,14 @@ const SECTOR: usize = 512;
 /// Room for what a layer keeps for itself.
 const SPACE: (&str, &str) = ("ftl.over_provisioning", "0.25");
 
+const PAGE: (&str, &str) = ("ftl.kind", "page");
+
 /// A device that can start anew.
 const RECOVERS: [(&str, &str); 3] = [("ftl.kind", "page"), ("ftl.recovery", "checkpoint"), SPACE];
 
 /// Serves a device on a socket of this name.
 fn start(name: &str, sets: &[(&str, &str)]) -> (Server, PathBuf) {
     served(&ServeOptions::new(source("tiny", sets), Address::Unix(temporary(name))))
-}
-
-/// A result document without what a wall clock tells, as text.
-fn bare(mut document: Value) -> String {
-    for of_the_clock in ["run", "preset", "warnings"] {
-        document.as_object_mut().expect("a document").remove(of_the_clock);
-    }
-    serde_json::to_string_pretty(&document).expect("JSON")
 }
 
 /// What a device should hold.
@@ -541,6 +535,29 @@ fn s120_what_was_promised_is_there_after_a_power_cut_and_a_record_replays_the_cu
         let replayed = run(&config, 1.0, &mut |_| true).expect("replays");
         assert_eq!(bare(served), bare(replayed.document), "{name}");
         [file, record].iter().for_each(|path| std::fs::remove_file(path).expect("was written"));
+    }
+}
+
+#[test]
+fn s122_a_device_that_starts_anew_takes_trims_and_they_last_behind_a_flush() {
+    for recovery in ["scan", "summary", "checkpoint"] {
+        let sets = [PAGE, SPACE, ("ftl.recovery", recovery), ("run.check", "integrity"), ("initial.fill", "0")];
+        let (server, path) = start(&format!("trim-{recovery}"), &sets);
+        let mut client = Client::structured(&path).expect("connects");
+        client.write(0, &[7; 64 << 10]).expect("a write");
+        client.trim(0, 32 << 10).expect("a trim");
+        client.zero(32 << 10, 16 << 10, false).expect("zeroes");
+        let holds = |client: &mut Client| client.status(0, 64 << 10).expect("a status");
+        assert_eq!(holds(&mut client), [(48 << 10, false), (16 << 10, true)], "{recovery}");
+        client.flush().expect("a flush");
+        server.answer(&ControlRequest::Cut {}).expect("a cut");
+        let mut client = Client::structured(&path).expect("connects");
+        assert_eq!(holds(&mut client), [(48 << 10, false), (16 << 10, true)], "{recovery}, behind the cut");
+        assert_eq!(client.read(0, 48 << 10).expect("reads"), vec![0; 48 << 10], "{recovery}");
+        assert_eq!(client.read(48 << 10, 16 << 10).expect("reads"), vec![7; 16 << 10], "{recovery}");
+        let document = server.stop().expect("ends");
+        assert_eq!(document["power"]["broken_promises"], 0, "{recovery}");
+        assert_eq!(document["host"]["trim"]["requests"], 2, "{recovery}");
     }
 }
 

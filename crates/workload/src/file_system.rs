@@ -80,8 +80,10 @@ impl Family for FileSystemName {
 }
 
 impl RequestSource for FatWorkload {
-    fn next_request(&mut self) -> Result<Option<HostRequest>, TraceError> {
-        FatWorkload::next_request(self)
+    fn take_next(&mut self, request: &mut HostRequest) -> Result<bool, TraceError> {
+        let next = FatWorkload::next_request(self)?;
+        next.into_iter().for_each(|next| *request = next);
+        Ok(next.is_some())
     }
 
     fn requests_expected(&self) -> Option<u64> {

@@ -122,9 +122,17 @@ macro_rules! families {
             ///
             /// # Errors
             /// A bad line of a trace, or a request that does not fit the device.
-            #[inline]
             pub fn next_request(&mut self) -> Result<Option<HostRequest>, TraceError> {
                 match self { $(Workload::$kind(source) => RequestSource::next_request(source.as_mut())),+ }
+            }
+
+            /// Puts the next request into `request`; `false` after the last. Arrivals never decrease.
+            ///
+            /// # Errors
+            /// As [`Workload::next_request`].
+            #[inline]
+            pub fn take_next(&mut self, request: &mut HostRequest) -> Result<bool, TraceError> {
+                match self { $(Workload::$kind(source) => RequestSource::take_next(source.as_mut(), request)),+ }
             }
 
             /// Tells the workload that nobody reads when requests arrive, so that it need not draw it; they may then

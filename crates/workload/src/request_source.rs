@@ -1,6 +1,6 @@
 //! What everything that yields requests can do.
 
-use pumice_types::HostRequest;
+use pumice_types::{HostRequest, Time};
 
 use crate::error::TraceError;
 use crate::fact::Fact;
@@ -8,11 +8,22 @@ use crate::notes::Notes;
 
 /// A source of host requests in the order of their arrival; the first arrives at 0.
 pub trait RequestSource {
-    /// The next request, `None` after the last. Arrivals never decrease.
+    /// Puts the next request into `request`; `false` after the last. Arrivals never decrease. A request is written where
+    /// it stays: one that is returned would be read as whole words right after its small fields were stored one by one,
+    /// and the processor waits for each of them.
     ///
     /// # Errors
     /// A bad line of a trace, or a request that does not fit the device.
-    fn next_request(&mut self) -> Result<Option<HostRequest>, TraceError>;
+    fn take_next(&mut self, request: &mut HostRequest) -> Result<bool, TraceError>;
+
+    /// The next request, `None` after the last.
+    ///
+    /// # Errors
+    /// As [`RequestSource::take_next`].
+    fn next_request(&mut self) -> Result<Option<HostRequest>, TraceError> {
+        let mut request = HostRequest::flush(Time::ZERO);
+        Ok(self.take_next(&mut request)?.then_some(request))
+    }
 
     /// Tells a source that nobody reads when requests arrive, so that it need not draw it. A source for which that
     /// is work lets every request arrive at 0 from now on; the others change nothing.

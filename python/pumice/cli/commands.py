@@ -46,7 +46,9 @@ COMMANDS: dict[str, Entry] = {
     "report": Entry("report_command", "report_command", "Write a self-contained HTML report."),
     "serve": Entry("serve_command", "serve_command", "Serve the simulated device to real programs, over NBD."),
     "ctl": Entry(
-        "ctl_command", "ctl_command", "Ask a served device for its status or result, to lose its power, or to end."
+        "ctl_command",
+        "ctl_command",
+        "Ask a served device for its status or result, or give it an order: to lose its power, to go back, to end.",
     ),
     "crash": Entry(
         "crash_command",

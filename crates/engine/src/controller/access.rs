@@ -80,7 +80,7 @@ impl PageAccess {
 }
 
 /// The accesses in flight that need a record of their own.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct AccessTable {
     table: Vec<PageAccess>,
     /// Where the time of each went so far. Apart, because an access of one stage has none.

@@ -60,7 +60,7 @@ const PLACES_AN_ENTRY: usize = 4;
 const ENTRIES_ORDERED: usize = 64;
 
 /// Buffered pages.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WriteBuffer {
     capacity: usize,
     policy: FlushPolicy,

@@ -8,17 +8,19 @@
 
 mod access;
 pub(crate) mod buffer;
+mod copied;
 mod operations;
 mod stages;
 mod submit;
 mod untimed;
+mod wear;
 
 use std::collections::VecDeque;
 
 use pumice_config::{FlushPolicy, HostKeys, PartialPage};
 use pumice_ftl::recovery::{CutProtection, Recovery};
 use pumice_ftl::{Ftl, Plan, TranslationLayer};
-use pumice_types::{BlockId, DieId, HostRequest, Lpn, RecoveryFault, RequestKind, Time};
+use pumice_types::{DieId, HostRequest, Lpn, RecoveryFault, RequestKind, Time};
 
 use crate::chip::erase::Eraser;
 use crate::error::SimError;
@@ -36,6 +38,7 @@ use submit::Wait;
 const PLAN_COMMANDS: usize = 4096;
 
 /// What a page access needs besides itself, settled once for a run.
+#[derive(Clone)]
 struct Rules {
     /// Writes of part of a page read its old copy first.
     reads_old_copy: bool,
@@ -114,10 +117,8 @@ enum BufferedWrite {
 
 impl Controller {
     /// A controller of these chips, nothing in flight.
-    pub fn new(host: &HostKeys, page_bytes: u32, mut ftl: Ftl, scheduler: Scheduler) -> Controller {
+    pub fn new(host: &HostKeys, page_bytes: u32, ftl: Ftl, scheduler: Scheduler) -> Controller {
         let buffer_pages = (host.write_buffer_kib * 1024 / u64::from(page_bytes)) as usize;
-        let failing = scheduler.chips.eraser.as_ref().filter(|eraser| eraser.can_fail());
-        failing.iter().flat_map(|eraser| eraser.failing()).for_each(|block| ftl.note_failing(BlockId(block)));
         let rules = Rules {
             reads_old_copy: host.partial_page == PartialPage::Rmw,
             loads_map: ftl.loads_map(),
@@ -128,7 +129,7 @@ impl Controller {
             ignores_flushes: buffer_pages > 0 && host.flush == FlushPolicy::Ignored,
             keeps_buffer: false,
         };
-        Controller {
+        let mut controller = Controller {
             ftl,
             scheduler,
             tally: CommandTally::default(),
@@ -142,7 +143,9 @@ impl Controller {
             waiting: VecDeque::new(),
             pages_done: VecDeque::new(),
             held_back: Vec::new(),
-        }
+        };
+        controller.tell_failing();
+        controller
     }
 
     /// The same controller, which numbers its commands if the device can start anew after a power cut.
@@ -216,11 +219,18 @@ impl Controller {
         self.ftl.expect(lpn);
     }
 
-    /// Prefetches what a coming write will invalidate, once its map entry is in the cache; no effect on results.
+    /// Prefetches what a coming request will invalidate or look at, once its map entry is in the cache; no effect on
+    /// results.
     #[inline]
     pub fn expect_soon(&self, lpn: Lpn, request: &HostRequest) {
-        if request.kind == RequestKind::Write {
-            self.ftl.expect_overwrite(lpn);
+        match request.kind {
+            RequestKind::Write => self.ftl.expect_overwrite(lpn),
+            RequestKind::Read => {
+                if let Some(page) = self.ftl.expect_look_up(lpn) {
+                    self.scheduler.chips.checked.array.expect(page);
+                }
+            }
+            RequestKind::Trim | RequestKind::Flush => {}
         }
     }
 

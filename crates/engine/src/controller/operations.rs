@@ -11,7 +11,7 @@ use crate::metrics::KindMetrics;
 use crate::observe::Observer;
 
 /// Times of the zone operations that are done.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct ZoneTimes {
     /// Resets that erase at once.
     pub reset: KindMetrics,

@@ -30,7 +30,7 @@ impl Direction {
 }
 
 /// Overhead and link of one device.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Link {
     overhead: Time,
     /// 10^6 bytes a second; `None` if the link costs no time.

@@ -31,6 +31,7 @@ struct InFlight {
 }
 
 /// The host side of a device.
+#[derive(Clone)]
 pub struct Host {
     /// What the host stored.
     pub oracle: Oracle,

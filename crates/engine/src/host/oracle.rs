@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::promises::{Allowed, Promises};
 
 /// Versions stored by the host.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Oracle {
     /// Version of each logical page; 0 if the host never wrote it.
     versions: Vec<u8>,

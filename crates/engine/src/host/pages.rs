@@ -25,8 +25,13 @@ impl Pages {
     fn page_at(&self, byte: u64) -> u64 {
         match self.shift {
             Some(shift) => byte >> shift,
-            None => byte / self.page_bytes,
+            None => self.divide(byte),
         }
+    }
+
+    #[cold]
+    fn divide(&self, byte: u64) -> u64 {
+        byte / self.page_bytes
     }
 
     /// The first logical page of a request.
@@ -38,31 +43,63 @@ impl Pages {
     /// Logical pages of a request with the parts that it touches; none of a flush. A trim leaves out pages that
     /// it covers in part.
     #[inline]
-    pub fn of(&self, request: &HostRequest) -> impl Iterator<Item = (Lpn, u64)> + use<> {
-        let page_bytes = self.page_bytes;
+    pub fn of(&self, request: &HostRequest) -> RequestPages {
         let (start, end) = (request.offset_bytes, request.offset_bytes + u64::from(request.bytes));
-        let (trims, reads) = (request.kind == RequestKind::Trim, request.kind == RequestKind::Read);
-        (self.page_at(start)..self.page_at(end + page_bytes - 1)).filter_map(move |page| {
-            let first = page * page_bytes;
-            let (from, to) = (start.max(first) - first, end.min(first + page_bytes) - first);
-            let mask = if to - from == page_bytes { u64::MAX } else { part_mask(page_bytes, from, to, reads) };
-            (!trims || mask == u64::MAX).then_some((Lpn(page as u32), mask))
-        })
+        let (next, stop) = (self.page_at(start), self.page_at(end + self.page_bytes - 1));
+        RequestPages { pages: *self, kind: request.kind, start, end, next, stop }
+    }
+
+    /// The parts of a page that bytes `from..to` of it touch, one bit each. A part that is covered only partly is
+    /// included for a read, which needs it, and left out for a write, which does not supply all of it.
+    #[inline]
+    fn part_mask(&self, from: u64, to: u64, kind: RequestKind) -> u64 {
+        let below = |byte: u64| self.page_at(byte * PARTS);
+        let above = |byte: u64| self.page_at(byte * PARTS + self.page_bytes - 1);
+        let (first, last) = match kind {
+            RequestKind::Read => (below(from), above(to)),
+            RequestKind::Write | RequestKind::Trim | RequestKind::Flush => (above(from), below(to)),
+        };
+        match last.saturating_sub(first) {
+            0 => 0,
+            64 => u64::MAX,
+            parts => ((1 << parts) - 1) << first,
+        }
     }
 }
 
-/// The parts of a page that bytes `from..to` of it touch, one bit each. A part that is covered only partly is
-/// included for a read, which needs it, and left out for a write, which does not supply all of it.
-fn part_mask(page_bytes: u64, from: u64, to: u64, reads: bool) -> u64 {
-    let (first, last) = (from * PARTS, to * PARTS);
-    let (first, last) = match reads {
-        true => (first / page_bytes, last.div_ceil(page_bytes)),
-        false => (first.div_ceil(page_bytes), last / page_bytes),
-    };
-    match last.saturating_sub(first) {
-        0 => 0,
-        64 => u64::MAX,
-        parts => ((1 << parts) - 1) << first,
+/// The pages of one request.
+pub struct RequestPages {
+    pages: Pages,
+    kind: RequestKind,
+    /// First byte.
+    start: u64,
+    /// One past the last byte.
+    end: u64,
+    /// The next page.
+    next: u64,
+    /// One past the last page.
+    stop: u64,
+}
+
+impl Iterator for RequestPages {
+    type Item = (Lpn, u64);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(Lpn, u64)> {
+        while self.next < self.stop {
+            let page = self.next;
+            self.next += 1;
+            let first = page * self.pages.page_bytes;
+            let end = first + self.pages.page_bytes;
+            if self.start <= first && end <= self.end {
+                return Some((Lpn(page as u32), u64::MAX));
+            }
+            if self.kind != RequestKind::Trim {
+                let (from, to) = (self.start.max(first) - first, self.end.min(end) - first);
+                return Some((Lpn(page as u32), self.pages.part_mask(from, to, self.kind)));
+            }
+        }
+        None
     }
 }
 

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 const VERSIONS_KEPT: usize = 128;
 
 /// A page whose newest version is not promised.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Unsettled {
     /// The version before; `None` if nothing was stored.
     before: Option<u8>,
@@ -75,7 +75,7 @@ impl Allowed {
 }
 
 /// All such pages.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Promises {
     /// Writes are promised by flushes: there is a write buffer.
     is_volatile: bool,

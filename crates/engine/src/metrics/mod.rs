@@ -28,6 +28,7 @@ const LATENCY_MAX_NS: u64 = 1 << 52;
 const LATENCY_DIGITS: u8 = 3;
 
 /// Requests of one direction.
+#[derive(Clone)]
 pub struct KindMetrics {
     /// Requests done.
     pub requests: u64,
@@ -114,6 +115,7 @@ impl WriteParts {
 }
 
 /// Everything measured at the host side.
+#[derive(Clone)]
 pub struct Metrics {
     /// Reads.
     pub read: KindMetrics,

@@ -25,7 +25,7 @@ pub const WORK: usize = 1;
 const FIRST_NUMBER: u64 = 1 << 32;
 
 /// A queue of segments and of their commands.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Lane {
     /// Segments, first the one that runs or is next.
     pub segments: VecDeque<Segment>,
@@ -98,7 +98,7 @@ impl Lane {
 }
 
 /// What a die keeps of its queued commands besides the lanes, and its place.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DieParts {
     /// See [`Die::channel`].
     pub channel: usize,
@@ -111,7 +111,7 @@ pub struct DieParts {
 }
 
 /// One die.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Die {
     /// [`READS`] and [`WORK`].
     pub lanes: [Lane; 2],
@@ -153,7 +153,7 @@ pub struct Die {
 ///
 /// Each plane runs its own steps and is then inhibited; the die is busy until the last one is done. When the erase is
 /// suspended, each plane continues to its own next stop and waits there for the others.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct EraseRun {
     /// Its planes, those of this erase first; the others are kept for their memory.
     pub planes: Vec<PlaneErase>,
@@ -170,7 +170,7 @@ pub struct EraseRun {
 }
 
 /// One plane's share of an erase.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PlaneErase {
     /// Its steps.
     pub steps: Vec<EraseStep>,
@@ -214,10 +214,12 @@ impl EraseRun {
 
 /// Counts the pages that queued commands will program, by a hash of the page. A count of 0 tells a read at once that
 /// no queued command writes its page.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PendingPages {
     /// A power of two.
     buckets: Vec<u32>,
+    /// Their sum.
+    total: u32,
     copies: bool,
 }
 
@@ -225,7 +227,7 @@ impl PendingPages {
     /// An empty counter, sized for about `accesses` queued page accesses. `copies`: also count copies, which only
     /// reads with priority search for.
     pub fn new(accesses: usize, copies: bool) -> PendingPages {
-        PendingPages { buckets: vec![0; accesses.next_power_of_two()], copies }
+        PendingPages { buckets: vec![0; accesses.next_power_of_two()], total: 0, copies }
     }
 
     #[inline]
@@ -243,6 +245,7 @@ impl PendingPages {
     /// Nothing is queued any more.
     fn clear(&mut self) {
         self.buckets.fill(0);
+        self.total = 0;
     }
 
     /// A command was queued.
@@ -251,6 +254,7 @@ impl PendingPages {
         if self.is_counted(command) {
             let bucket = self.bucket(command.target);
             self.buckets[bucket] += 1;
+            self.total += 1;
         }
     }
 
@@ -260,13 +264,14 @@ impl PendingPages {
         if self.is_counted(command) {
             let bucket = self.bucket(command.target);
             self.buckets[bucket] -= 1;
+            self.total -= 1;
         }
     }
 
     /// Whether a queued command may fill this page; `false` is certain.
     #[inline]
     fn may_hold(&self, page: PageAddress) -> bool {
-        self.buckets[self.bucket(page)] > 0
+        self.total > 0 && self.buckets[self.bucket(page)] > 0
     }
 }
 
@@ -424,10 +429,12 @@ impl Die {
     }
 
     /// The last of the first `before` queued commands that will write `page`, if one will.
+    #[inline]
     pub fn pending_write(&self, page: PageAddress, before: usize) -> Option<PendingWrite> {
-        if !self.pending.may_hold(page) {
-            return None;
-        }
+        if self.pending.may_hold(page) { self.find_pending_write(page, before) } else { None }
+    }
+
+    fn find_pending_write(&self, page: PageAddress, before: usize) -> Option<PendingWrite> {
         let commands = &self.lanes[WORK].commands;
         let writes =
             |command: &FlashCommand| command.target == page && matches!(command.op, FlashOp::Program | FlashOp::Copy);

@@ -13,7 +13,7 @@ const NEVER: u128 = u128::MAX;
 const NEVER_AT: u64 = u64::MAX;
 
 /// The events of all dies, in the order of their times, and of their making among equals.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Events {
     /// Pair `n` holds nodes `2n` and `2n + 1`, of which node `n` is the earlier; the leaves come last, and node 1 is the
     /// earliest of all. An event is its time, its number and its die, from the highest bit down.

@@ -126,6 +126,7 @@ struct Channel {
 }
 
 /// The scheduler of one device, and the chips that it gives time to.
+#[derive(Clone)]
 pub struct Scheduler {
     /// The chips. Without a clock they execute commands at once, and the rest of the scheduler rests.
     pub chips: Chips,
@@ -206,6 +207,12 @@ impl Scheduler {
     #[inline]
     pub fn next_event(&self) -> Option<Time> {
         self.events.first().map(|(at, _)| at)
+    }
+
+    /// The page access that [`Scheduler::take_done`] takes next, where it stands.
+    #[inline]
+    pub fn first_done(&self) -> Option<&PageDone> {
+        self.done.front()
     }
 
     /// The next page access that the last event finished; their order is the one in which they were

@@ -7,7 +7,7 @@ use super::die::WORK;
 
 /// Reads of every die that fetch pages for programs on other dies. Those of a die are queued and end in one order, so
 /// a program waits for its data by the number of the read. Nothing is counted where no page is moved.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct MoveReads {
     dies: Vec<DieReads>,
     blocks_per_die: u32,

@@ -50,7 +50,7 @@ struct QueuedCommand {
 }
 
 /// The work lane by plane.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PlaneQueues {
     blocks: DieBlocks,
     /// Every command of the lane, in its order.

@@ -23,7 +23,7 @@ pub struct UnderWay {
 }
 
 /// Commands that change flash, counted as they begin, and the one in which the power is cut.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct CommandCut {
     begun: u64,
     target: u64,

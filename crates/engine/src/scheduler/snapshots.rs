@@ -15,7 +15,7 @@ pub struct Snapshot {
 
 /// The snapshots of a die's queued accesses, each in a place of its own: accesses need not end in the order in
 /// which they were queued.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Snapshots {
     places: Vec<Snapshot>,
     free: Vec<u32>,

@@ -34,6 +34,7 @@ const BEYOND_QUANTILE_MIN: u64 = 64;
 const LATENCIES: [&str; 2] = ["read_latency_us", "write_latency_us"];
 
 /// Decides when a run ends.
+#[derive(Clone)]
 pub struct StoppingRule {
     until: Until,
     timed: bool,

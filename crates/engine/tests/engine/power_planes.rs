@@ -1,9 +1,10 @@
 //! 88x: the power is cut in multi-plane commands, of which each plane is left for itself, as in [`crate::power`].
 
+use pumice_ftl::FtlKind;
 use pumice_types::RecoveryFault;
 
 use crate::power::{Sets, all_are_noticed, cut_everywhere, sampled};
-use crate::power_layers::{all_keep_their_promises, combinations, cut_in_a_row, cut_often, fails_soon};
+use crate::power_layers::{Combination, all_keep_their_promises, combinations, cut_in_a_row, cut_often, fails_soon};
 use crate::support::document;
 
 /// Four planes a die, that work together whenever they can, and writes of single pages to all of them.
@@ -29,9 +30,9 @@ const IN_LOOPS: &[(&str, &str)] = &[
 
 const BUDGETED: (&str, &str) = ("ftl.merge", "m-merge-budgeted");
 
-/// Every layer, with each way of starting anew.
+/// Every layer but zones, which refuse this, with each way of starting anew.
 pub fn devices() -> Vec<Sets<'static>> {
-    let all = combinations();
+    let all: Vec<Combination> = combinations().into_iter().filter(|layer| layer.kind != FtlKind::Zns).collect();
     let plain = all.iter().map(|layer| layer.device(PLANES));
     let in_loops: &'static [(&'static str, &'static str)] = [PLANES, IN_LOOPS].concat().leak();
     plain.chain(all.iter().map(|layer| layer.device(in_loops))).collect()

@@ -348,6 +348,8 @@ fn t576_what_zones_cannot_do_is_refused_in_one_line() {
     refused(&[scan], &["because 11 of 64 are kept", "the smallest value that works is 0.171875"]);
     refused(&[scan, ("ftl.zns.mapping", "on-demand")], &["\"scan\" needs ftl.zns.mapping = \"fixed\"", "on-demand"]);
     refused(&[LEAF_ZONES, &[scan]].concat(), &["\"scan\" needs ftl.zns.unit = \"block\"", "partial-block"]);
+    let planes = [scan, ("timing.multi_plane", "neighbours"), ("ftl.allocation_order", "PCWD")];
+    refused(&planes, &["\"scan\" needs timing.multi_plane = \"off\"", "\"zns\", found \"neighbours\""]);
     refused(&[scan, ("geometry.spare_bytes", "8")], &["stores 10 bytes in each spare area", "spare_bytes = 8"]);
     refused(
         &[scan, ("ftl.over_provisioning", "0.2"), ("workload.trim_fraction", "0.1")],

@@ -401,6 +401,11 @@ impl TranslationLayer for Ftl {
         each!(self, ftl => ftl.expect_overwrite(lpn));
     }
 
+    #[inline]
+    fn expect_look_up(&self, lpn: Lpn) -> Option<PageAddress> {
+        each!(self, ftl => ftl.expect_look_up(lpn))
+    }
+
     fn merge_all(&mut self, plan: &mut Plan) -> Result<bool, FtlError> {
         each!(self, ftl => ftl.merge_all(plan))
     }

@@ -190,11 +190,13 @@ impl RestorePlanner {
     /// of protection) that leave no valid page disturbed beyond tolerance.
     pub fn plan(&mut self, leaves: &[LeafState]) -> &RestorePlan {
         self.protection.begin();
+        self.weigh_all(leaves);
         loop {
-            self.restore_sequence(leaves);
+            self.collect_restores();
             if !self.protection.extend(leaves, self.plan.restores.iter().copied(), |leaf| leaf.valid > 0) {
                 break;
             }
+            self.weigh_protected();
         }
         self.sum_up();
         &self.plan
@@ -215,34 +217,50 @@ impl RestorePlanner {
         self.protection.counters_after()
     }
 
-    /// The cheapest set of PBs that restores every dirty leaf (Algorithm 1): bottom-up over the
-    /// tree, a PB is split only if its halves together are strictly cheaper.
-    fn restore_sequence(&mut self, leaves: &[LeafState]) {
+    /// Finds for every PB the cheapest way to restore its dirty leaves (Algorithm 1), from the leaves up.
+    fn weigh_all(&mut self, leaves: &[LeafState]) {
         let first_leaf = self.tree.leaves();
         for (leaf, state) in leaves.iter().enumerate() {
-            let dirty = state.invalid > 0 || state.in_u > 0 || self.protection.must_restore()[leaf];
-            self.nodes[first_leaf + leaf] = RestoreNode {
-                valid: u32::from(state.valid),
-                in_u: u32::from(state.in_u),
-                dirty,
-                ..RestoreNode::default()
-            };
+            let node = &mut self.nodes[first_leaf + leaf];
+            let (valid, in_u) = (u32::from(state.valid), u32::from(state.in_u));
+            *node = RestoreNode { valid, in_u, dirty: state.invalid > 0 || state.in_u > 0, ..RestoreNode::default() };
+            self.weigh_leaf(first_leaf + leaf);
         }
-        for index in (1..=self.tree.pb_count()).rev() {
-            let mut halves = Time::ZERO;
-            if index < first_leaf {
-                let (left, right) = (self.nodes[index * 2], self.nodes[index * 2 + 1]);
-                halves = left.cost + right.cost;
-                let (valid, in_u) = (left.valid + right.valid, left.in_u + right.in_u);
-                self.nodes[index] =
-                    RestoreNode { valid, in_u, dirty: left.dirty || right.dirty, ..RestoreNode::default() };
+        (1..first_leaf).rev().for_each(|index| self.weigh_halves(index));
+    }
+
+    /// The same for the PBs above leaves that have to be protected since they were last weighed; the others stay as
+    /// they are.
+    fn weigh_protected(&mut self) {
+        let first_leaf = self.tree.leaves();
+        for leaf in 0..first_leaf {
+            let mut index = first_leaf + leaf;
+            if self.nodes[index].dirty || !self.protection.must_restore()[leaf] {
+                continue;
             }
-            let whole = self.restore_cost(Pb(index as u16));
-            let split = index < first_leaf && halves < whole;
-            self.nodes[index].split = split;
-            self.nodes[index].cost = if split { halves } else { whole };
+            self.nodes[index].dirty = true;
+            self.weigh_leaf(index);
+            while index > 1 {
+                index /= 2;
+                self.weigh_halves(index);
+            }
         }
-        self.collect_restores();
+    }
+
+    #[inline]
+    fn weigh_leaf(&mut self, index: usize) {
+        self.nodes[index].cost = self.restore_cost(Pb(index as u16));
+    }
+
+    /// A PB is split only if its halves together are strictly cheaper.
+    #[inline]
+    fn weigh_halves(&mut self, index: usize) {
+        let (left, right) = (self.nodes[index * 2], self.nodes[index * 2 + 1]);
+        let (valid, in_u, halves) = (left.valid + right.valid, left.in_u + right.in_u, left.cost + right.cost);
+        self.nodes[index] = RestoreNode { valid, in_u, dirty: left.dirty || right.dirty, ..RestoreNode::default() };
+        let whole = self.restore_cost(Pb(index as u16));
+        self.nodes[index].split = halves < whole;
+        self.nodes[index].cost = halves.min(whole);
     }
 
     /// Price of restoring `pb` as a whole; nothing if no page of it needs it.

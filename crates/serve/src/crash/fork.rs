@@ -66,7 +66,7 @@ impl<'a> CutTrials<'a> {
         let mut fork = Session::new(&self.subject.config, self.subject.scale, &mut path)?;
         let own = &mut fork.ssd.observer;
         own.set_replay(false);
-        own.fork_from(session.ssd.observer).map_err(SimError::Output)?;
+        session.ssd.observer.keep().and_then(|bytes| own.go_back_to(&bytes)).map_err(SimError::Output)?;
         let took = match start_anew(&mut fork, flash, cut.at) {
             Ok(took) => took,
             Err(why) => {

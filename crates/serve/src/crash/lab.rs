@@ -7,6 +7,7 @@ use pumice_config::{Config, SpecError, SpecSource};
 use pumice_engine::{SimError, open_workload};
 use pumice_ftl::recovery::Recovery;
 use pumice_types::{HostRequest, RequestKind, Time};
+use pumice_workload::Trims;
 
 use super::cut::{CrashCut, CutPlaces, TriedCut};
 use super::fork::CutTrials;
@@ -51,7 +52,7 @@ impl CrashLab {
     }
 
     /// The lab for the device of a spec and the requests of its own workload, which bring no data. Requests are widened
-    /// to whole sectors; trims are left out, because not every device that starts anew keeps them.
+    /// to whole sectors, trims are narrowed to them, and left out where the device knows none.
     ///
     /// # Errors
     /// As [`CrashLab::new`], or a workload that cannot be read.
@@ -60,8 +61,8 @@ impl CrashLab {
         let own = Config::resolve(source)?;
         let mut workload = open_workload(&own, lab.0.scale, lab.capacity()?)?;
         while let Some(request) = workload.next_request()? {
-            if request.kind != RequestKind::Trim {
-                lab.0.recorded.requests.push(in_sectors(request));
+            if request.kind != RequestKind::Trim || lab.0.config.workload.trace.trims == Trims::Keep {
+                lab.0.recorded.requests.extend(in_sectors(request));
             }
         }
         Ok(lab)
@@ -150,10 +151,17 @@ impl CrashLab {
     }
 }
 
-/// A request widened to whole sectors.
-fn in_sectors(request: HostRequest) -> HostRequest {
+/// A request widened to whole sectors. A trim is narrowed, because it may give up nothing else; `None` if nothing is left
+/// of it.
+fn in_sectors(request: HostRequest) -> Option<HostRequest> {
     let sector = u64::from(SECTOR);
-    let first = request.offset_bytes / sector * sector;
-    let end = (request.offset_bytes + u64::from(request.bytes)).next_multiple_of(sector);
-    HostRequest { offset_bytes: first, bytes: (end - first) as u32, ..request }
+    let (first, end) = (request.offset_bytes, request.offset_bytes + u64::from(request.bytes));
+    let (first, end) = match request.kind {
+        RequestKind::Trim => (first.next_multiple_of(sector), end / sector * sector),
+        RequestKind::Read | RequestKind::Write | RequestKind::Flush => {
+            (first / sector * sector, end.next_multiple_of(sector))
+        }
+    };
+    let is_left = first < end || request.kind == RequestKind::Flush;
+    is_left.then(|| HostRequest { offset_bytes: first, bytes: (end - first) as u32, ..request })
 }

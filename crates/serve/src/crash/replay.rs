@@ -8,7 +8,7 @@ use pumice_workload::RandomStream;
 
 use super::cut::CutPlaces;
 use super::subject::CrashSubject;
-use super::truth::HostTruth;
+use super::truth::{HostTruth, PromiseRules};
 
 use crate::data_path::DataPath;
 use crate::exchange::{DeviceSession, exchange, settle};
@@ -48,8 +48,9 @@ pub fn replay(subject: &CrashSubject, onlooker: &mut impl Onlooker) -> Result<()
         while session.age(&mut ageing)? {}
     }
     session.ssd.observer.set_replay(false);
-    let is_volatile = session.ssd.controller.is_buffered();
-    let mut truth = HostTruth::new(&subject.recorded.requests, config.chip.geometry.page_bytes, is_volatile);
+    let (is_volatile, gives_up_trimmed) = (session.ssd.controller.is_buffered(), config.ftl.kind.gives_up_trimmed());
+    let rules = PromiseRules { is_volatile, gives_up_trimmed };
+    let mut truth = HostTruth::new(&subject.recorded.requests, config.chip.geometry.page_bytes, rules);
     for request in &subject.recorded.requests {
         let stamps = truth.begin();
         let request = HostRequest { arrival: session.ssd.now, ..*request };

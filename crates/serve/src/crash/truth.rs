@@ -2,7 +2,8 @@
 //!
 //! Every write of a sector has a number, from 1 on; 0 is a sector that was never written. Requests come one at a time,
 //! so a larger number is a later write. After a cut a sector may hold its last promised write or a later one of its own,
-//! and nothing else.
+//! and nothing else. A trim has a number too: it makes the sectors of whole pages hold nothing. It is promised by the next
+//! flush; until then a sector may hold what it held, or nothing.
 
 use std::sync::Arc;
 
@@ -29,15 +30,31 @@ struct PageTruth {
     promised: Box<[u64]>,
     /// The largest number of its newest writes.
     last: u64,
+    /// Number of its last trim; 0 if there was none.
+    trimmed: u64,
 }
 
 impl PageTruth {
     fn new(sectors: usize) -> PageTruth {
-        PageTruth { newest: vec![0; sectors * STAMP].into(), promised: vec![0; sectors].into(), last: 0 }
+        PageTruth { newest: vec![0; sectors * STAMP].into(), promised: vec![0; sectors].into(), last: 0, trimmed: 0 }
     }
 
     fn newest(&self, sector: usize) -> u64 {
-        stamps_of(&self.newest[sector * STAMP..]).next().map_or(0, SectorStamp::write_number)
+        let written = stamps_of(&self.newest[sector * STAMP..]).next().map_or(0, SectorStamp::write_number);
+        // A trim takes the writes before it away.
+        if written > 0 { written } else { self.trimmed }
+    }
+
+    /// The page is trimmed. A device that does not give it up may return nothing from then on, or anything that was ever
+    /// written there: a write that was only buffered is gone.
+    fn trim(&mut self, number: u64, is_given_up: bool) {
+        self.newest.fill(0);
+        self.last = 0;
+        if is_given_up {
+            self.trimmed = number;
+        } else {
+            self.promised.fill(0);
+        }
     }
 
     /// Everything written so far is promised.
@@ -54,27 +71,50 @@ pub struct HostTruth<'a> {
     /// Number of the first sector that each request writes.
     first: Vec<u64>,
     page_sectors: u64,
-    /// There is a write buffer: only flushes and force unit access promise.
-    is_volatile: bool,
+    rules: PromiseRules,
     /// Requests that are done.
     done: usize,
     pages: Vec<Option<PageTruth>>,
-    /// Pages that were written to since the last flush.
+    /// Pages of which a write or trim waits for a flush to be promised.
     unsettled: Vec<u32>,
+}
+
+/// What a device promises when.
+#[derive(Clone, Copy)]
+pub struct PromiseRules {
+    /// There is a write buffer: only flushes and force unit access promise writes.
+    pub is_volatile: bool,
+    /// The device gives up what is trimmed. Others keep it, and promise nothing by a trim.
+    pub gives_up_trimmed: bool,
+}
+
+impl PromiseRules {
+    /// Whether a request makes a promise when it is done.
+    fn promises(self, request: &HostRequest) -> bool {
+        match request.kind {
+            RequestKind::Write => request.fua || !self.is_volatile,
+            RequestKind::Flush => self.is_volatile || self.gives_up_trimmed,
+            RequestKind::Read | RequestKind::Trim => false,
+        }
+    }
 }
 
 impl<'a> HostTruth<'a> {
     /// Nothing has come yet of these requests.
-    pub fn new(requests: &'a [HostRequest], page_bytes: u32, is_volatile: bool) -> HostTruth<'a> {
+    pub fn new(requests: &'a [HostRequest], page_bytes: u32, rules: PromiseRules) -> HostTruth<'a> {
         let mut next = 1;
         let number = |request: &HostRequest| {
             let first = next;
-            next += if request.kind == RequestKind::Write { u64::from(request.bytes / SECTOR) } else { 0 };
+            next += match request.kind {
+                RequestKind::Write => u64::from(request.bytes / SECTOR),
+                RequestKind::Trim => 1,
+                RequestKind::Read | RequestKind::Flush => 0,
+            };
             first
         };
         let first = requests.iter().map(number).collect();
         let page_sectors = u64::from(page_bytes / SECTOR);
-        HostTruth { requests, first, page_sectors, is_volatile, done: 0, pages: Vec::new(), unsettled: Vec::new() }
+        HostTruth { requests, first, page_sectors, rules, done: 0, pages: Vec::new(), unsettled: Vec::new() }
     }
 
     /// Requests that are done.
@@ -96,8 +136,13 @@ impl<'a> HostTruth<'a> {
     /// The next request is submitted. Returns the stamps that it writes.
     pub fn begin(&mut self) -> Vec<u8> {
         let request = self.requests[self.done];
-        if request.kind != RequestKind::Write {
-            return Vec::new();
+        match request.kind {
+            RequestKind::Write => {}
+            RequestKind::Trim => {
+                self.begin_trim();
+                return Vec::new();
+            }
+            RequestKind::Read | RequestKind::Flush => return Vec::new(),
         }
         let sectors = u64::from(request.bytes / SECTOR);
         let numbers = self.first[self.done]..self.first[self.done] + sectors;
@@ -112,9 +157,22 @@ impl<'a> HostTruth<'a> {
             truth.newest[sectors.start * STAMP..sectors.end * STAMP].copy_from_slice(&stamps[taken..taken + bytes]);
             truth.last = number + sectors.len() as u64 - 1;
             taken += bytes;
-            self.unsettled.push(page as u32);
+            if self.rules.is_volatile {
+                self.unsettled.push(page as u32);
+            }
         }
         stamps
+    }
+
+    /// A trim is submitted. It takes the pages that lie wholly inside.
+    fn begin_trim(&mut self) {
+        let number = self.first[self.done];
+        for (page, sectors, _) in self.parts(self.done) {
+            let written = self.pages.get_mut(page).and_then(Option::as_mut);
+            let Some(truth) = written.filter(|_| sectors.len() as u64 == self.page_sectors) else { continue };
+            truth.trim(number, self.rules.gives_up_trimmed);
+            self.unsettled.push(page as u32);
+        }
     }
 
     /// That request is done. Returns whether the device has promised something by that.
@@ -122,7 +180,7 @@ impl<'a> HostTruth<'a> {
         let nth = self.done;
         self.done += 1;
         let request = self.requests[nth];
-        if !promises(&request, self.is_volatile) {
+        if !self.rules.promises(&request) {
             return false;
         }
         let all = 0..self.page_sectors as usize;
@@ -135,15 +193,12 @@ impl<'a> HostTruth<'a> {
         for (page, sectors, _) in self.parts(nth) {
             self.pages[page].iter_mut().for_each(|page| page.promise(sectors.clone()));
         }
-        if !self.is_volatile {
-            self.unsettled.clear();
-        }
         true
     }
 
     /// The request that a write of a sector belongs to, and the sector's place on the device.
     fn origin(&self, number: u64) -> (usize, u64) {
-        // Requests that write nothing share the number of the next one that does; the last of them is the write.
+        // Requests without a number of their own share that of the next one that has one; the last of them is it.
         let nth = self.first.partition_point(|&first| first <= number) - 1;
         (nth, self.requests[nth].offset_bytes / u64::from(SECTOR) + number - self.first[nth])
     }
@@ -192,9 +247,9 @@ impl<'a> HostTruth<'a> {
         let found: Vec<SectorStamp> = stamps_of(&stamps).collect();
         let mut worst: Option<WrongFound> = None;
         for (nth, &stamp) in found.iter().enumerate() {
-            let promised = truth.map_or(0, |truth| truth.promised[nth]);
+            let (promised, trimmed) = truth.map_or((0, 0), |truth| (truth.promised[nth], truth.trimmed));
             let sector = u64::from(lpn) * self.page_sectors + nth as u64;
-            match self.judge_sector(sector, promised, stamp) {
+            match self.judge_sector(sector, [promised, trimmed], stamp) {
                 Some(kind) => {
                     let wrong = WrongFound { kind, sector, promised, found: stamp.write_number() };
                     if worst.as_ref().is_none_or(|worst| wrong.kind > worst.kind) {
@@ -211,14 +266,14 @@ impl<'a> HostTruth<'a> {
         judgement.add(wrong);
     }
 
-    /// What is wrong with a sector.
-    fn judge_sector(&self, sector: u64, promised: u64, stamp: SectorStamp) -> Option<WrongKind> {
+    /// What is wrong with a sector whose last promise and last trim have these numbers.
+    fn judge_sector(&self, sector: u64, [promised, trimmed]: [u64; 2], stamp: SectorStamp) -> Option<WrongKind> {
         let number = stamp.write_number();
         if stamp.flipped_bit().is_some() {
             return Some(WrongKind::Corrupt);
         }
         if number == 0 {
-            return (promised > 0).then_some(WrongKind::Lost);
+            return (promised > trimmed).then_some(WrongKind::Lost);
         }
         if self.origin(number).1 != sector {
             return Some(WrongKind::Foreign);
@@ -274,11 +329,69 @@ impl Judgement {
     }
 }
 
-/// Whether a request makes a promise when it is done.
-fn promises(request: &HostRequest, is_volatile: bool) -> bool {
-    match request.kind {
-        RequestKind::Write => request.fua || !is_volatile,
-        RequestKind::Flush => is_volatile,
-        RequestKind::Read | RequestKind::Trim => false,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: u32 = 2 * SECTOR;
+
+    fn request(kind: RequestKind, first: u64, sectors: u32) -> HostRequest {
+        let offset_bytes = first * u64::from(SECTOR);
+        HostRequest { arrival: Time::ZERO, offset_bytes, bytes: sectors * SECTOR, kind, fua: false, stream: 0 }
+    }
+
+    /// What is wrong with page 0 if its sectors hold these writes, behind so many of the requests.
+    fn judged(requests: &[HostRequest], rules: PromiseRules, done: usize, found: [u64; 2]) -> WrongPages {
+        let mut truth = HostTruth::new(requests, PAGE, rules);
+        for _ in 0..done {
+            truth.begin();
+            truth.end();
+        }
+        let stamps: Vec<u8> = found.iter().flat_map(|&number| SectorStamp::of(number).to_bytes()).collect();
+        let context = CutContext { at: Time::ZERO, under_way: 0, requests: done, mark: None };
+        let mut find = |_| Ok(FoundContent::Stamps(Some(stamps.clone().into())));
+        truth.judge(context, Time::ZERO, 1, &mut find).expect("nothing fails").pages
+    }
+
+    #[test]
+    fn s090_a_trimmed_page_may_hold_what_it_held_or_nothing_until_a_flush_and_nothing_then() {
+        // Writes 1 and 2, then 3 and 4 to the same page; the trim is 5, the last write 6.
+        let requests = [
+            request(RequestKind::Write, 0, 2),
+            request(RequestKind::Write, 0, 2),
+            request(RequestKind::Trim, 0, 2),
+            request(RequestKind::Flush, 0, 0),
+            request(RequestKind::Write, 1, 1),
+        ];
+        let rules = PromiseRules { is_volatile: false, gives_up_trimmed: true };
+        let wrong = |done, found| {
+            let WrongPages { lost, rolled_back, shorn, .. } = judged(&requests, rules, done, found);
+            [lost, rolled_back, shorn]
+        };
+        assert_eq!(wrong(2, [0, 0]), [1, 0, 0], "lost before any trim");
+        assert_eq!(wrong(3, [3, 4]), [0; 3], "what it held");
+        assert_eq!(wrong(3, [0, 0]), [0; 3], "nothing");
+        assert_eq!(wrong(3, [1, 2]), [0, 1, 0], "older than what was trimmed");
+        assert_eq!(wrong(4, [0, 0]), [0; 3]);
+        assert_eq!(wrong(4, [3, 4]), [0, 1, 0], "it came back behind the flush");
+        assert_eq!(wrong(5, [0, 6]), [0; 3]);
+        assert_eq!(wrong(5, [0, 0]), [1, 0, 0], "what was written behind the trim is lost");
+        assert_eq!(wrong(5, [3, 6]), [0, 1, 0], "half of it came back");
+        let keeps = PromiseRules { is_volatile: false, gives_up_trimmed: false };
+        for found in [[3, 4], [1, 2], [0, 0]] {
+            let WrongPages { lost, rolled_back, shorn, .. } = judged(&requests, keeps, 4, found);
+            assert_eq!([lost, rolled_back, shorn], [0; 3], "a layer that keeps what is trimmed: {found:?}");
+        }
+        assert_eq!(judged(&requests, keeps, 5, [3, 4]).rolled_back, 1, "what was written behind the trim");
+    }
+
+    #[test]
+    fn s091_a_trim_of_part_of_a_page_gives_nothing_up() {
+        let requests =
+            [request(RequestKind::Write, 0, 2), request(RequestKind::Trim, 1, 1), request(RequestKind::Flush, 0, 0)];
+        let rules = PromiseRules { is_volatile: true, gives_up_trimmed: true };
+        assert_eq!(judged(&requests, rules, 2, [0, 0]).lost, 0, "not promised yet");
+        assert_eq!(judged(&requests, rules, 3, [1, 0]).lost + judged(&requests, rules, 3, [1, 0]).shorn, 1);
+        assert_eq!(judged(&requests, rules, 3, [1, 2]).rolled_back, 0);
     }
 }

@@ -16,9 +16,7 @@ impl<T> Device<'_, T> {
     /// # Errors
     /// A device that cannot start anew, or a simulation that ended in an error.
     pub fn cut(&mut self) -> Result<Value, SimError> {
-        if let Some(text) = &self.failure {
-            return Err(SimError::Simulation(text.clone()));
-        }
+        self.check_is_well()?;
         if self.config.ftl.shared.recovery == Recovery::Off {
             let text = "the device cannot start anew after a power cut; serve it with ftl.recovery = \"scan\"";
             return Err(SimError::Simulation(text.into()));
@@ -49,9 +47,7 @@ impl<T> Device<'_, T> {
     /// Why it cannot, or a simulation that ended in an error.
     pub fn fault(&mut self, block: u32) -> Result<Value, SimError> {
         let refuse = |text: String| Err(SimError::Simulation(text));
-        if let Some(text) = &self.failure {
-            return refuse(text.clone());
-        }
+        self.check_is_well()?;
         if self.kept.record.is_some() || self.kept.recording.is_some() {
             return refuse("a fault is no request: no record can hold it; serve without --record and --session".into());
         }

@@ -8,9 +8,24 @@ use std::path::{Path, PathBuf};
 
 use pumice_config::SpecSource;
 use pumice_serve::{Address, ServeOptions, Server};
+use serde_json::Value;
 
 /// A request's error number.
 pub type Errno = u32;
+
+/// A result document without what a wall clock tells, as text.
+pub fn bare(mut document: Value) -> String {
+    for of_the_clock in ["run", "preset", "warnings"] {
+        document.as_object_mut().expect("a document").remove(of_the_clock);
+    }
+    serde_json::to_string_pretty(&document).expect("JSON")
+}
+
+/// That two results are the same; the first line that differs if they are not.
+pub fn check_same(found: &str, expected: &str, what: &str) {
+    let differs = found.lines().zip(expected.lines()).enumerate().find(|(_, (found, expected))| found != expected);
+    assert!(found == expected, "{what}: line and (found, expected): {differs:?}");
+}
 
 /// A file of this process in the temporary folder.
 pub fn temporary(name: &str) -> PathBuf {

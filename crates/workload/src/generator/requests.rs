@@ -89,13 +89,14 @@ impl Generator {
 
 impl RequestSource for Generator {
     #[inline]
-    fn next_request(&mut self) -> Result<Option<HostRequest>, TraceError> {
+    fn take_next(&mut self, request: &mut HostRequest) -> Result<bool, TraceError> {
         if self.options.flush_every == Some(self.since_flush) {
             self.since_flush = 0;
-            return Ok(Some(HostRequest::flush(self.clock.tick())));
+            *request = HostRequest::flush(self.clock.tick());
+            return Ok(true);
         }
         if self.issued == self.options.requests {
-            return Ok(None);
+            return Ok(false);
         }
         let bytes = self.options.sizes.draw(&mut self.lengths);
         let offset_bytes = self.place(bytes);
@@ -112,7 +113,8 @@ impl RequestSource for Generator {
         };
         let fua = fua_fraction > 0.0 && kind == RequestKind::Write && self.fua.unit() < fua_fraction;
         let stream = self.law.stream_of(offset_bytes / self.stride);
-        Ok(Some(HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind, fua, stream }))
+        *request = HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind, fua, stream };
+        Ok(true)
     }
 
     fn skip_arrivals(&mut self) {

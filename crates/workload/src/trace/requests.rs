@@ -150,13 +150,14 @@ impl Trace {
 }
 
 impl RequestSource for Trace {
-    /// The next request, `None` after the last. A bad line is reported after the requests that
+    /// The next request, `false` after the last. A bad line is reported after the requests that
     /// come before it in time; after an error every further call gives the same one.
     #[inline]
-    fn next_request(&mut self) -> Result<Option<HostRequest>, TraceError> {
+    fn take_next(&mut self, request: &mut HostRequest) -> Result<bool, TraceError> {
         loop {
-            if let Some(request) = self.more.pop_front() {
-                return Ok(Some(request));
+            if let Some(next) = self.more.pop_front() {
+                *request = next;
+                return Ok(true);
             }
             while !self.ended && self.window.has_room() {
                 match self.records.next() {
@@ -168,17 +169,20 @@ impl RequestSource for Trace {
             match self.window.pop() {
                 Some(record) => match record.kind {
                     RequestKind::Read | RequestKind::Write => {
-                        let request = self.place(&record)?;
-                        if !record.durability.preflush {
-                            return Ok(Some(request));
+                        *request = self.place(&record)?;
+                        if record.durability.preflush {
+                            self.more.push_back(*request);
+                            *request = HostRequest::flush(request.arrival);
                         }
-                        self.more.push_back(request);
-                        return Ok(Some(HostRequest::flush(request.arrival)));
+                        return Ok(true);
                     }
-                    RequestKind::Flush => return Ok(Some(HostRequest::flush(self.arrival(&record)))),
+                    RequestKind::Flush => {
+                        *request = HostRequest::flush(self.arrival(&record));
+                        return Ok(true);
+                    }
                     RequestKind::Trim => self.place_trim(&record)?,
                 },
-                None => return self.failure.clone().map_or(Ok(None), Err),
+                None => return self.failure.clone().map_or(Ok(false), Err),
             }
         }
     }

@@ -13,3 +13,4 @@ pub(crate) mod options;
 pub(crate) mod requests;
 mod runs;
 mod size;
+mod whole_exponentials;

@@ -114,15 +114,15 @@ impl Twin {
 }
 
 impl RequestSource for Twin {
-    /// The next request, `None` after the last.
+    /// The next request, `false` after the last.
     ///
     /// Reads and writes are drawn without replacement from their published numbers, so that both are
     /// met exactly. Without persistence every order is equally likely: the kind of a request then says
     /// nothing about its neighbours'.
     #[inline]
-    fn next_request(&mut self) -> Result<Option<HostRequest>, TraceError> {
+    fn take_next(&mut self, request: &mut HostRequest) -> Result<bool, TraceError> {
         if self.issued == self.total {
-            return Ok(None);
+            return Ok(false);
         }
         self.issued += 1;
         let (kind, span) = if self.next_is_read() {
@@ -139,7 +139,8 @@ impl RequestSource for Twin {
             Ok(offset) => offset,
             Err(misfit) => return Err(TraceError::capacity(format!("twin {}: {misfit}", self.facts.name))),
         };
-        Ok(Some(HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind, fua: false, stream: 0 }))
+        *request = HostRequest { arrival: self.clock.tick(), offset_bytes, bytes, kind, fua: false, stream: 0 };
+        Ok(true)
     }
 
     fn skip_arrivals(&mut self) {

@@ -1,9 +1,10 @@
 //! Request sizes that meet a total: geometric, their mean steered by what is left to move.
 
 use crate::random::RandomStream;
+use crate::twins::whole_exponentials::WholeExponentials;
 
-/// Requests between two looks at what is left. Sizes need a logarithm each; their parameter needs
-/// another one, which this spreads over many requests.
+/// Requests between two looks at what is left. The parameter of the sizes needs a logarithm, which this spreads over
+/// many requests.
 const STEER_EVERY: u64 = 64;
 
 /// Weight, in requests, of the assumption that no request is cut.
@@ -20,6 +21,7 @@ const MAX_MAKEUP: f64 = 8.0;
 #[derive(Debug)]
 pub(crate) struct SizeBudget {
     stream: RandomStream,
+    whole: WholeExponentials,
     granules_left: u64,
     requests_left: u64,
     /// Granules drawn and granules that remained after cuts at the end of an extent or segment.
@@ -34,7 +36,9 @@ impl SizeBudget {
     pub fn new(granules: u64, requests: u64, stream: RandomStream) -> SizeBudget {
         let prior = PRIOR_REQUESTS * granules as f64 / requests as f64;
         let (granules_left, requests_left) = (granules, requests);
-        let mut budget = SizeBudget { stream, granules_left, requests_left, drawn: prior, issued: prior, scale: 0.0 };
+        let whole = WholeExponentials::new();
+        let (drawn, issued) = (prior, prior);
+        let mut budget = SizeBudget { stream, whole, granules_left, requests_left, drawn, issued, scale: 0.0 };
         budget.steer();
         budget
     }
@@ -50,7 +54,7 @@ impl SizeBudget {
         if self.requests_left.is_multiple_of(STEER_EVERY) {
             self.steer();
         }
-        1 + (self.stream.exponential() * self.scale) as u64
+        1 + self.whole.draw(&mut self.stream, self.scale)
     }
 
     /// Says what became of the size drawn last: `issued` granules of it.

@@ -237,23 +237,40 @@ impl Eraser {
         let mut eraser = Eraser {
             truth: config.truth(),
             controller: config.controller(blocks),
-            pec: vec![initial_pec; blocks],
+            pec: vec![0; blocks],
             leaves: 1,
             totals: EraseTotals::default(),
             decided: vec![0; if config.max_loops < MAX_LOOPS { blocks } else { 0 }],
             forgotten: Vec::new(),
             config,
         };
-        if config.remembers_last_loop() && initial_pec > 0 {
-            (0..blocks as u32).for_each(|block| eraser.remember_measured(block, u32::from(initial_pec)));
+        eraser.wear(initial_pec);
+        eraser
+    }
+
+    /// Wears every leaf by so many cycles, as if its block had been erased so often: what the scheme remembers of a block
+    /// is what the last of these erases showed.
+    pub fn wear(&mut self, cycles: u16) {
+        if cycles == 0 {
+            return;
         }
-        if config.has_learned() && initial_pec > 0 {
-            for block in 0..blocks as u32 {
-                let last = eraser.truth.begin(block, u32::from(initial_pec) - 1);
-                learn(&mut eraser.controller, block as usize, last);
+        self.pec.iter_mut().for_each(|pec| *pec = pec.saturating_add(cycles));
+        self.forgotten.clear();
+        for block in 0..self.blocks() as u32 {
+            let pec = self.pec(block);
+            if self.config.remembers_last_loop() {
+                self.remember_measured(block, pec);
+            }
+            if self.config.has_learned() {
+                let last = self.truth.begin(block, pec - 1);
+                learn(&mut self.controller, block as usize, last);
             }
         }
-        eraser
+    }
+
+    /// The most cycles by which every leaf can be worn further.
+    pub fn wear_max(&self) -> u16 {
+        u16::MAX - self.pec.iter().copied().max().unwrap_or_default()
     }
 
     /// The same blocks, of which each has so many leaves that are erased apart and wear apart.

@@ -169,12 +169,14 @@ impl Nftl {
             let free = end.min((leaf + 1) * width).saturating_sub(written.max(leaf * width)) as u16;
             *state = ULeafState { free, valid: 0, disturb: u.disturb };
         }
-        let column = slot * self.pages;
-        for page in 0..written {
-            let offset = self.u_offset[column + page] as usize;
-            if self.in_u[column + offset] as usize == page {
-                scratch.d_leaves[offset / width].in_u += 1;
-                scratch.u_leaves[page / width].valid += 1;
+        let in_u = &self.in_u[slot * self.pages..(slot + 1) * self.pages];
+        let offsets = &self.u_offset[slot * self.pages..slot * self.pages + written];
+        for ((leaf, offsets), state) in offsets.chunks(width).enumerate().zip(&mut scratch.u_leaves) {
+            for (page, &offset) in offsets.iter().enumerate() {
+                if usize::from(in_u[usize::from(offset)]) == leaf * width + page {
+                    scratch.d_leaves[usize::from(offset) / width].in_u += 1;
+                    state.valid += 1;
+                }
             }
         }
     }

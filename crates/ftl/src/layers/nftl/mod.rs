@@ -20,6 +20,7 @@ mod u_blocks;
 
 use pumice_types::{
     BlockId, Cause, FlashCommand, Geometry, Lpn, PageAddress, PbTree, PlaneId, ProgramOrder, SearchExpectation, bits,
+    prefetch,
 };
 use serde::{Deserialize, Serialize};
 
@@ -259,6 +260,32 @@ impl Nftl {
         }
     }
 
+    /// Where the current page of an offset is; `None` if it was never written.
+    #[inline]
+    fn place_of(&self, logical: usize, offset: usize) -> Option<PageAddress> {
+        let LogicalBlock { d, u_slot, .. } = self.logical[logical];
+        if u_slot != NONE {
+            let page = self.in_u[u_slot as usize * self.pages + offset];
+            if page != NOT_IN_U {
+                return Some(PageAddress::new(self.u_blocks[u_slot as usize].block, page));
+            }
+        }
+        let in_d = d != NONE && bits::get(&self.d_valid[self.words_of(logical)], offset);
+        in_d.then(|| PageAddress::new(BlockId(d), offset as u16))
+    }
+
+    /// Prefetches what the U-block of a logical block says of an offset, if there is one; no effect on results. Returns
+    /// whether there is.
+    #[inline]
+    fn expect_in_u(&self, logical: usize, offset: usize) -> bool {
+        let slot = self.logical.get(logical).map_or(NONE, |block| block.u_slot);
+        if slot != NONE {
+            prefetch(self.u_blocks.get(slot as usize));
+            prefetch(self.in_u.get(slot as usize * self.pages + offset));
+        }
+        slot != NONE
+    }
+
     /// Logical pages that the host may address.
     pub fn user_pages(&self) -> u32 {
         (self.logical.len() * self.pages) as u32
@@ -326,8 +353,8 @@ impl TranslationLayer for Nftl {
     }
 
     fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
-        let (logical, _) = self.split(lpn);
-        let Some(page) = self.locate(lpn) else { return false };
+        let (logical, offset) = self.split(lpn);
+        let Some(page) = self.place_of(logical, offset) else { return false };
         let slot = self.logical[logical].u_slot;
         if slot != NONE && self.config.u_index == UIndex::Spare {
             let u = &self.u_blocks[slot as usize];
@@ -343,17 +370,33 @@ impl TranslationLayer for Nftl {
         true
     }
 
+    /// Prefetches the pointers and the bits of a logical block; no effect on results.
+    #[inline]
+    fn expect(&self, lpn: Lpn) {
+        let (logical, offset) = self.split(lpn);
+        prefetch(self.logical.get(logical));
+        prefetch(self.d_valid.get(logical * self.words + (offset >> 6)));
+    }
+
+    #[inline]
+    fn expect_overwrite(&self, lpn: Lpn) {
+        let (logical, offset) = self.split(lpn);
+        prefetch(self.d_programmed.get(logical * self.words + (offset >> 6)));
+        self.expect_in_u(logical, offset);
+    }
+
+    /// A page that has no U-block beside it is found in D.
+    #[inline]
+    fn expect_look_up(&self, lpn: Lpn) -> Option<PageAddress> {
+        let (logical, offset) = self.split(lpn);
+        let d = self.logical.get(logical)?.d;
+        let is_in_d = !self.expect_in_u(logical, offset) && d != NONE;
+        is_in_d.then(|| PageAddress::new(BlockId(d), offset as u16))
+    }
+
     #[inline]
     fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
         let (logical, offset) = self.split(lpn);
-        let LogicalBlock { d, u_slot, .. } = self.logical[logical];
-        if u_slot != NONE {
-            let page = self.in_u[u_slot as usize * self.pages + offset];
-            if page != NOT_IN_U {
-                return Some(PageAddress::new(self.u_blocks[u_slot as usize].block, page));
-            }
-        }
-        let in_d = d != NONE && bits::get(&self.d_valid[self.words_of(logical)], offset);
-        in_d.then(|| PageAddress::new(BlockId(d), offset as u16))
+        self.place_of(logical, offset)
     }
 }

@@ -121,9 +121,9 @@ impl PageMaps {
 
     /// Prefetches the valid bits of the page of `lpn`, whose map entry is in the cache; no effect on results.
     #[inline]
-    pub(super) fn expect_overwrite(&self, lpn: Lpn) -> Option<BlockId> {
-        let entry = *self.l2p.get(lpn.index())?;
-        let page = (entry != AS_FILLED && entry != TRIMMED).then(|| self.address(entry - 1))?;
+    pub(super) fn expect_overwrite(&self, lpn: Lpn, pool: &BlockPool) -> Option<BlockId> {
+        let is_mapped = lpn.index() < self.l2p.len();
+        let page = if is_mapped { self.locate(lpn, pool)? } else { return None };
         prefetch(self.valid.get(page.block.index() * self.words + usize::from(page.page >> 6)));
         Some(page.block)
     }

@@ -412,7 +412,7 @@ impl TranslationLayer for PageFtl {
     /// Prefetches what the write of `lpn` will invalidate, once its map entry is in the cache; no effect on results.
     #[inline]
     fn expect_overwrite(&self, lpn: Lpn) {
-        if let Some(block) = self.maps.expect_overwrite(lpn) {
+        if let Some(block) = self.maps.expect_overwrite(lpn, &self.pool) {
             let geometry = &self.config.geometry;
             let plane = &self.planes[geometry.plane_of(block).index()];
             plane.victims.expect(UnitId { block: geometry.index_in_plane(block), unit: 0 });

@@ -50,6 +50,27 @@ pub(super) struct ReadPage {
     pub(super) entry: SpareEntry,
 }
 
+/// The pages that count: one for each logical page that is stored. They are kept as numbers, because there are nearly as
+/// many as pages were found.
+pub(super) struct CurrentPages<'a> {
+    found: &'a [ReadPage],
+    /// Numbers of pages in `found`.
+    numbers: Vec<u32>,
+}
+
+impl CurrentPages<'_> {
+    /// The pages, by logical page.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &ReadPage> {
+        self.numbers.iter().map(|&nth| &self.found[nth as usize])
+    }
+
+    /// Keeps those that `counts` is true for.
+    pub(super) fn retain(&mut self, mut counts: impl FnMut(&ReadPage) -> bool) {
+        let found = self.found;
+        self.numbers.retain(|&nth| counts(&found[nth as usize]));
+    }
+}
+
 /// Everything that the spare areas say.
 pub(super) struct SpareSurvey {
     /// Pages that can be read, by block and page.
@@ -143,17 +164,18 @@ impl SpareSurvey {
 
     /// The pages that count, one for each logical page that is stored: that with the newest data, and of its copies
     /// the last one.
-    fn current(&self, config: &PageConfig) -> Vec<ReadPage> {
-        // Number of the page in `found` plus one.
-        let mut chosen = vec![0u32; config.logical_pages() as usize];
+    fn current(&self, config: &PageConfig) -> CurrentPages<'_> {
+        const NONE: u32 = u32::MAX;
+        let mut numbers = vec![NONE; config.logical_pages() as usize];
         let counted = self.found.iter().enumerate();
         for (nth, found) in counted.filter(|(_, found)| !config.is_translation_page(found.entry.lpn)) {
-            let known = &mut chosen[found.entry.lpn.index()];
-            if *known == 0 || counts_before(&found.entry, &self.found[*known as usize - 1].entry) {
-                *known = nth as u32 + 1;
+            let known = &mut numbers[found.entry.lpn.index()];
+            if *known == NONE || counts_before(&found.entry, &self.found[*known as usize].entry) {
+                *known = nth as u32;
             }
         }
-        chosen.into_iter().filter(|&nth| nth > 0).map(|nth| self.found[nth as usize - 1]).collect()
+        numbers.retain(|&nth| nth != NONE);
+        CurrentPages { found: &self.found, numbers }
     }
 
     /// The page of each plane that was programmed last, as far as it can be read; not those of the initial fill. None
@@ -274,8 +296,8 @@ impl PageFtl {
 
     /// Takes over the pages that count. Blocks without any are free, to be erased before they are written; blank
     /// ones first, because the others may hold what an unproven page was copied from.
-    fn adopt(&mut self, survey: &SpareSurvey, current: &[ReadPage]) {
-        for found in current {
+    fn adopt(&mut self, survey: &SpareSurvey, current: &CurrentPages) {
+        for found in current.iter() {
             self.maps.place(found.entry.lpn, found.page);
             let counted = u64::from(!RecoveryFault::ValidNotCounted.is_on());
             self.planes[self.config.geometry.plane_of(found.page.block).index()].valid_pages += counted;

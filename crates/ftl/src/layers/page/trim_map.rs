@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PageFtl;
 use super::plane::WriteStream;
-use super::recover::ReadPage;
+use super::recover::CurrentPages;
 use crate::error::FtlError;
 use crate::plan::{Payload, Plan};
 use crate::recovery::ChipPort;
@@ -252,13 +252,13 @@ impl PageFtl {
     }
 
     /// Reads the trim pages that count, and takes the pages out of those that count that they make void.
-    pub(super) fn read_trims(&mut self, current: &mut Vec<ReadPage>, chips: &mut dyn ChipPort) -> VoidPages {
+    pub(super) fn read_trims(&mut self, current: &mut CurrentPages, chips: &mut dyn ChipPort) -> VoidPages {
         let Some(trims) = self.trims.as_mut().filter(|_| !RecoveryFault::TrimPagesForgotten.is_on()) else {
             return VoidPages::default();
         };
         let shape = trims.shape;
         let mut written = vec![0; shape.pages as usize];
-        for found in &*current {
+        for found in current.iter() {
             if let Some(nth) = shape.nth(found.entry.lpn)
                 && let Some((entry, content)) = chips.page(found.page)
             {

@@ -1,7 +1,7 @@
 //! Zones as a spec asks for them.
 
 use pumice_types::key::{ANY, CHOSEN, COUNT_MAX, When, float, int};
-use pumice_types::{Geometry, Lpn, UnitPages, keys};
+use pumice_types::{Geometry, Lpn, MultiPlane, UnitPages, keys};
 
 use super::layout::LayoutConfig;
 use super::recover::{RESERVE, SPARE_BYTES};
@@ -287,6 +287,12 @@ fn check_recovery(spec: &LayerSpec, keys: &ZnsKeys) -> Result<(), String> {
         return Err(format!(
             "ftl.recovery = \"{recovery}\" needs ftl.zns.mapping = \"fixed\", found \"{}\": nothing stores which zone a block belongs to",
             keys.mapping
+        ));
+    }
+    if spec.chip.timing.multi_plane != MultiPlane::Off {
+        return Err(format!(
+            "ftl.recovery = \"{recovery}\" needs timing.multi_plane = \"off\" with ftl.kind = \"zns\", found \"{}\"",
+            spec.chip.timing.multi_plane
         ));
     }
     spec.check_spare_bytes(SPARE_BYTES)

@@ -1,0 +1,29 @@
+//! A controller as it is at one instant.
+
+use pumice_ftl::{Ftl, Plan};
+
+use super::{Controller, PLAN_COMMANDS};
+
+impl Controller {
+    /// A controller of the same state over chips of the same state; `ftl` is its translation layer.
+    pub fn copied(&self, ftl: Ftl) -> Controller {
+        let Controller { ftl: _, scheduler, tally, zone_times, uncounted_commands, rules, next_number, .. } = self;
+        let Controller { plan: _, accesses, buffer, waiting, pages_done, held_back, .. } = self;
+        Controller {
+            ftl,
+            scheduler: scheduler.clone(),
+            tally: tally.clone(),
+            zone_times: zone_times.clone(),
+            uncounted_commands: *uncounted_commands,
+            rules: rules.clone(),
+            next_number: *next_number,
+            // It is emptied before each use.
+            plan: Plan::with_capacity(PLAN_COMMANDS),
+            accesses: accesses.clone(),
+            buffer: buffer.clone(),
+            waiting: waiting.clone(),
+            pages_done: pages_done.clone(),
+            held_back: held_back.clone(),
+        }
+    }
+}
