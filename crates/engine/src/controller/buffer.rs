@@ -165,16 +165,16 @@ impl WriteBuffer {
         self.newest.contains_key(&lpn.0) || self.older.iter().any(|&(page, _)| page == lpn)
     }
 
-    /// Gives up a page that is not being programmed yet.
-    pub fn trim(&mut self, lpn: Lpn) {
-        if let Some(&at) = self.newest.get(&lpn.0)
-            && self.entries[at as usize].is_some_and(|entry| !entry.flushing)
-        {
-            self.waiting_to_flush -= 1;
-            self.newest.remove(&lpn.0);
-            self.entries[at as usize] = None;
-            self.free.push(at);
-        }
+    /// Gives up a page that is not being programmed yet; whether there was one.
+    pub fn trim(&mut self, lpn: Lpn) -> bool {
+        let newest = self.newest.get(&lpn.0).copied();
+        let waits = |at: &u32| self.entries[*at as usize].is_some_and(|entry| !entry.flushing);
+        let Some(at) = newest.filter(waits) else { return false };
+        self.waiting_to_flush -= 1;
+        self.newest.remove(&lpn.0);
+        self.entries[at as usize] = None;
+        self.free.push(at);
+        true
     }
 
     /// The next page to program now.

@@ -38,7 +38,11 @@ impl Controller {
                     }
                     return Ok(matches!(written, BufferedWrite::Done));
                 }
-                RequestKind::Trim => buffer.trim(access.lpn),
+                RequestKind::Trim => {
+                    if buffer.trim(access.lpn) {
+                        moment.oracle.note_dropped(access.lpn);
+                    }
+                }
                 RequestKind::Read | RequestKind::Flush => {}
             }
         }

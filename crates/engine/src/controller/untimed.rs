@@ -37,7 +37,11 @@ impl Controller {
                 self.tally.counts.buffer_hits += 1;
                 return Ok(());
             }
-            (Some(buffer), RequestKind::Trim) => buffer.trim(lpn),
+            (Some(buffer), RequestKind::Trim) => {
+                if buffer.trim(lpn) {
+                    oracle.note_dropped(lpn);
+                }
+            }
             (Some(_), RequestKind::Read | RequestKind::Flush) | (None, _) => {}
         }
         self.run_stages(*access, oracle, observer)

@@ -92,6 +92,13 @@ impl Oracle {
         }
     }
 
+    /// The write buffer has given a page up that it had not begun to program, because it is trimmed.
+    pub fn note_dropped(&mut self, lpn: Lpn) {
+        // Where trims are promised, the trim takes the place of these writes.
+        let promises = self.promises.as_mut().filter(|_| !self.promises_trims);
+        promises.into_iter().for_each(|promises| promises.note_dropped(lpn.0));
+    }
+
     /// The write buffer begins to program a page.
     #[inline]
     pub fn note_program_begun(&mut self, lpn: Lpn) {

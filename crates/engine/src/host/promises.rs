@@ -119,6 +119,18 @@ impl Promises {
         }
     }
 
+    /// The write buffer has given up what was written to a page since it last began to program it: that is never stored,
+    /// so no flush promises it.
+    pub fn note_dropped(&mut self, page: u32) {
+        let Some(unsettled) = self.pages.get_mut(&page) else { return };
+        let stored = unsettled.versions.last().map_or(0, |&(_, holds)| holds);
+        let stored = unsettled.begun.last().map_or(stored, |&begun| begun.max(stored));
+        unsettled.writes.retain(|&(write, _)| write <= stored);
+        if stored == 0 {
+            self.pages.remove(&page);
+        }
+    }
+
     /// A page is programmed in this version.
     pub fn note_version(&mut self, page: u32, version: u8) {
         let Some(page) = self.pages.get_mut(&page) else { return };
@@ -230,6 +242,24 @@ mod tests {
         promises.note_flush(4);
         promises.note_flushed(4);
         assert_eq!(allowed(&mut promises, 7), Some(vec![]), "a flush that programs nothing cannot be kept");
+    }
+
+    #[test]
+    fn t959_what_a_trim_takes_out_of_the_buffer_is_promised_by_no_flush() {
+        let mut promises = Promises::new(true);
+        promises.note_write(7, 0, Some(1));
+        promises.note_dropped(7);
+        promises.note_flush(1);
+        promises.note_flushed(1);
+        assert_eq!(allowed(&mut promises, 7), None, "as if it had not been written");
+        promises.note_write(7, 2, Some(1));
+        promises.note_program_begun(7);
+        promises.note_write(7, 3, Some(1));
+        promises.note_dropped(7);
+        promises.note_flush(4);
+        promises.note_version(7, 2);
+        promises.note_flushed(4);
+        assert_eq!(allowed(&mut promises, 7), None, "what had begun to be programmed is promised");
     }
 
     #[test]

@@ -397,3 +397,24 @@ fn t931_a_recovery_in_the_warm_up_is_not_measured() {
     }
     assert_eq!(number(&measured, "power.cuts"), 0.0);
 }
+
+/// A trim took a page out of the write buffer, and the flush behind it promised what had been there, although nothing
+/// stores it any more. Layers that keep what is trimmed were said to have lost it.
+#[test]
+fn t959_what_a_trim_takes_out_of_the_write_buffer_is_not_promised() {
+    let sets = [
+        ("ftl.kind", "nftl"),
+        ("ftl.over_provisioning", "0.25"),
+        ("ftl.recovery", "scan"),
+        ("host.write_buffer_kib", "256"),
+        ("host.flush", "lru"),
+        ("workload.kind", "hot-cold"),
+        ("workload.trim_fraction", "0.3"),
+        ("workload.flush_every", "13"),
+        ("run.check", "integrity"),
+        ("power.cuts", "20"),
+    ];
+    let document = document(&sets);
+    assert_eq!(number(&document, "integrity.lost_pages"), 0.0);
+    assert_eq!((number(&document, "power.cuts"), number(&document, "power.broken_promises")), (20.0, 0.0));
+}
