@@ -1,7 +1,7 @@
 //! 80x: the power is cut at every command of small devices, with everything that it may leave. What was promised is
 //! still there, and the device goes on.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use pumice_config::{Config, TornKind};
 use pumice_engine::observe::Observer;
@@ -21,7 +21,7 @@ use crate::power_protection::OF_PROTECTION;
 use crate::power_sub_blocks::OF_PARTS;
 use crate::power_wear::OF_WEAR;
 use crate::power_zones::OF_ZONES;
-use crate::support::{number, spec};
+use crate::support::{NO_SPEC, number, spec};
 
 /// Settings of a spec.
 pub type Sets<'a> = Vec<(&'a str, &'a str)>;
@@ -359,12 +359,28 @@ fn further_devices() -> [Sets<'static>; 2] {
     devices.map(|more| device(&more))
 }
 
-/// Whether something fails with this fault.
+/// Whether something fails with this fault, with an error or with a panic. A spec that is refused says nothing about the
+/// fault, so its panic goes on.
 pub fn with_fault<T>(fault: RecoveryFault, cut: impl FnOnce() -> Result<T, String>) -> bool {
     switch(Some(fault));
     let met = catch_unwind(AssertUnwindSafe(cut));
     switch(None);
-    met.map_or(true, |met| met.is_err())
+    match met {
+        Ok(met) => met.is_err(),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>();
+            if text.is_some_and(|text| text.starts_with(NO_SPEC)) {
+                resume_unwind(panic);
+            }
+            true
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "a valid spec")]
+fn t898_a_device_that_is_refused_notices_no_fault() {
+    with_fault(RecoveryFault::OldCopyWins, || run(&vec![("geometry.channels", "0")]));
 }
 
 /// Whether a device fails with this fault at some of its cuts.

@@ -14,9 +14,12 @@ pub fn source(sets: &[(&str, &str)]) -> SpecSource {
     SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() }
 }
 
+/// The panic of a test whose spec is refused begins so.
+pub const NO_SPEC: &str = "a valid spec";
+
 /// A spec from the tiny preset with these settings.
 pub fn spec(sets: &[(&str, &str)]) -> Config {
-    Config::resolve(&source(sets)).expect("a valid spec")
+    Config::resolve(&source(sets)).expect(NO_SPEC)
 }
 
 /// The result document of a spec that must run.
