@@ -54,7 +54,7 @@ PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3
     if $$python -c '$(IS_NEW_ENOUGH)' >/dev/null 2>&1; then command -v $$python; break; fi; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test power lint bench clients figures generated docs fuzz dist install clean
+.PHONY: help build run test power lint bench clients figures generated docs fuzz miri dist install clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -93,6 +93,9 @@ fuzz: ## mutate traces and specs, and call the C interface at random, for FUZZ_S
 	        FUZZ_SEED=$(or $(FUZZ_SEED),$(shell date +%s)); \
 	cargo test -p pumice-workload -p pumice-engine -p pumice-capi --test fuzz -- --nocapture --test-threads=1 && \
 	cargo test -p pumice-serve --test fuzz -- --nocapture
+
+miri: ## look for accesses of memory that Rust does not allow, in calls of the chip and in tables of plug-ins; needs a nightly toolchain with miri
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p pumice-capi --test fuzz -- t073 t074 t076
 
 bench: ## measure the engine: nanoseconds a flash command, requests a second, bytes a page
 	cargo run --release -p pumice-engine --example bench

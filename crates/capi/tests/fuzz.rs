@@ -1,7 +1,8 @@
 //! Seeded calls in any order, with null pointers, wrong versions, buffers of any length and addresses that do not
 //! exist. No call may crash; a call that is refused changes nothing; what was programmed is what is read.
 //!
-//! `FUZZ_SEED` and `FUZZ_SECONDS` (for all fuzz targets together) choose other calls, and more of them.
+//! `FUZZ_SEED` and `FUZZ_SECONDS` (for all fuzz targets together) choose other calls, and more of them. `make miri` runs
+//! the tests without whole simulations under Miri, with fewer calls.
 
 #[path = "fuzz/plugins.rs"]
 mod plugins;
@@ -46,9 +47,17 @@ fn seconds() -> Option<u64> {
     std::env::var("FUZZ_SECONDS").ok().and_then(|text| text.parse().ok())
 }
 
+/// Miri is some thousand times slower. It looks for accesses of memory that are not allowed, and needs no rare ends for
+/// that. So tests make so much fewer calls under it.
+const FEWER: u64 = if cfg!(miri) { 200 } else { 1 };
+
+/// Calls of one chip.
+const STEPS: u64 = if cfg!(miri) { 100 } else { 4_000 };
+
 /// The seed, and how many rounds a test makes that makes so many unless seconds are given, in each of which it gets about
 /// as many done.
 fn chosen(rounds: u64) -> (u64, u64) {
+    let rounds = rounds / FEWER;
     (seed(), rounds.max(seconds().unwrap_or(0) * rounds / u64::from(TARGETS)))
 }
 
@@ -214,18 +223,19 @@ impl Fuzzed {
 
     unsafe fn read(&mut self, chip: *mut ChipHandle, block: u32, page: u32) -> c_int {
         let (block, page) = if self.random.one_in(4) { self.torn } else { (block, page) };
-        let mut data = [0; PAGE + 1];
-        let mut oob = [0; OOB + 1];
+        let mut data = [0_u8; PAGE + 1];
+        let mut oob = [0_u8; OOB + 1];
         let (data_bytes, oob_bytes) = (self.length(PAGE), self.length(OOB));
-        let data_start: *mut c_void = if self.random.one_in(30) { null_mut() } else { data.as_mut_ptr().cast() };
+        let start = data.as_mut_ptr();
+        let data_start: *mut c_void = if self.random.one_in(30) { null_mut() } else { start.cast() };
         let oob_start: *mut c_void = match self.random.below(30) {
             // Inside the other buffer.
-            0 => data[5..].as_mut_ptr().cast(),
+            0 => start.wrapping_add(5).cast(),
             _ => oob.as_mut_ptr().cast(),
         };
         // SAFETY: the buffers are longer than any length here; the interface refuses those that overlap.
         let status = unsafe { pumice_chip_read(chip, block, page, data_start, data_bytes, oob_start, oob_bytes) };
-        if status == ChipStatus::Ok as c_int && data_bytes > 0 && data_start.cast::<u8>() == data.as_mut_ptr() {
+        if status == ChipStatus::Ok as c_int && data_bytes > 0 && !data_start.is_null() {
             if let Some(&value) = self.known.get(&(block, page)) {
                 assert_eq!(data[0], value, "block {block} page {page}");
             }
@@ -336,7 +346,7 @@ fn t073_no_calls_in_any_order_crash_the_library_or_make_it_forget() {
     let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds) / TARGETS);
     let mut statuses = [0; 9];
     for round in 0.. {
-        let found = run(seed + round, |nth| nth < 4_000);
+        let found = run(seed + round, |nth| nth < STEPS);
         statuses.iter_mut().zip(found).for_each(|(all, one)| *all += one);
         if end.map_or(round >= 20, |end| Instant::now() >= end) {
             break;
@@ -345,7 +355,10 @@ fn t073_no_calls_in_any_order_crash_the_library_or_make_it_forget() {
     let [done, refused, uncorrectable, failed, power_lost, misuse, ..] = statuses;
     let all = [done, refused, uncorrectable, failed, power_lost, misuse];
     // A run of a chosen length may be too short for that.
-    assert!(end.is_some() || all.iter().all(|&count| count > 100), "every kind of end is met: {statuses:?}");
+    assert!(
+        end.is_some() || cfg!(miri) || all.iter().all(|&count| count > 100),
+        "every kind of end is met: {statuses:?}"
+    );
 }
 
 #[test]

@@ -97,11 +97,9 @@ fn t486_without_a_recovery_a_plug_in_is_refused_cuts_in_one_line() {
     let old = load(&folder.broken("old", "-DRECOVER -DBUILT_FOR_1_0")).unwrap();
     for layer in [plain, old] {
         assert!(!layer.source.recovers());
-        assert_eq!(
-            refused(layer.clone(), &[("ftl.recovery", "scan")]),
-            "ftl.recovery = \"scan\" needs ftl.kind = \"nftl\" | \"page\" | \"gftl\" | \"pbe\" | \"superblock-pen\" | \
-             \"superblock-2006\" | \"replacement-block\" | \"log-block\" | \"fast\", found \"plugin:broken\""
-        );
+        let text = refused(layer.clone(), &[("ftl.recovery", "scan")]);
+        assert!(text.starts_with("ftl.recovery = \"scan\" needs ftl.kind = \"nftl\" | \"page\" | "), "{text}");
+        assert!(text.ends_with(", found \"plugin:broken\"") && !text.contains('\n'), "{text}");
         let text = refused(layer.clone(), &[("power.cuts", "3")]);
         assert!(text.starts_with("power.cuts needs a layer that can start anew, found ftl.kind = \"plugin:broken\""));
         let sets = [("ftl.kind", "plugin:broken"), ("workload.requests", "300"), ("initial.fill", "0.0")];

@@ -467,7 +467,7 @@ fn t076_tables_with_odd_members_are_refused_in_one_line_or_serve() {
         };
         ends.insert(kind_of(&end));
     }
-    assert!(ends.len() > 12 && ends.contains("well"), "{ends:#?}");
+    assert!(cfg!(miri) || ends.len() > 12 && ends.contains("well"), "{ends:#?}");
 }
 
 /// A policy that lies.
