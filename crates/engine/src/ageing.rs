@@ -32,7 +32,7 @@ pub fn age(
     if let Some(mut ageing) = session.ageing() {
         while session.age(&mut ageing)? {
             let report = Progress { requests: 0, share: None, simulated: Time::ZERO };
-            if session.work % PROGRESS_EVERY == 0 && !progress(&report) {
+            if session.course.work % PROGRESS_EVERY == 0 && !progress(&report) {
                 return Err(SimError::Interrupted);
             }
         }

@@ -159,10 +159,10 @@ impl<O: Observer> Run<'_, O> {
     /// Reports progress now and then, whatever the run spends its time on.
     #[inline]
     fn tick(&mut self) -> Result<(), SimError> {
-        if self.session.work < PROGRESS_EVERY {
+        if self.session.course.work < PROGRESS_EVERY {
             return Ok(());
         }
-        self.session.work = 0;
+        self.session.course.work = 0;
         let (requests, simulated) = (self.session.submitted(), self.session.ssd.now);
         let report = Progress { requests, share: self.share(), simulated };
         let goes_on = (self.progress)(&report) && !self.session.ssd.observer.has_failed();

@@ -62,18 +62,13 @@ pub struct Origin {
     pub warnings: Vec<String>,
 }
 
-/// A device with its host, from the first request to the result document.
-pub struct Session<'a, O: Observer> {
-    /// The device with its host.
-    pub ssd: Ssd<'a, O>,
-    config: &'a Config,
-    scale: f64,
-    geometry: Geometry,
-    timing: FlashTiming,
+/// How far a session has come: what it knows beside its device.
+#[derive(Clone)]
+pub(crate) struct SessionCourse<'a> {
     /// Requests submitted.
     submitted: u64,
     /// Pages submitted and events handled since a caller last set this to 0.
-    pub work: u64,
+    pub(crate) work: u64,
     busy_before: BusyTimes,
     /// Busy times when the last request was done; collection and flushing go on after that.
     busy_after: Option<BusyTimes>,
@@ -89,6 +84,18 @@ pub struct Session<'a, O: Observer> {
     aged: u32,
 }
 
+/// A device with its host, from the first request to the result document.
+pub struct Session<'a, O: Observer> {
+    /// The device with its host.
+    pub ssd: Ssd<'a, O>,
+    config: &'a Config,
+    scale: f64,
+    geometry: Geometry,
+    timing: FlashTiming,
+    /// How far it has come.
+    pub(crate) course: SessionCourse<'a>,
+}
+
 impl<'a, O: Observer> Session<'a, O> {
     /// A device of a configuration at a scale, in its initial state.
     ///
@@ -100,15 +107,10 @@ impl<'a, O: Observer> Session<'a, O> {
         observer.begin(&Beginning { config, scale, array: &built.chips.checked.array, user_pages });
         let ssd = Ssd::new(config, built, observer);
         let recovers = config.ftl.shared.recovery != Recovery::Off;
-        let mut session = Session {
-            config,
-            scale,
-            geometry,
-            timing,
+        let course = SessionCourse {
             submitted: 0,
             work: 0,
             busy_before: ssd.controller.scheduler.busy_times(Time::ZERO),
-            ssd,
             busy_after: None,
             is_over: false,
             flushes: 0,
@@ -116,6 +118,7 @@ impl<'a, O: Observer> Session<'a, O> {
             behind: Time::ZERO,
             aged: 0,
         };
+        let mut session = Session { config, scale, geometry, timing, ssd, course };
         session.arm_cuts(None);
         Ok(session)
     }
@@ -127,12 +130,12 @@ impl<'a, O: Observer> Session<'a, O> {
 
     /// Requests submitted so far, warm-up included.
     pub fn submitted(&self) -> u64 {
-        self.submitted
+        self.course.submitted
     }
 
     /// By how much the host is behind its workload's clock.
     pub fn behind(&self) -> Time {
-        self.behind
+        self.course.behind
     }
 
     /// The writes that the spec wants before the first request; `None` if it wants none, or if the device was made one
@@ -150,8 +153,8 @@ impl<'a, O: Observer> Session<'a, O> {
     pub fn ageing_by(&mut self, writes: f64) -> Ageing {
         let user_pages = f64::from(self.ssd.ftl().user_pages());
         let footprint = ((user_pages * self.config.workload.shared.footprint) as u64).max(1);
-        let nth = self.aged;
-        self.aged += 1;
+        let nth = self.course.aged;
+        self.course.aged += 1;
         let stream = if nth == 0 { "ageing".to_string() } else { format!("ageing-{nth}") };
         let random = RandomStream::new(self.config.seed, &stream);
         Ageing { random, footprint, left: (user_pages * writes) as u64, is_initial: false }
@@ -232,7 +235,7 @@ impl<'a, O: Observer> Session<'a, O> {
     pub fn age_page(&mut self, lpn: Lpn) -> Result<(), SimError> {
         let page_bytes = self.config.chip.geometry.page_bytes;
         self.ssd.write_untimed(u64::from(lpn.0) * u64::from(page_bytes), page_bytes)?;
-        self.work += 1;
+        self.course.work += 1;
         Ok(())
     }
 
@@ -252,20 +255,20 @@ impl<'a, O: Observer> Session<'a, O> {
     /// What was counted so far counts no more.
     fn restart_measuring(&mut self, now: Time) {
         self.ssd.restart_measuring(now);
-        self.busy_before = self.ssd.controller.scheduler.busy_times(now);
+        self.course.busy_before = self.ssd.controller.scheduler.busy_times(now);
     }
 
     /// Bookkeeping before a request is submitted at `now`. Returns whether it is measured.
     #[inline]
     pub fn note_submitted(&mut self, request: &HostRequest, now: Time) -> bool {
         let warmup = self.config.run.warmup_requests;
-        if self.submitted == warmup && warmup > 0 {
+        if self.course.submitted == warmup && warmup > 0 {
             self.restart_measuring(now);
         }
-        self.submitted += 1;
+        self.course.submitted += 1;
         self.ssd.now = now;
-        self.work += 1 + u64::from(request.bytes / self.config.chip.geometry.page_bytes);
-        self.submitted > warmup
+        self.course.work += 1 + u64::from(request.bytes / self.config.chip.geometry.page_bytes);
+        self.course.submitted > warmup
     }
 
     /// Submits a request at `now`, which is not before anything that happened.
@@ -283,11 +286,11 @@ impl<'a, O: Observer> Session<'a, O> {
     /// A broken rule or belief.
     #[inline]
     pub fn step(&mut self) -> Result<(), SimError> {
-        if self.cuts.is_some() && self.ssd.next_event().is_some_and(|at| self.is_cut_by(at)) {
+        if self.course.cuts.is_some() && self.ssd.next_event().is_some_and(|at| self.is_cut_by(at)) {
             return self.lose_power();
         }
         self.note_end();
-        self.work += 1;
+        self.course.work += 1;
         self.ssd.step()
     }
 
@@ -298,20 +301,20 @@ impl<'a, O: Observer> Session<'a, O> {
     /// A broken rule or belief.
     #[inline]
     pub fn steps_until(&mut self, instant: Time) -> Result<bool, SimError> {
-        if self.cuts.is_some() {
+        if self.course.cuts.is_some() {
             return self.step_until(instant);
         }
         self.note_end();
-        let handled = self.ssd.step_until_noticed(instant + self.behind)?;
-        self.work += handled;
+        let handled = self.ssd.step_until_noticed(instant + self.course.behind)?;
+        self.course.work += handled;
         Ok(handled > 0)
     }
 
     /// The end of the last request, which a buffer may have taken at once, ends what is measured.
     #[inline]
     fn note_end(&mut self) {
-        if self.is_over && self.busy_after.is_none() && self.ssd.host.metrics.is_quiet() {
-            self.busy_after = Some(self.ssd.controller.scheduler.busy_times(self.ssd.now));
+        if self.course.is_over && self.course.busy_after.is_none() && self.ssd.host.metrics.is_quiet() {
+            self.course.busy_after = Some(self.ssd.controller.scheduler.busy_times(self.ssd.now));
         }
     }
 
@@ -322,7 +325,7 @@ impl<'a, O: Observer> Session<'a, O> {
     /// A broken rule or belief.
     #[inline]
     pub fn step_until(&mut self, instant: Time) -> Result<bool, SimError> {
-        let due = instant + self.behind;
+        let due = instant + self.course.behind;
         if self.ssd.next_event().is_some_and(|at| at <= due) {
             self.step()?;
             return Ok(true);
@@ -336,7 +339,7 @@ impl<'a, O: Observer> Session<'a, O> {
 
     /// No request will come any more.
     pub fn end_requests(&mut self) {
-        self.is_over = true;
+        self.course.is_over = true;
     }
 
     /// One step of letting everything under way end, and programming what is still buffered. `false` when that is
@@ -350,36 +353,36 @@ impl<'a, O: Observer> Session<'a, O> {
             return Ok(true);
         }
         self.ssd.flush(true)?;
-        self.flushes += 1;
-        Ok(self.flushes < FLUSHES_AT_THE_END)
+        self.course.flushes += 1;
+        Ok(self.course.flushes < FLUSHES_AT_THE_END)
     }
 
     /// Whether cuts wait for the workload to get to their share of it.
     #[inline]
     pub fn cuts_wait_for_share(&self) -> bool {
-        self.cuts.as_ref().is_some_and(PowerCuts::wait_for_share)
+        self.course.cuts.as_ref().is_some_and(PowerCuts::wait_for_share)
     }
 
     /// Settles which command the power is cut in next. So much of the workload has been submitted.
     pub fn arm_cuts(&mut self, share: Option<f64>) {
         let scheduler = &mut self.ssd.controller.scheduler;
-        self.cuts.iter_mut().for_each(|cuts| cuts.arm(share, scheduler));
+        self.course.cuts.iter_mut().for_each(|cuts| cuts.arm(share, scheduler));
     }
 
     /// Whether the power is cut at this time or before.
     #[inline]
     fn is_cut_by(&self, at: Time) -> bool {
-        self.cuts.as_ref().is_some_and(|cuts| self.ssd.next_cut(cuts).is_some_and(|cut| cut <= at))
+        self.course.cuts.as_ref().is_some_and(|cuts| self.ssd.next_cut(cuts).is_some_and(|cut| cut <= at))
     }
 
     /// The next power cut; the host waits until the device has started anew.
     fn lose_power(&mut self) -> Result<(), SimError> {
-        let Some(cuts) = &mut self.cuts else { return Ok(()) };
+        let Some(cuts) = &mut self.course.cuts else { return Ok(()) };
         let at = self.ssd.next_cut(cuts).unwrap_or(self.ssd.now);
         self.ssd.lose_power(cuts)?;
-        self.behind += self.ssd.now - at;
+        self.course.behind += self.ssd.now - at;
         // However long the device takes to start anew, a report is due.
-        self.work += PROGRESS_EVERY;
+        self.course.work += PROGRESS_EVERY;
         Ok(())
     }
 
@@ -388,10 +391,10 @@ impl<'a, O: Observer> Session<'a, O> {
     /// # Errors
     /// A device that cannot start anew, or whose spec has a schedule of cuts; a broken rule or belief.
     pub fn cut_power(&mut self, at: Time) -> Result<(), SimError> {
-        if !self.cuts.as_mut().is_some_and(|cuts| cuts.order(at)) {
+        if !self.course.cuts.as_mut().is_some_and(|cuts| cuts.order(at)) {
             return Err(cannot_start_anew());
         }
-        let instant = at - self.behind;
+        let instant = at - self.course.behind;
         while self.step_until(instant)? {}
         Ok(())
     }
@@ -443,7 +446,7 @@ impl<'a, O: Observer> Session<'a, O> {
     /// # Errors
     /// A device that cannot start anew, or that finds no room to work in; a broken rule or belief.
     pub fn start_from(&mut self, flash: CutFlash, draws: &str) -> Result<Time, SimError> {
-        let cuts = self.cuts.as_mut().ok_or_else(cannot_start_anew)?;
+        let cuts = self.course.cuts.as_mut().ok_or_else(cannot_start_anew)?;
         self.ssd.start_from(flash, draws, cuts)
     }
 
@@ -473,11 +476,13 @@ impl<'a, O: Observer> Session<'a, O> {
             life: chips.eraser.as_ref().map(life),
             warnings,
         };
-        Outcome::of(&finished, self.submitted)
+        Outcome::of(&finished, self.course.submitted)
     }
 
     fn warnings(&self, mut warnings: Vec<String>) -> Vec<String> {
-        if let Some(left) = self.cuts.as_ref().map(PowerCuts::left).filter(|&left| self.config.run.timed && left > 0) {
+        if let Some(left) =
+            self.course.cuts.as_ref().map(PowerCuts::left).filter(|&left| self.config.run.timed && left > 0)
+        {
             let key = self.config.power.schedule().0;
             warnings.push(format!("{key}: the run ended before {left} of its cuts"));
         }
@@ -502,9 +507,9 @@ impl<'a, O: Observer> Session<'a, O> {
             return BusyTimes::default();
         }
         let scheduler = &self.ssd.controller.scheduler;
-        let until = self.busy_after.clone().unwrap_or_else(|| scheduler.busy_times(self.ssd.now));
+        let until = self.course.busy_after.clone().unwrap_or_else(|| scheduler.busy_times(self.ssd.now));
         let minus = |now: Vec<Time>, before: &[Time]| now.iter().zip(before).map(|(&a, &b)| a - b).collect();
-        (minus(until.0, &self.busy_before.0), minus(until.1, &self.busy_before.1))
+        (minus(until.0, &self.course.busy_before.0), minus(until.1, &self.course.busy_before.1))
     }
 }
 
