@@ -7,7 +7,7 @@ use super::spec::{
     Leveling, OpenBlocks, PageKeys, Separation, data_blocks_max, data_pages, map_reserve, reserve, stores_wear,
 };
 use super::{Isolation, LogShape};
-use crate::erase_units::{EraseUnit, check_unit};
+use crate::erase_units::EraseUnit;
 use crate::layer::{LayerSpec, MapPlace, typed_share};
 use crate::recovery::Recovery;
 use crate::salvage;
@@ -161,7 +161,7 @@ fn check_erase_group(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
 /// Refuses an erase unit that other settings do not go with.
 fn check_erase_unit(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     let unit = keys.erase_unit;
-    check_unit(spec, "ftl.erase_unit", unit)?;
+    spec.check_unit("ftl.erase_unit", unit)?;
     if unit == EraseUnit::Block {
         return Ok(());
     }
