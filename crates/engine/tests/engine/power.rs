@@ -161,7 +161,7 @@ impl<'a> OftenCut<'a> {
         let ended = run_to_end(&self.config, 1.0, &mut spans, &mut |_| true);
         let ended = ended.map_err(|error| told(error.to_string()))?;
         ended.integrity_error().map_or(Ok(()), |error| Err(told(error)))?;
-        let (power, flash) = (ended.session.ssd.power, ended.session.ssd.controller.tally.counts.clone());
+        let (power, flash) = (ended.session.ssd.power, ended.session.ssd.controller.tally.counts);
         spans.kept_apart.map_or(Ok(()), |kept| kept.settle()).map_err(told)?;
         Ok(Ran { power, flash, spans: spans.all })
     }
