@@ -76,6 +76,9 @@ fn t051_too_many_u_blocks_are_refused_with_the_over_provisioning_that_works() {
         let refused = Config::resolve(&given("0.111159")).expect_err("no room").to_string();
         let smallest = refused.rsplit(' ').next().expect("ends with the value");
         assert!(Config::resolve(&given(smallest)).is_ok(), "{refused}");
+        // Eight logical blocks more of the plane's 18,433, two superblocks, do not fit.
+        let below = smallest.parse::<f64>().expect("a number") - 8.0 / 18_433.0;
+        assert!(Config::resolve(&given(&below.to_string())).is_err(), "{kind}: {below} is enough, {refused}");
     }
 }
 
