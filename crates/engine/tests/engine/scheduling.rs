@@ -232,6 +232,7 @@ fn t617_a_read_goes_between_plans_that_hold_the_die() {
         erase: None,
         multi_plane: MultiPlane::Off,
         erases_wait: false,
+        changes_in_order: false,
         moves_wait: false,
         log_waits: false,
     };

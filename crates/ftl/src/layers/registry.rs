@@ -150,6 +150,11 @@ macro_rules! dispatch {
                 match self { $(FtlKind::$variant { .. } => <$layer as Layer>::WRITES_DOWN_TRIMS),+ }
             }
 
+            /// Whether it gives up what is trimmed, and no longer knows that after a power cut.
+            pub fn forgets_trims(self) -> bool {
+                self.gives_up_trimmed() && !self.writes_down_trims()
+            }
+
             /// Its own keys that other layers refuse instead of ignoring them.
             fn strict_keys(self) -> &'static [&'static str] {
                 match self { $(FtlKind::$variant { .. } => <$layer as Layer>::STRICT_KEYS),+ }

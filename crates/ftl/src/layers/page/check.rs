@@ -42,7 +42,7 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     needs(
         format_args!("ftl.recovery = \"{recovery}\""),
         [
-            (place != MapPlace::Ram && recovery != Recovery::Scan, "ftl.map_place = \"ram\"", quoted(place)),
+            (place != MapPlace::Ram && recovery == Recovery::Checkpoint, "ftl.map_place = \"ram\"", quoted(place)),
             (no_counts && leveling != Leveling::None, "ftl.wear_leveling = \"none\"", quoted(leveling)),
             (no_counts && spec.decides.wear_swap, "a policy that does not decide wear_swap", "one that does".into()),
             (
