@@ -127,7 +127,7 @@ fn w193_compressed_data_that_is_cut_inside_line_1() {
         let whole = compress(header.as_bytes());
         for keep in 10..whole.len() - 8 {
             let path = file(&directory, &format!("cut.{name}"), &whole[..keep]);
-            let message = open_trace(&path, None, &large()).err().expect("cut").to_string();
+            let message = open_trace(&path, None, &large()).expect_err("cut").to_string();
             assert!(message.contains("data ends early after "), "{keep} bytes: {message}");
         }
     }
