@@ -4,96 +4,24 @@
 //! ([`Torn`]). A new translation layer is then built from what the chips can be asked, by commands that take their
 //! time in the scheduler, and the host goes on.
 
-use pumice_config::{Check, Config, Cuts, TornKind};
-use pumice_ftl::recovery::{ChipPort, Restart};
-use pumice_ftl::{Payload, Plan, TranslationLayer};
-use pumice_nand::{CheckedArray, NandArray, Torn};
-use pumice_types::{
-    BlockId, Cause, FlashCommand, FlashOp, Geometry, Lpn, MultiPlane, PageAddress, RecoveryFault, SearchExpectation,
-    SpareArea, SpareEntry, Time, bits,
-};
+mod cuts;
+mod port;
+
+use pumice_config::Check;
+use pumice_ftl::recovery::Restart;
+use pumice_ftl::{Plan, TranslationLayer};
+use pumice_nand::CheckedArray;
+use pumice_types::{FlashCommand, FlashOp, Geometry, MultiPlane, RecoveryFault, SearchExpectation, Time, bits};
 use pumice_workload::RandomStream;
 
-use crate::build::Foundation;
 use crate::error::SimError;
 use crate::observe::Observer;
-use crate::scheduler::{Scheduler, UnderWay};
+use crate::scheduler::UnderWay;
 use crate::ssd::Ssd;
+use cuts::drawn;
+use port::Port;
 
-/// What a program, copy or erase leaves that a cut has interrupted, when it is drawn.
-const OUTCOMES: [Torn; 3] = [Torn::Old, Torn::New, Torn::Mixed];
-
-/// The chips, as a controller asks them that knows nothing. What it asks is read at once, and its commands are kept,
-/// to be given time later: nothing changes meanwhile.
-struct Port<'a> {
-    array: &'a NandArray,
-    commands: Vec<FlashCommand>,
-    summary_pages: u16,
-    /// The largest number that was found.
-    last_number: u64,
-    /// A bit a block of which a page was read.
-    known: Vec<u64>,
-}
-
-impl Port<'_> {
-    fn read(&mut self, page: PageAddress) -> SpareArea {
-        let area = self.array.spare_area(page);
-        if let SpareArea::Written(entry) = area {
-            self.last_number = self.last_number.max(entry.programmed);
-            bits::set(&mut self.known, page.block.index());
-        }
-        area
-    }
-
-    fn pay(&mut self, newest: PageAddress, pages: u16, what: SearchExpectation) {
-        self.commands.push(FlashCommand::spare_search(Cause::Map, newest, pages, Lpn(0), what));
-    }
-}
-
-impl ChipPort for Port<'_> {
-    fn spare(&mut self, page: PageAddress) -> SpareArea {
-        self.pay(page, 1, SearchExpectation::Scan);
-        self.read(page)
-    }
-
-    fn spares(&mut self, block: BlockId, found: &mut Vec<SpareArea>) {
-        let pages = self.array.config().geometry.pages_per_block;
-        self.pay(PageAddress::new(block, pages - 1), pages, SearchExpectation::Scan);
-        found.clear();
-        found.extend((0..pages).map(|page| self.read(PageAddress::new(block, page))));
-    }
-
-    fn summary(&mut self, block: BlockId, found: &mut Vec<SpareArea>) -> Option<u64> {
-        let pages = self.array.config().geometry.pages_per_block;
-        self.pay(PageAddress::new(block, pages - 1), self.summary_pages, SearchExpectation::Pages);
-        let number = self.array.summary(block, found)?;
-        bits::set(&mut self.known, block.index());
-        let listed = found.iter().filter_map(|area| match area {
-            SpareArea::Written(entry) => Some(entry.programmed),
-            SpareArea::Blank | SpareArea::Unreadable => None,
-        });
-        self.last_number = listed.fold(self.last_number.max(number), u64::max);
-        Some(number)
-    }
-
-    fn block_number(&mut self, block: BlockId) -> u32 {
-        self.array.block_number(block)
-    }
-
-    fn version(&self, page: PageAddress) -> u8 {
-        self.array.peek(page).map_or(0, |content| content.version)
-    }
-
-    fn page(&mut self, page: PageAddress) -> Option<(SpareEntry, Payload)> {
-        self.pay(page, 1, SearchExpectation::Pages);
-        let found = self.array.own_page(page);
-        self.last_number = found.iter().map(|(entry, _)| entry.programmed).fold(self.last_number, u64::max);
-        if found.is_some() {
-            bits::set(&mut self.known, page.block.index());
-        }
-        found
-    }
-}
+pub use cuts::PowerCuts;
 
 /// What a power cut meets at one instant of a device that goes on: its flash, and the commands that were changing it.
 pub struct CutFlash {
@@ -108,145 +36,6 @@ impl CutFlash {
     }
 }
 
-/// Of the commands that begin from a drawn point of the workload on, one of so many is drawn.
-const COMMANDS_DRAWN_FROM: u64 = 64;
-
-/// Half of a command, in 2^-32.
-const HALF: u32 = 1 << 31;
-
-/// The cuts to come, the next one last.
-#[derive(Clone)]
-enum CutsToCome {
-    /// At these times.
-    At(Vec<Time>),
-    /// In these commands that change flash.
-    Within(Vec<u64>),
-    /// Behind these shares of the workload, in commands that a stream draws. `armed`: the share of the next one is
-    /// reached, and its command is drawn.
-    Drawn { shares: Vec<f64>, random: RandomStream, armed: bool },
-}
-
-impl CutsToCome {
-    /// Those that a configuration asks for.
-    fn of(config: &Config) -> CutsToCome {
-        match config.power.schedule().1 {
-            Cuts::At(times) => CutsToCome::At(times.iter().rev().map(|&at| Time::from_us(at * 1e6)).collect()),
-            Cuts::Within(commands) => {
-                CutsToCome::Within(commands.iter().rev().map(|&command| command as u64).collect())
-            }
-            Cuts::Drawn(cuts) => {
-                let mut random = RandomStream::new(config.seed, "power-cuts");
-                let mut shares: Vec<f64> = (0..cuts).map(|_| random.unit()).collect();
-                shares.sort_unstable_by(|a, b| b.total_cmp(a));
-                CutsToCome::Drawn { shares, random, armed: false }
-            }
-        }
-    }
-
-    fn left(&self) -> usize {
-        match self {
-            CutsToCome::At(times) => times.len(),
-            CutsToCome::Within(commands) => commands.len(),
-            CutsToCome::Drawn { shares, .. } => shares.len(),
-        }
-    }
-
-    /// The next one has come.
-    fn pop(&mut self) {
-        match self {
-            CutsToCome::At(times) => drop(times.pop()),
-            CutsToCome::Within(commands) => drop(commands.pop()),
-            CutsToCome::Drawn { shares, armed, .. } => {
-                shares.pop();
-                *armed = false;
-            }
-        }
-    }
-}
-
-/// Cuts of a run, and what the device starts anew from.
-#[derive(Clone)]
-pub struct PowerCuts<'a> {
-    config: &'a Config,
-    foundation: Foundation,
-    to_come: CutsToCome,
-    /// Share of the workload that has been submitted.
-    share: f64,
-    random: RandomStream,
-}
-
-impl<'a> PowerCuts<'a> {
-    /// The cuts of a configuration at a scale.
-    ///
-    /// # Errors
-    /// A scale that does not fit the geometry.
-    pub fn new(config: &'a Config, scale: f64) -> Result<PowerCuts<'a>, SimError> {
-        let random = RandomStream::new(config.seed, "power");
-        let (foundation, to_come) = (Foundation::new(config, scale)?, CutsToCome::of(config));
-        Ok(PowerCuts { config, foundation, to_come, share: 0.0, random })
-    }
-
-    /// When the power is cut next, as far as it is known.
-    #[inline]
-    fn next(&self, scheduler: &Scheduler) -> Option<Time> {
-        match &self.to_come {
-            CutsToCome::At(times) => times.last().copied(),
-            CutsToCome::Within(_) | CutsToCome::Drawn { .. } => scheduler.cut_at(),
-        }
-    }
-
-    /// One more cut, at this time; of a device whose spec has no schedule of cuts. `false`: it has one.
-    pub fn order(&mut self, at: Time) -> bool {
-        match &mut self.to_come {
-            CutsToCome::At(times) => {
-                times.push(at);
-                true
-            }
-            CutsToCome::Within(_) | CutsToCome::Drawn { .. } => false,
-        }
-    }
-
-    /// Cuts that are still to come.
-    pub fn left(&self) -> usize {
-        self.to_come.left()
-    }
-
-    /// Whether cuts wait for the workload to get to their share of it.
-    #[inline]
-    pub fn wait_for_share(&self) -> bool {
-        matches!(&self.to_come, CutsToCome::Drawn { shares, armed: false, .. } if !shares.is_empty())
-    }
-
-    /// Tells the scheduler of the command in which the power is cut next, once that is settled. So much of the
-    /// workload has been submitted.
-    pub fn arm(&mut self, share: Option<f64>, scheduler: &mut Scheduler) {
-        self.share = share.unwrap_or(self.share);
-        match &mut self.to_come {
-            CutsToCome::At(_) => {}
-            CutsToCome::Within(commands) => {
-                commands.last().into_iter().for_each(|&command| scheduler.cut_in(command, HALF));
-            }
-            CutsToCome::Drawn { shares, random, armed } => {
-                if !*armed && shares.last().is_some_and(|&next| next <= self.share) {
-                    *armed = true;
-                    let command = scheduler.changes_begun() + 1 + random.below(COMMANDS_DRAWN_FROM);
-                    scheduler.cut_in(command, random.bits() as u32);
-                }
-            }
-        }
-    }
-
-    /// What an operation leaves.
-    fn draw(&mut self) -> Torn {
-        match self.config.power.torn {
-            TornKind::Old => Torn::Old,
-            TornKind::New => Torn::New,
-            TornKind::Mixed => Torn::Mixed,
-            TornKind::Drawn => OUTCOMES[self.random.below(OUTCOMES.len() as u64) as usize],
-        }
-    }
-}
-
 impl<O: Observer> Ssd<'_, O> {
     /// Cuts the power at the time of the next cut, and starts the device anew; again, if the power is cut meanwhile.
     /// Afterwards it is the time at which the host is served again.
@@ -256,7 +45,7 @@ impl<O: Observer> Ssd<'_, O> {
     pub fn lose_power(&mut self, cuts: &mut PowerCuts) -> Result<(), SimError> {
         let Some(first) = self.next_cut(cuts) else { return Ok(()) };
         while let Some(at) = self.next_cut(cuts) {
-            cuts.to_come.pop();
+            cuts.pop();
             self.cut(at, cuts)?;
             cuts.arm(None, &mut self.controller.scheduler);
             if self.start_anew(cuts)? {
@@ -349,7 +138,7 @@ impl<O: Observer> Ssd<'_, O> {
             let random = &mut cuts.random;
             self.observer.torn(command);
             let checked = &mut self.controller.scheduler.chips.checked;
-            checked.tear(command, left, |_| OUTCOMES[random.below(OUTCOMES.len() as u64) as usize])?;
+            checked.tear(command, left, |_| drawn(random))?;
         }
         Ok(())
     }
@@ -377,9 +166,8 @@ impl<O: Observer> Ssd<'_, O> {
         let decider = cuts.foundation.decider(cuts.config, self.ftl().user_pages())?;
         let array = &self.controller.scheduler.chips.checked.array;
         let Geometry { pages_per_block, page_bytes, .. } = array.config().geometry;
-        let known = vec![0; bits::words_for(array.config().geometry.blocks() as usize)];
         let summary_pages = cuts.config.ftl.shared.recovery.summary_pages(pages_per_block, page_bytes);
-        let mut port = Port { array, commands: Vec::new(), summary_pages, last_number: 0, known };
+        let mut port = Port::new(array, summary_pages);
         let (ftl, found) = {
             let (counters, erased_again, log) =
                 (*self.ftl().counters(), self.ftl().erased_again(), self.ftl().log_counts());

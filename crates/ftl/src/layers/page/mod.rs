@@ -32,6 +32,7 @@ mod recover;
 mod recover_log;
 mod room;
 mod runs;
+mod spare_survey;
 mod spec;
 mod stripe;
 mod trim_map;

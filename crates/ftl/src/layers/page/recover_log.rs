@@ -18,7 +18,7 @@ use pumice_types::{BlockId, FlashCommand, Lpn, PageAddress, PlaneId, RecoveryFau
 
 use super::map_log::{JOURNAL_HEADER, MAP_HEADER, MapLog, SLOT_RECORD, SUSPECT_RECORD, Suspects};
 use super::plane::WriteStream;
-use super::recover::ReadPage;
+use super::spare_survey::ReadPage;
 use super::{PageConfig, PageFtl};
 use crate::error::FtlError;
 use crate::plan::{Payload, Plan};

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PageFtl;
 use super::plane::WriteStream;
-use super::recover::CurrentPages;
+use super::spare_survey::CurrentPages;
 use crate::error::FtlError;
 use crate::plan::{Payload, Plan};
 use crate::recovery::ChipPort;

@@ -11,7 +11,7 @@ use pumice_types::{BlockId, PlaneId, RecoveryFault};
 
 use super::PageFtl;
 use super::plane::Open;
-use super::recover::SpareSurvey;
+use super::spare_survey::SpareSurvey;
 use crate::recovery::ChipPort;
 
 impl PageFtl {
