@@ -71,9 +71,10 @@ test: lint ## check the code, then run every test
 	cargo test --workspace
 	$(BIN)/python -m pytest
 
-power: ## cut the power on small devices at all instants of which `make test` takes samples, and POWER_CUTS (10^6) times at random, from POWER_SEED (the time)
+power: ## cut the power on small devices at all instants of which `make test` takes samples, and POWER_CUTS (10^6) times at random, from POWER_SEED (the time); of one POWER_LAYER alone, if it is given
 	export PUMICE_POWER_WHOLE=1 PUMICE_POWER_CUTS=$(or $(POWER_CUTS),1000000) \
-	        PUMICE_POWER_SEED=$(or $(POWER_SEED),$(shell date +%s)); \
+	        PUMICE_POWER_SEED=$(or $(POWER_SEED),$(shell date +%s)) \
+	        $(if $(POWER_LAYER),PUMICE_POWER_LAYER=$(POWER_LAYER)); \
 	cargo test -p pumice-engine --test engine -- --nocapture power
 
 # Only the Rust toolchain itself is assumed, and rustfmt and clippy are parts that may be missing.

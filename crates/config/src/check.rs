@@ -101,16 +101,6 @@ fn check_power(config: &Config) -> Result<(), String> {
         [
             (chip.erase.max_loops < MAX_LOOPS, "erase.max_loops = 5", chip.erase.max_loops.to_string()),
             (
-                chip.erase.suspension != Suspension::Off && chip.erase.suspension_for != SuspensionFor::Reads,
-                "erase.suspension_for = \"reads\"",
-                quoted(chip.erase.suspension_for),
-            ),
-            (
-                chip.timing.multi_plane == MultiPlane::Queue,
-                "timing.multi_plane = \"off\" | \"neighbours\"",
-                quoted(chip.timing.multi_plane),
-            ),
-            (
                 chip.timing.multi_plane != MultiPlane::Off && config.ftl.own_layer().is_some(),
                 "timing.multi_plane = \"off\" with a layer of your own",
                 quoted(chip.timing.multi_plane),
@@ -123,7 +113,7 @@ fn check_power(config: &Config) -> Result<(), String> {
 /// Refuses trims of a layer that would bring back what was trimmed. A layer that keeps it has nothing to write down.
 fn check_trims(config: &Config) -> Result<(), String> {
     let (kind, recovery) = (config.ftl.kind, config.ftl.shared.recovery);
-    if !kind.gives_up_trimmed() || kind.writes_down_trims() {
+    if !kind.forgets_trims() {
         return Ok(());
     }
     let fraction = config.workload.shared.trim_fraction;

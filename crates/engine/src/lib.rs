@@ -35,7 +35,7 @@ pub use fit::{FittedDevice, fit_device};
 pub use logged::{Sink, run_logged};
 pub use power::CutFlash;
 pub use results::{Circumstances, FORMAT, Outcome};
-pub use run::{Progress, run, run_observed};
+pub use run::{EndedRun, Progress, run, run_observed, run_to_end};
 pub use session::{Ageing, KeptSession, Origin, Session};
 pub use ssd::Ssd;
 pub use stopping::{Certainty, Quantity, StoppingReport, StoppingRule};

@@ -7,7 +7,7 @@ use pumice_workload::Workload;
 use crate::error::SimError;
 use crate::lookahead::Lookahead;
 use crate::observe::Observer;
-use crate::results::Outcome;
+use crate::results::{Outcome, integrity_error};
 use crate::session::{Origin, PROGRESS_EVERY, Session};
 use crate::ssd::Ssd;
 use crate::workload;
@@ -30,12 +30,12 @@ pub struct Progress {
 }
 
 /// The loop's own state.
-struct Run<'a, O: Observer> {
+struct Run<'a, 'p, O: Observer> {
     config: &'a Config,
     session: Session<'a, O>,
     workload: Workload,
     lookahead: Lookahead,
-    progress: &'a mut dyn FnMut(&Progress) -> bool,
+    progress: &'p mut dyn FnMut(&Progress) -> bool,
 }
 
 /// Runs a configuration at a scale. `progress` is called now and then; returning `false` stops the run.
@@ -56,6 +56,43 @@ pub fn run_observed<O: Observer>(
     observer: &mut O,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Outcome, SimError> {
+    run_to_end(config, scale, observer, progress)?.outcome()
+}
+
+/// A run that has ended, before its document is made. Who needs a few counts of it takes them from its session.
+pub struct EndedRun<'a, O: Observer> {
+    /// The device with its host.
+    pub session: Session<'a, O>,
+    check: Check,
+    origin: Origin,
+}
+
+impl<O: Observer> EndedRun<'_, O> {
+    /// What it has found wrong, as an integrity run.
+    pub fn integrity_error(&self) -> Option<String> {
+        let Ssd { host, controller, power, .. } = &self.session.ssd;
+        integrity_error(self.check, (host, &controller.scheduler.chips.checked, power))
+    }
+
+    /// What the run leaves.
+    ///
+    /// # Errors
+    /// A histogram that its own format cannot hold.
+    pub fn outcome(self) -> Result<Outcome, SimError> {
+        self.session.outcome(self.origin)
+    }
+}
+
+/// Like [`run_observed`], without a document.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_to_end<'a, O: Observer>(
+    config: &'a Config,
+    scale: f64,
+    observer: &'a mut O,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<EndedRun<'a, O>, SimError> {
     refuse_failures(config)?;
     let session = Session::new(config, scale, observer)?;
     let mut workload = workload::open(config, scale, session.capacity())?;
@@ -68,7 +105,7 @@ pub fn run_observed<O: Observer>(
     let Run { session, workload, .. } = run;
     let mut warnings = workload.notes().warnings();
     warnings.extend(streams_without_handle(config, &workload));
-    session.outcome(Origin { facts: workload.facts(), warnings })
+    Ok(EndedRun { session, check: config.run.check, origin: Origin { facts: workload.facts(), warnings } })
 }
 
 /// Refuses a drive whose failures strike bytes, which a run does not keep.
@@ -106,7 +143,7 @@ fn reads_arrivals(config: &Config) -> bool {
         }
 }
 
-impl<O: Observer> Run<'_, O> {
+impl<O: Observer> Run<'_, '_, O> {
     /// Takes the run from its first request to its last check.
     fn execute(&mut self) -> Result<(), SimError> {
         if let Some(mut ageing) = self.session.ageing() {

@@ -1,57 +1,33 @@
 //! A device in use: requests come to it one by one, from a workload's run loop or from real programs.
 
 mod kept;
+mod outcome;
+mod used_state;
 
-use pumice_config::aged::{AgedIdentity, SharedAgedDevices};
-use pumice_config::{Config, HostMode, SpecError};
+use pumice_config::{Config, SpecError};
 use pumice_ftl::TranslationLayer;
 use pumice_ftl::recovery::Recovery;
 use pumice_types::erase::MAX_LOOPS;
-use pumice_types::{BlockId, FlashTiming, Geometry, HostRequest, Lpn, PartialEraseUnit, Time};
-use pumice_workload::{Fact, RandomStream};
+use pumice_types::{BlockId, FlashTiming, Geometry, HostRequest, PartialEraseUnit, Time};
+use pumice_workload::Fact;
 
 use crate::build::build;
-use crate::chip::erase::Eraser;
 use crate::controller::Controller;
 use crate::error::SimError;
 use crate::observe::{Beginning, Observer};
 use crate::power::{CutFlash, PowerCuts};
-use crate::results::{BusyTimes, Finished, Outcome};
+use crate::results::BusyTimes;
 use crate::ssd::Ssd;
-use crate::stopping::{StoppingReport, StoppingRule};
 
 pub use kept::KeptSession;
+pub use used_state::Ageing;
 
 /// Pages submitted and events handled between two reports of progress.
 pub(crate) const PROGRESS_EVERY: u64 = 1 << 17;
 
-/// An open-loop run whose device needs more than this share of the run to drain is saturated.
-const SATURATED_DRAIN_SHARE: f64 = 0.05;
-
-/// Scale below which twins are known to drift.
-const FAITHFUL_SCALE_MIN: f64 = 1.0 / 16.0;
-
 /// How often the write buffer is emptied at the end of a session: what the first time programs may let pages in that
 /// waited for room.
 const FLUSHES_AT_THE_END: u8 = 2;
-
-/// Untimed random writes that bring a device into a used state.
-pub struct Ageing {
-    random: RandomStream,
-    /// Pages that they fall on, from the first.
-    footprint: u64,
-    left: u64,
-    /// It is the spec's, before the first request.
-    is_initial: bool,
-}
-
-impl Ageing {
-    /// The page that is written next; `None` when none is left.
-    pub fn next_page(&mut self) -> Option<Lpn> {
-        self.left = self.left.checked_sub(1)?;
-        Some(Lpn(self.random.below(self.footprint) as u32))
-    }
-}
 
 /// What the requests of a session come from, as its result tells.
 #[derive(Default)]
@@ -136,120 +112,6 @@ impl<'a, O: Observer> Session<'a, O> {
     /// By how much the host is behind its workload's clock.
     pub fn behind(&self) -> Time {
         self.course.behind
-    }
-
-    /// The writes that the spec wants before the first request; `None` if it wants none, or if the device was made one
-    /// that was aged before.
-    pub fn ageing(&mut self) -> Option<Ageing> {
-        let age_writes = self.config.initial.age_writes;
-        if age_writes > 0.0 && self.take_aged() {
-            return None;
-        }
-        (age_writes > 0.0).then(|| Ageing { is_initial: true, ..self.ageing_by(age_writes) })
-    }
-
-    /// So many user capacities of writes. A device is aged by the same writes, whether its spec says so or it is told to
-    /// before its first request; each time it is aged again, they are others.
-    pub fn ageing_by(&mut self, writes: f64) -> Ageing {
-        let user_pages = f64::from(self.ssd.ftl().user_pages());
-        let footprint = ((user_pages * self.config.workload.shared.footprint) as u64).max(1);
-        let nth = self.course.aged;
-        self.course.aged += 1;
-        let stream = if nth == 0 { "ageing".to_string() } else { format!("ageing-{nth}") };
-        let random = RandomStream::new(self.config.seed, &stream);
-        Ageing { random, footprint, left: (user_pages * writes) as u64, is_initial: false }
-    }
-
-    /// Refuses wear that the device cannot take.
-    ///
-    /// # Errors
-    /// In one line: blocks of this device do not wear, or would wear beyond what is counted.
-    pub fn check_wear(&self, cycles: u32) -> Result<(), String> {
-        let keys = &self.config.chip.erase;
-        let max = u32::from(self.ssd.controller.check_wear(cycles)?) + self.ssd.controller.most_worn();
-        let factor = |pec| keys.scheme.program_time_factor(pec);
-        if factor(max).to_bits() != factor(u32::from(keys.initial_pec)).to_bits() {
-            return Err(format!(
-                "erase.scheme = \"{}\": wear changes its program time, which is settled when the device is built; serve it with erase.initial_pec",
-                keys.scheme
-            ));
-        }
-        Ok(())
-    }
-
-    /// Wears every block by so many P/E cycles, as if it had been erased so often; what it holds stays. No command is
-    /// under way.
-    ///
-    /// # Errors
-    /// As [`Session::check_wear`].
-    pub fn wear(&mut self, cycles: u32) -> Result<(), String> {
-        self.ssd.controller.wear(cycles)
-    }
-
-    /// Mean P/E cycles of the blocks; `None` if they do not wear.
-    pub fn mean_pec(&self) -> Option<f64> {
-        self.ssd.controller.scheduler.chips.eraser.as_ref().map(Eraser::mean_pec)
-    }
-
-    /// Where aged devices are kept, and the identity of this one; `None` if it has to be aged here.
-    fn kept_as(&self) -> Option<(&'a SharedAgedDevices, AgedIdentity)> {
-        let devices = self.config.aged_devices.as_ref().filter(|_| !self.ssd.observer.watches_ageing());
-        devices.zip(AgedIdentity::of(self.config, self.scale))
-    }
-
-    /// Makes the device one that was aged before to the same state, if there is one. Returns whether it did.
-    fn take_aged(&mut self) -> bool {
-        let Some((devices, identity)) = self.kept_as() else { return false };
-        let Some(device) = devices.0.find(&identity) else { return false };
-        let restored = self.ssd.restore(self.config, &device);
-        if let Err(why) = &restored {
-            devices.0.refuse(why);
-        }
-        restored.is_ok()
-    }
-
-    /// Keeps the device, which was just aged, for others. A layer that cannot be written down is aged each time.
-    fn keep_aged(&self) {
-        if let Some((devices, identity)) = self.kept_as()
-            && let Ok(device) = self.ssd.written_down()
-        {
-            devices.0.keep(&identity, device);
-        }
-    }
-
-    /// Does one of these writes, without a clock and uncounted. `false` when none is left: measuring starts.
-    ///
-    /// # Errors
-    /// A broken rule or belief.
-    pub fn age(&mut self, ageing: &mut Ageing) -> Result<bool, SimError> {
-        match ageing.next_page() {
-            Some(lpn) => self.age_page(lpn).map(|()| true),
-            None => self.end_ageing(ageing).map(|()| false),
-        }
-    }
-
-    /// Writes a page, without a clock and uncounted.
-    ///
-    /// # Errors
-    /// A broken rule or belief.
-    pub fn age_page(&mut self, lpn: Lpn) -> Result<(), SimError> {
-        let page_bytes = self.config.chip.geometry.page_bytes;
-        self.ssd.write_untimed(u64::from(lpn.0) * u64::from(page_bytes), page_bytes)?;
-        self.course.work += 1;
-        Ok(())
-    }
-
-    /// The writes are done: what is buffered is programmed, and measuring starts.
-    ///
-    /// # Errors
-    /// A broken rule or belief.
-    pub fn end_ageing(&mut self, ageing: &Ageing) -> Result<(), SimError> {
-        self.ssd.flush_untimed()?;
-        self.restart_measuring(self.ssd.now);
-        if ageing.is_initial {
-            self.keep_aged();
-        }
-        Ok(())
     }
 
     /// What was counted so far counts no more.
@@ -448,68 +310,6 @@ impl<'a, O: Observer> Session<'a, O> {
     pub fn start_from(&mut self, flash: CutFlash, draws: &str) -> Result<Time, SimError> {
         let cuts = self.course.cuts.as_mut().ok_or_else(cannot_start_anew)?;
         self.ssd.start_from(flash, draws, cuts)
-    }
-
-    /// What the session has to report so far.
-    ///
-    /// # Errors
-    /// A histogram that its own format cannot hold.
-    pub fn outcome(&self, origin: Origin) -> Result<Outcome, SimError> {
-        let Session { config, scale, geometry, timing, ssd, .. } = self;
-        let mut warnings = self.warnings(origin.warnings);
-        let stopping = ssd.host.stopping.as_ref().map(StoppingRule::report);
-        warnings.extend(stopping.as_ref().and_then(StoppingReport::warning));
-        let (host, controller, power) = (&ssd.host, &ssd.controller, &ssd.power);
-        let chips = &controller.scheduler.chips;
-        let life = |eraser: &Eraser| (eraser.lifetime().with_stress(chips.restart_factor()), eraser.mean_pec());
-        let finished = Finished {
-            config,
-            scale: *scale,
-            geometry: *geometry,
-            timing: timing.clone(),
-            host,
-            controller,
-            power,
-            facts: origin.facts,
-            stopping,
-            busy: self.busy(),
-            life: chips.eraser.as_ref().map(life),
-            warnings,
-        };
-        Outcome::of(&finished, self.course.submitted)
-    }
-
-    fn warnings(&self, mut warnings: Vec<String>) -> Vec<String> {
-        if let Some(left) =
-            self.course.cuts.as_ref().map(PowerCuts::left).filter(|&left| self.config.run.timed && left > 0)
-        {
-            let key = self.config.power.schedule().0;
-            warnings.push(format!("{key}: the run ended before {left} of its cuts"));
-        }
-        let scale = self.scale;
-        if scale < FAITHFUL_SCALE_MIN {
-            warnings.push(format!("scale {scale} is below 1/16: results are known to drift"));
-        }
-        let metrics = &self.ssd.host.metrics;
-        let drain = metrics.last_done.saturating_sub(metrics.last_arrival).as_s();
-        let open = self.config.run.timed && self.config.host.mode == HostMode::OpenLoop;
-        if open && drain > SATURATED_DRAIN_SHARE * metrics.simulated().as_s() && metrics.requests() > 1 {
-            warnings.push(format!(
-                "saturated: the device needed {drain:.3} s after the last arrival; latencies grow with the length of the run"
-            ));
-        }
-        warnings
-    }
-
-    /// Busy times of dies and of channels while measuring; empty without a clock.
-    fn busy(&self) -> BusyTimes {
-        if !self.config.run.timed {
-            return BusyTimes::default();
-        }
-        let scheduler = &self.ssd.controller.scheduler;
-        let until = self.course.busy_after.clone().unwrap_or_else(|| scheduler.busy_times(self.ssd.now));
-        let minus = |now: Vec<Time>, before: &[Time]| now.iter().zip(before).map(|(&a, &b)| a - b).collect();
-        (minus(until.0, &self.course.busy_before.0), minus(until.1, &self.course.busy_before.1))
     }
 }
 

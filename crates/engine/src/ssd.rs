@@ -41,6 +41,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
             erase: suspension_rule(&chip),
             multi_plane: chip.timing.multi_plane,
             erases_wait: config.ftl.shared.recovery != Recovery::Off && !config.ftl.kind.copies_on_one_die(),
+            changes_in_order: config.ftl.shared.recovery != Recovery::Off,
             moves_wait: ftl.moves_between_dies(),
             log_waits: config.ftl.shared.recovery == Recovery::Checkpoint,
         };

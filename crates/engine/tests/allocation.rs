@@ -1,23 +1,32 @@
-//! The engine allocates nothing per command once it is warm.
+//! The engine allocates nothing per command once it is warm, and layers say what memory they take.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::cell::Cell;
 
 use pumice_config::{Config, SpecSource};
-use pumice_engine::run;
+use pumice_engine::{Built, build, run};
+use pumice_ftl::{FtlKind, TranslationLayer};
+use pumice_types::Choice;
 
 struct Counting;
 
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+// A run has one thread, and tests run beside each other: each thread counts for itself.
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    /// Bytes that this thread has taken and not given back.
+    static LIVE_BYTES: Cell<i64> = const { Cell::new(0) };
+}
 
 // SAFETY: every call is passed on unchanged to the system allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        LIVE_BYTES.set(LIVE_BYTES.get() + layout.size() as i64);
         // SAFETY: the caller's promise is the same.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE_BYTES.set(LIVE_BYTES.get() - layout.size() as i64);
         // SAFETY: the pointer came from `alloc` above.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -34,7 +43,7 @@ fn check(preset: &str, scale: f64, sets: &[(&str, &str)]) {
     let spec = Config::resolve(&SpecSource { preset: Some(preset.into()), sets, ..SpecSource::default() });
     let mut counts = Vec::new();
     let outcome = run(&spec.expect("valid"), scale, &mut |progress| {
-        counts.push((progress.requests, ALLOCATIONS.load(Ordering::Relaxed)));
+        counts.push((progress.requests, ALLOCATIONS.get()));
         true
     });
     let outcome = outcome.expect("it runs");
@@ -44,7 +53,6 @@ fn check(preset: &str, scale: f64, sets: &[(&str, &str)]) {
     assert!(last.1 - warm.1 <= 4, "{label}: {} allocations from request {}", last.1 - warm.1, warm.0);
 }
 
-// One test, because all threads of a process share the count.
 #[test]
 fn t910_no_allocation_after_warm_up() {
     let runs = [
@@ -82,4 +90,26 @@ fn t910_no_allocation_after_warm_up() {
         ];
         check("superblock-2006-2g", 1.0, &sets);
     }
+}
+
+/// Compares the bytes that a layer says its state takes with those that it gives back when it is dropped.
+fn check_state(kind: FtlKind) {
+    let sets = [("ftl.kind", kind.name()), ("geometry.pages_per_block", "1024"), ("initial.fill", "0.8")];
+    let sets = sets.map(|(key, value)| (key.to_string(), value.to_string())).to_vec();
+    let config = Config::resolve(&SpecSource { preset: Some("small".into()), sets, ..SpecSource::default() });
+    let Built { ftl, geometry, .. } = build(&config.expect("valid"), 1.0).expect("it is built");
+    // These layers have room for as many U-blocks as half of the blocks, with four bytes a page.
+    let reserves = [FtlKind::Nftl, FtlKind::Gftl, FtlKind::Pbe].contains(&kind);
+    let reserved = if reserves { geometry.pages() / 2 * 4 } else { 0 };
+    let said = ftl.state_bytes() + reserved;
+    let before = LIVE_BYTES.get();
+    drop(ftl);
+    let held = (before - LIVE_BYTES.get()) as u64;
+    // What is left out does not grow with the pages: lists of blocks, and memory of the planners.
+    assert!(said <= held && held - said <= held / 50, "{kind}: holds {held} bytes and says {said}");
+}
+
+#[test]
+fn t918_every_layer_says_how_much_memory_its_state_takes() {
+    FtlKind::ALL.iter().for_each(|&kind| check_state(kind));
 }

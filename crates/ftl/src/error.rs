@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::layers::zns::state::ZoneError;
+use crate::layers::zns::zone_error::ZoneError;
 use crate::policy_fault::PolicyFault;
 
 /// An FTL that cannot go on. Never the spec's fault: specs that could lead here are refused.

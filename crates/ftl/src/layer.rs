@@ -4,26 +4,27 @@
 //! A layer is one file or folder under `layers/` that implements both, and one line in the registry
 //! (`layers/mod.rs`). Everything else that must know the layer learns it from there.
 
+mod parts;
+mod shared_keys;
+
 use std::sync::LazyLock;
 
-use pumice_types::erase::schemes::SchemeMemory;
-use pumice_types::key::{ANY, CHOSEN, Keys, PEN_TABLE_1, When, float, int};
-use pumice_types::{
-    BlockId, ChipKeys, DieId, FlashTiming, Geometry, Lpn, PageAddress, PbTree, RequestKind, Time, choice, keys,
-};
+use pumice_types::key::Keys;
+use pumice_types::{BlockId, ChipKeys, DieId, Geometry, Lpn, PageAddress, RequestKind};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use crate::counters::GcCounters;
+use crate::erase_units::EraseUnit;
 use crate::error::FtlError;
-use crate::fill::{FillTarget, InitialKeys};
+use crate::fill::FillTarget;
 use crate::layers::zns::report::{ZoneOperation, ZoneReport};
-use crate::merge::restore::{MMergeSettings, MergeCosts};
-use crate::merge::superblock::RestoreScope;
 use crate::plan::Plan;
-use crate::policy::{Decider, Decides};
 use crate::recovery::{LogCounts, Recovery, RecoveryCounts, Restart};
-use crate::victims::PolicyKeys;
+
+pub(crate) use parts::typed_share;
+pub use parts::{LayerParts, LayerSpec, MergePolicy, whole_share};
+pub use shared_keys::{MapPlace, MergeMethod, SharedKeys, SuperblockKeys, UIndex};
 
 /// The counters of a layer that counts nothing.
 static NOTHING_COUNTED: LazyLock<GcCounters> = LazyLock::new(GcCounters::default);
@@ -206,72 +207,6 @@ pub trait TranslationLayer {
     }
 }
 
-choice! {
-    /// How a layer merges blocks.
-    pub enum MergeMethod {
-        /// Always the full merge.
-        BlockErase = "block-erase",
-        /// M-Merge where it is cheaper and allowed.
-        MMerge = "m-merge",
-        /// M-Merge that restores only as many partial blocks as the pages to place need.
-        MMergeBudgeted = "m-merge-budgeted",
-    }
-}
-
-choice! {
-    /// Where the map is.
-    pub enum MapPlace {
-        /// The whole map is in RAM.
-        Ram = "ram",
-        /// In translation pages in flash, cached on demand.
-        Cached = "cached",
-        /// In spare areas, cached.
-        Spare = "spare",
-    }
-}
-
-choice! {
-    /// Where the controller finds out what a U-block holds.
-    pub enum UIndex {
-        /// In the spare areas, newest page first.
-        Spare = "spare",
-        /// In RAM, at no flash cost.
-        Ram = "ram",
-    }
-}
-
-keys! {
-    /// Keys of `[ftl]` that several layers read.
-    pub struct SharedKeys in "ftl" {
-        merge: MergeMethod = "\"block-erase\"", ANY, "", "PEN, FAST'18, section 5.2", When::Always,
-            "block-erase: always the full merge. m-merge: restore partial blocks where that is cheaper and allowed; needs partial_erase.unit = \"partial-block\". m-merge-budgeted: superblocks of PEN only; restore only as many as the pages to place need, at least cost.";
-        over_provisioning: f64 = "0.0909090909090909", float(0.0, 0.99), "spare / raw", "PEN, FAST'18, Table 1: 10 % read as spare / user", When::Always,
-            "Share of the raw capacity that the host cannot address. User capacity is rounded down to whole logical blocks a plane.";
-        gc_free_threshold: f64 = "0.08", float(0.0, 1.0), "share of a plane's blocks", PEN_TABLE_1, When::Always,
-            "At or under this many free blocks a plane collects garbage: nftl merges a victim before it takes a U-block, superblock-pen before it gives a superblock another block, page reclaims before it opens a block. zns: at or under this share of the zones empty, and at two in any case, the host cleans; with ftl.recovery at three more.";
-        map_place: MapPlace = "\"ram\"", ANY, "", CHOSEN, When::Always,
-            "Where the map is. ram: all of it in RAM. cached (page): in translation pages in flash, which take their blocks from the over-provisioning; entries are cached on demand, dirty ones written back in batches (DFTL). spare (superblock-2006): in spare areas, in three levels, with a cache; the other layers of 2006 keep the map of their U-blocks in RAM in either case.";
-        map_cache_entries: Option<u32> = "", int(1, pumice_types::key::COUNT_MAX), "entries", "cached: none, it needs this or map_ram_kib. spare: 16 (EMSOFT'06, section 5.2)", When::Any(&[When::Is("ftl.kind", &["page"]), When::Is("ftl.map_place", &["spare"])]),
-            "map_place = \"cached\": map entries that the cache holds. map_place = \"spare\": logical blocks of a plane whose tables are cached, least recently used out first.";
-        u_index: UIndex = "\"spare\"", ANY, "", "PEN, FAST'18, section 2.2.1", When::Always,
-            "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost.";
-        recovery: Recovery = "\"off\"", ANY, "", CHOSEN, When::Always,
-            "How the layer starts anew after a power cut. off: the device never loses power, and nothing is kept for that. scan: spare areas of all pages. summary (page): the last pages of each block, which list what it holds; spare areas only of blocks without such a list. checkpoint (page): pages of the map and a journal, and spare areas of what is younger. See docs/models/power.md.";
-        u_blocks: Option<u32> = "", int(1, 1 << 20), "blocks a plane", "all that over-provisioning leaves", When::Always,
-            "superblock-2006, replacement-block, log-block, fast: most U-blocks (log blocks) of a plane in use at once, beside the D-blocks and the block that merges copy into.";
-    }
-}
-
-keys! {
-    /// Keys of `[ftl.superblock]` that both layers with superblocks read.
-    pub struct SuperblockKeys in "ftl.superblock" {
-        logical: u32 = "4", int(1, 4096), "blocks", "PEN, FAST'18, Table 1; EMSOFT'06, section 5.2", When::Always,
-            "Adjacent logical blocks of a superblock: M of superblock-pen, N of superblock-2006.";
-        physical: Option<u32> = "", int(2, 1 << 20), "blocks", "superblock-pen: logical + 1. superblock-2006: 8 with the map in spare areas (EMSOFT'06, section 4.2), no limit with the map in RAM", When::Always,
-            "Blocks that a superblock may own, more than its logical ones.";
-    }
-}
-
 /// Which figures of garbage collection a layer has; the others are null in its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reports {
@@ -310,45 +245,6 @@ impl Reports {
     pub const HYBRID_PAIRS: Reports = Reports { partial_and_switch_merges: true, ..Reports::PAIRS };
 }
 
-/// The part of a spec that a layer may know.
-#[derive(Clone, Copy, Debug)]
-pub struct LayerSpec<'a> {
-    /// Name of the layer, as `ftl.kind` has it.
-    pub kind: &'static str,
-    /// The chips.
-    pub chip: &'a ChipKeys,
-    /// Keys that several layers read.
-    pub shared: &'a SharedKeys,
-    /// Superblocks.
-    pub superblock: &'a SuperblockKeys,
-    /// Victim policies.
-    pub policies: &'a PolicyKeys,
-    /// What is stored at the start.
-    pub initial: &'a InitialKeys,
-    /// What a user's own policy decides; nothing if there is none.
-    pub decides: Decides,
-}
-
-/// What a layer is built from.
-pub struct LayerParts<'a> {
-    /// Its part of the spec.
-    pub spec: LayerSpec<'a>,
-    /// The device's shape at the run's scale.
-    pub geometry: Geometry,
-    /// Its timing.
-    pub timing: &'a FlashTiming,
-    /// Partial blocks of its blocks.
-    pub tree: PbTree,
-    /// Bad blocks from the factory.
-    pub bad_blocks: &'a [BlockId],
-    /// What an erase of a whole block is expected to take.
-    pub block_erase: Time,
-    /// Seed for choices that the layer draws.
-    pub seed: u64,
-    /// The user's own policy, if there is one.
-    pub decider: Option<Decider>,
-}
-
 /// A translation layer that specs can ask for. No value of the type is needed: a layer of its own
 /// implements it for itself, a variant of another for an empty type.
 pub trait Layer {
@@ -365,7 +261,7 @@ pub trait Layer {
     /// The merges that it knows.
     const MERGES: &'static [MergeMethod] = &[MergeMethod::BlockErase];
 
-    /// Whether it reclaims victims by a policy ([`PolicyKeys`]).
+    /// Whether it reclaims victims by a policy ([`PolicyKeys`](crate::victims::PolicyKeys)).
     const CHOOSES_VICTIMS: bool = false;
 
     /// Whether it asks a user's own policy for victims, streams and moves that level wear.
@@ -395,6 +291,11 @@ pub trait Layer {
 
     /// The figures of garbage collection that it has.
     const REPORTS: Reports;
+
+    /// What it erases apart.
+    fn erase_unit(_keys: &Self::Keys) -> EraseUnit {
+        EraseUnit::Block
+    }
 
     /// Changes the chips, where the layer assumes other ones than the spec describes.
     fn adapt(_chip: &mut ChipKeys, _keys: &Self::Keys) {}
@@ -447,101 +348,4 @@ pub trait Layer {
     /// # Errors
     /// A fill that does not fit, which [`Layer::check`] rules out.
     fn build(parts: &LayerParts, keys: &Self::Keys, target: &mut dyn FillTarget) -> Result<Self::Running, FtlError>;
-}
-
-/// Whole units in a share of `units`. The allowance takes up what decimal shares lose in binary:
-/// 0.29 of 100 is 29.
-pub fn whole_share(units: u64, share: f64) -> u32 {
-    (units as f64 * share + 1e-6) as u32
-}
-
-/// A smallest share in the form in which it is shown: rounded up, so that it works when typed.
-pub(crate) fn typed_share(smallest: f64) -> f64 {
-    (smallest * 1e6).ceil() / 1e6
-}
-
-impl LayerSpec<'_> {
-    /// Blocks of each plane, bad ones included.
-    pub(crate) fn blocks_per_plane(&self) -> u32 {
-        self.chip.geometry.blocks_per_plane
-    }
-
-    /// Pages of a device of this shape that over-provisioning leaves to the host.
-    pub(crate) fn pages_for_host(&self, geometry: &Geometry) -> u32 {
-        whole_share(geometry.pages(), 1.0 - self.shared.over_provisioning)
-    }
-
-    /// Blocks of each plane that over-provisioning leaves to the host.
-    pub(crate) fn user_blocks_per_plane(&self) -> u32 {
-        whole_share(u64::from(self.blocks_per_plane()), 1.0 - self.shared.over_provisioning)
-    }
-
-    /// Refuses spare areas that are too small for what starting anew needs.
-    ///
-    /// # Errors
-    /// What is needed, and what there is.
-    pub(crate) fn check_spare_bytes(&self, needed: u32) -> Result<(), String> {
-        let (recovery, bytes) = (self.shared.recovery, self.chip.geometry.spare_bytes);
-        let erase = &self.chip.erase;
-        let remembers = erase.memory_in_spare && erase.scheme.memory() != SchemeMemory::Nothing;
-        let needed = needed + u32::from(remembers);
-        if recovery == Recovery::Off || bytes >= needed {
-            return Ok(());
-        }
-        Err(format!(
-            "ftl.recovery = \"{recovery}\" stores {needed} bytes in each spare area, and geometry.spare_bytes = {bytes}"
-        ))
-    }
-
-    /// Free blocks a plane at or under which garbage collection starts; one is always kept to copy into.
-    pub(crate) fn gc_start_blocks(&self) -> u32 {
-        whole_share(u64::from(self.blocks_per_plane()), self.shared.gc_free_threshold).max(1)
-    }
-}
-
-/// How pairs are merged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum MergePolicy {
-    /// Always the full merge.
-    BlockErase,
-    /// M-Merge where it is cheaper and allowed.
-    MMerge {
-        /// Durations to weigh.
-        costs: MergeCosts,
-        /// Disturb and wear limits.
-        settings: MMergeSettings,
-        /// What is restored where pages have no place of their own (superblocks).
-        scope: RestoreScope,
-    },
-}
-
-impl LayerParts<'_> {
-    /// Durations that merges weigh: a partial erase is expected to take its share of a block erase.
-    pub(crate) fn merge_costs(&self) -> MergeCosts {
-        let expected = |time: &Time| match self.timing.t_bers {
-            Time::ZERO => Time::ZERO,
-            whole => time.scaled(self.block_erase, whole),
-        };
-        MergeCosts {
-            copy: self.timing.copy(),
-            block_erase: self.block_erase,
-            partial_erase: self.timing.partial_erase.iter().map(expected).collect(),
-        }
-    }
-
-    /// How the spec wants pairs to be merged.
-    pub(crate) fn merge_policy(&self) -> MergePolicy {
-        let scope = match self.spec.shared.merge {
-            MergeMethod::BlockErase => return MergePolicy::BlockErase,
-            MergeMethod::MMerge => RestoreScope::Superseded,
-            MergeMethod::MMergeBudgeted => RestoreScope::AsNeeded,
-        };
-        let keys = &self.spec.chip.partial_erase;
-        let settings = MMergeSettings {
-            disturb_tolerance: keys.disturb_tolerance,
-            disturb_aware: keys.disturb_aware,
-            wear_limit: keys.wear_limit_w,
-        };
-        MergePolicy::MMerge { costs: self.merge_costs(), settings, scope }
-    }
 }

@@ -54,7 +54,8 @@ pub use layers::superblock_2006::{SpareTables, Superblock2006, SuperblockConfig}
 pub use layers::superblock_pen::{SuperblockPen, SuperblockPenConfig};
 pub use layers::zns::layout::{LayoutConfig, ZoneLayout};
 pub use layers::zns::report::{ZoneCounters, ZoneOperation, ZoneReport};
-pub use layers::zns::state::{Written, ZoneError, ZoneLimits, ZoneState, ZoneTable};
+pub use layers::zns::state::{Written, ZoneLimits, ZoneState, ZoneTable};
+pub use layers::zns::zone_error::ZoneError;
 pub use layers::zns::{
     CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZnsKeys, ZoneMapping, ZoneVictim,
 };

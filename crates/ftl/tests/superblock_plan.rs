@@ -308,6 +308,21 @@ fn t557_m_merge_stops_at_the_wear_limit() {
     assert_eq!(pen_plan(RestoreScope::Superseded, 16, 10).choice, MergeChoice::Merge);
 }
 
+/// The worked example without its block of newer pages: its superseded pages could be won, but no block.
+#[test]
+fn t549_a_superblock_without_a_block_too_many_is_not_restored() {
+    let (tree, members, leaves) = worked_example();
+    let (members, leaves) = (&members[..4], &leaves[..4 * 64]);
+    for scope in [RestoreScope::Superseded, RestoreScope::AsNeeded] {
+        let costs = costs(tree, 10, 1_000_000);
+        let mut planner = SuperblockPlanner::new(tree, costs, Some((settings(true, 1), scope)));
+        let state = PenSuperblockState { members, leaves, logical: 4, goal: 3, m_merges: 0, free_blocks: 10 };
+        let plan = planner.plan(&state);
+        assert_eq!((plan.u_set, plan.choice, plan.m_merge), (0, MergeChoice::Merge, Time::ZERO));
+        assert!(plan.restores.is_empty());
+    }
+}
+
 #[test]
 fn t558_copy_outs_borrow_blocks_only_if_there_are_any() {
     // Nothing is blank anywhere; each block of the D-set restores its first half, with 2, 2, 3 and 3

@@ -4,14 +4,16 @@
 //! system that take no memory until they are written, so a partly written device uses memory only for the blocks that
 //! were touched. A column of corrupt bits exists only once a corrupt page was copied.
 
+mod changes;
+mod legality;
 mod power;
 mod search;
 mod sub_block;
 mod word_lines;
 
 use pumice_types::{
-    BlockId, BlockShape, FILL_VERSION, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, PageColumn, Pb, PbTree,
-    ProgramOrder, TagFormat, UnitPages, bits, disturb, prefetch,
+    BlockId, BlockShape, FILL_VERSION, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, PageColumn, PbTree,
+    ProgramOrder, TagFormat, UnitPages, bits, prefetch,
 };
 use serde::{Deserialize, Serialize};
 
@@ -236,52 +238,6 @@ impl NandArray {
         }
     }
 
-    /// Whether a command breaks no rule now. Nothing is executed.
-    ///
-    /// # Errors
-    /// The rule that it breaks.
-    pub fn check(&self, command: &FlashCommand) -> Result<(), Violation> {
-        self.check_rules(command).map_err(|rule| Violation { rule, command: *command })
-    }
-
-    #[inline(always)]
-    fn check_rules(&self, command: &FlashCommand) -> Result<(), Rule> {
-        let block = PageAddress::new(command.target.block, 0);
-        match command.op {
-            FlashOp::Read => self.check_readable(command.target),
-            FlashOp::Program => self.check_programmable(command.target),
-            FlashOp::Copy => self.check_copy(command),
-            FlashOp::SpareSearch => self.check_search(command),
-            FlashOp::Erase => self.check_address(block),
-            FlashOp::PartialErase => {
-                self.check_address(block)?;
-                if self.config.tree.contains(command.pb()) { Ok(()) } else { Err(Rule::PartialBlockIndex) }
-            }
-            FlashOp::SubBlockErase => {
-                self.check_address(block)?;
-                self.check_sub_blocks(command.sub_blocks())
-            }
-            FlashOp::Pause => Ok(()),
-        }
-    }
-
-    /// Changes what a command changes that breaks no rule.
-    #[inline(always)]
-    fn perform(&mut self, command: &FlashCommand) -> Returned {
-        match command.op {
-            FlashOp::Read => return Returned::Page(self.page_content(command.target)),
-            FlashOp::Copy => return Returned::Page(self.copy(command)),
-            FlashOp::SpareSearch if self.search(command) => return Returned::Expected,
-            FlashOp::SpareSearch => return Returned::Unexpected,
-            FlashOp::Program => self.program(command),
-            FlashOp::Erase => self.erase(command.target.block),
-            FlashOp::PartialErase => self.partial_erase(command.target.block, command.pb()),
-            FlashOp::SubBlockErase => self.sub_block_erase(command.target.block, command.sub_blocks()),
-            FlashOp::Pause => {}
-        }
-        Returned::Done
-    }
-
     /// Prefetches the state of `page`, which a command will read or program; no effect on results.
     #[inline]
     pub fn expect(&self, page: PageAddress) {
@@ -378,15 +334,6 @@ impl NandArray {
         page.block.index() * self.config.geometry.pages_per_block as usize + page.page as usize
     }
 
-    #[inline(always)]
-    fn check_address(&self, page: PageAddress) -> Result<(), Rule> {
-        let block = self.blocks.get(page.block.index()).ok_or(Rule::AddressRange)?;
-        if page.page >= self.config.geometry.pages_per_block {
-            return Err(Rule::AddressRange);
-        }
-        if block.bad { Err(Rule::BadBlock) } else { Ok(()) }
-    }
-
     /// Logical page and version of a programmed page.
     #[inline(always)]
     fn content(&self, page: PageAddress) -> (Lpn, u8) {
@@ -395,12 +342,6 @@ impl NandArray {
             return (Lpn(block.fill_lpn + u32::from(page.page) * block.fill_stride), FILL_VERSION);
         }
         self.config.tags.unpack(self.tags[self.column(page)])
-    }
-
-    #[inline(always)]
-    fn check_readable(&self, page: PageAddress) -> Result<(), Rule> {
-        self.check_address(page)?;
-        if self.is_programmed(page) { Ok(()) } else { Err(Rule::ReadErasedPage) }
     }
 
     /// What a programmed page returns.
@@ -426,158 +367,5 @@ impl NandArray {
     #[inline]
     fn was_copied_corrupt(&self, page: PageAddress) -> bool {
         !self.corrupt.is_empty() && bits::get(&self.corrupt, self.bit(page))
-    }
-
-    /// Notes whether the data just programmed is corrupt.
-    #[inline(always)]
-    fn note_corrupt(&mut self, page: PageAddress, corrupt: bool) {
-        if corrupt || !self.corrupt.is_empty() {
-            self.set_corrupt(page, corrupt);
-        }
-    }
-
-    /// The same where something is or was corrupt. The column is made when it is first needed.
-    #[cold]
-    fn set_corrupt(&mut self, page: PageAddress, corrupt: bool) {
-        if self.corrupt.is_empty() {
-            self.corrupt = vec![0; self.programmed.len()];
-        }
-        let bit = self.bit(page);
-        let change = if corrupt { bits::set } else { bits::clear };
-        change(&mut self.corrupt, bit);
-    }
-
-    #[inline]
-    fn program(&mut self, command: &FlashCommand) {
-        self.store(command.target, command.lpn, command.version, command.sequence);
-        self.note_corrupt(command.target, false);
-        if self.power.is_some() {
-            self.note_numbers(command.target, command);
-        }
-    }
-
-    #[inline(always)]
-    fn copy(&mut self, command: &FlashCommand) -> PageContent {
-        let content = self.page_content(command.source);
-        self.store(command.target, content.lpn, content.version, command.sequence);
-        self.note_corrupt(command.target, content.corrupt);
-        if self.power.is_some() {
-            self.note_numbers(command.target, command);
-        }
-        content
-    }
-
-    #[inline(always)]
-    fn check_copy(&self, command: &FlashCommand) -> Result<(), Rule> {
-        self.check_readable(command.source)?;
-        if self.config.copyback {
-            self.check_address(command.target)?;
-            let geometry = &self.config.geometry;
-            let plane = geometry.plane_of(command.source.block);
-            // One division, not two: the target is among the blocks of the source's plane.
-            let first = geometry.block(plane, 0).0;
-            if command.target.block.0.wrapping_sub(first) >= geometry.blocks_per_plane {
-                return Err(Rule::CopybackPlane);
-            }
-        }
-        self.check_programmable(command.target)
-    }
-
-    #[inline(always)]
-    fn check_programmable(&self, page: PageAddress) -> Result<(), Rule> {
-        self.check_address(page)?;
-        if self.is_programmed(page) {
-            return Err(Rule::EraseBeforeProgram);
-        }
-        if self.power.is_some() && self.is_unreliable(page) {
-            return Err(Rule::UnstableProgram);
-        }
-        if self.config.program_order == ProgramOrder::InOrder && !self.is_in_order(page) {
-            return Err(Rule::ProgramOrder);
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn is_in_order(&self, page: PageAddress) -> bool {
-        let block = &self.blocks[page.block.index()];
-        if block.partially_erased { self.is_in_order_in_part(page) } else { page.page >= block.next_in_order }
-    }
-
-    /// The same in a block that was erased in part, where the order holds in each part.
-    fn is_in_order_in_part(&self, page: PageAddress) -> bool {
-        let index = page.page as usize;
-        let programmed = &self.programmed[self.words(page.block)];
-        if let Some(units) = &self.sub_blocks {
-            return units.count(programmed, units.unit_of(page.page), page.page) == 0;
-        }
-        let leaf_end = (self.config.tree.leaf_of_page(index) + 1) * self.config.tree.pages_per_leaf();
-        bits::count_range(programmed, index, leaf_end) == 0
-    }
-
-    #[inline(always)]
-    fn store(&mut self, page: PageAddress, lpn: Lpn, version: u8, sequence: u32) {
-        if self.blocks[page.block.index()].fill_pages > 0 {
-            self.write_out_fill(page.block);
-        }
-        let (bit, column) = (self.bit(page), self.column(page));
-        bits::set(&mut self.programmed, bit);
-        self.tags[column] = self.config.tags.pack(lpn, version);
-        let block = &mut self.blocks[page.block.index()];
-        block.next_in_order = block.next_in_order.max(page.page + 1);
-        block.sequence = sequence;
-        if let Some(lines) = &mut self.word_lines {
-            block.over_tolerance |= lines.note_program(page);
-        }
-    }
-
-    /// Writes the initial fill into the columns, so that single pages can change.
-    #[cold]
-    fn write_out_fill(&mut self, block: BlockId) {
-        let BlockState { fill_lpn, fill_stride, fill_pages, .. } = self.blocks[block.index()];
-        let start = self.column(PageAddress::new(block, 0));
-        for page in 0..u32::from(fill_pages) {
-            self.tags[start + page as usize] = self.config.tags.pack(Lpn(fill_lpn + page * fill_stride), FILL_VERSION);
-            if let Some(lines) = &mut self.word_lines {
-                // A block that is written once exceeds no bound, so nothing of it is over it.
-                lines.note_program(PageAddress::new(block, page as u16));
-            }
-        }
-        self.blocks[block.index()].fill_pages = 0;
-    }
-
-    fn erase(&mut self, block: BlockId) {
-        let (words, leaves) = (self.words(block), self.leaves(block));
-        self.programmed[words].fill(0);
-        self.disturb[leaves].fill(0);
-        if let Some(lines) = &mut self.word_lines {
-            lines.note_erase(block);
-        }
-        let truth = &mut self.blocks[block.index()];
-        truth.erases += 1;
-        *truth = BlockState { erases: truth.erases, ..BlockState::default() };
-        self.forget_cuts(block);
-    }
-
-    fn partial_erase(&mut self, block: BlockId, pb: Pb) {
-        let tree = self.config.tree;
-        if self.blocks[block.index()].fill_pages > 0 {
-            self.write_out_fill(block);
-        }
-        let (pages, erased) = (tree.page_range(pb), tree.leaf_range(pb));
-        let (words, leaves) = (self.words(block), self.leaves(block));
-        let programmed = &mut self.programmed[words];
-        bits::clear_range(programmed, pages.start, pages.end);
-        let width = tree.pages_per_leaf();
-        let counters = &mut self.disturb[leaves.clone()];
-        disturb::partial_erase(counters, &erased, |leaf| {
-            bits::count_range(programmed, leaf * width, (leaf + 1) * width) > 0
-        });
-        let tolerance = self.config.disturb_tolerance;
-        let truth = &mut self.blocks[block.index()];
-        truth.partially_erased = true;
-        truth.over_tolerance = counters.iter().any(|&count| count > tolerance);
-        self.leaf_erases[leaves][erased].iter_mut().for_each(|count| *count += 1);
-        self.forget_cuts_in(block, |page| pages.contains(&usize::from(page)));
     }
 }

@@ -6,6 +6,7 @@ mod crash;
 mod errors;
 mod json;
 mod outputs;
+mod own_code_watch;
 mod plugins;
 mod policies;
 mod recorded;

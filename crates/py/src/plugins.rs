@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::attended::{Desk, attend_watching};
 use crate::errors::SpecError;
-use crate::policies::OwnCodeWatch;
+use crate::own_code_watch::OwnCodeWatch;
 
 /// A plug-in in a request: its file, and the digest that the file had when the request was made.
 #[derive(Clone, Debug, Deserialize)]

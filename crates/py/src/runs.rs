@@ -16,8 +16,9 @@ use serde_json::{Map, Value, json};
 use crate::attended::{Desk, attend_watching};
 use crate::errors::{SpecError, sim_error, spec_error};
 use crate::outputs::{Handover, Pieces, pass_rest};
+use crate::own_code_watch::OwnCodeWatch;
 use crate::plugins::RequestedPlugin;
-use crate::policies::{OwnCodeWatch, RequestedPolicy, own_policy};
+use crate::policies::{RequestedPolicy, own_policy};
 use crate::recorded::{self, Handed};
 use crate::requested_snapshots::RequestedSnapshots;
 

@@ -53,12 +53,12 @@ pub fn without_effect_on_a_served_device(source: &SpecSource, config: &Config) -
     Ok(settled.chain(without_effect(source, config)?).collect())
 }
 
-/// Whether the device starts anew after a power cut, and does not know then what was trimmed.
+/// Whether the device starts anew after a power cut, and does not know then what was given up.
 fn knows_no_trims(source: &SpecSource) -> Result<bool, SpecError> {
     let mut asked = source.clone();
     settle(&mut asked, WITHOUT_TRIMS);
     let ftl = Config::resolve(&asked)?.ftl;
-    Ok(ftl.shared.recovery != Recovery::Off && !ftl.kind.writes_down_trims())
+    Ok(ftl.shared.recovery != Recovery::Off && ftl.kind.forgets_trims())
 }
 
 /// Settles a key; its value is TOML text.

@@ -47,10 +47,11 @@ fn at(lab: &CrashLab, instants: &[Time], workers: usize) -> Vec<CrashVerdict> {
     found.into_iter().map(|verdict| verdict.expect("tried")).collect()
 }
 
-/// Every layer that starts anew, in every way that it knows.
-fn layers() -> Vec<(&'static str, &'static str)> {
+/// Every wanted layer that starts anew, in every way that it knows.
+fn layers(is_wanted: impl Fn(FtlKind) -> bool) -> Vec<(&'static str, &'static str)> {
     let ways = |kind: FtlKind| kind.recoveries().iter().filter(|&&way| way != Recovery::Off).map(|way| way.name());
-    FtlKind::ALL.iter().flat_map(|&kind| ways(kind).map(move |way| (kind.name(), way))).collect()
+    let wanted = FtlKind::ALL.iter().filter(|&&kind| is_wanted(kind));
+    wanted.flat_map(|&kind| ways(kind).map(move |way| (kind.name(), way))).collect()
 }
 
 /// Cuts a device of every layer, with and without a write buffer, at so many instants of each kind, and calls `look`
@@ -83,7 +84,7 @@ fn all_keep_their_promises(
 
 #[test]
 fn c100_an_honest_device_keeps_its_promises_wherever_its_power_is_cut() {
-    all_keep_their_promises(&layers(), &[], 30, |kind, places, found| {
+    all_keep_their_promises(&layers(|_| true), &[], 30, |kind, places, found| {
         assert!(found.len() > 20, "{kind}, {places}: {}", found.len());
         // Right behind an event nothing need be under way.
         let met = found.iter().any(|verdict| verdict.under_way > 0);
@@ -93,8 +94,21 @@ fn c100_an_honest_device_keeps_its_promises_wherever_its_power_is_cut() {
 
 #[test]
 fn c103_what_was_trimmed_stays_so_behind_a_flush() {
-    let pages: Vec<_> = layers().into_iter().filter(|(kind, _)| *kind == "page").collect();
-    all_keep_their_promises(&pages, &[("workload.trim_fraction", "0.3")], 60, |_, _, _| {});
+    let giving_up = layers(|kind| kind.gives_up_trimmed() && !kind.forgets_trims());
+    all_keep_their_promises(&giving_up, &[("workload.trim_fraction", "0.3")], 60, |_, _, _| {});
+}
+
+#[test]
+fn c104_layers_that_keep_what_is_trimmed_take_trims_and_keep_their_promises() {
+    let keeping = layers(|kind| !kind.gives_up_trimmed());
+    assert!(keeping.len() > 6, "{keeping:?}");
+    let trims = [("workload.trim_fraction", "0.3")];
+    let requests = |more: &[(&str, &str)]| {
+        let device = [("ftl.kind", "nftl"), ("ftl.recovery", "scan")];
+        lab(&[&device, more].concat()).requests()
+    };
+    assert_eq!(requests(&trims), requests(&[]), "no trim is left out");
+    all_keep_their_promises(&keeping, &trims, 30, |_, _, _| {});
 }
 
 #[test]

@@ -562,6 +562,26 @@ fn s122_a_device_that_starts_anew_takes_trims_and_they_last_behind_a_flush() {
 }
 
 #[test]
+fn s123_so_does_one_that_keeps_what_is_trimmed_and_promises_nothing_by_a_trim() {
+    for kind in ["nftl", "fast", "log-block"] {
+        let sets = [("ftl.kind", kind), SPACE, ("ftl.recovery", "scan"), ("run.check", "integrity")];
+        let (server, path) = start(&format!("keep-{kind}"), &sets);
+        let mut client = Client::structured(&path).expect("connects");
+        client.write(0, &[7; 64 << 10]).expect("a write");
+        client.trim(0, 32 << 10).expect("a trim");
+        client.zero(32 << 10, 16 << 10, false).expect("zeroes");
+        client.flush().expect("a flush");
+        server.answer(&ControlRequest::Cut {}).expect("a cut");
+        let mut client = Client::structured(&path).expect("connects");
+        assert_eq!(client.read(0, 32 << 10).expect("reads"), vec![7; 32 << 10], "{kind} keeps it");
+        assert_eq!(client.read(32 << 10, 16 << 10).expect("reads"), vec![0; 16 << 10], "{kind}");
+        let document = server.stop().expect("ends");
+        assert_eq!(document["power"]["broken_promises"], 0, "{kind}");
+        assert_eq!(document["host"]["trim"]["requests"], 2, "{kind}");
+    }
+}
+
+#[test]
 fn s115_a_block_whose_erase_fails_by_order_is_used_no_more_and_its_store_remembers() {
     let file = temporary("fault.img");
     let sets = [("ftl.kind", "page"), SPACE, ("partial_erase.unit", "none")];

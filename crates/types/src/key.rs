@@ -4,209 +4,19 @@
 //! table of [`Key`]s. Parsing, error texts, the JSON Schema, `explain` and the warnings about keys without
 //! effect all come from that table, so a key is written once.
 
-use std::collections::BTreeMap;
-use std::fmt;
+mod field;
+mod value;
+mod when;
 
-/// A value that a spec can give to a key.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// A whole number.
-    Int(i64),
-    /// A number.
-    Float(f64),
-    /// `true` or `false`.
-    Bool(bool),
-    /// A text.
-    Text(String),
-    /// A list of numbers.
-    Floats(Vec<f64>),
-}
-
-/// The accepted value of each key that has one, by path.
-pub type Values = BTreeMap<&'static str, Value>;
-
-impl Value {
-    /// The text of a text.
-    pub fn as_text(&self) -> Option<&str> {
-        match self {
-            Value::Text(text) => Some(text),
-            Value::Int(_) | Value::Float(_) | Value::Bool(_) | Value::Floats(_) => None,
-        }
-    }
-}
-
-/// As a spec writes it.
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::Int(number) => number.fmt(f),
-            Value::Float(number) => fmt::Debug::fmt(number, f),
-            Value::Bool(on) => on.fmt(f),
-            Value::Text(text) => write!(f, "\"{text}\""),
-            Value::Floats(list) => fmt::Debug::fmt(list, f),
-        }
-    }
-}
-
-/// What sort of value a field holds. It follows from the field's type.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ValueKind {
-    /// Whole numbers.
-    Int,
-    /// Numbers.
-    Float,
-    /// `true` or `false`.
-    Bool,
-    /// A text that the field's type reads.
-    Text,
-    /// One of these names.
-    Choice(&'static [&'static str]),
-    /// A list of numbers.
-    Floats,
-}
-
-/// Smallest and largest number that a key allows, both included.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Range {
-    /// The key holds no number.
-    None,
-    /// Whole numbers.
-    Int(i64, i64),
-    /// Numbers.
-    Float(f64, f64),
-}
-
-/// A range of whole numbers, both ends included.
-pub const fn int(low: i64, high: i64) -> Range {
-    Range::Int(low, high)
-}
-
-/// A range of numbers, both ends included.
-pub const fn float(low: f64, high: f64) -> Range {
-    Range::Float(low, high)
-}
-
-/// Any duration in microseconds up to a quarter of an hour.
-pub const ANY_US: Range = Range::Float(0.0, 1e9);
-
-/// The key holds no number.
-pub const ANY: Range = Range::None;
-
-/// A large count: beyond any device.
-pub const COUNT_MAX: i64 = 1 << 31;
+pub use field::Field;
+pub use value::{ANY, ANY_US, COUNT_MAX, Range, Value, ValueKind, Values, float, int};
+pub use when::{TIMED, When};
 
 /// Source of a default that no publication gives.
 pub const CHOSEN: &str = "chosen";
 
 /// Source: PEN's device.
 pub const PEN_TABLE_1: &str = "PEN, FAST'18, Table 1";
-
-/// The key that gives a run a clock.
-const CLOCK: &str = "run.timed";
-
-/// The run has a clock.
-pub const TIMED: When = When::On(CLOCK);
-
-/// When a run reads a key. If the user set a key that the run does not read, the user is warned.
-#[derive(Clone, Copy, Debug)]
-pub enum When {
-    /// In every run.
-    Always,
-    /// In every run, but not before its first request: what fills and ages a device does not read it.
-    Requests,
-    /// If a text key has one of these values; `twin:*` stands for every value that begins so.
-    Is(&'static str, &'static [&'static str]),
-    /// If a text key has none of these values.
-    IsNot(&'static str, &'static [&'static str]),
-    /// If a switch is on.
-    On(&'static str),
-    /// If a key has a value.
-    Given(&'static str),
-    /// If a key has no value.
-    NotGiven(&'static str),
-    /// If a number is above 0.
-    Positive(&'static str),
-    /// If all of these hold.
-    All(&'static [When]),
-    /// If one of these holds.
-    Any(&'static [When]),
-}
-
-impl When {
-    /// Why a run with these values does not read the key, as `key = value`; `None` if it does.
-    pub fn idle(&self, values: &Values) -> Option<String> {
-        let text = |path: &str| values.get(path).and_then(Value::as_text).unwrap_or_default();
-        let is_in = |path: &str, names: &[&str]| names.iter().any(|name| matches_name(name, text(path)));
-        let shown = |path: &str| values.get(path).map_or(format!("no {path}"), |value| format!("{path} = {value}"));
-        match *self {
-            When::Always | When::Requests => None,
-            When::Is(path, names) => (!is_in(path, names)).then(|| shown(path)),
-            When::IsNot(path, names) => is_in(path, names).then(|| shown(path)),
-            When::On(path) => (values.get(path) != Some(&Value::Bool(true))).then(|| shown(path)),
-            When::Given(path) => (!values.contains_key(path)).then(|| shown(path)),
-            When::NotGiven(path) => values.contains_key(path).then(|| format!("{path} given")),
-            When::Positive(path) => {
-                let is_positive = match values.get(path) {
-                    Some(Value::Int(number)) => *number > 0,
-                    Some(Value::Float(number)) => *number > 0.0,
-                    _ => false,
-                };
-                (!is_positive).then(|| shown(path))
-            }
-            When::All(conditions) => conditions.iter().find_map(|condition| condition.idle(values)),
-            When::Any(conditions) => {
-                let idle: Option<Vec<String>> = conditions.iter().map(|condition| condition.idle(values)).collect();
-                idle.and_then(|reasons| reasons.into_iter().next())
-            }
-        }
-    }
-
-    /// Whether filling and ageing read the key. They know neither clock nor requests.
-    pub fn is_read_before_requests(&self, values: &Values) -> bool {
-        match *self {
-            When::Requests | When::On(CLOCK) => false,
-            When::All(conditions) => conditions.iter().all(|condition| condition.is_read_before_requests(values)),
-            When::Any(conditions) => conditions.iter().any(|condition| condition.is_read_before_requests(values)),
-            When::Always
-            | When::Is(..)
-            | When::IsNot(..)
-            | When::On(_)
-            | When::Given(_)
-            | When::NotGiven(_)
-            | When::Positive(_) => self.idle(values).is_none(),
-        }
-    }
-
-    /// Every text key that the condition compares with names, and these.
-    pub fn names(&self) -> Vec<(&'static str, &'static [&'static str])> {
-        match *self {
-            When::Is(path, names) | When::IsNot(path, names) => vec![(path, names)],
-            When::Always | When::Requests | When::On(_) | When::Given(_) | When::NotGiven(_) | When::Positive(_) => {
-                Vec::new()
-            }
-            When::All(conditions) | When::Any(conditions) => conditions.iter().flat_map(When::names).collect(),
-        }
-    }
-
-    /// Every path that the condition asks for.
-    pub fn paths(&self) -> Vec<&'static str> {
-        match *self {
-            When::Always | When::Requests => Vec::new(),
-            When::Is(path, _)
-            | When::IsNot(path, _)
-            | When::On(path)
-            | When::Given(path)
-            | When::NotGiven(path)
-            | When::Positive(path) => vec![path],
-            When::All(conditions) | When::Any(conditions) => conditions.iter().flat_map(When::paths).collect(),
-        }
-    }
-}
-
-/// Whether a value matches a name; a name that ends in `*` stands for all values that begin so.
-fn matches_name(name: &str, value: &str) -> bool {
-    name.strip_suffix('*').map_or(name == value, |prefix| value.starts_with(prefix))
-}
 
 /// One key of the spec.
 #[derive(Clone, Copy, Debug)]
@@ -278,112 +88,6 @@ impl Key {
             }
             _ => None,
         }
-    }
-}
-
-/// A type that a key can have.
-pub trait Field: Sized {
-    /// What sort of value it holds.
-    const SHAPE: ValueKind;
-
-    /// Reads an accepted value; `None` if the key has none.
-    ///
-    /// # Errors
-    /// How the sentence ends that begins with the key and the value.
-    fn read(value: Option<&Value>) -> Result<Self, String>;
-
-    /// The value as a spec would give it; `None` if the key would be absent.
-    fn write(&self) -> Option<Value>;
-}
-
-macro_rules! whole_number_fields {
-    ($($type:ty),+) => { $(
-        impl Field for $type {
-            const SHAPE: ValueKind = ValueKind::Int;
-
-            fn read(value: Option<&Value>) -> Result<Self, String> {
-                match value {
-                    Some(Value::Int(number)) => <$type>::try_from(*number).map_err(|_| "is too large".to_string()),
-                    _ => Err("is no whole number".into()),
-                }
-            }
-
-            fn write(&self) -> Option<Value> {
-                i64::try_from(*self).ok().map(Value::Int)
-            }
-        }
-    )+ };
-}
-
-whole_number_fields!(u8, u16, u32, u64);
-
-impl Field for f64 {
-    const SHAPE: ValueKind = ValueKind::Float;
-
-    fn read(value: Option<&Value>) -> Result<Self, String> {
-        match value {
-            Some(Value::Float(number)) => Ok(*number),
-            _ => Err("is no number".into()),
-        }
-    }
-
-    fn write(&self) -> Option<Value> {
-        Some(Value::Float(*self))
-    }
-}
-
-impl Field for bool {
-    const SHAPE: ValueKind = ValueKind::Bool;
-
-    fn read(value: Option<&Value>) -> Result<Self, String> {
-        match value {
-            Some(Value::Bool(on)) => Ok(*on),
-            _ => Err("is neither true nor false".into()),
-        }
-    }
-
-    fn write(&self) -> Option<Value> {
-        Some(Value::Bool(*self))
-    }
-}
-
-impl Field for String {
-    const SHAPE: ValueKind = ValueKind::Text;
-
-    fn read(value: Option<&Value>) -> Result<Self, String> {
-        value.and_then(Value::as_text).map(String::from).ok_or_else(|| "is no text".into())
-    }
-
-    fn write(&self) -> Option<Value> {
-        Some(Value::Text(self.clone()))
-    }
-}
-
-impl Field for Vec<f64> {
-    const SHAPE: ValueKind = ValueKind::Floats;
-
-    fn read(value: Option<&Value>) -> Result<Self, String> {
-        match value {
-            Some(Value::Floats(list)) => Ok(list.clone()),
-            _ => Err("is no list of numbers".into()),
-        }
-    }
-
-    fn write(&self) -> Option<Value> {
-        Some(Value::Floats(self.clone()))
-    }
-}
-
-/// A key that may be absent.
-impl<T: Field> Field for Option<T> {
-    const SHAPE: ValueKind = T::SHAPE;
-
-    fn read(value: Option<&Value>) -> Result<Self, String> {
-        value.map(|value| T::read(Some(value))).transpose()
-    }
-
-    fn write(&self) -> Option<Value> {
-        self.as_ref().and_then(T::write)
     }
 }
 
@@ -494,6 +198,8 @@ macro_rules! keys {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     crate::choice! {

@@ -108,6 +108,8 @@ choice! {
         PlanesAsOne = "planes-as-one",
         /// Erases that join another one in a multi-plane command do not wait for programs on other dies.
         JoinedErasesDoNotWait = "joined-erases-do-not-wait",
+        /// Where commands may overtake others, those that change a plane do not keep their order there.
+        ChangesOvertake = "changes-overtake",
         /// Of a block whose parts are erased apart, only the first page tells whether it is blank.
         OnePartForAll = "one-part-for-all",
         /// Parts of a block that look erased beside data are written as they are.

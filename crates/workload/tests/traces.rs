@@ -118,6 +118,21 @@ fn w181_truncated_and_damaged_compressed_data() {
     }
 }
 
+/// A piece of line 1 is no header and no record: whatever it looks like, the file is cut.
+#[test]
+fn w193_compressed_data_that_is_cut_inside_line_1() {
+    let directory = TempDir::new().expect("a temporary directory");
+    let header = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n";
+    for (name, compress) in COMPRESSIONS {
+        let whole = compress(header.as_bytes());
+        for keep in 10..whole.len() - 8 {
+            let path = file(&directory, &format!("cut.{name}"), &whole[..keep]);
+            let message = open_trace(&path, None, &large()).expect_err("cut").to_string();
+            assert!(message.contains("data ends early after "), "{keep} bytes: {message}");
+        }
+    }
+}
+
 #[test]
 fn w182_files_that_are_no_trace() {
     let directory = TempDir::new().expect("a temporary directory");

@@ -67,7 +67,7 @@ class Conversion:
 
     def text(self) -> str:
         """The spec as TOML, the notes as comments above it."""
-        from pumice.runs.spec import toml_text  # loaded here: it starts slowly
+        from pumice.runs.values import toml_text  # loaded here: it starts slowly
 
         lines = ["# Converted from MQSim's files.", *(f"# {note}" for note in self.notes)]
         # Keys without a section come first in TOML.

@@ -13,8 +13,8 @@ from pumice.errors import SpecError
 from pumice.papers.scoreboard import Expected, read_expected
 from pumice.runs.grid import Grid
 from pumice.runs.jobs import Job
-from pumice.runs.spec import toml_text
 from pumice.runs.sweep import read_sweep
+from pumice.runs.values import toml_text
 
 #: Where the experiments of this package lie.
 ROOT = Path(__file__).resolve().parent.parent / "experiments"

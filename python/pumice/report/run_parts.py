@@ -30,7 +30,7 @@ from pumice.results.comparison import METRICS, Variant, compare
 from pumice.results.document import leaves, lookup, number, warnings_of
 from pumice.results.fields import field, fields
 from pumice.results.notes import notes_of, notes_of_seeds
-from pumice.runs.spec import toml_text
+from pumice.runs.values import toml_text
 from pumice.text import count, printable
 
 #: What stands at the top, if the run has it: name, field, digits, unit.

@@ -13,7 +13,8 @@ from typing import Any
 
 from pumice.errors import SpecError
 from pumice.runs.jobs import Job
-from pumice.runs.spec import SPECIAL_KEYS, TRACE_KEY, Spec, Value, check_key, from_folder, toml_text
+from pumice.runs.spec import SPECIAL_KEYS, TRACE_KEY, Spec, check_key, from_folder
+from pumice.runs.values import Value, toml_text
 from pumice.text import printable
 
 #: Most runs of one batch, repetitions included.

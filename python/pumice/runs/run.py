@@ -15,7 +15,8 @@ from pumice.runs import fit
 from pumice.runs.output_files import run_to_text
 from pumice.runs.progress import RunProgress, in_notebook
 from pumice.runs.snapshots import NOTHING_AGED, SnapshotPlaces
-from pumice.runs.spec import Spec, check_spec, toml_text
+from pumice.runs.spec import Spec, check_spec
+from pumice.runs.values import toml_text
 from pumice.text import printable
 from pumice.traces import columnar
 

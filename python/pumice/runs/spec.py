@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from pumice import _engine, files
-from pumice.errors import SpecError, nearest, one_line
+from pumice.errors import SpecError, nearest
+from pumice.runs.values import DEPTH_MAX, Value, check_text, is_unicode, toml_text
 from pumice.text import message, printable
 
 if TYPE_CHECKING:
@@ -27,21 +28,11 @@ SPECIAL_KEYS = ("preset", "scale")
 #: The key that names a trace file.
 TRACE_KEY = "workload.path"
 
-#: A value of a spec key.
-Value = bool | int | float | str | list[Any] | tuple[Any, ...]
-
-
 #: Longest spec file, in bytes.
 SPEC_BYTES_MAX = 1 << 20
 
-#: Deepest nesting of lists, and of sections, in a value.
-_DEPTH_MAX = 32
-
 #: What a text must hold to be worth a look for keys of a sweep file.
 _SWEEP_KEY = re.compile(r"^\s*\[?[\"']?(vary|scale|repeat)\b", re.MULTILINE)
-
-#: Largest whole number that is passed on to be refused with the key's limits, in bits.
-_BITS_MAX = 256
 
 
 def folder_of(path: Path) -> Path:
@@ -55,71 +46,13 @@ def from_folder(path: Any, folder: Path) -> Any:
     return os.path.join(folder, path) if isinstance(path, str) and path and folder != Path() else path
 
 
-def toml_text(key: str, value: Any) -> str:
-    """The value of a key as TOML text.
-
-    Raises:
-        SpecError: a spec has no values of this type; the text names the key.
-    """
-    import tomlkit  # loaded here: most commands write no TOML, and start sooner without it
-
-    plain = _plain(key, value)
-    try:
-        return tomlkit.item(plain).as_string()
-    except ValueError as error:  # includes text that TOML cannot hold
-        raise SpecError(f"{printable(key)}: no value of a spec: {one_line(error)}") from None
-
-
-def _plain(key: str, value: Any, depth: int = 0) -> bool | int | float | str | list[Any]:
-    """`value` with tuples as lists and scalars of numpy as Python's own, checked."""
-    shown = printable(key)
-    if depth > _DEPTH_MAX:
-        raise SpecError(f"{shown}: a list inside itself, or lists nested too deeply; allowed: {_DEPTH_MAX} levels")
-    if isinstance(value, list | tuple):
-        return [_plain(key, item, depth + 1) for item in value]
-    if not isinstance(value, bool | int | float | str) and getattr(value, "ndim", None) == 0:
-        value = value.item()
-    if isinstance(value, str) and not _is_unicode(value):
-        raise SpecError(
-            f"{shown} = '{printable(value)}' is no text: it holds a byte or half a character; allowed: Unicode"
-        )
-    if isinstance(value, int) and value.bit_length() > _BITS_MAX:
-        raise SpecError(
-            f"{shown}: a whole number of {value.bit_length():,} bits is not allowed; allowed: up to 63 bits"
-        )
-    if isinstance(value, bool | int | float | str):
-        return value
-    what = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
-    hint = "; tolist() makes a list of it" if hasattr(value, "tolist") else ""
-    raise SpecError(f"{shown}: no value of a spec is of type {what}; allowed: truth value, number, text or list{hint}")
-
-
-def _is_unicode(text: str) -> bool:
-    """Whether UTF-8 can hold a text: no part of it is a byte of a name that is not UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def check_text(name: str, text: str) -> None:
-    """Refuses a value that is no text, as the engine takes it.
-
-    Raises:
-        SpecError: it holds a byte that is not UTF-8; `name` begins the message.
-    """
-    if not _is_unicode(text):
-        raise SpecError(f"{name} '{printable(text)}' is no text: it holds a byte that is not UTF-8")
-
-
 def check_key(key: str, plugins: Sequence[str | os.PathLike[str]] = ()) -> None:
     """Refuses a key that neither the engine nor one of the plug-ins at these paths has.
 
     Raises:
         SpecError: one line with the nearest key.
     """
-    if not _is_unicode(key):
+    if not is_unicode(key):
         raise SpecError(f"unknown key '{printable(key)}'")
     _engine.explain(key, plugins)
 
@@ -309,7 +242,7 @@ class Spec:
 
 def _pairs(section: Mapping[str, Any], path: str = "", depth: int = 0) -> list[tuple[str, str]]:
     """`(key, TOML text)` of everything in a section and in the sections inside it."""
-    if depth > _DEPTH_MAX:
+    if depth > DEPTH_MAX:
         raise SpecError(f"{printable(path[:40])}…: a section inside itself, or sections nested too deeply")
     pairs: list[tuple[str, str]] = []
     for key, content in section.items():

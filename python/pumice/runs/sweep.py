@@ -18,7 +18,8 @@ from pumice.runs.batch import Settings, run_jobs
 from pumice.runs.fit import fit_jobs
 from pumice.runs.grid import Grid, flatten
 from pumice.runs.jobs import Outcome
-from pumice.runs.spec import Spec, Value, check_spec, folder_of, read_text
+from pumice.runs.spec import Spec, check_spec, folder_of, read_text
+from pumice.runs.values import Value
 from pumice.text import printable
 
 if TYPE_CHECKING:

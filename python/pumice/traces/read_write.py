@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pumice import _engine, files
 from pumice.runs.run import with_options
-from pumice.runs.spec import Spec, check_text
+from pumice.runs.spec import Spec
+from pumice.runs.values import check_text
 from pumice.traces import columnar
 from pumice.traces.formats import TABLES, format_to_write
 

@@ -21,8 +21,8 @@ from conftest import Command
 from pumice.results.document import leaves
 from pumice.results.run_table import JSON_FIELDS, RESULT_FIELDS
 from pumice.runs.grid import Grid, parse_value, parse_vary, short_names
-from pumice.runs.spec import toml_text
 from pumice.runs.sweep import read_sweep
+from pumice.runs.values import toml_text
 
 SWEEP = """\
 preset = "tiny"   # small

@@ -2,7 +2,8 @@
 
 use pumice_ftl::{Ftl, Plan};
 
-use super::{Controller, PLAN_COMMANDS};
+use super::Controller;
+use super::start::PLAN_COMMANDS;
 
 impl Controller {
     /// A controller of the same state over chips of the same state; `ftl` is its translation layer.

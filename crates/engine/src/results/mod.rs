@@ -53,19 +53,26 @@ impl Outcome {
     /// # Errors
     /// A histogram that its own format cannot hold.
     pub fn of(run: &Finished, requests: u64) -> Result<Outcome, SimError> {
-        let (config, lost) = (run.config, run.host.lost_pages + run.power.broken_promises);
-        let corrupt = run.checked().corrupt_pages;
-        let broken = config.run.check == Check::Integrity && corrupt + lost > 0;
-        let output = &config.output;
+        let output = &run.config.output;
         Ok(Outcome {
             document: fields::document(run),
             requests,
             flash_commands: run.controller.flash_commands_total(),
-            integrity_error: broken.then(|| format!("integrity: {corrupt} corrupt and {lost} lost pages")),
+            integrity_error: integrity_error(run.config.run.check, (run.host, run.checked(), run.power)),
             histograms: output.histograms.then(|| interval_log(&run.host.metrics)).transpose()?,
             wear_map: output.wear_map.then(|| WearMap::of(&run.checked().array, &run.geometry)),
         })
     }
+}
+
+/// What an integrity run has found wrong with the pages of its host, in its flash, and after cuts of its power.
+pub(crate) fn integrity_error(
+    check: Check,
+    (host, checked, power): (&Host, &CheckedArray, &PowerFigures),
+) -> Option<String> {
+    let (corrupt, lost) = (checked.corrupt_pages, host.lost_pages + power.broken_promises);
+    let broken = check == Check::Integrity && corrupt + lost > 0;
+    broken.then(|| format!("integrity: {corrupt} corrupt and {lost} lost pages"))
 }
 
 /// Everything that a finished run leaves for its document.

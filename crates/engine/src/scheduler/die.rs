@@ -328,6 +328,7 @@ impl Die {
         self.lanes.iter_mut().for_each(Lane::clear);
         self.pending.clear();
         self.snapshots.clear();
+        self.queues.iter_mut().for_each(PlaneQueues::clear);
         self.clock = DieClock::default();
         self.stalled_since = None;
         self.erase = EraseRun::default();

@@ -72,6 +72,8 @@ pub struct Policy {
     pub multi_plane: MultiPlane,
     /// An erase waits for every program that was decided before it, on whichever die: the device may lose power.
     pub erases_wait: bool,
+    /// What changes a plane keeps its order there, even where commands overtake others: the device may lose power.
+    pub changes_in_order: bool,
     /// Pages are moved between dies: a program waits for the read of its data.
     pub moves_wait: bool,
     /// Pages of the map wait for the programs that they tell of: the device starts anew from them.
@@ -167,7 +169,8 @@ impl Scheduler {
         let queues = |die: u32| {
             let (per_plane, planes) = (geometry.blocks_per_plane, geometry.planes_per_die);
             let blocks = DieBlocks { first: die * blocks_per_die, per_plane, planes };
-            (policy.multi_plane == MultiPlane::Queue).then(|| PlaneQueues::new(blocks, room + merge))
+            (policy.multi_plane == MultiPlane::Queue)
+                .then(|| PlaneQueues::new(blocks, room + merge, policy.changes_in_order))
         };
         let die = |die: u32| {
             let pending = PendingPages::new(room, policy.read_priority);

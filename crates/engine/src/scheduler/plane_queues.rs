@@ -8,16 +8,19 @@
 //!   them, and an erase comes after all that read its block.
 //! - From the first read or search of its plan on, the plan's commands keep their order: reads and searches find
 //!   out what is to be moved, or what a page is to hold.
+//! - On a device that may lose power, what changes a plane keeps its order there: who starts anew takes the page with the
+//!   largest number of a plane for the one that was programmed last.
 //!
 //! Each command counts the commands that it waits for and knows those that wait for it, so none is ever looked
 //! for.
 
 use std::collections::VecDeque;
 
-use pumice_types::{FlashCommand, FlashOp};
+use pumice_types::{FlashCommand, FlashOp, RecoveryFault};
 
-/// A command touches at most two blocks and is part of one plan, so at most three commands are next behind it.
-const NEXT: usize = 3;
+/// A command touches at most two blocks, is part of one plan and changes one plane, so at most four commands are next
+/// behind it.
+const NEXT: usize = 4;
 
 /// No command has this number.
 const NONE: u64 = 0;
@@ -61,6 +64,8 @@ pub struct PlaneQueues {
     last_of_block: Vec<u64>,
     /// The last command of the plan that is queued now, from its first read or search on.
     last_of_plan: u64,
+    /// The last command queued that changes each plane; empty if these need not keep their order.
+    last_change: Vec<u64>,
     /// Commands of each plane that wait for none, in ascending order.
     ready: Vec<Vec<u64>>,
     /// Commands that run now and have overtaken others.
@@ -69,15 +74,17 @@ pub struct PlaneQueues {
 }
 
 impl PlaneQueues {
-    /// Nothing queued, with room for so many commands.
-    pub fn new(blocks: DieBlocks, commands: usize) -> PlaneQueues {
+    /// Nothing queued, with room for so many commands. `in_order`: what changes a plane keeps its order there.
+    pub fn new(blocks: DieBlocks, commands: usize, in_order: bool) -> PlaneQueues {
         let planes = blocks.planes as usize;
+        let in_order = in_order && !RecoveryFault::ChangesOvertake.is_on();
         PlaneQueues {
             blocks,
             commands: VecDeque::with_capacity(commands),
             first: NONE + 1,
             last_of_block: vec![NONE; (blocks.per_plane * blocks.planes) as usize],
             last_of_plan: NONE,
+            last_change: vec![NONE; if in_order { planes } else { 0 }],
             ready: (0..planes).map(|_| Vec::with_capacity(commands)).collect(),
             overtaking: Vec::with_capacity(planes),
             plan: 0,
@@ -88,6 +95,15 @@ impl PlaneQueues {
     #[inline]
     pub fn plane_of(&self, command: &FlashCommand) -> usize {
         ((command.target.block.0 - self.blocks.first) / self.blocks.per_plane) as usize
+    }
+
+    /// Power is gone: nothing is queued any more.
+    pub fn clear(&mut self) {
+        // Commands queued from now on have other numbers than those that are gone, so nothing waits for these.
+        self.first += self.commands.len() as u64;
+        self.commands.clear();
+        self.ready.iter_mut().for_each(Vec::clear);
+        self.overtaking.clear();
     }
 
     /// Notes that a command was queued; `begins`: it is the first of its plan.
@@ -113,6 +129,11 @@ impl PlaneQueues {
         }
         if self.last_of_plan != NONE || matches!(command.op, FlashOp::Read | FlashOp::SpareSearch) {
             let before = std::mem::replace(&mut self.last_of_plan, number);
+            self.wait(number, before);
+        }
+        let plane = self.plane_of(command);
+        if let Some(last) = self.last_change.get_mut(plane).filter(|_| command.changes_pages()) {
+            let before = std::mem::replace(last, number);
             self.wait(number, before);
         }
         self.note_ready(number);
@@ -159,16 +180,21 @@ impl PlaneQueues {
         self.begin(self.first);
     }
 
-    /// The oldest command of `plane` that could run now and `fits`, by its place in the lane. It begins: the
-    /// caller moves it forward to those that run.
-    pub fn overtake(&mut self, plane: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
-        let moved = self.overtaking.len();
-        let place = |number: u64| (number - self.first) as usize + moved;
-        let number = self.ready[plane].iter().copied().find(|&number| fits(place(number)))?;
-        let place = place(number);
+    /// The oldest command of `plane` that could run now and `fits`, by its place in the lane.
+    pub fn find(&self, plane: usize, fits: impl Fn(usize) -> bool) -> Option<u64> {
+        self.ready[plane].iter().copied().find(|&number| fits(self.place_of(number)))
+    }
+
+    /// A command that was found begins; returns its place in the lane. The caller moves it forward to those that run.
+    pub fn overtake(&mut self, number: u64) -> usize {
+        let place = self.place_of(number);
         self.begin(number);
         self.overtaking.push(number);
-        Some(place)
+        place
+    }
+
+    fn place_of(&self, number: u64) -> usize {
+        (number - self.first) as usize + self.overtaking.len()
     }
 
     /// What runs is over. Returns how many places at the front of the lane are without work now, and whether

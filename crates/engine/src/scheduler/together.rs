@@ -108,27 +108,36 @@ impl Scheduler {
 
     /// The command that is due, and the oldest of each other plane that fits and may overtake those before it.
     fn gather_work(&mut self, index: usize) -> usize {
-        let (copyback, moves) = (self.timing.copyback, &self.moves);
-        let Die { lanes: [reads, work], queues: Some(queues), .. } = &mut self.dies[index] else { return 1 };
+        let Die { lanes: [_, work], queues: Some(queues), .. } = &mut self.dies[index] else { return 1 };
         queues.begin_first();
-        let first = work.commands[0];
-        let own = queues.plane_of(&first);
-        // A read with priority goes before an erase of its block that was decided after it.
-        let waits_for_read = |erase: &FlashCommand| {
-            erase.op == FlashOp::Erase && reads.commands.iter().any(|read| read.target.block == erase.target.block)
-        };
+        let own = queues.plane_of(&work.commands[0]);
         let mut group = 1;
         for plane in (0..self.geometry.planes_per_die as usize).filter(|&plane| plane != own) {
-            let fits = |place: usize| {
-                let command = &work.commands[place];
-                fits_multi_plane(&first, command, copyback) && !waits_for_read(command) && !moves.are_awaited(command)
-            };
-            if let Some(place) = queues.overtake(plane, fits) {
-                work.move_forward(place, group);
+            let found = self.find_overtaking(index, plane);
+            let Die { lanes: [_, work], queues: Some(queues), .. } = &mut self.dies[index] else { break };
+            if let Some(number) = found {
+                work.move_forward(queues.overtake(number), group);
                 group += 1;
             }
         }
         group
+    }
+
+    /// The oldest command of a plane that may overtake those before it to run with the one that is due.
+    fn find_overtaking(&self, index: usize, plane: usize) -> Option<u64> {
+        let Die { lanes: [reads, work], queues: Some(queues), .. } = &self.dies[index] else { return None };
+        let first = &work.commands[0];
+        // A read with priority goes before an erase of its block that was decided after it.
+        let waits_for_read = |erase: &FlashCommand| {
+            erase.op == FlashOp::Erase && reads.commands.iter().any(|read| read.target.block == erase.target.block)
+        };
+        queues.find(plane, |place| {
+            let command = &work.commands[place];
+            fits_multi_plane(first, command, self.timing.copyback)
+                && !waits_for_read(command)
+                && !self.moves.are_awaited(command)
+                && !self.may_not_join(command)
+        })
     }
 }
 

@@ -228,6 +228,12 @@ fn t225_a_host_write_goes_between_loops_only_if_the_key_says_so_and_the_block_is
     };
     let read = first + SUSPEND + own_time();
     assert_eq!(erase_with(let_in, at, old_copy), (read + RESUME + total - first, read), "an old copy that it needs");
+    let of_map = |built: &mut Built, block| {
+        let FlashCommand { target, lpn, version, .. } = old_copy(built, block);
+        FlashCommand::read(Cause::Map, target, lpn, version)
+    };
+    let waits = (total, total + own_time());
+    assert_eq!(erase_with(let_in, at, of_map), waits, "a page of the map is none that the host writes");
     assert!(erase_with_write(let_in, first + Time(1), false).1 > written);
     assert_eq!(erase_with_write(let_in, at, true), (total, total + own), "it needs the erased block");
     let at_once = SuspensionRule { whom: SuspensionFor::ReadsAndWrites, ..immediate(ErasePiece::Loop, Time::ZERO, 9) };

@@ -51,6 +51,7 @@ pub fn scheduler_with(rule: SuspensionRule, built: Built, multi_plane: MultiPlan
         erase: Some(rule),
         multi_plane,
         erases_wait: false,
+        changes_in_order: false,
         moves_wait: false,
         log_waits: false,
     };

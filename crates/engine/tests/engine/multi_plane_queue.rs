@@ -91,6 +91,7 @@ impl OneDie {
             erase: Some(SuspensionRule::NEVER),
             multi_plane: MultiPlane::Queue,
             erases_wait: false,
+            changes_in_order: false,
             moves_wait: false,
             log_waits: false,
         };

@@ -4,12 +4,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use pumice_config::{Config, TornKind};
+use pumice_engine::metrics::{FlashCounts, PowerFigures};
 use pumice_engine::observe::Observer;
-use pumice_engine::run_observed;
+use pumice_engine::run_to_end;
 use pumice_ftl::{Allocation, GcMode, Separation};
 use pumice_types::recovery_fault::switch;
 use pumice_types::{Choice, EraseKeys, FlashCommand, RecoveryFault, Time};
-use serde_json::Value;
 
 use crate::power_blocks::OF_BLOCKS;
 use crate::power_handles::{KeptApart, OF_HANDLES};
@@ -21,7 +21,7 @@ use crate::power_protection::OF_PROTECTION;
 use crate::power_sub_blocks::OF_PARTS;
 use crate::power_wear::OF_WEAR;
 use crate::power_zones::OF_ZONES;
-use crate::support::{NO_SPEC, number, spec};
+use crate::support::{NO_SPEC, spec};
 
 /// Settings of a spec.
 pub type Sets<'a> = Vec<(&'a str, &'a str)>;
@@ -97,18 +97,99 @@ impl Observer for Spans {
     }
 }
 
-/// Runs a spec: the document, and when its commands ran. An error names the command that repeats it.
-fn run(sets: &Sets) -> Result<(Value, Vec<(Time, Time)>), String> {
-    let config: Config = spec(sets);
-    let EraseKeys { scheme, t_ep_us, t_vr_us, .. } = &config.chip.erase;
-    let loop_time = scheme.has_loops().then(|| Time::from_us(t_ep_us + t_vr_us));
-    let mut spans = Spans { all: Vec::new(), loop_time, kept_apart: KeptApart::of(&config) };
-    let outcome = run_observed(&config, 1.0, &mut spans, &mut |_| true);
-    let told = |error: String| format!("{error}\n{}", as_command(sets));
-    let outcome = outcome.map_err(|error| told(error.to_string()))?;
-    outcome.integrity_error.map_or(Ok(()), |error| Err(told(error)))?;
-    spans.kept_apart.map_or(Ok(()), |kept| kept.settle()).map_err(told)?;
-    Ok((outcome.document, spans.all))
+/// Cuts of the power, and what they may leave.
+#[derive(Clone, Debug)]
+pub enum CutsOrdered<'a> {
+    /// Those of the device's own spec.
+    AsDrawn,
+    /// At these times.
+    At(&'a [Time], TornKind),
+    /// In these commands.
+    In(&'a [u64], TornKind),
+}
+
+impl CutsOrdered<'_> {
+    /// The settings that ask for them.
+    fn sets(&self) -> Vec<(&'static str, String)> {
+        match self {
+            CutsOrdered::AsDrawn => Vec::new(),
+            CutsOrdered::At(times, torn) => {
+                vec![("power.cut_at_s", format!("{:?}", in_seconds(times))), ("power.torn", torn.to_string())]
+            }
+            CutsOrdered::In(commands, torn) => {
+                vec![("power.cut_at_command", format!("{commands:?}")), ("power.torn", torn.to_string())]
+            }
+        }
+    }
+}
+
+fn in_seconds(times: &[Time]) -> Vec<f64> {
+    times.iter().map(|time| time.0 as f64 / 1e9).collect()
+}
+
+/// A device whose spec is read once, however often its power is cut: to read a spec, and to write a document, takes longer
+/// than to run so small a device.
+pub struct OftenCut<'a> {
+    sets: &'a Sets<'a>,
+    config: Config,
+}
+
+/// What a run has left.
+struct Ran {
+    power: PowerFigures,
+    flash: FlashCounts,
+    /// When its commands ran.
+    spans: Vec<(Time, Time)>,
+}
+
+impl<'a> OftenCut<'a> {
+    pub fn new(sets: &'a Sets<'a>) -> OftenCut<'a> {
+        OftenCut { sets, config: spec(sets) }
+    }
+
+    /// Runs it with these cuts. An error names the command that repeats the run.
+    fn run(&mut self, cuts: &CutsOrdered) -> Result<Ran, String> {
+        self.order(cuts);
+        let EraseKeys { scheme, t_ep_us, t_vr_us, .. } = &self.config.chip.erase;
+        let loop_time = scheme.has_loops().then(|| Time::from_us(t_ep_us + t_vr_us));
+        let mut spans = Spans { all: Vec::new(), loop_time, kept_apart: KeptApart::of(&self.config) };
+        let told = |error: String| {
+            let more = cuts.sets();
+            let more = more.iter().map(|(key, value)| (*key, &**value));
+            format!("{error}\n{}", as_command(&self.sets.iter().copied().chain(more).collect()))
+        };
+        let ended = run_to_end(&self.config, 1.0, &mut spans, &mut |_| true);
+        let ended = ended.map_err(|error| told(error.to_string()))?;
+        ended.integrity_error().map_or(Ok(()), |error| Err(told(error)))?;
+        let (power, flash) = (ended.session.ssd.power, ended.session.ssd.controller.tally.counts);
+        spans.kept_apart.map_or(Ok(()), |kept| kept.settle()).map_err(told)?;
+        Ok(Ran { power, flash, spans: spans.all })
+    }
+
+    /// Writes cuts into the spec.
+    fn order(&mut self, cuts: &CutsOrdered) {
+        let power = &mut self.config.power;
+        let torn = match cuts {
+            CutsOrdered::AsDrawn => return,
+            CutsOrdered::At(times, torn) => {
+                power.cut_at_s = in_seconds(times);
+                torn
+            }
+            CutsOrdered::In(commands, torn) => {
+                power.cut_at_command = commands.iter().map(|&command| command as f64).collect();
+                torn
+            }
+        };
+        power.torn = *torn;
+        assert_eq!(power.given().len(), 1, "one key says when the power is cut");
+    }
+
+    /// Runs it with these cuts, and notes what they have met.
+    pub fn cut(&mut self, cuts: &CutsOrdered) -> Result<Met, String> {
+        let mut met = Met::default();
+        met.add(&self.run(cuts)?);
+        Ok(met)
+    }
 }
 
 /// The same run for somebody who types it.
@@ -150,39 +231,31 @@ impl Met {
         }
     }
 
-    fn add(&mut self, document: &Value) {
-        self.cuts += number(document, "power.cuts") as u64;
-        self.programs += number(document, "power.torn_programs") as u64;
-        self.erases += number(document, "power.torn_erases") as u64;
-        let count = |kind: &str| -> u64 {
-            let counts = document["flash"][kind].as_object().into_iter().flat_map(|counts| counts.values());
-            counts.filter_map(Value::as_u64).sum()
-        };
-        self.commands += count("programs") + count("erases");
+    fn add(&mut self, ran: &Ran) {
+        let [programs, erases] = ran.power.torn;
+        self.cuts += ran.power.cuts;
+        self.programs += programs;
+        self.erases += erases;
+        self.commands += ran.flash.programs() + ran.flash.erases_total();
     }
 }
 
 /// Runs with cuts at these times and all that they may leave. When the commands of the last of these runs ran, and the
 /// longest time that a start took.
-fn cut_at(sets: &Sets, times: &[Time], met: &mut Met) -> Result<(Vec<(Time, Time)>, Time), String> {
-    let times: Vec<String> = times.iter().map(|time| format!("{:?}", time.0 as f64 / 1e9)).collect();
-    let times = format!("[{}]", times.join(", "));
+fn cut_at(device: &mut OftenCut, times: &[Time], met: &mut Met) -> Result<(Vec<(Time, Time)>, Time), String> {
     let (mut last, mut longest) = (Vec::new(), Time::ZERO);
-    for torn in TornKind::NAMES {
-        let sets: Sets = sets.iter().copied().chain([("power.cut_at_s", &*times), ("power.torn", torn)]).collect();
-        let (document, spans) = run(&sets)?;
-        met.add(&document);
-        longest = longest.max(Time::from_us(document["power"]["recovery_us"]["max"].as_f64().unwrap_or_default()));
-        last = spans;
+    for torn in TornKind::ALL {
+        let ran = device.run(&CutsOrdered::At(times, *torn))?;
+        met.add(&ran);
+        longest = longest.max(ran.power.recovery[1]);
+        last = ran.spans;
     }
     Ok((last, longest))
 }
 
 /// Runs a device with the cuts that its spec has drawn.
 pub fn cut_as_drawn(sets: &Sets) -> Result<Met, String> {
-    let mut met = Met::default();
-    met.add(&run(sets)?.0);
-    Ok(met)
+    OftenCut::new(sets).cut(&CutsOrdered::AsDrawn)
 }
 
 /// A number that the environment gives.
@@ -199,18 +272,19 @@ fn first_instant(step: usize) -> usize {
 /// Cuts the power of a device at every `step`-th instant at which something happens; and again, at every one of them
 /// while it starts anew and shortly after.
 pub fn cut_everywhere(device: &Sets, step: usize, again: bool) -> Result<Met, String> {
-    let (whole, spans) = run(device)?;
-    let erases = |kind: &str| whole["flash"]["erases"][kind].as_u64().unwrap_or(0);
-    let mut met = Met { erases_uncut: Some(erases("block") + erases("partial")), ..Met::default() };
+    let mut often_cut = OftenCut::new(device);
+    let Ran { spans, flash, .. } = often_cut.run(&CutsOrdered::AsDrawn)?;
+    let (block, partial) = (flash.block_erases, flash.partial_erases_total());
+    let mut met = Met { erases_uncut: Some(block + partial), ..Met::default() };
     let merges_partially = device.iter().any(|(key, value)| *key == "ftl.merge" && value.starts_with("m-merge"));
-    assert!(!merges_partially || erases("partial") > 10, "M-Merge works");
+    assert!(!merges_partially || partial > 10, "M-Merge works");
     for &at in instants(&spans).iter().skip(first_instant(step)).step_by(step) {
-        let (spans, took) = cut_at(device, &[at], &mut met)?;
+        let (spans, took) = cut_at(&mut often_cut, &[at], &mut met)?;
         if again {
             let mut after: Vec<Time> = instants(&spans).into_iter().filter(|&again| again > at).collect();
             after.truncate(after.partition_point(|&again| again <= at + took) + INSTANTS_BEHIND);
             for again in after {
-                cut_at(device, &[at, again], &mut met)?;
+                cut_at(&mut often_cut, &[at, again], &mut met)?;
             }
         }
     }
@@ -324,23 +398,18 @@ fn t803_and_at_moments_that_the_seed_draws_on_a_larger_device() {
 
 #[test]
 fn t804_a_cut_in_a_command_meets_that_command() {
-    let (whole, _) = run(&device(&[])).unwrap_or_else(|error| panic!("{error}"));
-    let commands = ["flash.programs.host", "flash.programs.gc", "flash.erases.block"]
-        .map(|field| number(&whole, field))
-        .iter()
-        .sum::<f64>();
-    let mut programs_and_erases = [0.0; 2];
-    for command in 1..=commands as u32 {
-        let at = format!("[{command}]");
-        let mut sets: Sets = device(&[]);
-        sets.push(("power.cut_at_command", &at));
-        let (document, _) = run(&sets).unwrap_or_else(|error| panic!("{error}"));
-        let met = ["power.torn_programs", "power.torn_erases"].map(|field| number(&document, field));
-        assert!(met[0] + met[1] >= 1.0 && number(&document, "power.cuts") == 1.0, "command {command}");
-        programs_and_erases[0] += met[0];
-        programs_and_erases[1] += met[1];
+    let sets = device(&[]);
+    let mut device = OftenCut::new(&sets);
+    let whole = device.run(&CutsOrdered::AsDrawn).unwrap_or_else(|error| panic!("{error}")).flash;
+    let mut programs_and_erases = [0; 2];
+    for command in 1..=whole.programs() + whole.block_erases {
+        let met = device.run(&CutsOrdered::In(&[command], TornKind::Drawn)).unwrap_or_else(|error| panic!("{error}"));
+        let [programs, erases] = met.power.torn;
+        assert!(programs + erases >= 1 && met.power.cuts == 1, "command {command}");
+        programs_and_erases[0] += programs;
+        programs_and_erases[1] += erases;
     }
-    assert!(programs_and_erases[0] > 200.0 && programs_and_erases[1] > 20.0, "{programs_and_erases:?}");
+    assert!(programs_and_erases[0] > 200 && programs_and_erases[1] > 20, "{programs_and_erases:?}");
 }
 
 /// Bad blocks and several planes; and dies so far apart that one erases what another has yet to replace.
@@ -380,7 +449,7 @@ pub fn with_fault<T>(fault: RecoveryFault, cut: impl FnOnce() -> Result<T, Strin
 #[test]
 #[should_panic(expected = "a valid spec")]
 fn t898_a_device_that_is_refused_notices_no_fault() {
-    with_fault(RecoveryFault::OldCopyWins, || run(&vec![("geometry.channels", "0")]));
+    with_fault(RecoveryFault::OldCopyWins, || cut_as_drawn(&vec![("geometry.channels", "0")]));
 }
 
 /// Whether a device fails with this fault at some of its cuts.

@@ -1,9 +1,10 @@
 //! 85x: the power is cut in erases that run in loops, and while they are suspended, as in [`crate::power`].
 
+use pumice_ftl::FtlKind;
 use pumice_types::{Choice, EraseScheme, RecoveryFault, Suspension};
 
 use crate::power::{Sets, all_are_noticed, cut_everywhere, device, sampled, with_fault};
-use crate::power_layers::{Combination, all_keep_their_promises, combinations, cut_often};
+use crate::power_layers::{Combination, LARGER, all_keep_their_promises, combinations, cut_often};
 use crate::support::{document, number};
 
 /// Reads that suspend erases, on worn blocks, whose erases have several loops.
@@ -21,29 +22,82 @@ fn schemes() -> impl Iterator<Item = [(&'static str, &'static str); 2]> + Clone 
     schemes.zip(rules).map(|(scheme, rule)| [("erase.scheme", *scheme), ("erase.suspension", rule.name())])
 }
 
+/// Host writes that suspend erases too. There are no reads, so nothing else does. They arrive while erases run, which must
+/// stand alone in the queue: in collection by steps, and in resets of zones on idle dies.
+const WRITING: &[(&str, &str)] = &[
+    ("erase.suspension_for", "reads-and-writes"),
+    ("workload.read_fraction", "0.0"),
+    ("host.mode", "open-loop"),
+    ("workload.mean_interarrival_us", "3000"),
+];
+
+/// Collection that erases by itself, not as the end of what a write has to wait for.
+const BY_STEPS: (&str, &str) = ("ftl.gc_mode", "preemptible");
+
 /// The page-level layer on such chips.
 fn devices() -> Vec<Sets<'static>> {
-    schemes().map(|erases| device(&[READING, &[("workload.requests", "400")], &erases].concat())).collect()
+    let reads = schemes().map(|erases| device(&[READING, &[("workload.requests", "400")], &erases].concat()));
+    let more = [BY_STEPS, ("workload.requests", "400")];
+    let writes = schemes().map(|erases| device(&[READING, WRITING, &more, &erases].concat()));
+    reads.chain(writes).collect()
+}
+
+/// How often erases of a device are suspended.
+fn suspensions(device: &Sets) -> u64 {
+    document(device)["flash"]["suspensions"].as_u64().unwrap_or(0)
 }
 
 #[test]
 fn t850_a_page_level_ftl_keeps_its_promises_wherever_an_erase_in_loops_is_cut() {
-    let suspended =
-        devices().iter().map(|device| document(device)["flash"]["suspensions"].as_u64()).collect::<Vec<_>>();
-    assert!(suspended.iter().flatten().filter(|&&count| count > 0).count() >= 4, "{suspended:?}");
+    let suspended: Vec<u64> = devices().iter().map(suspensions).collect();
+    assert!(suspended.iter().filter(|&&count| count > 0).count() >= 8, "{suspended:?}");
     let met = all_keep_their_promises(devices(), |device| cut_everywhere(device, sampled(17, 181), false));
     assert!(met.cuts > 200 && met.programs > 100 && met.erases > 100, "{met:?}");
 }
 
 /// Every layer on such chips.
-pub fn all_layers() -> Vec<Sets<'static>> {
+fn read_first() -> Vec<Sets<'static>> {
     let layers = combinations();
     let with_loops = |(layer, erases): (&Combination, [_; 2])| layer.device(&[READING, &erases[..]].concat());
     layers.iter().zip(schemes().cycle()).map(with_loops).collect()
 }
 
+/// The layers that let writes go before erases, with every scheme. The others erase at the end of a merge, which holds
+/// its die.
+fn written_first() -> Vec<Sets<'static>> {
+    let writing = |layer: &Combination| match layer.kind {
+        FtlKind::Page => Some(BY_STEPS),
+        FtlKind::Zns => Some(("ftl.zns.reset", "idle")),
+        FtlKind::Nftl
+        | FtlKind::Gftl
+        | FtlKind::Pbe
+        | FtlKind::SuperblockPen
+        | FtlKind::Superblock2006
+        | FtlKind::ReplacementBlock
+        | FtlKind::LogBlock
+        | FtlKind::Fast
+        | FtlKind::Plugin(_) => None,
+    };
+    let layers = combinations();
+    let often = ("workload.mean_interarrival_us", "1500");
+    let of_layer = |(layer, how)| {
+        let device =
+            move |erases: [_; 2]| Combination::device(layer, &[READING, WRITING, &[how, often], &erases].concat());
+        schemes().map(device)
+    };
+    layers.iter().filter_map(|layer| Some((layer, writing(layer)?))).flat_map(of_layer).collect()
+}
+
+/// All of them.
+pub fn all_layers() -> Vec<Sets<'static>> {
+    [read_first(), written_first()].concat()
+}
+
 #[test]
 fn t851_and_every_other_layer_at_drawn_moments() {
+    let larger = written_first().into_iter().map(|device| [&device[..], LARGER].concat());
+    let suspended: Vec<u64> = larger.map(|device| suspensions(&device)).collect();
+    assert!(suspended.iter().filter(|&&count| count > 10).count() * 2 > suspended.len(), "{suspended:?}");
     let met = all_keep_their_promises(all_layers(), cut_often);
     assert!(met.cuts > 2_000 && met.programs > 2_000 && met.erases > 2_000, "{met:?}");
 }

@@ -6,7 +6,10 @@ use pumice_ftl::recovery::Recovery;
 use pumice_ftl::{FtlKind, MergeMethod};
 use pumice_types::{Choice, RecoveryFault};
 
-use crate::power::{Met, Sets, TWO_DIES, all_are_noticed, cut_as_drawn, cut_everywhere, fails, sampled, with_fault};
+use crate::power::{
+    CutsOrdered, Met, OftenCut, Sets, TWO_DIES, all_are_noticed, cut_as_drawn, cut_everywhere, fails, sampled,
+    with_fault,
+};
 use crate::power_blocks::PARTIAL;
 
 /// So many blocks that every layer finds room, but merges never rest.
@@ -147,15 +150,13 @@ fn t842_and_at_moments_that_the_seed_draws_on_a_larger_device() {
 /// Cuts in every `step`-th command and in some that follow it, so close that each meets the recovery from the one
 /// before.
 pub fn cut_in_a_row(device: &Sets, step: usize) -> Result<Met, String> {
-    let commands = cut_as_drawn(device)?.commands as usize;
+    let mut device = OftenCut::new(device);
+    let commands = device.cut(&CutsOrdered::AsDrawn)?.commands;
     let mut met = Met::default();
     for (first, apart) in (1..commands).step_by(step).flat_map(|first| [2, 3, 5, 8].map(|apart| (first, apart))) {
-        let cuts: Vec<String> = (0..8).map(|nth| (first + nth * apart).to_string()).collect();
-        let cuts = format!("[{}]", cuts.join(", "));
-        for torn in TornKind::NAMES {
-            let sets: Sets =
-                device.iter().copied().chain([("power.cut_at_command", &*cuts), ("power.torn", torn)]).collect();
-            met = met.with(cut_as_drawn(&sets)?);
+        let cuts: Vec<u64> = (0..8).map(|nth| first + nth * apart).collect();
+        for torn in TornKind::ALL {
+            met = met.with(device.cut(&CutsOrdered::In(&cuts, *torn))?);
         }
     }
     Ok(met)
@@ -200,15 +201,9 @@ pub fn fails_soon(fault: RecoveryFault, devices: &[Sets], every: usize) -> bool 
 
 #[test]
 fn t843_every_fault_of_a_layer_that_brings_units_back_is_noticed() {
-    let is_of_units = |layer: &&Combination| match layer.kind {
-        FtlKind::Page | FtlKind::Nftl | FtlKind::Pbe | FtlKind::Zns | FtlKind::Plugin(_) => false,
-        FtlKind::Gftl
-        | FtlKind::SuperblockPen
-        | FtlKind::Superblock2006
-        | FtlKind::ReplacementBlock
-        | FtlKind::LogBlock
-        | FtlKind::Fast => true,
-    };
+    // A layer of whichever other sort is asked too: one device that notices is enough.
+    let others = [FtlKind::Page, FtlKind::Nftl, FtlKind::Pbe, FtlKind::Zns];
+    let is_of_units = |layer: &&Combination| !others.contains(&layer.kind);
     let all = combinations();
     let layers = all.iter().filter(is_of_units);
     let devices: Vec<Sets> = layers.flat_map(|layer| [layer.device(&[]), layer.device(&further(layer.kind))]).collect();

@@ -16,7 +16,7 @@ const CACHED: &[(&str, &str)] = &[
     ("workload.requests", "240"),
 ];
 
-/// Collection at every time, planes that work together, and trims with a write buffer.
+/// Collection at every time, planes that work together, trims with a write buffer, and summaries of blocks.
 pub fn devices() -> Vec<Sets<'static>> {
     let of = |more: &[(&'static str, &'static str)]| device(&[CACHED, more].concat());
     vec![
@@ -28,6 +28,14 @@ pub fn devices() -> Vec<Sets<'static>> {
             ("workload.flush_every", "9"),
             ("host.write_buffer_kib", "8"),
             ("ftl.gc_mode", "foreground"),
+        ]),
+        of(&[("ftl.recovery", "summary"), ("ftl.hot_cold", "gc")]),
+        of(&[
+            ("ftl.recovery", "summary"),
+            ("ftl.gc_mode", "background"),
+            ("ftl.allocation", "static"),
+            ("workload.trim_fraction", "0.2"),
+            ("workload.flush_every", "9"),
         ]),
     ]
 }
@@ -60,6 +68,8 @@ const SHARED: &[RecoveryFault] = &[
     RecoveryFault::BlankBlocksTrusted,
     RecoveryFault::OldBlocksTrusted,
     RecoveryFault::ErasesDoNotWait,
+    RecoveryFault::BlocksWithoutSummaryForgotten,
+    RecoveryFault::TornSummaryIsBlank,
 ];
 
 #[test]

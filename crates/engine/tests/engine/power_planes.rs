@@ -28,14 +28,33 @@ const IN_LOOPS: &[(&str, &str)] = &[
     ("workload.read_fraction", "0.4"),
 ];
 
+/// The whole queue of a die is looked through for what can run together.
+const OVERTAKING: &[(&str, &str)] = &[("timing.multi_plane", "queue")];
+
 const BUDGETED: (&str, &str) = ("ftl.merge", "m-merge-budgeted");
 
 /// Every layer but zones, which refuse this, with each way of starting anew.
-pub fn devices() -> Vec<Sets<'static>> {
-    let all: Vec<Combination> = combinations().into_iter().filter(|layer| layer.kind != FtlKind::Zns).collect();
-    let plain = all.iter().map(|layer| layer.device(PLANES));
+fn layers() -> Vec<Combination> {
+    combinations().into_iter().filter(|layer| layer.kind != FtlKind::Zns).collect()
+}
+
+/// Neighbours in a queue that run together, with and without erases in loops.
+fn neighbours() -> Vec<Sets<'static>> {
     let in_loops: &'static [(&'static str, &'static str)] = [PLANES, IN_LOOPS].concat().leak();
-    plain.chain(all.iter().map(|layer| layer.device(in_loops))).collect()
+    let all = layers();
+    all.iter().map(|layer| layer.device(PLANES)).chain(all.iter().map(|layer| layer.device(in_loops))).collect()
+}
+
+/// Commands that overtake others; of every other device with erases in loops.
+fn overtaking() -> Vec<Sets<'static>> {
+    let plain: &'static [(&'static str, &'static str)] = [PLANES, OVERTAKING].concat().leak();
+    let in_loops: &'static [(&'static str, &'static str)] = [PLANES, IN_LOOPS, OVERTAKING].concat().leak();
+    layers().iter().zip([plain, in_loops].into_iter().cycle()).map(|(layer, more)| layer.device(more)).collect()
+}
+
+/// All of them.
+pub fn devices() -> Vec<Sets<'static>> {
+    [neighbours(), overtaking()].concat()
 }
 
 #[test]
@@ -63,10 +82,17 @@ fn t882_and_eight_times_in_a_row_so_that_no_recovery_ends() {
 }
 
 /// Faults that only a device can have whose planes work together.
-pub const OF_PLANES: &[RecoveryFault] = &[RecoveryFault::PlanesAsOne, RecoveryFault::JoinedErasesDoNotWait];
+pub const OF_PLANES: &[RecoveryFault] =
+    &[RecoveryFault::PlanesAsOne, RecoveryFault::JoinedErasesDoNotWait, RecoveryFault::ChangesOvertake];
+
+/// Those that commands can have that overtake others.
+const OF_OVERTAKING: &[RecoveryFault] = &[RecoveryFault::JoinedErasesDoNotWait, RecoveryFault::ChangesOvertake];
 
 #[test]
 fn t883_every_fault_of_planes_that_work_together_is_noticed() {
-    let devices = devices();
-    all_are_noticed(OF_PLANES, |fault| fails_soon(fault, &devices, 61));
+    let devices = neighbours();
+    let of_neighbours = OF_PLANES.iter().filter(|fault| **fault != RecoveryFault::ChangesOvertake);
+    all_are_noticed(of_neighbours, |fault| fails_soon(fault, &devices, 61));
+    let devices = overtaking();
+    all_are_noticed(OF_OVERTAKING, |fault| fails_soon(fault, &devices, 61));
 }

@@ -1,5 +1,5 @@
 //! 89x: random cuts of random devices, as many as `PUMICE_POWER_CUTS` says, from `PUMICE_POWER_SEED`, as in
-//! [`crate::power`].
+//! [`crate::power`]. `PUMICE_POWER_LAYER` leaves only the devices of one layer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -36,6 +36,21 @@ const DRAWN: &[(&str, &[&str])] = &[
     ("power.torn", TornKind::NAMES),
 ];
 
+/// Zoned devices have zones to spare: where each of many cuts takes some, and the erases of a reset wait for idle dies,
+/// few zones are used up.
+const SPARE_ZONES: (&str, &str) = ("geometry.blocks_per_plane", "48");
+
+/// Whether a device is of this layer.
+fn is_of(layer: &str, device: &Sets) -> bool {
+    let kind = device.iter().rev().find(|(key, _)| *key == "ftl.kind");
+    kind.is_some_and(|(_, kind)| *kind == layer)
+}
+
+/// Whether a device is of the layer that the environment names, if it names one.
+fn is_wanted(device: &Sets) -> bool {
+    std::env::var("PUMICE_POWER_LAYER").map_or(true, |layer| is_of(&layer, device))
+}
+
 /// The devices of the other tests, of every layer.
 fn kinds() -> Vec<Sets<'static>> {
     let layers = combinations();
@@ -51,6 +66,8 @@ fn kinds() -> Vec<Sets<'static>> {
     all.extend(power_planes::devices().into_iter().chain(power_map::devices()).chain(power_handles::devices()));
     all.extend(power_wear::devices());
     all.extend(power_zones::devices());
+    all.retain(is_wanted);
+    assert!(!all.is_empty(), "PUMICE_POWER_LAYER names a layer");
     all
 }
 
@@ -75,6 +92,7 @@ impl RandomCuts {
         let kind = &self.kinds[draw(self.kinds.len())];
         let mut sets: Sets = kind.iter().chain(LARGER).copied().collect();
         sets.extend(DRAWN.iter().map(|(key, values)| (*key, values[draw(values.len())])));
+        sets.extend(is_of("zns", kind).then_some(SPARE_ZONES));
         let seed = self.random.below(1 << 32).to_string();
         sets.push(("seed", &seed));
         let met = catch_unwind(AssertUnwindSafe(|| cut_as_drawn(&sets)));

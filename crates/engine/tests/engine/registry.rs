@@ -7,9 +7,9 @@ use std::path::Path;
 use pumice_commandlog::LogRecord;
 use pumice_config::{Config, SpecSource};
 use pumice_engine::observe::Observer;
-use pumice_engine::{run, run_observed, user_pages};
-use pumice_ftl::{FtlKind, GcPolicy, MergeMethod};
-use pumice_types::{Choice, EraseMode, EraseScheme, FlashCommand, Time};
+use pumice_engine::{build, run, run_observed, user_pages};
+use pumice_ftl::{FtlKind, GcPolicy, MergeMethod, Plan, TranslationLayer};
+use pumice_types::{Choice, EraseMode, EraseScheme, FlashCommand, Lpn, Time};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -155,4 +155,25 @@ fn t905_every_layer_runs_on_the_small_presets() {
             assert!(preset == "tiny" || capacity >= 1 << 30, "{name}: {capacity} bytes");
         }
     }
+}
+
+/// A layer says in the registry whether a trim makes a page one that was never written.
+#[test]
+fn t445_every_layer_gives_up_what_is_trimmed_or_keeps_it_as_it_says() {
+    let mut given_up = 0;
+    for kind in FtlKind::ALL {
+        let (_, sets) = case(kind.to_string(), &[("ftl.kind", kind.name()), ("initial.fill", "0.8")]);
+        let source = SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() };
+        let config = Config::resolve(&source).unwrap_or_else(|error| panic!("{kind}: {error}"));
+        let mut ftl = build(&config, 1.0).unwrap_or_else(|error| panic!("{kind}: {error}")).ftl;
+        let mut plan = Plan::with_capacity(16);
+        assert!(ftl.locate(Lpn(3)).is_some() && ftl.read(Lpn(3), 0, &mut plan), "{kind}: the page was filled");
+        ftl.trim(Lpn(3));
+        plan.clear();
+        let is_kept = ftl.read(Lpn(3), 0, &mut plan);
+        assert_eq!((is_kept, ftl.locate(Lpn(3)).is_some()), (!kind.gives_up_trimmed(), is_kept), "{kind}");
+        assert!(ftl.locate(Lpn(2)).is_some() && ftl.locate(Lpn(4)).is_some(), "{kind}: its neighbours stay");
+        given_up += u32::from(kind.gives_up_trimmed());
+    }
+    assert!(given_up > 0 && (given_up as usize) < FtlKind::ALL.len(), "both sorts are tested");
 }

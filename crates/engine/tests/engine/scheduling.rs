@@ -1,7 +1,13 @@
 //! 6xx: when things happen. Timing is pen-1tb's on the tiny device: tR 70 µs, tPROG 900 µs, tBERS
 //! 10 ms, page of 4096 + 128 bytes at 400 MB/s = 10.56 µs, spare area 0.32 µs.
 
-use crate::support::{TraceFile, number};
+use pumice_engine::build;
+use pumice_engine::scheduler::{Policy, Scheduler, Submission};
+use pumice_ftl::{Plan, TranslationLayer};
+use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, MultiPlane, Time};
+
+use crate::multi_plane_erase::{Log, finish, submission};
+use crate::support::{TraceFile, number, spec};
 
 const TRANSFER: f64 = 10.56;
 const SPARE: f64 = 0.32;
@@ -209,4 +215,37 @@ fn t630_a_slot_of_gftl_takes_its_time_and_counts_as_no_command() {
     // A slot longer than one pause can be, 2^32 ns.
     let document = trace.run(&[("ftl.kind", "gftl"), ("timing.t_bers_us", "10000000")]);
     assert_eq!(number(&document, "host.write.latency_us.max"), 2.0 * (10_000_000.0 + TRANSFER + 900.0) - 50_000.0);
+}
+
+/// Two plans of two erases each hold their die one after the other. A read with priority comes while the first runs: it
+/// waits for the end of that plan, and the second plan waits for it.
+#[test]
+fn t617_a_read_goes_between_plans_that_hold_the_die() {
+    let sets = [("geometry.channels", "1"), ("ftl.kind", "page"), ("ftl.over_provisioning", "0.25")];
+    let mut built = build(&spec(&sets), 1.0).expect("a device");
+    let (timing, last) = (built.timing.clone(), built.geometry.blocks_per_plane - 1);
+    let mut read = Plan::default();
+    assert!(built.ftl.read(Lpn(0), 0, &mut read));
+    let policy = Policy {
+        read_priority: true,
+        holds_die: true,
+        erase: None,
+        multi_plane: MultiPlane::Off,
+        erases_wait: false,
+        changes_in_order: false,
+        moves_wait: false,
+        log_waits: false,
+    };
+    let (mut scheduler, mut log) = (Scheduler::new(built.geometry, built.chips, policy), Log::default());
+    for nth in [0, 2] {
+        let plan = [last - nth, last - nth - 1].map(|block| FlashCommand::erase(BlockId(block)));
+        scheduler.submit(&submission(&plan), Time::ZERO, &mut log).expect("legal");
+    }
+    let read = Submission { token: 1, ..submission(&read.commands) };
+    scheduler.submit(&read, Time(1), &mut log).expect("legal");
+    finish(&mut scheduler, &mut log);
+    let ends = |op| log.0.iter().filter(|done| done.2.op == op).map(|done| done.1).collect::<Vec<_>>();
+    let (erase, own) = (timing.t_bers, timing.t_r + timing.page_transfer);
+    assert_eq!(ends(FlashOp::Read), [erase * 2 + own]);
+    assert_eq!(ends(FlashOp::Erase), [erase, erase * 2, erase * 3 + own, erase * 4 + own]);
 }

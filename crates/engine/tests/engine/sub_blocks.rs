@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use pumice_config::Config;
 use pumice_engine::{Built, build};
 use pumice_ftl::{Ftl, Plan, TranslationLayer};
-use pumice_types::{BlockId, CellPosition, Lpn, PageAddress};
+use pumice_types::{BlockId, CellPosition, FlashOp, Lpn, PageAddress};
 use serde_json::Value;
 
 use crate::contract::{check_counts, run_any_host, run_with};
@@ -56,6 +56,48 @@ fn t721_one_page_writes_at_random_do_not_care_about_the_sequence() {
 fn t722_one_operation_erases_several_sub_blocks() {
     let run = overwrites("sfws", 16, "sub-block");
     assert!(number(&run, "gc.reclaimed_sub_blocks") >= 2.0 * number(&run, "flash.erases.sub_block"));
+}
+
+/// The host's pages fill 57 of 64 blocks of four sub-blocks. Half of each sub-block of the first eight blocks is
+/// overwritten, which leaves three blocks free: collection starts. Every further sub-block of the victim wins as many
+/// pages without a further erase, and the twelve free ones have room for the copies of all four.
+#[test]
+fn t725_a_reclaim_takes_as_many_sub_blocks_as_the_free_ones_have_room_for() {
+    let sets = [
+        ("geometry.channels", "1"),
+        ("geometry.planes_per_die", "1"),
+        ("geometry.blocks_per_plane", "64"),
+        ("geometry.layers", "16"),
+        ("geometry.sub_blocks", "4"),
+        ("geometry.write_sequence", "sfws"),
+        ("geometry.program_order", "in-order"),
+        ("partial_erase.unit", "sub-block"),
+        ("ftl.kind", "page"),
+        ("ftl.erase_unit", "sub-block"),
+        ("ftl.over_provisioning", "0.109375"),
+        ("ftl.gc_free_threshold", "0.05"),
+        ("initial.fill", "0.0"),
+    ];
+    let mut ftl = build(&spec(&sets), 1.0).expect("a device").ftl;
+    assert_eq!(ftl.user_pages(), 57 * 64);
+    let mut plan = Plan::default();
+    let mut write = |lpn: u32| {
+        plan.clear();
+        ftl.write(Lpn(lpn), 1, &mut plan).expect("there is room");
+        plan.commands.clone()
+    };
+    let overwritten = (0..8 * 64).filter(|lpn| lpn % 16 < 8);
+    for lpn in (0..57 * 64).chain(overwritten) {
+        assert_eq!(write(lpn).len(), 1, "nothing is reclaimed yet");
+    }
+    let commands = write(57 * 64 - 1);
+    let copies = commands.iter().take_while(|command| command.op == FlashOp::Copy).count();
+    let erase = commands.get(copies).expect("the victim is erased");
+    assert_eq!(
+        (copies, erase.op, erase.target.block),
+        (32, FlashOp::Erase, BlockId(0)),
+        "all four are the whole block"
+    );
 }
 
 #[test]

@@ -267,6 +267,23 @@ mod tests {
     }
 
     #[test]
+    fn t516_a_plane_has_a_victim_while_a_closed_block_has_an_invalid_page() {
+        let mut lists = ClosedBlocks::new(PolicyKeys::of_defaults().policy(), 4, PAGES, 1);
+        assert!(!lists.has_invalid());
+        lists.close(0, PAGES, 1);
+        lists.close(1, PAGES, 2);
+        assert!(!lists.has_invalid() && lists.choose(3).is_none(), "every page is valid");
+        lists.invalidate(1, 3);
+        lists.close(2, PAGES - 1, 4);
+        assert!(lists.has_invalid());
+        for victim in [1, 2] {
+            assert_eq!(lists.choose(5), Some(victim));
+            lists.remove(victim);
+        }
+        assert!(!lists.has_invalid() && lists.choose(6).is_none(), "only the block of valid pages is left");
+    }
+
+    #[test]
     fn t510_what_a_decision_costs_does_not_depend_on_the_number_of_blocks() {
         let keys = PolicyKeys::of_defaults();
         for policy in GcPolicy::ALL.iter().map(|&policy| PolicyKeys { policy, ..keys.clone() }.policy()) {

@@ -53,11 +53,6 @@ impl Measured {
         self.rows.iter().map(|row| row.pec)
     }
 
-    /// Unit pulses of a grain.
-    pub fn grain(&self) -> u8 {
-        self.grain
-    }
-
     /// Shares of blocks by unit pulses at a measured PEC; `None` at any other.
     pub fn shares(&self, pec: u32) -> Option<Vec<(u8, f64)>> {
         let row = self.rows.iter().find(|row| row.pec == pec)?;

@@ -235,6 +235,8 @@ mod tests {
         let sizes = [512, 2048, 4096, 8191, 8192, 16_383, 16_384, 32_767];
         assert_eq!(sizes.map(kib), [4, 4, 4, 4, 8, 8, 16, 16]);
         assert_eq!([128, 256].map(kib), [1, 2], "smaller, or it would not be a FAT32");
+        let just_enough = CLUSTERS_MIN * CLUSTER;
+        assert_eq!([just_enough, just_enough - 1].map(cluster_bytes), [CLUSTER, CLUSTER / 2]);
     }
 
     #[test]

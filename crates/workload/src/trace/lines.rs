@@ -52,6 +52,7 @@ impl<R: Read> LineReader<R> {
         while !self.exhausted && self.end - self.start < wanted {
             if let Err(fault) = self.fill() {
                 (self.pending, self.exhausted) = (Some(fault), true);
+                self.drop_part_of_first_line();
             }
         }
         &self.buffer[self.start..self.end]
@@ -116,6 +117,13 @@ impl<R: Read> LineReader<R> {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
             }
+        }
+    }
+
+    /// Nothing may be concluded from a piece of line 1: whoever looks ahead finds nothing, then hears of the fault.
+    fn drop_part_of_first_line(&mut self) {
+        if memchr::memchr(b'\n', &self.buffer[self.start..self.end]).is_none() {
+            self.end = self.start;
         }
     }
 

@@ -14,7 +14,8 @@ from typing import Any
 from pumice.errors import SpecError
 from pumice.papers.experiment import Experiment
 from pumice.runs.jobs import Job
-from pumice.runs.spec import Spec, toml_text
+from pumice.runs.spec import Spec
+from pumice.runs.values import toml_text
 from pumice.traces.repeated import Need, Source, most_written, names, repetitions, write_repeated
 
 SCHEME, SUSPENSION, ORDER = "erase.scheme", "erase.suspension", "geometry.write_sequence"

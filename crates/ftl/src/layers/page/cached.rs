@@ -46,10 +46,10 @@ pub struct CachedMap {
 }
 
 impl CachedMap {
-    /// Blocks that a plane sets aside for `pages` translation pages: a quarter more than they fill,
-    /// and three.
-    pub fn blocks_for(pages: u32, pages_per_block: u16) -> u32 {
-        let filled = pages.div_ceil(u32::from(pages_per_block));
+    /// Blocks that a plane sets aside for `pages` translation pages, of which a block takes `data_pages`: a quarter more
+    /// than they fill, and three.
+    pub fn blocks_for(pages: u32, data_pages: u16) -> u32 {
+        let filled = pages.div_ceil(u32::from(data_pages));
         filled + filled.div_ceil(4) + MAP_BLOCKS_BEYOND
     }
 }
@@ -195,7 +195,7 @@ impl PageFtl {
             plan.push(FlashCommand::program(Cause::Map, target, lpn, version, sequence));
         }
         self.counters.map_write_backs += 1;
-        self.close_if_full(plane, WriteStream::MAP, target.page);
+        self.end_page(plane, WriteStream::MAP, target.page, plan);
         Ok(())
     }
 
@@ -257,7 +257,7 @@ impl PageFtl {
             let mut copy = FlashCommand::copy(source, target, lpn, sequence);
             copy.cause = Cause::Map;
             plan.push(copy);
-            self.close_if_full(plane, WriteStream::MAP, target.page);
+            self.end_page(plane, WriteStream::MAP, target.page, plan);
         }
         Ok(())
     }
@@ -265,7 +265,7 @@ impl PageFtl {
     /// Writes all translation pages of an empty map, page by page over the planes. Part of the
     /// initial fill; costs as much as there are translation pages.
     pub(super) fn fill_map(&mut self, mut programmed: impl FnMut(InitialBlock)) -> Result<(), FtlError> {
-        let (planes, pages) = (self.config.order.len() as u32, self.maps.pages);
+        let (planes, pages) = (self.config.order.len() as u32, u32::from(self.config.data_pages()));
         let total = self.config.translation_pages();
         for turn in 0..planes {
             let plane = self.config.order[turn as usize];

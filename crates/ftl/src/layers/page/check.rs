@@ -7,7 +7,7 @@ use super::spec::{
     Leveling, OpenBlocks, PageKeys, Separation, data_blocks_max, data_pages, map_reserve, reserve, stores_wear,
 };
 use super::{Isolation, LogShape};
-use crate::erase_units::{EraseUnit, check_unit};
+use crate::erase_units::EraseUnit;
 use crate::layer::{LayerSpec, MapPlace, typed_share};
 use crate::recovery::Recovery;
 use crate::salvage;
@@ -42,7 +42,7 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     needs(
         format_args!("ftl.recovery = \"{recovery}\""),
         [
-            (place != MapPlace::Ram && recovery != Recovery::Scan, "ftl.map_place = \"ram\"", quoted(place)),
+            (place != MapPlace::Ram && recovery == Recovery::Checkpoint, "ftl.map_place = \"ram\"", quoted(place)),
             (no_counts && leveling != Leveling::None, "ftl.wear_leveling = \"none\"", quoted(leveling)),
             (no_counts && spec.decides.wear_swap, "a policy that does not decide wear_swap", "one that does".into()),
             (
@@ -161,7 +161,7 @@ fn check_erase_group(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
 /// Refuses an erase unit that other settings do not go with.
 fn check_erase_unit(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     let unit = keys.erase_unit;
-    check_unit(spec, "ftl.erase_unit", unit)?;
+    spec.check_unit("ftl.erase_unit", unit)?;
     if unit == EraseUnit::Block {
         return Ok(());
     }

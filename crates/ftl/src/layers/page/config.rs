@@ -207,6 +207,11 @@ impl PageConfig {
         self.trims.map_or(with_map, |trims| trims.end().max(with_map))
     }
 
+    /// The logical page that stands for the summaries of all blocks, if blocks have one.
+    pub(super) fn summary_page(&self) -> Lpn {
+        Lpn(self.user_pages + self.translation_pages())
+    }
+
     /// Whether a logical page is a page of the map.
     pub(super) fn is_translation_page(&self, lpn: Lpn) -> bool {
         (self.user_pages..self.user_pages + self.translation_pages()).contains(&lpn.0)

@@ -33,6 +33,10 @@ impl Layer for PageFtl {
     ];
     const REPORTS: Reports = Reports::VICTIMS;
 
+    fn erase_unit(keys: &PageKeys) -> EraseUnit {
+        keys.erase_unit
+    }
+
     fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
         check::check(spec, keys)
     }

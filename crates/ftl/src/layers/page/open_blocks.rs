@@ -1,6 +1,6 @@
 //! Blocks that are being written: opened, written page by page, and closed.
 
-use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, PlaneId};
+use pumice_types::{BlockId, Cause, FlashCommand, PageAddress, PlaneId};
 
 use super::plane::{Open, WriteStream};
 use super::units::valid_in;
@@ -60,7 +60,7 @@ impl PageFtl {
         let full = if lists { self.planes[plane.index()].open[stream.index()] } else { None };
         self.close_if_full(plane, stream, page);
         if let Some(Open { block, sequence, .. }) = full {
-            let lpn = Lpn(self.config.user_pages);
+            let lpn = self.config.summary_page();
             let mark = self.config.hot_cold.mark(stream);
             let list = |page| FlashCommand::program(Cause::Map, PageAddress::new(block, page), lpn, 0, sequence);
             plan.commands.extend((data_pages..pages).map(|page| list(page).with_mark(mark)));

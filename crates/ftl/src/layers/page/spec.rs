@@ -179,14 +179,15 @@ pub(super) fn log_shape(spec: &LayerSpec, keys: &PageKeys) -> Option<LogShape> {
     Some(LogShape::new(&geometry, user_pages, keys.checkpoint_interval, hot_cold(spec, keys, user_pages)))
 }
 
-/// The pages that say what is trimmed, behind those of a map in flash, or the logical page that stands for all summaries.
+/// The pages that say what is trimmed, behind those of a map in flash and the logical page that stands for all summaries.
 pub(super) fn trim_shape(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> Option<TrimShape> {
-    let others = match spec.shared.recovery {
+    let summaries = match spec.shared.recovery {
         Recovery::Off | Recovery::Checkpoint => return None,
-        Recovery::Scan => cached_map(spec, keys).map_or(0, |map| user_pages.div_ceil(map.entries_per_page)),
+        Recovery::Scan => 0,
         Recovery::Summary => 1,
     };
-    Some(TrimShape::new(user_pages + others, user_pages, spec.chip.geometry.page_bytes))
+    let map = cached_map(spec, keys).map_or(0, |map| user_pages.div_ceil(map.entries_per_page));
+    Some(TrimShape::new(user_pages + map + summaries, user_pages, spec.chip.geometry.page_bytes))
 }
 
 /// Whole blocks of a plane that trim pages fill. A plane has room for a part of one beside the data of the host; how many
@@ -248,7 +249,7 @@ fn entries_per_page(spec: &LayerSpec) -> u32 {
 /// than the plane's own share, because rounding over the planes depends on the scale.
 fn map_blocks(spec: &LayerSpec, user_pages: u32) -> u32 {
     let pages = (user_pages + 1).div_ceil(entries_per_page(spec)) + 1;
-    CachedMap::blocks_for(pages, spec.chip.geometry.pages_per_block)
+    CachedMap::blocks_for(pages, data_pages(spec))
 }
 
 /// What is erased apart: blocks, or the physical sub-blocks or leaves of each.

@@ -10,7 +10,8 @@ use pumice_types::{BlockId, Cause, DieId, FlashCommand, Lpn, PageAddress, UnitSe
 
 use super::layout::{EraseUnitId, ZoneLayout};
 use super::report::{ZoneCounters, ZoneOperation};
-use super::state::{ZoneError, ZoneState, ZoneTable};
+use super::state::{ZoneState, ZoneTable};
+use super::zone_error::ZoneError;
 use crate::plan::Plan;
 use crate::recovery::Proofs;
 use erase::{SharedBlocks, UnitKind, Work};

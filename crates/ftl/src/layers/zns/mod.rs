@@ -14,6 +14,7 @@ mod recover;
 pub mod report;
 mod spec;
 pub mod state;
+pub mod zone_error;
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

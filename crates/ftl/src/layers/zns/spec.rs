@@ -5,9 +5,10 @@ use pumice_types::{Geometry, Lpn, MultiPlane, UnitPages, keys};
 
 use super::layout::LayoutConfig;
 use super::recover::{RESERVE, SPARE_BYTES};
-use super::state::{ZoneError, ZoneLimits};
+use super::state::ZoneLimits;
+use super::zone_error::ZoneError;
 use super::{CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZoneMapping, ZoneVictim};
-use crate::erase_units::{EraseUnit, check_unit};
+use crate::erase_units::EraseUnit;
 use crate::error::FtlError;
 use crate::fill::FillTarget;
 use crate::layer::{Layer, LayerParts, LayerSpec, Reports, typed_share, whole_share};
@@ -140,9 +141,13 @@ impl Layer for Zns {
     const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
     const GIVES_UP_TRIMMED: bool = true;
 
+    fn erase_unit(keys: &ZnsKeys) -> EraseUnit {
+        keys.unit
+    }
+
     fn check(spec: &LayerSpec, keys: &ZnsKeys) -> Result<(), String> {
         let geometry = spec.chip.geometry.scaled(1.0)?;
-        check_unit(spec, "ftl.zns.unit", keys.unit)?;
+        spec.check_unit("ftl.zns.unit", keys.unit)?;
         if keys.unit == EraseUnit::SubBlock && spec.chip.partial_erase.sub_block_disturb.is_some() {
             return Err("ftl.zns.unit = \"sub-block\" needs sub-blocks that do not disturb each other: leave partial_erase.sub_block_disturb out".into());
         }

@@ -4,9 +4,10 @@
 //! standard gives it and changes nothing.
 
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 use pumice_types::choice;
+
+use super::zone_error::ZoneError;
 
 choice! {
     /// States of a zone (Zoned Namespace Command Set 1.1, section 2.1.1.2).
@@ -42,65 +43,6 @@ impl ZoneState {
         self.is_open() || self == ZoneState::Closed
     }
 }
-
-/// Why a command on a zone fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ZoneError {
-    /// The command reaches beyond the zone's capacity, or a read beyond its size.
-    ZoneBoundaryError,
-    /// The zone is full.
-    ZoneIsFull,
-    /// The zone can only be read.
-    ZoneIsReadOnly,
-    /// The zone can neither be read nor written.
-    ZoneIsOffline,
-    /// A write does not begin at the write pointer.
-    ZoneInvalidWrite,
-    /// No further zone can be active.
-    TooManyActiveZones,
-    /// No further zone can be open.
-    TooManyOpenZones,
-    /// The state has no such transition.
-    InvalidZoneStateTransition,
-}
-
-impl ZoneError {
-    /// The name of the status, as the standard spells it.
-    pub fn name(self) -> &'static str {
-        match self {
-            ZoneError::ZoneBoundaryError => "Zone Boundary Error",
-            ZoneError::ZoneIsFull => "Zone Is Full",
-            ZoneError::ZoneIsReadOnly => "Zone Is Read Only",
-            ZoneError::ZoneIsOffline => "Zone Is Offline",
-            ZoneError::ZoneInvalidWrite => "Zone Invalid Write",
-            ZoneError::TooManyActiveZones => "Too Many Active Zones",
-            ZoneError::TooManyOpenZones => "Too Many Open Zones",
-            ZoneError::InvalidZoneStateTransition => "Invalid Zone State Transition",
-        }
-    }
-
-    /// Its code among the command specific status values.
-    pub fn code(self) -> u8 {
-        match self {
-            ZoneError::ZoneBoundaryError => 0xB8,
-            ZoneError::ZoneIsFull => 0xB9,
-            ZoneError::ZoneIsReadOnly => 0xBA,
-            ZoneError::ZoneIsOffline => 0xBB,
-            ZoneError::ZoneInvalidWrite => 0xBC,
-            ZoneError::TooManyActiveZones => 0xBD,
-            ZoneError::TooManyOpenZones => 0xBE,
-            ZoneError::InvalidZoneStateTransition => 0xBF,
-        }
-    }
-}
-
-impl fmt::Display for ZoneError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({:02X}h)", self.name(), self.code())
-    }
-}
-
-impl std::error::Error for ZoneError {}
 
 /// Most zones in some states; `u32::MAX`: any number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

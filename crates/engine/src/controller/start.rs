@@ -1,0 +1,91 @@
+//! How a controller begins: with a new device, and anew after a power cut.
+
+use std::collections::VecDeque;
+
+use pumice_config::{FlushPolicy, HostKeys, PartialPage};
+use pumice_ftl::recovery::{CutProtection, Recovery};
+use pumice_ftl::{Ftl, Plan, TranslationLayer};
+
+use super::access::AccessTable;
+use super::buffer::WriteBuffer;
+use super::operations::ZoneTimes;
+use super::{Controller, Rules};
+use crate::chip::erase::Eraser;
+use crate::metrics::CommandTally;
+use crate::scheduler::Scheduler;
+
+/// Room for the commands of the largest merge seen in practice; the plan grows if it must.
+pub(super) const PLAN_COMMANDS: usize = 4096;
+
+impl Controller {
+    /// A controller of these chips, nothing in flight.
+    pub fn new(host: &HostKeys, page_bytes: u32, ftl: Ftl, scheduler: Scheduler) -> Controller {
+        let buffer_pages = (host.write_buffer_kib * 1024 / u64::from(page_bytes)) as usize;
+        let rules = Rules {
+            reads_old_copy: host.partial_page == PartialPage::Rmw,
+            loads_map: ftl.loads_map(),
+            spans_dies: ftl.spans_dies(),
+            has_zones: ftl.zones().is_some(),
+            erases_fail: scheduler.chips.eraser.as_ref().is_some_and(Eraser::can_fail),
+            works_when_idle: ftl.works_when_idle(),
+            ignores_flushes: buffer_pages > 0 && host.flush == FlushPolicy::Ignored,
+            keeps_buffer: false,
+        };
+        let mut controller = Controller {
+            ftl,
+            scheduler,
+            tally: CommandTally::default(),
+            zone_times: ZoneTimes::default(),
+            uncounted_commands: 0,
+            rules,
+            next_number: None,
+            plan: Plan::with_capacity(PLAN_COMMANDS),
+            accesses: AccessTable::default(),
+            buffer: (buffer_pages > 0).then(|| WriteBuffer::new(buffer_pages, host.flush)),
+            waiting: VecDeque::new(),
+            pages_done: VecDeque::new(),
+            held_back: Vec::new(),
+        };
+        controller.tell_failing();
+        controller
+    }
+
+    /// The same controller, which numbers its commands if the device can start anew after a power cut.
+    #[must_use]
+    pub fn numbering(mut self, recovery: Recovery) -> Controller {
+        self.next_number = (recovery != Recovery::Off).then_some(1);
+        self
+    }
+
+    /// The same controller, whose write buffer outlasts power cuts if the device's own energy is enough for it.
+    #[must_use]
+    pub fn protected_by(mut self, protection: CutProtection) -> Controller {
+        self.rules.keeps_buffer = self.next_number.is_some() && protection.empties_queues();
+        self
+    }
+
+    /// The same controller, which counts also in windows of this share of the user capacity.
+    #[must_use]
+    pub fn with_write_series(mut self, share: Option<f64>) -> Controller {
+        let pages = self.ftl.user_pages();
+        self.tally = CommandTally::with_series(share, pages);
+        self
+    }
+
+    /// Power has come back: a new translation layer, nothing in flight, and nothing buffered. Numbers go on from
+    /// `next_number`.
+    pub fn restart(&mut self, ftl: Ftl, next_number: u64) {
+        self.ftl = ftl;
+        self.buffer = self.buffer.take().map(WriteBuffer::emptied);
+        self.next_number = Some(next_number);
+        self.accesses = AccessTable::default();
+        self.waiting.clear();
+        self.pages_done.clear();
+        self.held_back.clear();
+    }
+
+    /// The power is cut: writes that waited for room in the buffer are lost.
+    pub fn forget_waiting(&mut self) {
+        self.waiting.clear();
+    }
+}
