@@ -176,6 +176,10 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
     let mut chips = foundation.chips(config.seed, tags, user_pages);
     let array = &mut chips.checked.array;
     let mut oracle = Oracle::new(user_pages, geometry.pages_per_block, tags);
+    if config.ftl.kind.writes_everywhere() {
+        array.use_large_pages();
+        oracle.use_large_pages();
+    }
     if config.ftl.shared.recovery != Recovery::Off {
         let (pages, bytes) = (geometry.pages_per_block, geometry.page_bytes);
         array.prepare_for_cuts();

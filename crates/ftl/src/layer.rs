@@ -280,6 +280,9 @@ pub trait Layer {
     /// they are decided, so no erase needs to wait for programs on other dies.
     const COPIES_ON_ONE_DIE: bool = false;
 
+    /// Whether writes of the host reach all of the device, wherever they go. Columns of its pages then lie in large pages.
+    const WRITES_EVERYWHERE: bool = false;
+
     /// Whether it gives up pages that the host trims ([`TranslationLayer::trim`]).
     const GIVES_UP_TRIMMED: bool = false;
 

@@ -12,8 +12,8 @@ mod sub_block;
 mod word_lines;
 
 use pumice_types::{
-    BlockId, BlockShape, FILL_VERSION, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, PbTree, ProgramOrder,
-    TagFormat, UnitPages, bits, prefetch,
+    BlockId, BlockShape, FILL_VERSION, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, PageColumn, PbTree,
+    ProgramOrder, TagFormat, UnitPages, bits, prefetch,
 };
 use serde::{Deserialize, Serialize};
 
@@ -97,8 +97,8 @@ struct BlockState {
 pub struct NandArray {
     config: ArrayConfig,
     words_per_block: usize,
-    programmed: Vec<u64>,
-    tags: Vec<u32>,
+    programmed: PageColumn<u64>,
+    tags: PageColumn<u32>,
     corrupt: Vec<u64>,
     blocks: Vec<BlockState>,
     disturb: Vec<u8>,
@@ -124,8 +124,8 @@ impl NandArray {
         let leaves = blocks * leaves_per_block;
         NandArray {
             words_per_block,
-            programmed: vec![0; blocks * words_per_block],
-            tags: vec![0; pages],
+            programmed: PageColumn::new(blocks * words_per_block),
+            tags: PageColumn::new(pages),
             corrupt: Vec::new(),
             blocks: vec![BlockState::default(); blocks],
             disturb: vec![0; leaves],
@@ -139,6 +139,12 @@ impl NandArray {
             power: None,
             config,
         }
+    }
+
+    /// Puts the columns of pages into large pages, because programs will reach all of them. Nothing is programmed yet.
+    pub fn use_large_pages(&mut self) {
+        self.programmed = PageColumn::new_in_large_pages(self.programmed.len());
+        self.tags = PageColumn::new_in_large_pages(self.tags.len());
     }
 
     /// Bytes of state per page of the device, all columns counted as if touched.
@@ -249,6 +255,7 @@ impl NandArray {
     }
 
     /// Whether a page is programmed (a spare read of a blank page is legal).
+    #[inline(always)]
     pub fn is_programmed(&self, page: PageAddress) -> bool {
         bits::get(&self.programmed, self.bit(page))
     }

@@ -16,6 +16,7 @@ pub mod address;
 pub mod bits;
 pub mod chip;
 pub mod choice;
+pub mod column;
 pub mod command;
 pub mod disturb;
 pub mod draw;
@@ -40,6 +41,7 @@ pub mod write_sequence;
 pub use address::{BlockId, ChannelId, DieId, Lpn, PageAddress, PlaneId};
 pub use chip::{ChipKeys, EraseKeys, GeometryKeys, MultiPlane, PartialEraseKeys, PartialEraseUnit, TimingKeys};
 pub use choice::Choice;
+pub use column::PageColumn;
 pub use command::{AWAITED_READS, Cause, FlashCommand, FlashOp, JOURNAL, SearchExpectation};
 pub use draw::Draw;
 pub use erase::{

@@ -4,7 +4,7 @@
 //! programmed into the spare area, and a read must return the version that was newest when the read
 //! was submitted. This is truth about the host, so neither FTL nor array can see it.
 
-use pumice_types::{HostRequest, Lpn, RequestKind, TagFormat, bits, prefetch};
+use pumice_types::{HostRequest, Lpn, PageColumn, RequestKind, TagFormat, bits, prefetch};
 use serde::{Deserialize, Serialize};
 
 use super::promises::{Allowed, Promises};
@@ -13,7 +13,7 @@ use super::promises::{Allowed, Promises};
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Oracle {
     /// Version of each logical page; 0 if the host never wrote it.
-    versions: Vec<u8>,
+    versions: PageColumn<u8>,
     tags: TagFormat,
     /// Pages that the initial fill stored in each logical block (of as many pages as a physical
     /// one), from its first page.
@@ -36,7 +36,7 @@ impl Oracle {
     /// array's.
     pub fn new(user_pages: u32, pages_per_block: u16, tags: TagFormat) -> Oracle {
         Oracle {
-            versions: vec![0; user_pages as usize],
+            versions: PageColumn::new(user_pages as usize),
             tags,
             filled: vec![0; user_pages.div_ceil(u32::from(pages_per_block)) as usize],
             pages_per_block: u32::from(pages_per_block),
@@ -46,6 +46,11 @@ impl Oracle {
             is_protected: false,
             promises_trims: false,
         }
+    }
+
+    /// Puts the column of versions into large pages, because writes will reach all of it. Nothing is stored yet.
+    pub fn use_large_pages(&mut self) {
+        self.versions = PageColumn::new_in_large_pages(self.versions.len());
     }
 
     /// Notes from now on which versions the device has promised to keep. `is_volatile`: it has a write buffer;

@@ -147,26 +147,38 @@ fn all_cases() -> Vec<Case> {
     cases().into_iter().chain(recoveries).chain(others).collect()
 }
 
+/// Runs a case on a device that it ages, on one from memory, and on one from a file.
+fn same_from_everywhere(name: &str, sets: &[(String, String)], folder: &Folder) {
+    let (config, memory) = (config(name, sets), memory());
+    let places = || Places { memory: Some((memory, ROOM)), ..folder.places(ROOM) };
+    let fresh = without_shelf(&config);
+    assert!(fresh["flash"]["programs"]["host"].as_u64() > Some(1_000), "{name}: too short to tell");
+    for (places, origin) in
+        [(places(), DeviceOrigin::Aged), (places(), DeviceOrigin::Memory), (folder.places(ROOM), DeviceOrigin::File)]
+    {
+        let (document, found, refusals) = on_shelf(&config, places);
+        assert_eq!((found, refusals), (origin, Vec::new()), "{name}");
+        assert_eq!(document, fresh, "{name}: device from {origin:?}");
+    }
+    // Devices of different cases are different.
+    std::fs::remove_file(folder.only()).expect("it was written");
+}
+
 #[test]
 fn t934_no_result_tells_where_its_device_came_from() {
     let folder = Folder::new("t934");
     for (name, sets) in all_cases() {
-        let (config, memory) = (config(&name, &sets), memory());
-        let places = || Places { memory: Some((memory, ROOM)), ..folder.places(ROOM) };
-        let fresh = without_shelf(&config);
-        assert!(fresh["flash"]["programs"]["host"].as_u64() > Some(1_000), "{name}: too short to tell");
-        for (places, origin) in [
-            (places(), DeviceOrigin::Aged),
-            (places(), DeviceOrigin::Memory),
-            (folder.places(ROOM), DeviceOrigin::File),
-        ] {
-            let (document, found, refusals) = on_shelf(&config, places);
-            assert_eq!((found, refusals), (origin, Vec::new()), "{name}");
-            assert_eq!(document, fresh, "{name}: device from {origin:?}");
-        }
-        // Devices of different cases are different.
-        std::fs::remove_file(folder.only()).expect("it was written");
+        same_from_everywhere(&name, &sets, &folder);
     }
+}
+
+#[test]
+fn t1052_nor_does_that_of_a_device_in_large_pages() {
+    let folder = Folder::new("t1052");
+    // Four bytes a page make columns of four MiB.
+    let large = [PAGE, ("geometry.blocks_per_plane", "4096"), ("initial.age_writes", "0.01")];
+    let (name, sets) = case("large pages".into(), &[LOAD, &large].concat());
+    same_from_everywhere(&name, &sets, &folder);
 }
 
 /// Values that a key may have instead of its own, as a spec gives them.

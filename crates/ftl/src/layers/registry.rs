@@ -140,6 +140,11 @@ macro_rules! dispatch {
                 match self { $(FtlKind::$variant { .. } => <$layer as Layer>::COPIES_ON_ONE_DIE),+ }
             }
 
+            /// See [`Layer::WRITES_EVERYWHERE`].
+            pub fn writes_everywhere(self) -> bool {
+                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::WRITES_EVERYWHERE),+ }
+            }
+
             /// See [`Layer::GIVES_UP_TRIMMED`].
             pub fn gives_up_trimmed(self) -> bool {
                 match self { $(FtlKind::$variant { .. } => <$layer as Layer>::GIVES_UP_TRIMMED),+ }

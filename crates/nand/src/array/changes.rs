@@ -73,13 +73,18 @@ impl NandArray {
         self.blocks[block.index()].fill_pages = 0;
     }
 
-    /// Notes whether the data just programmed is corrupt. The column is made when it is first needed.
-    #[inline]
+    /// Notes whether the data just programmed is corrupt.
+    #[inline(always)]
     pub(super) fn note_corrupt(&mut self, page: PageAddress, corrupt: bool) {
+        if corrupt || !self.corrupt.is_empty() {
+            self.set_corrupt(page, corrupt);
+        }
+    }
+
+    /// The same where something is or was corrupt. The column is made when it is first needed.
+    #[cold]
+    fn set_corrupt(&mut self, page: PageAddress, corrupt: bool) {
         if self.corrupt.is_empty() {
-            if !corrupt {
-                return;
-            }
             self.corrupt = vec![0; self.programmed.len()];
         }
         let bit = self.bit(page);

@@ -18,6 +18,7 @@ impl Layer for PageFtl {
     const CHOOSES_VICTIMS: bool = true;
     const ASKS_POLICIES: bool = true;
     const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
+    const WRITES_EVERYWHERE: bool = true;
     const GIVES_UP_TRIMMED: bool = true;
     const WRITES_DOWN_TRIMS: bool = true;
     const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan, Recovery::Summary, Recovery::Checkpoint];

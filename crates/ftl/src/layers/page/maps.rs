@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-use pumice_types::{BlockId, Geometry, Lpn, PageAddress, PlaneId, bits, prefetch};
+use pumice_types::{BlockId, Geometry, Lpn, PageAddress, PageColumn, PlaneId, bits, prefetch};
 
 use crate::block_pool::BlockPool;
 use crate::plan::Payload;
 
-/// Entry of a logical page that is where the initial fill put it.
+/// Entry of a logical page that is where the initial fill put it: that of new columns.
 const AS_FILLED: u32 = 0;
 
 /// Entry of a filled page that the host gave up: no physical page has this number.
@@ -32,22 +32,56 @@ pub(super) struct PageRun {
 /// Where logical pages lie, and what physical pages hold.
 #[derive(Serialize, Deserialize)]
 pub(super) struct PageMaps {
-    geometry: Geometry,
     pub(super) pages: u32,
     words: usize,
     /// Logical to physical page: [`AS_FILLED`], [`TRIMMED`], else physical page + 1.
-    l2p: Vec<u32>,
+    l2p: PageColumn<u32>,
     /// Physical to logical page: [`AS_FILLED`], else logical page + 1.
-    p2l: Vec<u32>,
-    valid: Vec<u64>,
-    filled_pages: u32,
+    p2l: PageColumn<u32>,
+    valid: PageColumn<u64>,
+    fill: FilledPlaces,
+}
+
+/// Where the initial fill puts logical pages.
+#[derive(Serialize, Deserialize)]
+struct FilledPlaces {
+    geometry: Geometry,
+    /// Logical pages that it stores, from the first one on.
+    pages: u32,
     /// Pages of a block that take data.
     data_pages: u32,
     /// Good blocks of each plane before the first that takes data.
     first_block: u32,
-    /// Planes in the order of the fill, and the place of each plane in it.
+    /// Planes in its order, and the place of each plane in it.
     order: Vec<PlaneId>,
     turn_of_plane: Vec<u32>,
+}
+
+impl FilledPlaces {
+    fn place(&self, lpn: Lpn, pool: &BlockPool) -> PageAddress {
+        let planes = self.order.len() as u32;
+        let plane = self.order[(lpn.0 % planes) as usize];
+        let nth = lpn.0 / planes;
+        // Bad blocks shift the fill, so the nth good block is looked up; without them it is the nth.
+        let block = pool.good_block(plane, self.first_block + nth / self.data_pages);
+        PageAddress::new(block, (nth % self.data_pages) as u16)
+    }
+
+    fn owner(&self, page: PageAddress, pool: &BlockPool) -> Lpn {
+        let planes = self.order.len() as u32;
+        let nth = self.turn_of_plane[self.geometry.plane_of(page.block).index()];
+        let stripe = pool.good_index(page.block) - self.first_block;
+        Lpn((stripe * self.data_pages + u32::from(page.page)) * planes + nth)
+    }
+}
+
+/// Prefetches the map entry of the logical page that an entry of the other direction names; none if that is
+/// [`AS_FILLED`].
+#[inline]
+fn expect_owner(l2p: &[u32], entry: u32) {
+    if let entry @ 1.. = entry {
+        prefetch(l2p.get(entry as usize - 1));
+    }
 }
 
 /// The inverse of an order of planes.
@@ -70,15 +104,17 @@ impl PageMaps {
         PageMaps {
             pages: u32::from(geometry.pages_per_block),
             words,
-            l2p: vec![AS_FILLED; logical_pages as usize],
-            p2l: vec![AS_FILLED; geometry.pages() as usize],
-            valid: vec![0; geometry.blocks() as usize * words],
-            filled_pages: 0,
-            data_pages,
-            first_block,
-            order: order.to_vec(),
-            turn_of_plane: turns(order),
-            geometry,
+            l2p: PageColumn::new_in_large_pages(logical_pages as usize),
+            p2l: PageColumn::new_in_large_pages(geometry.pages() as usize),
+            valid: PageColumn::new_in_large_pages(geometry.blocks() as usize * words),
+            fill: FilledPlaces {
+                geometry,
+                pages: 0,
+                data_pages,
+                first_block,
+                order: order.to_vec(),
+                turn_of_plane: turns(order),
+            },
         }
     }
 
@@ -94,20 +130,20 @@ impl PageMaps {
 
     /// Notes that the first `pages` logical pages lie as filled, in the first good blocks of each plane.
     pub(super) fn note_fill(&mut self, pages: u32) {
-        self.filled_pages = pages;
+        self.fill.pages = pages;
     }
 
     /// Notes that all pages of `block` that take data are valid.
     pub(super) fn set_all_valid(&mut self, block: BlockId) {
         let words = self.words_of(block);
-        bits::set_range(&mut self.valid[words], 0, self.data_pages as usize);
+        bits::set_range(&mut self.valid[words], 0, self.fill.data_pages as usize);
     }
 
     /// Where the current page of `lpn` is.
     #[inline]
     pub(super) fn locate(&self, lpn: Lpn, pool: &BlockPool) -> Option<PageAddress> {
         match self.l2p[lpn.index()] {
-            AS_FILLED if lpn.0 < self.filled_pages => Some(self.filled_at(lpn, pool)),
+            AS_FILLED if lpn.0 < self.fill.pages => Some(self.fill.place(lpn, pool)),
             AS_FILLED | TRIMMED => None,
             entry => Some(self.address(entry - 1)),
         }
@@ -132,36 +168,18 @@ impl PageMaps {
     /// results.
     #[inline]
     pub(super) fn expect_move(&self, block: BlockId, page: u32) {
-        if page < self.pages
-            && let entry @ 1.. = self.p2l[(block.0 * self.pages + page) as usize]
-        {
-            prefetch(self.l2p.get(entry as usize - 1));
+        if page < self.pages {
+            expect_owner(&self.l2p, self.p2l[(block.0 * self.pages + page) as usize]);
         }
-    }
-
-    fn filled_at(&self, lpn: Lpn, pool: &BlockPool) -> PageAddress {
-        let planes = self.order.len() as u32;
-        let plane = self.order[(lpn.0 % planes) as usize];
-        let nth = lpn.0 / planes;
-        // Bad blocks shift the fill, so the nth good block is looked up; without them it is the nth.
-        let block = pool.good_block(plane, self.first_block + nth / self.data_pages);
-        PageAddress::new(block, (nth % self.data_pages) as u16)
     }
 
     /// Logical page that the physical page was programmed with.
     #[inline]
     pub(super) fn owner(&self, page: PageAddress, pool: &BlockPool) -> Lpn {
         match self.p2l[self.physical(page) as usize] {
-            AS_FILLED => self.filled_owner(page, pool),
+            AS_FILLED => self.fill.owner(page, pool),
             entry => Lpn(entry - 1),
         }
-    }
-
-    fn filled_owner(&self, page: PageAddress, pool: &BlockPool) -> Lpn {
-        let planes = self.order.len() as u32;
-        let nth = self.turn_of_plane[self.geometry.plane_of(page.block).index()];
-        let stripe = pool.good_index(page.block) - self.first_block;
-        Lpn((stripe * self.data_pages + u32::from(page.page)) * planes + nth)
     }
 
     /// Maps `lpn` to a page that is about to be programmed.
@@ -194,40 +212,49 @@ impl PageMaps {
         mut moved: impl FnMut(PageAddress, PageAddress, Lpn),
     ) -> (u32, u32) {
         let PageRun { victim, from, target, mut most, ahead } = *run;
-        let (first_word, place) = (self.words_of(victim).start, self.physical(target));
+        let place = self.physical(target);
+        let (of_victim, of_target) = (self.words_of(victim), self.words_of(target.block));
+        let PageMaps { pages, l2p, p2l, valid, fill, .. } = self;
+        // Looked up once, and not for every page.
+        let (l2p, p2l, pages) = (&mut l2p[..], &mut p2l[..], *pages);
+        let first = (victim.0 * pages) as usize;
         let (mut count, mut next) = (0, from);
-        for word in from as usize >> 6..self.words {
+        for (word, current) in valid[of_victim].iter_mut().enumerate().skip(from as usize >> 6) {
             let kept = if word == from as usize >> 6 { (1 << (from & 63)) - 1 } else { 0 };
-            let mut left = self.valid[first_word + word] & !kept;
-            let held = self.valid[first_word + word] & kept;
+            let (mut left, held) = (*current & !kept, *current & kept);
             while left != 0 && count < most {
                 let page = (word * 64) as u32 + left.trailing_zeros();
                 left &= left - 1;
-                self.expect_move(victim, page + ahead);
+                if page + ahead < pages {
+                    expect_owner(l2p, p2l[first + (page + ahead) as usize]);
+                }
                 let source = PageAddress::new(victim, page as u16);
-                let lpn = self.owner(source, pool);
+                let lpn = match p2l[first + page as usize] {
+                    AS_FILLED => fill.owner(source, pool),
+                    entry => Lpn(entry - 1),
+                };
                 if count > 0 && !goes_along(lpn) {
                     (most, left) = (count, left | 1 << (page & 63));
                     break;
                 }
-                self.l2p[lpn.index()] = place + count + 1;
-                self.p2l[(place + count) as usize] = lpn.0 + 1;
+                l2p[lpn.index()] = place + count + 1;
+                p2l[(place + count) as usize] = lpn.0 + 1;
                 moved(source, PageAddress::new(target.block, target.page + count as u16), lpn);
                 (count, next) = (count + 1, page + 1);
             }
-            self.valid[first_word + word] = held | left;
+            *current = held | left;
             if count == most {
                 break;
             }
         }
-        let words = self.words_of(target.block);
-        bits::set_range(&mut self.valid[words], usize::from(target.page), usize::from(target.page) + count as usize);
+        let at = usize::from(target.page);
+        bits::set_range(&mut valid[of_target], at, at + count as usize);
         (count, next)
     }
 
     /// Forgets where `lpn` is; it is nowhere from now on.
     pub(super) fn forget(&mut self, lpn: Lpn) {
-        self.l2p[lpn.index()] = if lpn.0 < self.filled_pages { TRIMMED } else { AS_FILLED };
+        self.l2p[lpn.index()] = if lpn.0 < self.fill.pages { TRIMMED } else { AS_FILLED };
     }
 
     /// The first valid page of `block` at or behind `from`.
@@ -269,14 +296,14 @@ impl PageMaps {
     pub(super) fn page_of_map(&self, page: u32, entries: u32) -> Payload {
         let places = &self.l2p[self.entries_of(page, entries)];
         let is_as_filled = places.iter().all(|&entry| entry == AS_FILLED);
-        std::iter::once(self.filled_pages).chain(places.iter().copied().filter(|_| !is_as_filled)).collect()
+        std::iter::once(self.fill.pages).chain(places.iter().copied().filter(|_| !is_as_filled)).collect()
     }
 
     /// Sets a page of the map to what was read from flash. [`PageMaps::count_anew`] must follow.
     pub(super) fn set_page_of_map(&mut self, page: u32, entries: u32, content: &[u32]) {
         let range = self.entries_of(page, entries);
         if let Some((&filled, places)) = content.split_first() {
-            self.filled_pages = filled;
+            self.fill.pages = filled;
             self.l2p[range].iter_mut().zip(places).for_each(|(entry, &place)| *entry = place);
         }
     }
