@@ -1,10 +1,12 @@
 //! Recorded traces: opened by content, streamed once, put into the order of time.
 
+mod ahead;
 mod clock;
 mod column_layout;
 pub(crate) mod column_request;
 mod column_units;
 mod columns;
+pub(crate) mod content;
 mod fields;
 pub(crate) mod format;
 pub(crate) mod formats;
@@ -20,7 +22,7 @@ pub(crate) mod reorder;
 pub(crate) mod requests;
 mod sample;
 mod sniff;
-pub(crate) mod source;
+mod source;
 pub(crate) mod table;
 pub(crate) mod time_scale;
 pub(crate) mod volumes;
