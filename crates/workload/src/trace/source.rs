@@ -13,14 +13,14 @@ use crate::trace::recorded::SharedContent;
 const AHEAD_FROM: u64 = 1 << 20;
 
 /// Who reads the content.
-enum Reader {
+enum ContentReader {
     Here(FileContent),
     Ahead(ReadAhead),
 }
 
 /// A trace file's content.
 pub(super) struct TraceFile {
-    reader: Reader,
+    reader: ContentReader,
     compression: Compression,
     file_bytes: Option<u64>,
 }
@@ -40,8 +40,8 @@ impl TraceFile {
         let no_thread =
             |e| TraceError::in_file(TraceErrorKind::File, path, format!("cannot be read ahead: no thread: {e}"));
         let reader = match is_far {
-            true => Reader::Ahead(ReadAhead::start(content).map_err(no_thread)?),
-            false => Reader::Here(content),
+            true => ContentReader::Ahead(ReadAhead::start(content).map_err(no_thread)?),
+            false => ContentReader::Here(content),
         };
         Ok(TraceFile { reader, compression, file_bytes })
     }
@@ -53,8 +53,8 @@ impl TraceFile {
     /// Share of the file's bytes read so far; `None` if its length is unknown.
     pub fn progress(&self) -> Option<f64> {
         let read = match &self.reader {
-            Reader::Here(content) => content.bytes_read(),
-            Reader::Ahead(ahead) => ahead.bytes_read(),
+            ContentReader::Here(content) => content.bytes_read(),
+            ContentReader::Ahead(ahead) => ahead.bytes_read(),
         };
         self.file_bytes.map(|all| if all == 0 { 1.0 } else { (read as f64 / all as f64).min(1.0) })
     }
@@ -62,8 +62,8 @@ impl TraceFile {
     /// SHA-256 of the whole file in hexadecimal, once its content was read to its end.
     pub fn digest(&mut self) -> io::Result<String> {
         match &mut self.reader {
-            Reader::Here(content) => content.digest(),
-            Reader::Ahead(ahead) => ahead.digest(),
+            ContentReader::Here(content) => content.digest(),
+            ContentReader::Ahead(ahead) => ahead.digest(),
         }
     }
 }
@@ -71,8 +71,8 @@ impl TraceFile {
 impl Read for TraceFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.reader {
-            Reader::Here(content) => content.read(buffer),
-            Reader::Ahead(ahead) => ahead.read(buffer),
+            ContentReader::Here(content) => content.read(buffer),
+            ContentReader::Ahead(ahead) => ahead.read(buffer),
         }
     }
 }
