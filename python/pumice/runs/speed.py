@@ -65,17 +65,17 @@ def cases() -> list[SpeedCase]:
     fresh = page.with_(initial={"age_writes": 0.0})
     writes = fresh.with_(workload={"requests": 12_000_000})
     return [
-        SpeedCase("pen-1tb, prn_1, full merges, timed", pen, "flash commands", 26.7),
-        SpeedCase("pen-1tb, prn_1, M-Merge, timed", m_merge, "flash commands", 8.7),
-        SpeedCase("pen-1tb, prn_1, full merges, untimed", pen.with_(run=untimed), "flash commands", 69.5),
-        SpeedCase("pen-1tb, prn_1, M-Merge, untimed", m_merge.with_(run=untimed), "flash commands", 22.2),
-        SpeedCase("bench-64g, writes in collection, timed", writes, "flash commands", 27.0),
-        SpeedCase("bench-64g, untimed", writes.with_(run=untimed), "flash commands", 70.5),
+        SpeedCase("pen-1tb, prn_1, full merges, timed", pen, "flash commands", 31.2),
+        SpeedCase("pen-1tb, prn_1, M-Merge, timed", m_merge, "flash commands", 10.0),
+        SpeedCase("pen-1tb, prn_1, full merges, untimed", pen.with_(run=untimed), "flash commands", 69.7),
+        SpeedCase("pen-1tb, prn_1, M-Merge, untimed", m_merge.with_(run=untimed), "flash commands", 22.4),
+        SpeedCase("bench-64g, writes in collection, timed", writes, "flash commands", 26.9),
+        SpeedCase("bench-64g, untimed", writes.with_(run=untimed), "flash commands", 61.4),
         SpeedCase(
             "bench-64g, random reads, timed",
             fresh.with_(initial={"fill": 1.0}, workload={"read_fraction": 1.0, "requests": 5_000_000}),
             "requests",
-            6.1,
+            6.4,
         ),
     ]
 
