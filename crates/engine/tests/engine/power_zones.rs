@@ -77,9 +77,20 @@ fn t886_and_at_moments_that_the_seed_draws_on_a_larger_device() {
     println!("{met:?}");
 }
 
+/// With zones to spare: each start that is cut leaves the zone that it has opened, and of few zones a series of cuts can
+/// use up all (docs/models/power.md, limits).
+fn with_spare_zones(mut device: Sets<'static>) -> Sets<'static> {
+    let blocks = device.iter().rfind(|(key, _)| *key == "geometry.blocks_per_plane");
+    if blocks.is_some_and(|(_, blocks)| *blocks == "16") {
+        device.push(("geometry.blocks_per_plane", "18"));
+    }
+    device
+}
+
 #[test]
 fn t887_and_eight_times_in_a_row_so_that_no_start_ends() {
-    let met = all_keep_their_promises(devices(), |device| cut_in_a_row(device, sampled(7, 61)));
+    let devices = devices().into_iter().map(with_spare_zones).collect();
+    let met = all_keep_their_promises(devices, |device| cut_in_a_row(device, sampled(7, 61)));
     println!("{met:?}");
 }
 
