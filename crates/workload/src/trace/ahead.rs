@@ -54,7 +54,6 @@ impl ReadAhead {
 
     /// SHA-256 of the whole file in hexadecimal, once its content was read to its end.
     pub fn digest(&mut self) -> io::Result<String> {
-        io::copy(self, &mut io::sink())?;
         self.digest.take().unwrap_or_else(|| Err(ended_early()))
     }
 }
@@ -86,16 +85,18 @@ impl Read for ReadAhead {
 fn read_on(mut content: FileContent, tell: &SyncSender<Told>, spent: &Receiver<Vec<u8>>) {
     loop {
         let mut block = spent.try_recv().unwrap_or_default();
-        block.resize(BLOCK, 0);
-        let (count, fault) = fill(&mut content, &mut block);
-        block.truncate(count);
-        if count > 0 && tell.send(Told::Block(block, content.bytes_read())).is_err() {
+        block.clear();
+        block.reserve(BLOCK);
+        // What was read before a fault is in the block, and is handed over before it.
+        let end = content.by_ref().take(BLOCK as u64).read_to_end(&mut block);
+        let is_whole = block.len() == BLOCK;
+        if !block.is_empty() && tell.send(Told::Block(block, content.bytes_read())).is_err() {
             return;
         }
-        let last = match fault {
-            Some(fault) => Told::Fault(fault),
-            None if count == BLOCK => continue,
-            None => {
+        let last = match end {
+            Err(fault) => Told::Fault(fault),
+            Ok(_) if is_whole => continue,
+            Ok(_) => {
                 let digest = content.digest();
                 Told::End(digest, content.bytes_read())
             }
@@ -104,20 +105,6 @@ fn read_on(mut content: FileContent, tell: &SyncSender<Told>, spent: &Receiver<V
         let _ = tell.send(last);
         return;
     }
-}
-
-/// Fills a block, as far as there is content. Returns how far, and what ended it before, if that was a fault.
-fn fill(content: &mut FileContent, block: &mut [u8]) -> (usize, Option<io::Error>) {
-    let mut count = 0;
-    while count < block.len() {
-        match content.read(&mut block[count..]) {
-            Ok(0) => break,
-            Ok(more) => count += more,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return (count, Some(e)),
-        }
-    }
-    (count, None)
 }
 
 /// The thread ended without a last word, as only a fault of this program makes it.
