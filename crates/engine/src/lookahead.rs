@@ -2,7 +2,7 @@
 //! from memory meanwhile. No result depends on how many.
 
 use pumice_types::{HostRequest, Time};
-use pumice_workload::{TraceError, Workload};
+use pumice_workload::{TraceError, WorkloadReader};
 
 use crate::observe::Observer;
 use crate::ssd::Ssd;
@@ -51,7 +51,7 @@ impl Lookahead {
     #[inline]
     pub fn next<O: Observer>(
         &mut self,
-        workload: &mut Workload,
+        workload: &mut WorkloadReader,
         ssd: &Ssd<O>,
     ) -> Result<Option<&HostRequest>, TraceError> {
         if self.is_front_returned {

@@ -1,8 +1,9 @@
 //! The run loop: workload → device, open loop, closed loop or without a clock.
 
 use pumice_config::{Check, Config, HostMode, PowerFailure, SpecError};
+use pumice_ftl::recovery::Recovery;
 use pumice_types::{HostRequest, Time};
-use pumice_workload::Workload;
+use pumice_workload::{Workload, WorkloadReader};
 
 use crate::error::SimError;
 use crate::lookahead::Lookahead;
@@ -33,7 +34,7 @@ pub struct Progress {
 struct Run<'a, 'p, O: Observer> {
     config: &'a Config,
     session: Session<'a, O>,
-    workload: Workload,
+    workload: WorkloadReader,
     lookahead: Lookahead,
     progress: &'p mut dyn FnMut(&Progress) -> bool,
 }
@@ -99,10 +100,15 @@ pub fn run_to_end<'a, O: Observer>(
     if !reads_arrivals(config) {
         workload.skip_arrivals();
     }
-    let lookahead = Lookahead::new(config.run.max_requests);
-    let mut run = Run { config, session, workload, lookahead, progress };
+    let max = config.run.max_requests;
+    let workload = match takes_all(config) {
+        true => WorkloadReader::ahead(workload, max)?,
+        false => WorkloadReader::here(workload),
+    };
+    let mut run = Run { config, session, workload, lookahead: Lookahead::new(max), progress };
     run.execute()?;
     let Run { session, workload, .. } = run;
+    let workload = workload.into_workload();
     let mut warnings = workload.notes().warnings();
     warnings.extend(streams_without_handle(config, &workload));
     Ok(EndedRun { session, check: config.run.check, origin: Origin { facts: workload.facts(), warnings } })
@@ -141,6 +147,11 @@ fn reads_arrivals(config: &Config) -> bool {
             HostMode::OpenLoop => true,
             HostMode::ClosedLoop => false,
         }
+}
+
+/// Whether a run takes all requests that it may, and nothing that happens in it depends on how far the workload is read.
+fn takes_all(config: &Config) -> bool {
+    config.run.until.is_none() && config.ftl.shared.recovery == Recovery::Off
 }
 
 impl<O: Observer> Run<'_, '_, O> {

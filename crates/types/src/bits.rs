@@ -36,6 +36,34 @@ fn range_mask(word: usize, start: usize, end: usize) -> u64 {
     upto_high & (u64::MAX << low)
 }
 
+/// The set bits from one place on, in their order. The words are given anew for each, so that those behind the last that
+/// was found may change meanwhile.
+pub struct SetBits {
+    word: usize,
+    left: u64,
+}
+
+impl SetBits {
+    /// Those at `start` and behind it.
+    #[inline]
+    pub fn from(words: &[u64], start: usize) -> SetBits {
+        let word = start >> 6;
+        SetBits { word, left: words.get(word).map_or(0, |bits| bits & (u64::MAX << (start & 63))) }
+    }
+
+    /// The next of them.
+    #[inline]
+    pub fn next(&mut self, words: &[u64]) -> Option<usize> {
+        while self.left == 0 {
+            self.word += 1;
+            self.left = *words.get(self.word)?;
+        }
+        let index = self.word * 64 + self.left.trailing_zeros() as usize;
+        self.left &= self.left - 1;
+        Some(index)
+    }
+}
+
 /// Number of set bits in `start..end`.
 #[inline]
 pub fn count_range(words: &[u64], start: usize, end: usize) -> u32 {
@@ -122,6 +150,18 @@ mod tests {
                 assert_eq!(count_range(&words, start, end), count, "{start}..{end}");
                 count += u32::from(end < 256 && get(&words, end));
             }
+        }
+    }
+
+    #[test]
+    fn t1053_set_bits_come_one_after_the_other() {
+        let words = [0xF0F0_1234_5678_FFFF, 0, 0x8000_0000_0000_0001];
+        for start in 0..260 {
+            let mut found = SetBits::from(&words, start);
+            for expected in (start..192).filter(|&bit| get(&words, bit)) {
+                assert_eq!(found.next(&words), Some(expected), "from {start}");
+            }
+            assert_eq!([found.next(&words), found.next(&words)], [None, None], "from {start}");
         }
     }
 

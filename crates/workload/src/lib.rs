@@ -21,6 +21,7 @@ mod notes;
 mod open;
 mod placement;
 mod random;
+mod reader;
 mod registry;
 mod request_source;
 mod shared_keys;
@@ -52,6 +53,7 @@ pub use placement::{AddressPolicy, COMPACT_REGION_BYTES, Placement};
 /// What a request does, as every workload yields it.
 pub use pumice_types::RequestKind;
 pub use random::RandomStream;
+pub use reader::WorkloadReader;
 pub use registry::{KindKeys, Workload, WorkloadKeys, WorkloadKind, catalogue};
 pub use shared_keys::SharedWorkloadKeys;
 pub use survey::check::{CheckReport, DecodedLine, check, check_with};

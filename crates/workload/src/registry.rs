@@ -163,6 +163,11 @@ macro_rules! families {
                 match self { $(Workload::$kind(source) => RequestSource::progress(source.as_ref())),+ }
             }
 
+            /// Whether its requests come from a file that is long enough to be read ahead on a thread of its own.
+            pub(crate) fn is_read_ahead(&self) -> bool {
+                match self { $(Workload::$kind(source) => RequestSource::is_read_ahead(source.as_ref())),+ }
+            }
+
             /// What was changed or overlooked so far.
             pub fn notes(&self) -> Notes {
                 match self { $(Workload::$kind(source) => RequestSource::notes(source.as_ref())),+ }

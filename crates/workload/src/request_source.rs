@@ -46,6 +46,11 @@ pub trait RequestSource {
     /// Share of the work done, 0 to 1; `None` if it is not known.
     fn progress(&self) -> Option<f64>;
 
+    /// Whether the requests come from a file that is long enough to be read ahead on a thread of its own.
+    fn is_read_ahead(&self) -> bool {
+        false
+    }
+
     /// What was changed or overlooked so far.
     fn notes(&self) -> Notes;
 

@@ -24,6 +24,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Literal
 
+from pumice.runs.forecast import Pace
 from pumice.runs.pending import POLL_S, Ending, Pending, attempt
 
 #: What a worker sends to the parent: ("progress", share done) while a run goes on, then how the run
@@ -184,8 +185,8 @@ class _Reporter:
         self._parent = parent
         self._limit_s = limit_s
         self._begun = self._reported = time.monotonic()
-        #: Seconds since the beginning and share done, at the first report that has a share.
-        self._first: tuple[float, float] | None = None
+        #: What is known of the run's speed, if its time is limited.
+        self._pace = Pace()
         #: What the whole run would take, once it was stopped because its time was over.
         self.whole_s: float | None = None
 
@@ -196,17 +197,9 @@ class _Reporter:
             self._reported = now
             self._connection.send(("progress", share or 0.0))
         if self._limit_s is not None and share is not None:
-            self.whole_s = self._whole_s(now - self._begun, share)
+            self._pace.note(now - self._begun, share)
+            if now - self._begun >= self._limit_s:
+                self.whole_s = self._pace.whole_s()
             if self.whole_s is not None:
                 return False
         return os.getppid() == self._parent
-
-    def _whole_s(self, elapsed_s: float, share: float) -> float | None:
-        """Seconds of the whole run if its time is over and its speed can be told, else None. What comes before the
-        first report, such as filling the device, comes once."""
-        if self._first is None:
-            self._first = elapsed_s, share
-        before_s, done = self._first
-        if self._limit_s is None or elapsed_s < self._limit_s or share <= done:
-            return None
-        return before_s + (elapsed_s - before_s) * (1 - done) / (share - done)

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from pumice.runs.forecast import SAMPLES_MAX, Forecast, Underway, sample_of
+from pumice.runs.forecast import SAMPLES_MAX, Forecast, Pace, Underway, sample_of
 from pumice.runs.progress import duration_text, fitting
 
 VARIED = {f"{size}{seed}": {"size": size, "seed": seed} for size in "ab" for seed in range(3)}
@@ -93,3 +93,21 @@ def test_durations_are_as_exact_as_estimates() -> None:
 )
 def test_the_pieces_of_a_bar_are_shown_whole_or_not_at_all(room: int, text: str) -> None:
     assert fitting(["43 %", "2 min left", "1,499 requests"], room) == text
+
+
+def test_the_pace_of_a_run_is_told_by_its_usual_steps() -> None:
+    """Two seconds of filling and five of starting anew after a power cut come once."""
+    pace = Pace()
+    for elapsed_s, share in [(2.0, 0.0), (3.0, 0.1), (4.0, 0.2), (9.0, 0.2)]:
+        pace.note(elapsed_s, share)
+        assert pace.whole_s() is None, "two steps are known at the most"
+    pace.note(9.0, 0.21)
+    pace.note(10.0, 0.31)
+    assert pace.whole_s() == pytest.approx(10.0 + 0.69 * 10.0)
+
+
+def test_a_run_that_has_hardly_begun_has_no_pace() -> None:
+    pace = Pace()
+    for _ in range(5):
+        pace.note(1.0, 0.0)
+    assert pace.whole_s() is None

@@ -65,12 +65,13 @@ impl Scheduler {
     fn handle(&mut self, index: usize, now: Time, observer: &mut impl Observer) -> Result<(), SimError> {
         let die = &mut self.dies[index];
         let shape = die.active_shape();
-        if matches!(shape, Some(Resources::DieThenChannel | Resources::DieChannelDie)) && !die.on_channel {
+        if let Some(shape @ (Resources::DieThenChannel | Resources::DieChannelDie)) = shape
+            && !die.on_channel
+        {
             die.on_channel = true;
             let (transfers, then) = (die.transfers(), die.after_transfers());
             let end = self.channels[die.channel].grant(now, transfers) + transfers + then;
-            self.events.set(index, end);
-            self.note_change(index, end);
+            self.set_due(index, shape, end);
             return Ok(());
         }
         if die.round < die.usage.retries {
@@ -199,8 +200,22 @@ impl Scheduler {
             }
             Resources::Erase => return self.start_erase(index, now),
         };
-        self.events.set(index, due);
-        self.note_change(index, due);
+        let shape = die.usage.shape;
+        self.set_due(index, shape, due);
+    }
+
+    /// Sets when something of this shape, which runs on a die, is due next.
+    #[inline(always)]
+    fn set_due(&mut self, index: usize, shape: Resources, at: Time) {
+        match shape {
+            Resources::DieThenChannel => self.events.set_unforeseen(index, at),
+            Resources::Die
+            | Resources::ChannelThenDie
+            | Resources::DieChannelDie
+            | Resources::Copyback
+            | Resources::Erase => self.events.set(index, at),
+        }
+        self.note_change(index, at);
     }
 
     /// Prefetches what the first command of a lane needs; no effect on results.

@@ -136,6 +136,11 @@ impl RecordReader {
         self.lines.source().progress()
     }
 
+    /// Whether the file is read ahead.
+    pub fn is_read_ahead(&self) -> bool {
+        self.lines.source().is_read_ahead()
+    }
+
     /// Whether the file can be read a second time.
     pub fn is_regular(&self) -> bool {
         self.progress().is_some()

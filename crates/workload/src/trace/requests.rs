@@ -205,6 +205,10 @@ impl RequestSource for Trace {
         self.records.progress()
     }
 
+    fn is_read_ahead(&self) -> bool {
+        self.records.is_read_ahead()
+    }
+
     fn notes(&self) -> Notes {
         let counts = self.records.counts;
         Notes {

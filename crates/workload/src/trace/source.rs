@@ -50,6 +50,14 @@ impl TraceFile {
         self.compression
     }
 
+    /// Whether it is read ahead.
+    pub fn is_read_ahead(&self) -> bool {
+        match self.reader {
+            ContentReader::Here(_) => false,
+            ContentReader::Ahead(_) => true,
+        }
+    }
+
     /// Share of the file's bytes read so far; `None` if its length is unknown.
     pub fn progress(&self) -> Option<f64> {
         let read = match &self.reader {

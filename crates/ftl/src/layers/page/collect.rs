@@ -245,6 +245,7 @@ impl PageFtl {
         let plane = self.config.geometry.plane_of(victim);
         debug_assert!(self.planes[plane.index()].job.is_none(), "a plane empties one victim at a time");
         self.planes[plane.index()].job = Some(job);
+        self.maps.expect_moves(victim, MOVES_AHEAD);
         debug_assert!(self.keeps_room(plane), "the room of a plane takes all copies of a victim");
         if let Some(wear) = &mut self.wear {
             wear.open(job.victim);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
+use pumice_types::bits::SetBits;
 use pumice_types::{BlockId, Geometry, Lpn, PageAddress, PageColumn, PlaneId, bits, prefetch};
 
 use crate::block_pool::BlockPool;
@@ -13,6 +14,9 @@ const AS_FILLED: u32 = 0;
 
 /// Entry of a filled page that the host gave up: no physical page has this number.
 const TRIMMED: u32 = u32::MAX;
+
+/// Bytes that memory is fetched by.
+const CACHE_LINE: usize = 64;
 
 /// Pages that move from one block to successive pages of another.
 #[derive(Clone, Copy)]
@@ -65,6 +69,15 @@ impl FilledPlaces {
         // Bad blocks shift the fill, so the nth good block is looked up; without them it is the nth.
         let block = pool.good_block(plane, self.first_block + nth / self.data_pages);
         PageAddress::new(block, (nth % self.data_pages) as u16)
+    }
+
+    /// Logical page that a physical page with this entry was programmed with.
+    #[inline]
+    fn owner_by(&self, entry: u32, page: PageAddress, pool: &BlockPool) -> Lpn {
+        match entry {
+            AS_FILLED => self.owner(page, pool),
+            entry => Lpn(entry - 1),
+        }
     }
 
     fn owner(&self, page: PageAddress, pool: &BlockPool) -> Lpn {
@@ -173,13 +186,17 @@ impl PageMaps {
         }
     }
 
+    /// Prefetches what the first `ahead` moves from a block need; no effect on results.
+    pub(super) fn expect_moves(&self, block: BlockId, ahead: u32) {
+        let owners = &self.p2l[(block.0 * self.pages) as usize..][..self.pages as usize];
+        owners.chunks(CACHE_LINE / size_of::<u32>()).for_each(|line| prefetch(line.first()));
+        (0..ahead).for_each(|page| self.expect_move(block, page));
+    }
+
     /// Logical page that the physical page was programmed with.
     #[inline]
     pub(super) fn owner(&self, page: PageAddress, pool: &BlockPool) -> Lpn {
-        match self.p2l[self.physical(page) as usize] {
-            AS_FILLED => self.fill.owner(page, pool),
-            entry => Lpn(entry - 1),
-        }
+        self.fill.owner_by(self.p2l[self.physical(page) as usize], page, pool)
     }
 
     /// Maps `lpn` to a page that is about to be programmed.
@@ -218,21 +235,20 @@ impl PageMaps {
         // Looked up once, and not for every page.
         let (l2p, p2l, pages) = (&mut l2p[..], &mut p2l[..], *pages);
         let first = (victim.0 * pages) as usize;
+        let words = &mut valid[of_victim];
+        let mut coming = SetBits::from(words, (from + ahead) as usize);
         let (mut count, mut next) = (0, from);
-        for (word, current) in valid[of_victim].iter_mut().enumerate().skip(from as usize >> 6) {
+        for word in from as usize >> 6..words.len() {
             let kept = if word == from as usize >> 6 { (1 << (from & 63)) - 1 } else { 0 };
-            let (mut left, held) = (*current & !kept, *current & kept);
+            let (mut left, held) = (words[word] & !kept, words[word] & kept);
             while left != 0 && count < most {
                 let page = (word * 64) as u32 + left.trailing_zeros();
                 left &= left - 1;
-                if page + ahead < pages {
-                    expect_owner(l2p, p2l[first + (page + ahead) as usize]);
+                if let Some(page) = coming.next(words) {
+                    expect_owner(l2p, p2l[first + page]);
                 }
                 let source = PageAddress::new(victim, page as u16);
-                let lpn = match p2l[first + page as usize] {
-                    AS_FILLED => fill.owner(source, pool),
-                    entry => Lpn(entry - 1),
-                };
+                let lpn = fill.owner_by(p2l[first + page as usize], source, pool);
                 if count > 0 && !goes_along(lpn) {
                     (most, left) = (count, left | 1 << (page & 63));
                     break;
@@ -242,7 +258,7 @@ impl PageMaps {
                 moved(source, PageAddress::new(target.block, target.page + count as u16), lpn);
                 (count, next) = (count + 1, page + 1);
             }
-            *current = held | left;
+            words[word] = held | left;
             if count == most {
                 break;
             }
@@ -260,14 +276,8 @@ impl PageMaps {
     /// The first valid page of `block` at or behind `from`.
     #[inline]
     pub(super) fn next_valid(&self, block: BlockId, from: u16) -> Option<u16> {
-        let words = &self.valid[self.words_of(block)];
-        let mut word = usize::from(from >> 6);
-        let mut left = words.get(word)? & (u64::MAX << (from & 63));
-        while left == 0 {
-            word += 1;
-            left = *words.get(word)?;
-        }
-        Some((word * 64) as u16 + left.trailing_zeros() as u16)
+        let words = self.valid_bits(block);
+        SetBits::from(words, usize::from(from)).next(words).map(|page| page as u16)
     }
 
     /// Valid pages of `block`, counted.
