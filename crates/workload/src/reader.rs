@@ -17,9 +17,9 @@ const BATCH: usize = 1 << 10;
 const BATCHES_AHEAD: usize = 4;
 
 /// A workload of which a run takes one request after the other.
-pub struct WorkloadReader(Reading);
+pub struct WorkloadReader(ReaderPlace);
 
-enum Reading {
+enum ReaderPlace {
     Here(Box<Workload>),
     Ahead(RequestsAhead),
 }
@@ -27,7 +27,7 @@ enum Reading {
 impl WorkloadReader {
     /// The run takes the requests from the workload itself.
     pub fn here(workload: Workload) -> WorkloadReader {
-        WorkloadReader(Reading::Here(Box::new(workload)))
+        WorkloadReader(ReaderPlace::Here(Box::new(workload)))
     }
 
     /// A thread takes the requests from the workload, and the run takes them from there. They are the same; only
@@ -42,7 +42,7 @@ impl WorkloadReader {
         }
         let ahead = RequestsAhead::start(workload, max.unwrap_or(u64::MAX));
         let no_thread = |e| TraceError::option(format!("the trace cannot be read ahead: no thread: {e}"));
-        Ok(WorkloadReader(Reading::Ahead(ahead.map_err(no_thread)?)))
+        Ok(WorkloadReader(ReaderPlace::Ahead(ahead.map_err(no_thread)?)))
     }
 
     /// Puts the next request into `request`; `false` after the last. Arrivals never decrease.
@@ -52,30 +52,30 @@ impl WorkloadReader {
     #[inline]
     pub fn take_next(&mut self, request: &mut HostRequest) -> Result<bool, TraceError> {
         match &mut self.0 {
-            Reading::Here(workload) => workload.take_next(request),
-            Reading::Ahead(ahead) => ahead.take_next(request),
+            ReaderPlace::Here(workload) => workload.take_next(request),
+            ReaderPlace::Ahead(ahead) => ahead.take_next(request),
         }
     }
 
     /// Share of the work done, 0 to 1; `None` if it is not known.
     pub fn progress(&self) -> Option<f64> {
         match &self.0 {
-            Reading::Here(workload) => workload.progress(),
-            Reading::Ahead(ahead) => ahead.progress,
+            ReaderPlace::Here(workload) => workload.progress(),
+            ReaderPlace::Ahead(ahead) => ahead.progress,
         }
     }
 
     /// The workload, after what was taken from it.
     pub fn into_workload(self) -> Workload {
         match self.0 {
-            Reading::Here(workload) => *workload,
-            Reading::Ahead(ahead) => ahead.into_workload(),
+            ReaderPlace::Here(workload) => *workload,
+            ReaderPlace::Ahead(ahead) => ahead.into_workload(),
         }
     }
 }
 
 /// Some requests, in their order.
-struct Batch {
+struct TakenRequests {
     /// Of which the first `count` are meant.
     requests: Vec<HostRequest>,
     count: usize,
@@ -87,11 +87,11 @@ struct Batch {
 
 /// Requests that a thread takes from a workload while the run works on those taken before.
 struct RequestsAhead {
-    told: Receiver<Batch>,
+    told: Receiver<TakenRequests>,
     /// Takes memory back that was used up.
     spent: Sender<Vec<HostRequest>>,
     thread: JoinHandle<Workload>,
-    batch: Batch,
+    batch: TakenRequests,
     /// How many of the batch were handed on.
     at: usize,
     progress: Option<f64>,
@@ -104,7 +104,7 @@ impl RequestsAhead {
         let progress = workload.progress();
         let take = move || take_on(workload, max, &tell, &used_up);
         let thread = thread::Builder::new().name("requests".to_owned()).spawn(take)?;
-        let batch = Batch { requests: Vec::new(), count: 0, fault: None, progress };
+        let batch = TakenRequests { requests: Vec::new(), count: 0, fault: None, progress };
         Ok(RequestsAhead { told, spent, thread, batch, at: 0, progress })
     }
 
@@ -147,7 +147,7 @@ impl RequestsAhead {
 fn take_on(
     mut workload: Workload,
     max: u64,
-    tell: &SyncSender<Batch>,
+    tell: &SyncSender<TakenRequests>,
     used_up: &Receiver<Vec<HostRequest>>,
 ) -> Workload {
     let mut left = max;
@@ -163,7 +163,7 @@ fn take_on(
             }
         }
         let progress = workload.progress();
-        if tell.send(Batch { requests, count, fault, progress }).is_err() || left == 0 {
+        if tell.send(TakenRequests { requests, count, fault, progress }).is_err() || left == 0 {
             return workload;
         }
     }
@@ -228,7 +228,7 @@ mod tests {
         {
             let path = trace(&directory, bad);
             let ahead = WorkloadReader::ahead(open(&path), Some(max)).expect("a thread");
-            assert!(matches!(ahead.0, Reading::Ahead(_)), "the trace is long enough");
+            assert!(matches!(ahead.0, ReaderPlace::Ahead(_)), "the trace is long enough");
             let here = seen(WorkloadReader::here(open(&path)), max);
             let ahead = seen(ahead, max);
             assert!(here == ahead, "{bad:?}, {max}: {:?} {:?}, {} {}", here.1, ahead.1, here.2, ahead.2);
