@@ -12,6 +12,7 @@ import csv
 import io
 import os
 import re
+import secrets
 import shutil
 import stat
 import sys
@@ -112,7 +113,6 @@ def replacing(path: Path) -> Iterator[Path]:
     with new_directories(real.parent), _hidden_file(real) as (handle, partial):
         yield partial
         os.fsync(handle)
-        os.chmod(partial, 0o666 & ~_umask())  # mkstemp's files are private, results are not
         os.replace(partial, real)
 
 
@@ -191,10 +191,7 @@ def staging(directory: Path) -> Iterator[Path]:
     """Yields a hidden directory inside `directory`, for files that are to come into view together (see `install`).
     It is removed when the block ends, with all that is left in it. So is `directory`, if it was created, the block
     fails and nothing is in it."""
-    with (
-        new_directories(directory),
-        _locked(lambda: tempfile.mkdtemp(prefix=_HIDDEN, suffix=_PARTIAL, dir=directory), os.O_RDONLY) as (_, staged),
-    ):
+    with new_directories(directory), _locked(directory, "", os.mkdir, os.O_RDONLY) as (_, staged):
         try:
             yield staged
         finally:
@@ -346,40 +343,47 @@ def _real(path: Path) -> Path:
 def _hidden_file(path: Path) -> Iterator[tuple[int, Path]]:
     """A new file beside `path`, open and locked; removed if the block fails."""
 
-    def create() -> str:
-        handle, name = tempfile.mkstemp(prefix=f"{_HIDDEN}{_short(path.name)}.", suffix=_PARTIAL, dir=path.parent)
-        os.close(handle)
-        return name
+    def create(name: Path) -> None:
+        os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
 
-    with _locked(create, os.O_RDWR) as (handle, partial):
+    with _locked(path.parent, f"{_short(path.name)}.", create, os.O_RDWR) as (handle, partial):
         yield handle, partial
 
 
 @contextlib.contextmanager
-def _locked(create: Callable[[], str], flags: int) -> Iterator[tuple[int, Path]]:
-    """Creates a file or directory and holds a lock on it, by which others see that its process lives. It is removed if
-    the block fails, or if a signal ends the command before the block begins."""
+def _locked(directory: Path, beginning: str, create: Callable[[Path], None], flags: int) -> Iterator[tuple[int, Path]]:
+    """Creates a file or directory under a hidden name and holds a lock on it, by which others see that its process
+    lives. It is removed if the block fails, or if a signal ends the command before the block begins: its name is
+    chosen before it is created, so that there is no instant at which it exists and nobody knows what to remove. The
+    name is 64 random bits: nobody else's is met."""
     while True:
-        name = create()
+        name = directory / f"{_HIDDEN}{beginning}{secrets.token_hex(8)}{_PARTIAL}"
         try:
-            handle = os.open(name, flags)
-            try:
+            create(name)
+            with _opened(name, flags) as handle:
                 if fcntl is not None:
                     with contextlib.suppress(OSError):  # file systems without locks
                         fcntl.flock(handle, fcntl.LOCK_EX)
                 # Between creation and lock somebody may have taken it for abandoned.
-                if not os.path.exists(name):
-                    continue
-                yield handle, Path(name)
-                return
-            finally:
-                os.close(handle)
+                if os.path.exists(name):
+                    yield handle, name
+                    return
         except BaseException:
             _remove(name)
             raise
 
 
-def _remove(name: str) -> None:
+@contextlib.contextmanager
+def _opened(name: Path, flags: int) -> Iterator[int]:
+    """A file or directory, open."""
+    handle = os.open(name, flags)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _remove(name: Path) -> None:
     """Removes a file or a directory with all that is in it, as far as it can be removed."""
     if os.path.isdir(name):
         shutil.rmtree(name, ignore_errors=True)
@@ -391,9 +395,3 @@ def _remove(name: str) -> None:
 def _short(name: str) -> str:
     """The beginning of a name, short enough for the hidden name to be one that file systems take."""
     return os.fsdecode(os.fsencode(name)[:128])
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

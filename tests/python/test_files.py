@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
+import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from types import FrameType
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -44,21 +48,57 @@ def test_an_error_while_writing_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("step", ["open", "path.exists"])
-def test_a_signal_before_the_first_byte_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
-    """A machine under load took the signal between creating a file and beginning to write it, and the file stayed."""
+#: Modules in whose lines the files are created, begun and ended.
+STOPPED_IN = {module.__file__ for module in (files, contextlib, tempfile)}
 
-    def interrupted(*_arguments: object) -> None:
-        monkeypatch.undo()
-        raise KeyboardInterrupt
 
-    for context in (files.replacing(tmp_path / "out.csv"), files.staging(tmp_path)):
-        monkeypatch.setattr(f"os.{step}", interrupted)
-        with pytest.raises(KeyboardInterrupt), context:
-            pass
-        assert list(tmp_path.iterdir()) == []
+def _write_in(directory: Path) -> None:
+    with files.output_directory(directory), files.staging(directory) as staged:
+        files.write_text(staged / "a", "new")
+        files.install(staged / "a", directory / "a")
+        files.write_text(directory / "b", "new")
+
+
+def _stopped_at(nth: int, directory: Path) -> bool:
+    """Whether Ctrl-C came before `_write_in` ended: before the `nth` line that it runs in `STOPPED_IN`."""
+    left = nth
+
+    def trace(frame: FrameType, event: str, _argument: object) -> Callable[..., Any] | None:
+        nonlocal left
+        if frame.f_code.co_filename not in STOPPED_IN:
+            return None
+        if event == "line":
+            left -= 1
+            if left < 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        _write_in(directory)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_ctrl_c_at_any_line_leaves_whole_files_and_nothing_else(tmp_path: Path) -> None:
+    """Machines under load took the signal between creating a file and knowing its name, and the file stayed."""
+    nth, seen = 0, set()
+    while True:
+        directory = tmp_path / str(nth)
+        stopped = _stopped_at(nth, directory)
+        left = {name: (directory / name).stat().st_size for name in os.listdir(directory)} if directory.exists() else {}
+        assert left in ({}, {"a": 3}, {"a": 3, "b": 3}), nth
+        seen.add(len(left))
+        if not stopped:
+            break
+        nth += 1
+    assert seen == {0, 1, 2}
+    assert len(left) == 2
 
 
 def test_directories_are_made_and_modes_follow_the_umask(tmp_path: Path) -> None:
