@@ -16,7 +16,6 @@ import secrets
 import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
@@ -191,7 +190,7 @@ def staging(directory: Path) -> Iterator[Path]:
     """Yields a hidden directory inside `directory`, for files that are to come into view together (see `install`).
     It is removed when the block ends, with all that is left in it. So is `directory`, if it was created, the block
     fails and nothing is in it."""
-    with new_directories(directory), _locked(directory, "", os.mkdir, os.O_RDONLY) as (_, staged):
+    with new_directories(directory), _locked(directory, "", _create_directory) as (_, staged):
         try:
             yield staged
         finally:
@@ -255,8 +254,8 @@ def output_directory(directory: Path | None) -> Iterator[None]:
             if directory.exists() and not directory.is_dir():
                 raise SpecError(f"{directory}: is a file; a directory is needed")
             stack.enter_context(new_directories(directory))
-            with tempfile.TemporaryFile(dir=directory):
-                pass
+            with _hidden_file(directory / "trial") as (_, trial):
+                trial.unlink()
         except SpecError:
             raise
         except (OSError, ValueError) as error:  # a ValueError: no name
@@ -342,16 +341,25 @@ def _real(path: Path) -> Path:
 @contextlib.contextmanager
 def _hidden_file(path: Path) -> Iterator[tuple[int, Path]]:
     """A new file beside `path`, open and locked; removed if the block fails."""
-
-    def create(name: Path) -> None:
-        os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
-
-    with _locked(path.parent, f"{_short(path.name)}.", create, os.O_RDWR) as (handle, partial):
+    with _locked(path.parent, f"{_short(path.name)}.", _create_file) as (handle, partial):
         yield handle, partial
 
 
+def _create_file(name: Path) -> int:
+    """Creates a file and opens it."""
+    return os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+
+
+def _create_directory(name: Path) -> int:
+    """Creates a directory, nobody else's to write to, and opens it."""
+    while True:
+        os.mkdir(name, 0o700)
+        with contextlib.suppress(FileNotFoundError):  # somebody took it for abandoned before it was open
+            return os.open(name, os.O_RDONLY)
+
+
 @contextlib.contextmanager
-def _locked(directory: Path, beginning: str, create: Callable[[Path], None], flags: int) -> Iterator[tuple[int, Path]]:
+def _locked(directory: Path, beginning: str, create: Callable[[Path], int]) -> Iterator[tuple[int, Path]]:
     """Creates a file or directory under a hidden name and holds a lock on it, by which others see that its process
     lives. It is removed if the block fails, or if a signal ends the command before the block begins: its name is
     chosen before it is created, so that there is no instant at which it exists and nobody knows what to remove. The
@@ -359,8 +367,7 @@ def _locked(directory: Path, beginning: str, create: Callable[[Path], None], fla
     while True:
         name = directory / f"{_HIDDEN}{beginning}{secrets.token_hex(8)}{_PARTIAL}"
         try:
-            create(name)
-            with _opened(name, flags) as handle:
+            with _opened(create, name) as handle:
                 if fcntl is not None:
                     with contextlib.suppress(OSError):  # file systems without locks
                         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -374,9 +381,9 @@ def _locked(directory: Path, beginning: str, create: Callable[[Path], None], fla
 
 
 @contextlib.contextmanager
-def _opened(name: Path, flags: int) -> Iterator[int]:
-    """A file or directory, open."""
-    handle = os.open(name, flags)
+def _opened(create: Callable[[Path], int], name: Path) -> Iterator[int]:
+    """A new file or directory, open."""
+    handle = create(name)
     try:
         yield handle
     finally:

@@ -36,8 +36,8 @@ fn range_mask(word: usize, start: usize, end: usize) -> u64 {
     upto_high & (u64::MAX << low)
 }
 
-/// The set bits from one place on, in their order. The words are given anew for each, so that those behind the last that
-/// was found may change meanwhile.
+/// The set bits from one place on, in their order. The words are given anew for each, so that bits up to the last that
+/// was found may change meanwhile; a change of a later one in the same word is not seen.
 pub struct SetBits {
     word: usize,
     left: u64,

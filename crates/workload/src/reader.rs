@@ -2,12 +2,13 @@
 
 use std::io;
 use std::panic::resume_unwind;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use pumice_types::{HostRequest, Time};
 
-use crate::error::TraceError;
+use crate::error::{TraceError, TraceErrorKind};
 use crate::registry::Workload;
 
 /// Requests that are handed over at a time.
@@ -32,17 +33,16 @@ impl WorkloadReader {
 
     /// A thread takes the requests from the workload, and the run takes them from there. They are the same; only
     /// [`WorkloadReader::progress`] may say more than the run has taken. No more than `max` of them are taken, and a run
-    /// that wants the workload's own word in the end takes them all. What is no long trace is read on the spot.
+    /// that wants the workload's own word in the end takes them all. Anything but a long trace file is read on the spot.
     ///
     /// # Errors
     /// The operating system gives no thread.
     pub fn ahead(workload: Workload, max: Option<u64>) -> Result<WorkloadReader, TraceError> {
-        if !workload.is_read_ahead() {
+        let Some(path) = workload.long_file().map(Path::to_path_buf) else {
             return Ok(WorkloadReader::here(workload));
-        }
-        let ahead = RequestsAhead::start(workload, max.unwrap_or(u64::MAX));
-        let no_thread = |e| TraceError::option(format!("the trace cannot be read ahead: no thread: {e}"));
-        Ok(WorkloadReader(ReaderPlace::Ahead(ahead.map_err(no_thread)?)))
+        };
+        let ahead = RequestsAhead::start(workload, max.unwrap_or(u64::MAX)).map_err(|e| no_thread(&path, &e))?;
+        Ok(WorkloadReader(ReaderPlace::Ahead(ahead)))
     }
 
     /// Puts the next request into `request`; `false` after the last. Arrivals never decrease.
@@ -61,7 +61,7 @@ impl WorkloadReader {
     pub fn progress(&self) -> Option<f64> {
         match &self.0 {
             ReaderPlace::Here(workload) => workload.progress(),
-            ReaderPlace::Ahead(ahead) => ahead.progress,
+            ReaderPlace::Ahead(ahead) => ahead.batch.progress,
         }
     }
 
@@ -74,13 +74,17 @@ impl WorkloadReader {
     }
 }
 
+fn no_thread(path: &Path, error: &io::Error) -> TraceError {
+    TraceError::in_file(TraceErrorKind::File, path, format!("cannot be read ahead: no thread: {error}"))
+}
+
 /// Some requests, in their order.
 struct TakenRequests {
     /// Of which the first `count` are meant.
     requests: Vec<HostRequest>,
     count: usize,
-    /// What ended the workload behind them.
-    fault: Option<TraceError>,
+    /// Whether nothing comes behind them: they were the last, or the workload failed there.
+    end: Option<Result<(), TraceError>>,
     /// The workload's share, behind them.
     progress: Option<f64>,
 }
@@ -90,11 +94,11 @@ struct RequestsAhead {
     told: Receiver<TakenRequests>,
     /// Takes memory back that was used up.
     spent: Sender<Vec<HostRequest>>,
-    thread: JoinHandle<Workload>,
+    /// None once it was seen to panic.
+    thread: Option<JoinHandle<Workload>>,
     batch: TakenRequests,
     /// How many of the batch were handed on.
     at: usize,
-    progress: Option<f64>,
 }
 
 impl RequestsAhead {
@@ -104,42 +108,47 @@ impl RequestsAhead {
         let progress = workload.progress();
         let take = move || take_on(workload, max, &tell, &used_up);
         let thread = thread::Builder::new().name("requests".to_owned()).spawn(take)?;
-        let batch = TakenRequests { requests: Vec::new(), count: 0, fault: None, progress };
-        Ok(RequestsAhead { told, spent, thread, batch, at: 0, progress })
+        let batch = TakenRequests { requests: Vec::new(), count: 0, end: None, progress };
+        Ok(RequestsAhead { told, spent, thread: Some(thread), batch, at: 0 })
     }
 
     #[inline]
     fn take_next(&mut self, request: &mut HostRequest) -> Result<bool, TraceError> {
-        if self.at == self.batch.count && !self.turn()? {
-            return Ok(false);
+        while self.at == self.batch.count {
+            if let Some(end) = &self.batch.end {
+                return end.clone().map(|()| false);
+            }
+            self.turn();
         }
         *request = self.batch.requests[self.at];
         self.at += 1;
         Ok(true)
     }
 
-    /// Goes on to the next batch; `false` if there is none.
+    /// Goes on to the next batch.
     #[cold]
-    fn turn(&mut self) -> Result<bool, TraceError> {
-        if let Some(fault) = &self.batch.fault {
-            return Err(fault.clone());
-        }
-        // The thread has nothing more to tell once it has ended.
-        let Ok(batch) = self.told.recv() else { return Ok(false) };
-        let used_up = std::mem::replace(&mut self.batch, batch);
-        let _ = self.spent.send(used_up.requests);
-        (self.at, self.progress) = (0, self.batch.progress);
-        match (self.batch.count, &self.batch.fault) {
-            (0, Some(fault)) => Err(fault.clone()),
-            (count, _) => Ok(count > 0),
+    fn turn(&mut self) {
+        match self.told.recv() {
+            Ok(batch) => {
+                let used_up = std::mem::replace(&mut self.batch, batch);
+                // Nobody takes it once the thread has come to the end.
+                let _ = self.spent.send(used_up.requests);
+                self.at = 0;
+            }
+            // The thread tells of the end, so it must have panicked, and so does the run.
+            Err(_) => drop(self.join()),
         }
     }
 
-    fn into_workload(self) -> Workload {
-        let RequestsAhead { told, thread, .. } = self;
+    fn into_workload(mut self) -> Workload {
         // Wakes a thread that waits for room.
-        drop(told);
-        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+        self.told = channel().1;
+        self.join()
+    }
+
+    fn join(&mut self) -> Workload {
+        let ended = self.thread.take().expect("a thread is joined once").join();
+        ended.unwrap_or_else(|panic| resume_unwind(panic))
     }
 }
 
@@ -154,16 +163,19 @@ fn take_on(
     loop {
         let mut requests = used_up.try_recv().unwrap_or_default();
         requests.resize(BATCH, HostRequest::flush(Time::ZERO));
-        let (mut count, mut fault) = (0, None);
-        while count < BATCH && left > 0 {
-            match workload.take_next(&mut requests[count]) {
-                Ok(true) => (count, left) = (count + 1, left - 1),
-                Ok(false) => left = 0,
-                Err(e) => (left, fault) = (0, Some(e)),
+        let (mut count, mut end) = (0, None);
+        while count < BATCH && end.is_none() {
+            match left {
+                0 => end = Some(Ok(())),
+                _ => match workload.take_next(&mut requests[count]) {
+                    Ok(true) => (count, left) = (count + 1, left - 1),
+                    Ok(false) => end = Some(Ok(())),
+                    Err(fault) => end = Some(Err(fault)),
+                },
             }
         }
-        let progress = workload.progress();
-        if tell.send(TakenRequests { requests, count, fault, progress }).is_err() || left == 0 {
+        let (is_last, progress) = (end.is_some(), workload.progress());
+        if tell.send(TakenRequests { requests, count, end, progress }).is_err() || is_last {
             return workload;
         }
     }
@@ -172,7 +184,8 @@ fn take_on(
 #[cfg(test)]
 mod tests {
     use std::fmt::Write;
-    use std::path::{Path, PathBuf};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::path::PathBuf;
 
     use tempfile::TempDir;
 
@@ -180,7 +193,8 @@ mod tests {
     use crate::open::open_trace;
     use crate::placement::{AddressPolicy, Placement};
 
-    const LINES: u64 = 60_000;
+    /// More than a trace's window of requests that are put in order, and a whole number of batches.
+    const LINES: u64 = 147 * BATCH as u64;
 
     /// A trace that is long enough to be read ahead; `bad`: a line of it that is none.
     fn trace(directory: &TempDir, bad: Option<u64>) -> PathBuf {
@@ -224,8 +238,15 @@ mod tests {
     #[test]
     fn w200_a_workload_that_is_read_ahead_is_the_same() {
         let directory = TempDir::new().expect("a temporary directory");
-        for (bad, max) in [(None, u64::MAX), (None, LINES / 2), (Some(LINES - 1_000), u64::MAX), (Some(40_000), 30_000)]
-        {
+        let batches = |count: u64| count * BATCH as u64;
+        for (bad, max) in [
+            (None, u64::MAX),
+            (None, 60_000),
+            (None, batches(20)),
+            (Some(LINES - 1_000), u64::MAX),
+            (Some(batches(100)), u64::MAX),
+            (Some(batches(100)), 30_000),
+        ] {
             let path = trace(&directory, bad);
             let ahead = WorkloadReader::ahead(open(&path), Some(max)).expect("a thread");
             assert!(matches!(ahead.0, ReaderPlace::Ahead(_)), "the trace is long enough");
@@ -241,10 +262,28 @@ mod tests {
     #[test]
     fn w201_a_workload_need_not_be_read_to_its_end() {
         let directory = TempDir::new().expect("a temporary directory");
-        let mut reader = WorkloadReader::ahead(open(&trace(&directory, None)), None).expect("a thread");
-        let mut request = HostRequest::flush(Time::ZERO);
-        assert!(matches!(reader.take_next(&mut request), Ok(true)));
+        let path = trace(&directory, None);
+        let (tell, told) = sync_channel(BATCHES_AHEAD);
+        let (_spent, used_up) = channel();
+        let workload = open(&path);
+        let thread = thread::spawn(move || take_on(workload, u64::MAX, &tell, &used_up));
+        assert!(matches!(told.recv(), Ok(batch) if batch.count == BATCH && batch.end.is_none()));
+        drop(told);
+        thread.join().expect("ended");
+        let mut reader = WorkloadReader::ahead(open(&path), None).expect("a thread");
+        assert!(matches!(reader.take_next(&mut HostRequest::flush(Time::ZERO)), Ok(true)));
         assert!(reader.progress().is_some());
         drop(reader.into_workload());
+    }
+
+    /// What went wrong in the thread goes wrong in the run; the requests do not just come to an end.
+    #[test]
+    fn w202_a_thread_that_panics_takes_the_run_along() {
+        let directory = TempDir::new().expect("a temporary directory");
+        let mut ahead = RequestsAhead::start(open(&trace(&directory, None)), 0).expect("a thread");
+        ahead.told = channel().1;
+        ahead.thread = Some(thread::spawn(|| panic!("cut short")));
+        let taken = catch_unwind(AssertUnwindSafe(|| ahead.take_next(&mut HostRequest::flush(Time::ZERO))));
+        assert_eq!(taken.expect_err("a panic").downcast_ref(), Some(&"cut short"));
     }
 }

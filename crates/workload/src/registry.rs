@@ -163,9 +163,9 @@ macro_rules! families {
                 match self { $(Workload::$kind(source) => RequestSource::progress(source.as_ref())),+ }
             }
 
-            /// Whether its requests come from a file that is long enough to be read ahead on a thread of its own.
-            pub(crate) fn is_read_ahead(&self) -> bool {
-                match self { $(Workload::$kind(source) => RequestSource::is_read_ahead(source.as_ref())),+ }
+            /// The file that its requests come from, if it is long enough to be read ahead on a thread of its own.
+            pub(crate) fn long_file(&self) -> Option<&Path> {
+                match self { $(Workload::$kind(source) => RequestSource::long_file(source.as_ref())),+ }
             }
 
             /// What was changed or overlooked so far.

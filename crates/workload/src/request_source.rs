@@ -1,5 +1,7 @@
 //! What everything that yields requests can do.
 
+use std::path::Path;
+
 use pumice_types::{HostRequest, Time};
 
 use crate::error::TraceError;
@@ -46,9 +48,9 @@ pub trait RequestSource {
     /// Share of the work done, 0 to 1; `None` if it is not known.
     fn progress(&self) -> Option<f64>;
 
-    /// Whether the requests come from a file that is long enough to be read ahead on a thread of its own.
-    fn is_read_ahead(&self) -> bool {
-        false
+    /// The file that the requests come from, if it is long enough to be read ahead on a thread of its own.
+    fn long_file(&self) -> Option<&Path> {
+        None
     }
 
     /// What was changed or overlooked so far.

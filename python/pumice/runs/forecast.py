@@ -23,9 +23,6 @@ SLICE_S, BUDGET_S = 0.7, 8.0
 #: runs go on, and may not take their time.
 _COMPARED_MAX, _LOOKED_AT_MAX = 64, 1000
 
-#: Steps of a run from which its pace can be told.
-_STEPS_MIN = 3
-
 #: Share of a run and seconds from which its own progress says how long it takes.
 _OWN_SHARE, _OWN_S = 0.05, 2.0
 
@@ -35,34 +32,6 @@ def sample_of(keys: Sequence[str]) -> list[str]:
     part than the one before, so that not all have the same value of the key that varies fastest."""
     many = min(SAMPLES_MAX, len(keys) // SAMPLES_SHARE)
     return [keys[place * len(keys) // many + place % (len(keys) // many)] for place in range(many)]
-
-
-@dataclass
-class Pace:
-    """How fast a run comes on, from the share that is done at some of its moments.
-
-    What comes once says nothing of the rest: what comes before the first moment, such as filling the device, and the
-    slowest step from one moment to the next, in which a device may have started anew after a power cut.
-    """
-
-    _last: tuple[float, float] | None = None
-    _steps: list[tuple[float, float]] = field(default_factory=list)
-
-    def note(self, elapsed_s: float, share: float) -> None:
-        """Takes down that so much is done after so many seconds."""
-        if self._last is not None and share <= self._last[1]:
-            return
-        if self._last is not None:
-            self._steps.append((elapsed_s - self._last[0], share - self._last[1]))
-        self._last = elapsed_s, share
-
-    def whole_s(self) -> float | None:
-        """Seconds of the whole run; None if too little is known."""
-        if self._last is None or len(self._steps) < _STEPS_MIN:
-            return None
-        usual = sorted(self._steps, key=lambda step: step[0] / step[1])[:-1]
-        elapsed_s, share = self._last
-        return elapsed_s + (1 - share) * sum(step[0] for step in usual) / sum(step[1] for step in usual)
 
 
 @dataclass(frozen=True)

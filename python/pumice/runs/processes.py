@@ -24,7 +24,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Literal
 
-from pumice.runs.forecast import Pace
+from pumice.runs.pace import Pace
 from pumice.runs.pending import POLL_S, Ending, Pending, attempt
 
 #: What a worker sends to the parent: ("progress", share done) while a run goes on, then how the run

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from pumice.runs.forecast import SAMPLES_MAX, Forecast, Pace, Underway, sample_of
+from pumice.runs.forecast import SAMPLES_MAX, Forecast, Underway, sample_of
+from pumice.runs.pace import Pace
 from pumice.runs.progress import duration_text, fitting
 
 VARIED = {f"{size}{seed}": {"size": size, "seed": seed} for size in "ab" for seed in range(3)}
@@ -104,6 +105,14 @@ def test_the_pace_of_a_run_is_told_by_its_usual_steps() -> None:
     pace.note(9.0, 0.21)
     pace.note(10.0, 0.31)
     assert pace.whole_s() == pytest.approx(10.0 + 0.69 * 10.0)
+
+
+def test_a_run_that_becomes_slower_is_told_by_all_of_its_steps() -> None:
+    """The last step is five times as slow as the others: collection has begun, and goes on."""
+    pace = Pace()
+    for elapsed_s, share in [(0.1, 0.1), (0.2, 0.2), (0.3, 0.3), (0.8, 0.4)]:
+        pace.note(elapsed_s, share)
+    assert pace.whole_s() == pytest.approx(0.8 + 0.6 * 0.7 / 0.3)
 
 
 def test_a_run_that_has_hardly_begun_has_no_pace() -> None:

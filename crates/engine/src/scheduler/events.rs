@@ -62,7 +62,7 @@ impl Events {
         self.play(die, event, min_without_branch);
     }
 
-    /// Takes a die's event away.
+    /// Takes a die's event away. Which event is the earliest then is foreseen for no kind of command.
     #[inline]
     pub fn clear(&mut self, die: usize) {
         self.play(die, NEVER, min_without_branch);
@@ -104,14 +104,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn t605_the_earliest_event_comes_first_and_the_older_of_equals(dies in 1usize..20, steps in proptest::collection::vec((0usize..20, 0u64..6), 1..200)) {
+        fn t605_the_earliest_event_comes_first_and_the_older_of_equals(dies in 1usize..20, steps in proptest::collection::vec((0usize..20, 0u64..6, any::<bool>()), 1..200)) {
             let (mut events, mut all) = (Events::new(dies), vec![None; dies]);
-            for (number, (die, at)) in steps.into_iter().enumerate() {
+            for (number, (die, at, foreseen)) in steps.into_iter().enumerate() {
                 let die = die % dies;
                 all[die] = (at > 0).then_some((at, number));
-                match at {
-                    0 => events.clear(die),
-                    at => events.set(die, Time(at)),
+                match (at, foreseen) {
+                    (0, _) => events.clear(die),
+                    (at, true) => events.set(die, Time(at)),
+                    (at, false) => events.set_unforeseen(die, Time(at)),
                 }
                 let first = (0..dies).filter_map(|die| all[die].map(|event| (event, die))).min();
                 prop_assert_eq!(events.first(), first.map(|((at, _), die)| (Time(at), die)));

@@ -130,3 +130,21 @@ fn t686_the_rule_is_no_part_of_an_aged_device_and_nothing_without_it() {
     assert_ne!(plain.digest(), until.digest(), "but it is a part of the run");
     assert_eq!(document(&with(&[("run.max_requests", "500")]))["until"], Value::Null);
 }
+
+/// Whoever reads a long trace ahead on a thread reads as much of it as the thread comes to, and the document tells.
+#[test]
+fn t688_a_run_that_may_end_early_reads_no_more_of_a_long_trace_than_it_takes() {
+    // All lie beyond the device and are wrapped into it, which is counted and told.
+    let far = 1 << 40;
+    let request = |n: u64| (n * 10_007, if n % 2 == 0 { 'W' } else { 'R' }, far + n * 7_919 % 60 * 4096, 4096);
+    let trace = TraceFile::new("until-long", &(0..30_000).map(request).collect::<Vec<_>>());
+    let stopped = trace.run(&with(&[("workload.address", "wrap"), ("run.until", "mean ± 10 %")]));
+    assert_eq!(stopped["until"]["outcome"], "reached", "{}", stopped["until"]);
+    let warned = stopped["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let wrapped = warned
+        .filter(|text| text.contains("wrapped into it"))
+        .find_map(|text| text.split(' ').next().and_then(|number| number.replace(',', "").parse::<f64>().ok()));
+    let (wrapped, requests) = (wrapped.expect("a warning"), number(&stopped, "run.requests"));
+    assert!(requests < 20_000.0, "{requests} requests leave enough to read");
+    assert!((requests..requests + 100.0).contains(&wrapped), "{wrapped} of {requests}");
+}

@@ -205,8 +205,8 @@ impl RequestSource for Trace {
         self.records.progress()
     }
 
-    fn is_read_ahead(&self) -> bool {
-        self.records.is_read_ahead()
+    fn long_file(&self) -> Option<&Path> {
+        self.records.is_read_ahead().then(|| self.records.path())
     }
 
     fn notes(&self) -> Notes {

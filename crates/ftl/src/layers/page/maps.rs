@@ -29,7 +29,7 @@ pub(super) struct PageRun {
     pub(super) target: PageAddress,
     /// How many move at most.
     pub(super) most: u32,
-    /// By how many pages the prefetch of map entries runs ahead.
+    /// How many pages, valid or not, lie between the first and the one from which map entries are prefetched.
     pub(super) ahead: u32,
 }
 
@@ -186,7 +186,8 @@ impl PageMaps {
         }
     }
 
-    /// Prefetches what the first `ahead` moves from a block need; no effect on results.
+    /// Prefetches the owners of all pages of a block that is to be emptied, and the map entries of its first `ahead`
+    /// pages; no effect on results.
     pub(super) fn expect_moves(&self, block: BlockId, ahead: u32) {
         let owners = &self.p2l[(block.0 * self.pages) as usize..][..self.pages as usize];
         owners.chunks(CACHE_LINE / size_of::<u32>()).for_each(|line| prefetch(line.first()));
@@ -217,9 +218,9 @@ impl PageMaps {
         bits::clear(&mut self.valid, bit);
     }
 
-    /// Moves the valid pages of a run, in their order, up to the first that does not go along with the first, and tells `moved` of each:
-    /// the page it leaves, where it goes, and what it holds. Returns how many they are, and the page behind the last. The
-    /// same as to invalidate and place them one by one, but valid bits are taken by the word.
+    /// Moves the valid pages of a run, in their order, up to the first that does not go along with the first, and tells
+    /// `moved` of each: the page it leaves, where it goes, and what it holds. Returns how many they are, and the page
+    /// behind the last. The same as to invalidate and place them one by one, but valid bits are taken by the word.
     #[inline(always)]
     pub(super) fn move_run(
         &mut self,

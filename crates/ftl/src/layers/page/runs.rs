@@ -14,8 +14,8 @@ use crate::error::FtlError;
 use crate::plan::Plan;
 use crate::policy::PageToPlace;
 
-/// Number of pages by which the prefetch of map entries runs ahead of the copies: some ten nanoseconds pass for each,
-/// and memory answers within a microsecond even when it is busy.
+/// Pages of a victim, valid or not, by which the prefetch of map entries is ahead of the copies: some ten nanoseconds
+/// pass for each copy, and memory answers within a microsecond even when it is busy.
 pub(super) const MOVES_AHEAD: u32 = 32;
 
 /// The next pages that may move.
