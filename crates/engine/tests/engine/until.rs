@@ -136,7 +136,7 @@ fn t686_the_rule_is_no_part_of_an_aged_device_and_nothing_without_it() {
 fn t688_a_run_that_may_end_early_reads_no_more_of_a_long_trace_than_it_takes() {
     // All lie beyond the device and are wrapped into it, which is counted and told.
     let far = 1 << 40;
-    let request = |n: u64| (n * 10_007, if n % 2 == 0 { 'W' } else { 'R' }, far + n * 7_919 % 60 * 4096, 4096);
+    let request = |n: u64| (n * 10_007, ['W', 'R'][(n % 2) as usize], far + n * 7_919 % 60 * 4096, 4096);
     let trace = TraceFile::new("until-long", &(0..30_000).map(request).collect::<Vec<_>>());
     let stopped = trace.run(&with(&[("workload.address", "wrap"), ("run.until", "mean ± 10 %")]));
     assert_eq!(stopped["until"]["outcome"], "reached", "{}", stopped["until"]);
