@@ -31,6 +31,12 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def _hear_signals() -> None:
+    """A command under `nohup` or in the background hears neither of them, and so would those that the tests begin."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def signalled(
     directory: Path, arguments: Sequence[str], number: int, ready: Callable[[], bool] = lambda: True
 ) -> tuple[int, str, str, float]:
@@ -39,7 +45,7 @@ def signalled(
     process = subprocess.Popen(
         [sys.executable, "-m", "pumice", *arguments],
         cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=_hear_signals,
     )  # fmt: skip
     time.sleep(BEGIN_S)
     deadline = time.monotonic() + 60
