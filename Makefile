@@ -9,7 +9,7 @@ OUT    := out/first-light
 
 # What the installed package is made of: it is rebuilt if any of these changed.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml Makefile \
-    $(shell find crates presets python experiments -type f -not -path '*/__pycache__/*' -not -name '*.so')
+    $(shell find crates presets python papers experiments -type f -not -path '*/__pycache__/*' -not -name '*.so')
 
 # Files that a registry's macro declares as modules: cargo fmt does not find them.
 IN_REGISTRIES := crates/types/src/erase/schemes/*.rs
@@ -105,7 +105,7 @@ clients: $(STAMP) ## let real programs use a served device (nbdcopy, fio, QEMU, 
 	$(BIN)/python tests/clients.py $(CLIENTS)
 
 figures: $(STAMP) ## draw docs/figures anew: the simulator beside closed forms (MEASURE=--measure: its speed as well)
-	$(BIN)/python -m pumice.papers.ground_truth --out docs/figures $(MEASURE)
+	$(BIN)/python -m pumice_papers.studies.ground_truth --out docs/figures $(MEASURE)
 
 docs: $(STAMP) ## build the site of docs/ into out/site; a warning is an error
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'mkdocs-material>=9.5,<10' 'mkdocstrings[python]>=1,<2'
@@ -117,9 +117,10 @@ generated: $(STAMP) ## write docs/KEYS.md, docs/schema and the tables of docs/RE
 	$(BIN)/python -m pumice.results.fields docs/RESULTS.md
 
 # The wheel is built from the unpacked source distribution, so that one which lacks a file is noticed.
-dist: $(BIN)/maturin $(PROFILE) ## build the source distribution and this machine's wheel into dist/
+dist: $(BIN)/maturin $(PROFILE) ## build the source distribution, this machine's wheel, and that of pumice-papers into dist/
 	rm -rf $(DIST)
 	$(BIN)/maturin build --release --sdist $(BUILD_FOR) --interpreter $(BIN)/python --out $(DIST)
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(DIST) ./papers
 
 install: ## build the chip library and put library, header and pkg-config file into PREFIX (/usr/local)
 	cargo rustc --release --locked -p pumice-capi --lib --crate-type cdylib,staticlib -- -C link-arg=$(CHIP_NAME)
@@ -158,4 +159,5 @@ $(STAMP): $(BIN)/maturin $(SOURCES) $(PROFILE)
 	$(BIN)/maturin build --release $(BUILD_FOR) --interpreter $(BIN)/python --out $(WHEELS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(WHEELS)/pumice-*.whl
 	wheel=$$(echo $(WHEELS)/pumice-*.whl) && $(BIN)/python -m pip install --quiet --disable-pip-version-check "$$wheel[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall ./papers
 	@touch $@

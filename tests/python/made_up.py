@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from pumice.papers.experiment import read_experiment
-from pumice.papers.figures import Drawing, Findings, figures_of
-from pumice.papers.finished_runs import FinishedRuns
 from pumice.runs.jobs import Job, Outcome
+from pumice_papers.experiment import read_experiment
+from pumice_papers.figures import Drawing, Findings, figures_of
+from pumice_papers.finished_runs import FinishedRuns
 
 #: A study and what a run varies → its document; None for a run that fails.
 Make = Callable[[str, dict[str, Any]], dict[str, Any] | None]

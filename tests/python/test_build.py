@@ -46,7 +46,7 @@ def test_the_plain_build_knows_no_profile() -> None:
 IN_THE_DISTRIBUTION = (
     "Cargo.lock", "Cargo.toml", "LICENSE", "README.md", "pyproject.toml", "presets/*.toml", "crates/*/Cargo.toml",
     "crates/*/src/**/*.rs", "crates/*/data/**/*", "crates/capi/include/*.h", "crates/capi/*.pc.in",
-    "python/pumice/**/*.py", "python/pumice/**/*.pyi", "python/pumice/experiments/*/*",
+    "python/pumice/**/*.py", "python/pumice/**/*.pyi",
 )  # fmt: skip
 
 

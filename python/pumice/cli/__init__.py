@@ -58,7 +58,7 @@ def run(arguments: Sequence[str]) -> int:
     import typer
 
     from pumice.cli.app import app, usage_text
-    from pumice.cli.commands import Stopped
+    from pumice.cli.groups import Stopped
     from pumice.cli.terminal import RunsFailed
     from pumice.errors import (
         ReaderGone,

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from pumice.cli.commands import LazyGroup, new_app
+from pumice.cli.commands import LazyGroup
+from pumice.cli.groups import new_app
 from pumice.cli.terminal import emit
 from pumice.errors import nearest
 

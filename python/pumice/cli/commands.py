@@ -10,8 +10,9 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.core import TyperCommand
 
+from pumice.cli.groups import FullGroup, Stopped, new_app
 from pumice.errors import Interrupted, SpecError
 
 
@@ -20,12 +21,14 @@ class Entry:
     """A command that is not loaded yet.
 
     Attributes:
-        module: name of its module in `pumice.cli`.
-        target: name in the module of the command's function, or of the application of its subcommands.
+        module: name of its module in `pumice.cli`; None if another package declares the command, as the entry point of
+            its name in the group `pumice.commands`.
+        target: name in the module of the command's function, or of the application of its subcommands; or the other
+            package's name.
         text: what it does, in one line. The docstring of its function begins with the same line.
     """
 
-    module: str
+    module: str | None
     target: str
     text: str
 
@@ -39,8 +42,8 @@ COMMANDS: dict[str, Entry] = {
     "sweep": Entry("sweep_command", "sweep_command", "Run every combination of a sweep file; one Parquet row a run."),
     "plan": Entry("plan_command", "plan_command", "Plan one merge and show what is copied, erased and restored."),
     "reproduce": Entry(
-        "reproduce_command",
-        "reproduce_command",
+        None,
+        "pumice-papers",
         "Reproduce a paper's figures and compare them with what it printed.",
     ),
     "report": Entry("report_command", "report_command", "Write a self-contained HTML report."),
@@ -92,9 +95,16 @@ COMMANDS: dict[str, Entry] = {
 
 
 def load(name: str) -> Any:
-    """The command `name`, loaded."""
+    """The command `name`, loaded.
+
+    Raises:
+        SpecError: another package declares the command, and is not installed.
+    """
     entry = COMMANDS[name]
-    target = getattr(import_module(f"pumice.cli.{entry.module}"), entry.target)
+    if entry.module is None:
+        target = _of_another_package(name, entry.target)
+    else:
+        target = getattr(import_module(f"pumice.cli.{entry.module}"), entry.target)
     if not isinstance(target, typer.Typer):
         app = new_app()
         app.command(name)(target)
@@ -104,53 +114,22 @@ def load(name: str) -> Any:
     return command
 
 
-def new_app(**settings: Any) -> typer.Typer:
-    """An application in the style of this command line: help is plain text, errors are handled by `cli.run`."""
-    plain: dict[str, Any] = {"add_completion": False, "pretty_exceptions_enable": False, "rich_markup_mode": None}
-    return _App(**{"cls": FullGroup, **plain, **settings})
+def is_installed(name: str) -> bool:
+    """Whether the package that declares the command `name` is there."""
+    return COMMANDS[name].module is not None or bool(_declared_elsewhere(name))
 
 
-class _App(typer.Typer):
-    """An application whose commands take each option once."""
-
-    def command(self, name: str | None = None, **settings: Any) -> Any:
-        """As typer's, for a command of `OnceCommand`."""
-        return super().command(name, **{"cls": OnceCommand, **settings})
-
-
-class OnceCommand(TyperCommand):
-    """A command that refuses an option that is given twice, where typer would take the last one without a word."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As typer's.
-
-        Raises:
-            SpecError: an option that can be given once is given more often.
-        """
-        if not ctx.resilient_parsing:  # a shell asks what may come next
-            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
-            for param in order:
-                if isinstance(param, TyperOption) and not (param.multiple or param.is_flag) and order.count(param) > 1:
-                    raise SpecError(f"{param.opts[0]} is given {order.count(param)} times; allowed: once")
-        return super().parse_args(ctx, args)
+def _of_another_package(name: str, package: str) -> Any:
+    found = _declared_elsewhere(name)
+    if not found:
+        raise SpecError(f"pumice {name} needs the package {package}, which is not installed: pip install {package}")
+    return next(iter(found)).load()
 
 
-class FullGroup(TyperGroup):
-    """A group whose help shows the whole line of each command, wrapped where it must be."""
+def _declared_elsewhere(name: str) -> Any:
+    from importlib.metadata import entry_points  # loaded here: one command needs it
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Writes the list of commands."""
-        rows = [(name, command.help or "") for name, command in self.commands.items() if not command.hidden]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
-
-
-class Stopped(Exception):
-    """An `Interrupted` on its way through typer."""
-
-    def __init__(self, interrupted: Interrupted) -> None:
-        super().__init__(str(interrupted))
-        self.signal_number = interrupted.signal_number
+    return entry_points(group="pumice.commands", name=name)
 
 
 class LazyGroup(FullGroup):
@@ -167,6 +146,10 @@ class LazyGroup(FullGroup):
             return super().invoke(ctx)
         except Interrupted as error:
             raise Stopped(error) from None
+
+    def loaded(self) -> dict[str, Any]:
+        """Every command whose package is installed, loaded."""
+        return {name: load(name) for name in self.commands if is_installed(name)}
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The command that `args` begins with, loaded, and the rest of them."""

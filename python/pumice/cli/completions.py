@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+import typer
+
 from pumice import _engine
 
 Offers = list[tuple[str, str]]
@@ -93,13 +95,6 @@ def formats_to_write(incomplete: str) -> Offers:
     return _beginning(writable(), incomplete)
 
 
-def studies(incomplete: str) -> Offers:
-    """What `pumice reproduce` knows."""
-    from pumice.papers.figures import EXPERIMENTS
-
-    return _beginning([*EXPERIMENTS, "all"], incomplete)
-
-
 def examples(incomplete: str) -> Offers:
     """Names of worked examples."""
     from pumice.planning.worked_examples import names
@@ -107,11 +102,13 @@ def examples(incomplete: str) -> Offers:
     return _beginning(names(), incomplete)
 
 
-def pages(incomplete: str) -> Offers:
+def pages(ctx: typer.Context, incomplete: str) -> Offers:
     """Commands that have a man page; those of groups as `trace-info`."""
     from pumice.cli.manual import pages as made
 
-    return _beginning([page.removeprefix("pumice-") for page in made() if page != "pumice"], incomplete)
+    return _beginning(
+        [page.removeprefix("pumice-") for page in made(ctx.find_root().command) if page != "pumice"], incomplete
+    )
 
 
 def shells(incomplete: str) -> Offers:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import typer
-
 from pumice import __version__
-from pumice.cli.commands import load
 
 #: Statuses of every command.
 _STATUS = (
@@ -18,11 +15,9 @@ _STATUS = (
 )
 
 
-def pages() -> dict[str, str]:
-    """Every man page in roff, by its name without section: `pumice`, `pumice-run`, `pumice-trace-info`."""
-    from pumice.cli.app import app
-
-    root = typer.main.get_command(app)
+def pages(root: Any) -> dict[str, str]:
+    """Every man page of the application `root` in roff, by its name without section: `pumice`, `pumice-run`,
+    `pumice-trace-info`."""
     return dict(_pages(root, _context(root, "pumice", None)))
 
 
@@ -31,9 +26,7 @@ def _context(command: Any, name: str, parent: Any) -> Any:
 
 
 def _pages(command: Any, context: Any) -> list[tuple[str, str]]:
-    children = {name: command.commands[name] for name in getattr(command, "commands", {})}
-    if context.parent is None:
-        children = {name: load(name) for name in children}
+    children = command.loaded() if hasattr(command, "loaded") else {}
     own = (context.command_path.replace(" ", "-"), _page(command, context, children))
     below = [page for name, child in children.items() for page in _pages(child, _context(child, name, context))]
     return [own, *below]

@@ -30,6 +30,7 @@ def completion_command(
 
 
 def man_command(
+    context: typer.Context,
     name: Annotated[
         str | None,
         typer.Argument(
@@ -43,7 +44,7 @@ def man_command(
     """Print a man page (`pumice man run | man -l -`), or write all of them."""
     from pumice.cli.manual import pages
 
-    made = pages()
+    made = pages(context.find_root().command)
     if out is not None:
         if name is not None:
             raise SpecError("--out writes all pages; it takes no COMMAND")

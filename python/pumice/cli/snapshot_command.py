@@ -10,7 +10,7 @@ import typer
 
 from pumice import files
 from pumice.cli import options as opt
-from pumice.cli.commands import new_app
+from pumice.cli.groups import new_app
 from pumice.cli.run_command import run_once
 from pumice.cli.terminal import emit, emit_json
 from pumice.runs import snapshots

@@ -12,7 +12,7 @@ import typer
 from pumice import _engine, files
 from pumice.cli import completions
 from pumice.cli import options as opt
-from pumice.cli.commands import new_app
+from pumice.cli.groups import new_app
 from pumice.cli.terminal import emit, emit_json, note
 from pumice.runs.spec import Spec
 from pumice.text import count, printable

@@ -11,24 +11,25 @@ from typing import Any
 from pumice import _engine, files, made
 from pumice.errors import SpecError
 from pumice.outputs import COMPARISON, LISTING, RESULT, RUNS, SCOREBOARD, STORE, figures_of_set
-from pumice.papers import listing
-from pumice.papers.scoreboard import (
+from pumice.report.comparison_parts import comparison_parts
+from pumice.report.parts import Heading, Line, Numbers, Part, Picture, Scoreboard, ScoreboardRow
+from pumice.report.run_parts import run_parts
+from pumice.report.scoreboard import (
     ROW_FIELDS,
     VERDICTS,
     accepted,
+    cell_text,
     counts,
     counts_text,
     predicted,
     simulated_text,
     values_text,
 )
-from pumice.report.comparison_parts import comparison_parts
-from pumice.report.parts import Heading, Line, Numbers, Part, Picture, Scoreboard, ScoreboardRow
-from pumice.report.run_parts import run_parts
 from pumice.report.sweep_parts import sweep_parts
 from pumice.results import comparison
 from pumice.results.grid_summary import Run
-from pumice.results.result import read_json, read_result
+from pumice.results.result import read_result
+from pumice.results.stored import read_json
 from pumice.runs import run_list
 from pumice.text import printable
 
@@ -211,7 +212,7 @@ def _listing(source: Path) -> list[Part]:
     found = read_json(path)
     if not isinstance(found, dict) or not found.keys() >= {"title", "columns", "rows", "notes"}:
         raise SpecError(f"{path}: not a table; expected title, columns, rows and notes")
-    rows = [[listing.cell_text(value) for value in row] for row in found["rows"]]
+    rows = [[cell_text(value) for value in row] for row in found["rows"]]
     return [Heading(found["title"], 3), Numbers(found["columns"], rows), *map(Line, found["notes"])]
 
 

@@ -10,7 +10,7 @@ from pumice.analysis.plots.style import COLOURS, GREY
 from pumice.errors import SpecError
 from pumice.report.drawing import drawing
 from pumice.report.parts import Figure, Numbers
-from pumice.results.result import read_json
+from pumice.results.stored import read_json
 from pumice.text import count
 
 #: More events than this are not drawn, and more rows of dies.

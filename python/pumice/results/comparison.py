@@ -14,7 +14,7 @@ from pumice.errors import SpecError
 from pumice.outputs import COMPARISON, COMPARISON_TABLE
 from pumice.results.document import number
 from pumice.results.fields import field
-from pumice.results.result import check_document, read_json
+from pumice.results.stored import check_document, read_json
 
 #: Format of the file that makes a directory a comparison.
 FORMAT = "pumice.comparison/1"

@@ -39,14 +39,12 @@ def result_html(document: Mapping[str, Any]) -> str:
     )
 
 
-def spec_html(spec: Any) -> str:
+def spec_html(facts: Sequence[tuple[str, str]]) -> str:
     """What a spec starts from and what it sets."""
-    from pumice.runs.spec import facts
-
     rows = "".join(
         f"<tr><td style='text-align:left'>{html.escape(key)}</td><td style='text-align:left'>"
         f"<code>{html.escape(value)}</code></td></tr>"
-        for key, value in facts(spec)
+        for key, value in facts
     )
     return f"<table><tr><th colspan='2' style='text-align:left'>pumice spec</th></tr>{rows}</table>"
 

@@ -12,7 +12,8 @@ from pumice import files
 from pumice.errors import SpecError
 from pumice.outputs import RUNS, STORE
 from pumice.results.grid_summary import Run
-from pumice.results.result import read_json, read_result
+from pumice.results.result import read_result
+from pumice.results.stored import read_json
 from pumice.runs.jobs import Outcome
 
 #: Format of `runs.json`.

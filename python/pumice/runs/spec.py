@@ -104,7 +104,7 @@ class Spec:
     def _repr_html_(self) -> str:
         from pumice.results.notebook import spec_html  # loaded here: only notebooks need it
 
-        return spec_html(self)
+        return spec_html(facts(self))
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
 #: What a sweep file holds besides a spec.
 SWEEP_KEYS = ("scale", "repeat", "vary")
-
-#: Where the sweep files that are shipped with the package lie.
-_SHIPPED = Path(__file__).resolve().parent.parent / "experiments"
 
 
 def sweep(
@@ -118,10 +116,13 @@ def outcome_table(outcomes: Sequence[Outcome]) -> pa.Table:
 
 
 def find_sweep(path: Path) -> Path:
-    """The sweep file of a name: the file itself, or else the shipped one, which is called `experiments/PAPER/NAME.toml`
-    from every directory."""
-    shipped = _SHIPPED / Path(*path.parts[1:]) if path.parts[:1] == ("experiments",) else None
-    return shipped if shipped is not None and not path.exists() and shipped.is_file() else path
+    """The sweep file of a name: the file itself, or else that of the package pumice-papers, which is called
+    `experiments/PAPER/NAME.toml` from every directory."""
+    if path.exists() or path.parts[:1] != ("experiments",):
+        return path
+    papers = find_spec("pumice_papers")
+    shipped = [Path(folder) / path for folder in (papers and papers.submodule_search_locations) or ()]
+    return next(filter(Path.is_file, shipped), path)
 
 
 def read_sweep(path: Path) -> Grid:

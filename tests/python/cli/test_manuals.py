@@ -14,10 +14,12 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+import typer
 
 import pumice
 from conftest import REPOSITORY, Command, shown_by
 from pumice import _engine, cli
+from pumice.cli.app import app
 from pumice.cli.commands import COMMANDS
 from pumice.cli.manual import pages
 from pumice.results.fields import fields
@@ -151,7 +153,7 @@ def at_a_prompt(lines: list[str], directory: Path) -> str:
 
 
 def test_every_command_has_a_man_page_with_its_options(command: Command, tmp_path: Path) -> None:
-    made = pages()
+    made = pages(typer.main.get_command(app))
     assert {"pumice", "pumice-trace-info", *(f"pumice-{name}" for name in COMMANDS)} <= made.keys()
     helped = command("run", "--help").stdout
     for option in re.findall(r"^  (--[a-z-]+)", helped, re.MULTILINE):
@@ -164,7 +166,7 @@ def test_every_command_has_a_man_page_with_its_options(command: Command, tmp_pat
 
 @pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
 def test_man_pages_are_sound_roff() -> None:
-    for name, page in pages().items():
+    for name, page in pages(typer.main.get_command(app)).items():
         done = subprocess.run(
             ["groff", "-man", "-Tutf8", "-ww"], input=page, capture_output=True, text=True, check=True
         )

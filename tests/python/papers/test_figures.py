@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-import pumice.papers
+import pumice_papers
 from made_up import drawer, outcomes
 from pumice.analysis.plots import Frame
-from pumice.papers.experiment import MODES, ROOT, read_experiment
-from pumice.papers.figures import EXPERIMENTS, PAPERS, Figure, figure, figures_of
-from pumice.papers.reproduction import figures_made
 from pumice.results.fields import fields
+from pumice_papers import studies
+from pumice_papers.experiment import MODES, ROOT, read_experiment
+from pumice_papers.figures import EXPERIMENTS, PAPERS, Figure, figure, figures_of
+from pumice_papers.reproduction import figures_made
 
 FIGURES = [(paper, id) for paper in EXPERIMENTS for id in figures_of(paper)]
 
@@ -90,8 +91,9 @@ def test_every_study_is_read_and_every_sweep_file_is_a_study(paper: str) -> None
 
 
 def test_every_package_of_figures_is_an_experiment() -> None:
-    packages = {module.name for module in pkgutil.iter_modules(pumice.papers.__path__) if module.ispkg}
-    assert packages == {*EXPERIMENTS, "ground_truth"}
+    folders = [*pumice_papers.__path__, *studies.__path__]
+    packages = {module.name for module in pkgutil.iter_modules(folders) if module.ispkg}
+    assert packages == {*EXPERIMENTS, "ground_truth", "studies"}
 
 
 def test_a_figure_is_declared_once() -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from made_up import drawn
 from pumice.analysis import plots
-from pumice.papers.over_seeds import Spread, judged
-from pumice.papers.ratios import SeedRatios, Sweep, describe, draw_sweep, means_finding, ratios
+from pumice_papers.over_seeds import Spread, judged
+from pumice_papers.ratios import SeedRatios, Sweep, describe, draw_sweep, means_finding, ratios
 
 
 def test_a_sweep_with_gaps_is_drawn(tmp_path: Path) -> None:

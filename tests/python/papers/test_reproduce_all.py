@@ -12,8 +12,8 @@ import pytest
 
 from pumice import cli
 from pumice.errors import Interrupted
-from pumice.papers import experiment, reproduction
-from pumice.papers.reproduction import Reproduction, Request, reproduce
+from pumice_papers import experiment, reproduction
+from pumice_papers.reproduction import Reproduction, Request, reproduce
 
 #: A figure or two of each paper: worked examples, and one over runs.
 FEW = {"pen": ["10"], "superblock": ["4", "6"], "sfws": ["2", "5a"], "aero": ["13"]}

@@ -7,21 +7,11 @@ from pathlib import Path
 import pytest
 
 from pumice import SpecError
-from pumice.papers.experiment import ROOT, read_experiment
-from pumice.papers.figures import PAPERS, choose, figures_of
-from pumice.papers.reproduction import figures_made
-from pumice.papers.scoreboard import (
-    ROW_FIELDS,
-    Expected,
-    Finding,
-    board,
-    counts,
-    counts_text,
-    predicted,
-    read_expected,
-    simulated_text,
-    verdict,
-)
+from pumice.report.scoreboard import ROW_FIELDS, counts, counts_text, predicted, simulated_text
+from pumice_papers.experiment import ROOT, read_experiment
+from pumice_papers.figures import PAPERS, choose, figures_of
+from pumice_papers.reproduction import figures_made
+from pumice_papers.scoreboard import Expected, Finding, board, read_expected, verdict
 
 EXACT = Expected("a", "x", "s", "exact", "exact", value=[9, 14])
 NUMBER = Expected("b", "x", "s", "number", "fitted", value=[1.43, 2], lo=[1.2, 2], hi=[1.8, 2])

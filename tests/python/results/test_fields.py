@@ -16,7 +16,7 @@ from pumice import _engine
 from pumice.results.comparison import METRICS
 from pumice.results.document import leaves
 from pumice.results.fields import Field, fields, names_below, with_tables
-from pumice.results.result import SECTIONS
+from pumice.results.stored import SECTIONS
 
 PAGE = REPOSITORY / "docs" / "RESULTS.md"
 

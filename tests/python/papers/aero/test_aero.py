@@ -13,14 +13,14 @@ import pytest
 from conftest import Command
 from made_up import drawer, drawn, outcomes
 from pumice import SpecError
-from pumice.papers.aero.erase_models import SCHEMES, ask
-from pumice.papers.aero.figure_16 import MISPREDICTION
-from pumice.papers.aero.figure_17 import MARGIN
-from pumice.papers.aero.seed_pairs import Interval, bootstrap, mean_ratio
-from pumice.papers.aero.suspension_rules import CONTROLLER, FAMILY
-from pumice.papers.aero.tails import PEC, TAILS, read_tail
-from pumice.papers.experiment import read_experiment
-from pumice.papers.figures import figures_of
+from pumice_papers.aero.erase_models import SCHEMES, ask
+from pumice_papers.aero.figure_16 import MISPREDICTION
+from pumice_papers.aero.figure_17 import MARGIN
+from pumice_papers.aero.seed_pairs import Interval, bootstrap, mean_ratio
+from pumice_papers.aero.suspension_rules import CONTROLLER, FAMILY
+from pumice_papers.aero.tails import PEC, TAILS, read_tail
+from pumice_papers.experiment import read_experiment
+from pumice_papers.figures import figures_of
 
 
 def test_table_mode_gives_the_measured_shares_back() -> None:

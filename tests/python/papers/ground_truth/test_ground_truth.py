@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from conftest import REPOSITORY
-from pumice.papers.ground_truth import device_size
-from pumice.papers.ground_truth.closed_forms import (
+from pumice_papers.studies.ground_truth import device_size
+from pumice_papers.studies.ground_truth.closed_forms import (
     greedy_write_amplification,
     lambert_w,
     least_write_amplification_apart,

@@ -12,12 +12,12 @@ import pytest
 
 import pumice
 from pumice import SpecError, cli
-from pumice.papers import experiment
-from pumice.papers.experiment import read_experiment
-from pumice.papers.matrix.cells import Place, read_plan
-from pumice.papers.matrix.ratio_fields import QUANTITIES, endurance, response
-from pumice.papers.quantities import erases_per_block
 from pumice.traces.repeated import Need, most_written, repetitions, write_repeated
+from pumice_papers import experiment
+from pumice_papers.experiment import read_experiment
+from pumice_papers.quantities import erases_per_block
+from pumice_papers.studies.matrix.cells import Place, read_plan
+from pumice_papers.studies.matrix.ratio_fields import QUANTITIES, endurance, response
 
 TICKS = 128_166_372_000_000_000
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from made_up import Named, drawer, drawn, outcome
-from pumice.papers.figures import Findings
-from pumice.papers.pen.block_size import SIZES
-from pumice.papers.pen.figure_14 import LIMITS, SPLITS
-from pumice.papers.pen.figure_15 import LOSSES
-from pumice.papers.pen.superblock_shapes import SHAPES
 from pumice.runs.jobs import Job
 from pumice.runs.spec import Spec
+from pumice_papers.figures import Findings
+from pumice_papers.pen.block_size import SIZES
+from pumice_papers.pen.figure_14 import LIMITS, SPLITS
+from pumice_papers.pen.figure_15 import LOSSES
+from pumice_papers.pen.superblock_shapes import SHAPES
 
 WORKLOADS = ("prn_1", "proj_1", "hm_0")
 

@@ -9,7 +9,7 @@ import pytest
 
 from conftest import REPOSITORY, Command
 from pumice import SpecError
-from pumice.papers.pen.recorded_traces import DEVICES, TracePlan, recorded_traces
+from pumice_papers.pen.recorded_traces import DEVICES, TracePlan, recorded_traces
 
 LINE = "{},hm,0,{},{},4096,100\n"
 SHARED = REPOSITORY.parent / "shared" / "traces"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import pumice
-from pumice.papers.experiment import read_experiment
-from pumice.papers.placement.windows import WriteSeries, errors, largest, root_mean_square, write_series
+from pumice_papers.experiment import read_experiment
+from pumice_papers.studies.placement.windows import WriteSeries, errors, largest, root_mean_square, write_series
 
 DRIVE = read_experiment("placement", "quick").content["drives"]["samsung"]["windows"]
 

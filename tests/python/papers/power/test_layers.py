@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import pumice
-from pumice.papers.experiment import read_experiment
-from pumice.papers.power.layers import KIND, command_us, seconds_by_command
-from pumice.papers.power.recovery_time import seconds
 from pumice.runs.jobs import Outcome
+from pumice_papers.experiment import read_experiment
+from pumice_papers.studies.power.layers import KIND, command_us, seconds_by_command
+from pumice_papers.studies.power.recovery_time import seconds
 
 
 def outcome(kind: str) -> Outcome:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from made_up import Make, drawer, drawn, outcomes
-from pumice.papers.power.safety import ByCuts, gain_left, ratio_by_cuts, written_between_cuts
+from pumice_papers.studies.power.safety import ByCuts, gain_left, ratio_by_cuts, written_between_cuts
 
 #: The first three cells of a row: the device, cuts of its runs, and user capacities written between two of them.
 HEAD = 3

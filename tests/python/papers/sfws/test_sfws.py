@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from made_up import Make, drawer, drawn, outcomes
-from pumice.papers.experiment import read_experiment
-from pumice.papers.figures import Findings
-from pumice.papers.scoreboard import verdict
-from pumice.papers.sfws.price import DEVICES, RETRIES, SHOWN, retries_a_read
+from pumice_papers.experiment import read_experiment
+from pumice_papers.figures import Findings
+from pumice_papers.scoreboard import verdict
+from pumice_papers.sfws.price import DEVICES, RETRIES, SHOWN, retries_a_read
 
 #: Figures over runs.
 OVER_RUNS = ("5a", "5b", "5c", "steady", "sub-blocks", "modes", "price")

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from made_up import Make, drawer, drawn, outcomes
-from pumice.papers.experiment import read_experiment
-from pumice.papers.figures import Findings
-from pumice.papers.scoreboard import verdict
-from pumice.papers.superblock.figure_13 import size_rule
-from pumice.papers.superblock.ftls import FTLS, KEEP
-from pumice.papers.superblock.mixtures import BY_SIZE, BY_U_BLOCKS, STUDY
+from pumice_papers.experiment import read_experiment
+from pumice_papers.figures import Findings
+from pumice_papers.scoreboard import verdict
+from pumice_papers.superblock.figure_13 import size_rule
+from pumice_papers.superblock.ftls import FTLS, KEEP
+from pumice_papers.superblock.mixtures import BY_SIZE, BY_U_BLOCKS, STUDY
 
 #: Figures over runs.
 OVER_RUNS = ("9", "10", "11", "12", "13", "14")

@@ -1,0 +1,1 @@
+"""Studies that are of no paper, drawn and judged like the papers."""
