@@ -1,6 +1,6 @@
 //! Rules between keys: combinations that are impossible although each value is allowed.
 
-use pumice_ftl::recovery::Recovery;
+use pumice_ftl::Recovery;
 use pumice_ftl::{EraseGroup, FtlKind, OpenBlocks};
 use pumice_types::erase::{MAX_LOOPS, PULSES_PER_LOOP};
 use pumice_types::refusal::{needs, quoted};

@@ -1,6 +1,6 @@
 //! `[power]`: when the power is cut, and what that leaves.
 
-use pumice_ftl::recovery::{CutProtection, Recovery};
+use pumice_ftl::{CutProtection, Recovery};
 use pumice_ftl::{FtlKeys, kinds_that};
 use pumice_types::key::{ANY, CHOSEN, TIMED, When, float, int};
 use pumice_types::{choice, keys};

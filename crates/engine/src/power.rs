@@ -8,7 +8,7 @@ mod cuts;
 mod port;
 
 use pumice_config::Check;
-use pumice_ftl::recovery::Restart;
+use pumice_ftl::Restart;
 use pumice_ftl::{Plan, TranslationLayer};
 use pumice_nand::CheckedArray;
 use pumice_types::{FlashCommand, FlashOp, Geometry, MultiPlane, RecoveryFault, SearchExpectation, Time, bits};

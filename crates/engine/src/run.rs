@@ -1,7 +1,7 @@
 //! The run loop: workload → device, open loop, closed loop or without a clock.
 
 use pumice_config::{Check, Config, HostMode, PowerFailure, SpecError};
-use pumice_ftl::recovery::Recovery;
+use pumice_ftl::Recovery;
 use pumice_types::{HostRequest, Time};
 use pumice_workload::{Workload, WorkloadReader};
 

@@ -6,7 +6,7 @@ mod used_state;
 
 use pumice_config::{Config, SpecError};
 use pumice_ftl::TranslationLayer;
-use pumice_ftl::recovery::Recovery;
+use pumice_ftl::Recovery;
 use pumice_types::erase::MAX_LOOPS;
 use pumice_types::{BlockId, FlashTiming, Geometry, HostRequest, PartialEraseUnit, Time};
 use pumice_workload::Fact;

@@ -2,7 +2,7 @@
 //! scheduler, chips.
 
 use pumice_config::Config;
-use pumice_ftl::recovery::Recovery;
+use pumice_ftl::Recovery;
 use pumice_ftl::{Ftl, TranslationLayer};
 use pumice_types::{FlashCommand, HostRequest, RequestKind, Time};
 use pumice_workload::RandomStream;

@@ -1,69 +1,55 @@
-//! The controller's belief: translation layers, block pool, merge planning, reclaiming.
+//! The controller's belief: what a plan is (`plan`), blocks and which are reclaimed (`blocks`), merges (`merge`), the
+//! seam of a translation layer (`seam`), starts after power cuts (`recovery`), layers of the user's own (`foreign`), and
+//! the layers (`layers`).
 //!
 //! Nothing here can see the array. A layer turns one host page access into flash commands in a reused [`Plan`]; the
 //! array, which executes the plan, timed or not, checks whether the belief was true.
 #![forbid(unsafe_code)]
 
-mod block_pool;
-mod counters;
+mod blocks;
 pub mod erase;
-mod erase_units;
-mod error;
-mod fill;
-mod layer;
+mod foreign;
 mod layers;
-mod lists;
 pub mod merge;
 mod plan;
-pub mod plugin;
-pub mod policy;
-mod policy_fault;
-mod recency;
-mod reclaim_leaves;
-mod reclaim_lines;
-mod reclaim_units;
-pub mod recovery;
-mod salvage;
-mod survey;
-mod victim;
-pub mod victims;
-mod wear;
+mod recovery;
+mod seam;
 
-pub use counters::{COLLECTED, GcCounters, MergeCount, PlacedCount, VICTIM_FILL_BINS};
-pub use erase_units::EraseUnit;
-pub use error::{FtlError, PluginFault};
-pub use fill::{FillTarget, FillUnit, InitialBlock, InitialFill, InitialKeys};
-pub use layer::{
-    Layer, LayerParts, LayerSpec, MapPlace, MergeMethod, MergePolicy, Reports, SharedKeys, SuperblockKeys,
-    TranslationLayer, UIndex, whole_share,
-};
-pub use layers::fast::Fast;
-pub use layers::gftl::{Gftl, GftlConfig};
-pub use layers::log_block::LogBlock;
-pub use layers::nftl::{Nftl, NftlConfig};
+pub use blocks::reclaim_leaves::{LeafRule, choose_leaves};
+pub use blocks::reclaim_lines::{LineRule, choose_on_shared_lines};
+pub use blocks::reclaim_units::{JoinRule, UnitChoice, UnitId, UnitVictims, join_units};
+pub use blocks::victims;
+pub use blocks::victims::{GcPolicy, PolicyKeys, VictimPolicy};
+pub use blocks::wear::WearLeveling;
+pub use foreign::plugged::{Plugged, PluginKeys};
+pub use foreign::plugin;
+pub use layers::block_mapped::fast::Fast;
+pub use layers::block_mapped::log_block::LogBlock;
+pub use layers::block_mapped::replacement_block::ReplacementBlock;
+pub use layers::block_mapped::striped::{PlaneFtl, Striped, StripedConfig};
+pub use layers::block_mapped::superblock_2006::rebuild::rebuild;
+pub use layers::block_mapped::superblock_2006::spare::{SpareImage, TableIndices};
+pub use layers::block_mapped::superblock_2006::{SpareTables, Superblock2006, SuperblockConfig};
 pub use layers::page::{
     Allocation, CachedMap, CollectedPlace, EraseGroup, EraseUnits, GcMode, GcPlanes, Handles, HotCold, Isolation,
     Leveling, OpenBlocks, PageConfig, PageFtl, PageKeys, Separation,
 };
-pub use layers::plugged::{Plugged, PluginKeys};
-pub use layers::replacement_block::ReplacementBlock;
-pub use layers::striped::{PlaneFtl, Striped, StripedConfig};
-pub use layers::superblock_2006::rebuild::rebuild;
-pub use layers::superblock_2006::spare::{SpareImage, TableIndices};
-pub use layers::superblock_2006::{SpareTables, Superblock2006, SuperblockConfig};
-pub use layers::superblock_pen::{SuperblockPen, SuperblockPenConfig};
+pub use layers::partial_erase::gftl::{Gftl, GftlConfig};
+pub use layers::partial_erase::nftl::{Nftl, NftlConfig};
+pub use layers::partial_erase::superblock_pen::{SuperblockPen, SuperblockPenConfig};
 pub use layers::zns::layout::{LayoutConfig, ZoneLayout};
-pub use layers::zns::report::{ZoneCounters, ZoneOperation, ZoneReport};
 pub use layers::zns::state::{Written, ZoneLimits, ZoneState, ZoneTable};
-pub use layers::zns::zone_error::ZoneError;
 pub use layers::zns::{
     CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZnsKeys, ZoneMapping, ZoneVictim,
 };
 pub use layers::{Ftl, FtlKeys, FtlKind, is_strict, kinds_that};
-pub use plan::{Payload, Plan};
-pub use policy_fault::PolicyFault;
-pub use reclaim_leaves::{LeafRule, choose_leaves};
-pub use reclaim_lines::{LineRule, choose_on_shared_lines};
-pub use reclaim_units::{JoinRule, UnitChoice, UnitId, UnitVictims, join_units};
-pub use victims::{GcPolicy, PolicyKeys, VictimPolicy};
-pub use wear::WearLeveling;
+pub use plan::{
+    COLLECTED, EraseUnit, FillTarget, FillUnit, FtlError, GcCounters, InitialBlock, InitialFill, InitialKeys,
+    MergeCount, Payload, PlacedCount, Plan, PluginFault, PolicyFault, VICTIM_FILL_BINS, ZoneError,
+};
+pub use seam::policy;
+pub use seam::{
+    ChipPort, CutProtection, Layer, LayerParts, LayerSpec, LogCounts, MapPlace, MergeMethod, MergePolicy, Recovery,
+    RecoveryCounts, Reports, Restart, SharedKeys, SuperblockKeys, TranslationLayer, UIndex, ZoneCounters,
+    ZoneOperation, ZoneReport, whole_share,
+};

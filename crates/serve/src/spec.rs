@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pumice_config::{Config, SpecError, SpecSource, own_keys, without_effect};
-use pumice_ftl::recovery::Recovery;
+use pumice_ftl::Recovery;
 
 use crate::protocol::SECTOR;
 use crate::record::UNRECORDED;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pumice_config::SpecSource;
 use pumice_ftl::FtlKind;
-use pumice_ftl::recovery::Recovery;
+use pumice_ftl::Recovery;
 use pumice_serve::crash::{CrashCut, CrashLab, CrashVerdict, CutPlaces};
 use pumice_types::{Choice, Time};
 

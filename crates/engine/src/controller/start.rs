@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use pumice_config::{FlushPolicy, HostKeys, PartialPage};
-use pumice_ftl::recovery::{CutProtection, Recovery};
+use pumice_ftl::{CutProtection, Recovery};
 use pumice_ftl::{Ftl, Plan, TranslationLayer};
 
 use super::access::AccessTable;

@@ -1,6 +1,6 @@
 //! What power cuts did.
 
-use pumice_ftl::recovery::RecoveryCounts;
+use pumice_ftl::RecoveryCounts;
 use pumice_types::Time;
 
 /// What power cuts did in a run.

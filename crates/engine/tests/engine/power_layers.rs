@@ -2,7 +2,7 @@
 //! that it knows, as in [`crate::power`].
 
 use pumice_config::TornKind;
-use pumice_ftl::recovery::Recovery;
+use pumice_ftl::Recovery;
 use pumice_ftl::{FtlKind, MergeMethod};
 use pumice_types::{Choice, RecoveryFault};
 

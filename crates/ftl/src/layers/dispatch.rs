@@ -3,12 +3,8 @@
 use pumice_types::{BlockId, DieId, Lpn, PageAddress, RequestKind};
 
 use super::Ftl;
-use super::zns::report::{ZoneOperation, ZoneReport};
-use crate::counters::GcCounters;
-use crate::error::FtlError;
-use crate::layer::TranslationLayer;
-use crate::plan::Plan;
-use crate::recovery::LogCounts;
+use crate::plan::{FtlError, GcCounters, Plan};
+use crate::seam::{LogCounts, TranslationLayer, ZoneOperation, ZoneReport};
 
 impl Ftl {
     /// Logical pages that the host may address.

@@ -4,12 +4,11 @@ use pumice_types::key::{Keys, Values};
 use pumice_types::{ChipKeys, Choice, PartialEraseUnit};
 
 use super::{FtlKeys, FtlKind};
-use crate::fill::InitialKeys;
-use crate::layer::{LayerSpec, MergeMethod};
-use crate::plugin::OwnLayer;
-use crate::policy::Decides;
-use crate::recovery::Recovery;
-use crate::victims::PolicyKeys;
+use crate::blocks::victims::PolicyKeys;
+use crate::foreign::plugin::OwnLayer;
+use crate::plan::InitialKeys;
+use crate::seam::policy::Decides;
+use crate::seam::{LayerSpec, MergeMethod, Recovery};
 
 impl FtlKind {
     /// Whether a run with this layer reads a key of `[ftl]`.

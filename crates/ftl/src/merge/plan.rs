@@ -1,5 +1,5 @@
 //! Pure planners of the classic merges: from the state of blocks to a choice, which
-//! [`crate::merge::in_place`] and the superblock FTL carry out.
+//! [`crate::layers::block_mapped::in_place`] and the superblock FTL carry out.
 //!
 //! Source of the three kinds: Kang, Jo, Kim and Lee, *A Superblock-based Flash Translation Layer for NAND
 //! Flash Memory*, EMSOFT'06, figure 3; of the superblock's choice: section 4.3 there.
@@ -7,16 +7,7 @@
 use pumice_types::choice;
 use serde::{Deserialize, Serialize};
 
-/// The three ways of making one D-block out of a D-block and newer pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MergeKind {
-    /// The U-block becomes the D-block as it is; nothing is copied, one block less.
-    Switch,
-    /// The U-block becomes the D-block once the rest was copied into it.
-    Partial,
-    /// Everything is copied into a free block.
-    Full,
-}
+use crate::plan::MergeKind;
 
 /// A logical block and a U-block that holds pages of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

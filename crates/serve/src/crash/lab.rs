@@ -5,7 +5,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 
 use pumice_config::{Config, SpecError, SpecSource};
 use pumice_engine::{SimError, open_workload};
-use pumice_ftl::recovery::Recovery;
+use pumice_ftl::Recovery;
 use pumice_types::{HostRequest, RequestKind, Time};
 use pumice_workload::Trims;
 

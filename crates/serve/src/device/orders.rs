@@ -1,7 +1,7 @@
 //! What a device is ordered to suffer, and told to note.
 
 use pumice_engine::SimError;
-use pumice_ftl::recovery::Recovery;
+use pumice_ftl::Recovery;
 use pumice_types::Time;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Flash commands, write amplification and wear.
 
 use pumice_config::PartialPage;
-use pumice_ftl::recovery::Recovery;
+use pumice_ftl::Recovery;
 use pumice_types::{MultiPlane, PartialEraseUnit, Suspension};
 use serde_json::{Value, json};
 

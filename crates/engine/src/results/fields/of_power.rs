@@ -1,7 +1,7 @@
 //! Power cuts, and what starting anew took.
 
 use pumice_ftl::TranslationLayer;
-use pumice_ftl::recovery::{CutProtection, LogCounts, Recovery};
+use pumice_ftl::{CutProtection, LogCounts, Recovery};
 use pumice_types::{Geometry, Time};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Page-level translation layer with greedy and other garbage collection.
 //!
-//! Built: one map entry a logical page, in RAM or in flash (`cached`); writes go to the planes in turn, in a static order;
+//! Built: one map entry a logical page, in RAM or in flash (`map`); writes go to the planes in turn, in a static order;
 //! each plane has open blocks of its own and reclaims for itself when its free blocks run low
 //! (`collect`). Reclaiming stays inside the plane, so it can use copyback, and all commands of one
 //! write are on one die.
@@ -8,66 +8,40 @@
 //! A plane that holds nearly as much valid data as it can while keeping its free blocks is passed
 //! over by the writes, so that a victim with an invalid page always exists.
 //!
-//! Both maps hold differences from the initial fill (`maps`), so that a device of terabytes starts at
+//! Both maps hold differences from the initial fill (`map::page_maps`), so that a device of terabytes starts at
 //! the cost of its blocks, not of its pages.
 
-mod audit;
-mod cached;
-mod check;
 mod collect;
-mod config;
-mod decide;
-mod fill;
-mod handles;
-mod heat;
-mod layer;
-mod map_cache;
-mod map_log;
-mod maps;
-mod neighbours;
-mod open_blocks;
-mod pace;
-mod plane;
-mod recover;
-mod recover_log;
-mod room;
-mod runs;
-mod spare_survey;
+mod map;
+mod recovery;
 mod spec;
-mod stripe;
-mod trim_map;
-mod units;
-mod wear_counts;
+mod streams;
 
 use pumice_types::{BlockId, Cause, DieId, FlashCommand, Lpn, PageAddress, PlaneId, RequestKind, UnitSet, bits};
 use serde::{Deserialize, Serialize};
 
-use crate::block_pool::BlockPool;
-use crate::counters::GcCounters;
-use crate::error::FtlError;
-use crate::layer::TranslationLayer;
-use crate::plan::Plan;
-use crate::reclaim_units::UnitId;
-use crate::recovery::{LogCounts, Proofs};
-use crate::wear::Wear;
-pub use cached::CachedMap;
-use cached::Translation;
-use cached::{CACHED_ENTRY_BYTES, STORED_ENTRY_BYTES};
-pub use config::{Allocation, GcMode, GcPlanes, HotCold, PageConfig};
-pub use handles::{CollectedPlace, Handles, Isolation};
-use heat::RecentWrites;
-pub use map_log::LogShape;
-use map_log::MapLog;
-use maps::PageMaps;
-use neighbours::Disturbs;
-pub use neighbours::Neighbours;
-use plane::{Plane, WriteStream};
-pub use spec::{Leveling, OpenBlocks, PageKeys, Separation};
-pub use stripe::{EraseGroup, Stripes};
-use trim_map::TrimMap;
-pub use trim_map::TrimShape;
-pub use units::EraseUnits;
-use units::FreeUnits;
+use crate::blocks::block_pool::BlockPool;
+use crate::blocks::reclaim_units::UnitId;
+use crate::blocks::wear::Wear;
+use crate::plan::{FtlError, GcCounters, Plan};
+use crate::seam::{LogCounts, Proofs, TranslationLayer};
+use collect::neighbours::Disturbs;
+pub use collect::neighbours::Neighbours;
+use collect::plane::{Plane, WriteStream};
+pub use collect::stripe::{EraseGroup, Stripes};
+pub use collect::units::EraseUnits;
+use collect::units::FreeUnits;
+pub use map::cached_map::CachedMap;
+use map::cached_map::{CACHED_ENTRY_BYTES, STORED_ENTRY_BYTES, Translation};
+pub use map::map_log::LogShape;
+use map::map_log::MapLog;
+use map::page_maps::PageMaps;
+use map::trim_map::TrimMap;
+pub use map::trim_map::TrimShape;
+pub use spec::config::{Allocation, GcMode, GcPlanes, HotCold, PageConfig};
+pub use spec::page_spec::{Leveling, OpenBlocks, PageKeys, Separation};
+pub use streams::handles::{CollectedPlace, Handles, Isolation};
+use streams::heat::RecentWrites;
 
 /// The translation layer's state.
 #[derive(Serialize, Deserialize)]

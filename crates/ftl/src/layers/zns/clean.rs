@@ -15,8 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::Zns;
 use super::maps::ZonePage;
 use super::state::ZoneState;
-use crate::error::FtlError;
-use crate::plan::Plan;
+use crate::plan::{FtlError, Plan};
 
 choice! {
     /// Which zone the host cleans.

@@ -7,25 +7,20 @@
 
 mod clean;
 mod device;
-mod go_on;
 pub mod layout;
 mod maps;
-mod recover;
-pub mod report;
-mod spec;
 pub mod state;
-pub mod zone_error;
+mod zns_spec;
+mod zone_recovery;
+mod zones_to_resume;
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use pumice_types::{BlockId, Cause, DieId, FlashCommand, Lpn, PageAddress, PlaneId};
 
-use crate::counters::GcCounters;
-use crate::error::FtlError;
-use crate::fill::InitialBlock;
-use crate::layer::{TranslationLayer, whole_share};
-use crate::plan::Plan;
+use crate::plan::{FtlError, GcCounters, InitialBlock, Plan};
+use crate::seam::{TranslationLayer, ZoneOperation, ZoneReport, whole_share};
 use clean::ZoneCleaning;
 pub use clean::{CleaningPace, ZoneVictim};
 pub use device::erase::UnitKind;
@@ -34,9 +29,8 @@ use device::{DeviceRules, ZonedDevice};
 pub use device::{FinishFill, ResetTime, ZoneMapping};
 use layout::{LayoutConfig, ZoneLayout};
 use maps::{ZoneMaps, ZonePage};
-use report::{ZoneOperation, ZoneReport};
-pub use spec::ZnsKeys;
 use state::{ZoneLimits, ZoneTable};
+pub use zns_spec::ZnsKeys;
 
 /// Bytes of RAM of one entry of the host's map.
 const ENTRY_BYTES: u64 = 4;
@@ -291,7 +285,7 @@ impl TranslationLayer for Zns {
 
     fn reset_counters(&mut self) {
         self.counters = GcCounters::default();
-        self.zoned.counters = report::ZoneCounters::default();
+        self.zoned.counters = crate::seam::ZoneCounters::default();
     }
 
     fn map_ram_bytes(&self) -> u64 {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use pumice_types::choice;
 
-use super::zone_error::ZoneError;
+use crate::plan::ZoneError;
 
 choice! {
     /// States of a zone (Zoned Namespace Command Set 1.1, section 2.1.1.2).

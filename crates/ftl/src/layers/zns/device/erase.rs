@@ -14,13 +14,12 @@ use std::collections::VecDeque;
 
 use pumice_types::{BlockId, FlashCommand, PageAddress, UnitSet, bits};
 
-use super::super::layout::EraseUnitId;
-use super::super::maps::{ZoneMaps, ZonePage};
-use super::super::state::ZoneState;
 use super::ZonedDevice;
-use crate::counters::GcCounters;
-use crate::plan::Plan;
-use crate::reclaim_leaves::{LeafRule, beyond_tolerance, erase_all};
+use crate::blocks::reclaim_leaves::{LeafRule, beyond_tolerance, erase_all};
+use crate::layers::zns::layout::EraseUnitId;
+use crate::layers::zns::maps::{ZoneMaps, ZonePage};
+use crate::layers::zns::state::ZoneState;
+use crate::plan::{GcCounters, Plan};
 
 /// What is erased apart, and by which command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -34,15 +33,15 @@ pub enum UnitKind {
 }
 
 /// What the device needs of others while it erases: whose pages it moves, where it counts, and the commands.
-pub(in super::super) struct Work<'a> {
-    pub(in super::super) maps: &'a ZoneMaps,
-    pub(in super::super) gc: &'a mut GcCounters,
-    pub(in super::super) plan: &'a mut Plan,
+pub(in crate::layers::zns) struct Work<'a> {
+    pub(in crate::layers::zns) maps: &'a ZoneMaps,
+    pub(in crate::layers::zns) gc: &'a mut GcCounters,
+    pub(in crate::layers::zns) plan: &'a mut Plan,
 }
 
 /// Units of blocks that zones share: which are blank, disturbed or spare. Empty where zones consist of whole blocks.
 #[derive(Default, Serialize, Deserialize)]
-pub(in super::super) struct SharedBlocks {
+pub(in crate::layers::zns) struct SharedBlocks {
     /// A bit a block: it was never erased nor written.
     fresh: Vec<u64>,
     /// Disturbs of every unit.
@@ -55,14 +54,14 @@ pub(in super::super) struct SharedBlocks {
 
 impl SharedBlocks {
     /// Bytes of the columns.
-    pub(in super::super) fn state_bytes(&self) -> u64 {
+    pub(in crate::layers::zns) fn state_bytes(&self) -> u64 {
         (size_of_val(&self.fresh[..]) + self.disturbs.len() + size_of_val(&self.places[..])) as u64
     }
 }
 
 impl ZonedDevice {
     /// Notes which blocks zones share, and the spare ones, one of each plane; all of them blank.
-    pub(in super::super) fn share_blocks(&mut self, spare_blocks: &[BlockId]) {
+    pub(in crate::layers::zns) fn share_blocks(&mut self, spare_blocks: &[BlockId]) {
         let (geometry, units) = (self.layout.config.geometry, self.layout.config.units.units());
         if matches!(self.rules.units, UnitKind::Blocks) {
             return;
@@ -88,14 +87,14 @@ impl ZonedDevice {
     }
 
     /// Notes that a block was written before the first command.
-    pub(in super::super) fn note_block_filled(&mut self, block: BlockId) {
+    pub(in crate::layers::zns) fn note_block_filled(&mut self, block: BlockId) {
         if !self.shared.fresh.is_empty() {
             bits::clear(&mut self.shared.fresh, block.index());
         }
     }
 
     /// Erases the units of a zone that wait for it, those of a block together.
-    pub(in super::super) fn erase_zone(&mut self, zone: u32, work: &mut Work) {
+    pub(in crate::layers::zns) fn erase_zone(&mut self, zone: u32, work: &mut Work) {
         let (width, depth) = (self.layout.config.width, self.layout.config.depth);
         for turn in 0..width {
             let (mut block, mut set) = (BlockId(0), UnitSet::EMPTY);
@@ -126,7 +125,7 @@ impl ZonedDevice {
     }
 
     /// Erases some units of a block.
-    pub(in super::super) fn erase_units(&mut self, block: BlockId, erased: UnitSet, work: &mut Work) {
+    pub(in crate::layers::zns) fn erase_units(&mut self, block: BlockId, erased: UnitSet, work: &mut Work) {
         if erased.is_empty() {
             return;
         }
@@ -210,7 +209,7 @@ impl ZonedDevice {
     }
 
     /// No zone has this unit any more.
-    pub(in super::super) fn take_away(&mut self, unit: EraseUnitId) {
+    pub(in crate::layers::zns) fn take_away(&mut self, unit: EraseUnitId) {
         let number = self.number(unit);
         if let Some(of_unit) = self.shared.places.get_mut(number) {
             *of_unit = 0;
@@ -218,7 +217,7 @@ impl ZonedDevice {
     }
 
     /// Puts a unit at a place among those of all zones.
-    pub(in super::super) fn put(&mut self, unit: EraseUnitId, place: u32) {
+    pub(in crate::layers::zns) fn put(&mut self, unit: EraseUnitId, place: u32) {
         self.layout.replace(place, unit);
         let number = self.number(unit);
         if let Some(of_unit) = self.shared.places.get_mut(number) {
@@ -248,7 +247,7 @@ impl ZonedDevice {
     }
 
     /// Pages of a zone's unit that are programmed.
-    pub(in super::super) fn programmed(&self, zone: u32, place: u32) -> u32 {
+    pub(in crate::layers::zns) fn programmed(&self, zone: u32, place: u32) -> u32 {
         if self.table.state(zone) == ZoneState::Empty {
             return 0;
         }

@@ -1,0 +1,394 @@
+//! A translation layer of the user's own, as a spec asks for it and at work. Everything that it plans is checked
+//! here first, so that it can neither name what the device does not have nor be counted wrongly.
+
+mod plugged_recovery;
+
+use std::cell::RefCell;
+
+use pumice_types::key::{Key, Keys, Value, Values};
+use pumice_types::{BlockId, Cause, DieId, FILL_VERSION, FlashCommand, FlashOp, Geometry, Lpn, PageAddress};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::plugin::{OwnLayer, PLAN_COMMANDS_MAX, PluginDevice, PluginName};
+use crate::plan::{FillTarget, FtlError, GcCounters, Plan, PluginFault};
+use crate::seam::{
+    Layer, LayerParts, LayerSpec, Recovery, RecoveryCounts, Reports, Restart, TranslationLayer, whole_share,
+};
+
+/// What a spec says to a plug-in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PluginKeys {
+    /// The plug-in, which is given with a spec and not in it.
+    pub layer: Option<OwnLayer>,
+    /// Its keys.
+    pub values: Values,
+}
+
+/// The rows are those of the plug-in, so that none can stand here.
+impl Keys for PluginKeys {
+    fn rows() -> Vec<&'static Key> {
+        Vec::new()
+    }
+
+    fn read(values: &Values) -> Result<PluginKeys, String> {
+        let name = values.get("ftl.kind").and_then(Value::as_text).and_then(PluginName::of_kind);
+        let is_own = |path: &str| name.is_some_and(|name| name.owns(path));
+        let own = values.iter().filter(|(path, _)| is_own(path)).map(|(path, value)| (*path, value.clone()));
+        Ok(PluginKeys { layer: None, values: own.collect() })
+    }
+
+    fn write(&self, values: &mut Values) {
+        values.extend(self.values.iter().map(|(path, value)| (*path, value.clone())));
+    }
+}
+
+impl PluginKeys {
+    fn layer(&self, kind: &str) -> Result<&OwnLayer, String> {
+        self.layer.as_ref().ok_or_else(|| format!("ftl.kind = \"{kind}\" needs the plug-in of this name"))
+    }
+}
+
+/// The largest state that a plug-in is believed to have: figures that it goes into must not overflow.
+const STATE_BYTES_MAX: u64 = 1 << 48;
+
+/// What can be wrong with a command that a plug-in plans.
+#[derive(Clone, Copy)]
+enum Wrong {
+    /// Its target is no page of the device.
+    Target,
+    /// Its source is no page of the device.
+    Source,
+    /// The host has no such logical page.
+    LogicalPage,
+    /// It copies to another die.
+    OtherDie,
+    /// It erases and names a page.
+    ErasePage,
+    /// The device has no such partial block.
+    PartialBlock,
+    /// The device has no such sub-blocks.
+    SubBlocks,
+    /// A plug-in plans no such command, or not for this cause.
+    NotAllowed,
+}
+
+/// A plug-in at work in one run.
+pub struct Plugged {
+    own: OwnLayer,
+    layer: Box<dyn TranslationLayer>,
+    device: PluginDevice,
+    blocks_per_die: u32,
+    user_pages: u32,
+    counters: GcCounters,
+    /// What a call found that could not return it.
+    fault: RefCell<Option<FtlError>>,
+}
+
+/// What a plug-in keeps is its own affair: a device with one is never written down.
+const NOT_WRITTEN_DOWN: &str = "the state of a plug-in cannot be written down";
+
+impl Serialize for Plugged {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom(NOT_WRITTEN_DOWN))
+    }
+}
+
+impl<'de> Deserialize<'de> for Plugged {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Plugged, D::Error> {
+        Err(serde::de::Error::custom(NOT_WRITTEN_DOWN))
+    }
+}
+
+impl Layer for Plugged {
+    type Keys = PluginKeys;
+    type Running = Plugged;
+
+    const READS: &'static [&'static str] = &["over_provisioning"];
+    /// Those that some plug-ins have. Which of them that of a spec has, it says itself ([`LayerSource::recovers`]).
+    ///
+    /// [`LayerSource::recovers`]: super::plugin::LayerSource::recovers
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
+    // What is trimmed is nowhere written down.
+    const GIVES_UP_TRIMMED: bool = true;
+    const REPORTS: Reports = Reports::VICTIMS;
+
+    fn check(spec: &LayerSpec, keys: &PluginKeys) -> Result<(), String> {
+        Plugged::capacity(spec, keys, &spec.chip.geometry.scaled(1.0)?).map(|_| ())
+    }
+
+    fn check_retirement(spec: &LayerSpec, keys: &PluginKeys) -> Result<(), String> {
+        if keys.layer(spec.kind)?.source.retires_blocks() {
+            return Ok(());
+        }
+        Err(format!("a translation layer that retires blocks, found \"{}\", which does not", spec.kind))
+    }
+
+    fn capacity(spec: &LayerSpec, keys: &PluginKeys, geometry: &Geometry) -> Result<u32, String> {
+        let own = keys.layer(spec.kind)?;
+        let device = PluginDevice::new(spec, *geometry)?;
+        let pages = own.capacity(&device, &keys.values).map_err(|text| own.fault(text).to_string())?;
+        let most = device.good_pages().min(u64::from(u32::MAX));
+        if (1..=most).contains(&pages) {
+            return Ok(pages as u32);
+        }
+        let text =
+            format!("says that the host may address {pages} pages; allowed: 1 to {most}, the device's good pages");
+        Err(own.fault(text).to_string())
+    }
+
+    fn recover(
+        parts: &LayerParts,
+        keys: &PluginKeys,
+        restart: &mut Restart,
+    ) -> Result<(Plugged, RecoveryCounts), FtlError> {
+        let (own, device) = Plugged::asked_for(parts, keys)?;
+        plugged_recovery::start_anew(own, device, parts, keys, restart)
+    }
+
+    fn build(parts: &LayerParts, keys: &PluginKeys, target: &mut dyn FillTarget) -> Result<Plugged, FtlError> {
+        let (own, device) = Plugged::asked_for(parts, keys)?;
+        let layer = own.during(|| own.source.open(&device, &keys.values)).map_err(|text| own.fault(text))?;
+        let mut plugged = Plugged::at_work(own.clone(), layer, device, parts, keys)?;
+        plugged.fill(parts.spec.initial.fill, target)?;
+        Ok(plugged)
+    }
+}
+
+impl Plugged {
+    /// Logical pages that the host may address.
+    pub fn user_pages(&self) -> u32 {
+        self.user_pages
+    }
+
+    /// The plug-in that a spec asks for, and its device.
+    fn asked_for<'a>(parts: &LayerParts, keys: &'a PluginKeys) -> Result<(&'a OwnLayer, PluginDevice), FtlError> {
+        let own = keys.layer(parts.spec.kind).map_err(|text| PluginFault { plugin: parts.spec.kind, text })?;
+        let device = PluginDevice::new(&parts.spec, parts.geometry).map_err(|text| own.fault(text))?;
+        Ok((own, PluginDevice { bad_blocks: parts.bad_blocks.to_vec(), seed: parts.seed, ..device }))
+    }
+
+    /// What a plug-in has made, at work.
+    fn at_work(
+        own: OwnLayer,
+        layer: Box<dyn TranslationLayer>,
+        device: PluginDevice,
+        parts: &LayerParts,
+        keys: &PluginKeys,
+    ) -> Result<Plugged, FtlError> {
+        let user_pages = Plugged::capacity(&parts.spec, keys, &parts.geometry).map_err(|text| own.fault(text))?;
+        let blocks_per_die = device.geometry.planes_per_die * device.geometry.blocks_per_plane;
+        let (counters, fault) = (GcCounters::default(), RefCell::default());
+        Ok(Plugged { own, layer, device, blocks_per_die, user_pages, counters, fault })
+    }
+
+    /// Stores a share of the logical pages, from the first one on, by writes.
+    fn fill(&mut self, share: f64, target: &mut dyn FillTarget) -> Result<(), FtlError> {
+        let pages = whole_share(u64::from(self.user_pages), share);
+        let mut plan = Plan::default();
+        for lpn in (0..pages).map(Lpn) {
+            plan.clear();
+            self.write(lpn, FILL_VERSION, &mut plan)?;
+            for command in &plan.commands {
+                let done = target.execute(command);
+                done.map_err(|text| self.own.fault(format!("initial fill of logical page {}: {text}", lpn.0)))?;
+            }
+        }
+        target.note_stored(Lpn(0), pages);
+        self.counters = GcCounters::default();
+        Ok(())
+    }
+
+    /// Checks and counts the commands of a plan. None of them has been executed.
+    #[inline]
+    fn take(&mut self, plan: &Plan) -> Result<(), FtlError> {
+        let mut collects = false;
+        for command in &plan.commands {
+            if let Some(wrong) = self.wrong(command) {
+                return Err(self.refusal(wrong, command));
+            }
+            collects |= command.cause == Cause::Gc;
+            self.count(command);
+        }
+        self.counters.trigger_free_blocks += u64::from(collects);
+        if plan.commands.len() > PLAN_COMMANDS_MAX {
+            let text = format!("planned {} commands in one call; allowed: {PLAN_COMMANDS_MAX}", plan.commands.len());
+            return Err(self.own.fault(text));
+        }
+        Ok(())
+    }
+
+    /// What is wrong with a command, if anything is.
+    #[inline]
+    fn wrong(&self, command: &FlashCommand) -> Option<Wrong> {
+        let FlashCommand { target, source, lpn, op, cause, .. } = *command;
+        let die = |page: PageAddress| page.block.0 / self.blocks_per_die;
+        let is_stranger = lpn.0 >= self.user_pages;
+        let rules: &[(bool, Wrong)] = match op {
+            _ if !self.has(target) => &[(true, Wrong::Target)],
+            FlashOp::Read | FlashOp::Program => {
+                &[(is_stranger, Wrong::LogicalPage), (cause != Cause::Host, Wrong::NotAllowed)]
+            }
+            FlashOp::Copy => &[
+                (!self.has(source), Wrong::Source),
+                (is_stranger, Wrong::LogicalPage),
+                (die(source) != die(target), Wrong::OtherDie),
+            ],
+            FlashOp::Erase => &[(target.page != 0, Wrong::ErasePage)],
+            FlashOp::PartialErase => &[
+                (target.page != 0, Wrong::ErasePage),
+                (command.operand() >= 1 << 16 || !self.device.tree.contains(command.pb()), Wrong::PartialBlock),
+            ],
+            FlashOp::SubBlockErase => {
+                &[(target.page != 0, Wrong::ErasePage), (!self.has_sub_blocks(command.operand()), Wrong::SubBlocks)]
+            }
+            FlashOp::SpareSearch | FlashOp::Pause => &[(true, Wrong::NotAllowed)],
+        };
+        rules.iter().find(|(applies, _)| *applies).map(|&(_, wrong)| wrong)
+    }
+
+    /// Whether a set of physical sub-blocks, a bit each, is one that can be erased.
+    #[inline]
+    fn has_sub_blocks(&self, set: u32) -> bool {
+        set != 0 && u64::from(set) >> self.device.sub_blocks.min(32) == 0
+    }
+
+    #[inline]
+    fn has(&self, page: PageAddress) -> bool {
+        page.block.0 < self.device.geometry.blocks() && page.page < self.device.geometry.pages_per_block
+    }
+
+    #[inline]
+    fn count(&mut self, command: &FlashCommand) {
+        let counters = &mut self.counters;
+        match command.op {
+            FlashOp::Copy => counters.copied_pages += 1,
+            FlashOp::Erase => {
+                counters.reclaimed.merges += 1;
+                counters.reclaimed.block_erases += 1;
+            }
+            FlashOp::PartialErase => counters.reclaimed.partial_erases += 1,
+            FlashOp::SubBlockErase => counters.reclaimed_sub_blocks += u64::from(command.operand().count_ones()),
+            FlashOp::Read | FlashOp::Program | FlashOp::SpareSearch | FlashOp::Pause => {}
+        }
+    }
+
+    /// Says what is wrong with a command.
+    #[cold]
+    fn refusal(&self, wrong: Wrong, command: &FlashCommand) -> FtlError {
+        let FlashCommand { target, source, lpn, op, .. } = *command;
+        let PluginDevice { geometry, tree, sub_blocks, .. } = &self.device;
+        let place = |what: &str, page: PageAddress| {
+            format!(
+                "planned {op:?} {what} block {} page {}; the device has {} blocks of {} pages",
+                page.block.0,
+                page.page,
+                geometry.blocks(),
+                geometry.pages_per_block
+            )
+        };
+        let text = match wrong {
+            Wrong::Target => place("at", target),
+            Wrong::Source => place("from", source),
+            Wrong::LogicalPage => format!("planned {op:?} of logical page {}; it has {}", lpn.0, self.user_pages),
+            Wrong::OtherDie => {
+                let (from, to) = (source.block.0, target.block.0);
+                format!("planned {op:?} from block {from} to block {to}, which is on another die")
+            }
+            Wrong::ErasePage => format!("planned {op:?} with page {}; an erase has page 0", target.page),
+            Wrong::PartialBlock => {
+                let (asked, has) = (command.operand(), tree.pb_count());
+                format!("planned {op:?} of partial block {asked}; the device has {has}")
+            }
+            Wrong::SubBlocks => {
+                format!("planned {op:?} of sub-blocks {:#x}; the device has {sub_blocks}", command.operand())
+            }
+            Wrong::NotAllowed => format!("planned {op:?} for {:?}, which plug-ins may not", command.cause),
+        };
+        self.own.fault(text)
+    }
+
+    /// Keeps what a call found that cannot return it, and forgets the call's plan.
+    #[cold]
+    fn keep(&self, fault: FtlError, plan: &mut Plan) {
+        plan.clear();
+        self.fault.borrow_mut().get_or_insert(fault);
+    }
+}
+
+impl TranslationLayer for Plugged {
+    fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        let layer = &mut self.layer;
+        self.own.during(|| layer.write(lpn, version, plan)).map_err(|error| self.own.named(error))?;
+        self.take(plan)
+    }
+
+    fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {
+        let layer = &mut self.layer;
+        let found = self.own.during(|| layer.read(lpn, version, plan));
+        match self.take(plan) {
+            Ok(()) => found,
+            Err(fault) => {
+                self.keep(fault, plan);
+                false
+            }
+        }
+    }
+
+    fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
+        let page = self.own.during(|| self.layer.locate(lpn))?;
+        if !self.has(page) {
+            let text = format!(
+                "locates logical page {} at block {} page {}, which the device does not have",
+                lpn.0, page.block.0, page.page
+            );
+            self.fault.borrow_mut().get_or_insert(self.own.fault(text));
+            return None;
+        }
+        Some(page)
+    }
+
+    fn trim(&mut self, lpn: Lpn) {
+        let layer = &mut self.layer;
+        self.own.during(|| layer.trim(lpn));
+    }
+
+    fn spans_dies(&self) -> bool {
+        true
+    }
+
+    fn works_when_idle(&self) -> bool {
+        self.own.during(|| self.layer.works_when_idle())
+    }
+
+    fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
+        let layer = &mut self.layer;
+        self.own.during(|| layer.internal_step(die, plan)).map_err(|error| self.own.named(error))?;
+        self.take(plan)
+    }
+
+    fn note_failing(&mut self, block: BlockId) {
+        let layer = &mut self.layer;
+        self.own.during(|| layer.note_failing(block));
+    }
+
+    fn counters(&self) -> &GcCounters {
+        &self.counters
+    }
+
+    fn reset_counters(&mut self) {
+        self.counters = GcCounters::default();
+    }
+
+    fn take_fault(&mut self) -> Option<FtlError> {
+        self.fault.take().or_else(|| self.layer.take_fault().map(|fault| self.own.named(fault)))
+    }
+
+    fn map_ram_bytes(&self) -> u64 {
+        self.own.during(|| self.layer.map_ram_bytes())
+    }
+
+    fn state_bytes(&self) -> u64 {
+        self.own.during(|| self.layer.state_bytes()).min(STATE_BYTES_MAX)
+    }
+}

@@ -1,0 +1,384 @@
+//! Translation layers of the user's own: what a plug-in's author writes ([`PluginLayer`]), and what a spec refers to
+//! ([`OwnLayer`]).
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pumice_types::key::{Key, Keys, Values};
+use pumice_types::{BlockId, Geometry, PageAddress, PartialEraseUnit, PbTree, ProgramOrder, SpareArea, interned};
+
+use crate::plan::{FtlError, Plan, PluginFault};
+use crate::seam::policy::CallCount;
+use crate::seam::{LayerSpec, Recovery, TranslationLayer, whole_share};
+
+/// The most commands that a plug-in may plan in one call.
+pub const PLAN_COMMANDS_MAX: usize = 1 << 17;
+
+/// What stands before a plug-in's name in `ftl.kind`.
+const KIND_PREFIX: &str = "plugin:";
+
+/// Longest name of a plug-in or of one of its keys, in characters.
+const NAME_CHARS: usize = 40;
+
+/// A translation layer in a plug-in. [`TranslationLayer`] is what it does in a run; this is how it is made.
+///
+/// It may plan reads, programs, copies and erases. The engine asks it for `write`, `read`, `locate`, `trim`,
+/// `works_when_idle`, `internal_step`, `note_failing`, `take_fault`, `map_ram_bytes` and `state_bytes` alone: it loads
+/// no map from flash, hears of no stream that the host names, keeps no zones, and prefetches nothing.
+pub trait PluginLayer: TranslationLayer + Sized + 'static {
+    /// Its name: a spec asks for it by `ftl.kind = "plugin:NAME"`. Small letters, digits and `-`.
+    const NAME: &'static str;
+
+    /// Whether it stops using a block when [`TranslationLayer::note_failing`] names it. Without that, specs whose
+    /// erases can fail are refused.
+    const RETIRES_BLOCKS: bool = false;
+
+    /// Whether it starts anew after a power cut ([`PluginLayer::recover`]). Without that, specs with `ftl.recovery`
+    /// are refused.
+    const RECOVERS: bool = false;
+
+    /// Its keys, of the section `[ftl.NAME]`: a struct made by `keys!`, or `()`. Whole numbers, numbers, switches and
+    /// choices, each read in every run.
+    type Keys: Keys;
+
+    /// Logical pages that the host may address. Called before a run, more than once; bad blocks and seed are not known
+    /// yet.
+    ///
+    /// # Errors
+    /// A device or keys that it cannot serve, in one line.
+    fn capacity(device: &PluginDevice, keys: &Self::Keys) -> Result<u32, String>;
+
+    /// Makes it for an erased device. The initial fill then comes as writes, without a clock.
+    ///
+    /// # Errors
+    /// A device or keys that it cannot serve, in one line.
+    fn new(device: &PluginDevice, keys: &Self::Keys) -> Result<Self, String>;
+
+    /// Makes it for a device whose power was cut. It knows nothing but what it reads from spare areas, and plans the
+    /// copies and erases that must have ended before the host is served. The plan runs in its order on each die, and an
+    /// erase waits for all programs and copies before it. The power may be cut again before the plan has ended.
+    ///
+    /// # Errors
+    /// No room to work in.
+    fn recover(
+        _device: &PluginDevice,
+        _keys: &Self::Keys,
+        _chips: &mut dyn SpareAreas,
+        _plan: &mut Plan,
+    ) -> Result<Self, FtlError> {
+        Err(FtlError::of_plugin("does not start anew after a power cut"))
+    }
+}
+
+/// The spare areas of the chips, as a layer reads them that starts anew. Nothing tells that a page or block which reads
+/// well was being written or erased when the power was cut. A page that is blank takes no program before its block is
+/// erased.
+pub trait SpareAreas {
+    /// That of one page. Costs a page read.
+    fn page(&mut self, page: PageAddress) -> SpareArea;
+
+    /// Those of all pages of a block in order, into `found`. Costs as many page reads as the block has pages.
+    fn block(&mut self, block: BlockId, found: &mut Vec<SpareArea>);
+}
+
+/// The device that a plug-in is for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PluginDevice {
+    /// Its shape.
+    pub geometry: Geometry,
+    /// In which order the pages of a block may be programmed.
+    pub program_order: ProgramOrder,
+    /// Partial blocks that can be erased; without a split if none can.
+    pub tree: PbTree,
+    /// Physical sub-blocks of a block that can be erased; 0 if none can.
+    pub sub_blocks: u32,
+    /// `ftl.over_provisioning`: the share of the raw capacity that the host shall not address.
+    pub over_provisioning: f64,
+    /// Bad blocks of each plane.
+    pub bad_blocks_per_plane: u32,
+    /// Bad blocks from the factory, which take no command. Empty while only the capacity is asked for.
+    pub bad_blocks: Vec<BlockId>,
+    /// Seed for choices that the layer draws. 0 while only the capacity is asked for.
+    pub seed: u64,
+    /// Whether the power may be cut (`ftl.recovery`).
+    pub loses_power: bool,
+}
+
+impl PluginDevice {
+    /// The device of a spec at a run's scale, without bad blocks and seed.
+    pub(crate) fn new(spec: &LayerSpec, geometry: Geometry) -> Result<PluginDevice, String> {
+        let chip = spec.chip;
+        let sub_blocks = match chip.partial_erase.unit {
+            PartialEraseUnit::SubBlock => chip.geometry.sub_blocks.unwrap_or(0),
+            PartialEraseUnit::None | PartialEraseUnit::PartialBlock => 0,
+        };
+        Ok(PluginDevice {
+            geometry,
+            program_order: chip.geometry.program_order,
+            tree: chip.tree()?,
+            sub_blocks: u32::from(sub_blocks),
+            over_provisioning: spec.shared.over_provisioning,
+            bad_blocks_per_plane: chip.geometry.bad_blocks_per_plane,
+            bad_blocks: Vec::new(),
+            seed: 0,
+            loses_power: spec.shared.recovery != Recovery::Off,
+        })
+    }
+
+    /// Pages of blocks that are not bad.
+    pub fn good_pages(&self) -> u64 {
+        let good = self.geometry.blocks_per_plane - self.bad_blocks_per_plane;
+        u64::from(self.geometry.planes()) * u64::from(good) * u64::from(self.geometry.pages_per_block)
+    }
+
+    /// Pages that `ftl.over_provisioning` leaves to the host.
+    pub fn pages_for_host(&self) -> u32 {
+        whole_share(self.geometry.pages(), 1.0 - self.over_provisioning)
+    }
+}
+
+/// The name of a plug-in, in the form that `ftl.kind` has: `plugin:NAME`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PluginName(&'static str);
+
+impl PluginName {
+    /// The plug-in of this name.
+    ///
+    /// # Errors
+    /// What no name of a plug-in can be.
+    pub fn new(name: &str) -> Result<PluginName, String> {
+        check_name(name, '-').map_err(|allowed| format!("{name:?} is no name of a plug-in; allowed: {allowed}"))?;
+        Ok(PluginName(interned::text(&format!("{KIND_PREFIX}{name}"))))
+    }
+
+    /// The plug-in that `ftl.kind` names; `None` if it names none.
+    pub fn of_kind(kind: &str) -> Option<PluginName> {
+        PluginName::new(kind.strip_prefix(KIND_PREFIX)?).ok()
+    }
+
+    /// As `ftl.kind` has it.
+    pub fn kind(self) -> &'static str {
+        self.0
+    }
+
+    /// The name alone.
+    pub fn name(self) -> &'static str {
+        &self.0[KIND_PREFIX.len()..]
+    }
+
+    /// The path of one of its keys.
+    ///
+    /// # Errors
+    /// What no name of a key can be.
+    pub fn key_path(self, key: &str) -> Result<&'static str, String> {
+        check_name(key, '_').map_err(|allowed| format!("{key:?} is no name of a key; allowed: {allowed}"))?;
+        Ok(interned::text(&format!("ftl.{}.{key}", self.name())))
+    }
+
+    /// Whether a path is that of one of its keys.
+    pub fn owns(self, path: &str) -> bool {
+        let rest = path.strip_prefix("ftl.").and_then(|rest| rest.strip_prefix(self.name()));
+        rest.is_some_and(|rest| rest.starts_with('.'))
+    }
+}
+
+/// Checks a name; the error says what is allowed.
+fn check_name(name: &str, joint: char) -> Result<(), String> {
+    let is_allowed = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == joint;
+    let begins = name.starts_with(|first: char| first.is_ascii_lowercase());
+    if begins && name.len() <= NAME_CHARS && name.chars().all(is_allowed) {
+        return Ok(());
+    }
+    Err(format!("small letters, digits and '{joint}', a letter first, at most {NAME_CHARS}"))
+}
+
+/// Where the plug-in of a spec comes from.
+pub trait LayerSource: fmt::Debug + Send + Sync {
+    /// Its name.
+    fn name(&self) -> PluginName;
+
+    /// SHA-256 of the file that it comes from, in hexadecimal; empty if it is compiled into the program.
+    fn sha256(&self) -> &str;
+
+    /// Its keys, with whole paths.
+    fn keys(&self) -> &[Key];
+
+    /// See [`PluginLayer::RETIRES_BLOCKS`].
+    fn retires_blocks(&self) -> bool;
+
+    /// See [`PluginLayer::RECOVERS`].
+    fn recovers(&self) -> bool;
+
+    /// See [`PluginLayer::capacity`].
+    ///
+    /// # Errors
+    /// As there.
+    fn capacity(&self, device: &PluginDevice, keys: &Values) -> Result<u64, String>;
+
+    /// See [`PluginLayer::new`].
+    ///
+    /// # Errors
+    /// As there.
+    fn open(&self, device: &PluginDevice, keys: &Values) -> Result<Box<dyn TranslationLayer>, String>;
+
+    /// See [`PluginLayer::recover`].
+    ///
+    /// # Errors
+    /// As there.
+    fn recover(
+        &self,
+        device: &PluginDevice,
+        keys: &Values,
+        chips: &mut dyn SpareAreas,
+        plan: &mut Plan,
+    ) -> Result<Box<dyn TranslationLayer>, String>;
+}
+
+/// A user's own translation layer in a configuration. Two are equal if name and file are.
+#[derive(Clone, Debug)]
+pub struct OwnLayer {
+    /// Where it comes from.
+    pub source: Arc<dyn LayerSource>,
+    calls: CallCount,
+    /// What it said of its capacity.
+    capacities: Arc<Mutex<Vec<Capacity>>>,
+}
+
+/// A device and keys, and the logical pages that a plug-in then has.
+type Capacity = (PluginDevice, Values, Result<u64, String>);
+
+impl OwnLayer {
+    /// That of a source.
+    pub fn new(source: impl LayerSource + 'static) -> OwnLayer {
+        OwnLayer { source: Arc::new(source), calls: CallCount::default(), capacities: Arc::default() }
+    }
+
+    /// One that is compiled into the program, without a shared object: for a test of it, or to measure what the
+    /// interface costs.
+    ///
+    /// # Errors
+    /// A name that no plug-in can have.
+    pub fn compiled_in<T: PluginLayer>() -> Result<OwnLayer, String> {
+        let keys = T::Keys::rows().into_iter().copied().collect();
+        Ok(OwnLayer::new(CompiledIn::<T> { name: PluginName::new(T::NAME)?, keys, layer: std::marker::PhantomData }))
+    }
+
+    /// See [`PluginLayer::capacity`]. A device is asked about once, so that no answer differs from an earlier one.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn capacity(&self, device: &PluginDevice, keys: &Values) -> Result<u64, String> {
+        let mut known = self.capacities.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((.., pages)) = known.iter().find(|(other, values, _)| other == device && values == keys) {
+            return pages.clone();
+        }
+        let pages = self.source.capacity(device, keys);
+        known.push((device.clone(), keys.clone(), pages.clone()));
+        pages
+    }
+
+    /// The count of its calls, for a thread that watches whether they return.
+    pub fn calls(&self) -> CallCount {
+        self.calls.clone()
+    }
+
+    /// Makes a call that is counted.
+    #[inline]
+    pub(crate) fn during<T>(&self, call: impl FnOnce() -> T) -> T {
+        self.calls.during(call)
+    }
+
+    /// An error that this plug-in returned.
+    #[cold]
+    pub(crate) fn named(&self, error: FtlError) -> FtlError {
+        self.fault(error.in_own_words())
+    }
+
+    /// An error of this plug-in.
+    pub fn fault(&self, text: impl Into<String>) -> FtlError {
+        PluginFault { plugin: self.source.name().name(), text: text.into() }.into()
+    }
+}
+
+// A panic cannot leave a source half changed: what changes is what it makes for each run.
+impl std::panic::UnwindSafe for OwnLayer {}
+impl std::panic::RefUnwindSafe for OwnLayer {}
+
+impl PartialEq for OwnLayer {
+    fn eq(&self, other: &OwnLayer) -> bool {
+        self.source.name() == other.source.name() && self.source.sha256() == other.source.sha256()
+    }
+}
+
+/// A plug-in that is compiled into the program.
+struct CompiledIn<T> {
+    name: PluginName,
+    keys: Vec<Key>,
+    layer: std::marker::PhantomData<fn() -> T>,
+}
+
+impl<T> fmt::Debug for CompiledIn<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CompiledIn").field(&self.name).finish()
+    }
+}
+
+impl<T: PluginLayer> LayerSource for CompiledIn<T> {
+    fn name(&self) -> PluginName {
+        self.name
+    }
+
+    fn sha256(&self) -> &str {
+        ""
+    }
+
+    fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    fn retires_blocks(&self) -> bool {
+        T::RETIRES_BLOCKS
+    }
+
+    fn recovers(&self) -> bool {
+        T::RECOVERS
+    }
+
+    fn capacity(&self, device: &PluginDevice, keys: &Values) -> Result<u64, String> {
+        T::capacity(device, &T::Keys::read(keys)?).map(u64::from)
+    }
+
+    fn open(&self, device: &PluginDevice, keys: &Values) -> Result<Box<dyn TranslationLayer>, String> {
+        Ok(Box::new(T::new(device, &T::Keys::read(keys)?)?))
+    }
+
+    fn recover(
+        &self,
+        device: &PluginDevice,
+        keys: &Values,
+        chips: &mut dyn SpareAreas,
+        plan: &mut Plan,
+    ) -> Result<Box<dyn TranslationLayer>, String> {
+        let layer = T::recover(device, &T::Keys::read(keys)?, chips, plan).map_err(FtlError::in_own_words)?;
+        Ok(Box::new(layer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PluginName;
+
+    #[test]
+    fn t490_names_of_plug_ins_and_keys_are_those_that_a_spec_can_have() {
+        let name = PluginName::new("my-log").expect("a name");
+        assert_eq!((name.kind(), name.name()), ("plugin:my-log", "my-log"));
+        assert_eq!(PluginName::of_kind("plugin:my-log"), Some(name));
+        assert_eq!(name.key_path("hot_window"), Ok("ftl.my-log.hot_window"));
+        assert!(name.owns("ftl.my-log.hot_window") && !name.owns("ftl.my-log2.x") && !name.owns("ftl.merge"));
+        for refused in ["", "My", "a_b", "1a", "a.b", &"a".repeat(41)] {
+            assert!(PluginName::new(refused).is_err(), "{refused}");
+        }
+        assert_eq!(PluginName::of_kind("page"), None);
+        assert!(name.key_path("hot-window").is_err());
+    }
+}

@@ -1,0 +1,218 @@
+//! What stands in the way of a page-level FTL.
+
+use pumice_types::Choice;
+use pumice_types::refusal::{needs, quoted};
+
+use super::page_spec::{
+    Leveling, OpenBlocks, PageKeys, Separation, data_blocks_max, data_pages, map_reserve, reserve, stores_wear,
+};
+use crate::layers::page::{Isolation, LogShape};
+use crate::plan::EraseUnit;
+use crate::recovery;
+use crate::seam::{LayerSpec, MapPlace, Recovery, typed_share};
+
+/// Bytes of a spare area that say how often the block was erased.
+const WEAR_BYTES: u32 = 4;
+
+/// Refuses what a page-level FTL cannot be, and what its keys exclude among each other.
+pub(in crate::layers::page) fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    if keys.gc_stop_threshold.is_some_and(|stop| stop < spec.shared.gc_free_threshold) {
+        return Err("ftl.gc_stop_threshold is below ftl.gc_free_threshold; allowed: at least that".into());
+    }
+    check_erase_unit(spec, keys)?;
+    check_map(spec, keys)?;
+    check_recovery(spec, keys)?;
+    check_handles(spec, keys)?;
+    check_erase_group(spec, keys)?;
+    check_policy(spec, keys)?;
+    check_room(spec, keys)
+}
+
+/// Refuses what does not start anew yet.
+fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    let recovery = spec.shared.recovery;
+    if recovery == Recovery::Off {
+        return Ok(());
+    }
+    let whole_blocks = "ftl.erase_unit = \"block\"";
+    let (unit, leveling, place) = (keys.erase_unit, keys.wear_leveling, spec.shared.map_place);
+    // The log holds neither the erases of blocks nor the open blocks that level wear.
+    let no_counts = recovery == Recovery::Checkpoint;
+    needs(
+        format_args!("ftl.recovery = \"{recovery}\""),
+        [
+            (place != MapPlace::Ram && recovery == Recovery::Checkpoint, "ftl.map_place = \"ram\"", quoted(place)),
+            (no_counts && leveling != Leveling::None, "ftl.wear_leveling = \"none\"", quoted(leveling)),
+            (no_counts && spec.decides.wear_swap, "a policy that does not decide wear_swap", "one that does".into()),
+            (
+                unit != EraseUnit::Block && recovery != Recovery::Scan,
+                whole_blocks,
+                format!("\"{unit}\"; with it, recovery can be \"scan\""),
+            ),
+        ],
+    )?;
+    if keys.open_block == OpenBlocks::Reuse {
+        needs(
+            "ftl.open_block = \"reuse\"",
+            [
+                (recovery == Recovery::Checkpoint, "ftl.recovery = \"scan\" | \"summary\"", quoted(recovery)),
+                (unit != EraseUnit::Block, whole_blocks, quoted(unit)),
+            ],
+        )?;
+    }
+    // With handles, spare areas also say which open block took the page.
+    let marked = keys.handles.is_some();
+    let numbers = if marked { recovery::MARKED_SPARE_BYTES } else { recovery::SPARE_BYTES };
+    spec.check_spare_bytes(numbers + if stores_wear(spec, keys) { WEAR_BYTES } else { 0 })?;
+    let (page_bytes, planes) = (spec.chip.geometry.page_bytes, spec.chip.geometry.scaled(1.0)?.planes());
+    let smallest = LogShape::page_bytes_min(planes);
+    if recovery == Recovery::Checkpoint && page_bytes < smallest {
+        return Err(format!(
+            "ftl.recovery = \"checkpoint\" with {planes} planes needs geometry.page_bytes of at least {smallest}, found {page_bytes}"
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses what stands in the way of a user's own policy.
+fn check_policy(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    let decides = spec.decides;
+    needs(
+        format_args!("a policy that decides {}", decides.names().join(", ")),
+        [
+            (
+                decides.concerns_ftl() && keys.erase_unit != EraseUnit::Block,
+                "ftl.erase_unit = \"block\"",
+                quoted(keys.erase_unit),
+            ),
+            (
+                decides.streams > 0 && keys.hot_cold == Separation::Recency,
+                "ftl.hot_cold = \"mixed\" | \"gc\"",
+                quoted(keys.hot_cold),
+            ),
+            (
+                decides.wear_swap && keys.wear_leveling.moves_data(),
+                "ftl.wear_leveling = \"none\" | \"dynamic\"",
+                quoted(keys.wear_leveling),
+            ),
+        ],
+    )
+}
+
+/// Refuses what stands in the way of handles.
+fn check_handles(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    if keys.handles.is_none() {
+        return Ok(());
+    }
+    let (recovery, decides) = (spec.shared.recovery, spec.decides);
+    let is_persistent = keys.isolation == Isolation::Persistent;
+    needs(
+        "ftl.handles",
+        [
+            (recovery == Recovery::Checkpoint, "ftl.recovery = \"off\" | \"scan\" | \"summary\"", quoted(recovery)),
+            (decides.streams > 0, "a policy that does not decide placement", "one that does".into()),
+            (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", quoted(keys.erase_unit)),
+            (keys.hot_cold == Separation::Recency, "ftl.hot_cold = \"gc\" | \"mixed\"", quoted(keys.hot_cold)),
+            (
+                keys.hot_cold == Separation::Mixed && !is_persistent,
+                "ftl.hot_cold = \"gc\", or ftl.isolation = \"persistent\"",
+                quoted(keys.hot_cold),
+            ),
+            (
+                is_persistent && keys.wear_leveling.moves_data(),
+                "ftl.wear_leveling = \"none\" | \"dynamic\", or ftl.isolation = \"initial\"",
+                quoted(keys.wear_leveling),
+            ),
+        ],
+    )
+}
+
+/// Refuses what stands in the way of stripes over planes.
+fn check_erase_group(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    let (group, chip, recovery) = (keys.erase_group, spec.chip, spec.shared.recovery);
+    let geometry = chip.geometry.scaled(1.0)?;
+    // Where the planes of a group are one, its stripes are blocks.
+    if group.planes(&geometry) == 1 {
+        return Ok(());
+    }
+    let bad_blocks = chip.geometry.bad_blocks_per_plane;
+    needs(
+        format_args!("ftl.erase_group = \"{group}\""),
+        [
+            (keys.erase_unit != EraseUnit::Block, "ftl.erase_unit = \"block\"", quoted(keys.erase_unit)),
+            (spec.shared.map_place != MapPlace::Ram, "ftl.map_place = \"ram\"", quoted(spec.shared.map_place)),
+            (recovery != Recovery::Off, "ftl.recovery = \"off\"", quoted(recovery)),
+            (chip.timing.copyback, "timing.copyback = false", "true".into()),
+            (bad_blocks > 0, "geometry.bad_blocks_per_plane = 0", bad_blocks.to_string()),
+            (spec.decides.concerns_ftl(), "no policy that decides for the layer", "one".into()),
+        ],
+    )?;
+    let pages = u32::from(geometry.pages_per_block) * group.planes(&geometry);
+    if pages > u32::from(u16::MAX) {
+        return Err(format!(
+            "ftl.erase_group = \"{group}\" makes stripes of {pages} pages; allowed: at most {}",
+            u16::MAX
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses an erase unit that other settings do not go with.
+fn check_erase_unit(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    let unit = keys.erase_unit;
+    spec.check_unit("ftl.erase_unit", unit)?;
+    if unit == EraseUnit::Block {
+        return Ok(());
+    }
+    let (needed, found) = ("ftl.erase_unit = \"block\"", quoted(unit));
+    let whole_blocks_only = [
+        ("map_place", spec.shared.map_place.name(), spec.shared.map_place == MapPlace::Cached),
+        ("hot_cold", keys.hot_cold.name(), keys.hot_cold == Separation::Mixed),
+        ("wear_leveling", keys.wear_leveling.name(), keys.wear_leveling != Leveling::None),
+    ];
+    whole_blocks_only.into_iter().try_for_each(|(key, value, used)| {
+        needs(format_args!("ftl.{key} = \"{value}\""), [(used, needed, found.clone())])
+    })
+}
+
+/// Refuses a map in flash without a budget, with two, or a budget without such a map.
+fn check_map(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    let budgets = usize::from(keys.map_ram_kib.is_some()) + usize::from(spec.shared.map_cache_entries.is_some());
+    match (spec.shared.map_place, budgets) {
+        (MapPlace::Cached, 1) | (MapPlace::Ram | MapPlace::Spare, 0) => Ok(()),
+        (MapPlace::Cached, 0) => {
+            Err("ftl.map_place = \"cached\" needs ftl.map_ram_kib or ftl.map_cache_entries, found neither".into())
+        }
+        (MapPlace::Cached, _) => {
+            Err("ftl.map_ram_kib and ftl.map_cache_entries are both given; allowed: one of them".into())
+        }
+        (place @ (MapPlace::Ram | MapPlace::Spare), _) => Err(format!(
+            "ftl.map_ram_kib and ftl.map_cache_entries belong to ftl.map_place = \"cached\", found \"{place}\""
+        )),
+    }
+}
+
+/// Refuses an over-provisioning that leaves too few blocks beside the data.
+fn check_room(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+    let (raw, data) = (spec.blocks_per_plane(), data_blocks_max(spec, keys));
+    if data == 0 {
+        return Err(format!(
+            "geometry.blocks_per_plane = {raw}; a page-level FTL needs {} with these thresholds",
+            reserve(spec, keys) + 1 + map_reserve(spec, 1)
+        ));
+    }
+    let kept = raw - data;
+    let (pages, data_pages) = (u64::from(spec.chip.geometry.pages_per_block), u64::from(data_pages(spec)));
+    let raw_pages = u64::from(raw) * pages;
+    let smallest = (raw_pages - u64::from(data) * data_pages) as f64 / raw_pages as f64;
+    if spec.shared.over_provisioning < smallest {
+        let map = if spec.shared.map_place == MapPlace::Cached { ", for translation pages" } else { "" };
+        return Err(format!(
+            "ftl.over_provisioning = {}: garbage collection cannot make progress, because {kept} of {raw} blocks a plane are kept \
+             free, open{map} or bad; the smallest value that works is {}",
+            spec.shared.over_provisioning,
+            typed_share(smallest)
+        ));
+    }
+    Ok(())
+}

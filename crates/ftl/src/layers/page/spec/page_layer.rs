@@ -1,0 +1,81 @@
+//! The page-level FTL as an entry of the registry.
+
+use pumice_types::{Geometry, Lpn};
+
+use super::check;
+use super::page_spec::{PageKeys, cached_map, config, data_pages, log_shape, trim_shape};
+use crate::layers::page::{PageFtl, TrimShape};
+use crate::plan::{EraseUnit, FillTarget, FtlError};
+use crate::seam::{Layer, LayerParts, LayerSpec, MapPlace, Recovery, RecoveryCounts, Reports, Restart};
+
+impl Layer for PageFtl {
+    type Keys = PageKeys;
+    type Running = PageFtl;
+
+    const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold", "map_cache_entries"];
+    const CHOOSES_VICTIMS: bool = true;
+    const ASKS_POLICIES: bool = true;
+    const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
+    const WRITES_EVERYWHERE: bool = true;
+    const GIVES_UP_TRIMMED: bool = true;
+    const WRITES_DOWN_TRIMS: bool = true;
+    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan, Recovery::Summary, Recovery::Checkpoint];
+    const STRICT_KEYS: &'static [&'static str] = &[
+        "ftl.gc_mode",
+        "ftl.allocation",
+        "ftl.erase_unit",
+        "ftl.hot_cold",
+        "ftl.wear_leveling",
+        "ftl.handles",
+        "ftl.erase_group",
+    ];
+    const REPORTS: Reports = Reports::VICTIMS;
+
+    fn erase_unit(keys: &PageKeys) -> EraseUnit {
+        keys.erase_unit
+    }
+
+    fn check(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+        check::check(spec, keys)
+    }
+
+    fn check_retirement(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
+        match (keys.erase_unit, spec.shared.map_place) {
+            (EraseUnit::Block, MapPlace::Ram) => Ok(()),
+            (EraseUnit::Block, place) => Err(format!("ftl.map_place = \"ram\", found \"{place}\"")),
+            (unit, _) => Err(format!("ftl.erase_unit = \"block\", found \"{unit}\"")),
+        }
+    }
+
+    fn capacity(spec: &LayerSpec, _: &PageKeys, geometry: &Geometry) -> Result<u32, String> {
+        Ok(spec.pages_for_host(geometry))
+    }
+
+    fn translation_pages(spec: &LayerSpec, keys: &PageKeys, user_pages: u32) -> u32 {
+        let summaries = u32::from(data_pages(spec) < spec.chip.geometry.pages_per_block);
+        let map = cached_map(spec, keys).map_or(0, |map| user_pages.div_ceil(map.entries_per_page));
+        let trims = trim_shape(spec, keys, user_pages).map_or(0, TrimShape::pages);
+        map + summaries + trims + log_shape(spec, keys).map_or(0, |log| log.own_pages())
+    }
+
+    fn build(parts: &LayerParts, keys: &PageKeys, target: &mut dyn FillTarget) -> Result<PageFtl, FtlError> {
+        let mut ftl = PageFtl::new(config(parts, keys), parts.bad_blocks);
+        let filled = ftl.fill(parts.spec.initial.fill, |filled| target.program(&filled))?;
+        target.note_stored(Lpn(0), filled);
+        ftl.begin_log(target);
+        ftl.set_blank_aside();
+        Ok(ftl)
+    }
+
+    fn recover(
+        parts: &LayerParts,
+        keys: &PageKeys,
+        restart: &mut Restart,
+    ) -> Result<(PageFtl, RecoveryCounts), FtlError> {
+        let config = config(parts, keys);
+        match config.log {
+            Some(_) => PageFtl::from_log(config, parts.bad_blocks, restart),
+            None => PageFtl::scan(config, parts.bad_blocks, restart),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What was found of one logical block after a power cut, and what becomes of it.
+//!
+//! Every merge keeps one order: data is programmed at its new place before its old place is erased. A die (or a
+//! plane, where a die works on several at once) does one thing at a time, so a cut meets a merge before, in, or after its copies, and never two of them. Three facts follow:
+//!
+//! - Where two D-blocks are found, the later one is what the merge copied into. If it lacks anything, nothing was erased
+//!   yet, and the merge is undone. If it lacks nothing, the old blocks may have been under erase: whatever they still
+//!   show, they hold nothing that counts.
+//! - A U-block of which D has everything is one that its merge was about to erase.
+//! - The page that the die programmed last may be unfinished although it reads well. The logical block that it belongs
+//!   to is copied into a block erased for it, while everything can still be read. This also finishes an M-Merge that
+//!   was cut after it had begun to copy.
+//!
+//! An M-Merge that was cut before it copied anything leaves a pair like any other. All that it may have erased are
+//! pages that newer ones in U replace.
+
+use pumice_types::{BlockId, PageAddress, RecoveryFault, SpareRole, bits};
+
+use crate::recovery::survey::{AreaSurvey, FoundBlock, FoundPage};
+
+/// One block of a logical block.
+#[derive(Clone, Copy)]
+pub(super) struct BlockFinds<'a> {
+    /// Which.
+    pub block: BlockId,
+    /// Pages before the blank ones at its end.
+    pub end: u16,
+    /// Its readable pages, in page order; at least one.
+    pub pages: &'a [FoundPage],
+}
+
+impl<'a> BlockFinds<'a> {
+    /// A block that has readable pages; the others hold nothing that counts.
+    pub fn of(survey: &'a AreaSurvey, found: &FoundBlock) -> Option<BlockFinds<'a>> {
+        let pages = survey.pages_of(found);
+        (!pages.is_empty()).then_some(BlockFinds { block: found.block, end: found.end, pages })
+    }
+
+    /// Whether it is a U-block.
+    pub fn is_u(&self) -> bool {
+        self.pages[0].entry.role() == SpareRole::Update && !RecoveryFault::RolesIgnored.is_on()
+    }
+
+    /// Whether an M-Merge has ended in it since it was last erased whole.
+    pub fn is_restored(&self) -> bool {
+        self.pages.iter().any(|found| found.entry.role() == SpareRole::Restored)
+    }
+
+    /// Number of its first program that can be seen: its age.
+    pub fn age(&self) -> u64 {
+        self.pages.iter().map(|found| found.entry.programmed).min().unwrap_or(0)
+    }
+
+    fn last_program(&self) -> u64 {
+        self.pages.iter().map(|found| found.entry.programmed).max().unwrap_or(0)
+    }
+
+    fn holds(&self, page: Option<PageAddress>) -> bool {
+        page.is_some_and(|page| page.block == self.block)
+    }
+}
+
+/// What becomes of a logical block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It keeps these blocks.
+    Kept {
+        /// D-block, among those that were found.
+        d: usize,
+        /// U-block.
+        u: Option<usize>,
+    },
+    /// It is copied into a block erased for it.
+    Copied,
+}
+
+/// The newest data of each page of one logical block; reused from one to the next.
+pub(super) struct Newest {
+    first_lpn: u32,
+    /// Number of its write plus one, 0 if nothing is stored; and a page that holds it.
+    of: Vec<(u64, PageAddress)>,
+}
+
+impl Newest {
+    /// Memory for logical blocks of so many pages.
+    pub fn new(pages: usize) -> Newest {
+        Newest { first_lpn: 0, of: vec![(0, PageAddress::default()); pages] }
+    }
+
+    /// Looks through all blocks of a logical block.
+    pub fn find(&mut self, first_lpn: u32, blocks: &[BlockFinds]) {
+        self.first_lpn = first_lpn;
+        self.of.fill((0, PageAddress::default()));
+        for found in blocks.iter().flat_map(|block| block.pages) {
+            let known = &mut self.of[(found.entry.lpn.0 - first_lpn) as usize];
+            let number = found.entry.written + 1;
+            let counts =
+                if RecoveryFault::OldCopyWins.is_on() { known.0 == 0 || number < known.0 } else { number > known.0 };
+            if counts {
+                *known = (number, found.page);
+            }
+        }
+    }
+
+    /// Offsets that are stored, each with a page that holds its newest data.
+    pub fn stored(&self) -> impl Iterator<Item = (usize, PageAddress)> {
+        self.of.iter().enumerate().filter(|(_, (number, _))| *number > 0).map(|(offset, &(_, page))| (offset, page))
+    }
+
+    /// Offset of a page inside the logical block.
+    pub fn offset(&self, found: &FoundPage) -> usize {
+        (found.entry.lpn.0 - self.first_lpn) as usize
+    }
+
+    /// Whether a page holds the newest data of its logical page.
+    pub fn is_newest(&self, found: &FoundPage) -> bool {
+        self.of[self.offset(found)].0 == found.entry.written + 1
+    }
+
+    /// Offsets of which some of these pages hold the newest data, one bit each.
+    fn newest_in<'a>(&self, pages: impl Iterator<Item = &'a FoundPage>) -> Vec<u64> {
+        let mut offsets = vec![0; bits::words_for(self.of.len())];
+        pages.filter(|found| self.is_newest(found)).for_each(|found| bits::set(&mut offsets, self.offset(found)));
+        offsets
+    }
+
+    /// Whether a block has the newest data of everything.
+    fn is_complete(&self, block: &BlockFinds) -> bool {
+        let held = self.newest_in(block.pages.iter());
+        self.stored().all(|(offset, _)| bits::get(&held, offset))
+    }
+
+    /// Whether nothing would be lost without a block: what it has of the newest data lies elsewhere too, on a page
+    /// that is proven.
+    fn is_spare(&self, block: &BlockFinds, blocks: &[BlockFinds], unproven: Option<PageAddress>) -> bool {
+        let others = blocks.iter().filter(|other| other.block != block.block).flat_map(|other| other.pages);
+        let elsewhere = self.newest_in(others.filter(|found| Some(found.page) != unproven));
+        let held = self.newest_in(block.pages.iter());
+        held.iter().zip(&elsewhere).all(|(held, elsewhere)| held & !elsewhere == 0)
+    }
+
+    /// Whether the newest data of each page of U is where a search of U ends, so that U can be used as it is.
+    fn is_searchable(&self, u: &BlockFinds) -> bool {
+        let mut seen = vec![0; bits::words_for(self.of.len())];
+        u.pages.iter().rev().all(|found| {
+            let is_first = !bits::get(&seen, self.offset(found));
+            bits::set(&mut seen, self.offset(found));
+            !is_first || self.is_newest(found)
+        })
+    }
+
+    /// Decides what becomes of a logical block. Blocks that hold nothing that counts are moved to `erased`.
+    pub fn decide(
+        &self,
+        blocks: &mut Vec<BlockFinds>,
+        unproven: Option<PageAddress>,
+        erased: &mut Vec<BlockId>,
+    ) -> Fate {
+        loop {
+            let d_blocks = blocks.iter().filter(|found| !found.is_u()).count();
+            let is_lost = blocks.iter().any(|found| found.holds(unproven));
+            let last_d = (0..blocks.len()).filter(|&n| !blocks[n].is_u()).max_by_key(|&n| blocks[n].last_program());
+            let Some(d) = last_d else { return Fate::Copied };
+            if blocks.len() == 1 {
+                return if is_lost { Fate::Copied } else { Fate::Kept { d, u: None } };
+            }
+            let is_trusted = RecoveryFault::TargetsCountAsWhole.is_on() && d_blocks > 1;
+            if is_trusted || self.is_complete(&blocks[d]) {
+                if is_lost && !is_trusted {
+                    return Fate::Copied;
+                }
+                let kept = blocks.swap_remove(d);
+                erased.extend(blocks.drain(..).map(|found| found.block));
+                blocks.push(kept);
+            } else if d_blocks > 1 && self.is_spare(&blocks[d], blocks, unproven) {
+                erased.push(blocks.swap_remove(d).block);
+            } else {
+                let u = (0..blocks.len()).find(|&n| blocks[n].is_u());
+                let pair = u.filter(|&u| blocks.len() == 2 && !is_lost && self.is_searchable(&blocks[u]));
+                return pair.map_or(Fate::Copied, |u| Fate::Kept { d, u: Some(u) });
+            }
+        }
+    }
+
+    /// A block of a logical block that is to be copied which is not needed for that: for a plane without free blocks.
+    pub fn spare_block(&self, blocks: &[BlockFinds], unproven: Option<PageAddress>) -> Option<usize> {
+        let whole = blocks.iter().find(|found| !found.is_u() && self.is_complete(found)).map(|found| found.block);
+        (0..blocks.len()).find(|&n| {
+            let is_candidate = whole.map_or(!blocks[n].is_u(), |whole| whole != blocks[n].block);
+            is_candidate && self.is_spare(&blocks[n], blocks, unproven)
+        })
+    }
+}

@@ -1,0 +1,67 @@
+//! PBE, a comparator of PEN (FAST'18 §6.2.3): partial blocks that the chip isolates from each other (US 9,286,989).
+//!
+//! Built: the NFTL on chips whose partial erases disturb nothing, and that lose a share of their blocks for it.
+//! Over-provisioning, fill and threshold are shares of the blocks that are left. After a power cut it starts anew as the
+//! NFTL does, with the same spare areas; it has no disturb counters to lose.
+
+use pumice_types::key::{When, float};
+use pumice_types::{ChipKeys, Geometry, keys};
+
+use super::nftl::Nftl;
+use crate::plan::{FillTarget, FtlError};
+use crate::seam::{Layer, LayerParts, LayerSpec, MergeMethod, Recovery, RecoveryCounts, Reports, Restart, whole_share};
+
+/// More disturbs than a counter of one byte can hold: no leaf is ever over tolerance.
+const UNDISTURBED: u8 = u8::MAX;
+
+keys! {
+    /// Keys of PBE alone.
+    pub struct PbeKeys in "ftl" {
+        capacity_loss: f64 = "0.0", float(0.0, 0.9), "share of a plane's blocks", "PEN, FAST'18, Figure 15c goes to 0.165", When::Always,
+            "pbe: blocks that isolating partial blocks costs. Over-provisioning, fill and threshold remain shares of what is left.";
+    }
+}
+
+/// PBE as a spec asks for it; an NFTL runs.
+pub enum Pbe {}
+
+impl Layer for Pbe {
+    type Keys = PbeKeys;
+    type Running = Nftl;
+
+    const READS: &'static [&'static str] = Nftl::READS;
+    const MERGES: &'static [MergeMethod] = Nftl::MERGES;
+    const STRICT_KEYS: &'static [&'static str] = &["ftl.capacity_loss"];
+    const REPORTS: Reports = Nftl::REPORTS;
+    const RECOVERIES: &'static [Recovery] = Nftl::RECOVERIES;
+    const COPIES_ON_ONE_DIE: bool = Nftl::COPIES_ON_ONE_DIE;
+
+    fn adapt(chip: &mut ChipKeys, keys: &PbeKeys) {
+        let blocks = u64::from(chip.geometry.blocks_per_plane);
+        chip.geometry.blocks_per_plane = whole_share(blocks, 1.0 - keys.capacity_loss);
+        chip.partial_erase.disturb_tolerance = UNDISTURBED;
+        chip.partial_erase.disturb_aware = false;
+    }
+
+    fn check(spec: &LayerSpec, keys: &PbeKeys) -> Result<(), String> {
+        if spec.chip.geometry.blocks_per_plane <= spec.chip.geometry.bad_blocks_per_plane {
+            return Err(format!(
+                "ftl.capacity_loss = {} leaves no good block in a plane; lower it",
+                keys.capacity_loss
+            ));
+        }
+        Nftl::check(spec, &())
+    }
+
+    fn capacity(spec: &LayerSpec, _: &PbeKeys, geometry: &Geometry) -> Result<u32, String> {
+        Nftl::capacity(spec, &(), geometry)
+    }
+
+    fn recover(parts: &LayerParts, _: &PbeKeys, restart: &mut Restart) -> Result<(Nftl, RecoveryCounts), FtlError> {
+        Nftl::recover(parts, &(), restart)
+    }
+
+    fn build(parts: &LayerParts, _: &PbeKeys, target: &mut dyn FillTarget) -> Result<Nftl, FtlError> {
+        Nftl::build(parts, &(), target)
+    }
+}

@@ -1,0 +1,19 @@
+//! The seam of a translation layer: what it does in a run ([`TranslationLayer`]), and how a spec asks for it
+//! ([`Layer`]).
+//!
+//! A layer is one file or folder under `layers/` that implements both, and one line in the registry
+//! (`layers/mod.rs`). Everything else that must know the layer learns it from there.
+
+mod layer;
+mod parts;
+pub mod policy;
+mod recovery;
+mod shared_keys;
+mod zones;
+
+pub use layer::{Layer, Reports, TranslationLayer};
+pub(crate) use parts::typed_share;
+pub use parts::{LayerParts, LayerSpec, MergePolicy, whole_share};
+pub use recovery::{ChipPort, CutProtection, LogCounts, Proofs, Recovery, RecoveryCounts, Restart};
+pub use shared_keys::{MapPlace, MergeMethod, SharedKeys, SuperblockKeys, UIndex};
+pub use zones::{ZoneCounters, ZoneOperation, ZoneReport};

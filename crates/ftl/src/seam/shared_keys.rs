@@ -1,0 +1,72 @@
+//! Keys of `[ftl]` that several layers read.
+
+use pumice_types::key::{ANY, CHOSEN, PEN_TABLE_1, When, float, int};
+use pumice_types::{choice, keys};
+
+use super::recovery::Recovery;
+
+choice! {
+    /// How a layer merges blocks.
+    pub enum MergeMethod {
+        /// Always the full merge.
+        BlockErase = "block-erase",
+        /// M-Merge where it is cheaper and allowed.
+        MMerge = "m-merge",
+        /// M-Merge that restores only as many partial blocks as the pages to place need.
+        MMergeBudgeted = "m-merge-budgeted",
+    }
+}
+
+choice! {
+    /// Where the map is.
+    pub enum MapPlace {
+        /// The whole map is in RAM.
+        Ram = "ram",
+        /// In translation pages in flash, cached on demand.
+        Cached = "cached",
+        /// In spare areas, cached.
+        Spare = "spare",
+    }
+}
+
+choice! {
+    /// Where the controller finds out what a U-block holds.
+    pub enum UIndex {
+        /// In the spare areas, newest page first.
+        Spare = "spare",
+        /// In RAM, at no flash cost.
+        Ram = "ram",
+    }
+}
+
+keys! {
+    /// Keys of `[ftl]` that several layers read.
+    pub struct SharedKeys in "ftl" {
+        merge: MergeMethod = "\"block-erase\"", ANY, "", "PEN, FAST'18, section 5.2", When::Always,
+            "block-erase: always the full merge. m-merge: restore partial blocks where that is cheaper and allowed; needs partial_erase.unit = \"partial-block\". m-merge-budgeted: superblocks of PEN only; restore only as many as the pages to place need, at least cost.";
+        over_provisioning: f64 = "0.0909090909090909", float(0.0, 0.99), "spare / raw", "PEN, FAST'18, Table 1: 10 % read as spare / user", When::Always,
+            "Share of the raw capacity that the host cannot address. User capacity is rounded down to whole logical blocks a plane.";
+        gc_free_threshold: f64 = "0.08", float(0.0, 1.0), "share of a plane's blocks", PEN_TABLE_1, When::Always,
+            "At or under this many free blocks a plane collects garbage: nftl merges a victim before it takes a U-block, superblock-pen before it gives a superblock another block, page reclaims before it opens a block. zns: at or under this share of the zones empty, and at two in any case, the host cleans; with ftl.recovery at three more.";
+        map_place: MapPlace = "\"ram\"", ANY, "", CHOSEN, When::Always,
+            "Where the map is. ram: all of it in RAM. cached (page): in translation pages in flash, which take their blocks from the over-provisioning; entries are cached on demand, dirty ones written back in batches (DFTL). spare (superblock-2006): in spare areas, in three levels, with a cache; the other layers of 2006 keep the map of their U-blocks in RAM in either case.";
+        map_cache_entries: Option<u32> = "", int(1, pumice_types::key::COUNT_MAX), "entries", "cached: none, it needs this or map_ram_kib. spare: 16 (EMSOFT'06, section 5.2)", When::Any(&[When::Is("ftl.kind", &["page"]), When::Is("ftl.map_place", &["spare"])]),
+            "map_place = \"cached\": map entries that the cache holds. map_place = \"spare\": logical blocks of a plane whose tables are cached, least recently used out first.";
+        u_index: UIndex = "\"spare\"", ANY, "", "PEN, FAST'18, section 2.2.1", When::Always,
+            "Where the contents of a U-block are looked up. spare: in its spare areas, newest page first, paid for. ram: in RAM, at no flash cost.";
+        recovery: Recovery = "\"off\"", ANY, "", CHOSEN, When::Always,
+            "How the layer starts anew after a power cut. off: the device never loses power, and nothing is kept for that. scan: spare areas of all pages. summary (page): the last pages of each block, which list what it holds; spare areas only of blocks without such a list. checkpoint (page): pages of the map and a journal, and spare areas of what is younger. See docs/models/power.md.";
+        u_blocks: Option<u32> = "", int(1, 1 << 20), "blocks a plane", "all that over-provisioning leaves", When::Always,
+            "superblock-2006, replacement-block, log-block, fast: most U-blocks (log blocks) of a plane in use at once, beside the D-blocks and the block that merges copy into.";
+    }
+}
+
+keys! {
+    /// Keys of `[ftl.superblock]` that both layers with superblocks read.
+    pub struct SuperblockKeys in "ftl.superblock" {
+        logical: u32 = "4", int(1, 4096), "blocks", "PEN, FAST'18, Table 1; EMSOFT'06, section 5.2", When::Always,
+            "Adjacent logical blocks of a superblock: M of superblock-pen, N of superblock-2006.";
+        physical: Option<u32> = "", int(2, 1 << 20), "blocks", "superblock-pen: logical + 1. superblock-2006: 8 with the map in spare areas (EMSOFT'06, section 4.2), no limit with the map in RAM", When::Always,
+            "Blocks that a superblock may own, more than its logical ones.";
+    }
+}
