@@ -135,7 +135,7 @@ def _show(variants: list[Variant], repeat: int) -> None:
     head, rows = comparison.as_text(variants)
     columns = [*(Column(name, "text") for name in head[:2]), *(Column(name.replace(", ", ",\n")) for name in head[2:])]
     groups = [1, *[2] * (len(variants) - 1)]
-    show(Sheet(columns, rows, names=2, groups=groups), f"ratio: to {variants[0].label}")
+    show(Sheet(columns, rows, names=2, groups=groups), f"ratio relative to {variants[0].label}")
     if repeat > 1:
         noisy = any(cell.startswith("~") for row in rows for cell in row)
         emit(

@@ -98,7 +98,7 @@ def _ratios(variants: Sequence[Variant], prefix: str) -> Figure | None:
     return Figure(
         svg,
         f"Ratios to {base.label}",
-        f"Points below the dashed line are smaller than with {base.label}. Less is better of all that is shown.",
+        f"Points below the dashed line are smaller than with {base.label}. Lower is better everywhere.",
         Numbers(["", *(one.label for one in others)], rows, "Ratios"),
     )
 

@@ -67,9 +67,8 @@ def percentiles(variants: Sequence[Variant], kinds: Sequence[str], prefix: str) 
     return Figure(
         svg,
         f"{what}, percentiles",
-        "Go right along a curve to ever slower requests: at 99 %, one request in a hundred took longer than the height"
-        " of the curve. Each curve ends at its slowest request. Both axes are logarithmic, so a step upwards is a"
-        " multiple. Few requests stand behind the right end.",
+        "At 99 %, 1 request in 100 was slower than the value shown. Each curve ends at its slowest request. Both axes"
+        " are logarithmic, so a step upwards is a multiple. Few requests stand behind the right end.",
         Numbers(["", "percentile", "latency, µs"], rows, f"{what} by percentile"),
         _one(Download.table(f"{prefix}-percentiles.csv", "these points", ["series", "percentile", "latency_us"], rows)),
     )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pumice.results.document import lookup, number
+from pumice.text import count
 
 Document = Mapping[str, Any]
 Note = Callable[[Document], str | None]
@@ -111,8 +112,8 @@ def saturated(document: Document) -> str | None:
     dies = [share for share in lookup(document, "utilisation.die") or [] if share is not None]
     busy = f" (its busiest die was held {100 * max(dies):.0f} % of the time)" if dies else ""
     return (
-        f"the open loop is saturated: requests arrive faster than the device serves them{busy}, so every latency tells"
-        " how long the run was. Compare host.service_iops, let requests come more slowly, or set"
+        f"the open loop is saturated: requests arrive faster than the device serves them{busy}, so latencies"
+        " measure the growing queue, not the device. Compare host.service_iops, let requests come more slowly, or set"
         ' host.mode = "closed-loop"'
     )
 
@@ -157,14 +158,12 @@ def few_tail_samples(document: Document) -> str | None:
         for name, beyond in _BEYOND.items():
             if requests * beyond < TAIL_SAMPLES and number(document, f"host.{kind}.latency_us.{name}") is not None:
                 samples = int(requests * beyond)
-                parts.append(f"{kind} {name.replace('_', '.', 1)} on {samples if samples else 'less than one'}")
+                behind = count(samples, "request") if samples else "less than one request"
+                parts.append(f"{kind} {name.replace('_', '.', 1)} comes from {behind}")
                 break
     if not parts:
         return None
-    return (
-        f"tails rest on fewer than {TAIL_SAMPLES} requests: {', '.join(parts)}, and what lies beyond on fewer; more"
-        " requests make them firm"
-    )
+    return f"few samples: {', '.join(parts)}; run more before quoting {'it' if len(parts) == 1 else 'them'}"
 
 
 @note

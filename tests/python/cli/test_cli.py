@@ -188,7 +188,7 @@ def test_a_comparison_has_ratios_figures_and_a_report(command: Command, tmp_path
     vary = "ftl.merge=block-erase,m-merge"
     done = command("compare", *TINY, "--vary", vary, "--repeat", "2", "--out", "out")
     assert done.returncode == 0, done.stderr
-    assert "ratio: to merge = block-erase" in done.stdout
+    assert "ratio relative to merge = block-erase" in done.stdout
     figures = {path.name for path in (tmp_path / "out" / "figures").iterdir()}
     assert figures == {f"{name}.{kind}" for name in ("ratios", "write-latency-breakdown") for kind in ("png", "svg")}
     assert "pages copied" in (tmp_path / "out" / "comparison.csv").read_text()

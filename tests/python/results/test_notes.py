@@ -66,7 +66,7 @@ CAUSES: dict[str, tuple[pumice.Spec, tuple[str, ...], pumice.Spec]] = {
     ),
     "few_tail_samples": (
         TINY.with_(run={"max_requests": 2000}),
-        ("read p90 on 61", "write p99 on 13", "fewer than 100 requests"),
+        ("few samples: read p90 comes from 61 requests", "write p99 comes from 13 requests", "before quoting them"),
         TINY.with_(run={"timed": False, "max_requests": 2000}),
     ),
     "idle_suspension": (

@@ -28,7 +28,7 @@ keys! {
         t_bers_us: f64 = "10000.0", ANY_US, "us", PEN_TABLE_1, When::Always,
             "Whole-block erase, tBERS.";
         channel_mb_per_s: f64 = "400.0", float(0.001, 1e6), "10^6 bytes/s", "chosen: PEN prints none", When::Always,
-            "Transfer rate of a channel. Every rate costs time.";
+            "Transfer rate of a channel. No value turns transfer time off.";
         copyback: bool = "true", ANY, "", "PEN's arithmetic counts no transfer for a copy", When::Always,
             "Copies inside a plane stay on the die. Off: a copy moves its page over the channel out and in again.";
         command_overhead_us: f64 = "0.0", ANY_US, "us", CHOSEN, When::Always,
