@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -27,6 +28,9 @@ _INTRODUCTION = (
     " table of keys; a test compares them.\n\n"
     "A key without a default is absent unless it is given.\n"
 )
+
+#: A range of numbers as the engine words it.
+_RANGE = re.compile(r"^a (whole )?number from (.+ to .+)$")
 
 #: Heading of the keys outside every section.
 _OUTSIDE = "Outside every section"
@@ -148,7 +152,7 @@ def page() -> str:
     sections = dict.fromkeys(key.section for key in keys())
     for section in sections:
         lines += [f"## {f'`[{section}]`' if section else _OUTSIDE}", ""]
-        lines += ["| Key | Unit | Default | Allowed | Meaning | Source of the default |", "|---|---|---|---|---|---|"]
+        lines += ["| Key | Default, unit | Allowed | Meaning | Source of the default |", "|---|---|---|---|---|"]
         lines += [_row(key) for key in keys() if key.section == section]
         lines.append("")
     return "\n".join(lines)
@@ -167,12 +171,15 @@ def generated() -> dict[str, str]:
 
 
 def _row(key: Key) -> str:
-    def cell(text: str) -> str:
-        return text.replace("|", "\\|")
-
+    """The row of a key in the page, with its unit behind its default, and ranges and choices without their kind."""
     default = "" if key.default is None else f"`{value_text(key.default)}`"
-    cells = [f"`{key.path}`", key.unit, default, cell(key.allowed), cell(key.text), cell(key.source)]
-    return f"| {' | '.join(cells)} |"
+    allowed = _RANGE.sub(lambda found: found[2] + (", whole" if found[1] else ""), key.allowed).replace('" | "', '", "')
+    cells = [f"`{key.path}`", f"{default} {key.unit}".strip(), allowed, key.text, key.source]
+    return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("|", "\\|")
 
 
 def _paths(properties: Mapping[str, Any], lead: str = "") -> Iterator[str]:
