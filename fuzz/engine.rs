@@ -66,7 +66,7 @@ const TOKENS: [&str; 40] = [
 pub struct Random(u64);
 
 impl Random {
-    /// Those of one input.
+    /// The random numbers of one input.
     pub fn new(target: &str, seed: u64, number: u64) -> Random {
         let name = target
             .bytes()

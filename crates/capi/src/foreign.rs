@@ -24,7 +24,7 @@ pub unsafe fn bytes<'a>(start: *const c_void, bytes: usize, what: &str) -> Resul
     Ok(unsafe { std::slice::from_raw_parts(start.cast(), bytes) })
 }
 
-/// The same for bytes that are to be written. Whatever they hold before is overwritten, never read.
+/// Bytes behind a pointer that are to be written. Whatever they hold before is overwritten, never read.
 ///
 /// # Errors
 /// As [`bytes`].
@@ -43,7 +43,7 @@ pub unsafe fn bytes_mut<'a>(start: *mut c_void, bytes: usize, what: &str) -> Res
 /// Refuses two ranges of memory that overlap.
 ///
 /// # Errors
-/// They do.
+/// The two areas overlap.
 pub fn check_apart(one: (*const c_void, usize), other: (*const c_void, usize)) -> Result<(), String> {
     let (start, end) = (one.0 as usize, one.0 as usize + one.1);
     let (other_start, other_end) = (other.0 as usize, other.0 as usize + other.1);

@@ -143,7 +143,7 @@ struct Fuzzed {
     known: BTreeMap<(u32, u32), u8>,
     /// The page whose program met the last cut, and where every fourth read goes.
     torn: (u32, u32),
-    /// The same as `known` when the snapshot was taken.
+    /// What `known` held when the snapshot was taken.
     known_then: BTreeMap<(u32, u32), u8>,
     statuses: [u64; 9],
 }

@@ -46,7 +46,7 @@ pub struct BitErrors {
 }
 
 impl BitErrors {
-    /// Those of a spec's chips; `None` if every read succeeds at once.
+    /// Builds the bit errors of a spec's chips; `None` if every read succeeds at once.
     pub fn new(chips: &Chips, keys: &ChipKeys, seed: u64) -> Option<BitErrors> {
         let model = chips.retry.as_ref()?.model().clone();
         // Under a scheme that wears, the model's level is that of a year; under fixed erases it is a read at once.

@@ -13,9 +13,9 @@ choice! {
     pub enum CutOutcome {
         /// The operation has not begun: everything before it has ended, and nothing is torn.
         Before = "before",
-        /// It looks as if the operation had not begun.
+        /// The page or block looks as if the operation had not begun.
         Old = "old",
-        /// It looks as if the operation had ended, for now.
+        /// The page or block looks as if the operation had ended, for now.
         New = "new",
         /// Something that fails its code; of an erase, some pages are as before and some look erased.
         Mixed = "mixed",
@@ -27,9 +27,9 @@ choice! {
 /// Whether the chip has power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supply {
-    /// It has.
+    /// The chip has power.
     On,
-    /// It was cut.
+    /// The power was cut.
     Off,
 }
 

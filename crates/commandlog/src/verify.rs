@@ -21,7 +21,7 @@ const PROGRESS_EVERY: u64 = 1 << 16;
 /// A log that cannot be replayed to its end, in one line with the place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogError {
-    /// It is no log, or damaged.
+    /// The file is no log, or damaged.
     Damaged(String),
     /// The caller asked to stop.
     Interrupted,

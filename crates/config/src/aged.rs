@@ -22,7 +22,8 @@ pub struct AgedIdentity {
 }
 
 impl AgedIdentity {
-    /// That of a configuration; `None` if nothing ages its device, or if code of the user's own takes part.
+    /// The identity of a configuration's aged device; `None` if nothing ages it, or if code of the user's own takes
+    /// part.
     pub fn of(config: &Config, scale: f64) -> Option<AgedIdentity> {
         let has_own_code = config.ftl.own_policy.is_some() || config.ftl.own_layer().is_some();
         if config.initial.age_writes == 0.0 || has_own_code {

@@ -28,7 +28,7 @@ choice! {
 choice! {
     /// What a write of part of a page does first.
     pub enum PartialPage {
-        /// It reads the old copy.
+        /// The write reads the old copy.
         Rmw = "rmw",
         /// Nothing: the whole page is programmed.
         WholePage = "whole-page",

@@ -79,7 +79,7 @@ pub(crate) fn distance(name: &str, known: &str) -> usize {
     strsim::damerau_levenshtein(&plain(name), &plain(known))
 }
 
-/// The same, if the known name may be meant: at most a third of the letters differ.
+/// How many letters differ, if the known name may be meant: at most a third of them.
 pub(crate) fn near(name: &str, known: &str) -> Option<usize> {
     let away = distance(name, known);
     (away * 3 <= name.chars().count()).then_some(away)

@@ -90,7 +90,7 @@ pub struct Foundation {
 }
 
 impl Foundation {
-    /// That of a configuration at a scale.
+    /// Builds the foundation of a configuration's device at a scale.
     ///
     /// # Errors
     /// A scale that does not fit the geometry.
@@ -98,7 +98,7 @@ impl Foundation {
         Foundation::of(config.assumed_chip(), config.seed, geometry(config, scale)?)
     }
 
-    /// That of chips of this shape.
+    /// Builds the foundation of a device from its chips and shape.
     fn of(chip: ChipKeys, seed: u64, geometry: Geometry) -> Result<Foundation, SpecError> {
         let (tree, timing) = (chip.tree().map_err(SpecError)?, flash_timing(&chip).map_err(SpecError)?);
         Ok(Foundation {
@@ -148,7 +148,7 @@ impl Foundation {
     /// Makes the user's own policy, if there is one: for a new device, and for one that starts anew.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The decider cannot be made.
     pub fn decider(&self, config: &Config, user_pages: u32) -> Result<Option<Decider>, SimError> {
         let shape = DeviceShape {
             planes: self.geometry.planes(),

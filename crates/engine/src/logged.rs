@@ -14,19 +14,19 @@ pub trait Sink {
     /// Takes a batch of finished requests.
     ///
     /// # Errors
-    /// It cannot be kept.
+    /// The batch cannot be kept.
     fn requests(&mut self, batch: &RequestBatch) -> Result<(), String>;
 
     /// Takes the next bytes of the command log.
     ///
     /// # Errors
-    /// They cannot be kept.
+    /// The bytes cannot be kept.
     fn commands(&mut self, bytes: &[u8]) -> Result<(), String>;
 
     /// Takes the next text of the timeline.
     ///
     /// # Errors
-    /// It cannot be kept.
+    /// The text cannot be kept.
     fn timeline(&mut self, text: &str) -> Result<(), String>;
 }
 

@@ -223,7 +223,7 @@ impl NandArray {
         }
     }
 
-    /// The same for a page read or a copy: what the page returned.
+    /// Executes a page read or a copy, and returns what the page held.
     ///
     /// # Errors
     /// As [`NandArray::execute`].

@@ -1,7 +1,7 @@
 //! The rule behind the order of every merge: nothing takes away the last copy of a page's newest data.
 //!
-//! It is stronger than what the host was promised, and needs no knowledge of layer or host: of each logical page the
-//! largest write number counts that was ever programmed to its end, and how many sound copies of it there are.
+//! The rule is stronger than what the host was promised, and needs no knowledge of layer or host: of each logical page
+//! the largest write number counts that was ever programmed to its end, and how many sound copies of it there are.
 
 use pumice_types::{FlashCommand, FlashOp, Lpn, PageAddress, SpareArea, SpareEntry};
 

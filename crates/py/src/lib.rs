@@ -97,7 +97,7 @@ fn explain(key: &str, plugins: Vec<PathBuf>) -> PyResult<String> {
     pumice_config::explain(key, &plugins).map(|value| value.to_string()).map_err(spec_error)
 }
 
-/// The same of several keys, as a JSON list. Plug-ins are loaded once.
+/// Explains several keys, as a JSON list. Plug-ins are loaded once.
 #[pyfunction]
 fn explain_all(keys: Vec<String>, plugins: Vec<PathBuf>) -> PyResult<String> {
     let plugins = plugins::open_all(&plugins)?;

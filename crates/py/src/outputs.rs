@@ -25,7 +25,7 @@ pub enum Piece {
 
 /// What a run asks of the thread that waits for it.
 pub enum Handover {
-    /// It has come this far. Shall it go on?
+    /// The run has come this far. Shall it go on?
     Progress(Progress),
     /// This is to be kept.
     Keep(Piece),

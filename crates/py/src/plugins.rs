@@ -25,7 +25,7 @@ impl RequestedPlugin {
     /// Loads it.
     ///
     /// # Errors
-    /// It cannot be loaded, or is another one than when the request was made.
+    /// The plug-in cannot be loaded, or is another one than when the request was made.
     pub fn load(&self) -> PyResult<OwnLayer> {
         let found = open(&self.path)?;
         if found.source.sha256() == self.sha256 {

@@ -30,7 +30,7 @@ impl RequestedPolicy {
     /// Loads or unpacks it.
     ///
     /// # Errors
-    /// It cannot be loaded, or is another one than when the request was made.
+    /// The policy cannot be loaded, or is another one than when the request was made.
     pub fn load(&self, py: Python<'_>) -> PyResult<OwnPolicy> {
         let found = match (&self.library, &self.packed) {
             (Some(path), None) => open(path)?,
@@ -78,7 +78,7 @@ struct PythonPolicy {
 /// The policy that a `pumice.policy.Policy` describes.
 ///
 /// # Errors
-/// It is none, or its shared object cannot be loaded.
+/// The object is no policy, or its shared object cannot be loaded.
 pub fn own_policy(policy: &Bound<'_, PyAny>) -> PyResult<OwnPolicy> {
     if let Some(path) = policy.getattr("library")?.extract::<Option<PathBuf>>()? {
         return open(&path);

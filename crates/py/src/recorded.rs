@@ -47,7 +47,7 @@ pub fn trace_options(reading: Option<&str>) -> PyResult<TraceOptions> {
     })
 }
 
-/// The same for one file, with its content if Python has to decode it.
+/// The options of one file, with its content if Python has to decode it.
 pub fn file_options(py: Python<'_>, path: &Path, reading: Option<&str>) -> PyResult<TraceOptions> {
     let options = trace_options(reading)?;
     let content = decoded(py, path, &options)?;

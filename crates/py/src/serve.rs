@@ -72,7 +72,7 @@ impl PythonServer {
         &self.uri
     }
 
-    /// The same, as `--listen` takes it.
+    /// The server's address, as `--listen` takes it.
     fn address(&self) -> &str {
         &self.address
     }

@@ -11,7 +11,7 @@ choice! {
     pub enum ServeClock {
         /// Its own: it passes while a request is served, and at no other time. Replies are sent at once.
         Virtual = "virtual",
-        /// That of the wall: requests arrive when they come, and replies are held back until they are done.
+        /// The clock of the wall: requests arrive when they come, and replies are held back until they are done.
         Real = "real",
     }
 }

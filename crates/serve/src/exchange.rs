@@ -53,7 +53,7 @@ pub fn exchange<'a>(
 /// Refuses a device in which nothing happens any more though a request waits.
 ///
 /// # Errors
-/// It is so.
+/// A request waits for nothing and is not done.
 pub fn check_goes_on(session: &DeviceSession) -> Result<(), SimError> {
     let stuck = || SimError::Simulation("a request waits for nothing and is not done".into());
     session.ssd.next_event().map(drop).ok_or_else(stuck)

@@ -15,7 +15,7 @@ pub enum ClientOperation {
         place: Place,
         /// As many bytes as the place has.
         data: Vec<u8>,
-        /// It outlasts a power cut once it is done.
+        /// The write outlasts a power cut once it is done.
         fua: bool,
     },
     /// Make what was acknowledged outlast a power cut.
@@ -24,7 +24,7 @@ pub enum ClientOperation {
     Trim {
         /// Where.
         place: Place,
-        /// It outlasts a power cut once it is done.
+        /// The trim outlasts a power cut once it is done.
         fua: bool,
     },
     /// Let a part read as zeroes.
@@ -33,7 +33,7 @@ pub enum ClientOperation {
         place: Place,
         /// Zeroes are written; nothing is given up.
         stored: bool,
-        /// It outlasts a power cut once it is done.
+        /// The zeroes outlast a power cut once they are done.
         fua: bool,
     },
     /// Tell which parts hold data.

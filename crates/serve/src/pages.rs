@@ -32,7 +32,7 @@ impl PhysicalPages {
         PhysicalPages { pages_per_block, page_bytes, medium: stored.map_or_else(in_memory, Medium::File) }
     }
 
-    /// The same pages, to be changed apart from these.
+    /// Copies the pages, to be changed apart from these.
     ///
     /// # Errors
     /// The file's.

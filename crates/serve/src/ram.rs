@@ -79,7 +79,7 @@ impl ControllerRam {
     /// The old copy of a page is read: what was not known is now. `old` reads a part that begins at a byte of the page.
     ///
     /// # Errors
-    /// Those of `old`.
+    /// The errors of `old`.
     pub fn complete(
         &mut self,
         lpn: u32,

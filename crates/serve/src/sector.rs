@@ -76,7 +76,7 @@ impl SectorStamp {
         (self.0 & IS_DAMAGED != 0).then_some((self.0 >> NUMBER_BITS) as u16 % SECTOR_BITS)
     }
 
-    /// The same with a wrong bit.
+    /// Puts a wrong bit into the stamp.
     fn damaged(self, bit: u16) -> SectorStamp {
         SectorStamp(self.write_number() | u64::from(bit % SECTOR_BITS) << NUMBER_BITS | IS_DAMAGED)
     }

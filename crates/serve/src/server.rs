@@ -78,8 +78,8 @@ impl Server {
         Server::start_while(options, &mut || true)
     }
 
-    /// The same. While the device is aged, or brought into the state of its store, `goes_on` is asked now and then;
-    /// `false` ends the work.
+    /// Builds a device as [`Server::start`] does. While the device is aged, or brought into the state of its store,
+    /// `goes_on` is asked now and then; `false` ends the work.
     ///
     /// # Errors
     /// A spec that cannot be served, an address that cannot be used, a store or record that cannot be written, or

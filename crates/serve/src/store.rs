@@ -238,7 +238,7 @@ impl StoredPages {
         (first..first + pages).try_for_each(|page| self.write(page, &zeroes))
     }
 
-    /// The same pages in a file without a name, which is gone when nobody uses it any more.
+    /// Copies the pages into a file without a name, which is gone when nobody uses it any more.
     ///
     /// # Errors
     /// The file's, in one line.

@@ -23,7 +23,7 @@ impl Transfer {
         Transfer { request, data, owner: 0, is_corrupt: false }
     }
 
-    /// The same, as a part of something.
+    /// Makes the transfer a part of something.
     pub fn of(self, owner: u32) -> Transfer {
         Transfer { owner, ..self }
     }

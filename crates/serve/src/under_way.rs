@@ -33,7 +33,7 @@ pub struct DoneOperation<T> {
 pub struct Operations<T> {
     table: Vec<Option<RunningOperation<T>>>,
     free: Vec<u32>,
-    /// Those whose next step can be done.
+    /// Operations whose next step can be done.
     ready: VecDeque<u32>,
     done: VecDeque<DoneOperation<T>>,
 }

@@ -44,7 +44,7 @@ pub struct SetBits {
 }
 
 impl SetBits {
-    /// Those at `start` and behind it.
+    /// The set bits at `start` and behind it.
     #[inline]
     pub fn from(words: &[u64], start: usize) -> SetBits {
         let word = start >> 6;

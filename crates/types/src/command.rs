@@ -121,7 +121,7 @@ impl FlashCommand {
         if version == JOURNAL { program.behind_programs() } else { program }
     }
 
-    /// The same program of a page of the controller's own, which on a device that may lose power begins after every
+    /// Lets a program of a page of the controller's own begin, on a device that may lose power, after every
     /// program that was decided before it, on whichever die.
     #[inline]
     #[must_use]
@@ -149,7 +149,7 @@ impl FlashCommand {
         FlashCommand { source, ..FlashCommand::program(Cause::Gc, target, lpn, version, sequence) }
     }
 
-    /// The same program of a moved page, with the number of the read that it waits for among those of its die. It
+    /// Gives the program of a moved page the number of the read that it waits for among those of its die. The command
     /// keeps the last 24 bits of that number ([`AWAITED_READS`]).
     #[inline]
     #[must_use]
@@ -203,14 +203,14 @@ impl FlashCommand {
         FlashCommand { operand: u32::from(pb.0), ..command }
     }
 
-    /// The same program or copy, of a page of this mark or role.
+    /// Gives a program or copy the mark or role of its page.
     #[inline]
     #[must_use]
     pub fn with_mark(self, mark: impl Into<SpareMark>) -> FlashCommand {
         FlashCommand { mark: mark.into(), ..self }
     }
 
-    /// The same command with its number in the order in which the controller decided what changes the flash. The
+    /// Gives the command its number in the order in which the controller decided what changes the flash. The
     /// spare area of a page keeps 48 bits of it; a copy and the program of a moved page, whose source takes the room,
     /// carry 40. A moved page gives up its sequence number for it.
     #[inline]

@@ -58,9 +58,9 @@ choice! {
         JournalForgotten = "journal-forgotten",
         /// What is younger than the journal is not looked for.
         TailForgotten = "tail-forgotten",
-        /// It is not looked for in blocks that were open.
+        /// What is younger than the journal is not looked for in blocks that were open.
         OpenBlocksForgotten = "open-blocks-forgotten",
-        /// It is not looked for in blocks that were free.
+        /// What is younger than the journal is not looked for in blocks that were free.
         YoungBlocksForgotten = "young-blocks-forgotten",
         /// Blocks are erased before the journal says that they are not needed.
         ErasedBeforeJournal = "erased-before-journal",

@@ -7,7 +7,7 @@ use crate::Lpn;
 pub enum SpareArea {
     /// All ones: the page looks erased.
     Blank,
-    /// It fails its code.
+    /// The spare area fails its code.
     Unreadable,
     /// A page that was programmed.
     Written(SpareEntry),

@@ -97,7 +97,7 @@ pub struct PieceRestarts {
 }
 
 impl PieceRestarts {
-    /// The same after a stop.
+    /// The restarts of the piece after a stop.
     pub fn after(self, stop: Stop) -> PieceRestarts {
         match stop {
             Stop { at, keeps } if at == keeps => self,

@@ -71,7 +71,7 @@ pub fn write_trace(
 /// Writes a workload as [`write_trace`] does, compressed.
 ///
 /// # Errors
-/// Those of [`write_trace`].
+/// The errors of [`write_trace`].
 pub fn write_trace_as(
     workload: &mut Workload,
     format: TraceFormat,

@@ -31,7 +31,7 @@ pub struct Chips {
     steps: Vec<EraseStep>,
     /// Blocks whose erase has begun and will fail, or whose next erase fails by order.
     failing: Vec<BlockId>,
-    /// Those whose next erase fails by order.
+    /// Blocks whose next erase fails by order.
     ordered: Vec<BlockId>,
     /// Erases that failed by order.
     failed_by_order: u64,

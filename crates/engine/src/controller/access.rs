@@ -58,17 +58,17 @@ impl PageAccess {
         PageAccess { waits, lpn, kind, mask, fua: false, stream: 0, stage: Stage::Map, groups_left: 0 }
     }
 
-    /// The same in its last stage.
+    /// Puts the access into its last stage.
     pub fn in_last_stage(self) -> PageAccess {
         PageAccess { stage: Stage::Data, ..self }
     }
 
-    /// The same, with what its request says of writes.
+    /// Gives the access what its request says of writes.
     pub fn of(self, request: &HostRequest) -> PageAccess {
         PageAccess { fua: request.fua, stream: request.stream, ..self }
     }
 
-    /// The same, to a stream of the host.
+    /// Sends the access to a stream of the host.
     pub fn to_stream(self, stream: u8) -> PageAccess {
         PageAccess { stream, ..self }
     }

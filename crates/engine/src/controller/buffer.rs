@@ -99,7 +99,7 @@ impl WriteBuffer {
         }
     }
 
-    /// The same buffer, empty: the power was cut.
+    /// Empties the buffer: the power was cut.
     #[must_use]
     pub fn emptied(self) -> WriteBuffer {
         WriteBuffer::new(self.capacity, self.policy)

@@ -102,11 +102,11 @@ pub enum PageEnd {
 
 /// What became of a page that was to go into the write buffer.
 enum BufferedWrite {
-    /// It has to wait for room.
+    /// The write has to wait for room.
     NoRoom,
-    /// It is in, and done.
+    /// The write is in, and done.
     Done,
-    /// It is in, and done when it is programmed.
+    /// The write is in, and done when it is programmed.
     Programs,
 }
 
@@ -309,7 +309,7 @@ impl Controller {
     /// Raises what code of the user's own could not return.
     ///
     /// # Errors
-    /// It failed in a call that returns no error.
+    /// Code of the user's own failed in a call that returns no error.
     #[cold]
     pub fn raise_fault(&mut self) -> Result<(), SimError> {
         self.ftl.take_fault().map_or(Ok(()), |fault| Err(fault.into()))

@@ -52,7 +52,7 @@ impl Controller {
         }
     }
 
-    /// The same without a clock.
+    /// Runs the layer's own operations without a clock.
     pub(super) fn run_operations_untimed(&mut self, observer: &mut impl Observer) -> Result<(), SimError> {
         while self.rules.has_zones {
             self.plan.clear();

@@ -50,21 +50,21 @@ impl Controller {
         controller
     }
 
-    /// The same controller, which numbers its commands if the device can start anew after a power cut.
+    /// Numbers the controller's commands if the device can recover from a power cut.
     #[must_use]
     pub fn numbering(mut self, recovery: Recovery) -> Controller {
         self.next_number = (recovery != Recovery::Off).then_some(1);
         self
     }
 
-    /// The same controller, whose write buffer outlasts power cuts if the device's own energy is enough for it.
+    /// Lets the write buffer outlast power cuts if the device's own energy is enough for it.
     #[must_use]
     pub fn protected_by(mut self, protection: CutProtection) -> Controller {
         self.rules.keeps_buffer = self.next_number.is_some() && protection.empties_queues();
         self
     }
 
-    /// The same controller, which counts also in windows of this share of the user capacity.
+    /// Counts also in windows of this share of the user capacity.
     #[must_use]
     pub fn with_write_series(mut self, share: Option<f64>) -> Controller {
         let pages = self.ftl.user_pages();

@@ -132,7 +132,7 @@ impl Host {
         self.slots[id as usize].pages_left += 1;
     }
 
-    /// That page was done at once.
+    /// Notes a page that was done at once.
     #[inline]
     pub fn page_done_at_once(&mut self, id: u32) {
         self.slots[id as usize].pages_left -= 1;

@@ -36,7 +36,7 @@ enum CutsToCome {
 }
 
 impl CutsToCome {
-    /// Those that a configuration asks for.
+    /// The cuts that a configuration asks for.
     fn of(config: &Config) -> CutsToCome {
         match config.power.schedule().1 {
             Cuts::At(times) => CutsToCome::At(times.iter().rev().map(|&at| Time::from_us(at * 1e6)).collect()),

@@ -291,7 +291,7 @@ pub struct BusySpan {
     pub start: Time,
     /// To here.
     pub end: Time,
-    /// It occupies the die; further pages of a multi-plane command do not.
+    /// Whether the span occupies the die; further pages of a multi-plane command do not.
     pub occupies: bool,
 }
 

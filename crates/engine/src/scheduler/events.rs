@@ -55,7 +55,7 @@ impl Events {
         self.play(die, event, u128::min);
     }
 
-    /// The same where events come in no pattern, as those of reads do.
+    /// Sets a die's event where events come in no pattern, as those of reads do.
     #[inline]
     pub fn set_unforeseen(&mut self, die: usize, at: Time) {
         let event = self.make(die, at);

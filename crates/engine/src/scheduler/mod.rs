@@ -55,7 +55,7 @@ pub const NOBODY: u32 = u32::MAX;
 /// Page accesses for which a die's queue has room from the start; deeper bursts make it grow.
 const QUEUED_ACCESSES: usize = 1024;
 
-/// The same for all dies together, so that a device of very many dies starts small.
+/// Page accesses for which the queues of all dies have room together, so that a device of very many dies starts small.
 const QUEUED_ACCESSES_TOTAL: usize = 1 << 18;
 
 /// How the scheduler orders what waits.

@@ -13,7 +13,7 @@ pub(super) struct MoveReads {
     blocks_per_die: u32,
 }
 
-/// Those of one die, counted from the start of the run.
+/// Reads of one die, counted from the start of the run.
 #[derive(Clone, Copy, Debug, Default)]
 struct DieReads {
     queued: u32,

@@ -48,7 +48,7 @@ struct QueuedCommand {
     waits_for: u8,
     /// Of a kind that may run together with others.
     joins: bool,
-    /// It has run.
+    /// Whether the command has run.
     is_over: bool,
 }
 

@@ -266,7 +266,7 @@ impl Scheduler {
         Ok(())
     }
 
-    /// The same where several may have run together.
+    /// Ends commands of which several may have run together.
     #[inline(never)]
     fn end_group(
         &mut self,

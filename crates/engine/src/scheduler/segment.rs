@@ -179,7 +179,7 @@ pub struct Usages {
 }
 
 impl Usages {
-    /// Those of chips with such times.
+    /// Computes the usages of chips with such times.
     pub fn new(timing: &FlashTiming) -> Usages {
         Usages {
             of_shape: Resources::ALL.map(|shape| Usage::of_shape(shape, timing)),
@@ -198,7 +198,7 @@ impl Usages {
         usage
     }
 
-    /// The same, put in the place of `usage`: moved as it stands, if its shape decides all of it.
+    /// Puts the usage of a command in the place of `usage`: moved as it stands, if its shape decides all of it.
     #[inline]
     pub fn replace(&self, usage: &mut Usage, segment: &Segment, command: &FlashCommand) {
         *usage = self.of_shape[segment.shape as usize];

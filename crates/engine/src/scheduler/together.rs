@@ -12,9 +12,9 @@ use super::segment::{Resources, Segment, Usage, Usages};
 pub struct MultiPlaneCounts {
     /// All of them.
     pub commands: u64,
-    /// Those that only copied.
+    /// Multi-plane commands that only copied.
     pub copies: u64,
-    /// Those that copied and programmed other pages.
+    /// Multi-plane commands that copied and programmed other pages.
     pub copies_with_programs: u64,
 }
 

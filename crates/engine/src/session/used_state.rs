@@ -15,7 +15,7 @@ pub struct Ageing {
     /// Pages that they fall on, from the first.
     footprint: u64,
     left: u64,
-    /// It is the spec's, before the first request.
+    /// Whether the ageing is the spec's, before the first request.
     is_initial: bool,
 }
 

@@ -22,7 +22,7 @@ pub enum DeviceOrigin {
     Aged,
     /// Another run of the process aged it.
     Memory,
-    /// It was in a file.
+    /// The device was in a file.
     File,
 }
 

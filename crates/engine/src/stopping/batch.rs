@@ -90,7 +90,7 @@ pub struct DirectionBatch {
 pub struct FlashBatch {
     /// Page programs.
     pub programs: u64,
-    /// Those for the host.
+    /// Programs for the host.
     pub host_programs: u64,
     /// Erases.
     pub erases: u64,

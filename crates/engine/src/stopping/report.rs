@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 choice! {
     /// Whether a quantity is known as well as it has to be.
     pub enum Certainty {
-        /// It is.
+        /// The value is known.
         Known = "known",
         /// Its interval is too wide.
         Wide = "wide",

@@ -193,7 +193,7 @@ fn erase_with(rule: SuspensionRule, at: Time, part: impl Fn(&mut Built, BlockId)
     (end(FlashOp::Erase), end(part[0].op))
 }
 
-/// The same for a page that is programmed in another block or in the erased one.
+/// An erase that starts at 0 and a program at `at`, of another block or of the erased one: ends of both.
 fn erase_with_write(rule: SuspensionRule, at: Time, into_erased: bool) -> (Time, Time) {
     erase_with(rule, at, |_, block| {
         let block = BlockId(block.0 - u32::from(!into_erased));

@@ -23,14 +23,14 @@ const GOLDEN: &[(&str, f64, &str, &str)] = &[
     ("zn540-like", 0.0625, "700000", "7e42f6355fd36b68"),
 ];
 
-/// The same for other merges and comparators on PEN's device: preset, key, value, digest.
+/// Other merges and comparators on PEN's device: preset, key, value, digest.
 const GOLDEN_PEN: &[(&str, &str, &str, &str)] = &[
     ("pen-superblock-4-5", "ftl.merge", "m-merge-budgeted", "3a27719f4261c8d3"),
     ("pen-1tb", "ftl.kind", "gftl", "0b826a5c27316321"),
     ("pen-1tb-m-merge", "ftl.kind", "pbe", "3baa13dad080bf70"),
 ];
 
-/// The same for page-level FTLs on the tiny device: policy, copyback, digest.
+/// Page-level FTLs on the tiny device: policy, copyback, digest.
 const GOLDEN_PAGE: &[(&str, &str, &str)] = &[
     ("greedy", "true", "661c75bbd66ad621"),
     ("cost-benefit", "false", "3fe7e43cf39e621a"),

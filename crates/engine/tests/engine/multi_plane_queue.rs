@@ -111,7 +111,7 @@ impl OneDie {
         self.submit_for(NOBODY, commands);
     }
 
-    /// The same, if somebody waits and wants to know for what.
+    /// Submits commands for somebody who waits and wants to know for what.
     fn submit_for(&mut self, token: u32, commands: &[FlashCommand]) {
         let (completes, parts) = (commands.len() - 1, token != NOBODY);
         let access = Submission { commands, completes, token, parts, urgent: true };

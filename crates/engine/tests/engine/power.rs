@@ -43,7 +43,7 @@ pub const TWO_DIES: &[(&str, &str)] = &[
     ("run.check", "integrity"),
 ];
 
-/// They are full, and have so few blocks that collection never rests.
+/// Full devices, with so few blocks that collection never rests.
 const FULL: &[(&str, &str)] = &[
     ("ftl.kind", "page"),
     ("ftl.recovery", "scan"),
@@ -100,7 +100,7 @@ impl Observer for Spans {
 /// Cuts of the power, and what they may leave.
 #[derive(Clone, Debug)]
 pub enum CutsOrdered<'a> {
-    /// Those of the device's own spec.
+    /// The cuts of the device's own spec.
     AsDrawn,
     /// At these times.
     At(&'a [Time], TornKind),
@@ -192,7 +192,7 @@ impl<'a> OftenCut<'a> {
     }
 }
 
-/// The same run for somebody who types it.
+/// The run as somebody would type it.
 pub fn as_command(sets: &Sets) -> String {
     let sets: Vec<String> = sets.iter().map(|(key, value)| format!("--set '{key}={value}'")).collect();
     format!("pumice run --preset tiny {}", sets.join(" "))
@@ -291,7 +291,7 @@ pub fn cut_everywhere(device: &Sets, step: usize, again: bool) -> Result<Met, St
     Ok(met)
 }
 
-/// The same for each of some devices, none of which may break a promise.
+/// Cuts each of some devices, none of which may break a promise.
 pub fn cut_all<'a>(devices: impl IntoIterator<Item = Sets<'a>>, step: usize, again: bool) -> Met {
     let met = devices.into_iter().fold(Met::default(), |met, device| {
         met.with(cut_everywhere(&device, step, again).unwrap_or_else(|error| panic!("{error}")))
@@ -316,7 +316,7 @@ pub fn devices() -> impl Iterator<Item = Sets<'static>> {
     })
 }
 
-/// The same device, which starts anew by this method.
+/// The device, recovering by this method.
 pub fn by(method: &'static str, device: Sets<'static>) -> Sets<'static> {
     // Small pages, so that the map takes several and the journal fills.
     let small_pages: &[(&str, &str)] = match method {

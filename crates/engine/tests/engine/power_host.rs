@@ -19,7 +19,7 @@ pub const BUFFERED: &[(&str, &str)] = &[
     ("workload.request_sizes", "[2048, 4096, 12288]"),
 ];
 
-/// The same, programmed as soon as it is there, and flushed seldom.
+/// A write buffer whose pages are programmed as soon as they are there, and flushed seldom.
 pub const EAGER: &[(&str, &str)] = &[
     ("host.write_buffer_kib", "64"),
     ("host.flush", "eager"),

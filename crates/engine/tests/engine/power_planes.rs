@@ -85,7 +85,7 @@ fn t882_and_eight_times_in_a_row_so_that_no_recovery_ends() {
 pub const OF_PLANES: &[RecoveryFault] =
     &[RecoveryFault::PlanesAsOne, RecoveryFault::JoinedErasesDoNotWait, RecoveryFault::ChangesOvertake];
 
-/// Those that commands can have that overtake others.
+/// Faults of commands that overtake others.
 const OF_OVERTAKING: &[RecoveryFault] = &[RecoveryFault::JoinedErasesDoNotWait, RecoveryFault::ChangesOvertake];
 
 #[test]

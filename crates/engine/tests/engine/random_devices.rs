@@ -37,7 +37,7 @@ pub fn settings() -> impl Strategy<Value = Vec<(String, String)>> {
     })
 }
 
-/// The same for a page-level FTL: more blocks, and enough spare ones for its open blocks.
+/// Settings of a page-level FTL: more blocks, and enough spare ones for its open blocks.
 pub fn page_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let policy = prop_oneof![Just("greedy"), Just("cost-benefit"), Just("d-choices"), Just("fifo"), Just("random")];
     let order = prop_oneof![Just("CWDP"), Just("PDWC"), Just("DPCW")];
@@ -117,7 +117,7 @@ pub fn page_options() -> impl Strategy<Value = Vec<(String, String)>> {
     })
 }
 
-/// The same with blocks whose physical sub-blocks are erased apart.
+/// Settings of a page-level FTL with blocks whose physical sub-blocks are erased apart.
 pub fn sub_block_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let shape = (1u16..9, 2u16..9, 1u16..4, prop_oneof![Just("lfws"), Just("sfws")]);
     (page_settings(), shape, prop_oneof![Just("dynamic"), Just("static")]).prop_map(
@@ -150,7 +150,7 @@ pub fn nftl_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     })
 }
 
-/// The same for superblocks: M and N small enough for devices of a few blocks, spare blocks enough.
+/// Settings of superblocks: M and N small enough for devices of a few blocks, spare blocks enough.
 pub fn superblock_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let shape = (1u32..5, 1u32..5, 14u32..40, 0.3f64..0.5);
     (settings(), shape, prop::bool::ANY).prop_map(|(mut settings, (logical, more, blocks, over), aware)| {
@@ -171,7 +171,7 @@ pub fn superblock_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     })
 }
 
-/// The same for FTLs with D-blocks and a limited number of U-blocks.
+/// Settings of FTLs with D-blocks and a limited number of U-blocks.
 pub fn hybrid_settings(kind: &'static str) -> impl Strategy<Value = Vec<(String, String)>> {
     (settings(), 30u32..60, 1u32..9, 0.36f64..0.5, 0.0f64..2.0).prop_map(
         move |(mut settings, blocks, u_blocks, over_provisioning, age)| {
@@ -191,7 +191,7 @@ pub fn hybrid_settings(kind: &'static str) -> impl Strategy<Value = Vec<(String,
     )
 }
 
-/// The same for the superblock FTL of 2006, with its map in RAM or in spare areas.
+/// Settings of the superblock FTL of 2006, with its map in RAM or in spare areas.
 pub fn superblock_2006_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let pages = prop_oneof![Just(8u32), Just(12), Just(40), Just(64)];
     let shape = (1u32..6, 1u32..4, 1u32..20, prop::bool::ANY);

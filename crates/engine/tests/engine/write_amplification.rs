@@ -57,7 +57,7 @@ fn simulate(policy: &str, over_provisioning: f64, pages: u32) -> (f64, f64) {
     simulate_with(policy, over_provisioning, pages, &[("initial.age_writes", "3.0")], 2)
 }
 
-/// The same with further settings, over this many user capacities of requests.
+/// Simulates with further settings, over this many user capacities of requests.
 fn simulate_with(
     policy: &str,
     over_provisioning: f64,

@@ -43,7 +43,7 @@ fn zone_settings() -> impl Strategy<Value = Sets> {
     })
 }
 
-/// The same with blocks that zones share: partial blocks of which an erase disturbs the neighbours, and sub-blocks.
+/// Zones that share blocks: partial blocks of which an erase disturbs the neighbours, and sub-blocks.
 fn shared_block_settings() -> impl Strategy<Value = Sets> {
     let leaves = (1u32..4, 0u32..3).prop_map(|(splits, tolerance)| {
         let pages = (6 << splits).to_string();

@@ -120,7 +120,7 @@ pub fn check_cuts(layer: &OwnLayer, device: &[(&str, &str)]) -> (Sets, Finding) 
     (sets, Finding::Holds)
 }
 
-/// The same failure with fewer cuts and fewer requests.
+/// Finds the failure with fewer cuts and fewer requests.
 fn smaller(layer: &OwnLayer, device: &[(String, String)], mut cut: CutRun) -> (Sets, Finding) {
     let still_fails = |cut: &CutRun| fault_of(layer, &cut.on(device)).is_some();
     if let CutsToTry::In(commands) = &cut.cuts {

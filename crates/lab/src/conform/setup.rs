@@ -23,11 +23,11 @@ const COMMON: &[(&str, &str)] = &[
 /// What came of one check.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finding {
-    /// It holds.
+    /// The layer keeps what was checked.
     Holds,
-    /// It was not run, for this reason.
+    /// The check was not run, for this reason.
     NotRun(String),
-    /// It does not hold.
+    /// The layer breaks what was checked.
     Fails {
         /// What is wrong, in one line.
         text: String,

@@ -81,7 +81,7 @@ impl NandArray {
         }
     }
 
-    /// The same where something is or was corrupt. The column is made when it is first needed.
+    /// Marks a page corrupt or sound, where something is or was corrupt. The column is made when it is first needed.
     #[cold]
     fn set_corrupt(&mut self, page: PageAddress, corrupt: bool) {
         if self.corrupt.is_empty() {

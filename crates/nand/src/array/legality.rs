@@ -87,7 +87,7 @@ impl NandArray {
         if block.partially_erased { self.is_in_order_in_part(page) } else { page.page >= block.next_in_order }
     }
 
-    /// The same in a block that was erased in part, where the order holds in each part.
+    /// Whether a program is in order in a block that was erased in part, where the order holds in each part.
     pub(super) fn is_in_order_in_part(&self, page: PageAddress) -> bool {
         let index = page.page as usize;
         let programmed = &self.programmed[self.words(page.block)];

@@ -36,7 +36,7 @@ pub(super) struct PowerState {
     programmed: Vec<u64>,
     /// Pages whose program was cut: not to be programmed before their block is erased.
     torn: BTreeSet<PageAddress>,
-    /// Those of them that read well, until some time after the device has started again.
+    /// Pages whose program was cut and that read well, until some time after the device has recovered.
     fading: BTreeSet<PageAddress>,
     /// Pages that fail their code.
     unreadable: BTreeSet<PageAddress>,

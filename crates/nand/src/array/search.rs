@@ -44,7 +44,7 @@ impl NandArray {
         }
     }
 
-    /// The same in a block whose initial fill is not written out: at most one of its pages holds the
+    /// Searches a block whose initial fill is not written out: at most one of its pages holds the
     /// logical page, and which one can be computed.
     fn search_fill(&self, command: &FlashCommand, fill: BlockState) -> bool {
         let last = command.target.page + 1 - command.searched_pages();

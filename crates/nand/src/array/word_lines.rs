@@ -19,7 +19,7 @@ pub(super) struct WordLines {
     bound: u32,
     /// Programs on each word line since its block was erased whole.
     programs: Vec<u32>,
-    /// That count when the cells of each sub-block on the word line were last programmed.
+    /// The word line's count when the cells of each of its sub-blocks were last programmed.
     at_program: Vec<u32>,
 }
 

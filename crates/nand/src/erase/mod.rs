@@ -69,7 +69,7 @@ impl EraseTruth {
         self.begin_part(block, 0, pec)
     }
 
-    /// The same for a part of a block, named by its first leaf: chances of its own at the block's quantile.
+    /// Begins the erase of a part of a block, named by its first leaf: chances of its own at the block's quantile.
     pub fn begin_part(&self, block: u32, first_leaf: u16, pec: u32) -> BlockErase {
         let event = u64::from(block) << 32 | u64::from(first_leaf) << 16 | u64::from(pec);
         self.begin_at(self.quantile(block), pec, event)
@@ -91,7 +91,7 @@ impl EraseTruth {
         }
     }
 
-    /// The same blocks under ISPE, which begins every erase at the lowest level.
+    /// Puts the blocks under ISPE, which begins every erase at the lowest level.
     pub fn under_ispe(&self) -> EraseTruth {
         EraseTruth { config: EraseTruthConfig { scheme: EraseScheme::Ispe, ..self.config }, ..*self }
     }

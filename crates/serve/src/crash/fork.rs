@@ -20,7 +20,7 @@ use crate::exchange::DeviceSession;
 /// The cuts of one worker.
 pub struct CutTrials<'a> {
     subject: &'a CrashSubject,
-    /// Those to come, the next one last.
+    /// Cuts to come, the next one last.
     to_come: Vec<(usize, &'a CrashCut)>,
     tell: SyncSender<TriedCut>,
     stops: &'a AtomicBool,

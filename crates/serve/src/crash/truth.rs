@@ -175,7 +175,7 @@ impl<'a> HostTruth<'a> {
         }
     }
 
-    /// That request is done. Returns whether the device has promised something by that.
+    /// Notes that the request under way is done. Returns whether the device has promised something by that.
     pub fn end(&mut self) -> bool {
         let nth = self.done;
         self.done += 1;
@@ -206,7 +206,7 @@ impl<'a> HostTruth<'a> {
     /// Compares what a host finds on a device that has started anew with what it was promised.
     ///
     /// # Errors
-    /// Those of `find`, which reads a page.
+    /// The errors of `find`, which reads a page.
     pub fn judge(
         &self,
         context: CutContext,

@@ -58,7 +58,7 @@ impl DeviceSnapshots<'_> {
         Ok(())
     }
 
-    /// That there is no snapshot of this name, and which there are.
+    /// The error that there is no snapshot of this name, and which there are.
     fn unknown(&self, what: &str, name: &str) -> SimError {
         let names: Vec<&str> = self.0.keys().map(String::as_str).collect();
         let there = if names.is_empty() { "there is none".into() } else { format!("there are: {}", names.join(", ")) };

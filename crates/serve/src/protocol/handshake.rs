@@ -37,7 +37,7 @@ mod number {
 /// What a client says behind the greeting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientFlags {
-    /// It wants no zeroes behind the answer to `EXPORT_NAME`.
+    /// The client wants no zeroes behind the answer to `EXPORT_NAME`.
     pub no_zeroes: bool,
 }
 
@@ -191,7 +191,7 @@ impl ClientOption {
 /// What a server answers to an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionReply {
-    /// It is done.
+    /// The option is done.
     Ack,
     /// An export.
     Server(String),

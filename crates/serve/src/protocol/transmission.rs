@@ -143,9 +143,9 @@ impl RequestHeader {
 pub enum ErrorCode {
     /// The device cannot do it.
     Io,
-    /// It makes no sense.
+    /// The request makes no sense.
     Invalid,
-    /// It writes beyond the end.
+    /// The request writes beyond the end.
     NoSpace,
     /// Its data is longer than one reply holds.
     Overflow,
@@ -180,13 +180,13 @@ pub struct DataExtent {
 /// What comes back for a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// It is done.
+    /// The request is done.
     Done,
     /// Data that was read, and its first byte on the device.
     Data(u64, Vec<u8>),
     /// Which parts hold data, from the first byte asked for.
     Status(Vec<DataExtent>),
-    /// It failed.
+    /// The request failed.
     Failed(ErrorCode),
 }
 

@@ -21,7 +21,7 @@ pub fn bare(mut document: Value) -> String {
     serde_json::to_string_pretty(&document).expect("JSON")
 }
 
-/// That two results are the same; the first line that differs if they are not.
+/// Checks that two results are the same; the first line that differs if they are not.
 pub fn check_same(found: &str, expected: &str, what: &str) {
     let differs = found.lines().zip(expected.lines()).enumerate().find(|(_, (found, expected))| found != expected);
     assert!(found == expected, "{what}: line and (found, expected): {differs:?}");

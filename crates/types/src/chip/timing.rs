@@ -11,7 +11,7 @@ choice! {
     pub enum MultiPlane {
         /// None: one command at a time.
         Off = "off",
-        /// Those that stand next to each other in the die's queue.
+        /// Commands that stand next to each other in the die's queue.
         Neighbours = "neighbours",
         /// The command that is due, and commands from anywhere in the queue of the other planes.
         Queue = "queue",

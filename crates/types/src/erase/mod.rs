@@ -142,7 +142,7 @@ impl EraseStep {
         }
     }
 
-    /// The same step on a partial block: every duration is taken in the proportion of the partial
+    /// Scales the step to a partial block: every duration is taken in the proportion of the partial
     /// block's erase time to the whole block's, rounded to the nearest nanosecond.
     ///
     /// Fail bits of partial erases have not been measured, so PEN's table of partial-erase times gives the scale.

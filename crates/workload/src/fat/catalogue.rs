@@ -99,7 +99,7 @@ pub(super) const UPDATE_KIB_MAX: u32 = 1024;
 /// KiB of file data between writes of the tables of a player, which may be unplugged at any time.
 const PLAYER_FLUSH_KIB: u32 = 32;
 
-/// The same of a notebook, whose system writes late.
+/// KiB of file data between writes of the tables of a notebook, whose system writes late.
 const PC_FLUSH_KIB: u32 = 256;
 
 const UPDATED: u64 = UPDATE_KIB_MAX as u64 * KIB;

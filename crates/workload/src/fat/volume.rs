@@ -1,6 +1,6 @@
 //! One FAT32 volume: files by number, created, overwritten and removed by the `fatfs` crate.
 //!
-//! That crate allocates next-fit and writes both copies of the allocation table. It is mounted for
+//! The crate `fatfs` allocates next-fit and writes both copies of the allocation table. It is mounted for
 //! each operation; what mounting writes (boot and information sector) is not logged, because the
 //! volume of a player or a PC stays mounted.
 

@@ -10,7 +10,7 @@ pub(super) enum ColumnRule {
     Whole,
     /// A number of 0 or more with digits behind the point, at most so many of which count.
     Real(usize),
-    /// The same, or an empty field.
+    /// A number with digits behind the point, or an empty field.
     RealOrNothing,
     /// 1 to 2^32 - 1 bytes.
     Bytes,

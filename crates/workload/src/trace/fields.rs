@@ -169,7 +169,7 @@ pub(super) fn device_and_extent<'a>(at: &mut Cursor<'a>) -> Option<(&'a [u8], (u
     Some((device, sectors(first, count)?))
 }
 
-/// The same offset and size, if the last byte has an address.
+/// The offset and the size, if the last byte has an address.
 #[inline]
 pub(super) fn span(offset: u64, bytes: u32) -> Option<(u64, u32)> {
     offset.checked_add(u64::from(bytes)).map(|_| (offset, bytes))

@@ -79,7 +79,7 @@ pub(crate) struct Writing {
     pub fua: bool,
     /// Lines in front of the first request, each with its line feed.
     pub head: &'static str,
-    /// The same where the lines say the stream of each request; `None` if the format cannot say it.
+    /// Lines in front of the first request where lines say the stream of each; `None` if the format cannot say it.
     pub head_with_streams: Option<&'static str>,
     /// Writes one request and a line feed.
     pub line: fn(&mut dyn io::Write, &WrittenRequest<'_>) -> io::Result<()>,

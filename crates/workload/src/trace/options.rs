@@ -12,9 +12,9 @@ use crate::trace::volumes::Volumes;
 choice! {
     /// What becomes of trims (discards).
     pub enum Trims {
-        /// They are requests like others.
+        /// Trims are requests like others.
         Keep = "keep",
-        /// They are left out and counted.
+        /// Trims are left out and counted.
         Drop = "drop",
     }
 }

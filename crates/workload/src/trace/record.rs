@@ -26,7 +26,7 @@ pub(crate) struct TraceRecord {
 pub(crate) struct Durability {
     /// A flush comes in front of it.
     pub preflush: bool,
-    /// It is a write with force unit access.
+    /// Whether the request is a write with force unit access.
     pub fua: bool,
 }
 
@@ -65,7 +65,7 @@ impl<'a> ParsedLine<'a> {
         ParsedLine::Request(TraceRecord { time, offset, line: 0, bytes, volume: 0, kind, durability, stream: 0 }, name)
     }
 
-    /// The same request, whose data the host places in a stream.
+    /// Gives the request the stream in which the host places its data.
     #[inline]
     pub fn in_stream(self, stream: u8) -> ParsedLine<'a> {
         match self {

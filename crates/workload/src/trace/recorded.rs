@@ -23,7 +23,7 @@ impl RecordedContent {
     /// Which column of the text is what.
     pub const COLUMNS: &'static str = "time=0:ns,op=1,offset=2,size=3,volume=4";
 
-    /// The same with the stream, as readers take it.
+    /// Which column of the text is what, the stream among them, as readers take it.
     pub(super) fn columns(&self) -> Result<ColumnRequest, String> {
         let origin = ColumnRequest::parse(&self.origin_columns);
         let stream = if origin.is_ok_and(|origin| origin.stream.is_some()) { ",stream=5" } else { "" };

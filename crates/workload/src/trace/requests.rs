@@ -191,7 +191,7 @@ impl RequestSource for Trace {
         None
     }
 
-    /// Those up to the highest one that was named so far.
+    /// How many streams there are, up to the highest one that was named so far.
     fn streams(&self) -> u16 {
         u16::from(self.last_stream) + 1
     }

@@ -7,9 +7,9 @@ const MIN_GAP_NS: u64 = 100;
 /// How well the first lines of a file fit a format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Likeness {
-    /// They do not.
+    /// The lines do not fit the format.
     No,
-    /// They fit this format and others.
+    /// The lines fit this format and others.
     Possible {
         /// Why the formats cannot be told apart.
         why: String,
@@ -114,7 +114,7 @@ impl<'a> Sample<'a> {
 pub(super) enum SimulatorTimes {
     Nanoseconds,
     Milliseconds,
-    /// They cannot be told apart, and why.
+    /// The two simulators' formats cannot be told apart, and why.
     Either(String),
 }
 

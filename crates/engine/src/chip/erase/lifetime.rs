@@ -51,7 +51,7 @@ impl Lifetime {
         Lifetime { scheme: config.scheme, requirement: config.requirement, relative_stress }
     }
 
-    /// The same life, if every erase wears so many times as much.
+    /// Makes every erase of the life wear so many times as much.
     pub fn with_stress(mut self, factor: f64) -> Lifetime {
         self.relative_stress.iter_mut().for_each(|stress| *stress *= factor);
         self

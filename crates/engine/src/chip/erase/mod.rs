@@ -187,7 +187,7 @@ impl Eraser {
         u16::MAX - self.pec.iter().copied().max().unwrap_or_default()
     }
 
-    /// The same blocks, of which each has so many leaves that are erased apart and wear apart.
+    /// Gives each block so many leaves that are erased apart and wear apart.
     pub fn with_leaves(mut self, leaves: usize) -> Eraser {
         self.pec = self.pec.iter().flat_map(|&pec| std::iter::repeat_n(pec, leaves)).collect();
         self.leaves = leaves;

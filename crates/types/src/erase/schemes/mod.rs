@@ -50,9 +50,9 @@ pub enum PulseNeed {
     Measured,
     /// No more than it takes (measured under `aero-cons`), at the block's own PEC.
     Least,
-    /// The same, at the later PEC whose wear full pulses cause.
+    /// No more than it takes, at the later PEC whose wear full pulses cause.
     LeastAfterFullPulses,
-    /// The same, at a fitted PEC.
+    /// No more than it takes, at a fitted PEC.
     Fitted(&'static FittedNeed),
 }
 
