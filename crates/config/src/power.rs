@@ -119,16 +119,16 @@ keys! {
     /// `[power]`
     pub struct PowerKeys in "power" {
         cut_at_s: Vec<f64> = "[]", float(0.0, 1e9), "s", "no cuts", TIMED,
-            "When the power is cut, on the run's clock, in ascending order. Requests in flight fail; the device starts anew as ftl.recovery says, and the host goes on where it was, later by that time.";
+            "When the power is cut, on the run's clock, in ascending order. Requests in flight fail; the device recovers as ftl.recovery says, and the host goes on where it was, later by that time.";
         cut_at_command: Vec<f64> = "[]", float(1.0, 9e15), "commands", "no cuts", TIMED,
             "Commands in the middle of which the power is cut, in ascending order. 1 is the first of those that program, copy or erase, in the order in which they begin on the dies; those of a recovery count too.";
         cuts: u32 = "0", int(0, 1 << 20), "cuts", "no cuts", TIMED,
-            "Cuts that the seed draws over the run: so many points of the workload, and at each of them one of the next 64 commands that program, copy or erase, and a moment in it. Points that are near each other cut the power while the device starts anew.";
+            "Cuts that the seed draws over the run: so many points of the workload, and at each of them one of the next 64 commands that program, copy or erase, and a moment in it. Points near each other cut the power during a recovery.";
         protection: CutProtection = "\"none\"", ANY, "", CHOSEN, RECOVERS,
-            "What the device's own energy lets it do when the power is cut. none: nothing. operations: what the dies have begun ends, so no page and no erase is left half done; what is queued or buffered is lost. full: all that is queued ends too, and the write buffer is programmed; flushes and force unit access then wait for nothing. power.hold_up_us tells how long the energy must last.";
+            "What the device's own energy lets it do when the power is cut. none: nothing. operations: what the dies have begun ends; what is queued or buffered is lost. full: all that is queued ends too, and the write buffer is programmed; flushes then wait for nothing. power.hold_up_us tells how long the energy must last.";
         torn: TornKind = "\"drawn\"", ANY, "", "Tseng, Grupp and Swanson, DAC'11; Zheng and others, FAST'13", TEARS,
             "What a program, copy or erase leaves that was under way when the power was cut. old: as before. new: it reads well now and fails later. mixed: it fails its code; of a block some pages do. drawn: one of these, by the seed.";
         failure: PowerFailure = "\"none\"", ANY, "", "Zheng, Tucek, Qin and Lillibridge, FAST'13", When::Always,
-            "What the drive does wrong when its power is cut, beyond what it may: it strikes data that it had reported as stored. Of a served device and of the crash lab; a run does not keep the bytes that it would strike. bit-corruption: in one of the last eight pages programmed for the host a bit is wrong unnoticed. shorn-writes: of some of them only the first 3/8 or 7/8 of each 4 KiB are new. flying-writes: one of them lies in the place of another. unserializable-writes: some of them are gone. metadata-corruption: a third of the blocks with data cannot be read. dead-device: with one cut in four the drive answers never again.";
+            "What a cut does to data that the drive had reported as stored (served device and crash lab only). bit-corruption: in one of the last eight pages programmed for the host a bit is wrong unnoticed. shorn-writes: of some of them only the first 3/8 or 7/8 of each 4 KiB are new. flying-writes: one of them lies in the place of another. unserializable-writes: some of them are gone. metadata-corruption: a third of the blocks with data cannot be read. dead-device: one cut in four is the drive's last.";
     }
 }

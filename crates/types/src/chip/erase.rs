@@ -46,13 +46,13 @@ keys! {
         initial_memory: InitialMemory = "\"clear\"", ANY, "", CHOSEN, REMEMBERS,
             "Whether the controller already knows of blocks that were cycled before the run that a shallow erase does not pay. clear: it tries one on every block once more. learned: it knows what the last erase before the run showed. What i-ispe remembers is always known.";
         memory_in_spare: bool = "false", ANY, "", CHOSEN, FORGETS,
-            "Whether what the scheme remembers of a block is also stored in the spare areas of the block's pages, a byte each. Off: a power cut takes what is remembered of every block, which is learned anew. On: only of blocks of which no page is read when the device starts anew, and of those under erase.";
+            "Whether what the scheme remembers of a block is also stored in the spare areas of its pages, a byte each. Off: a power cut takes what is remembered of every block. On: only of blocks of which the recovery reads no page, and of those under erase.";
         rber_requirement: RberRequirement = "63", int(40, 63), "bits/KiB", "AERO, ASPLOS'24, section 5.4", LOOPS,
             "Raw bit errors after a year beyond which a block is unusable: 40, 50 or 63.";
         ecc_bits_per_kib: f64 = "72.0", float(1.0, 8192.0), "bits/KiB", "AERO, ASPLOS'24, section 5.4", LOOPS_OR_ERRORS,
             "Raw bit errors that the controller's code corrects in one KiB. Under an erase scheme that wears blocks, rber_requirement may not be above it.";
         read_retry: bool = "false", ANY, "", CHOSEN, When::Always,
-            "Pages with more bit errors than erase.ecc_bits_per_kib are read again, each time tR and a transfer, until the code can correct what is left. Errors follow from the wear of the block and, with geometry.layers and geometry.sub_blocks, from the page's place and the write sequence. Off: every read succeeds at once.";
+            "Pages with more bit errors than erase.ecc_bits_per_kib are read again, each time tR and a transfer, until the code can correct what is left. Errors follow from the block's wear and, with geometry.layers and geometry.sub_blocks, from the page's place. Off: every read succeeds at once.";
         misprediction_rate: f64 = "0.0", float(0.0, 1.0), "", "AERO, ASPLOS'24, section 7.4: none was seen", PREDICTS,
             "Chance that a pulse predicted from fail bits is one unit pulse (a seventh of t_ep_us) short.";
         max_loops: u8 = "5", int(1, 5), "loops", "AERO, ASPLOS'24, section 3.2", When::Always,
@@ -68,7 +68,7 @@ keys! {
         delta: u32 = "5000", int(2, 100_000_000), "fail bits", "AERO, ASPLOS'24, section 5.2", PREDICTS,
             "Fail bits that one unit pulse takes away.";
         suspension: Suspension = "\"off\"", ANY, "", CHOSEN, TIMED,
-            "Where host reads suspend an erase (needs host.read_priority = true). loop: after each verify read. pulse: after each unit pulse and verify read. capped: as pulse, until the erase was suspended max_suspensions times or its block is needed. immediate: at once; the interrupted pulse or loop begins again. authors-code: the rule of the public simulator of AERO's authors: immediate, the loop begins again, not with less than 700 us of it left, 100 us to suspend, and the last loop is never suspended. Under ispe nobody can know before a verify read which loop is the last: there that rule is an oracle.";
+            "Where host reads suspend an erase (needs host.read_priority = true). loop: after each verify read. pulse: after each unit pulse and verify read. capped: as pulse, until the erase was suspended max_suspensions times or its block is needed. immediate: at once; the interrupted pulse or loop begins again. authors-code: the rule of the public simulator of AERO's authors: immediate, the loop begins again, not with less than 700 us of it left, 100 us to suspend, and the last loop is never suspended, which under ispe is an oracle.";
         suspension_for: SuspensionFor = "\"reads\"", ANY, "", CHOSEN, EVER_SUSPENDED,
             "Who suspends an erase. reads: host reads; a host write waits for the whole erase. reads-and-writes: also page programs of host writes, and the reads of old copies that they need, if they are queued directly behind the erase and do not need its block.";
         suspension_restart: ErasePiece = "\"loop\"", ANY, "", CHOSEN, IMMEDIATE,
