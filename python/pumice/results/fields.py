@@ -6,7 +6,9 @@ Columns of result tables, rows of comparisons and the tables of docs/RESULTS.md 
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -89,7 +91,7 @@ def with_tables(page: str) -> str:
         if table and table[0].startswith(_HEADS):
             listed = _listed(table)
             missing = [one for one in missing if one not in listed]
-            table[2:] = [_row(one) for one in listed]
+            table[2:] = _rows(listed)
         lines += [*table, line]
         table = []
     if missing:
@@ -104,9 +106,23 @@ def _listed(table: Sequence[str]) -> list[Field]:
     return [one for one in fields() if one.workloads == workloads and one.path.partition(".")[0] in sections]
 
 
-def _row(shown: Field) -> str:
-    unit = f" {shown.unit}" if shown.unit else ""
-    return f"| `{shown.path}` |{unit} | {shown.text} | {shown.null_when} |"
+def _rows(listed: Sequence[Field]) -> list[str]:
+    """The rows of a table. Percentiles of one quantity share a row; "never" is left out, and what is said above too."""
+    rows, above = [], ""
+    for _, group in itertools.groupby(listed, _quantity):
+        first, *others = group
+        names = ", ".join([f"`{first.path}`", *(f"`.{one.path.rpartition('.')[2]}`" for one in others)])
+        null = "" if first.null_when == "never" else " as above" if first.null_when == above else f" {first.null_when}"
+        above = first.null_when
+        unit = f" {first.unit}" if first.unit else ""
+        rows.append(f"| {names} |{unit} | {'Percentiles' if others else first.text} |{null} |")
+    return rows
+
+
+def _quantity(one: Field) -> tuple[str, str]:
+    """What fields of one row have in common: percentiles that are null together, else a field alone."""
+    is_percentile = re.fullmatch(r"[\d.]+th percentile", one.text) is not None
+    return (one.path.rpartition(".")[0], one.null_when) if is_percentile else (one.path, "")
 
 
 if __name__ == "__main__":
