@@ -68,8 +68,9 @@ run: $(STAMP) ## the main job: partial erase against its baseline, as a table, f
 	$(BIN)/pumice report $(OUT) $(OUT)/worked-examples --out $(OUT)/report.html
 
 test: lint ## check the code, then run every test
+	rustc --version
 	cargo test --workspace
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 power: ## cut the power on small devices at all instants of which `make test` takes samples, and POWER_CUTS (10^6) times at random, from POWER_SEED (the time); of one POWER_LAYER alone, if it is given
 	export PUMICE_POWER_WHOLE=1 PUMICE_POWER_CUTS=$(or $(POWER_CUTS),1000000) \

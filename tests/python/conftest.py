@@ -1,4 +1,4 @@
-"""Fixtures: the command in a process of its own, as its users run it."""
+"""Fixtures: the command in a process of its own, as its users run it, or forked from one that has loaded it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from forked import run_forked
+
 #: Where the tests lie, and the engines that they use in place of the real one.
 TESTS = Path(__file__).parent
 
@@ -24,6 +26,17 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     """Runs `pumice ARGUMENTS…` in an empty directory and captures what it says."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        done = run_forked(arguments, tmp_path)
+        return subprocess.CompletedProcess(arguments, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Command:
+    """As `command`, in a new process: for tests of what the process itself does, or of its other streams."""
 
     def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
         settings = {"capture_output": True, "text": True, "cwd": tmp_path, "timeout": 120, **options}

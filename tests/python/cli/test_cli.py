@@ -142,9 +142,12 @@ def test_bad_usage_is_one_line_and_status_2(
     assert text in complained
 
 
-def test_the_process_has_the_status(command: Command) -> None:
+def test_the_process_has_the_status(process: Command, command: Command) -> None:
+    """And so has one that was forked, whose words are the same."""
     for arguments, status in ((["presets"], 0), (["rnu"], 2), (["run", "--scale", "7"], 2)):
-        assert command(*arguments).returncode == status
+        new, forked = process(*arguments), command(*arguments)
+        assert new.returncode == status
+        assert (forked.returncode, forked.stdout, forked.stderr) == (status, new.stdout, new.stderr)
 
 
 def test_what_nobody_foresaw_is_one_line_too(
@@ -381,9 +384,9 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
-def test_a_full_disk_behind_stdout_is_one_line_and_status_1(command: Command) -> None:
+def test_a_full_disk_behind_stdout_is_one_line_and_status_1(process: Command) -> None:
     with open("/dev/full", "w") as full:
-        done = command("schema", capture_output=False, stdout=full, stderr=subprocess.PIPE)
+        done = process("schema", capture_output=False, stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 1
     assert done.stderr == "pumice: standard output: No space left on device\n"
 

@@ -12,6 +12,7 @@ import pytest
 
 import pumice
 from conftest import Command
+from forked import run_forked
 from pumice.text import count, json_text, message, printable
 
 TINY = ("--preset", "tiny", "--set", "run.max_requests=200")
@@ -25,13 +26,7 @@ TRACE = "".join(f"{128166372000000000 + n * 10**6},hm,0,Write,{n * 8192},4096,0\
 
 def raw(directory: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
     """The command's output as bytes."""
-    return subprocess.run(
-        [sys.executable, "-m", "pumice", *arguments],
-        cwd=directory,
-        env={**os.environ, **environment},
-        capture_output=True,
-        timeout=120,
-    )
+    return run_forked(arguments, directory, {**os.environ, **environment})
 
 
 def is_harmless(output: bytes) -> bool:
@@ -40,13 +35,13 @@ def is_harmless(output: bytes) -> bool:
     return all(sign.isprintable() or sign in "\n\t" for sign in text)
 
 
-def test_a_dash_is_standard_input_where_a_file_is_read(command: Command) -> None:
+def test_a_dash_is_standard_input_where_a_file_is_read(process: Command) -> None:
     """`-` was looked for as a file of that name."""
-    checked = command("trace", "check", "-", "--json", input=TRACE)
+    checked = process("trace", "check", "-", "--json", input=TRACE)
     assert json.loads(checked.stdout)["records"] == 50
-    done = command("run", *TINY, "--trace", "-", "--json", input=TRACE)
+    done = process("run", *TINY, "--trace", "-", "--json", input=TRACE)
     assert json.loads(done.stdout)["host"]["write"]["requests"] == 50
-    done = command("run", "-", "--json", input='preset = "tiny"\nrun.max_requests = 7\n')
+    done = process("run", "-", "--json", input='preset = "tiny"\nrun.max_requests = 7\n')
     assert json.loads(done.stdout)["run"]["requests"] == 7
 
 
@@ -82,7 +77,7 @@ def test_a_dash_is_standard_output(command: Command, tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"t.csv", "out"}
 
 
-def test_a_full_disk_behind_a_file_is_one_line_and_status_1(command: Command, tmp_path: Path) -> None:
+def test_a_full_disk_behind_a_file_is_one_line_and_status_1(command: Command, process: Command, tmp_path: Path) -> None:
     command("trace", "generate", "t.csv", *TINY, "--set", "workload.requests=20")
     command("run", *TINY, "--out", "out")
     os.symlink("/dev/full", tmp_path / "full")
@@ -95,7 +90,7 @@ def test_a_full_disk_behind_a_file_is_one_line_and_status_1(command: Command, tm
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr == f"pumice: {place}: No space left on device\n"
     with open("/dev/full", "w") as full:
-        done = command(
+        done = process(
             *("trace", "convert", "t.csv", "-", "--to", "csv"),
             capture_output=False,
             stdout=full,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -10,8 +11,9 @@ import pytest
 from rich.cells import cell_len
 
 from conftest import on_a_terminal
+from pumice.cli.compare_command import _show
 from pumice.cli.tables import Column, Sheet, lines_of
-from pumice.results.comparison import METRICS, Variant, as_text
+from pumice.results.comparison import METRICS, Variant, as_text, index, write
 
 WIDTHS = (40, 60, 80, 120)
 
@@ -81,6 +83,24 @@ def test_wide_characters_count_twice() -> None:
 def test_a_comparison_without_runs_of_a_variant_still_has_a_table() -> None:
     head, rows = as_text([Variant("a", []), Variant("b", [])])
     assert lines_of(Sheet([Column(name) for name in head], rows, names=2, groups=[1, 2]), 80)[0]
+
+
+def test_a_ratio_that_may_be_chance_is_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On the terminal, below its table, as JSON and as CSV; a difference that is none by chance has no mark."""
+    pairs = {"base": [10.0, 20.0, 30.0], "noisy": [11.0, 19.0, 30.5], "clear": [11.0, 21.1, 30.9]}
+    variants = [Variant(name, [{"write_amplification": one} for one in values]) for name, values in pairs.items()]
+    ((*_, noisy, _, clear),) = as_text(variants)[1]
+    assert (noisy, clear) == ("~1.008", "1.050")
+    assert [one["within_noise"] for one in index(variants)["rows"][0]["values"]] == [None, True, False]
+    write(variants, tmp_path)
+    head, row = csv.reader((tmp_path / "comparison.csv").read_text().splitlines())
+    marks = {name: mark for name, mark in zip(head, row, strict=True) if name.endswith("within noise")}
+    assert marks == {"base within noise": "", "noisy within noise": "True", "clear within noise": "False"}
+    for shown, is_marked in ((variants, True), (variants[::2], False)):
+        _show(shown, repeat=3)
+        text = capsys.readouterr().out
+        assert ("~1.008" in text, "; ~ marks differences within noise" in text) == (is_marked, is_marked)
+        assert "± is the 95 % interval of the mean over 3 seeds" in text
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -153,7 +153,7 @@ def test_what_is_no_file_is_no_result(tmp_path: Path) -> None:
     assert Store(tmp_path).get("other") is None
 
 
-def test_a_pipe_can_be_read_once(command: Command, tmp_path: Path) -> None:
+def test_a_pipe_can_be_read_once(process: Command, tmp_path: Path) -> None:
     """Repeated runs hung, or called standard input empty."""
     os.mkfifo(tmp_path / "pipe")
     write_trace(tmp_path / "t.csv", 4096)
@@ -183,10 +183,10 @@ def test_a_pipe_can_be_read_once(command: Command, tmp_path: Path) -> None:
     ]
     for arguments, complaint in cases:
         with (tmp_path / "t.csv").open() as trace:  # a file, but another process cannot open it as /dev/stdin
-            done = command(*arguments, stdin=trace, timeout=30)
+            done = process(*arguments, stdin=trace, timeout=30)
         assert (done.returncode, done.stdout, done.stderr) == (2, "", complaint)
     with (tmp_path / "t.csv").open() as trace:
-        assert command("run", *TINY, "--trace", "/dev/stdin", stdin=trace).returncode == 0
+        assert process("run", *TINY, "--trace", "/dev/stdin", stdin=trace).returncode == 0
     with pytest.raises(TraceError, match="can be read once"):
         store.trace_digest({"workload": {"kind": "trace", "path": str(tmp_path / "pipe")}})
     assert store.trace_digest(Spec(preset="tiny").resolve()["config"]) is None
