@@ -22,6 +22,7 @@ use crate::protocol::transmission::{ErrorCode, Reply};
 use crate::record::Record;
 use crate::recording::RecordingWriter;
 use crate::store::Store;
+use crate::submitted::SubmittedRequests;
 use crate::transfer::{FinishedTransfer, Transfer};
 use crate::under_way::{DoneOperation, Operations};
 
@@ -32,8 +33,10 @@ pub struct Kept {
     pub record: Option<Record>,
     /// The file that the device lives in.
     pub store: Option<Store>,
-    /// Every request with its data, for the crash lab.
+    /// What clients ask for, with the data of writes, for the crash lab.
     pub recording: Option<RecordingWriter>,
+    /// Requests as they are submitted, with their data.
+    pub submitted: Option<SubmittedRequests>,
 }
 
 /// The simulated device. `T` names who waits for an operation.
@@ -156,13 +159,23 @@ impl<'a, T> Device<'a, T> {
 
     /// # Errors
     /// The simulation has ended in an error.
-    fn check_is_well(&self) -> Result<(), SimError> {
+    pub fn check_is_well(&self) -> Result<(), SimError> {
         self.failure.as_ref().map_or(Ok(()), |text| Err(SimError::Simulation(text.clone())))
     }
 
     /// What ended the simulation, if something did.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
+    }
+
+    /// Requests that were submitted so far, if they are kept; none otherwise.
+    pub fn submitted_requests(&self) -> usize {
+        self.kept.submitted.as_ref().map_or(0, |submitted| submitted.requests.len())
+    }
+
+    /// Takes the requests that were submitted, if they are kept.
+    pub fn take_submitted(&mut self) -> SubmittedRequests {
+        self.kept.submitted.take().unwrap_or_default()
     }
 
     /// Whether a request has ever come.
@@ -196,8 +209,9 @@ impl<'a, T> Device<'a, T> {
             let status = self.status(place, one);
             return self.operations.at_once(to, Reply::Status(status), now);
         }
+        let recorded = self.kept.recording.as_mut().map_or(Ok(()), |recording| recording.add(&operation, now));
         self.operations.begin(operation.steps(), to, now);
-        let begun = self.go_on();
+        let begun = recorded.map_err(SimError::Output).and_then(|()| self.go_on());
         self.note_failure(begun);
     }
 
@@ -301,8 +315,8 @@ impl<'a, T> Device<'a, T> {
         if let Some(store) = &mut self.kept.store {
             store.add(&DeviceEvent::Request(request)).map_err(SimError::Output)?;
         }
-        if let Some(recording) = &mut self.kept.recording {
-            recording.add(&request, &data).map_err(SimError::Output)?;
+        if let Some(submitted) = &mut self.kept.submitted {
+            submitted.add(&request, &data);
         }
         Ok(Transfer::new(request, data))
     }

@@ -26,6 +26,7 @@ mod sector;
 mod server;
 mod spec;
 mod store;
+mod submitted;
 mod told;
 mod transfer;
 mod under_way;

@@ -85,6 +85,18 @@ pub fn request(kind: RequestKind, place: Place, fua: bool) -> HostRequest {
 }
 
 impl ClientOperation {
+    /// The first byte behind what it is about; 0 if it is about no place.
+    pub fn end(&self) -> u64 {
+        match self {
+            ClientOperation::Read(place)
+            | ClientOperation::Write { place, .. }
+            | ClientOperation::Trim { place, .. }
+            | ClientOperation::WriteZeroes { place, .. }
+            | ClientOperation::Status { place, .. } => place.offset + u64::from(place.bytes),
+            ClientOperation::Flush => 0,
+        }
+    }
+
     /// The steps of the operation, one after the other. None of a status: it asks for no request.
     pub fn steps(self) -> VecDeque<OperationStep> {
         let bare = |kind, place| OperationStep::Request(request(kind, place, false), Vec::new());

@@ -1,18 +1,21 @@
-//! A recording: every request of a session, with the data of its writes, so that the session can be had again without
-//! the program that made it.
+//! A recording: everything that clients asked of a device in a session, with the data of writes, so that the session
+//! can be had again without the program that made it.
 //!
 //! A line that names the format, a line of JSON, and then, compressed, 24 bytes a request with the data of each write
-//! behind them. Marks, which a program sets while it runs, lie between the requests.
+//! behind them. Marks, which a program sets while it runs, lie between the requests. What is recorded is what a client
+//! asked for, not what this device made of it: a layer that gives up what is trimmed makes a trim of zeroes, another one
+//! has to write them.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use pumice_types::{HostRequest, RequestKind};
+use pumice_types::{HostRequest, RequestKind, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::journal::{self, DeviceEvent, ENTRY_BYTES};
+use crate::operation::{ClientOperation, Place, request};
 
 /// Name and version of the format.
 const FORMAT: &str = "pumice.recording/1";
@@ -20,14 +23,20 @@ const FORMAT: &str = "pumice.recording/1";
 /// Longest first lines, in bytes.
 const LINES_MAX: u64 = 1 << 24;
 
-/// First byte of a mark; an entry of a request begins with [`REQUEST`].
-const MARK: u8 = 1;
-
-/// First byte of a request.
+/// First byte of a read, write, flush or trim.
 const REQUEST: u8 = 0;
+
+/// First byte of a mark.
+const MARK: u8 = 1;
 
 /// Last byte: the recording is whole.
 const END: u8 = 2;
+
+/// First byte of an order to let a place read as zeroes. Its entry is that of a write, without data.
+const ZEROES: u8 = 3;
+
+/// First byte of an order to store zeroes, likewise.
+const STORED_ZEROES: u8 = 4;
 
 /// Longest mark, in bytes.
 const MARK_MAX: usize = 4096;
@@ -65,13 +74,24 @@ impl RecordingWriter {
         Ok(RecordingWriter { path: path.to_owned(), out })
     }
 
-    /// Adds a request, and what it writes.
+    /// Adds what a client asks for at this time of the device's clock. Questions about its state are left out.
     ///
     /// # Errors
     /// A file that cannot be written, in one line.
-    pub fn add(&mut self, request: &HostRequest, data: &[u8]) -> Result<(), String> {
-        let entry = journal::encode(&DeviceEvent::Request(*request));
-        self.write(&[&[REQUEST], &entry, data])
+    pub fn add(&mut self, operation: &ClientOperation, at: Time) -> Result<(), String> {
+        let place = Place { offset: 0, bytes: 0 };
+        let (first, kind, place, fua, data) = match operation {
+            ClientOperation::Read(place) => (REQUEST, RequestKind::Read, *place, false, &[][..]),
+            ClientOperation::Write { place, data, fua } => (REQUEST, RequestKind::Write, *place, *fua, &data[..]),
+            ClientOperation::Flush => (REQUEST, RequestKind::Flush, place, false, &[][..]),
+            ClientOperation::Trim { place, fua } => (REQUEST, RequestKind::Trim, *place, *fua, &[][..]),
+            ClientOperation::WriteZeroes { place, stored, fua } => {
+                (if *stored { STORED_ZEROES } else { ZEROES }, RequestKind::Write, *place, *fua, &[][..])
+            }
+            ClientOperation::Status { .. } => return Ok(()),
+        };
+        let asked = HostRequest { arrival: at, ..request(kind, place, fua) };
+        self.write(&[&[first], &journal::encode(&DeviceEvent::Request(asked)), data])
     }
 
     /// Adds a mark.
@@ -102,14 +122,12 @@ impl RecordingWriter {
     }
 }
 
-/// Requests of a session, in their order.
+/// What clients asked for in a session.
 #[derive(Debug, Default)]
 pub struct RecordedSession {
-    /// The requests.
-    pub requests: Vec<HostRequest>,
-    /// Data of all writes, one after the other; `None` if only the requests are known.
-    pub data: Option<Vec<u8>>,
-    /// Marks, each with the number of requests before it.
+    /// In this order, one after the other.
+    pub operations: Vec<ClientOperation>,
+    /// Marks, each with the number of operations before it.
     pub marks: Vec<(usize, String)>,
 }
 
@@ -131,7 +149,7 @@ impl RecordedSession {
         let (header, input) = open(path)?;
         let mut input =
             BufReader::new(zstd::stream::read::Decoder::new(input).map_err(|error| refuse(error.to_string()))?);
-        let mut session = RecordedSession { data: Some(Vec::new()), ..RecordedSession::default() };
+        let mut session = RecordedSession::default();
         loop {
             match session.read_next(&mut input) {
                 Ok(true) => {}
@@ -142,8 +160,7 @@ impl RecordedSession {
                 Err(error) => return Err(refuse(error.to_string())),
             }
         }
-        let end = |request: &HostRequest| request.offset_bytes + u64::from(request.bytes);
-        match session.requests.iter().position(|request| end(request) > header.capacity_bytes) {
+        match session.operations.iter().position(|operation| operation.end() > header.capacity_bytes) {
             Some(nth) => Err(refuse(format!("request {} lies beyond its device", nth + 1))),
             None => Ok(session),
         }
@@ -155,16 +172,11 @@ impl RecordedSession {
         let mut kind = [0];
         input.read_exact(&mut kind)?;
         match kind[0] {
-            REQUEST => {
+            REQUEST | ZEROES | STORED_ZEROES => {
                 let mut entry = [0; ENTRY_BYTES];
                 input.read_exact(&mut entry)?;
-                let Some(DeviceEvent::Request(request)) = journal::decode(&entry) else { return Err(damaged()) };
-                self.requests.push(request);
-                if let (RequestKind::Write, Some(data)) = (request.kind, &mut self.data) {
-                    let before = data.len();
-                    data.resize(before + request.bytes as usize, 0);
-                    input.read_exact(&mut data[before..])?;
-                }
+                let Some(DeviceEvent::Request(asked)) = journal::decode(&entry) else { return Err(damaged()) };
+                self.operations.push(operation(kind[0], &asked, input)?.ok_or_else(damaged)?);
                 Ok(true)
             }
             MARK => {
@@ -172,13 +184,31 @@ impl RecordedSession {
                 input.read_exact(&mut length)?;
                 let mut text = vec![0; usize::from(u16::from_le_bytes(length))];
                 input.read_exact(&mut text)?;
-                self.marks.push((self.requests.len(), String::from_utf8(text).map_err(|_| damaged())?));
+                self.marks.push((self.operations.len(), String::from_utf8(text).map_err(|_| damaged())?));
                 Ok(true)
             }
             END => Ok(false),
             _ => Err(damaged()),
         }
     }
+}
+
+/// The operation of an entry that begins with the byte `first`; the data of a write is read. `None`: it is none.
+fn operation(first: u8, asked: &HostRequest, input: &mut impl Read) -> io::Result<Option<ClientOperation>> {
+    let (place, fua) = (Place { offset: asked.offset_bytes, bytes: asked.bytes }, asked.fua);
+    Ok(Some(match (first, asked.kind) {
+        (REQUEST, RequestKind::Read) => ClientOperation::Read(place),
+        (REQUEST, RequestKind::Write) => {
+            let mut data = vec![0; place.bytes as usize];
+            input.read_exact(&mut data)?;
+            ClientOperation::Write { place, data, fua }
+        }
+        (REQUEST, RequestKind::Flush) => ClientOperation::Flush,
+        (REQUEST, RequestKind::Trim) => ClientOperation::Trim { place, fua },
+        (ZEROES, RequestKind::Write) => ClientOperation::WriteZeroes { place, stored: false, fua },
+        (STORED_ZEROES, RequestKind::Write) => ClientOperation::WriteZeroes { place, stored: true, fua },
+        _ => return Ok(None),
+    }))
 }
 
 /// The header of a recording, and its file behind it.
@@ -201,32 +231,33 @@ fn open(path: &Path) -> Result<(RecordingHeader, BufReader<File>), String> {
 
 #[cfg(test)]
 mod tests {
-    use pumice_types::Time;
-
     use super::*;
 
     #[test]
     fn s060_a_recording_comes_back_as_it_was_written_and_never_in_part() {
         let path = std::env::temp_dir().join(format!("pumice-recording-{}", std::process::id()));
         let header = RecordingHeader { capacity_bytes: 1 << 20, spec: serde_json::json!({ "preset": "tiny" }) };
-        let at = |offset_bytes, bytes, kind| HostRequest {
-            arrival: Time(7),
-            offset_bytes,
-            bytes,
-            kind,
-            fua: false,
-            stream: 0,
-        };
-        let write = at(512, 1024, RequestKind::Write);
+        let place = Place { offset: 512, bytes: 1024 };
+        let mut asked = vec![ClientOperation::Read(place), ClientOperation::Flush];
+        for fua in [false, true] {
+            asked.push(ClientOperation::Write { place, data: vec![9; 1024], fua });
+            asked.push(ClientOperation::Trim { place, fua });
+            asked.push(ClientOperation::WriteZeroes { place, stored: false, fua });
+            asked.push(ClientOperation::WriteZeroes { place, stored: true, fua });
+        }
         let mut out = RecordingWriter::create(&path, &header).expect("begins");
-        out.add(&write, &[9; 1024]).expect("a write");
-        out.mark("row 1").expect("a mark");
-        out.add(&HostRequest::flush(Time(8)), &[]).expect("a flush");
+        for (nth, operation) in asked.iter().enumerate() {
+            out.add(operation, Time(7)).expect("an operation");
+            out.add(&ClientOperation::Status { place, one: true }, Time(7)).expect("is left out");
+            if nth == 2 {
+                out.mark("row 1").expect("a mark");
+            }
+        }
         out.finish().expect("ends");
         let read = RecordedSession::read(&path).expect("reads");
         assert_eq!(RecordedSession::header(&path), Ok(header));
-        assert_eq!((read.requests, read.data), (vec![write, HostRequest::flush(Time(8))], Some(vec![9; 1024])));
-        assert_eq!(read.marks, [(1, "row 1".to_string())]);
+        assert_eq!(read.operations, asked);
+        assert_eq!(read.marks, [(3, "row 1".to_string())]);
         let whole = std::fs::read(&path).expect("is there");
         for length in [0, 10, whole.len() / 2, whole.len() - 1] {
             std::fs::write(&path, &whole[..length]).expect("is cut short");

@@ -123,7 +123,7 @@ impl DeviceWork {
             preset: source.preset_name(),
             without_effect: without_effect_on_a_served_device(source, &config)?,
         };
-        let kept = Kept { record, store, recording };
+        let kept = Kept { record, store, recording, ..Kept::default() };
         Ok(DeviceWork { config, scale, kept, clock: *clock, circumstances, told })
     }
 

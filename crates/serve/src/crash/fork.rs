@@ -77,7 +77,7 @@ impl<'a> CutTrials<'a> {
         let pages = fork.ssd.ftl().user_pages();
         let mut find = |lpn| content(&mut fork, lpn);
         let verdict = truth.judge(context, took, pages, &mut find)?;
-        if let (Some(path), Some(data)) = (&cut.image, &self.subject.recorded.data) {
+        if let (Some(path), Some(data)) = (&cut.image, &self.subject.session.data) {
             let page_bytes = self.subject.config.chip.geometry.page_bytes;
             image::write(path, page_bytes, data, (0..pages).map(find)).map_err(SimError::Output)?;
         }
@@ -86,7 +86,7 @@ impl<'a> CutTrials<'a> {
 
     /// The last mark before so many requests were done.
     fn mark(&self, done: usize) -> Option<String> {
-        let marks = &self.subject.recorded.marks;
+        let marks = &self.subject.session.marks;
         let before = marks.partition_point(|&(requests, _)| requests <= done);
         before.checked_sub(1).map(|last| marks[last].1.clone())
     }

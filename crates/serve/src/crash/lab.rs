@@ -13,6 +13,7 @@ use super::cut::{CrashCut, CutPlaces, TriedCut};
 use super::fork::CutTrials;
 use super::replay::{Instants, replay};
 use super::subject::CrashSubject;
+use super::submitted::SubmittedSession;
 use crate::protocol::SECTOR;
 use crate::recording::RecordedSession;
 use crate::spec::served_config;
@@ -27,28 +28,35 @@ impl CrashLab {
     /// The lab for the device of a spec, and a session.
     ///
     /// # Errors
-    /// A spec that cannot be served or cannot start anew, or a session that does not fit the device.
+    /// A spec that cannot be served or cannot start anew, or a session that does not fit the device or cannot be had on
+    /// it.
     pub fn new(source: &SpecSource, recorded: RecordedSession) -> Result<CrashLab, SimError> {
+        let mut lab = CrashLab::idle(source)?;
+        let capacity = lab.capacity()?;
+        if let Some(nth) = recorded.operations.iter().position(|operation| operation.end() > capacity) {
+            let (found, at) = (recorded.operations[nth].end(), nth + 1);
+            let text = format!("request {at} of the session ends at byte {found}, the device has {capacity} bytes");
+            return Err(SpecError(text).into());
+        }
+        lab.0.session = SubmittedSession::of(&lab.0.config, lab.0.scale, recorded)?;
+        Ok(lab)
+    }
+
+    /// The lab for the device of a spec, without a request.
+    fn idle(source: &SpecSource) -> Result<CrashLab, SpecError> {
         let config = served_config(source, None)?;
         if config.ftl.shared.recovery == Recovery::Off {
             let text = "ftl.recovery = \"off\": the crash lab needs a device that starts anew after a power cut; \
                         allowed: \"scan\", and what `pumice explain ftl.recovery` names for this ftl.kind";
-            return Err(SpecError(text.into()).into());
+            return Err(SpecError(text.into()));
         }
         if config.power.protection.empties_queues() {
             let text = "power.protection = \"full\": a fork of the crash lab keeps the flash alone, not what waits in RAM to \
                         be saved; allowed: \"none\", \"operations\"";
-            return Err(SpecError(text.into()).into());
+            return Err(SpecError(text.into()));
         }
-        let lab = CrashLab(CrashSubject { config, scale: source.scale.unwrap_or(1.0), recorded });
-        let capacity = lab.capacity()?;
-        let end = |request: &HostRequest| request.offset_bytes + u64::from(request.bytes);
-        if let Some(nth) = lab.0.recorded.requests.iter().position(|request| end(request) > capacity) {
-            let (found, at) = (end(&lab.0.recorded.requests[nth]), nth + 1);
-            let text = format!("request {at} of the session ends at byte {found}, the device has {capacity} bytes");
-            return Err(SpecError(text).into());
-        }
-        Ok(lab)
+        let scale = source.scale.unwrap_or(1.0);
+        Ok(CrashLab(CrashSubject { config, scale, session: SubmittedSession::default() }))
     }
 
     /// The lab for the device of a spec and the requests of its own workload, which bring no data. Requests are widened
@@ -57,12 +65,12 @@ impl CrashLab {
     /// # Errors
     /// As [`CrashLab::new`], or a workload that cannot be read.
     pub fn of_workload(source: &SpecSource) -> Result<CrashLab, SimError> {
-        let mut lab = CrashLab::new(source, RecordedSession::default())?;
+        let mut lab = CrashLab::idle(source)?;
         let own = Config::resolve(source)?;
         let mut workload = open_workload(&own, lab.0.scale, lab.capacity()?)?;
         while let Some(request) = workload.next_request()? {
             if request.kind != RequestKind::Trim || lab.0.config.workload.trace.trims == Trims::Keep {
-                lab.0.recorded.requests.extend(in_sectors(request));
+                lab.0.session.requests.extend(in_sectors(request));
             }
         }
         Ok(lab)
@@ -76,12 +84,12 @@ impl CrashLab {
 
     /// Requests of the session.
     pub fn requests(&self) -> usize {
-        self.0.recorded.requests.len()
+        self.0.session.requests.len()
     }
 
     /// Whether images can be written: the data of the session is known.
     pub fn has_data(&self) -> bool {
-        self.0.recorded.data.is_some()
+        self.0.session.data.is_some()
     }
 
     /// At most so many instants of the session, in ascending order; all of them differ.

@@ -12,6 +12,7 @@ mod image;
 mod lab;
 mod replay;
 mod subject;
+mod submitted;
 mod truth;
 mod verdict;
 

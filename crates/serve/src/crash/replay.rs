@@ -50,8 +50,8 @@ pub fn replay(subject: &CrashSubject, onlooker: &mut impl Onlooker) -> Result<()
     session.ssd.observer.set_replay(false);
     let (is_volatile, gives_up_trimmed) = (session.ssd.controller.is_buffered(), config.ftl.kind.gives_up_trimmed());
     let rules = PromiseRules { is_volatile, gives_up_trimmed };
-    let mut truth = HostTruth::new(&subject.recorded.requests, config.chip.geometry.page_bytes, rules);
-    for request in &subject.recorded.requests {
+    let mut truth = HostTruth::new(&subject.session.requests, config.chip.geometry.page_bytes, rules);
+    for request in &subject.session.requests {
         let stamps = truth.begin();
         let request = HostRequest { arrival: session.ssd.now, ..*request };
         let transfer = Transfer::new(request, stamps);

@@ -2,14 +2,14 @@
 
 use pumice_config::Config;
 
-use crate::recording::RecordedSession;
+use super::submitted::SubmittedSession;
 
-/// A device and a recorded session.
+/// A device and a session on it.
 pub struct CrashSubject {
     /// The device.
     pub config: Config,
     /// Its scale.
     pub scale: f64,
     /// The session.
-    pub recorded: RecordedSession,
+    pub session: SubmittedSession,
 }
