@@ -7,7 +7,7 @@
 mod cuts;
 mod port;
 
-use pumice_config::Check;
+use pumice_config::{Check, Config, FlushPolicy, PowerFailure};
 use pumice_ftl::Restart;
 use pumice_ftl::{Plan, TranslationLayer};
 use pumice_nand::CheckedArray;
@@ -36,6 +36,12 @@ impl CutFlash {
     }
 }
 
+/// Whether a device may lose what nobody wrote since its last start. Then every page is looked at after a cut: the loss is
+/// counted there, and the host goes on with what is left. A read that meets it later would be held for a wrong belief.
+fn is_told_to_lose(config: &Config) -> bool {
+    config.power.failure != PowerFailure::None || config.host.flush == FlushPolicy::Ignored
+}
+
 impl<O: Observer> Ssd<'_, O> {
     /// Cuts the power at the time of the next cut, and starts the device anew; again, if the power is cut meanwhile.
     /// Afterwards it is the time at which the host is served again.
@@ -56,7 +62,7 @@ impl<O: Observer> Ssd<'_, O> {
         let (figures, took) = (&mut self.power, self.now - first);
         figures.recoveries += 1;
         figures.recovery = [figures.recovery[0] + took, figures.recovery[1].max(took)];
-        self.settle(cuts.config.run.check == Check::Integrity);
+        self.settle(cuts.config.run.check == Check::Integrity || is_told_to_lose(cuts.config));
         Ok(())
     }
 

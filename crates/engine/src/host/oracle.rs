@@ -121,9 +121,10 @@ impl Oracle {
     pub fn settle(&mut self, lpn: Lpn, found: Option<u8>) {
         self.versions[lpn.index()] = found.unwrap_or(0);
         match found {
-            None if self.promises_trims => self.mark_trimmed(lpn),
+            // Also of a page that the initial fill stored, which has no version that could say so.
+            None => self.mark_trimmed(lpn),
             Some(_) if self.promises_trims && !self.trimmed.is_empty() => bits::clear(&mut self.trimmed, lpn.index()),
-            None | Some(_) => {}
+            Some(_) => {}
         }
     }
 
