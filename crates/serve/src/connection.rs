@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::address::Socket;
 use crate::operation::{ClientOperation, Place};
@@ -95,6 +95,39 @@ impl Credit {
     }
 }
 
+/// What a client sends. While its time is limited, that is the time for a whole message, however many parts it comes in.
+struct ClientInput {
+    socket: Socket,
+    /// When the message must have come.
+    ends: Option<Instant>,
+}
+
+impl ClientInput {
+    /// The next message begins, which may take so long.
+    fn begin_message(&mut self, limit: Duration) {
+        self.ends = Some(Instant::now() + limit);
+    }
+
+    /// From now on messages may take as long as they like.
+    fn take_any_time(&mut self) -> io::Result<()> {
+        self.ends = None;
+        self.socket.limit_reads(None)
+    }
+}
+
+impl Read for ClientInput {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if let Some(ends) = self.ends {
+            let left = ends.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            self.socket.limit_reads(Some(left))?;
+        }
+        self.socket.read(out)
+    }
+}
+
 /// What was settled in the handshake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Settled {
@@ -115,12 +148,11 @@ enum HandshakeCourse {
 /// # Errors
 /// The connection broke, or the client broke the protocol.
 pub fn serve(socket: Socket, facts: ExportFacts, submit: &dyn Fn(ClientOperation, ReplyTo) -> bool) -> io::Result<()> {
-    socket.limit_reads(Some(HANDSHAKE_LIMIT))?;
     socket.limit_writes(Some(WRITE_LIMIT))?;
     let mut out = socket.another()?;
-    let mut input = BufReader::with_capacity(1 << 16, socket);
+    let mut input = BufReader::with_capacity(1 << 16, ClientInput { socket, ends: None });
     let Some(settled) = shake_hands(&mut input, &mut out, facts)? else { return Ok(()) };
-    input.get_ref().limit_reads(None)?;
+    input.get_mut().take_any_time()?;
     let credit = Arc::new(Credit::default());
     let (answers, to_send) = mpsc::channel();
     let writer = {
@@ -131,7 +163,7 @@ pub fn serve(socket: Socket, facts: ExportFacts, submit: &dyn Fn(ClientOperation
     };
     let ended = take_requests(&mut input, &Requests { facts, settled, answers, credit }, submit);
     // What is under way is still answered. The writer ends when the device has dropped the last of it.
-    input.get_ref().end(Shutdown::Read);
+    input.get_ref().socket.end(Shutdown::Read);
     let _ = writer.join();
     ended
 }
@@ -147,17 +179,23 @@ fn broken(what: &str) -> io::Error {
 }
 
 /// The handshake. `None`: the client wants nothing more.
-fn shake_hands(input: &mut impl Read, out: &mut impl Write, facts: ExportFacts) -> io::Result<Option<Settled>> {
+fn shake_hands(
+    input: &mut BufReader<ClientInput>,
+    out: &mut impl Write,
+    facts: ExportFacts,
+) -> io::Result<Option<Settled>> {
     let mut greeting = GREETING.to_vec();
     greeting.extend((FIXED_NEWSTYLE | NO_ZEROES).to_be_bytes());
     out.write_all(&greeting)?;
+    input.get_mut().begin_message(HANDSHAKE_LIMIT);
     let flags = u32::from_be_bytes(array(input)?);
     let flags = ClientFlags::decode(flags).map_err(|_| broken("unknown flags"))?;
     let mut settled = Settled::default();
     for _ in 0..OPTIONS_MAX {
+        input.get_mut().begin_message(HANDSHAKE_LIMIT);
         let header = OptionHeader::decode(&array(input)?).map_err(|_| broken("an option begins otherwise"))?;
         if header.length > OPTION_MAX {
-            io::copy(&mut input.take(u64::from(header.length)), &mut io::sink())?;
+            io::copy(&mut input.by_ref().take(u64::from(header.length)), &mut io::sink())?;
             out.write_all(&OptionReply::TooBig.encode(header.number))?;
             continue;
         }

@@ -89,6 +89,20 @@ impl ControlRequest {
     }
 }
 
+/// Refuses an address at which questions are not answered. A port of this machine is open to every page that a browser
+/// shows, and to every user; a socket of the file system to those who may open its file.
+///
+/// # Errors
+/// It is a port, in one line.
+pub fn check_address(address: &Address) -> Result<(), String> {
+    match address {
+        Address::Unix(_) => Ok(()),
+        Address::Tcp(_) => Err(format!(
+            "--control {address}: web pages and other users could send orders to a port; allowed: unix:PATH"
+        )),
+    }
+}
+
 /// How long a question waits for its answer, unless it is one that takes long. A device that is busy answers behind what
 /// it is at.
 const PATIENCE: Duration = Duration::from_secs(60);

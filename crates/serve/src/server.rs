@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use pumice_config::Config;
+use pumice_config::{Config, SpecError};
 use pumice_engine::SimError;
 use serde_json::{Value, json};
 
@@ -25,8 +25,12 @@ use crate::spec::served_config;
 use crate::told::ThreadTold;
 use crate::work::{AskedOperation, DeviceQuestion, DeviceWork, Message};
 
-/// Most connections at a time. More are closed at once.
-const CONNECTIONS_MAX: usize = 64;
+/// Most clients of the device at a time. More are closed at once.
+const CLIENTS_MAX: usize = 64;
+
+/// Most connections of the control socket at a time. For one more, the oldest one ends that waits for no answer: who
+/// connects and asks nothing keeps nobody from asking.
+const CONTROLS_MAX: usize = 16;
 
 /// How long clients may take to accept what is under way when the server ends.
 const PARTING: Duration = Duration::from_secs(5);
@@ -51,13 +55,40 @@ struct ServerShared {
     closed: Condvar,
 }
 
+/// Whom a connection is to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Peer {
+    /// A client of the device.
+    Client,
+    /// Somebody at the control socket who has asked nothing, or has the answer.
+    Control,
+    /// Somebody at the control socket who waits for an answer.
+    Asker,
+}
+
 /// Handles of the connections, by number.
 #[derive(Default)]
 struct Connections {
-    /// With whether it is a client of the device.
-    open: BTreeMap<u64, (Socket, bool)>,
+    open: BTreeMap<u64, (Socket, Peer)>,
     /// Connections so far.
     taken: u64,
+}
+
+impl Connections {
+    /// Whether there is room for one more; at the control socket somebody may have to go for it.
+    fn make_room(&mut self, is_client: bool) -> bool {
+        let alike = self.open.values().filter(|(_, peer)| (*peer == Peer::Client) == is_client).count();
+        if is_client {
+            return alike < CLIENTS_MAX;
+        }
+        if alike < CONTROLS_MAX {
+            return true;
+        }
+        let idle = self.open.iter().find(|(_, (_, peer))| *peer == Peer::Control).map(|(&number, _)| number);
+        let ended = idle.and_then(|number| self.open.remove(&number));
+        ended.iter().for_each(|(socket, _)| socket.end(Shutdown::Both));
+        ended.is_some()
+    }
 }
 
 /// A device that is being served.
@@ -86,6 +117,7 @@ impl Server {
     /// `goes_on` says no.
     pub fn start_while(options: &ServeOptions, goes_on: &mut dyn FnMut() -> bool) -> Result<Server, SimError> {
         let config = served_config(&options.source, options.record.as_deref())?;
+        options.control.as_ref().map_or(Ok(()), control::check_address).map_err(SpecError)?;
         let listener = Listener::bind(&options.listen).map_err(SimError::Output)?;
         let control = options.control.as_ref().map(Listener::bind).transpose().map_err(SimError::Output)?;
         let (messages, asked) = mpsc::channel();
@@ -256,14 +288,19 @@ impl ServerShared {
     fn part_with_clients(&self) {
         self.partings.fetch_add(1, Ordering::SeqCst);
         let connections = self.lock();
-        let clients = connections.open.values().filter(|(_, is_client)| *is_client);
+        let clients = connections.open.values().filter(|(_, peer)| *peer == Peer::Client);
         clients.for_each(|(socket, _)| socket.end(Shutdown::Both));
     }
 
     /// Talks with a client of the device, or with one of the control socket, until it leaves.
-    fn talk(&self, socket: Socket, is_client: bool) -> io::Result<()> {
+    fn talk(&self, number: u64, socket: Socket, is_client: bool) -> io::Result<()> {
         if !is_client {
-            return control::converse(socket, &|request| self.answer(&request));
+            return control::converse(socket, &|request| {
+                self.note_peer(number, Peer::Asker);
+                let answer = self.answer(&request);
+                self.note_peer(number, Peer::Control);
+                answer
+            });
         }
         let partings = self.partings.load(Ordering::SeqCst);
         let submit = |operation, to| {
@@ -271,6 +308,10 @@ impl ServerShared {
             self.messages.send(Message::Perform(asked)).is_ok()
         };
         connection::serve(socket, self.facts, &submit)
+    }
+
+    fn note_peer(&self, number: u64, now: Peer) {
+        self.lock().open.get_mut(&number).into_iter().for_each(|(_, peer)| *peer = now);
     }
 
     /// A connection has ended.
@@ -282,12 +323,13 @@ impl ServerShared {
     /// Takes a connection in. `None`: there are too many.
     fn admit(&self, socket: &Socket, is_client: bool) -> io::Result<Option<u64>> {
         let mut connections = self.lock();
-        if connections.open.len() >= CONNECTIONS_MAX {
+        if !connections.make_room(is_client) {
             return Ok(None);
         }
         connections.taken += 1;
         let number = connections.taken;
-        connections.open.insert(number, (socket.another()?, is_client));
+        let peer = if is_client { Peer::Client } else { Peer::Control };
+        connections.open.insert(number, (socket.another()?, peer));
         Ok(Some(number))
     }
 
@@ -334,7 +376,7 @@ fn take(socket: Socket, shared: &Arc<ServerShared>, is_client: bool) {
     let own = Arc::clone(shared);
     let talk = move || {
         // How a conversation ends is its client's matter.
-        let _ = own.talk(socket, is_client);
+        let _ = own.talk(number, socket, is_client);
         own.leave(number);
     };
     if spawn(if is_client { "pumice-client" } else { "pumice-control" }, talk).is_err() {
