@@ -218,7 +218,7 @@ def serve(
     Args:
         spec: the device. Its workload is not used: requests come from the clients.
         listen: `unix:PATH` or `tcp:127.0.0.1:PORT` (port 0 takes a free one); a socket in a new directory if absent.
-        control: address of the same kinds where `pumice ctl` asks about the device; none if absent.
+        control: `unix:PATH` where `pumice ctl` asks about the device; none if absent.
         store: file that the device lives in, from one session to the next; memory if absent.
         record: trace to write, which `pumice.run` replays to the same result.
         session: recording to write for `pumice.crash`: every request, with the data of writes.

@@ -2,7 +2,7 @@
 //! bytes are in memory. Server and clients share this process and this machine.
 //!
 //! `cargo run --release -p pumice-serve --example load [-- SECONDS [CONNECTIONS [PRESET [KEY=VALUE ...]]]]`; with
-//! `LOAD_STORE=FILE` the bytes are in a file.
+//! `LOAD_STORE=FILE` the bytes are in a file, with `LOAD_FLUSH=N` a flush follows every N requests of a connection.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for developers")]
 
 #[path = "../tests/client/mod.rs"]
@@ -28,9 +28,16 @@ fn load(path: &Path, number: u64, end: Instant) -> u64 {
     let data = [number as u8; BYTES as usize];
     // The device does one operation after the other, so replies come in the order of the requests.
     let mut under_way: VecDeque<u32> = VecDeque::new();
-    let (mut message, mut done) = (Vec::new(), 0);
+    let flush_every = std::env::var("LOAD_FLUSH").ok().and_then(|text| text.parse::<u64>().ok());
+    let (mut message, mut done, mut sent) = (Vec::new(), 0, 0);
     while Instant::now() < end {
         while under_way.len() < DEPTH {
+            sent += 1;
+            if flush_every.is_some_and(|every| sent % every == 0) {
+                client.compose(&mut message, (3, 0), (0, 0));
+                under_way.push_back(0);
+                continue;
+            }
             let (offset, is_read) = (random.below(pages) * u64::from(BYTES), random.below(2) == 0);
             client.compose(&mut message, (u16::from(!is_read), 0), (offset, BYTES));
             message.extend(if is_read { &[][..] } else { &data[..] });

@@ -7,6 +7,8 @@
 //! have put there, with what RAM knows of newer writes laid over it. So every read has one instant at which it is true,
 //! however many requests are under way.
 
+mod kept;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -15,12 +17,13 @@ use pumice_nand::NandArray;
 use pumice_types::{FlashCommand, FlashOp, HostRequest, Lpn, PageAddress, PbTree, RequestKind, Time, UnitPages};
 use pumice_workload::RandomStream;
 
+pub use self::kept::KeptBytes;
 use crate::failing::FailingDrive;
 use crate::pages::PhysicalPages;
 use crate::queued::{PageNow, QueuedContent, QueuedPages};
 use crate::ram::ControllerRam;
 use crate::sector::SectorForm;
-use crate::store::StoredPages;
+use crate::stored_pages::StoredPages;
 use crate::transfer::{FinishedTransfer, PageSplit, Transfer};
 
 /// What the chips' erases erase.
@@ -53,15 +56,6 @@ pub struct DataPath {
     /// Logical pages that RAM may hold no longer.
     settled: Vec<u32>,
     /// How the drive misbehaves in a power cut, if it does.
-    failing: Option<Box<FailingDrive>>,
-}
-
-/// What a device held at one instant, on flash and in RAM.
-pub struct KeptBytes {
-    pages: Option<PhysicalPages>,
-    ram: ControllerRam,
-    queued: QueuedPages,
-    settled: Vec<u32>,
     failing: Option<Box<FailingDrive>>,
 }
 
@@ -106,33 +100,6 @@ impl DataPath {
         self.queued = QueuedPages::default();
         self.under_way.clear();
         self.settled.clear();
-    }
-
-    /// What the device holds now. Requests under way are no part of it.
-    ///
-    /// # Errors
-    /// The device is in a file that cannot be copied.
-    pub fn keep(&self) -> Result<KeptBytes, String> {
-        let pages = self.pages.as_ref().map(|(pages, _)| pages.copied()).transpose()?;
-        let (ram, queued, settled) = (self.ram.clone(), self.queued.clone(), self.settled.clone());
-        Ok(KeptBytes { pages, ram, queued, settled, failing: self.failing.clone() })
-    }
-
-    /// Goes back to what this device, or another one of its kind, held. Nothing is under way then.
-    ///
-    /// # Errors
-    /// The device is in a file that cannot be written.
-    pub fn go_back_to(&mut self, kept: &KeptBytes) -> Result<(), String> {
-        if let (Some((pages, _)), Some(kept)) = (&mut self.pages, &kept.pages) {
-            pages.go_back_to(kept)?;
-        }
-        self.lose_ram();
-        self.finished.clear();
-        self.failure = None;
-        (self.ram, self.queued) = (kept.ram.clone(), kept.queued.clone());
-        self.settled.clone_from(&kept.settled);
-        self.failing.clone_from(&kept.failing);
-        Ok(())
     }
 
     /// What a physical page holds; `None`: all zeroes.
@@ -266,7 +233,10 @@ impl DataPath {
                 // It came without being queued, as commands without a clock do.
                 None => self.content_of(command, None)?,
             },
-            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => return self.erase(command),
+            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => {
+                self.erase(command);
+                return Ok(());
+            }
             FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => return Ok(()),
         };
         let Some((pages, _)) = &mut self.pages else { return Ok(()) };
@@ -284,8 +254,8 @@ impl DataPath {
     }
 
     /// Takes away the bytes of what is erased.
-    fn erase(&mut self, command: &FlashCommand) -> Result<(), String> {
-        let Some((pages, erases)) = &mut self.pages else { return Ok(()) };
+    fn erase(&mut self, command: &FlashCommand) {
+        let Some((pages, erases)) = &mut self.pages else { return };
         let block = command.target.block;
         match command.op {
             FlashOp::PartialErase => pages.erase(block, erases.tree.page_range(command.pb())),
@@ -293,8 +263,8 @@ impl DataPath {
                 let (units, erased) = (&erases.sub_blocks, command.sub_blocks());
                 let pages_per_block = units.as_ref().map_or(0, UnitPages::pages_per_block);
                 let is_erased = |page: &u16| units.as_ref().is_some_and(|units| erased.contains(units.unit_of(*page)));
-                let mut gone = (0..pages_per_block).filter(is_erased).map(usize::from);
-                gone.try_for_each(|page| pages.erase(block, page..page + 1))
+                let gone = (0..pages_per_block).filter(is_erased).map(usize::from);
+                gone.for_each(|page| pages.erase(block, page..page + 1));
             }
             FlashOp::Erase
             | FlashOp::Read
@@ -338,6 +308,7 @@ impl Observer for DataPath {
     fn accepted(&mut self, slot: u32, request: &HostRequest) {
         let Some(mut transfer) = self.next.take() else { return };
         match request.kind {
+            _ if self.is_replay => {}
             RequestKind::Write => self.note_write(&transfer, false),
             RequestKind::Read => transfer.data = vec![0; self.split.form.taken_by(request.bytes as usize)],
             RequestKind::Trim | RequestKind::Flush => {}
@@ -351,6 +322,9 @@ impl Observer for DataPath {
 
     fn completed(&mut self, slot: u32, at: Time) {
         let Some(transfer) = self.under_way.get_mut(slot as usize).and_then(Option::take) else { return };
+        if self.is_replay {
+            return;
+        }
         match transfer.request.kind {
             RequestKind::Write => self.note_write(&transfer, true),
             RequestKind::Trim => {
@@ -396,7 +370,7 @@ impl Observer for DataPath {
 
     fn command(&mut self, _start: Time, _end: Time, command: &FlashCommand) {
         if self.is_replay {
-            return;
+            return self.retrace(command);
         }
         let done = self.carry_out(command);
         self.note(done);

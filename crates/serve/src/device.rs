@@ -2,6 +2,7 @@
 
 mod ageing;
 mod extents;
+mod kept_state;
 mod orders;
 mod snapshots;
 #[cfg(test)]
@@ -55,10 +56,12 @@ pub struct Device<'a, T> {
     present: Time,
     /// Instants to go back to.
     snapshots: DeviceSnapshots<'a>,
+    /// What became of a session of its store that broke off, if one did.
+    recovered: Option<String>,
 }
 
 impl<'a, T> Device<'a, T> {
-    /// A device in its initial state, or in the state in which its store was closed. `goes_on` is asked now and then;
+    /// A device in its initial state, or in the state that its store has kept. `goes_on` is asked now and then;
     /// `false` ends the work.
     ///
     /// # Errors
@@ -83,66 +86,22 @@ impl<'a, T> Device<'a, T> {
         let (operations, present) = (Operations::new(), Time::ZERO);
         let (cuts_s, failure) = (Vec::new(), None);
         let snapshots = DeviceSnapshots::default();
-        let mut device =
-            Device { config, session, page_bytes, capacity, kept, cuts_s, failure, operations, present, snapshots };
+        let mut device = Device {
+            config,
+            session,
+            page_bytes,
+            capacity,
+            kept,
+            cuts_s,
+            failure,
+            operations,
+            present,
+            snapshots,
+            recovered: None,
+        };
         device.replay(goes_on)?;
         device.path().set_replay(false);
         Ok(device)
-    }
-
-    /// Brings the device into the state in which its store was closed.
-    fn replay(&mut self, goes_on: &dyn Fn() -> bool) -> Result<(), SimError> {
-        let Some(store) = self.kept.store.take() else { return Ok(()) };
-        let mut failure = None;
-        let replayed = store.replay(|event| {
-            self.replay_event(event, goes_on).map_err(|error| {
-                let text = error.to_string();
-                failure = Some(error);
-                text
-            })
-        });
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        replayed.map_err(SimError::Output)?;
-        while self.session.ssd.next_event().is_some() {
-            check(goes_on)?;
-            self.session.step()?;
-        }
-        self.kept.store = Some(store);
-        Ok(())
-    }
-
-    fn replay_event(&mut self, event: &DeviceEvent, goes_on: &dyn Fn() -> bool) -> Result<(), SimError> {
-        let request = match event {
-            DeviceEvent::Cut(at) => return self.lose_power(*at + self.session.behind()),
-            DeviceEvent::Fault(at, block) => {
-                self.replay_until(*at, goes_on)?;
-                return self.session.fail_next_erase(*block).map_err(SimError::Simulation);
-            }
-            DeviceEvent::Age(at, ageing) => {
-                self.replay_until(*at, goes_on)?;
-                return self.do_age(*ageing, goes_on);
-            }
-            DeviceEvent::Request(request) => request,
-        };
-        if let Some(record) = &mut self.kept.record {
-            record.write(request)?;
-        }
-        self.replay_until(request.arrival, goes_on)?;
-        self.session.submit(request, request.arrival + self.session.behind())
-    }
-
-    fn replay_until(&mut self, instant: Time, goes_on: &dyn Fn() -> bool) -> Result<(), SimError> {
-        while self.session.step_until(instant)? {
-            check(goes_on)?;
-        }
-        Ok(())
-    }
-
-    fn lose_power(&mut self, at: Time) -> Result<(), SimError> {
-        self.cuts_s.push(at.as_s());
-        self.session.cut_power(at)
     }
 
     /// Bytes that a host can address.
@@ -153,8 +112,14 @@ impl<'a, T> Device<'a, T> {
     /// How far it is: its time, the requests that came, and what ended the simulation, if something did.
     pub fn progress(&self) -> Value {
         let (simulated_s, requests) = (self.now().as_s(), self.session.submitted());
-        let (failure, snapshots) = (&self.failure, self.snapshots.told());
-        json!({ "requests": requests, "simulated_s": simulated_s, "failure": failure, "snapshots": snapshots })
+        let (failure, snapshots, recovered) = (&self.failure, self.snapshots.told(), &self.recovered);
+        json!({
+            "requests": requests,
+            "simulated_s": simulated_s,
+            "failure": failure,
+            "snapshots": snapshots,
+            "recovered": recovered,
+        })
     }
 
     /// # Errors
@@ -210,7 +175,8 @@ impl<'a, T> Device<'a, T> {
             return self.operations.at_once(to, Reply::Status(status), now);
         }
         let recorded = self.kept.recording.as_mut().map_or(Ok(()), |recording| recording.add(&operation, now));
-        self.operations.begin(operation.steps(), to, now);
+        let lasts = operation.lasts();
+        self.operations.begin(operation.steps(), lasts, to, now);
         let begun = recorded.map_err(SimError::Output).and_then(|()| self.go_on());
         self.note_failure(begun);
     }
@@ -367,7 +333,10 @@ impl<'a, T> Device<'a, T> {
             self.session.ssd.read_back();
         }
         let Kept { record, store, .. } = std::mem::take(&mut self.kept);
-        store.map_or(Ok(()), Store::close).map_err(SimError::Output)?;
+        let at = self.now() - self.session.behind();
+        if store.map_or(Ok(false), |store| store.close(at)).map_err(SimError::Output)? {
+            self.path().commit(true).map_err(SimError::Output)?;
+        }
         let origin = match record {
             Some(record) => record.finish(self.config, self.capacity)?,
             None => Record::unrecorded(),

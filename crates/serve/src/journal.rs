@@ -16,6 +16,9 @@ const FAULT: u8 = 5;
 /// The kind of an entry that is an ageing.
 const AGE: u8 = 6;
 
+/// The kind of an entry that is a commit.
+const COMMIT: u8 = 7;
+
 /// An order to age the device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AgeOrder {
@@ -36,6 +39,21 @@ pub enum DeviceEvent {
     Fault(Time, u32),
     /// The device was aged at this time of the workload's clock, or when everything under way then had ended.
     Age(Time, AgeOrder),
+    /// The device was committed at this time of the workload's clock, with so many bytes in its RAM, which lie behind the
+    /// entry.
+    Commit(Time, u64),
+}
+
+impl DeviceEvent {
+    /// Whether a device holds something else afterwards, or is worn. Reads and flushes may change it as well, but nothing
+    /// is lost if they never came.
+    pub fn changes_device(&self) -> bool {
+        match self {
+            DeviceEvent::Request(request) => matches!(request.kind, RequestKind::Write | RequestKind::Trim),
+            DeviceEvent::Cut(_) | DeviceEvent::Fault(..) | DeviceEvent::Age(..) => true,
+            DeviceEvent::Commit(..) => false,
+        }
+    }
 }
 
 /// Number of a kind of request.
@@ -73,6 +91,11 @@ pub fn encode(event: &DeviceEvent) -> [u8; ENTRY_BYTES] {
             entry[16..20].copy_from_slice(&pec.to_le_bytes());
             entry[20] = AGE;
         }
+        DeviceEvent::Commit(at, bytes) => {
+            entry[..8].copy_from_slice(&at.0.to_le_bytes());
+            entry[8..16].copy_from_slice(&bytes.to_le_bytes());
+            entry[20] = COMMIT;
+        }
     }
     entry
 }
@@ -86,6 +109,7 @@ pub fn decode(entry: &[u8; ENTRY_BYTES]) -> Option<DeviceEvent> {
     match rest[0] {
         CUT => return Some(DeviceEvent::Cut(at)),
         FAULT => return Some(DeviceEvent::Fault(at, number)),
+        COMMIT => return Some(DeviceEvent::Commit(at, u64::from_le_bytes(*offset))),
         AGE => {
             let writes = f64::from_bits(u64::from_le_bytes(*offset));
             return Some(DeviceEvent::Age(at, AgeOrder { pec: number, writes }));
@@ -145,5 +169,7 @@ mod tests {
         assert_eq!(decode(&encode(&fault)), Some(fault));
         let age = DeviceEvent::Age(Time(79), AgeOrder { pec: 65_535, writes: 1.5 });
         assert_eq!(decode(&encode(&age)), Some(age));
+        let commit = DeviceEvent::Commit(Time(80), 1 << 40);
+        assert_eq!(decode(&encode(&commit)), Some(commit));
     }
 }

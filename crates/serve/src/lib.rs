@@ -26,10 +26,13 @@ mod sector;
 mod server;
 mod spec;
 mod store;
+mod store_file;
+mod stored_pages;
 mod submitted;
 mod told;
 mod transfer;
 mod under_way;
+mod volatile;
 mod work;
 
 pub use address::Address;

@@ -85,6 +85,17 @@ pub fn request(kind: RequestKind, place: Place, fua: bool) -> HostRequest {
 }
 
 impl ClientOperation {
+    /// Whether what the device holds must last once it is done: it is a flush, or has force unit access.
+    pub fn lasts(&self) -> bool {
+        match *self {
+            ClientOperation::Flush => true,
+            ClientOperation::Write { fua, .. }
+            | ClientOperation::Trim { fua, .. }
+            | ClientOperation::WriteZeroes { fua, .. } => fua,
+            ClientOperation::Read(_) | ClientOperation::Status { .. } => false,
+        }
+    }
+
     /// The first byte behind what it is about; 0 if it is about no place.
     pub fn end(&self) -> u64 {
         match self {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pumice_types::{BlockId, Geometry, PageAddress};
 
-use crate::store::StoredPages;
+use crate::stored_pages::StoredPages;
 
 /// The pages of one block; `None`: all zeroes. Forks of a device share blocks that neither has changed since.
 type BlockBytes = Arc<[Option<Arc<[u8]>>]>;
@@ -69,9 +69,7 @@ impl PhysicalPages {
     pub fn program(&mut self, page: PageAddress, bytes: Option<Arc<[u8]>>) -> Result<(), String> {
         let number = self.number(page);
         match (&mut self.medium, bytes) {
-            (Medium::File(file), Some(bytes)) => file.write(number, &bytes)?,
-            // A cut may have left bytes of a program that did not end.
-            (Medium::File(file), None) => file.clear(number, 1)?,
+            (Medium::File(file), bytes) => file.write(number, bytes.as_deref())?,
             (Medium::Memory(blocks), None) => {
                 if let Some(block) = &mut blocks[page.block.index()] {
                     Arc::make_mut(block)[usize::from(page.page)] = None;
@@ -84,6 +82,32 @@ impl PhysicalPages {
             }
         }
         Ok(())
+    }
+
+    /// A page was programmed in an earlier session of its file.
+    pub fn retrace_program(&mut self, page: PageAddress) {
+        let number = self.number(page);
+        if let Medium::File(file) = &mut self.medium {
+            file.retrace_write(number);
+        }
+    }
+
+    /// The pages were committed in an earlier session of their file.
+    pub fn retrace_commit(&mut self) {
+        if let Medium::File(file) = &mut self.medium {
+            file.retrace_commit();
+        }
+    }
+
+    /// The pages are committed. `is_end`: what nobody needs any more is given up now.
+    ///
+    /// # Errors
+    /// The file's.
+    pub fn commit(&mut self, is_end: bool) -> Result<(), String> {
+        match &mut self.medium {
+            Medium::File(file) => file.commit(is_end),
+            Medium::Memory(_) => Ok(()),
+        }
     }
 
     /// The bytes of a page; `None`: all zeroes.
@@ -104,13 +128,10 @@ impl PhysicalPages {
     }
 
     /// Consecutive pages of a block are erased.
-    ///
-    /// # Errors
-    /// The file's.
-    pub fn erase(&mut self, block: BlockId, pages: std::ops::Range<usize>) -> Result<(), String> {
+    pub fn erase(&mut self, block: BlockId, pages: std::ops::Range<usize>) {
         let first = block.index() as u64 * self.pages_per_block as u64 + pages.start as u64;
         match &mut self.medium {
-            Medium::File(file) => file.clear(first, pages.len() as u64)?,
+            Medium::File(file) => file.erase(first..first + pages.len() as u64),
             Medium::Memory(blocks) if pages.len() == self.pages_per_block => blocks[block.index()] = None,
             Medium::Memory(blocks) => {
                 if let Some(cells) = &mut blocks[block.index()] {
@@ -118,7 +139,6 @@ impl PhysicalPages {
                 }
             }
         }
-        Ok(())
     }
 
     /// Reads a part of a page, which begins at byte `from` of it.

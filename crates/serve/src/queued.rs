@@ -4,9 +4,10 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use pumice_types::PageAddress;
+use serde::{Deserialize, Serialize};
 
 /// What a queued command will store in its page.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub enum QueuedContent {
     /// These bytes; `None`: zeroes. `is_corrupt`: they fail their code.
     Bytes {
@@ -20,14 +21,14 @@ pub enum QueuedContent {
 }
 
 /// One queued command's content, with its number in the order of queueing.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct QueuedPage {
     number: u64,
     content: QueuedContent,
 }
 
 /// Contents by page. A page may be in several queued commands, with erases between them. Only looked up.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct QueuedPages {
     pages: HashMap<PageAddress, VecDeque<QueuedPage>>,
     next: u64,

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// One logical page in RAM.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct RamPage {
     /// Bytes that are not known are zeroes.
     bytes: Arc<[u8]>,
@@ -24,7 +26,7 @@ impl RamPage {
 }
 
 /// Logical pages in RAM. Only looked up, never iterated.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct ControllerRam {
     page_bytes: usize,
     sector_bytes: usize,

@@ -15,6 +15,8 @@ struct RunningOperation<T> {
     reply: Reply,
     to: T,
     began: Time,
+    /// What the device holds must last once it is done.
+    lasts: bool,
 }
 
 /// An operation that is done.
@@ -27,6 +29,8 @@ pub struct DoneOperation<T> {
     pub began: Time,
     /// When it was done, on the device's clock.
     pub at: Time,
+    /// What the device held then must last.
+    pub lasts: bool,
 }
 
 /// Operations under way, by number, and those that are done. `T` names who waits.
@@ -36,12 +40,14 @@ pub struct Operations<T> {
     /// Operations whose next step can be done.
     ready: VecDeque<u32>,
     done: VecDeque<DoneOperation<T>>,
+    /// One is done since this was last asked after which the device must last.
+    owes: bool,
 }
 
 impl<T> Operations<T> {
     /// None.
     pub fn new() -> Operations<T> {
-        Operations { table: Vec::new(), free: Vec::new(), ready: VecDeque::new(), done: VecDeque::new() }
+        Operations { table: Vec::new(), free: Vec::new(), ready: VecDeque::new(), done: VecDeque::new(), owes: false }
     }
 
     /// How many are under way.
@@ -49,9 +55,9 @@ impl<T> Operations<T> {
         self.table.len() - self.free.len()
     }
 
-    /// Begins an operation: its first step can be done.
-    pub fn begin(&mut self, steps: VecDeque<OperationStep>, to: T, began: Time) {
-        let operation = Some(RunningOperation { steps, reply: Reply::Done, to, began });
+    /// Begins an operation: its first step can be done. `lasts`: what the device holds must last once it is done.
+    pub fn begin(&mut self, steps: VecDeque<OperationStep>, lasts: bool, to: T, began: Time) {
+        let operation = Some(RunningOperation { steps, reply: Reply::Done, to, began, lasts });
         let number = match self.free.pop() {
             Some(number) => {
                 self.table[number as usize] = operation;
@@ -67,7 +73,7 @@ impl<T> Operations<T> {
 
     /// An operation that is done as it begins.
     pub fn at_once(&mut self, to: T, reply: Reply, at: Time) {
-        self.done.push_back(DoneOperation { to, reply, began: at, at });
+        self.done.push_back(DoneOperation { to, reply, began: at, at, lasts: false });
     }
 
     /// An operation that can go on.
@@ -81,9 +87,10 @@ impl<T> Operations<T> {
         if let Some(step) = place.as_mut().and_then(|operation| operation.steps.pop_front()) {
             return Some(step);
         }
-        let RunningOperation { reply, to, began, .. } = place.take()?;
+        let RunningOperation { reply, to, began, lasts, .. } = place.take()?;
         self.free.push(number);
-        self.done.push_back(DoneOperation { to, reply, began, at: now });
+        self.owes |= lasts;
+        self.done.push_back(DoneOperation { to, reply, began, at: now, lasts });
         None
     }
 
@@ -111,9 +118,14 @@ impl<T> Operations<T> {
         for number in 0..self.table.len() as u32 {
             if let Some(RunningOperation { to, began, .. }) = self.table[number as usize].take() {
                 self.free.push(number);
-                self.done.push_back(DoneOperation { to, reply: reply.clone(), began, at: now });
+                self.done.push_back(DoneOperation { to, reply: reply.clone(), began, at: now, lasts: false });
             }
         }
+    }
+
+    /// Whether one is done, since this was last asked, after which what the device holds must last.
+    pub fn take_owed(&mut self) -> bool {
+        std::mem::take(&mut self.owes)
     }
 
     /// When the next operation is done whose end is known.

@@ -290,8 +290,10 @@ impl Service<'_, '_> {
         }
     }
 
-    /// Sends the replies to what is done.
+    /// Sends the replies to what is done, once it is kept that must last.
     fn send_replies(&mut self) {
+        self.device.keep_promises();
+        let is_well = self.device.failure().is_none();
         loop {
             // A device that has just started anew is ahead of the wall by the time that this took.
             let now = self.wall.as_ref().map_or(Time(u64::MAX), WallClock::now);
@@ -301,7 +303,7 @@ impl Service<'_, '_> {
                 let mut lateness = lateness.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 lateness.note(late, done.at - done.began);
             }
-            done.to.send(done.reply);
+            done.to.send(if is_well || !done.lasts { done.reply } else { Reply::Failed(ErrorCode::Io) });
         }
         if self.device.failure().is_some() {
             self.told.has_failed.store(true, Ordering::Relaxed);

@@ -41,7 +41,7 @@ def serve_command(
         typer.Option("--listen", metavar="ADDRESS", help="unix:PATH or tcp:127.0.0.1:PORT (0: a free one)."),
     ],
     control: Annotated[
-        str | None, typer.Option("--control", metavar="ADDRESS", help="Where `pumice ctl` asks about the device.")
+        str | None, typer.Option("--control", metavar="unix:PATH", help="Where `pumice ctl` asks about the device.")
     ] = None,
     store: Annotated[
         Path | None, typer.Option("--store", metavar="FILE", help="File that the device lives in; memory if absent.")
@@ -77,6 +77,8 @@ def serve_command(
             chosen, listen=listen, control=control, store=store, record=record, session=session, clock=clock.value
         )
         try:
+            if (recovered := device.status()["recovered"]) is not None:
+                note(f"warning: {recovered}")
             note(f"{device.capacity_bytes:,} bytes at {device.uri}; Ctrl-C ends it and shows the result")
             _tell_ready(ready_fd, device.uri)
             while not device.is_over:

@@ -61,7 +61,8 @@ impl<T> Device<'_, T> {
         if let Some(store) = &mut self.kept.store {
             store.add(&DeviceEvent::Age(at, ageing)).map_err(SimError::Output)?;
         }
-        self.do_age(ageing, &|| true)
+        self.do_age(ageing, &|| true)?;
+        self.commit()
     }
 
     /// Ages the device once everything under way has ended.

@@ -6,7 +6,6 @@ use pumice_types::Time;
 use serde_json::{Value, json};
 
 use super::Device;
-use crate::exchange::settle;
 use crate::journal::DeviceEvent;
 use crate::protocol::transmission::{ErrorCode, Reply};
 
@@ -27,14 +26,10 @@ impl<T> Device<'_, T> {
         }
         // Behind everything that happens at this instant.
         let at = self.now() + Time(1);
-        if let Some(store) = &mut self.kept.store {
-            store.add(&DeviceEvent::Cut(at - self.session.behind())).map_err(SimError::Output)?;
-        }
-        let cut = self.lose_power(at).and_then(|()| settle(&mut self.session));
-        while self.path().take_finished().is_some() {}
+        let cut = self.lose_power_now();
         self.operations.end_all(&Reply::Failed(ErrorCode::Shutdown), at);
-        cut.inspect_err(|error| self.failure = Some(error.to_string()))?;
-        let took = self.session.ssd.now - at;
+        let kept = cut.and_then(|took| self.commit().map(|()| took));
+        let took = kept.inspect_err(|error| self.failure = Some(error.to_string()))?;
         let is_dead = self.path().is_dead();
         Ok(json!({
             "cuts": self.cuts_s.len(), "at_s": at.as_s(), "recovery_us": took.as_us(), "is_dead": is_dead,
@@ -58,7 +53,7 @@ impl<T> Device<'_, T> {
         self.session.fail_next_erase(block).map_err(|why| SimError::Simulation(format!("fault: {why}")))?;
         if let Some(store) = &mut self.kept.store {
             let event = DeviceEvent::Fault(at - self.session.behind(), block);
-            let kept = store.add(&event).map_err(SimError::Output);
+            let kept = store.add(&event).map_err(SimError::Output).and_then(|()| self.commit());
             kept.inspect_err(|error| self.failure = Some(error.to_string()))?;
         }
         Ok(json!({ "block": block, "at_s": at.as_s() }))

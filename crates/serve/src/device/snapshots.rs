@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::Device;
 use crate::data_path::KeptBytes;
+use crate::store::Store;
 
 /// Most snapshots that a device has at a time.
 const SNAPSHOTS_MAX: usize = 16;
@@ -99,7 +100,8 @@ impl<'a, T> Device<'a, T> {
         Ok(json!({ "name": name, "at_s": present.as_s(), "requests": requests }))
     }
 
-    /// Goes back to a snapshot, which stays. What came since has never been.
+    /// Goes back to a snapshot, which stays. What came since has never been; of a device in a file, nor have snapshots
+    /// that were made since.
     ///
     /// # Errors
     /// There is none of this name; a simulation that ended in an error; bytes that cannot be copied, which ends the
@@ -117,17 +119,20 @@ impl<'a, T> Device<'a, T> {
 
     fn go_back_to(&mut self, name: &str, snapshot: DeviceSnapshot<'a>) -> Result<(), String> {
         let DeviceSnapshot { session, bytes, cuts_s, present, journal_bytes, requests } = snapshot;
+        self.kept.store.as_mut().map_or(Ok(()), Store::begin_going_back)?;
+        self.path().go_back_to(&bytes)?;
         if let (Some(store), Some(journal_bytes)) = (&mut self.kept.store, journal_bytes) {
             store.go_back_to(journal_bytes)?;
+            // What they need of the journal is no longer there.
+            self.snapshots.0.retain(|_, later| later.journal_bytes <= Some(journal_bytes));
         }
-        self.path().go_back_to(&bytes)?;
         self.session.go_back_to(session);
         self.present = present;
         self.cuts_s.clone_from(&cuts_s);
         let session = self.session.keep()?;
         let again = DeviceSnapshot { session, bytes, cuts_s, present, journal_bytes, requests };
         self.snapshots.0.insert(name.into(), again);
-        Ok(())
+        self.commit().map_err(|error| error.to_string())
     }
 
     /// Lets go of a snapshot.

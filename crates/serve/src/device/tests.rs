@@ -77,7 +77,7 @@ struct Crowd {
 impl Crowd {
     /// Takes what is done.
     fn take(&mut self, device: &mut Device<usize>) {
-        while let Some(DoneOperation { to, reply, began, at }) = device.take_done(Time(u64::MAX)) {
+        while let Some(DoneOperation { to, reply, began, at, .. }) = device.take_done(Time(u64::MAX)) {
             match (self.wanted[to], reply) {
                 (CrowdRequest::Read(place), Reply::Data(_, data)) => {
                     self.found.push(FoundData { place, data, times: (began, at) });
