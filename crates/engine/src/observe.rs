@@ -121,3 +121,72 @@ impl Observer for () {
         false
     }
 }
+
+/// An observer that is lent to a run. Every event is handed on, so this list has every method of [`Observer`].
+impl<O: Observer> Observer for &mut O {
+    fn begin(&mut self, beginning: &Beginning) {
+        O::begin(self, beginning);
+    }
+
+    #[inline]
+    fn command(&mut self, start: Time, end: Time, command: &FlashCommand) {
+        O::command(self, start, end, command);
+    }
+
+    #[inline]
+    fn request(&mut self, record: &RequestRecord) {
+        O::request(self, record);
+    }
+
+    #[inline]
+    fn accepted(&mut self, slot: u32, request: &HostRequest) {
+        O::accepted(self, slot, request);
+    }
+
+    #[inline]
+    fn completed(&mut self, slot: u32, now: Time) {
+        O::completed(self, slot, now);
+    }
+
+    #[inline]
+    fn queued(&mut self, command: &FlashCommand, array: &NandArray) {
+        O::queued(self, command, array);
+    }
+
+    #[inline]
+    fn reads_page(&mut self, read: &PageRead) {
+        O::reads_page(self, read);
+    }
+
+    fn watches_ageing(&self) -> bool {
+        O::watches_ageing(self)
+    }
+
+    #[inline]
+    fn watches_transfers(&self) -> bool {
+        O::watches_transfers(self)
+    }
+
+    #[inline]
+    fn transfer(&mut self, die: DieId, start: Time, end: Time) {
+        O::transfer(self, die, start, end);
+    }
+
+    #[inline]
+    fn torn(&mut self, command: &FlashCommand) {
+        O::torn(self, command);
+    }
+
+    fn power_lost(&mut self, array: &mut NandArray, random: &mut RandomStream) {
+        O::power_lost(self, array, random);
+    }
+
+    #[inline]
+    fn suspended(&mut self, start: Time, end: Time, command: &FlashCommand) {
+        O::suspended(self, start, end, command);
+    }
+
+    fn has_failed(&self) -> bool {
+        O::has_failed(self)
+    }
+}

@@ -42,7 +42,7 @@ fn is_told_to_lose(config: &Config) -> bool {
     config.power.failure != PowerFailure::None || config.host.flush == FlushPolicy::Ignored
 }
 
-impl<O: Observer> Ssd<'_, O> {
+impl<O: Observer> Ssd<O> {
     /// Cuts the power at the time of the next cut, and starts the device anew; again, if the power is cut meanwhile.
     /// Afterwards it is the time at which the host is served again.
     ///
@@ -169,7 +169,7 @@ impl<O: Observer> Ssd<'_, O> {
     fn start_anew(&mut self, cuts: &PowerCuts) -> Result<bool, SimError> {
         let (mut first, mut plan) = (Plan::default(), Plan::default());
         // What a user's own policy remembers is in the controller's RAM, so the policy is made anew too.
-        let decider = cuts.foundation.decider(cuts.config, self.ftl().user_pages())?;
+        let decider = cuts.foundation.decider(&cuts.config, self.ftl().user_pages())?;
         let array = &self.controller.scheduler.chips.checked.array;
         let Geometry { pages_per_block, page_bytes, .. } = array.config().geometry;
         let summary_pages = cuts.config.ftl.shared.recovery.summary_pages(pages_per_block, page_bytes);
@@ -183,7 +183,7 @@ impl<O: Observer> Ssd<'_, O> {
             let planes_apart = cuts.config.chip.timing.multi_plane != MultiPlane::Off;
             let mut restart =
                 Restart { chips, first, plan, counters, erased_again, log, zones, protection, planes_apart };
-            let mut parts = cuts.foundation.parts(cuts.config);
+            let mut parts = cuts.foundation.parts(&cuts.config);
             parts.decider = decider.clone();
             parts.bad_blocks = if RecoveryFault::BadBlocksForgotten.is_on() { &[] } else { parts.bad_blocks };
             cuts.config.ftl.recover(&parts, &mut restart)?

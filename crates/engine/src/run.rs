@@ -33,7 +33,7 @@ pub struct Progress {
 /// The loop's own state.
 struct Run<'a, 'p, O: Observer> {
     config: &'a Config,
-    session: Session<'a, O>,
+    session: Session<&'a mut O>,
     workload: WorkloadReader,
     lookahead: Lookahead,
     progress: &'p mut dyn FnMut(&Progress) -> bool,
@@ -63,7 +63,7 @@ pub fn run_observed<O: Observer>(
 /// A run that has ended, before its document is made. Who needs a few counts of it takes them from its session.
 pub struct EndedRun<'a, O: Observer> {
     /// The device with its host.
-    pub session: Session<'a, O>,
+    pub session: Session<&'a mut O>,
     check: Check,
     origin: Origin,
 }

@@ -4,6 +4,8 @@ mod kept;
 mod outcome;
 mod used_state;
 
+use std::sync::Arc;
+
 use pumice_config::{Config, SpecError};
 use pumice_ftl::TranslationLayer;
 use pumice_ftl::Recovery;
@@ -40,7 +42,7 @@ pub struct Origin {
 
 /// How far a session has come: what it knows beside its device.
 #[derive(Clone)]
-pub(crate) struct SessionCourse<'a> {
+pub(crate) struct SessionCourse {
     /// Requests submitted.
     submitted: u64,
     /// Pages submitted and events handled since a caller last set this to 0.
@@ -53,7 +55,7 @@ pub(crate) struct SessionCourse<'a> {
     /// How often the write buffer was emptied since.
     flushes: u8,
     /// Cuts of the power to come; `None` if the device cannot start anew.
-    cuts: Option<PowerCuts<'a>>,
+    cuts: Option<PowerCuts>,
     /// By how much the host is behind its workload's clock, because it waited for the device to start anew.
     behind: Time,
     /// How often the device was aged.
@@ -61,27 +63,28 @@ pub(crate) struct SessionCourse<'a> {
 }
 
 /// A device with its host, from the first request to the result document.
-pub struct Session<'a, O: Observer> {
+pub struct Session<O: Observer> {
     /// The device with its host.
-    pub ssd: Ssd<'a, O>,
-    config: &'a Config,
+    pub ssd: Ssd<O>,
+    config: Arc<Config>,
     scale: f64,
     geometry: Geometry,
     timing: FlashTiming,
     /// How far it has come.
-    pub(crate) course: SessionCourse<'a>,
+    pub(crate) course: SessionCourse,
 }
 
-impl<'a, O: Observer> Session<'a, O> {
+impl<O: Observer> Session<O> {
     /// A device of a configuration at a scale, in its initial state.
     ///
     /// # Errors
     /// A scale that does not fit the geometry, or a policy of the user's that cannot be made.
-    pub fn new(config: &'a Config, scale: f64, observer: &'a mut O) -> Result<Session<'a, O>, SimError> {
-        let built = build(config, scale)?;
+    pub fn new(config: &Config, scale: f64, mut observer: O) -> Result<Session<O>, SimError> {
+        let config = Arc::new(config.clone());
+        let built = build(&config, scale)?;
         let (geometry, timing, user_pages) = (built.geometry, built.timing.clone(), built.ftl.user_pages());
-        observer.begin(&Beginning { config, scale, array: &built.chips.checked.array, user_pages });
-        let ssd = Ssd::new(config, built, observer);
+        observer.begin(&Beginning { config: &config, scale, array: &built.chips.checked.array, user_pages });
+        let ssd = Ssd::new(&config, built, observer);
         let recovers = config.ftl.shared.recovery != Recovery::Off;
         let course = SessionCourse {
             submitted: 0,
@@ -90,7 +93,7 @@ impl<'a, O: Observer> Session<'a, O> {
             busy_after: None,
             is_over: false,
             flushes: 0,
-            cuts: recovers.then(|| PowerCuts::new(config, scale)).transpose()?,
+            cuts: recovers.then(|| PowerCuts::new(&config, scale)).transpose()?,
             behind: Time::ZERO,
             aged: 0,
         };
@@ -266,7 +269,7 @@ impl<'a, O: Observer> Session<'a, O> {
     /// # Errors
     /// In one line: a device of this spec uses such blocks again, there is no such block, or its erase cannot fail now.
     pub fn fail_next_erase(&mut self, block: u32) -> Result<(), String> {
-        let (config, blocks) = (self.config, self.geometry.blocks());
+        let (config, blocks) = (&self.config, self.geometry.blocks());
         if config.ftl.shared.recovery != Recovery::Off {
             return Err("needs ftl.recovery = \"off\": a device that starts anew forgets which erases fail".into());
         }

@@ -17,7 +17,7 @@ use crate::observe::Observer;
 use crate::scheduler::{NOBODY, Policy, Scheduler, Submission, UnderWay};
 
 /// A device, its host, and the observer of the run.
-pub struct Ssd<'a, O: Observer> {
+pub struct Ssd<O: Observer> {
     /// Requests in flight and what was measured of them.
     pub host: Host,
     /// Controller, translation layer, scheduler and chips.
@@ -27,12 +27,12 @@ pub struct Ssd<'a, O: Observer> {
     /// What power cuts did.
     pub power: PowerFigures,
     /// Who watches the run.
-    pub observer: &'a mut O,
+    pub observer: O,
 }
 
-impl<'a, O: Observer> Ssd<'a, O> {
+impl<O: Observer> Ssd<O> {
     /// A device that was just built.
-    pub fn new(config: &Config, built: Built, observer: &'a mut O) -> Ssd<'a, O> {
+    pub fn new(config: &Config, built: Built, observer: O) -> Ssd<O> {
         let Built { geometry, ftl, chips, oracle, decider, .. } = built;
         let chip = config.assumed_chip();
         let policy = Policy {
@@ -105,7 +105,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
         if request.kind == RequestKind::Flush {
             self.host.oracle.note_flush(id);
             let again = self.host.is_flushing_for_another(id);
-            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
+            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
             for _ in 0..self.controller.begin_flush(id, again, moment)? {
                 self.host.page_begun(id);
             }
@@ -113,7 +113,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
         for (lpn, mask) in self.host.pages.of(&request) {
             self.host.page_begun(id);
             let access = PageAccess::new(Waits::Request(id), lpn, request.kind, mask).of(&request);
-            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
+            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
             if self.controller.begin(access, moment)? {
                 self.host.page_done_at_once(id);
             }
@@ -121,7 +121,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
         if self.controller.is_buffered() {
             self.flush(false)?;
         }
-        self.host.page_ended(id, now, None, self.observer);
+        self.host.page_ended(id, now, None, &mut self.observer);
         Ok(())
     }
 
@@ -130,7 +130,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
     /// # Errors
     /// A broken rule or belief.
     pub fn flush(&mut self, everything: bool) -> Result<(), SimError> {
-        let moment = &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: self.observer };
+        let moment = &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: &mut self.observer };
         self.controller.flush(everything, moment)
     }
 
@@ -146,7 +146,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
         }
         if let Some(at) = flash {
             self.now = at;
-            self.controller.scheduler.step(self.observer)?;
+            self.controller.scheduler.step(&mut self.observer)?;
             self.notice()?;
         }
         Ok(())
@@ -178,7 +178,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
         match self.host.take_due() {
             Some((_, Due::Received(id))) => self.begin(id),
             Some((at, Due::Sent(id))) => {
-                self.host.complete(id, at, None, self.observer);
+                self.host.complete(id, at, None, &mut self.observer);
                 Ok(())
             }
             None => Ok(()),
@@ -188,7 +188,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
     /// Handles events of the scheduler: what is done comes back to the host.
     #[inline]
     fn step_flash_until(&mut self, due: Time) -> Result<u64, SimError> {
-        let handled = self.controller.scheduler.step_until_noticed(due, &mut self.now, self.observer)?;
+        let handled = self.controller.scheduler.step_until_noticed(due, &mut self.now, &mut self.observer)?;
         self.notice()?;
         Ok(handled)
     }
@@ -199,22 +199,22 @@ impl<'a, O: Observer> Ssd<'a, O> {
         let now = self.now;
         while let Some(done) = self.controller.scheduler.first_done() {
             if names_request(done.token) {
-                self.host.note_page_done(done, now, self.observer);
+                self.host.note_page_done(done, now, &mut self.observer);
                 self.controller.scheduler.take_done();
                 continue;
             }
             let Some(done) = self.controller.scheduler.take_done() else { break };
-            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
+            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
             match self.controller.note_done(&done, moment)? {
-                PageEnd::Staged(id, parts) => self.host.page_ended(id, now, Some(parts), self.observer),
+                PageEnd::Staged(id, parts) => self.host.page_ended(id, now, Some(parts), &mut self.observer),
                 PageEnd::Internal => {}
             }
             while let Some(id) = self.controller.take_page_done() {
-                self.host.page_ended(id, now, None, self.observer);
+                self.host.page_ended(id, now, None, &mut self.observer);
             }
         }
         if let Some(die) = self.controller.scheduler.take_idle() {
-            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: self.observer };
+            let moment = &mut Moment { now, oracle: &mut self.host.oracle, observer: &mut self.observer };
             self.controller.work_when_idle(die, moment)?;
         }
         Ok(())
@@ -225,7 +225,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
     /// # Errors
     /// A broken rule or belief, found in commands that had ended.
     pub fn cut_flash(&mut self) -> Result<Vec<UnderWay>, SimError> {
-        self.controller.scheduler.cut_power(self.now, self.observer)
+        self.controller.scheduler.cut_power(self.now, &mut self.observer)
     }
 
     /// The commands that are changing flash at an instant that no event comes before.
@@ -233,7 +233,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
     /// # Errors
     /// A broken rule or belief, found in commands that had ended.
     pub fn changing_at(&mut self, at: Time) -> Result<Vec<UnderWay>, SimError> {
-        self.controller.scheduler.changing_at(at, self.observer)
+        self.controller.scheduler.changing_at(at, &mut self.observer)
     }
 
     /// Tells the observer that the power was cut, and what was under way torn.
@@ -251,9 +251,9 @@ impl<'a, O: Observer> Ssd<'a, O> {
         self.flush(true)?;
         while let Some(at) = self.controller.scheduler.next_event() {
             self.now = at;
-            self.controller.scheduler.step(self.observer)?;
+            self.controller.scheduler.step(&mut self.observer)?;
             while let Some(done) = self.controller.scheduler.take_done() {
-                let moment = &mut Moment { now: at, oracle: &mut self.host.oracle, observer: self.observer };
+                let moment = &mut Moment { now: at, oracle: &mut self.host.oracle, observer: &mut self.observer };
                 self.controller.note_done(&done, moment)?;
                 while self.controller.take_page_done().is_some() {}
             }
@@ -270,7 +270,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
         for command in commands {
             let commands = std::slice::from_ref(command);
             let alone = Submission { commands, completes: 0, token: NOBODY, parts: false, urgent: false };
-            self.controller.scheduler.submit(&alone, self.now, self.observer)?;
+            self.controller.scheduler.submit(&alone, self.now, &mut self.observer)?;
             if counted {
                 self.controller.tally.note(command);
             }
@@ -284,7 +284,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
     /// # Errors
     /// A broken rule or belief.
     pub fn step_recovery(&mut self) -> Result<(), SimError> {
-        self.controller.scheduler.step(self.observer)?;
+        self.controller.scheduler.step(&mut self.observer)?;
         while self.controller.scheduler.take_done().is_some() {}
         self.controller.scheduler.take_idle();
         Ok(())
@@ -297,13 +297,13 @@ impl<'a, O: Observer> Ssd<'a, O> {
     pub fn run_untimed(&mut self, request: &HostRequest, measured: bool) -> Result<(), SimError> {
         for (lpn, mask) in self.host.pages.of(request) {
             let access = PageAccess::new(Waits::Nobody, lpn, request.kind, mask).of(request);
-            self.controller.run_untimed(&access, &mut self.host.oracle, self.observer)?;
+            self.controller.run_untimed(&access, &mut self.host.oracle, &mut self.observer)?;
         }
         if request.kind == RequestKind::Flush && self.controller.heeds_flushes() {
             self.flush_untimed()?;
         }
         if measured {
-            self.host.note_untimed(request, self.observer);
+            self.host.note_untimed(request, &mut self.observer);
         }
         Ok(())
     }
@@ -323,7 +323,7 @@ impl<'a, O: Observer> Ssd<'a, O> {
     /// # Errors
     /// A broken rule or belief.
     pub fn flush_untimed(&mut self) -> Result<(), SimError> {
-        self.controller.flush_untimed(true, &mut self.host.oracle, self.observer)
+        self.controller.flush_untimed(true, &mut self.host.oracle, &mut self.observer)
     }
 
     /// Starts measuring at `now`: everything counted so far is warm-up.

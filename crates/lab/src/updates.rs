@@ -47,8 +47,7 @@ pub fn merges_of(kind: &str, updates: &Updates) -> Result<Merges, SimError> {
         return Err(SpecError(text).into());
     };
     let config = config_of(kind, updates)?;
-    let mut nobody = ();
-    let mut ssd = Ssd::new(&config, build(&config, 1.0)?, &mut nobody);
+    let mut ssd = Ssd::new(&config, build(&config, 1.0)?, ());
     let mut distinct: Vec<u32> = Vec::new();
     for &page in updates.pages {
         if !distinct.contains(&page) {

@@ -55,7 +55,7 @@ pub struct Device<'a, T> {
     /// Time has passed until here, whether something happened or not.
     present: Time,
     /// Instants to go back to.
-    snapshots: DeviceSnapshots<'a>,
+    snapshots: DeviceSnapshots,
     /// What became of a session of its store that broke off, if one did.
     recovered: Option<String>,
 }

@@ -6,7 +6,7 @@ use crate::data_path::DataPath;
 use crate::transfer::Transfer;
 
 /// The session of a device whose bytes are kept.
-pub type DeviceSession<'a> = Session<'a, DataPath>;
+pub type DeviceSession<'a> = Session<&'a mut DataPath>;
 
 /// Submits a request at its arrival. What else happens at that instant comes first, as in a run of the record. `before`
 /// is called before each event.

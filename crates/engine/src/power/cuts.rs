@@ -1,5 +1,7 @@
 //! When the power is cut in a run, and what a cut leaves of an operation.
 
+use std::sync::Arc;
+
 use pumice_config::{Config, Cuts, TornKind};
 use pumice_nand::Torn;
 use pumice_types::Time;
@@ -75,8 +77,8 @@ impl CutsToCome {
 
 /// Cuts of a run, and what the device starts anew from.
 #[derive(Clone)]
-pub struct PowerCuts<'a> {
-    pub(super) config: &'a Config,
+pub struct PowerCuts {
+    pub(super) config: Arc<Config>,
     pub(super) foundation: Foundation,
     to_come: CutsToCome,
     /// Share of the workload that has been submitted.
@@ -84,15 +86,15 @@ pub struct PowerCuts<'a> {
     pub(super) random: RandomStream,
 }
 
-impl<'a> PowerCuts<'a> {
+impl PowerCuts {
     /// The cuts of a configuration at a scale.
     ///
     /// # Errors
     /// A scale that does not fit the geometry.
-    pub fn new(config: &'a Config, scale: f64) -> Result<PowerCuts<'a>, SimError> {
+    pub fn new(config: &Arc<Config>, scale: f64) -> Result<PowerCuts, SimError> {
         let random = RandomStream::new(config.seed, "power");
         let (foundation, to_come) = (Foundation::new(config, scale)?, CutsToCome::of(config));
-        Ok(PowerCuts { config, foundation, to_come, share: 0.0, random })
+        Ok(PowerCuts { config: Arc::clone(config), foundation, to_come, share: 0.0, random })
     }
 
     /// When the power is cut next, as far as it is known.

@@ -11,20 +11,20 @@ use crate::observe::Observer;
 use crate::ssd::Ssd;
 
 /// A session at one instant. What came later is not in it, so a session that goes back has never seen it.
-pub struct KeptSession<'a> {
+pub struct KeptSession {
     host: Host,
     controller: Controller,
     now: Time,
     power: PowerFigures,
-    course: SessionCourse<'a>,
+    course: SessionCourse,
 }
 
-impl<'a, O: Observer> Session<'a, O> {
+impl<O: Observer> Session<O> {
     /// The session as it is now.
     ///
     /// # Errors
     /// A policy or translation layer of the user's own, whose state is its own affair.
-    pub fn keep(&self) -> Result<KeptSession<'a>, String> {
+    pub fn keep(&self) -> Result<KeptSession, String> {
         let Session { ssd, course, config, scale: _, geometry: _, timing: _ } = self;
         let Ssd { host, controller, now, power, observer: _ } = ssd;
         if config.ftl.own_policy.is_some() || config.ftl.own_layer().is_some() {
@@ -40,7 +40,7 @@ impl<'a, O: Observer> Session<'a, O> {
     }
 
     /// Goes back to an instant of this session, or of another one of the same configuration and scale.
-    pub fn go_back_to(&mut self, kept: KeptSession<'a>) {
+    pub fn go_back_to(&mut self, kept: KeptSession) {
         let KeptSession { host, controller, now, power, course } = kept;
         (self.ssd.host, self.ssd.controller, self.ssd.now, self.ssd.power) = (host, controller, now, power);
         self.course = course;

@@ -17,7 +17,7 @@ const SATURATED_DRAIN_SHARE: f64 = 0.05;
 /// Scale below which twins are known to drift.
 const FAITHFUL_SCALE_MIN: f64 = 1.0 / 16.0;
 
-impl<O: Observer> Session<'_, O> {
+impl<O: Observer> Session<O> {
     /// What the session has to report so far.
     ///
     /// # Errors

@@ -27,7 +27,7 @@ impl Ageing {
     }
 }
 
-impl<'a, O: Observer> Session<'a, O> {
+impl<O: Observer> Session<O> {
     /// The writes that the spec wants before the first request; `None` if it wants none, or if the device was made one
     /// that was aged before.
     pub fn ageing(&mut self) -> Option<Ageing> {
@@ -82,16 +82,16 @@ impl<'a, O: Observer> Session<'a, O> {
     }
 
     /// Where aged devices are kept, and the identity of this one; `None` if it has to be aged here.
-    fn kept_as(&self) -> Option<(&'a SharedAgedDevices, AgedIdentity)> {
-        let devices = self.config.aged_devices.as_ref().filter(|_| !self.ssd.observer.watches_ageing());
-        devices.zip(AgedIdentity::of(self.config, self.scale))
+    fn kept_as(&self) -> Option<(SharedAgedDevices, AgedIdentity)> {
+        let devices = self.config.aged_devices.clone().filter(|_| !self.ssd.observer.watches_ageing());
+        devices.zip(AgedIdentity::of(&self.config, self.scale))
     }
 
     /// Makes the device one that was aged before to the same state, if there is one. Returns whether it did.
     fn take_aged(&mut self) -> bool {
         let Some((devices, identity)) = self.kept_as() else { return false };
         let Some(device) = devices.0.find(&identity) else { return false };
-        let restored = self.ssd.restore(self.config, &device);
+        let restored = self.ssd.restore(&self.config, &device);
         if let Err(why) = &restored {
             devices.0.refuse(why);
         }

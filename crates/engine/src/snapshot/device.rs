@@ -27,7 +27,7 @@ struct KeptDevice<F, C, W, O, B> {
 
 type DeviceRead = KeptDevice<Ftl, CheckedArray, WornBlocks, Oracle, Option<WriteBuffer>>;
 
-impl<O: Observer> Ssd<'_, O> {
+impl<O: Observer> Ssd<O> {
     /// The device as bytes, right after ageing.
     ///
     /// # Errors

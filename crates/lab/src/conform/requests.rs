@@ -57,8 +57,7 @@ pub fn draw(seed: u64, length: usize, pages: u32) -> Vec<PageRequest> {
 /// A broken rule or belief, a failure of the layer, lost or corrupt pages, or a count of programs that is not that of the writes.
 pub fn run_sequence(config: &Config, requests: &[PageRequest]) -> Result<(), String> {
     let told = |error: SimError| error.to_string();
-    let mut nobody = ();
-    let mut ssd = Ssd::new(config, build(config, 1.0).map_err(told)?, &mut nobody);
+    let mut ssd = Ssd::new(config, build(config, 1.0).map_err(told)?, ());
     let pages = ssd.ftl().user_pages();
     let in_range = |lpn: u32| lpn < pages;
     let mut written = 0;

@@ -17,8 +17,8 @@ const SNAPSHOTS_MAX: usize = 16;
 const NAME_MAX: usize = 64;
 
 /// The device at one instant.
-struct DeviceSnapshot<'a> {
-    session: KeptSession<'a>,
+struct DeviceSnapshot {
+    session: KeptSession,
     bytes: KeptBytes,
     cuts_s: Vec<f64>,
     present: Time,
@@ -29,9 +29,9 @@ struct DeviceSnapshot<'a> {
 
 /// Snapshots of a device, by name.
 #[derive(Default)]
-pub struct DeviceSnapshots<'a>(BTreeMap<String, DeviceSnapshot<'a>>);
+pub struct DeviceSnapshots(BTreeMap<String, DeviceSnapshot>);
 
-impl DeviceSnapshots<'_> {
+impl DeviceSnapshots {
     /// Name, instant and requests of each.
     pub fn told(&self) -> Value {
         let told = self.0.iter().map(
@@ -117,7 +117,7 @@ impl<'a, T> Device<'a, T> {
         Ok(json!({ "name": name, "at_s": present.as_s(), "requests": requests }))
     }
 
-    fn go_back_to(&mut self, name: &str, snapshot: DeviceSnapshot<'a>) -> Result<(), String> {
+    fn go_back_to(&mut self, name: &str, snapshot: DeviceSnapshot) -> Result<(), String> {
         let DeviceSnapshot { session, bytes, cuts_s, present, journal_bytes, requests } = snapshot;
         self.kept.store.as_mut().map_or(Ok(()), Store::begin_going_back)?;
         self.path().go_back_to(&bytes)?;
