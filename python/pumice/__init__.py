@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pumice import policy
     from pumice.chip import Chip, ChipError, ChipState, OperationFailed, PowerLost, Refused, Uncorrectable
     from pumice.crash_lab import CrashReport, crash, record_session
+    from pumice.device import Completions, Device, DeviceRefusal
     from pumice.errors import Interrupted, SimulationError, SpecError, TraceError
     from pumice.planning.m_merge import Plan, plan_m_merge
     from pumice.plugins import Plugin, plugin
@@ -38,7 +39,10 @@ __all__ = [
     "Chip",
     "ChipError",
     "ChipState",
+    "Completions",
     "CrashReport",
+    "Device",
+    "DeviceRefusal",
     "Interrupted",
     "OperationFailed",
     "Plan",
@@ -72,6 +76,7 @@ __all__ = [
 _MODULES = {
     "pumice.chip": ("Chip", "ChipError", "ChipState", "OperationFailed", "PowerLost", "Refused", "Uncorrectable"),
     "pumice.crash_lab": ("CrashReport", "crash", "record_session"),
+    "pumice.device": ("Completions", "Device", "DeviceRefusal"),
     "pumice.errors": ("Interrupted", "SimulationError", "SpecError", "TraceError"),
     "pumice.results.command_log": ("read_command_log", "verify_log"),
     "pumice.planning.m_merge": ("Plan", "plan_m_merge"),

@@ -1,8 +1,8 @@
 //! From a configuration to a device in its initial state.
 
 use pumice_config::{Check, Config, SpecError};
-use pumice_ftl::policy::{Decider, DeviceShape};
 use pumice_ftl::Recovery;
+use pumice_ftl::policy::{Decider, DeviceShape};
 use pumice_ftl::{FillTarget, Ftl, InitialBlock, LayerParts, Payload, erase::flash_timing};
 use pumice_nand::{ArrayConfig, CheckedArray, NandArray};
 use pumice_types::{

@@ -73,6 +73,10 @@ pub trait Observer {
     #[inline]
     fn completed(&mut self, _slot: u32, _now: Time) {}
 
+    /// The request of a slot failed, because the power was cut.
+    #[inline]
+    fn failed(&mut self, _slot: u32, _now: Time) {}
+
     /// A command begins to wait for its die. Commands that change one page take effect in the order in which they are
     /// queued.
     #[inline]
@@ -146,6 +150,11 @@ impl<O: Observer> Observer for &mut O {
     #[inline]
     fn completed(&mut self, slot: u32, now: Time) {
         O::completed(self, slot, now);
+    }
+
+    #[inline]
+    fn failed(&mut self, slot: u32, now: Time) {
+        O::failed(self, slot, now);
     }
 
     #[inline]

@@ -50,16 +50,25 @@ impl<O: Observer> Ssd<O> {
     /// A broken rule or belief, or a layer that finds no room to work in.
     pub fn lose_power(&mut self, cuts: &mut PowerCuts) -> Result<(), SimError> {
         let Some(first) = self.next_cut(cuts) else { return Ok(()) };
-        while let Some(at) = self.next_cut(cuts) {
+        cuts.pop();
+        self.cut(first, cuts)?;
+        self.recover(first, cuts)
+    }
+
+    /// Starts the device after a cut, and again if the power is cut meanwhile. The power came back at `since`.
+    ///
+    /// # Errors
+    /// As [`Ssd::lose_power`].
+    pub fn recover(&mut self, since: Time, cuts: &mut PowerCuts) -> Result<(), SimError> {
+        cuts.arm(None, &mut self.controller.scheduler);
+        while !self.start_anew(cuts)? {
+            let Some(at) = self.next_cut(cuts) else { break };
             cuts.pop();
             self.cut(at, cuts)?;
             cuts.arm(None, &mut self.controller.scheduler);
-            if self.start_anew(cuts)? {
-                break;
-            }
         }
         self.controller.scheduler.chips.checked.array.fade();
-        let (figures, took) = (&mut self.power, self.now - first);
+        let (figures, took) = (&mut self.power, self.now - since);
         figures.recoveries += 1;
         figures.recovery = [figures.recovery[0] + took, figures.recovery[1].max(took)];
         self.settle(cuts.config.run.check == Check::Integrity || is_told_to_lose(cuts.config));
@@ -81,13 +90,16 @@ impl<O: Observer> Ssd<O> {
         cuts.next(&self.controller.scheduler)
     }
 
-    /// The cut itself.
-    fn cut(&mut self, at: Time, cuts: &mut PowerCuts) -> Result<(), SimError> {
+    /// The cut itself: what the host waits for fails, and what changes flash is torn.
+    ///
+    /// # Errors
+    /// As [`Ssd::lose_power`].
+    pub fn cut(&mut self, at: Time, cuts: &mut PowerCuts) -> Result<(), SimError> {
         // It may still have been ending what an earlier cut had met.
         let begins = self.now.max(at);
         self.now = begins;
         self.power.cuts += 1;
-        self.power.failed_requests += self.host.fail_outstanding(begins);
+        self.power.failed_requests += self.host.fail_outstanding(begins, &mut self.observer);
         if cuts.config.power.protection.empties_queues() && !RecoveryFault::BufferNotSaved.is_on() {
             self.run_on()?;
         }

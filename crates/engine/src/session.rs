@@ -7,8 +7,8 @@ mod used_state;
 use std::sync::Arc;
 
 use pumice_config::{Config, SpecError};
-use pumice_ftl::TranslationLayer;
 use pumice_ftl::Recovery;
+use pumice_ftl::TranslationLayer;
 use pumice_types::erase::MAX_LOOPS;
 use pumice_types::{BlockId, FlashTiming, Geometry, HostRequest, PartialEraseUnit, Time};
 use pumice_workload::Fact;
@@ -294,6 +294,31 @@ impl<O: Observer> Session<O> {
         }
         ftl.note_failing(BlockId(block));
         Ok(())
+    }
+
+    /// Whether the device can start again after a power cut.
+    pub fn can_recover(&self) -> bool {
+        self.course.cuts.is_some()
+    }
+
+    /// Takes the power away at an instant of the device's clock, which is not past; events before it have been handled.
+    ///
+    /// # Errors
+    /// A device that cannot start again; a broken rule or belief.
+    pub fn take_power(&mut self, at: Time) -> Result<(), SimError> {
+        let cuts = self.course.cuts.as_mut().ok_or_else(cannot_start_anew)?;
+        self.ssd.cut(at, cuts)
+    }
+
+    /// Gives the power back at an instant of the device's clock, behind [`Session::take_power`]. The device has then
+    /// started, and its present is the time at which it serves the host again.
+    ///
+    /// # Errors
+    /// A device that finds no room to work in; a broken rule or belief.
+    pub fn give_power(&mut self, at: Time) -> Result<(), SimError> {
+        let cuts = self.course.cuts.as_mut().ok_or_else(cannot_start_anew)?;
+        self.ssd.now = self.ssd.now.max(at);
+        self.ssd.recover(at, cuts)
     }
 
     /// What a power cut at an instant of the device's clock meets; nothing is cut. Events before it have been handled,

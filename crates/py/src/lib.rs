@@ -3,6 +3,7 @@
 mod attended;
 mod chip;
 mod crash;
+mod device;
 mod errors;
 mod json;
 mod outputs;
@@ -216,9 +217,7 @@ fn erase_model(py: Python<'_>, request: &str) -> PyResult<String> {
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_errors(module)?;
-    module.add_class::<chip::PythonChip>()?;
-    module.add_class::<chip::ChipState>()?;
-    module.add_class::<serve::PythonServer>()?;
+    add_classes(module)?;
     crash::add_to(module)?;
     module.add_function(wrap_pyfunction!(serve::ask_served, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
@@ -257,12 +256,21 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
+/// What lasts from call to call.
+fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<chip::PythonChip>()?;
+    module.add_class::<chip::ChipState>()?;
+    module.add_class::<device::PythonDevice>()?;
+    module.add_class::<serve::PythonServer>()
+}
+
 /// What the module's functions raise.
 fn add_errors(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("SpecError", py.get_type::<SpecError>())?;
     module.add("TraceError", py.get_type::<TraceError>())?;
     module.add("SimulationError", py.get_type::<SimulationError>())?;
+    module.add("DeviceRefusal", py.get_type::<device::DeviceRefusal>())?;
     module.add("ChipError", py.get_type::<chip::ChipError>())?;
     module.add("Refused", py.get_type::<chip::Refused>())?;
     module.add("Uncorrectable", py.get_type::<chip::Uncorrectable>())?;

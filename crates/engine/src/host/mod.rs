@@ -192,7 +192,11 @@ impl Host {
     }
 
     /// Everything in flight fails at `now`. Returns how many requests that are.
-    pub fn fail_outstanding(&mut self, now: Time) -> u64 {
+    pub fn fail_outstanding(&mut self, now: Time, observer: &mut impl Observer) -> u64 {
+        let mut is_free = vec![false; self.slots.len()];
+        self.free_slots.iter().for_each(|&id| is_free[id as usize] = true);
+        let in_flight = (0..self.slots.len()).filter(|&id| !is_free[id]);
+        in_flight.for_each(|id| observer.failed(id as u32, now));
         let failed = self.slots.len() - self.free_slots.len();
         self.slots.clear();
         self.free_slots.clear();

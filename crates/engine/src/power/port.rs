@@ -1,7 +1,7 @@
 //! What a controller can ask of the chips when it knows nothing.
 
-use pumice_ftl::Payload;
 use pumice_ftl::ChipPort;
+use pumice_ftl::Payload;
 use pumice_nand::NandArray;
 use pumice_types::{BlockId, Cause, FlashCommand, Lpn, PageAddress, SearchExpectation, SpareArea, SpareEntry, bits};
 

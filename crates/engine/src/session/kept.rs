@@ -1,5 +1,7 @@
 //! A session at one instant, kept to go back to: the device, its host and what was measured, but nobody who watches.
 
+use std::sync::Arc;
+
 use pumice_ftl::Ftl;
 use pumice_types::Time;
 
@@ -36,6 +38,22 @@ impl<O: Observer> Session<O> {
             now: *now,
             power: *power,
             course: course.clone(),
+        })
+    }
+
+    /// A second session in the same state, with an observer of its own; each goes on alone.
+    ///
+    /// # Errors
+    /// As [`Session::keep`].
+    pub fn forked<P: Observer>(&self, observer: P) -> Result<Session<P>, String> {
+        let KeptSession { host, controller, now, power, course } = self.keep()?;
+        Ok(Session {
+            ssd: Ssd { host, controller, now, power, observer },
+            config: Arc::clone(&self.config),
+            scale: self.scale,
+            geometry: self.geometry,
+            timing: self.timing.clone(),
+            course,
         })
     }
 

@@ -1,0 +1,80 @@
+//! Why a device did not do what it was called for.
+
+use std::fmt;
+
+use pumice_config::SpecError;
+use pumice_engine::SimError;
+
+use crate::DeviceRequest;
+
+/// A call that a device refuses. Every text is one line.
+#[derive(Debug)]
+pub enum DeviceError {
+    /// The spec is at fault.
+    Spec(SpecError),
+    /// An instant that is past.
+    Past {
+        /// The instant, in nanoseconds.
+        at: u64,
+        /// The device's present, in nanoseconds.
+        present: u64,
+    },
+    /// A range that the device does not have, or a length that no request of its kind has.
+    Range {
+        /// The request.
+        request: DeviceRequest,
+        /// Bytes of the device.
+        capacity: u64,
+    },
+    /// The device is off.
+    NoPower,
+    /// The device is on.
+    HasPower,
+    /// The result has been taken, or an error has ended the simulation.
+    Ended,
+    /// A device that cannot be copied.
+    Fork(String),
+    /// The simulation ended in an error: a rule of the flash, a wrong belief.
+    Simulation(String),
+}
+
+impl fmt::Display for DeviceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceError::Spec(error) => error.fmt(f),
+            DeviceError::Past { at, present } => {
+                write!(f, "time {at} ns is past; allowed: from {present} ns, the device's present")
+            }
+            DeviceError::Range { request, capacity } => write!(
+                f,
+                "{} of {} bytes at {}; allowed: 1 byte and more inside the {capacity} bytes of the device, and a flush of 0 bytes at 0",
+                request.kind.name(),
+                request.bytes,
+                request.offset_bytes
+            ),
+            DeviceError::NoPower => f.write_str("the device has no power; restart it first"),
+            DeviceError::HasPower => f.write_str("the device has power; only one that was cut is restarted"),
+            DeviceError::Ended => f.write_str("the device has ended: its result was taken, or its simulation failed"),
+            DeviceError::Fork(text) | DeviceError::Simulation(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for DeviceError {}
+
+impl From<SpecError> for DeviceError {
+    fn from(error: SpecError) -> DeviceError {
+        DeviceError::Spec(error)
+    }
+}
+
+impl From<SimError> for DeviceError {
+    fn from(error: SimError) -> DeviceError {
+        match error {
+            SimError::Spec(error) => DeviceError::Spec(error),
+            SimError::Trace(_) | SimError::Simulation(_) | SimError::Output(_) | SimError::Interrupted => {
+                DeviceError::Simulation(error.to_string())
+            }
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! A simulated SSD inside another program: a discrete-event simulation gives it requests and time, and takes what is
+//! done. It has no threads, no clock of its own and no files, and the same calls give the same answers on every machine.
+//!
+//! ```
+//! use pumice_device::{Device, DeviceRequest, SpecSource};
+//!
+//! let spec = SpecSource { preset: Some("tiny".into()), ..SpecSource::default() };
+//! let mut drive = Device::open(&spec)?;
+//! let first = drive.submit(0, &DeviceRequest::write(0, 4096))?;
+//! let second = drive.submit(1_000, &DeviceRequest::read(8192, 4096))?;
+//! let mut done = Vec::new();
+//! while let Some(at) = drive.next_event() {
+//!     drive.advance(at)?; // a simulation of something larger does its own events before that instant
+//!     done.extend(drive.take_completions());
+//! }
+//! assert_eq!(done.len(), 2);
+//! assert!(done.iter().any(|completion| completion.id == first && completion.at_ns > 0));
+//! assert!(done.iter().any(|completion| completion.id == second));
+//! println!("{}", drive.finish()?["write_amplification"]);
+//! # Ok::<(), pumice_device::DeviceError>(())
+//! ```
+//!
+//! All times are nanoseconds of one clock, which begins at 0 when the device is opened. A request that is submitted at
+//! an instant meets the device behind everything that happened up to then. The device runs the commands that
+//! `pumice run` runs on the same requests, and its result is the same.
+#![forbid(unsafe_code)]
+
+mod completions;
+mod error;
+
+use std::sync::Arc;
+
+use pumice_config::{Check, Config, PowerFailure};
+pub use pumice_config::{SpecError, SpecSource};
+use pumice_engine::{Origin, Outcome, Session, SimError};
+pub use pumice_types::RequestKind;
+use pumice_types::{HostRequest, Time};
+use serde_json::Value;
+
+use completions::Completions;
+pub use completions::{DeviceCompletion, Status};
+pub use error::DeviceError;
+
+/// What a host asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceRequest {
+    /// What to do.
+    pub kind: RequestKind,
+    /// First byte; 0 for a flush.
+    pub offset_bytes: u64,
+    /// Length in bytes; 0 for a flush, and for nothing else.
+    pub bytes: u32,
+    /// A write that is to outlast a power cut once it is done (force unit access).
+    pub fua: bool,
+    /// The placement handle or stream that a write names; 0 if it names none.
+    pub stream: u8,
+}
+
+impl DeviceRequest {
+    /// A read of so many bytes.
+    pub fn read(offset_bytes: u64, bytes: u32) -> DeviceRequest {
+        DeviceRequest { kind: RequestKind::Read, offset_bytes, bytes, fua: false, stream: 0 }
+    }
+
+    /// A write of so many bytes.
+    pub fn write(offset_bytes: u64, bytes: u32) -> DeviceRequest {
+        DeviceRequest { kind: RequestKind::Write, ..DeviceRequest::read(offset_bytes, bytes) }
+    }
+
+    /// A trim of so many bytes.
+    pub fn trim(offset_bytes: u64, bytes: u32) -> DeviceRequest {
+        DeviceRequest { kind: RequestKind::Trim, ..DeviceRequest::read(offset_bytes, bytes) }
+    }
+
+    /// A flush: what was acknowledged before it is to outlast a power cut once it is done.
+    pub fn flush() -> DeviceRequest {
+        DeviceRequest { kind: RequestKind::Flush, ..DeviceRequest::read(0, 0) }
+    }
+}
+
+/// The life of a device: on, off and on again as often as its caller says, until its result is taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Power {
+    On,
+    /// Since this instant.
+    Off(Time),
+    /// The result has been taken, or the simulation has ended in an error.
+    Ended,
+}
+
+/// One simulated drive.
+///
+/// Its states: on (all calls but `restart`), off after `cut` (only `restart`, `result` and `finish`), and ended after
+/// `finish` or after an error of the simulation (nothing). A device stays in the thread that has opened it, because a
+/// policy of its user's own may be in it.
+pub struct Device {
+    session: Session<Completions>,
+    config: Arc<Config>,
+    capacity: u64,
+    power: Power,
+    /// Time has passed until here, whether something happened or not.
+    present: Time,
+}
+
+impl Device {
+    /// A drive of a spec in its initial state, aged as the spec says.
+    ///
+    /// # Errors
+    /// A spec that is refused, or that asks for what only a run has: no clock, an end of its own, cuts of the power drawn
+    /// over the length of a workload, or failures of drives that strike bytes.
+    pub fn open(spec: &SpecSource) -> Result<Device, DeviceError> {
+        let config = Arc::new(Config::resolve(spec)?);
+        refuse_what_needs_a_run(&config)?;
+        let mut session = Session::new(&config, spec.scale.unwrap_or(1.0), Completions::default())?;
+        if let Some(mut ageing) = session.ageing() {
+            while session.age(&mut ageing)? {}
+        }
+        let capacity = session.capacity();
+        Ok(Device { session, config, capacity, power: Power::On, present: Time::ZERO })
+    }
+
+    /// Bytes that a host can address.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The device's present, in nanoseconds. It lies ahead of the time that was passed to a call only while the device
+    /// starts after a power cut: then it is the time at which it serves its host again.
+    pub fn now(&self) -> u64 {
+        self.session.ssd.now.max(self.present).0
+    }
+
+    /// Requests that were submitted and of which no completion has come about yet.
+    pub fn outstanding(&self) -> usize {
+        self.session.ssd.observer.outstanding()
+    }
+
+    /// By how much the device's own power cuts (keys of `[power]`) have kept the host waiting so far, in nanoseconds: a
+    /// recorded workload goes on by so much later.
+    pub fn behind(&self) -> u64 {
+        self.session.behind().0
+    }
+
+    /// Submits a request at `now`. Returns its id: 0, 1, 2 and so on.
+    ///
+    /// # Errors
+    /// An instant before the device's present, a range beyond its capacity or a length that no request of this kind has,
+    /// a device without power or whose result was taken: nothing has changed then. A simulation that ends in an error.
+    pub fn submit(&mut self, now: u64, request: &DeviceRequest) -> Result<u64, DeviceError> {
+        self.check_is_on()?;
+        self.check_range(request)?;
+        self.check_not_past(now)?;
+        self.pass(Time(now))?;
+        self.check_not_past(now)?;
+        let DeviceRequest { kind, offset_bytes, bytes, fua, stream } = *request;
+        let request = HostRequest { arrival: Time(now), offset_bytes, bytes, kind, fua, stream };
+        let id = self.session.ssd.observer.expect();
+        let submitted = self.session.submit(&request, Time(now));
+        self.ended_well(submitted)?;
+        Ok(id)
+    }
+
+    /// When something happens next that may complete a request, in nanoseconds, or the time of a completion that waits to
+    /// be taken; `None` if nothing will happen before the next request.
+    pub fn next_event(&self) -> Option<u64> {
+        let waiting = self.session.ssd.observer.first().map(|completion| completion.at_ns);
+        let event = || self.session.ssd.next_event().filter(|_| self.power == Power::On).map(|at| at.0);
+        waiting.or_else(event)
+    }
+
+    /// Lets time pass until `to`, and no further. What is done by then waits for [`Device::take_completions`].
+    ///
+    /// # Errors
+    /// An instant before the device's present, a device without power or whose result was taken; nothing has changed
+    /// then. A simulation that ends in an error.
+    pub fn advance(&mut self, to: u64) -> Result<(), DeviceError> {
+        self.check_is_on()?;
+        if Time(to) < self.present {
+            return Err(DeviceError::Past { at: to, present: self.present.0 });
+        }
+        self.pass(Time(to))
+    }
+
+    /// Takes what is done, in the order of time.
+    pub fn take_completions(&mut self) -> impl Iterator<Item = DeviceCompletion> + '_ {
+        self.session.ssd.observer.take()
+    }
+
+    /// Cuts the power at `now`. What was submitted and is not done yet completes with [`Status::PowerLost`].
+    ///
+    /// # Errors
+    /// As [`Device::advance`], and a device that cannot start again (`ftl.recovery = "off"`).
+    pub fn cut(&mut self, now: u64) -> Result<(), DeviceError> {
+        self.check_is_on()?;
+        self.check_not_past(now)?;
+        if !self.session.can_recover() {
+            return Err(
+                SpecError("the device cannot start again after a power cut; ftl.recovery is \"off\"".into()).into()
+            );
+        }
+        // What happens at the very instant of the cut does not happen any more.
+        if now > 0 {
+            self.pass(Time(now - 1))?;
+            self.check_not_past(now)?;
+        }
+        let cut = self.session.take_power(Time(now));
+        self.ended_well(cut)?;
+        self.power = Power::Off(self.session.ssd.now.max(Time(now)));
+        self.present = Time(now);
+        Ok(())
+    }
+
+    /// Gives the power back at `now`. The device then starts as its spec says; until [`Device::now`] it takes no request.
+    ///
+    /// # Errors
+    /// A device that has power, an instant before the cut or before the device's own energy was used up; nothing has
+    /// changed then. A simulation that ends in an error, such as a drive that finds no room to work in.
+    pub fn restart(&mut self, now: u64) -> Result<(), DeviceError> {
+        let since = match self.power {
+            Power::Off(since) => since,
+            Power::On => return Err(DeviceError::HasPower),
+            Power::Ended => return Err(DeviceError::Ended),
+        };
+        if Time(now) < since {
+            return Err(DeviceError::Past { at: now, present: since.0 });
+        }
+        let started = self.session.give_power(Time(now));
+        self.ended_well(started)?;
+        (self.power, self.present) = (Power::On, Time(now));
+        Ok(())
+    }
+
+    /// An independent device in the same state, completions that wait included.
+    ///
+    /// # Errors
+    /// A device with code of its user's own, whose state is its own affair; one whose result was taken.
+    pub fn fork(&self) -> Result<Device, DeviceError> {
+        if self.power == Power::Ended {
+            return Err(DeviceError::Ended);
+        }
+        let session = self.session.forked(self.session.ssd.observer.clone()).map_err(DeviceError::Fork)?;
+        let Device { config, capacity, power, present, .. } = self;
+        Ok(Device { session, config: Arc::clone(config), capacity: *capacity, power: *power, present: *present })
+    }
+
+    /// The result document so far (`pumice.result/1`). The device goes on.
+    ///
+    /// # Errors
+    /// A device whose result was taken; a histogram that its own format cannot hold.
+    pub fn result(&self) -> Result<Value, DeviceError> {
+        match self.power {
+            Power::Ended => Err(DeviceError::Ended),
+            Power::On | Power::Off(_) => Ok(self.outcome()?.document),
+        }
+    }
+
+    /// Ends the use of the device as a run ends: what is under way ends, what is buffered is programmed, and with
+    /// `run.check = "integrity"` everything stored is read back. Returns the result document.
+    ///
+    /// # Errors
+    /// A device whose result was taken; a simulation that ends in an error.
+    pub fn finish(&mut self) -> Result<Value, DeviceError> {
+        if self.power == Power::Ended {
+            return Err(DeviceError::Ended);
+        }
+        if self.power == Power::On {
+            self.session.end_requests();
+            loop {
+                let step = self.session.drain_step();
+                if !self.ended_well(step)? {
+                    break;
+                }
+            }
+        }
+        if self.config.run.check == Check::Integrity {
+            self.session.ssd.read_back();
+        }
+        let fault = self.session.ssd.controller.raise_fault();
+        self.ended_well(fault)?;
+        self.power = Power::Ended;
+        Ok(self.outcome()?.document)
+    }
+
+    fn outcome(&self) -> Result<Outcome, SimError> {
+        self.session.outcome(Origin::default())
+    }
+
+    /// Everything up to an instant happens.
+    fn pass(&mut self, to: Time) -> Result<(), DeviceError> {
+        // A device that is starting has its next events behind its present.
+        while self.session.ssd.now <= to {
+            let handled = self.session.steps_until(to - self.session.behind());
+            if !self.ended_well(handled)? {
+                break;
+            }
+        }
+        self.present = self.present.max(to);
+        Ok(())
+    }
+
+    fn check_is_on(&self) -> Result<(), DeviceError> {
+        match self.power {
+            Power::On => Ok(()),
+            Power::Off(_) => Err(DeviceError::NoPower),
+            Power::Ended => Err(DeviceError::Ended),
+        }
+    }
+
+    fn check_not_past(&self, at: u64) -> Result<(), DeviceError> {
+        let present = self.now();
+        if at < present { Err(DeviceError::Past { at, present }) } else { Ok(()) }
+    }
+
+    fn check_range(&self, request: &DeviceRequest) -> Result<(), DeviceError> {
+        let DeviceRequest { kind, offset_bytes, bytes, .. } = *request;
+        let is_legal = match kind {
+            RequestKind::Flush => offset_bytes == 0 && bytes == 0,
+            RequestKind::Read | RequestKind::Write | RequestKind::Trim => {
+                bytes > 0 && offset_bytes.checked_add(u64::from(bytes)).is_some_and(|end| end <= self.capacity)
+            }
+        };
+        if is_legal {
+            return Ok(());
+        }
+        Err(DeviceError::Range { request: *request, capacity: self.capacity })
+    }
+
+    /// An error of the simulation ends the device.
+    fn ended_well<T>(&mut self, done: Result<T, SimError>) -> Result<T, DeviceError> {
+        done.map_err(|error| {
+            self.power = Power::Ended;
+            error.into()
+        })
+    }
+}
+
+/// Refuses a spec that asks for what a device in another program has not.
+fn refuse_what_needs_a_run(config: &Config) -> Result<(), SpecError> {
+    let refuse = |text: &str| Err(SpecError(text.into()));
+    if !config.run.timed {
+        return refuse("run.timed = false: a device in another program lives in that program's time; allowed: true");
+    }
+    if config.run.until.is_some() {
+        return refuse("run.until: a device in another program ends when that program ends; leave it out");
+    }
+    if config.power.cuts > 0 {
+        return refuse(
+            "power.cuts: they are drawn over the length of a workload, and this device knows none; allowed: 0, \
+             or power.cut_at_s, power.cut_at_command, or the call that cuts the power",
+        );
+    }
+    if config.power.failure != PowerFailure::None {
+        return refuse("power.failure: such failures strike bytes, which this device does not keep; allowed: \"none\"");
+    }
+    Ok(())
+}

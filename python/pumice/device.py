@@ -1,0 +1,198 @@
+"""A drive inside another program's simulation: requests and time go in, completions come out.
+
+    drive = pumice.Device(pumice.preset("tiny"))
+    drive.submit(0, "write", 0, 4096)
+    while (at := drive.next_event()) is not None:
+        done = drive.advance(at)  # a simulation of something larger does its own events before that instant
+        print(done.id, done.at_ns)
+    result = drive.finish()
+
+No threads, no clock of its own, no files. The drive runs the commands that `pumice.run` runs on the same requests, and
+its result is the same. docs/DEVICE.md describes it for Rust and Python.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from pumice import _engine
+from pumice._engine import DeviceRefusal
+from pumice.results.result import KINDS, Result
+from pumice.runs.spec import Spec, check_spec
+
+__all__ = ["Completions", "Device", "DeviceRefusal"]
+
+#: Status of a request that was done, and of one that the power was cut before.
+DONE, POWER_LOST = 0, 1
+
+
+@dataclass(frozen=True)
+class Completions:
+    """Requests that are done, in the order of time.
+
+    Attributes:
+        id: what `submit` returned, uint64, one entry a request.
+        at_ns: when each was done, in nanoseconds, uint64.
+        status: how each ended, uint8: 0 as it was to, 1 the power was cut first.
+    """
+
+    id: npt.NDArray[np.uint64]
+    at_ns: npt.NDArray[np.uint64]
+    status: npt.NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+
+class Device:
+    """One simulated drive.
+
+    All times are whole nanoseconds of one clock, which begins at 0 when the drive is opened. A call that makes no sense
+    raises `DeviceRefusal` (a ValueError) and changes nothing: an instant that is past, a range beyond the drive, a
+    drive without power or whose result was taken. `SimulationError` ends the drive. A drive is used by one thread.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        """A drive in its initial state, aged as the spec says.
+
+        Args:
+            spec: the drive. Keys of `[workload]` are not read, and it must not ask for what only a run has: no clock,
+                an end of its own (`run.until`), cuts drawn over a workload (`power.cuts`).
+
+        Raises:
+            SpecError: the spec is not allowed.
+        """
+        self._device = _engine.Device(check_spec(spec).request())
+
+    @property
+    def capacity(self) -> int:
+        """Bytes that a host can address."""
+        return self._device.capacity()
+
+    @property
+    def now(self) -> int:
+        """The drive's present, in nanoseconds. While it starts after a power cut: when it serves its host again."""
+        return self._device.now()
+
+    @property
+    def outstanding(self) -> int:
+        """Requests that were submitted and are not done."""
+        return self._device.outstanding()
+
+    def submit(
+        self,
+        now: int,
+        kind: Literal["read", "write", "trim", "flush"],
+        offset_bytes: int = 0,
+        bytes: int = 0,
+        *,
+        fua: bool = False,
+        stream: int = 0,
+    ) -> int:
+        """Submits a request at `now`. Returns its id: 0, 1, 2 and so on.
+
+        Args:
+            now: an instant, not before the drive's present.
+            kind: what to do.
+            offset_bytes: first byte; 0 for a flush.
+            bytes: length; 0 for a flush, and for nothing else.
+            fua: a write that is to outlast a power cut once it is done.
+            stream: the placement handle or stream that a write names.
+        """
+        if kind not in KINDS:
+            raise DeviceRefusal(f"kind {kind!r} is unknown; allowed: {', '.join(KINDS)}")
+        try:
+            return self._device.submit(now, KINDS.index(kind), (offset_bytes, bytes), (fua, stream))
+        except OverflowError as error:
+            raise DeviceRefusal(f"a number is out of range: {error}") from None
+
+    def submit_many(
+        self,
+        at_ns: npt.ArrayLike,
+        kind: npt.ArrayLike,
+        offset_bytes: npt.ArrayLike,
+        bytes: npt.ArrayLike,
+        *,
+        fua: npt.ArrayLike = False,
+        stream: npt.ArrayLike = 0,
+    ) -> int | None:
+        """Submits many requests in one call. Returns the id of the first, None if there is none.
+
+        Args:
+            at_ns: instants, ascending, one entry a request; all others have its length, or are one value for all.
+            kind: 0 read, 1 write, 2 trim, 3 flush.
+            offset_bytes: first bytes.
+            bytes: lengths.
+            fua: writes that are to outlast a power cut once they are done.
+            stream: placement handles or streams.
+
+        Raises:
+            DeviceRefusal: for the first request that is refused; its text says which. Those before it are taken.
+        """
+        when = np.atleast_1d(_column("at_ns", at_ns, np.uint64))
+        given = [("kind", kind, np.uint8), ("offset_bytes", offset_bytes, np.uint64), ("bytes", bytes, np.uint32),
+                 ("fua", fua, np.uint8), ("stream", stream, np.uint8)]  # fmt: skip
+        try:
+            kinds, offsets, sizes, fuas, streams = (
+                np.broadcast_to(_column(name, values, kind_), when.shape).tobytes() for name, values, kind_ in given
+            )
+        except ValueError as error:
+            raise DeviceRefusal(f"columns: {error}") from None
+        return self._device.submit_many((when.tobytes(), kinds), (offsets, sizes), (fuas, streams))
+
+    def next_event(self) -> int | None:
+        """When something happens next that may complete a request; None if nothing will before the next request."""
+        return self._device.next_event()
+
+    def advance(self, to: int) -> Completions:
+        """Lets time pass until `to`, and no further. Returns what is done by then."""
+        self._device.advance(to)
+        return self.take_completions()
+
+    def take_completions(self) -> Completions:
+        """What is done and was not returned yet."""
+        ids, times, statuses = self._device.take_completions()
+        return Completions(np.frombuffer(ids, "<u8"), np.frombuffer(times, "<u8"), np.frombuffer(statuses, np.uint8))
+
+    def cut(self, now: int) -> None:
+        """Cuts the power. What is not done yet completes with status 1. Needs `ftl.recovery`."""
+        self._device.cut(now)
+
+    def restart(self, now: int) -> None:
+        """Gives the power back. The drive starts as its spec says, and takes no request before `Device.now`."""
+        self._device.restart(now)
+
+    def fork(self) -> Device:
+        """An independent drive in the same state, for trying out what would happen."""
+        copy = object.__new__(Device)
+        copy._device = self._device.fork()
+        return copy
+
+    def result(self) -> Result:
+        """The result so far; the drive goes on."""
+        return _result(self._device.result())
+
+    def finish(self) -> Result:
+        """Ends the use of the drive as a run ends: what is under way ends, what is buffered is programmed."""
+        return _result(self._device.finish())
+
+
+def _result(text: str) -> Result:
+    document: dict[str, Any] = json.loads(text)
+    return Result(document)
+
+
+def _column(name: str, values: npt.ArrayLike, kind: Any) -> npt.NDArray[Any]:
+    """Values as whole numbers of a kind; nothing is rounded or wrapped around."""
+    found = np.asarray(values)
+    if found.dtype.kind not in "biu":
+        raise DeviceRefusal(f"{name}: {found.dtype} values; allowed: whole numbers")
+    limits = np.iinfo(kind)
+    if found.size and (int(found.min()) < limits.min or int(found.max()) > limits.max):
+        raise DeviceRefusal(f"{name}: values from {found.min()} to {found.max()}; allowed: 0 to {limits.max}")
+    return found.astype(kind)
