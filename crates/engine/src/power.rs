@@ -71,7 +71,7 @@ impl<O: Observer> Ssd<O> {
         let (figures, took) = (&mut self.power, self.now - since);
         figures.recoveries += 1;
         figures.recovery = [figures.recovery[0] + took, figures.recovery[1].max(took)];
-        self.settle(cuts.config.run.check == Check::Integrity || is_told_to_lose(cuts.config));
+        self.settle(cuts.config.run.check == Check::Integrity || is_told_to_lose(&cuts.config));
         Ok(())
     }
 
