@@ -23,7 +23,9 @@ from typing import Any
 from pumice import _engine
 from pumice.errors import SimulationError, SpecError
 from pumice.runs.spec import Spec, check_spec
+from pumice.runs.store import file_digest
 from pumice.served_device import serve
+from pumice.text import printable
 
 __all__ = ["CrashReport", "crash", "record_session", "session_spec"]
 
@@ -97,6 +99,7 @@ def crash(
     checks: int = 20,
     workers: int | None = None,
     progress: CrashProgress | None = None,
+    plugins: Sequence[str | os.PathLike[str]] = (),
 ) -> CrashReport:
     """Cuts the power of a device at many instants of a session, and judges what a host would find.
 
@@ -115,6 +118,8 @@ def crash(
         checks: how many of the cuts are checked, evenly over all of them.
         workers: threads; as many as there are CPUs if absent.
         progress: called after each cut.
+        plugins: for a device that `session` was recorded on: the shared objects that it was recorded with. A recording
+            never loads one by itself.
 
     Raises:
         SpecError: the device cannot start anew, the session does not fit it, or an argument is not allowed.
@@ -125,11 +130,13 @@ def crash(
         raise SpecError("the crash lab needs a spec, or a session that was recorded")
     if session is None and check is not None:
         raise SpecError("a check needs the data of a session; a workload brings none")
+    if spec is not None and plugins:
+        raise SpecError("plugins are for the device of a recorded session; a spec takes them by with_plugins")
     if at not in _engine.cut_places():
         raise SpecError(f"at = {at!r} is not allowed; allowed: {', '.join(_engine.cut_places())}")
     if cuts < 1 or checks < 0:
         raise SpecError(f"cuts = {cuts}, checks = {checks}: not allowed; allowed: at least 1 cut and 0 checks")
-    device = check_spec(spec) if spec is not None else session_spec(session or "")
+    device = check_spec(spec) if spec is not None else session_spec(session or "", plugins)
     began = time.monotonic()
     lab = _engine.CrashLab(device.request(), session)
     chosen = sorted(set(instants)) if instants is not None else lab.instants(at, cuts)
@@ -240,14 +247,28 @@ def record_session(spec: Spec, script: str, session: str | os.PathLike[str]) -> 
         raise SimulationError(f"the script ended with status {done.returncode}; nothing was cut")
 
 
-def session_spec(session: str | os.PathLike[str]) -> Spec:
+def session_spec(session: str | os.PathLike[str], plugins: Sequence[str | os.PathLike[str]] = ()) -> Spec:
     """The spec of the device that a session was recorded on.
+
+    A recording may come from a stranger, so nothing that it names is opened or run. It says of a translation layer of
+    somebody's own which file it was, by SHA-256; the file itself is named by whoever reads the recording.
+
+    Args:
+        session: the recording.
+        plugins: shared objects, among which those must be that the session was recorded with.
 
     Raises:
         OSError: the file is no recording of a session.
-        SpecError: a plug-in of it cannot be loaded.
+        SpecError: its header is damaged, or a plug-in is missing, is another one, or cannot be loaded.
     """
-    asked = json.loads(_engine.recording_header(session))["spec"]
+    asked = json.loads(_engine.recording_header(session))
+    given = {file_digest(os.path.abspath(path)): path for path in map(os.fsdecode, plugins)}
+    for digest in (plugin["sha256"] for plugin in asked["plugins"]):
+        if digest not in given:
+            raise SpecError(
+                f"{printable(os.fsdecode(session))}: was recorded with a plug-in of SHA-256 {printable(digest)}, which"
+                " is not among those given; name its file: --plugin FILE, in Python plugins=[FILE]"
+            )
     spec = Spec(
         preset=asked["preset"],
         text=asked["spec_text"],
@@ -256,4 +277,4 @@ def session_spec(session: str | os.PathLike[str]) -> Spec:
         origins=tuple(asked["origins"]),
         scale=asked["scale"],
     )
-    return spec.with_plugins(*(plugin["path"] for plugin in asked.get("plugins", ())))
+    return spec.with_plugins(*given.values())

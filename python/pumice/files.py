@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import errno
 import io
 import os
 import re
@@ -17,6 +18,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
@@ -39,6 +41,9 @@ _HIDDEN, _PARTIAL = ".", ".pumice.partial"
 #: Names of the files that a process has open. They mean something else in every process, and are read or written
 #: on from where they are.
 _DESCRIPTOR = re.compile(r"/dev/(stdin|stdout|stderr|fd/\d+)|/proc/(self|thread-self|\d+)/(task/\d+/)?fd/\d+")
+
+#: Errors of a medium that takes no more: it is full, the user's share of it is, the file is too long, or it fails.
+_TAKES_NO_MORE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 #: Longest chain of links that is followed.
 _LINKS_MAX = 40
@@ -236,20 +241,70 @@ def new_directories(directory: Path) -> Iterator[None]:
         raise
 
 
+#: Directories that this thread of execution holds.
+_held: ContextVar[frozenset[Path]] = ContextVar("held", default=frozenset())
+
+
+@contextlib.contextmanager
+def alone_in(directory: Path) -> Iterator[None]:
+    """Holds a directory until the block ends, so that two runs never mix their files in it. Blocks may be nested. A
+    process that is killed holds nothing any more.
+
+    Raises:
+        SpecError: another run holds it.
+    """
+    place = directory.resolve()
+    if fcntl is None or place in _held.get():
+        yield
+        return
+    with _opened(lambda name: os.open(name, os.O_RDONLY), place) as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SpecError(f"{directory}: another run is writing into it; wait for it, or name another") from None
+        except OSError:  # a file system without locks
+            pass
+        token = _held.set(_held.get() | {place})
+        try:
+            yield
+        finally:
+            _held.reset(token)
+
+
+@contextlib.contextmanager
+def _naming_full(path: Path) -> Iterator[None]:
+    """Makes errors of a medium that takes no more name `path`, where whoever wrote did not know a name."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _TAKES_NO_MORE or error.filename is not None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
+
+
 @contextlib.contextmanager
 def output_directory(directory: Path | None) -> Iterator[None]:
     """Creates an output directory and tries to write to it, so that a long run does not fail at its end. What a killed
-    process left unfinished in it is removed. If the block fails and leaves it empty, it is not left behind.
+    process left unfinished in it is removed. If the block fails and leaves it empty, it is not left behind. Until the
+    block ends, no other run may write into it.
 
     Raises:
-        SpecError: it is a file, or cannot be created or written to.
+        SpecError: it is a file, cannot be created or written to, or another run is writing.
     """
     if directory is None:
         yield
         return
+    with _writable(directory), alone_in(directory):
+        yield
+
+
+@contextlib.contextmanager
+def _writable(directory: Path) -> Iterator[None]:
+    """A directory that was created if need be, and can be written to; see `output_directory`."""
     if directory == STDOUT:
         raise SpecError("-: standard output takes one file; a directory is needed")
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_naming_full(directory))
         try:
             if directory.exists() and not directory.is_dir():
                 raise SpecError(f"{directory}: is a file; a directory is needed")
@@ -279,7 +334,7 @@ def output_file(path: Path) -> Iterator[None]:
             raise SpecError(f"{path}: cannot be written to (permission denied); name a file that can")
         yield
         return
-    with output_directory(_real(path).parent):
+    with _writable(_real(path).parent):
         yield
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pumice import files, made
@@ -42,8 +43,38 @@ STORE = "runs"
 #: Every name that a set can have, figures and the table of a sweep aside.
 NAMES = (*INDEXES, *FILES.values(), COMPARISON_TABLE, RUNS_TABLE, LISTING, FIGURE_LIST, made.MADE)
 
-#: What a report of this tool begins with.
-_REPORT_MARK, _REPORT_HEAD_BYTES = b'<meta name="generator" content="pumice ', 4096
+
+@dataclass(frozen=True)
+class FileKind:
+    """A kind of file that this tool writes under a name that the user gives.
+
+    Attributes:
+        name: as messages name it.
+        mark: bytes that each file of the kind has near its beginning, and no other file.
+    """
+
+    name: str
+    mark: bytes
+
+    def holds(self, path: Path) -> bool:
+        """Whether a file is of this kind."""
+        try:
+            with path.open("rb") as file:
+                return self.mark in file.read(_HEAD_BYTES)
+        except OSError:
+            return False
+
+
+#: How much of a file is looked at for its mark.
+_HEAD_BYTES = 4096
+
+#: The kinds that have a mark. Traces and specs have none: nothing tells ours from those of the user.
+REPORT_KIND = FileKind("report", b'<meta name="generator" content="pumice ')
+SNAPSHOT_KIND = FileKind("snapshot", b"pumice.snapshot/")
+SESSION_KIND = FileKind("recording of a session", b"pumice.recording/")
+CRASH_KIND = FileKind("report on cuts", b'"format": "pumice.crash/')
+PAGE_KIND = FileKind("man page", b'"pumice manual"')
+FIGURE_KIND = FileKind("figure", b"Matplotlib")
 
 #: Endings of the files of a figure.
 _FIGURE_ENDINGS = (".png", ".svg", ".csv")
@@ -63,7 +94,7 @@ def one_set(directory: Path, index: str) -> Iterator[Path]:
         OSError: a file cannot be put in its place.
     """
     refuse_foreign(directory)
-    with files.staging(directory) as staged:
+    with files.staging(directory) as staged, files.alone_in(directory):
         yield staged
         drawn = sorted(path.name for path in (staged / FIGURES).glob("*"))
         if drawn:
@@ -88,6 +119,19 @@ def output_directory(directory: Path | None, *further: str) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def output_file(path: Path, kind: FileKind | None = None) -> Iterator[None]:
+    """As `files.output_file`, for a name that the user gives: what is there is not overwritten, unless it is of the
+    same kind.
+
+    Raises:
+        SpecError: there is such a file; or as `files.output_file`.
+    """
+    refuse_other_file(path, kind)
+    with files.output_file(path):
+        yield
+
+
 def refuse_foreign(directory: Path, further: Iterable[str] = ()) -> None:
     """Refuses what is in the way of a set: a directory of the name of a file, or a file that `made.json` does not prove
     to be of an earlier set.
@@ -107,17 +151,18 @@ def refuse_foreign(directory: Path, further: Iterable[str] = ()) -> None:
             )
 
 
-def refuse_foreign_report(path: Path) -> None:
-    """Refuses to write a report over a file that is none. An empty file holds nothing to lose.
+def refuse_other_file(path: Path, kind: FileKind | None) -> None:
+    """Refuses to write over a file that may be somebody's: one that does not show that it is an earlier output of the
+    same kind. An empty file holds nothing to lose, and what is written through is no file to take the place of.
 
     Raises:
         SpecError: there is such a file.
     """
-    if path.is_file() and path.stat().st_size and not _is_report(path):
-        raise SpecError(
-            f"{path}: is there and is no report of this tool, so it is not overwritten; move it away, or name another"
-            " file: --out FILE"
-        )
+    if not path.is_file() or files.is_written_through(path) or not path.stat().st_size:
+        return
+    if kind is None or not kind.holds(path):
+        what = f"is there and is no {kind.name} of this tool" if kind is not None else "is there"
+        raise SpecError(f"{path}: {what}, so it is not overwritten; move it away, or name another file")
 
 
 def _files_of_set(directory: Path) -> list[str]:
@@ -128,7 +173,7 @@ def _files_of_set(directory: Path) -> list[str]:
         return []
     # A list that somebody edited must not lead to other folders.
     own = [name for name in listed if name in drawn or Path(name).name == name != made.MADE]
-    return [*own, *([REPORT] if _is_report(directory / REPORT) else []), made.MADE]
+    return [*own, *([REPORT] if REPORT_KIND.holds(directory / REPORT) else []), made.MADE]
 
 
 def figures_of_set(directory: Path) -> list[Path]:
@@ -157,12 +202,3 @@ def _replace(directory: Path, staged: Path, new: Sequence[str]) -> None:
         raise
     with contextlib.suppress(OSError):  # not there, or in use
         (directory / FIGURES).rmdir()
-
-
-def _is_report(path: Path) -> bool:
-    """Whether a file is a report of this tool."""
-    try:
-        with path.open("rb") as file:
-            return _REPORT_MARK in file.read(_REPORT_HEAD_BYTES)
-    except OSError:
-        return False

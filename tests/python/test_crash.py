@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pumice
-from pumice.crash_lab import CrashReport, crash, record_session
+from conftest import built_c_plugin
+from pumice.crash_lab import CrashReport, crash, record_session, session_spec
 
 LEDGER = Path(__file__).parents[2] / "examples" / "crash" / "ledger.py"
 
@@ -38,6 +41,80 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     session = tmp_path_factory.mktemp("crash") / "ledger.session"
     record_session(DEVICE, f"{shlex.quote(sys.executable)} {shlex.quote(str(LEDGER))} write 150", session)
     return session
+
+
+def with_header(session: Path, change: Callable[[dict[str, Any]], None], path: Path) -> Path:
+    """The session with another header, as somebody else may write it."""
+    name, header, body = session.read_bytes().split(b"\n", 2)
+    content = json.loads(header)
+    change(content)
+    path.write_bytes(b"\n".join([name, json.dumps(content).encode(), body]))
+    return path
+
+
+#: A shared object that leaves a file behind wherever it is loaded.
+TRAP = """
+#include <stdio.h>
+__attribute__((constructor)) static void spring(void) { fclose(fopen(MARK, "w")); }
+"""
+
+
+def trap(folder: Path, name: str) -> tuple[Path, Path]:
+    """A shared object that leaves a file behind when it is loaded, and that file."""
+    source, built, mark = folder / f"{name}.c", folder / f"{name}.so", folder / f"{name}.sprung"
+    source.write_text(TRAP)
+    defined = f'-DMARK="{mark}"'
+    subprocess.run(["cc", "-shared", "-fPIC", defined, "-o", built, source], check=True)
+    return built, mark
+
+
+def test_t960_nothing_that_a_session_names_is_loaded(ledger: Path, tmp_path: Path) -> None:
+    """A recording named the plug-ins of its device by paths, and `pumice crash --session` loaded them: whoever could
+    send a session could run code. A plug-in is now named by who reads the session, and held against the recorded
+    digest before it is loaded."""
+    (named, sprung), (other, other_sprung) = trap(tmp_path, "named"), trap(tmp_path, "other")
+    digest = hashlib.sha256(named.read_bytes()).hexdigest()
+
+    def name_it(header: dict[str, Any]) -> None:
+        header["spec"]["plugins"] = [{"path": str(named), "sha256": digest}]
+
+    session = with_header(ledger, name_it, tmp_path / "hostile.session")
+    for given in ([], [other]):
+        with pytest.raises(pumice.SpecError, match=f"plug-in of SHA-256 {digest}.*--plugin FILE"):
+            crash(session=session, cuts=1, plugins=given)
+    assert not sprung.exists()
+    assert not other_sprung.exists()
+    with pytest.raises(pumice.SpecError, match="exports no function pumice_ftl"):
+        crash(session=session, cuts=1, plugins=[named])
+    assert sprung.exists(), "the trap works"
+
+
+def test_a_session_knows_its_plug_in_by_digest_alone(tmp_path: Path) -> None:
+    plugin = built_c_plugin(tmp_path)
+    spec = pumice.preset("tiny").with_(ftl={"kind": "plugin:page-log-c", "over_provisioning": 0.3})
+    session = tmp_path / "own.session"
+    record_session(spec.with_plugins(plugin), "true", session)
+    assert str(tmp_path).encode() not in session.read_bytes().split(b"\n", 2)[1]
+    with pytest.raises(pumice.SpecError, match="was recorded with a plug-in of SHA-256"):
+        session_spec(session)
+    found = session_spec(session, [plugin])
+    assert found.resolve()["plugin_sha256"] == pumice.plugin(plugin).sha256
+
+
+@pytest.mark.parametrize(
+    ("field", "content"),
+    [("spec", {}), ("spec", None), ("sets", [["a"]]), ("sets", 3), ("origins", ["a"] * 99), ("plugins", ["x"])],
+    ids=str,
+)
+def test_t961_a_damaged_header_is_one_line(ledger: Path, tmp_path: Path, field: str, content: object) -> None:
+    """A header without a field ended in a KeyError."""
+
+    def damage(header: dict[str, Any]) -> None:
+        (header if field == "spec" else header["spec"])[field] = content
+
+    session = with_header(ledger, damage, tmp_path / "damaged.session")
+    with pytest.raises(OSError, match=r"^[^\n]*damaged.session: its header is damaged: [^\n]*$"):
+        crash(session=session, cuts=1)
 
 
 def failing(**sections: Any) -> pumice.Spec:

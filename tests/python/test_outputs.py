@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -12,11 +14,15 @@ import pytest
 
 import pumice
 from conftest import Command, write_trace
-from pumice import outputs
+from pumice import files, outputs
 from pumice.errors import SpecError
 from pumice.made import MADE
 from pumice.outputs import FIGURE_LIST, FILES, NAMES, RESULT, one_set
 from pumice.report.page import write_report
+from pumice.runs.run import with_options
+from pumice.traces.read_write import write_workload
+from test_mqsim import SYNTHETIC
+from test_mqsim import written as mqsim_files
 
 TINY = pumice.preset("tiny").with_(run={"max_requests": 500})
 COMMAND = ("--preset", "tiny", "--set", "run.max_requests=500")
@@ -250,3 +256,114 @@ def test_a_failed_run_leaves_no_empty_folder(command: Command, tmp_path: Path) -
         done = command(*arguments)
         assert done.returncode in (1, 2), arguments
         assert {path.name for path in tmp_path.iterdir()} == {"bad.csv", "s.toml", "kept"}, arguments
+
+
+def mine(path: Path) -> str:
+    """Writes a file of the user's; returns its text."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = "time,op\n1,mine\n"
+    path.write_text(text)
+    return text
+
+
+#: Every command that writes a file under a name that the user gives, and that name.
+WRITERS: list[tuple[list[str], str]] = [
+    (["trace", "convert", "source.csv", "notes.csv"], "notes.csv"),
+    (["trace", "convert", "source.csv", "notes.parquet"], "notes.parquet"),
+    (["trace", "generate", "notes.csv", "--preset", "tiny"], "notes.csv"),
+    (["trace", "info", "source.csv", "--out", "out"], "out/source.csv.info.png"),
+    (["trace", "info", "source.csv", "--out", "out"], "out/source.csv.info.svg"),
+    (["snapshot", "save", "my.csv", "--preset", "tiny", "--set", "initial.age_writes=0.1"], "my.csv"),
+    (["from-mqsim", "ssd.xml", "--out", "my.toml"], "my.toml"),
+    (["report", "set", "--out", "my.html"], "my.html"),
+    (["man", "--out", "pages"], "pages/pumice-run.1"),
+    (["crash", "--preset", "tiny", "--out", "out", "--cuts", "1"], "out/crash.json"),
+    (["crash", "--preset", "tiny", "--script", "true", "--session", "my.csv", "--cuts", "1"], "my.csv"),
+    (["serve", "--preset", "tiny", "--listen", "unix:socket", "--record", "my.csv"], "my.csv"),
+    (["serve", "--preset", "tiny", "--listen", "unix:socket", "--session", "my.csv"], "my.csv"),
+    (["serve", "--preset", "tiny", "--listen", "unix:socket", "--store", "my.csv"], "my.csv"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"), WRITERS, ids=lambda value: value if isinstance(value, str) else " ".join(value[:2])
+)
+def test_t962_no_command_overwrites_a_file_of_the_users(
+    command: Command, tmp_path: Path, arguments: list[str], name: str
+) -> None:
+    """`trace convert x notes.csv`, `snapshot save my.csv` and `from-mqsim --out my.toml` replaced what was there, with
+    status 0."""
+    write_trace(tmp_path / "source.csv")
+    mqsim_files(tmp_path, {}, SYNTHETIC)
+    if arguments[0] == "report":
+        pumice.run(TINY, out=tmp_path / "set")
+    text = mine(tmp_path / name)
+    before = names(tmp_path)
+    done = command(*arguments)
+    assert done.returncode in (1, 2), done
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert name in done.stderr
+    assert (tmp_path / name).read_text() == text
+    assert names(tmp_path) == before
+
+
+def test_t963_a_trace_is_not_written_over_itself(command: Command, tmp_path: Path) -> None:
+    """`trace convert a.csv a.csv` replaced the source by what was made of it."""
+    source = write_trace(tmp_path / "a.csv")
+    kept = source.read_bytes()
+    os.link(source, tmp_path / "same.csv")
+    os.symlink(source, tmp_path / "link.csv")
+    for name in ("a.csv", "./a.csv", "same.csv", "link.csv"):
+        done = command("trace", "convert", "a.csv", name)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done
+        with pytest.raises(SpecError, match=r"is the trace that is read; name another file"):
+            write_workload(with_options(pumice.Spec(), trace=source), tmp_path / name, "csv")
+    assert source.read_bytes() == kept
+
+
+def test_an_earlier_output_of_the_same_kind_gives_way(command: Command, tmp_path: Path) -> None:
+    write_trace(tmp_path / "source.csv")
+    for _ in range(2):
+        for arguments in (
+            ["snapshot", "save", "aged", "--preset", "tiny", "--set", "initial.age_writes=0.1"],
+            ["trace", "info", "source.csv", "--out", "out"],
+            ["man", "--out", "pages"],
+        ):
+            done = command(*arguments)
+            assert done.returncode == 0, done.stderr
+
+
+def test_two_runs_into_one_folder_at_once_are_one_line(command: Command, tmp_path: Path) -> None:
+    """The second run's files took the place of the first one's while that was still writing."""
+    with files.output_directory(tmp_path / "out"):
+        for arguments in (["run", *COMMAND], ["compare", *COMMAND, "--vary", "seed=1,2"]):
+            done = command(*arguments, "--out", "out")
+            assert (done.returncode, done.stdout) == (2, "")
+            assert done.stderr == "pumice: out: another run is writing into it; wait for it, or name another\n"
+        pumice.run(TINY, out=tmp_path / "out")
+        refused: list[str] = []
+
+        def run_beside() -> None:
+            with pytest.raises(SpecError) as raised:
+                pumice.run(TINY, out=tmp_path / "out")
+            refused.append(str(raised.value))
+
+        beside = threading.Thread(target=run_beside)
+        beside.start()
+        beside.join()
+        assert "another run is writing into it" in refused[0]
+    assert command("run", *COMMAND, "--out", "out").returncode == 0
+
+
+@pytest.mark.parametrize("key", sorted(FILES))
+def test_a_disk_that_is_full_is_named(tmp_path: Path, key: str) -> None:
+    """Errors of files that are written while a run goes on said that no space is left, and not where."""
+    script = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)); from pumice.cli import main; main()"
+    arguments = ["run", "--preset", "tiny", "--set", f"output.{key}=true", "--out", "out"]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done
+    assert done.stderr.splitlines()[-1].startswith("pumice: out"), done.stderr
+    assert done.stderr.splitlines()[-1].endswith(": File too large")
+    assert not names(tmp_path)

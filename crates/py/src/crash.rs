@@ -76,11 +76,11 @@ impl PythonCrashLab {
     }
 }
 
-/// The header of a recording, as JSON.
+/// The spec in the header of a recording, as JSON.
 #[pyfunction]
 fn recording_header(path: PathBuf) -> PyResult<String> {
     let header = RecordedSession::header(&path).map_err(PyOSError::new_err)?;
-    Ok(json!(header).to_string())
+    Ok(json!(header.spec).to_string())
 }
 
 /// Where cuts can be made, by name.

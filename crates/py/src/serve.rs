@@ -54,12 +54,9 @@ impl PythonServer {
         let source = parse_source(py, request, None)?;
         let listen = address("--listen", listen)?;
         let control = control.map(|text| address("--control", text)).transpose()?;
-        // The spec is kept as it was asked for, so that the recording says what it is of.
-        let spec = || serde_json::from_str(request).map_err(|error| SpecError::new_err(error.to_string()));
-        let recording = session.map(|path| Ok::<_, PyErr>((path, spec()?))).transpose()?;
         let refused = || format!("--clock {clock}: no such clock; allowed: {}", ServeClock::NAMES.join(", "));
         let clock = ServeClock::from_name(clock).ok_or_else(|| SpecError::new_err(refused()))?;
-        let options = ServeOptions { source, listen, control, store, record, recording, clock };
+        let options = ServeOptions { source, listen, control, store, record, recording: session, clock };
         let start = move |desk: &Desk<()>| Server::start_while(&options, &mut || !desk.is_stopped());
         let server = attend(py, start, |_, ()| Ok(true))?.map_err(sim_error)?;
         let lateness = Box::new(server.lateness());

@@ -40,6 +40,6 @@ pub use clock::ServeClock;
 pub use connection::EXPORT;
 pub use control::{ControlRequest, ask};
 pub use options::ServeOptions;
-pub use recording::{RecordedSession, RecordingHeader};
+pub use recording::{RecordedSession, RecordedSpec, RecordingHeader};
 pub use server::Server;
 pub use spec::{served_config, without_effect_on_a_served_device};

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use pumice_config::SpecSource;
-use serde_json::Value;
 
 use crate::address::Address;
 use crate::clock::ServeClock;
@@ -20,8 +19,8 @@ pub struct ServeOptions {
     pub store: Option<PathBuf>,
     /// A trace to write, which replays to the same result.
     pub record: Option<PathBuf>,
-    /// A recording to write, with the data of all writes, and the spec that it keeps.
-    pub recording: Option<(PathBuf, Value)>,
+    /// A recording to write, with the data of all writes.
+    pub recording: Option<PathBuf>,
     /// What time the device goes by.
     pub clock: ServeClock,
 }

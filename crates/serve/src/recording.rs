@@ -10,12 +10,13 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use pumice_config::SpecSource;
 use pumice_types::{HostRequest, RequestKind, Time};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::journal::{self, DeviceEvent, ENTRY_BYTES};
 use crate::operation::{ClientOperation, Place, request};
+use crate::protocol::SECTOR;
 
 /// Name and version of the format.
 const FORMAT: &str = "pumice.recording/1";
@@ -41,6 +42,11 @@ const STORED_ZEROES: u8 = 4;
 /// Longest mark, in bytes.
 const MARK_MAX: usize = 4096;
 
+/// Memory that every recording may take, in bytes, and how much more for each byte of its file. Sessions of programs
+/// that write more do not compress so well, unless somebody made them to.
+const UNFOLDED_LEAST: u64 = 128 << 20;
+const UNFOLDED_RATIO: u64 = 256;
+
 /// Level of the compression: the fastest.
 const LEVEL: i32 = 1;
 
@@ -50,7 +56,37 @@ pub struct RecordingHeader {
     /// Bytes of the device that it was made on.
     pub capacity_bytes: u64,
     /// The spec of that device, as it was asked for.
-    pub spec: Value,
+    pub spec: RecordedSpec,
+}
+
+/// A spec as a recording keeps it. Code of the user's own is not in it and not named by a path: whoever reads the
+/// recording names the file, which must have the same digest.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecordedSpec {
+    preset: Option<String>,
+    spec_text: Option<String>,
+    spec_name: Option<String>,
+    sets: Vec<(String, String)>,
+    origins: Vec<String>,
+    scale: Option<f64>,
+    /// Translation layers of the user's own.
+    #[serde(default)]
+    plugins: Vec<RecordedPlugin>,
+}
+
+/// A translation layer of the user's own, by the SHA-256 of its file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct RecordedPlugin {
+    sha256: String,
+}
+
+impl RecordedSpec {
+    /// The spec of a source.
+    pub fn of(source: &SpecSource) -> RecordedSpec {
+        let SpecSource { spec_text, spec_name, preset, sets, origins, scale, own_policy: _, plugins } = source.clone();
+        let plugins = plugins.iter().map(|layer| RecordedPlugin { sha256: layer.source.sha256().into() }).collect();
+        RecordedSpec { preset, spec_text, spec_name, sets, origins, scale, plugins }
+    }
 }
 
 /// A recording that is being written.
@@ -143,72 +179,109 @@ impl RecordedSession {
     /// Reads a recording.
     ///
     /// # Errors
-    /// A file that is no recording, or not a whole one, in one line.
+    /// A file that is no recording, not a whole one, or one with an entry that no client of its device can have made; in
+    /// one line.
     pub fn read(path: &Path) -> Result<RecordedSession, String> {
         let refuse = |what: String| format!("{}: {what}", path.display());
         let (header, input) = open(path)?;
-        let mut input =
-            BufReader::new(zstd::stream::read::Decoder::new(input).map_err(|error| refuse(error.to_string()))?);
+        let file_bytes = input.get_ref().metadata().map_err(|error| refuse(error.to_string()))?.len();
+        let input = zstd::stream::read::Decoder::with_buffer(input).map_err(|error| refuse(error.to_string()))?;
+        let left = UNFOLDED_LEAST.saturating_add(file_bytes.saturating_mul(UNFOLDED_RATIO));
+        let mut reader = Reader { input: BufReader::new(input), left, capacity: header.capacity_bytes };
         let mut session = RecordedSession::default();
-        loop {
-            match session.read_next(&mut input) {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                    return Err(refuse("ends in the middle; the session that it is of did not end well".into()));
-                }
-                Err(error) => return Err(refuse(error.to_string())),
-            }
-        }
-        match session.operations.iter().position(|operation| operation.end() > header.capacity_bytes) {
-            Some(nth) => Err(refuse(format!("request {} lies beyond its device", nth + 1))),
-            None => Ok(session),
-        }
+        while session.read_next(&mut reader).map_err(refuse)? {}
+        Ok(session)
     }
 
     /// Reads the next entry; `false` at the end.
-    fn read_next(&mut self, input: &mut impl Read) -> io::Result<bool> {
-        let damaged = || io::Error::new(io::ErrorKind::InvalidData, "is damaged");
-        let mut kind = [0];
-        input.read_exact(&mut kind)?;
-        match kind[0] {
-            REQUEST | ZEROES | STORED_ZEROES => {
-                let mut entry = [0; ENTRY_BYTES];
-                input.read_exact(&mut entry)?;
-                let Some(DeviceEvent::Request(asked)) = journal::decode(&entry) else { return Err(damaged()) };
-                self.operations.push(operation(kind[0], &asked, input)?.ok_or_else(damaged)?);
-                Ok(true)
+    fn read_next(&mut self, reader: &mut Reader<impl Read>) -> Result<bool, String> {
+        match reader.bytes::<1>()? {
+            [MARK] => {
+                let mark = reader.mark()?;
+                self.marks.push((self.operations.len(), mark));
             }
-            MARK => {
-                let mut length = [0; 2];
-                input.read_exact(&mut length)?;
-                let mut text = vec![0; usize::from(u16::from_le_bytes(length))];
-                input.read_exact(&mut text)?;
-                self.marks.push((self.operations.len(), String::from_utf8(text).map_err(|_| damaged())?));
-                Ok(true)
+            [END] => return Ok(false),
+            [first] => {
+                let operation = reader.operation(first, self.operations.len() + 1)?;
+                self.operations.push(operation);
             }
-            END => Ok(false),
-            _ => Err(damaged()),
         }
+        Ok(true)
     }
 }
 
-/// The operation of an entry that begins with the byte `first`; the data of a write is read. `None`: it is none.
-fn operation(first: u8, asked: &HostRequest, input: &mut impl Read) -> io::Result<Option<ClientOperation>> {
-    let (place, fua) = (Place { offset: asked.offset_bytes, bytes: asked.bytes }, asked.fua);
-    Ok(Some(match (first, asked.kind) {
-        (REQUEST, RequestKind::Read) => ClientOperation::Read(place),
-        (REQUEST, RequestKind::Write) => {
-            let mut data = vec![0; place.bytes as usize];
-            input.read_exact(&mut data)?;
-            ClientOperation::Write { place, data, fua }
+/// What is said of a recording with an entry that is none.
+const DAMAGED: &str = "is damaged";
+
+/// The entries of a recording that is being read, and what they may take.
+struct Reader<R> {
+    input: R,
+    /// Memory that they may still take, in bytes.
+    left: u64,
+    /// Bytes of the device that the session is of.
+    capacity: u64,
+}
+
+impl<R: Read> Reader<R> {
+    /// The next bytes.
+    fn bytes<const LENGTH: usize>(&mut self) -> Result<[u8; LENGTH], String> {
+        let mut bytes = [0; LENGTH];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), String> {
+        self.input.read_exact(bytes).map_err(|error| {
+            if error.kind() == io::ErrorKind::UnexpectedEof {
+                return "ends in the middle; the session that it is of did not end well".to_string();
+            }
+            format!("{DAMAGED}: {error}")
+        })
+    }
+
+    /// So many bytes, for which memory is taken as well as for `more`.
+    fn data(&mut self, bytes: usize, more: usize) -> Result<Vec<u8>, String> {
+        self.left = self.left.checked_sub((bytes + more) as u64).ok_or_else(|| {
+            format!("unfolds to over {} MiB and {UNFOLDED_RATIO} times the size of its file", UNFOLDED_LEAST >> 20)
+        })?;
+        let mut data = vec![0; bytes];
+        self.fill(&mut data)?;
+        Ok(data)
+    }
+
+    /// The nth operation, whose entry begins with the byte `first`: one that a client of the device can have asked for.
+    fn operation(&mut self, first: u8, nth: usize) -> Result<ClientOperation, String> {
+        let entry = self.bytes::<ENTRY_BYTES>()?;
+        let Some(DeviceEvent::Request(asked)) = journal::decode(&entry) else { return Err(DAMAGED.into()) };
+        let (place, fua) = (Place { offset: asked.offset_bytes, bytes: asked.bytes }, asked.fua);
+        let is_flush = asked.kind == RequestKind::Flush;
+        if place.offset.checked_add(place.bytes.into()).is_none_or(|end| end > self.capacity) {
+            return Err(format!("request {nth} lies beyond its device"));
         }
-        (REQUEST, RequestKind::Flush) => ClientOperation::Flush,
-        (REQUEST, RequestKind::Trim) => ClientOperation::Trim { place, fua },
-        (ZEROES, RequestKind::Write) => ClientOperation::WriteZeroes { place, stored: false, fua },
-        (STORED_ZEROES, RequestKind::Write) => ClientOperation::WriteZeroes { place, stored: true, fua },
-        _ => return Ok(None),
-    }))
+        if is_flush != (place.bytes == 0) || !(place.offset | u64::from(place.bytes)).is_multiple_of(SECTOR.into()) {
+            return Err(format!("request {nth} is not of whole sectors"));
+        }
+        let is_write = (first, asked.kind) == (REQUEST, RequestKind::Write);
+        let data = self.data(if is_write { place.bytes as usize } else { 0 }, size_of::<ClientOperation>())?;
+        Ok(match (first, asked.kind) {
+            (REQUEST, RequestKind::Read) => ClientOperation::Read(place),
+            (REQUEST, RequestKind::Write) => ClientOperation::Write { place, data, fua },
+            (REQUEST, RequestKind::Flush) => ClientOperation::Flush,
+            (REQUEST, RequestKind::Trim) => ClientOperation::Trim { place, fua },
+            (ZEROES, RequestKind::Write) => ClientOperation::WriteZeroes { place, stored: false, fua },
+            (STORED_ZEROES, RequestKind::Write) => ClientOperation::WriteZeroes { place, stored: true, fua },
+            _ => return Err(DAMAGED.into()),
+        })
+    }
+
+    fn mark(&mut self) -> Result<String, String> {
+        let length = usize::from(u16::from_le_bytes(self.bytes()?));
+        if length > MARK_MAX {
+            return Err(DAMAGED.into());
+        }
+        let text = self.data(length, size_of::<(usize, String)>())?;
+        String::from_utf8(text).map_err(|_| DAMAGED.into())
+    }
 }
 
 /// The header of a recording, and its file behind it.
@@ -225,7 +298,11 @@ fn open(path: &Path) -> Result<(RecordingHeader, BufReader<File>), String> {
     if line(&mut input)?.trim_end() != FORMAT {
         return Err(none());
     }
-    let header = serde_json::from_str(&line(&mut input)?).map_err(|_| none())?;
+    let header = serde_json::from_str::<RecordingHeader>(&line(&mut input)?);
+    let header = header.map_err(|error| refuse(&format!("its header is damaged: {error}")))?;
+    if header.spec.origins.len() > header.spec.sets.len() {
+        return Err(refuse("its header is damaged: more origins than keys that are set"));
+    }
     Ok((header, input))
 }
 
@@ -236,7 +313,10 @@ mod tests {
     #[test]
     fn s060_a_recording_comes_back_as_it_was_written_and_never_in_part() {
         let path = std::env::temp_dir().join(format!("pumice-recording-{}", std::process::id()));
-        let header = RecordingHeader { capacity_bytes: 1 << 20, spec: serde_json::json!({ "preset": "tiny" }) };
+        let header = RecordingHeader {
+            capacity_bytes: 1 << 20,
+            spec: RecordedSpec { preset: Some("tiny".into()), ..RecordedSpec::default() },
+        };
         let place = Place { offset: 512, bytes: 1024 };
         let mut asked = vec![ClientOperation::Read(place), ClientOperation::Flush];
         for fua in [false, true] {
@@ -262,7 +342,11 @@ mod tests {
         for length in [0, 10, whole.len() / 2, whole.len() - 1] {
             std::fs::write(&path, &whole[..length]).expect("is cut short");
             let text = RecordedSession::read(&path).map(|_| ()).expect_err("in part");
-            assert!(text.contains("is no recording") || text.contains("ends in the middle"), "{text}");
+            assert!(
+                ["is no recording", "header is damaged"].iter().any(|said| text.contains(said))
+                    || text.contains("ends in the middle"),
+                "{text}"
+            );
             assert!(!text.contains('\n'), "{text}");
         }
         std::fs::remove_file(path).expect("is there");

@@ -20,7 +20,7 @@ use crate::operation::ClientOperation;
 use crate::options::ServeOptions;
 use crate::protocol::transmission::{ErrorCode, Reply};
 use crate::record::Record;
-use crate::recording::{RecordingHeader, RecordingWriter};
+use crate::recording::{RecordedSpec, RecordingHeader, RecordingWriter};
 use crate::spec::{served_config, without_effect_on_a_served_device};
 use crate::store::Store;
 use crate::told::ThreadTold;
@@ -112,9 +112,9 @@ impl DeviceWork {
         };
         let store = store.as_ref().map(open).transpose()?;
         let record = record.as_ref().map(|path| Record::create(path, scale)).transpose()?;
-        let begin = |(path, spec): &(PathBuf, Value)| {
+        let begin = |path: &PathBuf| {
             let bytes = u64::from(user_pages(&config, scale)?) * u64::from(config.chip.geometry.page_bytes);
-            let header = RecordingHeader { capacity_bytes: bytes, spec: spec.clone() };
+            let header = RecordingHeader { capacity_bytes: bytes, spec: RecordedSpec::of(source) };
             RecordingWriter::create(path, &header).map_err(SimError::Output)
         };
         let recording = recording.as_ref().map(begin).transpose()?;

@@ -161,7 +161,7 @@ fn s142_a_power_cut_meets_what_is_under_way_and_what_was_acknowledged_is_there()
 #[test]
 fn s143_a_session_for_the_crash_lab_is_not_recorded_by_the_walls_clock() {
     let mut options = options("real-session", &[("ftl.kind", "page")]);
-    options.recording = Some((PathBuf::from("/nowhere/session"), Value::Null));
+    options.recording = Some(PathBuf::from("/nowhere/session"));
     let text = Server::start(&options).err().expect("refused").to_string();
     assert!(text.contains("--session") && text.contains("allowed: --clock virtual"), "{text}");
 }

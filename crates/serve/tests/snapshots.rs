@@ -232,7 +232,7 @@ fn s154_what_cannot_be_kept_or_is_not_there_is_refused_in_one_line() {
         server.stop().expect("ends");
     };
     refused(&|options| options.record = Some(file.clone()), "--record");
-    refused(&|options| options.recording = Some((file.clone(), json!({}))), "--session");
+    refused(&|options| options.recording = Some(file.clone()), "--session");
     refused(&|options| options.clock = ServeClock::Real, "--clock virtual");
     std::fs::remove_file(file).expect("was written");
 }

@@ -10,6 +10,7 @@ import typer
 from pumice import files
 from pumice.cli.terminal import emit, note
 from pumice.other_simulators import mqsim
+from pumice.outputs import refuse_other_file
 
 
 def from_mqsim_command(
@@ -25,6 +26,8 @@ def from_mqsim_command(
     ] = None,
 ) -> None:
     """Convert MQSim's configuration and workload files (XML) into a spec."""
+    if out is not None:
+        refuse_other_file(out, None)
     found = mqsim.convert(configuration, workload, scenario=scenario, flow=flow)
     for line in found.notes:
         note(line)

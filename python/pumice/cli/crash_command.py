@@ -16,6 +16,7 @@ from pumice.cli.tables import Column, Sheet
 from pumice.cli.terminal import emit, emit_json, note, show
 from pumice.crash_lab import KINDS, CrashReport, crash, record_session, session_spec
 from pumice.errors import Interrupted, SimulationError, SpecError
+from pumice.outputs import CRASH_KIND, SESSION_KIND, refuse_other_file
 from pumice.runs.progress import CountProgress
 from pumice.runs.run import with_options
 from pumice.runs.spec import Spec
@@ -84,7 +85,10 @@ def crash_command(
     The session is that of a program (--script), one that was recorded before (--session), or the spec's workload.
     """
     chosen = _spec(spec, options, session, script)
+    if out is not None:
+        refuse_other_file(out / DOCUMENT, CRASH_KIND)
     if script is not None and session is not None:
+        refuse_other_file(session, SESSION_KIND)
         record_session(chosen, script, session)
     with files.output_directory(out), CountProgress("cuts") as bar:
         report = crash(
@@ -119,7 +123,9 @@ def _spec(path: Path | None, options: opt.SpecOptions, session: Path | None, scr
         raise SpecError("a session has its own requests; leave --workload, --trace and --fio-job out")
     if session is None or script is not None or path is not None or options.preset is not None:
         return options.build(path)
-    recorded = session_spec(session).with_sets([opt.parse_set(text) for text in options.sets or []], "--set")
+    recorded = session_spec(session, options.plugin or []).with_sets(
+        [opt.parse_set(text) for text in options.sets or []], "--set"
+    )
     return with_options(recorded, scale=options.scale, seed=options.seed, dashes="--")
 
 

@@ -12,6 +12,7 @@ from pumice.cli import completions
 from pumice.cli import options as opt
 from pumice.cli.terminal import emit
 from pumice.errors import SpecError, nearest
+from pumice.outputs import PAGE_KIND, refuse_other_file
 from pumice.text import count, printable
 
 
@@ -61,6 +62,8 @@ def man_command(
 
 def _write(made: dict[str, str], out: Path) -> None:
     with files.output_directory(out):
+        for page in made:
+            refuse_other_file(out / f"{page}.1", PAGE_KIND)
         for page, text in made.items():
             files.write_text(out / f"{page}.1", text)
     emit(f"{count(len(made), 'man page')} written to {out}")

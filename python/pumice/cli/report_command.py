@@ -9,7 +9,7 @@ import typer
 
 from pumice import files
 from pumice.cli.terminal import emit, note
-from pumice.outputs import REPORT, refuse_foreign_report
+from pumice.outputs import REPORT, REPORT_KIND, output_file
 from pumice.report.page import write_report
 
 
@@ -29,7 +29,6 @@ def report_command(
     """Write a self-contained HTML report."""
     first = results[0]
     path = out if out is not None else (first if first.is_dir() else first.parent) / REPORT
-    refuse_foreign_report(path)
-    with files.output_file(path):
+    with output_file(path, REPORT_KIND):
         write_report(results, path)
     (note if files.is_stdout(path) else emit)(f"report written to {path}")

@@ -16,7 +16,7 @@ from pumice.cli import options as opt
 from pumice.cli.run_command import tell_result
 from pumice.cli.terminal import note
 from pumice.errors import SpecError, Terminated, reason
-from pumice.outputs import RESULT, one_set, output_directory
+from pumice.outputs import RESULT, SESSION_KIND, one_set, output_directory, refuse_other_file
 from pumice.results.result import Result
 from pumice.served_device import serve
 
@@ -71,6 +71,9 @@ def serve_command(
 
     Ctrl-C or SIGTERM ends it: what clients have asked for is answered, and the result is shown.
     """
+    for path, kind in ((record, None), (session, SESSION_KIND)):
+        if path is not None:
+            refuse_other_file(path, kind)
     with output_directory(out):
         chosen = options.build(spec)
         device = serve(

@@ -13,6 +13,7 @@ from pumice.cli import options as opt
 from pumice.cli.groups import new_app
 from pumice.cli.run_command import run_once
 from pumice.cli.terminal import emit, emit_json
+from pumice.outputs import SNAPSHOT_KIND, output_file
 from pumice.runs import snapshots
 from pumice.runs.grid import flatten
 from pumice.runs.snapshots import SnapshotPlaces
@@ -35,7 +36,7 @@ def snapshot(context: typer.Context) -> None:
 def save_command(file: FileArgument, spec: SpecArgument = None, *, options: opt.DeviceOptions) -> None:
     """Fill and age the device of a spec, and keep it."""
     chosen = options.build(spec)
-    with files.output_file(file):
+    with output_file(file, SNAPSHOT_KIND):
         header = snapshots.save(chosen, file)
     size = file.stat().st_size
     emit(f"{file}: {header['bytes']:,} bytes of state, {size:,} in the file; `pumice snapshot info` says more")

@@ -14,6 +14,7 @@ from pumice.cli import completions
 from pumice.cli import options as opt
 from pumice.cli.groups import new_app
 from pumice.cli.terminal import emit, emit_json, note
+from pumice.outputs import FIGURE_KIND, output_file, refuse_other_file
 from pumice.runs.spec import Spec
 from pumice.text import count, printable
 from pumice.traces.formats import format_to_write
@@ -80,10 +81,13 @@ def check_command(source: TraceOptions, *, as_json: opt.JsonOption = False) -> N
 def info_command(source: TraceOptions, *, out: opt.OutOption = None, as_json: opt.JsonOption = False) -> None:
     """Show the statistics of a whole trace; with --out also as a figure."""
     with files.output_directory(out):
+        name = printable(source.path.name)
+        for ending in (".png", ".svg"):
+            if out is not None:
+                refuse_other_file(out / f"{name}.info{ending}", FIGURE_KIND)
         text = _engine.trace_info(source.path, source.reading())
         report = json.loads(text)
         if out is not None:
-            name = printable(source.path.name)
             written = trace_figure(report, name, out / f"{name}.info")
             note(f"figure written to {' and '.join(str(file) for file in written)}")
     # Curves are for the figure and for programs, not for reading.
@@ -110,7 +114,7 @@ def generate_command(out: OutArgument, *, options: opt.DeviceOptions, to: ToOpti
 
 
 def _write(spec: Spec, out: Path, to: str | None) -> None:
-    with files.output_file(out):
+    with output_file(out):
         report = write_workload(spec, out, format_to_write(out, to))
     for noun, nouns in (("trim", "trims"), ("flush", "flushes")):
         if left_out := report[f"{nouns}_left_out"]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pumice import _engine, files
+from pumice.errors import SpecError
+from pumice.results.document import lookup
 from pumice.runs.run import with_options
 from pumice.runs.spec import Spec
 from pumice.runs.values import check_text
@@ -113,6 +116,8 @@ def write_workload(
         OSError: the file cannot be written.
     """
     check_text("format", trace_format)
+    if requests is None:
+        _refuse_source(spec, path)
     if trace_format in TABLES.values():
         return _write_table(spec, path, trace_format, requests)
     with files.streamed(path) as file:
@@ -120,6 +125,19 @@ def write_workload(
             _engine.trace_write(spec.request(), trace_format, path, file.write, requests)
         )
     return report
+
+
+def _refuse_source(spec: Spec, path: Path) -> None:
+    """Refuses to write a trace over the file that it is read from.
+
+    Raises:
+        SpecError: the file is the same one, under whatever name.
+    """
+    source = lookup(spec.resolve(), "config.workload.path")
+    if isinstance(source, str) and not files.is_written_through(path):
+        with contextlib.suppress(OSError):
+            if os.path.samefile(source, path):
+                raise SpecError(f"{path}: is the trace that is read; name another file to write")
 
 
 def _write_table(spec: Spec, path: Path, trace_format: str, requests: columnar.Content | None) -> dict[str, Any]:
