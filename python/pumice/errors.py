@@ -16,6 +16,7 @@ __all__ = [
     "StoreError",
     "Terminated",
     "TraceError",
+    "how_ended",
     "nearest",
     "one_line",
     "reason",
@@ -63,6 +64,14 @@ def one_line(error: BaseException) -> str:
     """The text of `error` without line breaks; its class name if it has no text."""
     text = " ".join(str(error).split())
     return text or type(error).__name__
+
+
+def how_ended(code: int) -> str:
+    """How a process ended: its status, or below 0 the number of the signal that killed it."""
+    if code >= 0:
+        return f"ended with status {code}"
+    named = [number.name for number in signal.Signals if number == -code]
+    return f"was killed by signal {-code}" + (f" ({named[0]})" if named else "")
 
 
 def reason(error: OSError) -> str:

@@ -7,8 +7,10 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -131,6 +133,76 @@ def test_a_faulty_plug_in_ends_the_command_with_one_line(
     assert done.returncode == status
     assert done.stderr.startswith(line), done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
+
+
+def broken(folder: Path, at_write: str) -> Path:
+    """A plug-in that does this at its hundredth write."""
+    built = folder / "broken.so"
+    source = REPOSITORY / "crates" / "capi" / "tests" / "ftl" / "broken.c"
+    include = REPOSITORY / "crates" / "capi" / "include"
+    flags = ["-shared", "-fPIC", f"-I{include}", f"-DAT_WRITE={at_write}"]
+    subprocess.run(["cc", *flags, "-o", built, source], check=True)
+    return built
+
+
+#: A device that the broken plug-in fills once.
+BROKEN = [
+    *("--preset", "tiny", "--plugin", "broken.so", "--set", "ftl.kind=plugin:broken"),
+    *("--set", "initial.fill=0.0", "--set", "workload.requests=200"),
+]
+
+
+@pytest.mark.parametrize(
+    ("at_write", "how"),
+    [
+        ("exit(0)", "ended with status 0"),
+        ("_Exit(0)", "ended with status 0"),
+        ("exit(5)", "ended with status 5"),
+        ("abort()", "was killed by signal 6 (SIGABRT)"),
+        ("raise(SIGSEGV)", "was killed by signal 11 (SIGSEGV)"),
+    ],
+)
+def test_t964_a_plug_in_that_ends_the_process_is_no_success(
+    command: Command, tmp_path: Path, at_write: str, how: str
+) -> None:
+    """`exit(0)` in a plug-in ended `pumice run` with status 0 and without a word."""
+    broken(tmp_path, at_write)
+    done = command("run", *BROKEN, "--json")
+    assert (done.returncode, done.stdout) == (3, "")
+    said = f"pumice: the process {how} before the command was done; it ran code of your own: broken.so\n"
+    assert done.stderr == said
+    done = command("compare", *BROKEN, "--vary", "seed=1,2", "--workers", "2")
+    assert done.returncode == 1
+    assert f"the worker process {how}" in done.stderr
+
+
+def test_t965_what_a_plug_in_prints_does_not_spoil_the_answer(command: Command, tmp_path: Path) -> None:
+    """A `printf` in a plug-in came out in the middle of the JSON of `--json`."""
+    broken(tmp_path, 'puts("of the plug-in")')
+    done = command("run", *BROKEN, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["plugin"]["name"] == "broken"
+    assert "of the plug-in" in done.stderr
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+def test_a_signal_reaches_a_command_with_a_plug_in(tmp_path: Path, number: int, status: int) -> None:
+    broken(tmp_path, "for (;;)")
+    arguments = [sys.executable, "-m", "pumice", "run", *BROKEN, "--out", "out"]
+    with subprocess.Popen(arguments, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "out").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        [child] = children.read_text().split()
+        process.send_signal(number)
+        assert process.wait(timeout=30) == status
+        assert process.stderr is not None
+        assert process.stderr.read().count("\n") == (number != signal.SIGKILL)
+    while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{child}").exists(), "it has not outlived its parent"
 
 
 def test_a_plug_in_loses_power_and_keeps_its_promises(rust_plugin: Path) -> None:

@@ -289,6 +289,10 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("bad-block", "-DUSE_BAD_BLOCK", "flash rule 'bad-block' refuses Program"),
     ("overwrites", "-DOVERWRITE", "flash rule 'erase-before-program' refuses Program"),
     ("lpn", "-DWRONG_LPN", "plug-in \"broken\": planned Program of logical page 4294967295; it has"),
+    // Either was noticed only if the page was read, or the device read back at the end: the run lost data and said that
+    // no page was lost.
+    ("plans-nothing", "-DPLAN_NOTHING", "plug-in \"broken\": planned no program of logical page"),
+    ("plans-another", "-DPLAN_ANOTHER", "plug-in \"broken\": planned no program of logical page"),
     ("op", "-DWRONG_OP", "plug-in \"broken\": planned a command with op 77, which plug-ins may not"),
     ("completes", "-DWRONG_COMPLETION", "plug-in \"broken\": completes an access at command 9 of 1"),
     ("forgets", "-DFORGET", "integrity: the FTL does not find logical page"),

@@ -1,16 +1,19 @@
 """The command `pumice`: its exit status and its one-line errors.
 
-0 done, 1 a run or a write ended in an error, 2 bad usage, spec or trace, 130 interrupted; 143 and 129 if SIGTERM or
-SIGHUP ended it.
+0 done, 1 a run or a write ended in an error, 2 bad usage, spec or trace, 3 code of the user's own ended the process,
+130 interrupted; 143 and 129 if SIGTERM or SIGHUP ended it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
 
-DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+from pumice.cli import own_code
+
+DONE, FAILED, USAGE, ENDED, INTERRUPTED = 0, 1, 2, 3, 130
 
 #: Said after a Ctrl-C where nobody knows more of what is kept: files come into view when they are complete.
 _INTERRUPTED = "interrupted; unfinished files are not kept"
@@ -24,22 +27,32 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in ("stdout", "stderr"):  # None if the shell closed it
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+    given = sys.argv[1:] if arguments is None else arguments
+    own_code.watch(own_code.files_of(given), ENDED)
     try:
-        _prepare()
-        status = run(sys.argv[1:] if arguments is None else arguments)
-    except KeyboardInterrupt:
-        status = _complain(_INTERRUPTED, INTERRUPTED)
-    except BaseException as error:
-        number = getattr(error, "signal_number", None)  # of a `Terminated`, whose module may not be loaded yet
-        if number is None:
-            raise
-        status = _complain(f"stopped by {error}; unfinished files are not kept", _SIGNALLED + number)
+        status = _status(given)
+    finally:
+        own_code.tell_done()
     if status > _SIGNALLED:
         # A Ctrl-C that struck inside `exec`, as in the import of a dataclass, makes CPython die of
         # the signal at its end although the interrupt was handled: status -2 in place of 130.
         # Whoever reads stdout may have stopped, so nothing more is written there.
         os._exit(status)
     sys.exit(status)
+
+
+def _status(arguments: Sequence[str]) -> int:
+    """Runs the command line and returns its exit status, whatever ends it."""
+    try:
+        _prepare()
+        return run(arguments)
+    except KeyboardInterrupt:
+        return _complain(_INTERRUPTED, INTERRUPTED)
+    except BaseException as error:
+        number = getattr(error, "signal_number", None)  # of a `Terminated`, whose module may not be loaded yet
+        if number is None:
+            raise
+        return _complain(f"stopped by {error}; unfinished files are not kept", _SIGNALLED + number)
 
 
 def _prepare() -> None:
@@ -121,4 +134,5 @@ def _complain(text: str, status: int) -> int:
 
 def _discard_stdout() -> None:
     # What is still buffered would raise again when the interpreter ends.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    with contextlib.suppress(OSError):  # of a test, which has no descriptor
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -24,6 +24,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Literal
 
+from pumice.errors import how_ended
 from pumice.runs.pace import Pace
 from pumice.runs.pending import POLL_S, Ending, Pending, attempt
 
@@ -137,8 +138,10 @@ def _record_death(worker: _Worker, pending: Pending) -> None:
     """Records the run of a worker that died as failed, and why it died."""
     worker.process.join(timeout=5)
     code = worker.process.exitcode
-    cause = f"was killed by signal {-code}" if code is not None and code < 0 else f"ended with status {code}"
+    cause = how_ended(code) if code is not None else "does not end"
     hint = " (out of memory?)" if code == -signal.SIGKILL else ""
+    if code is not None and code >= 0:
+        hint = " before its run was done: was exit called in code of your own?"
     if worker.key is not None:
         pending.finish(worker.key, "failed", f"the worker process {cause}{hint}")
     _stop(worker)

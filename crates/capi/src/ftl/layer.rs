@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use pumice_ftl::plugin::{PLAN_COMMANDS_MAX, PluginName};
 use pumice_ftl::{FtlError, Plan, PluginFault, TranslationLayer};
-use pumice_types::{BlockId, DieId, Lpn, PageAddress};
+use pumice_types::{BlockId, DieId, FlashCommand, FlashOp, Lpn, PageAddress};
 
 use super::table::{
     AT_ONCE, CCommand, CPageAddress, CPlan, FindsPage, LAST, NOT_STORED, OK, PlansAccess, PlansStep, TakesNote, Tells,
@@ -141,6 +141,17 @@ impl LayerOfC {
         unsafe { take_all(c_plan, plan) }.map_err(|text| self.fault(text))
     }
 
+    /// Counts programs against writes: a write without one has lost its data, whether anybody reads it or not.
+    #[inline]
+    fn check_program(&self, lpn: Lpn, planned: &[FlashCommand]) -> Result<(), FtlError> {
+        let is_programmed = |command: &FlashCommand| command.op == FlashOp::Program && command.lpn == lpn;
+        // The program stands last unless the layer reclaims behind it.
+        if planned.iter().rev().any(is_programmed) {
+            return Ok(());
+        }
+        Err(self.fault(format!("planned no program of logical page {} in the write of that page", lpn.0)))
+    }
+
     /// Calls a function that takes a note.
     fn note(&self, function: Option<TakesNote>, call: &str, number: u32) {
         if let Some(function) = function {
@@ -166,8 +177,10 @@ impl TranslationLayer for LayerOfC {
         if status != OK {
             return Err(self.failed("write"));
         }
+        let before = plan.commands.len();
         // SAFETY: the call has filled the plan.
-        unsafe { self.take(&c_plan, plan) }
+        unsafe { self.take(&c_plan, plan) }?;
+        self.check_program(lpn, &plan.commands[before..])
     }
 
     fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool {

@@ -1,4 +1,6 @@
 /* A log that never collects, with faults to order. */
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +68,11 @@ static int write(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *p
 {
     struct state *s = state;
     s->writes++;
+#ifdef AT_WRITE
+    if (s->writes == 100) {
+        AT_WRITE;
+    }
+#endif
 #ifdef RECOVER
     pumice_ftl_spare late;
     if (kept && (kept->page(0, 0, &late) != PUMICE_FTL_FAILED || late.state != PUMICE_FTL_UNREADABLE ||
@@ -97,6 +104,15 @@ static int write(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *p
     program.page = (uint16_t)(page % s->pages_per_block);
 #ifdef WRONG_LPN
     program.lpn = 0xFFFFFFFFu;
+    pumice_ftl_push(plan, program);
+    program.lpn = lpn;
+#endif
+#ifdef PLAN_NOTHING
+    if (s->writes > 100)
+        return PUMICE_FTL_OK;
+#endif
+#ifdef PLAN_ANOTHER
+    program.lpn = lpn ^ (s->writes > 100);
 #endif
 #ifdef WRONG_OP
     program.op = 77;
