@@ -81,6 +81,7 @@ pub fn parse_request(py: Python<'_>, request: &str, policy: Option<OwnPolicy>) -
     let mut config = Config::resolve(&source).map_err(spec_error)?;
     let without_effect = without_effect(&source, &config).map_err(spec_error)?;
     let shelf = snapshots.filter(|_| AgedIdentity::of(&config, scale).is_some()).map(RequestedSnapshots::shelf);
+    let shelf = shelf.transpose()?;
     config.aged_devices = shelf.clone().map(|shelf| SharedAgedDevices(shelf));
     Ok(Request { config, scale, preset: source.preset_name(), without_effect, shelf })
 }

@@ -7,7 +7,11 @@ same, bit for bit. A snapshot belongs to the build of the engine that wrote it.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import secrets
+import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from pumice import _engine
-from pumice.errors import SpecError
+from pumice.errors import SpecError, reason
 from pumice.runs.grid import flatten
 from pumice.runs.progress import RunProgress
 from pumice.runs.spec import Spec
@@ -28,6 +32,9 @@ MEMORY_MIB = 1024
 
 #: Most that the snapshots of a folder take, in MiB; those that were not used for longest go first.
 FOLDER_MIB = 4096
+
+#: The variable of the environment that names the file with the key.
+KEY_VARIABLE = "PUMICE_SNAPSHOT_KEY"
 
 #: What is said where a folder was named in vain.
 NOTHING_AGED = "no device is aged by writes that the engine alone decides, so snapshots have no effect"
@@ -52,11 +59,43 @@ class SnapshotPlaces:
         named: dict[str, Any] = {"engine": engine_identity(engine)}
         if self.in_memory:
             named["memory_mib"] = MEMORY_MIB
+        if self.folder is not None or self.file is not None:
+            named["key"] = str(key_file())
         if self.folder is not None:
             named["folder"] = [str(self.folder), FOLDER_MIB]
         if self.file is not None:
             named["file"] = str(self.file)
         return json.dumps({**json.loads(request), "snapshots": named})
+
+
+def key_file() -> Path:
+    """The file with the user's key, with which snapshots are sealed: the one that `PUMICE_SNAPSHOT_KEY` names, else one
+    in the user's data, which is made if it is not there.
+
+    A snapshot is a whole state that the engine goes on with. Nothing but its seal tells one that a run has reached from
+    one that somebody made up.
+
+    Raises:
+        SpecError: it cannot be made.
+    """
+    if named := os.environ.get(KEY_VARIABLE):
+        return Path(named)
+    data = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
+    path = Path(data) / "pumice" / "snapshot.key"
+    if path.exists():
+        return path
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent) as whole:  # made with mode 0600
+            whole.write(secrets.token_hex(32).encode())
+            whole.flush()
+            with contextlib.suppress(FileExistsError):  # another process was faster
+                os.link(whole.name, path)
+    except OSError as error:
+        raise SpecError(
+            f"{path}: the key of snapshots cannot be made: {reason(error)}; name a file with one: {KEY_VARIABLE}"
+        ) from None
+    return path
 
 
 def engine_identity(engine: ModuleType) -> str:
@@ -77,7 +116,7 @@ def save(spec: Spec, path: Path) -> dict[str, Any]:
         OSError: the file cannot be written.
     """
     with RunProgress("ageing") as bar:
-        text = _engine.snapshot_save(spec.request(), path, engine_identity(_engine), bar.update)
+        text = _engine.snapshot_save(spec.request(), path, key_file(), engine_identity(_engine), bar.update)
     header: dict[str, Any] = json.loads(text)
     return header
 
@@ -86,9 +125,9 @@ def info(path: Path) -> dict[str, Any]:
     """What a snapshot says of itself: engine, identity, keys and bytes. The file is verified.
 
     Raises:
-        SpecError: it cannot be read, is no snapshot, or was changed.
+        SpecError: it cannot be read, is no snapshot, was changed, or was not written with the user's key.
     """
-    header: dict[str, Any] = json.loads(_engine.snapshot_info(path))
+    header: dict[str, Any] = json.loads(_engine.snapshot_info(path, key_file()))
     return header
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -108,6 +109,36 @@ def test_a_device_is_saved_described_and_run_on(command: Command, tmp_path: Path
     assert told(json.loads(loaded.stdout)) == told(json.loads(plain.stdout))
 
 
+def test_a_snapshot_of_somebody_else_is_refused(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever could write a snapshot made a run panic, or tell another result, as long as its digest was right."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert command("snapshot", "save", "a.snap", *FLAGS).returncode == 0
+    key = tmp_path / "data" / "pumice" / "snapshot.key"
+    assert (len(key.read_bytes()), key.stat().st_mode & 0o777) == (64, 0o600)
+    assert list(key.parent.iterdir()) == [key]
+    assert command("snapshot", "load", "a.snap", *FLAGS).returncode == 0
+    content = (tmp_path / "a.snap").read_bytes()
+    body, seal = bytearray(content[:-64]), content[-32:]
+    body[-9] ^= 1
+    (tmp_path / "made-up.snap").write_bytes(body + hashlib.sha256(body).digest() + seal)
+    (tmp_path / "mine.key").write_bytes(b"x" * 32)
+    (tmp_path / "short.key").write_bytes(b"x" * 31)
+    for name, variable, text in (
+        ("made-up.snap", None, "made-up.snap: was not written with your key"),
+        ("a.snap", "mine.key", "a.snap: was not written with your key"),
+        ("a.snap", "short.key", "short.key: the key of snapshots has 31 bytes; allowed: 32 to 4096"),
+        ("a.snap", "no.key", "no.key: the key of snapshots cannot be read"),
+    ):
+        if variable is not None:
+            monkeypatch.setenv("PUMICE_SNAPSHOT_KEY", variable)
+        for action in ("load", "info"):
+            found = command("snapshot", action, name, *(FLAGS if action == "load" else ()))
+            assert (found.returncode, len(found.stderr.splitlines())) == (2, 1), found.stderr
+            assert text in found.stderr
+
+
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A snapshot of the aged device."""
@@ -127,7 +158,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         (["snapshot", "load", "a.snap", "--preset", "tiny"], "and the spec has none"),
         (["snapshot", "load", "no.snap", *FLAGS], "no.snap: cannot be read"),
-        (["snapshot", "info", "text"], "text: is no snapshot; expected format pumice.snapshot/1"),
+        (["snapshot", "info", "text"], "text: is no snapshot; expected format pumice.snapshot/2"),
         (["snapshot", "info", "changed"], "changed: is cut short or was changed after it was written"),
         (["run", *FLAGS, "--snapshots", "text", "--json"], "warning: text"),
     ],

@@ -7,5 +7,5 @@ mod device;
 mod file;
 mod shelf;
 
-pub use file::{SnapshotFile, SnapshotHeader};
+pub use file::{SealKey, SnapshotFile, SnapshotHeader};
 pub use shelf::{DeviceOrigin, DiskPlace, Memory, Places, Shelf};

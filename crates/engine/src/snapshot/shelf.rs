@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use pumice_config::aged::{AgedDevices, AgedIdentity};
 
-use super::file::{SnapshotFile, SnapshotHeader};
+use super::file::{SealKey, SnapshotFile, SnapshotHeader};
 
 /// How the names of snapshots in a folder end.
 const SUFFIX: &str = "snap";
@@ -72,8 +72,8 @@ impl Memory {
 pub struct Places {
     /// In memory, with the limit in bytes.
     pub memory: Option<(&'static Memory, u64)>,
-    /// On disk.
-    pub disk: Option<DiskPlace>,
+    /// On disk, sealed with this key.
+    pub disk: Option<(DiskPlace, SealKey)>,
 }
 
 /// Where on disk devices are looked for.
@@ -125,17 +125,20 @@ impl Shelf {
         device
     }
 
-    /// The file in which a device of this identity is to be found, if there may be one.
-    fn path(&self, identity: &str) -> Option<PathBuf> {
-        match self.places.disk.as_ref()? {
+    /// The file in which a device of this identity is to be found, if there may be one, and the key that it was sealed
+    /// with.
+    fn path(&self, identity: &str) -> Option<(PathBuf, &SealKey)> {
+        let (place, key) = self.places.disk.as_ref()?;
+        let path = match place {
             DiskPlace::Folder(folder, _) => Some(name_in(folder, identity)).filter(|path| path.exists()),
             DiskPlace::File(path) => Some(path.clone()),
-        }
+        };
+        Some((path?, key))
     }
 
     /// The device in a file, if it is the one that is looked for.
-    fn read(&self, path: &Path, identity: &str) -> Result<Vec<u8>, String> {
-        let SnapshotFile { header, device } = SnapshotFile::read(path)?;
+    fn read(&self, path: &Path, key: &SealKey, identity: &str) -> Result<Vec<u8>, String> {
+        let SnapshotFile { header, device } = SnapshotFile::read(path, key)?;
         if header.engine != self.engine {
             return Err("was written by another build of the engine".into());
         }
@@ -148,11 +151,11 @@ impl Shelf {
     /// Writes a device into the folder, and removes others that were not used for longest as far as all of them are
     /// more than its limit.
     fn write(&self, identity: &AgedIdentity, device: &[u8]) -> Result<(), String> {
-        let Some(DiskPlace::Folder(folder, limit)) = &self.places.disk else { return Ok(()) };
+        let Some((DiskPlace::Folder(folder, limit), key)) = &self.places.disk else { return Ok(()) };
         let path = name_in(folder, &identity.sha256);
         let header = self.header(identity, device);
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        SnapshotFile::write(&path, &header, device)
+        SnapshotFile::write(&path, &header, device, key)
             .map_err(|error| format!("{}: the snapshot could not be written: {error}", path.display()))?;
         make_room(folder, *limit);
         Ok(())
@@ -171,8 +174,8 @@ impl AgedDevices for Shelf {
         if let Some(device) = self.places.memory.and_then(|(memory, _)| memory.find(name)) {
             return Some(self.found(DeviceOrigin::Memory, device));
         }
-        let path = self.path(name)?;
-        match self.read(&path, name) {
+        let (path, key) = self.path(name)?;
+        match self.read(&path, key, name) {
             Ok(device) => {
                 note_use(&path);
                 let device = Arc::new(device);

@@ -7,15 +7,19 @@ use std::sync::Arc;
 use pumice_config::aged::{AgedIdentity, SharedAgedDevices, values_before_requests};
 use pumice_config::{Config, SpecSource, table};
 use pumice_engine::observe::Observer;
-use pumice_engine::snapshot::{DeviceOrigin, DiskPlace, Memory, Places, Shelf};
+use pumice_engine::snapshot::{DeviceOrigin, DiskPlace, Memory, Places, SealKey, Shelf};
 use pumice_engine::{age, run, run_observed};
 use pumice_ftl::FtlKind;
 use pumice_types::key::{Key, Range, ValueKind};
 use pumice_types::{Choice, FlashCommand, Time};
 use pumice_workload::PatternKind;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::registry::{Case, LOAD, case, cases};
+
+/// The key of whoever runs these tests.
+const KEY: &[u8] = b"a key of the tests";
 
 /// A limit that nothing here reaches.
 const ROOM: u64 = 1 << 30;
@@ -59,7 +63,11 @@ impl Folder {
     }
 
     fn places(&self, limit: u64) -> Places {
-        Places { disk: Some(DiskPlace::Folder(self.0.clone(), limit)), ..Places::default() }
+        self.places_of(limit, KEY)
+    }
+
+    fn places_of(&self, limit: u64, key: &[u8]) -> Places {
+        Places { disk: Some((DiskPlace::Folder(self.0.clone(), limit), SealKey::of(key))), ..Places::default() }
     }
 
     fn snapshots(&self) -> Vec<PathBuf> {
@@ -323,15 +331,26 @@ fn t937_a_damaged_or_foreign_snapshot_is_refused_in_one_line_and_made_anew() {
         assert_eq!(std::fs::read(&path).expect("made anew"), sound);
     };
     let changed = "is cut short or was changed after it was written";
-    for at in [20, 200, sound.len() / 2, sound.len() - 1] {
+    let flipped = |at: usize| {
         let mut content = sound.clone();
         content[at] ^= 0x10;
-        check(&content, changed);
+        content
+    };
+    for at in [20, 200, sound.len() / 2, sound.len() - 65, sound.len() - 33] {
+        check(&flipped(at), changed);
     }
+    // A digest can be made anew by anybody, a seal by nobody else.
+    let not_ours = "was not written with your key, so nothing vouches for the device in it";
+    check(&flipped(sound.len() - 1), not_ours);
+    let mut made_up = flipped(sound.len() / 2);
+    let end = made_up.len() - 64;
+    let digest = Sha256::digest(&made_up[..end]);
+    made_up[end..end + 32].copy_from_slice(&digest);
+    check(&made_up, not_ours);
     check(&sound[..sound.len() / 2], changed);
     check(&sound[..20], changed);
-    check(b"", "is no snapshot; expected format pumice.snapshot/1");
-    check(b"{}", "is no snapshot; expected format pumice.snapshot/1");
+    check(b"", "is no snapshot; expected format pumice.snapshot/2");
+    check(b"{}", "is no snapshot; expected format pumice.snapshot/2");
     std::fs::write(&path, &sound).expect("a writable folder");
     let foreign = Shelf::new("another build".into(), folder.places(ROOM));
     let line = refused(&foreign, &config);
@@ -339,9 +358,14 @@ fn t937_a_damaged_or_foreign_snapshot_is_refused_in_one_line_and_made_anew() {
         line,
         format!("{}: was written by another build of the engine; the device is aged anew", path.display())
     );
+    let of_another_user = Shelf::new("this build".into(), folder.places_of(ROOM, b"another key"));
+    let line = refused(&of_another_user, &config);
+    assert_eq!(line, format!("{}: {not_ours}; the device is aged anew", path.display()));
     let other = Config { seed: 7, ..config.clone() };
-    let in_file =
-        Shelf::new("this build".into(), Places { disk: Some(DiskPlace::File(path.clone())), ..Places::default() });
+    let in_file = Shelf::new(
+        "this build".into(),
+        Places { disk: Some((DiskPlace::File(path.clone()), SealKey::of(KEY))), ..Places::default() },
+    );
     let line = refused(&in_file, &other);
     assert_eq!(line, format!("{}: is the snapshot of another device; the device is aged anew", path.display()));
 }
