@@ -43,6 +43,7 @@ pub fn load<T: Copy>(path: &Path, interface: &Interface) -> Result<Loaded<T>, St
     let shown = path.display();
     let content = fs::read(path).map_err(|error| format!("{shown}: {error}"))?;
     let sha256: String = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
+    check_whole(&content).map_err(|text| format!("{shown}: {text}"))?;
     // Without a slash the system would search its own folders.
     let path: PathBuf = fs::canonicalize(path).map_err(|error| format!("{shown}: {error}"))?;
     // SAFETY: loading runs whatever code the object has for that. The user named this file to be run.
@@ -51,6 +52,38 @@ pub fn load<T: Copy>(path: &Path, interface: &Interface) -> Result<Loaded<T>, St
         library.map_err(|error| format!("{shown}: is no shared object: {}", first_line(&error.to_string())))?;
     let table = table_of(&library, interface).map_err(|text| format!("{shown}: {text}"))?;
     Ok(Loaded { library, sha256, table })
+}
+
+/// First bytes of a shared object of 64 bits, its numbers with the lowest byte first.
+const ELF: &[u8] = b"\x7fELF\x02\x01";
+
+/// Where a file of this kind says where its segments are described, how long a description is, and how many there are.
+const SEGMENTS_AT: (usize, usize, usize) = (32, 54, 56);
+
+/// Where the description of a segment says where it begins in the file, and how long it is there.
+const SEGMENT: (usize, usize) = (8, 32);
+
+/// Refuses a shared object that ends before its segments do. The system's loader would map it, and whoever touches what
+/// is missing is killed by a signal. What is no such file is left to the loader, which says so.
+///
+/// # Errors
+/// It is cut short.
+fn check_whole(content: &[u8]) -> Result<(), String> {
+    let long = |at: usize| content.get(at..)?.first_chunk().copied().map(u64::from_le_bytes);
+    let short = |at: usize| content.get(at..)?.first_chunk().copied().map(u16::from_le_bytes).map(usize::from);
+    if !content.starts_with(ELF) {
+        return Ok(());
+    }
+    let end_of = |nth: usize| {
+        let first = usize::try_from(long(SEGMENTS_AT.0)?).ok()?;
+        let at = first.checked_add(nth.checked_mul(short(SEGMENTS_AT.1)?)?)?;
+        long(at.checked_add(SEGMENT.0)?)?.checked_add(long(at.checked_add(SEGMENT.1)?)?)
+    };
+    let is_there = |nth| end_of(nth).is_some_and(|end| end <= content.len() as u64);
+    match short(SEGMENTS_AT.2) {
+        Some(segments) if (0..segments).all(is_there) => Ok(()),
+        Some(_) | None => Err("is a shared object that is cut short".into()),
+    }
 }
 
 /// The first line of a loader's message, without the path that it repeats.

@@ -321,6 +321,24 @@ fn t497_a_faulty_plug_in_ends_the_run_with_one_line() {
     }
 }
 
+/// The loader maps what a file's header promises, and whoever then touched what was missing was killed by SIGBUS.
+#[test]
+fn t967_a_shared_object_that_is_cut_short_is_refused() {
+    let folder = Folder::new("cut-short");
+    let path = folder.broken("whole", "");
+    let whole = fs::read(&path).unwrap();
+    let mut refused = 0;
+    for sixteenth in 0..16 {
+        let cut = path.with_file_name(format!("cut-{sixteenth}.so"));
+        fs::write(&cut, &whole[..whole.len() * sixteenth / 16]).unwrap();
+        // The table of sections, which stands last, is not needed to run.
+        let Err(text) = load(&cut) else { continue };
+        assert!(text.contains("shared object") && !text.contains('\n'), "{sixteenth}/16: {text}");
+        refused += usize::from(text.ends_with(": is a shared object that is cut short"));
+    }
+    assert!(refused > 8, "{refused}");
+}
+
 /// Where a layer in Rust goes wrong, and how the run ends.
 const PANICS: &[(&str, &str)] = &[
     ("capacity", "plug-in \"faulty\": capacity failed: panicked: no capacity in two lines ("),

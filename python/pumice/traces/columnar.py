@@ -32,6 +32,9 @@ _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"FEA1": "feather", b"\xff\xff
 #: What messages and results call a program's table.
 TABLE_NAME = "requests"
 
+#: Bytes to which any file may unfold, how much more for each byte of the file, and those of a plain cell.
+_UNFOLDED_LEAST, _UNFOLDED_RATIO, _CELL_BYTES = 256 << 20, 64, 8
+
 _BYTES_MAX = 2**32 - 1
 _STREAM_MAX = 255
 _UINT64_MAX = 2**64 - 1
@@ -73,16 +76,71 @@ def _read(name: str, kind: str) -> pa.Table:
     import pyarrow as pa
 
     if kind == "parquet":
-        import pyarrow.parquet
-
-        return pa.parquet.ParquetFile(name).read()
+        return _read_parquet(name)
     if kind == "feather":
         import pyarrow.feather
 
         return pa.feather.read_table(name)
     with pa.OSFile(name, "rb") as source:
         reader = pa.ipc.open_file(source) if kind == "arrow" else pa.ipc.open_stream(source)
-        return reader.read_all()
+        if kind == "arrow":
+            batches = (reader.get_batch(nth) for nth in range(reader.num_record_batches))
+        else:
+            batches = iter(reader)
+        kept, unfolded = [], 0
+        for batch in batches:
+            unfolded += batch.nbytes
+            _refuse_bomb(name, unfolded)
+            kept.append(batch)
+        table = pa.Table.from_batches(kept, schema=reader.schema)
+    _refuse_words(name, table)
+    return table
+
+
+def _read_parquet(name: str) -> pa.Table:
+    """A Parquet file. Its rows may take next to no room in it, and a text that many rows have stands in it once: how
+    much it unfolds to is reckoned before it does."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    about = pa.parquet.ParquetFile(name)
+    texts = [field.name for field in about.schema_arrow if pa.types.is_string(field.type)]
+    groups = [about.metadata.row_group(nth) for nth in range(about.metadata.num_row_groups)]
+    claimed = sum(group.column(nth).total_uncompressed_size for group in groups for nth in range(group.num_columns))
+    rows, columns = about.metadata.num_rows, len(about.schema_arrow)
+    _refuse_bomb(name, max(claimed, rows * columns * _CELL_BYTES))
+    table = pa.parquet.ParquetFile(name, read_dictionary=texts).read()
+    _refuse_words(name, table)
+    return table.cast(about.schema_arrow)
+
+
+def _refuse_words(name: str, table: pa.Table) -> None:
+    """Refuses a table in which many rows have a text that stands in it once, if they unfold to too much.
+
+    Raises:
+        TraceError: they do.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for column in table.columns:
+        if pa.types.is_dictionary(column.type) and pa.types.is_string(column.type.value_type):
+            longest = [pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0 for chunk in column.chunks]
+            _refuse_bomb(name, table.num_rows * max(longest, default=0))
+
+
+def _refuse_bomb(name: str, unfolded: int) -> None:
+    """Refuses a file that takes far more memory than a table of requests of its size.
+
+    Raises:
+        TraceError: it does.
+    """
+    allowed = _UNFOLDED_LEAST + _UNFOLDED_RATIO * os.path.getsize(name)
+    if unfolded > allowed:
+        raise TraceError(
+            f"{name}: unfolds to {unfolded:,} bytes; allowed: {allowed:,}, which is {_UNFOLDED_LEAST >> 20} MiB and"
+            f" {_UNFOLDED_RATIO} times its size; as text (csv.gz) it is read piece by piece"
+        )
 
 
 def content(requests: Any, trace_format: str | None, columns: str | None) -> Content:

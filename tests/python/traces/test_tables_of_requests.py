@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -297,3 +298,25 @@ def test_streams_go_to_the_handles_of_their_numbers(tmp_path: Path) -> None:
 def test_a_stream_that_is_none_is_refused(streams: list[Any], found: str) -> None:
     with pytest.raises(pumice.TraceError, match=rf'requests:\d: stream \(column "stream"\) {found} found'):
         pumice.run(SMALL, requests=COLUMNS | {"stream": streams})
+
+
+@pytest.mark.parametrize("bomb", ["rows", "text", "batches"])
+def test_t968_a_small_file_does_not_unfold_without_limit(tmp_path: Path, bomb: str) -> None:
+    """2 MB of Parquet asked for 3 GB: equal rows take no room in a file."""
+    path = tmp_path / ("a.arrow" if bomb == "batches" else "a.parquet")
+    rows = 100_000 if bomb == "text" else 4 << 20
+    nothing = pa.repeat(pa.scalar(0, pa.uint64()), rows)
+    word = "W" * (1 << 16 if bomb == "text" else 1)
+    words = pa.DictionaryArray.from_arrays(nothing.cast(pa.int32()), pa.array([word]))
+    columns = {"time_ns": nothing, "op": words, "offset_bytes": nothing, "size_bytes": nothing}
+    more = {f"more_{nth}": nothing for nth in range(12 if bomb == "rows" else 0)}
+    table = pa.table(columns | more)
+    if bomb == "batches":
+        with pa.ipc.new_file(path, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as out:
+            for _ in range(4):
+                out.write_table(table)
+    else:
+        pa.parquet.write_table(table, path, compression="zstd")
+    assert path.stat().st_size < 2 << 20
+    with pytest.raises(pumice.TraceError, match=rf"^{re.escape(str(path))}: unfolds to [\d,]+ bytes; allowed: "):
+        pumice.read_trace(path)
