@@ -163,23 +163,23 @@ BROKEN = [
     ],
 )
 def test_t964_a_plug_in_that_ends_the_process_is_no_success(
-    command: Command, tmp_path: Path, at_write: str, how: str
+    process: Command, tmp_path: Path, at_write: str, how: str
 ) -> None:
     """`exit(0)` in a plug-in ended `pumice run` with status 0 and without a word."""
     broken(tmp_path, at_write)
-    done = command("run", *BROKEN, "--json")
+    done = process("run", *BROKEN, "--json")
     assert (done.returncode, done.stdout) == (3, "")
     said = f"pumice: the process {how} before the command was done; it ran code of your own: broken.so\n"
     assert done.stderr == said
-    done = command("compare", *BROKEN, "--vary", "seed=1,2", "--workers", "2")
+    done = process("compare", *BROKEN, "--vary", "seed=1,2", "--workers", "2")
     assert done.returncode == 1
     assert f"the worker process {how}" in done.stderr
 
 
-def test_t965_what_a_plug_in_prints_does_not_spoil_the_answer(command: Command, tmp_path: Path) -> None:
+def test_t965_what_a_plug_in_prints_does_not_spoil_the_answer(process: Command, tmp_path: Path) -> None:
     """A `printf` in a plug-in came out in the middle of the JSON of `--json`."""
     broken(tmp_path, 'puts("of the plug-in")')
-    done = command("run", *BROKEN, "--json")
+    done = process("run", *BROKEN, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["plugin"]["name"] == "broken"
     assert "of the plug-in" in done.stderr
@@ -189,17 +189,17 @@ def test_t965_what_a_plug_in_prints_does_not_spoil_the_answer(command: Command, 
 def test_a_signal_reaches_a_command_with_a_plug_in(tmp_path: Path, number: int, status: int) -> None:
     broken(tmp_path, "for (;;)")
     arguments = [sys.executable, "-m", "pumice", "run", *BROKEN, "--out", "out"]
-    with subprocess.Popen(arguments, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    with subprocess.Popen(arguments, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as begun:
+        children = Path(f"/proc/{begun.pid}/task/{begun.pid}/children")
         deadline = time.monotonic() + 60
         while not (tmp_path / "out").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         time.sleep(0.5)
         [child] = children.read_text().split()
-        process.send_signal(number)
-        assert process.wait(timeout=30) == status
-        assert process.stderr is not None
-        assert process.stderr.read().count("\n") == (number != signal.SIGKILL)
+        begun.send_signal(number)
+        assert begun.wait(timeout=30) == status
+        assert begun.stderr is not None
+        assert begun.stderr.read().count("\n") == (number != signal.SIGKILL)
     while Path(f"/proc/{child}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not Path(f"/proc/{child}").exists(), "it has not outlived its parent"

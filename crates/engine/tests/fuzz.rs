@@ -115,7 +115,7 @@ fn values_of_all() -> Vec<Vec<u8>> {
 
 /// A snapshot, and a key that it was sealed with.
 fn snapshot(path: &Path) -> (Vec<u8>, SealKey) {
-    let sets = ["ftl.kind=page", "geometry.blocks_per_plane=16", "ftl.over_provisioning=0.3", "initial.age_writes=0.1"];
+    let sets = ["ftl.kind=page", "geometry.blocks_per_plane=16", "ftl.over_provisioning=0.4", "initial.age_writes=0.1"];
     let sets = sets.iter().filter_map(|set| set.split_once('=')).map(|(key, value)| (key.into(), value.into()));
     let source = SpecSource { preset: Some("tiny".into()), sets: sets.collect(), ..SpecSource::default() };
     let config = Config::resolve(&source).expect("legal");

@@ -13,10 +13,11 @@ use crate::attended::{Desk, attend};
 use crate::errors::{SpecError, sim_error};
 use crate::runs::{parse_request, tell};
 
-/// Ages the device of a request and writes it to a file, sealed with the key in another file; returns the file's header as JSON. `engine` tells one build from
-/// another; `progress` is as in `run`.
+/// Ages the device of a request and writes it to a file, sealed with the key in another file; returns the file's header
+/// as JSON. `engine` tells one build from another; `progress` is as in `run`.
 #[pyfunction]
 #[pyo3(signature = (request, path, key, engine, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "the Python call's arguments, one to one")]
 pub fn snapshot_save(
     py: Python<'_>,
     request: &str,

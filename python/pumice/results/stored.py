@@ -8,6 +8,9 @@ from typing import Any
 
 from pumice import files
 from pumice.errors import SpecError, one_line
+from pumice.results.document import lookup
+from pumice.results.fields import Type, fields
+from pumice.text import printable
 
 #: Value of `format` in a result document that this version reads.
 FORMAT = "pumice.result/1"
@@ -17,6 +20,17 @@ SECTIONS = ("config", "workload", "host", "flash", "gc", "wear", "integrity", "r
 
 #: Longest JSON file that is read, in bytes.
 JSON_BYTES_MAX = 1 << 30
+
+
+#: Types of the values of each kind of field, and how messages name them.
+_PYTHON: dict[str, Any] = {"text": str, "integer": int, "number": (int, float), "table": dict}
+_KINDS = {
+    "text": "a text", "integer": "a whole number", "number": "a number", "table": "an object",
+    "list": "a list whose entries are alike",
+}  # fmt: skip
+
+#: How much of a value is shown that is none of its field's.
+_SHOWN = 60
 
 
 def read_json(path: Path) -> Any:
@@ -38,11 +52,42 @@ def check_document(name: str, document: Any) -> dict[str, Any]:
     """`document`, if it is a whole result; `name` begins the message if it is not.
 
     Raises:
-        SpecError: it is of another format, or lacks a section that every result has.
+        SpecError: it is of another format, lacks a section that every result has, or has a field of another kind.
     """
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise SpecError(f"{name}: not a result document; expected format {FORMAT!r}")
     hollow = [section for section in SECTIONS if not isinstance(document.get(section), dict)]
     if hollow:
         raise SpecError(f"{name}: a result without {', '.join(hollow)}; expected every section of docs/RESULTS.md")
+    for field in fields():
+        path = field.path.removesuffix(".*")
+        value = lookup(document, path)
+        if value is not None and not _is(field.type, value):
+            found = printable(json.dumps(value)[:_SHOWN])
+            raise SpecError(f"{name}: {path} is {found}; expected {_KINDS[field.type]}")
     return document
+
+
+def _is(kind: Type, value: Any) -> bool:
+    """Whether a value is of the kind that its field has."""
+    if kind == "list":
+        return isinstance(value, list) and _are_alike(value)
+    return isinstance(value, _PYTHON[kind]) and not isinstance(value, bool)
+
+
+def _are_alike(entries: list[Any]) -> bool:
+    """Whether the entries of a list are of one kind: objects with the same names, and alike under each of them; lists;
+    or texts or numbers, some of which may be null."""
+    found = [entry for entry in entries if entry is not None]
+    kinds = {"number" if isinstance(entry, int | float) else type(entry).__name__ for entry in found}
+    if len(kinds) > 1 or any(isinstance(entry, bool) for entry in found):
+        return False
+    if kinds <= {"number", "str"}:
+        return True
+    if len(found) < len(entries):
+        return False
+    if kinds == {"list"}:
+        return _are_alike([part for entry in found for part in entry])
+    names = found[0].keys()
+    same = all(entry.keys() == names for entry in found)
+    return same and all(_are_alike([entry[name] for entry in found]) for name in names)
