@@ -132,7 +132,7 @@ fn snapshot(path: &Path) -> (Vec<u8>, SealKey) {
 fn t966_no_snapshot_that_was_changed_is_read() {
     let path = std::env::temp_dir().join(format!("pumice-fuzz-{}.snap", std::process::id()));
     let (sound, key) = snapshot(&path);
-    engine::run("snapshots", &[sound.clone()], keep(), |input, random| {
+    engine::run("snapshots", std::slice::from_ref(&sound), keep(), |input, random| {
         let mut content = input.to_vec();
         if random.below(2) == 0 && content.len() > 64 {
             let end = content.len() - 64;

@@ -29,6 +29,9 @@ _KINDS = {
     "list": "a list whose entries are alike",
 }  # fmt: skip
 
+#: The largest number of a result.
+_NUMBER_MAX = 2**64
+
 #: How much of a value is shown that is none of its field's.
 _SHOWN = 60
 
@@ -72,7 +75,13 @@ def _is(kind: Type, value: Any) -> bool:
     """Whether a value is of the kind that its field has."""
     if kind == "list":
         return isinstance(value, list) and _are_alike(value)
-    return isinstance(value, _PYTHON[kind]) and not isinstance(value, bool)
+    return isinstance(value, _PYTHON[kind]) and not isinstance(value, bool) and _is_bounded(value)
+
+
+def _is_bounded(value: Any) -> bool:
+    """Whether a value, if it is a number, is one that the engine counts or computes: finite, and no larger than a whole
+    number of 64 bits."""
+    return not isinstance(value, int | float) or abs(value) <= _NUMBER_MAX
 
 
 def _are_alike(entries: list[Any]) -> bool:
@@ -80,7 +89,7 @@ def _are_alike(entries: list[Any]) -> bool:
     or texts or numbers, some of which may be null."""
     found = [entry for entry in entries if entry is not None]
     kinds = {"number" if isinstance(entry, int | float) else type(entry).__name__ for entry in found}
-    if len(kinds) > 1 or any(isinstance(entry, bool) for entry in found):
+    if len(kinds) > 1 or any(isinstance(entry, bool) or not _is_bounded(entry) for entry in found):
         return False
     if kinds <= {"number", "str"}:
         return True

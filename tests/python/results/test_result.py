@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 
 import pumice
+from pumice.results.fields import Field, fields
 from pumice.results.notebook import sparkline
+from pumice.results.stored import check_document
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +103,43 @@ def test_a_curve_rises_as_its_values_do() -> None:
     assert [y for _, y in points] == sorted((y for _, y in points), reverse=True), "y counts downwards"
     flat = ElementTree.fromstring(sparkline([3.0, 3.0], "flat")).find("polyline").get("points")
     assert len({pair.split(",")[1] for pair in flat.split()}) == 1
+
+
+#: A value that is none of a field's kind, for each kind.
+WRONG: dict[str, list[Any]] = {
+    "text": [7, True], "integer": [1.5, True, 2**65], "number": ["7", float("nan"), 1e308, True],
+    "list": [{"0": 7}, [1, "2"], [float("inf")], [[1], 2]], "table": [[7], 7],
+}  # fmt: skip
+
+
+def place_of(document: dict[str, Any], field: Field) -> tuple[dict[str, Any], str] | None:
+    """The object that holds a field, and its name there; None if the document has no such object."""
+    *sections, name = field.path.removesuffix(".*").split(".")
+    found: Any = document
+    for section in sections:
+        found = found.get(section) if isinstance(found, dict) else None
+    return (found, name) if isinstance(found, dict) else None
+
+
+def test_t969_a_field_of_another_kind_is_refused_by_its_name(result: pumice.Result) -> None:
+    """A report on a result that somebody had changed ended in a TypeError."""
+    assert check_document("it", result.to_dict()) == result.to_dict()
+    refused = 0
+    for field in fields():
+        document = copy.deepcopy(result.to_dict())
+        if (place := place_of(document, field)) is None or field.path == "format":
+            continue
+        holder, name = place
+        was = holder.get(name)
+        path = re.escape(field.path.removesuffix(".*"))
+        for wrong in WRONG[field.type]:
+            holder[name] = wrong
+            with pytest.raises(pumice.SpecError, match=rf"^it: ({path} is|a result) "):
+                check_document("it", document)
+            refused += 1
+        for change in [*({"x": 1}, "x", None)] if isinstance(was, list) and len(was) > 1 else []:
+            holder[name] = [change, *was[1:]]
+            if isinstance(was[1], dict):
+                with pytest.raises(pumice.SpecError, match="a list whose entries are alike"):
+                    check_document("it", document)
+    assert refused > 300

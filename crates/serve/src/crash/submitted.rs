@@ -58,13 +58,12 @@ mod tests {
     use pumice_ftl::FtlKind;
     use pumice_types::{Choice, RequestKind};
     use pumice_workload::RandomStream;
-    use serde_json::json;
 
     use super::*;
     use crate::exchange::{exchange, settle};
     use crate::operation::{ClientOperation, Place, request};
     use crate::protocol::transmission::Reply;
-    use crate::recording::{RecordingHeader, RecordingWriter};
+    use crate::recording::{RecordedSpec, RecordingHeader, RecordingWriter};
     use crate::spec::served_config;
     use crate::transfer::Transfer;
 
@@ -121,7 +120,7 @@ mod tests {
 
     /// Asks a device of this configuration, and records it.
     fn record(config: &Config, operations: &[ClientOperation], to: &Path) {
-        let header = RecordingHeader { capacity_bytes: u64::MAX, spec: json!({}) };
+        let header = RecordingHeader { capacity_bytes: u64::MAX, spec: RecordedSpec::default() };
         let recording = Some(RecordingWriter::create(to, &header).expect("a file"));
         let mut path = DataPath::new(config.chip.geometry.page_bytes, None);
         let kept = Kept { recording, ..Kept::default() };
