@@ -41,13 +41,7 @@ fn use_device(path: &Path, name: &str, requests: u32) -> Vec<u8> {
             _ => client.flush().expect("a flush"),
         }
     }
-    contents(&mut client)
-}
-
-fn contents(client: &mut Client) -> Vec<u8> {
-    let parts: Vec<u64> = (0..client.bytes).step_by(1 << 20).collect();
-    let read = |at: u64| client.read(at, (client.bytes - at).min(1 << 20) as u32).expect("reads");
-    parts.into_iter().flat_map(read).collect()
+    client.contents()
 }
 
 /// A result without the configuration, and without the layer's estimate of its own erases.
@@ -128,7 +122,7 @@ fn check_what_outlasts(what: &str, sets: Sets) {
     let so_far = server.answer(&ControlRequest::Result {}).expect("a result");
     assert_eq!(so_far["host"]["write"]["requests"], 0, "{what}: measuring starts anew");
     assert!(so_far["erase"]["mean_pec"].as_f64().is_none_or(|pec| pec >= 300.0), "{what}");
-    let holds = || contents(&mut Client::simple(&path).expect("connects"));
+    let holds = || Client::simple(&path).expect("connects").contents();
     assert!(holds() == expected, "{what}: ageing changed what the device holds");
     if recovers {
         server.answer(&ControlRequest::Cut {}).expect("a cut");
@@ -141,7 +135,7 @@ fn check_what_outlasts(what: &str, sets: Sets) {
     assert_eq!(ended["integrity"]["lost_pages"].as_u64().unwrap_or(0), 0, "{what}");
     assert_eq!(ended["power"]["broken_promises"].as_u64().unwrap_or(0), 0, "{what}");
     let (again, path) = served(&options);
-    assert!(contents(&mut Client::simple(&path).expect("connects")) == expected, "{what}: the next session");
+    assert!(Client::simple(&path).expect("connects").contents() == expected, "{what}: the next session");
     drop(again.stop().expect("ends"));
     std::fs::remove_file(file).expect("was written");
 }

@@ -62,10 +62,7 @@ fn use_device(path: &Path, name: &str, requests: u32) {
 
 /// All bytes of the device.
 fn contents(path: &Path) -> Vec<u8> {
-    let mut client = Client::simple(path).expect("connects");
-    let parts = (0..client.bytes).step_by(1 << 20);
-    let parts: Vec<(u64, u32)> = parts.map(|at| (at, (client.bytes - at).min(1 << 20) as u32)).collect();
-    parts.into_iter().flat_map(|(at, bytes)| client.read(at, bytes).expect("reads")).collect()
+    Client::simple(path).expect("connects").contents()
 }
 
 fn suffer(server: &Server, order: Order, block: u32) {

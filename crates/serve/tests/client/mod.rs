@@ -188,6 +188,16 @@ impl Client {
         self.ask((0, 0), offset, length, &[])
     }
 
+    /// All bytes of the device.
+    pub fn contents(&mut self) -> Vec<u8> {
+        let mut all = Vec::with_capacity(self.bytes as usize);
+        while (all.len() as u64) < self.bytes {
+            let at = all.len() as u64;
+            all.extend_from_slice(&self.read(at, (self.bytes - at).min(1 << 20) as u32).expect("reads"));
+        }
+        all
+    }
+
     pub fn write(&mut self, offset: u64, data: &[u8]) -> Result<(), Errno> {
         self.ask((1, 0), offset, data.len() as u32, data).map(drop)
     }
