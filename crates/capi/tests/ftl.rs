@@ -294,7 +294,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("plans-nothing", "-DPLAN_NOTHING", "plug-in \"broken\": planned no program of logical page"),
     ("plans-another", "-DPLAN_ANOTHER", "plug-in \"broken\": planned no program of logical page"),
     ("op", "-DWRONG_OP", "plug-in \"broken\": planned a command with op 77, which plug-ins may not"),
-    ("completes", "-DWRONG_COMPLETION", "plug-in \"broken\": completes an access at command 9 of 1"),
+    ("completes", "-DWRONG_COMPLETION=9", "plug-in \"broken\": completes an access at command 9 of 1"),
+    ("completes-behind", "-DWRONG_COMPLETION=1", "plug-in \"broken\": completes an access at command 1 of 1"),
     ("forgets", "-DFORGET", "integrity: the FTL does not find logical page"),
     ("no-room", "-DNOTHING", "plug-in \"broken\": write failed: no block left"),
 ];

@@ -218,6 +218,43 @@ mod tests {
     }
 
     #[test]
+    fn t027_records_lie_in_the_file_as_the_table_says_and_what_they_do_not_use_is_zero() {
+        let target = PageAddress::new(BlockId(7), 8);
+        let mut command = FlashCommand::raw(FlashOp::Copy, Cause::Rmw, target, 9);
+        command.source = PageAddress::new(BlockId(10), 11);
+        (command.lpn, command.sequence, command.version) = (Lpn(12), 13, 14);
+        for (record, set) in [
+            (LogRecord::BadBlock(BlockId(7)), &[(16, 7), (41, 240)][..]),
+            (
+                LogRecord::Fill { block: BlockId(1), lpns: [2, 3], pages: 4, sequence: 5 },
+                &[(16, 1), (20, 3), (24, 2), (28, 5), (32, 4), (41, 241)],
+            ),
+            (LogRecord::End { records: 6 }, &[(0, 6), (41, 255)]),
+            (
+                LogRecord::Command { start: Time(5), end: Time(6), command },
+                &[
+                    (0, 5),
+                    (8, 6),
+                    (16, 7),
+                    (20, 10),
+                    (24, 12),
+                    (28, 13),
+                    (32, 9),
+                    (36, 8),
+                    (38, 11),
+                    (40, 14),
+                    (41, 3),
+                    (42, 3),
+                ],
+            ),
+        ] {
+            let mut expected = [0; RECORD_BYTES];
+            set.iter().for_each(|&(at, byte)| expected[at] = byte);
+            assert_eq!(record.encode(), expected, "{record:?}");
+        }
+    }
+
+    #[test]
     fn t061_no_record_has_an_unknown_kind_or_cause() {
         let mut bytes = [0; RECORD_BYTES];
         bytes[41] = 8;

@@ -166,6 +166,19 @@ mod tests {
     }
 
     #[test]
+    fn t029_the_next_bit_of_a_range_is_the_first_that_single_bits_name() {
+        for words in [[1, 1, 1], [0, 1, 1 << 63], [1 << 63, 0, 1], [!1, !1, !1], [u64::MAX, !1, u64::MAX >> 1]] {
+            for start in 0..192 {
+                for end in start..=192 {
+                    let of = |wanted: bool| (start..end).find(|&bit| get(&words, bit) == wanted);
+                    assert_eq!(next_set(&words, start, end), of(true), "{words:x?} {start}..{end}");
+                    assert_eq!(next_clear(&words, start, end), of(false), "{words:x?} {start}..{end}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn t001_ranges_agree_with_single_bits() {
         for start in 0..130 {
             for end in start..130 {

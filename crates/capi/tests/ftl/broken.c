@@ -64,9 +64,19 @@ static const char *last = "out of patience";
 static const pumice_ftl_chips *kept;
 #endif
 
+static int is_empty(const pumice_ftl_plan *plan)
+{
+    if (plan->command && plan->room == 131072 && !plan->commands && plan->completes == PUMICE_FTL_LAST && !plan->reserved)
+        return 1;
+    last = "a plan to fill is not empty";
+    return 0;
+}
+
 static int write(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *plan)
 {
     struct state *s = state;
+    if (!is_empty(plan))
+        return PUMICE_FTL_FAILED;
     s->writes++;
 #ifdef AT_WRITE
     if (s->writes == 100) {
@@ -122,7 +132,7 @@ static int write(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *p
     program.page = 65535;
 #endif
 #ifdef WRONG_COMPLETION
-    plan->completes = 9;
+    plan->completes = WRONG_COMPLETION;
 #endif
 #ifdef OVERFLOW
     plan->commands = plan->room + 1;
@@ -157,6 +167,8 @@ static int read(void *state, uint32_t lpn, uint32_t version, pumice_ftl_plan *pl
 {
     struct state *s = state;
     uint32_t at = s->page_of[lpn];
+    if (!is_empty(plan))
+        return PUMICE_FTL_FAILED;
 #ifdef FAIL_READ
     return PUMICE_FTL_FAILED;
 #endif

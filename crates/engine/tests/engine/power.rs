@@ -8,8 +8,9 @@ use pumice_engine::metrics::{FlashCounts, PowerFigures};
 use pumice_engine::observe::Observer;
 use pumice_engine::run_to_end;
 use pumice_ftl::{Allocation, GcMode, Separation};
+use pumice_nand::NandArray;
 use pumice_types::recovery_fault::switch;
-use pumice_types::{Choice, EraseKeys, FlashCommand, RecoveryFault, Time};
+use pumice_types::{BlockId, Choice, EraseKeys, FlashCommand, Geometry, PageAddress, RecoveryFault, SpareArea, Time};
 
 use crate::power_blocks::OF_BLOCKS;
 use crate::power_handles::{KeptApart, OF_HANDLES};
@@ -161,6 +162,7 @@ impl<'a> OftenCut<'a> {
         let ended = run_to_end(&self.config, 1.0, &mut spans, &mut |_| true);
         let ended = ended.map_err(|error| told(error.to_string()))?;
         ended.integrity_error().map_or(Ok(()), |error| Err(told(error)))?;
+        numbered_apart(&ended.session.ssd.controller.scheduler.chips.checked.array).map_err(told)?;
         let (power, flash) = (ended.session.ssd.power, ended.session.ssd.controller.tally.counts);
         spans.kept_apart.map_or(Ok(()), |kept| kept.settle()).map_err(told)?;
         Ok(Ran { power, flash, spans: spans.all })
@@ -189,6 +191,24 @@ impl<'a> OftenCut<'a> {
         let mut met = Met::default();
         met.add(&self.run(cuts)?);
         Ok(met)
+    }
+}
+
+/// Fails if two pages carry one number of a program. A start takes the page with the largest number for the one programmed
+/// last, so with two of them it may trust the one that was cut.
+fn numbered_apart(array: &NandArray) -> Result<(), String> {
+    let Geometry { pages_per_block, .. } = array.config().geometry;
+    let blocks = (0..array.config().geometry.blocks()).map(BlockId);
+    let pages = blocks.flat_map(|block| (0..pages_per_block).map(move |page| PageAddress::new(block, page)));
+    let number = |page| match array.spare_area(page) {
+        SpareArea::Written(entry) if entry.programmed > 0 => Some((entry.programmed, page)),
+        SpareArea::Written(_) | SpareArea::Blank | SpareArea::Unreadable => None,
+    };
+    let mut numbers: Vec<(u64, PageAddress)> = pages.filter_map(number).collect();
+    numbers.sort_unstable();
+    match numbers.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        Some([(number, page), (_, other)]) => Err(format!("program {number} wrote {page:?} and {other:?}")),
+        _ => Ok(()),
     }
 }
 

@@ -113,3 +113,74 @@ impl AreaSurvey {
         &self.pages[block.pages[0]..block.pages[1]]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pumice_types::{Lpn, SpareMark};
+
+    use super::*;
+    use crate::plan::Payload;
+
+    /// Chips whose spare areas are these, block by block.
+    struct Chips(Vec<Vec<SpareArea>>);
+
+    impl ChipPort for Chips {
+        fn spare(&mut self, page: PageAddress) -> SpareArea {
+            self.0[page.block.index()][usize::from(page.page)]
+        }
+
+        fn spares(&mut self, block: BlockId, found: &mut Vec<SpareArea>) {
+            found.clone_from(&self.0[block.index()]);
+        }
+
+        fn summary(&mut self, _: BlockId, _: &mut Vec<SpareArea>) -> Option<u64> {
+            None
+        }
+
+        fn block_number(&mut self, _: BlockId) -> u32 {
+            0
+        }
+
+        fn version(&self, _: PageAddress) -> u8 {
+            0
+        }
+
+        fn page(&mut self, _: PageAddress) -> Option<(SpareEntry, Payload)> {
+            None
+        }
+    }
+
+    fn written(lpn: u32, programmed: u64) -> SpareArea {
+        let entry = SpareEntry { lpn: Lpn(lpn), written: programmed, programmed, mark: SpareMark::default() };
+        SpareArea::Written(entry)
+    }
+
+    #[test]
+    fn t585_a_block_ends_behind_its_last_page_that_is_not_blank_readable_or_not() {
+        let (blank, torn) = (SpareArea::Blank, SpareArea::Unreadable);
+        let mut chips = Chips(vec![
+            vec![written(0, 7), written(1, 4), torn, blank],
+            vec![torn, blank, blank, blank],
+            vec![blank; 4],
+            vec![written(2, 0), blank, written(3, 9), blank],
+            vec![torn; 4],
+        ]);
+        let geometry = Geometry {
+            channels: 1,
+            chips_per_channel: 1,
+            dies_per_chip: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 5,
+            pages_per_block: 4,
+            page_bytes: 4096,
+            spare_bytes: 128,
+        };
+        let [area] = &CutArea::all_of(&geometry, DieId(0), true)[..] else { panic!("one plane") };
+        let survey = AreaSurvey::read(&geometry, area, &[0b1_0000], &mut chips);
+        let ends: Vec<(u32, u16, usize)> =
+            survey.blocks.iter().map(|found| (found.block.0, found.end, survey.pages_of(found).len())).collect();
+        assert_eq!(ends, [(0, 3, 2), (1, 1, 0), (3, 3, 2)], "block 4 is bad");
+        assert_eq!(survey.unreadable, 2);
+        assert_eq!(survey.last.map(|last| last.page), Some(PageAddress::new(BlockId(3), 2)));
+    }
+}

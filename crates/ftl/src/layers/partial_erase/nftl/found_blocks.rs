@@ -191,3 +191,67 @@ impl Newest {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pumice_types::{Lpn, SpareEntry, SpareMark};
+
+    use super::*;
+
+    /// Pages of a block, by page: logical page, number of the write, number of the program.
+    fn pages(block: u32, role: SpareRole, found: &[(u32, u64, u64)]) -> Vec<FoundPage> {
+        let page_of = |(page, &(lpn, written, programmed)): (usize, &(u32, u64, u64))| FoundPage {
+            page: PageAddress::new(BlockId(block), page as u16),
+            entry: SpareEntry { lpn: Lpn(lpn), written, programmed, mark: SpareMark::from(role) },
+        };
+        found.iter().enumerate().map(page_of).collect()
+    }
+
+    fn block(pages: &[FoundPage]) -> BlockFinds<'_> {
+        BlockFinds { block: pages[0].page.block, end: pages.len() as u16, pages }
+    }
+
+    fn newest(blocks: &[BlockFinds]) -> Newest {
+        let mut newest = Newest::new(4);
+        newest.find(0, blocks);
+        newest
+    }
+
+    /// Two targets that hold the same, beside a U-block with what neither has reached.
+    #[test]
+    fn t583_a_page_that_nothing_proves_makes_no_other_block_spare() {
+        let (first, second) = ([(0, 5, 10), (1, 6, 11)], [(0, 5, 12), (1, 6, 13)]);
+        let found = [
+            pages(3, SpareRole::Home, &first),
+            pages(4, SpareRole::Home, &second),
+            pages(5, SpareRole::Update, &[(2, 9, 9)]),
+        ];
+        let blocks: Vec<BlockFinds> = found.iter().map(|pages| block(pages)).collect();
+        let newest = newest(&blocks);
+        assert_eq!(newest.spare_block(&blocks, None), Some(0));
+        // What the first target holds lies elsewhere on the last page alone, which the cut may have hurt.
+        let last = Some(found[1][1].page);
+        assert_eq!(newest.spare_block(&blocks, last), Some(1));
+        assert_eq!(newest.spare_block(&blocks[1..], last), None, "the only place of two pages");
+    }
+
+    /// A search of U begins at its last page.
+    #[test]
+    fn t584_a_u_block_is_kept_only_if_a_search_ends_at_the_newest_data() {
+        let d = pages(3, SpareRole::Home, &[(0, 1, 1), (1, 2, 2), (2, 3, 3), (3, 4, 4)]);
+        for (in_u, is_kept) in [
+            (&[(1, 7, 7)][..], true),
+            (&[(1, 7, 7), (2, 8, 8)], true),
+            (&[(1, 7, 7), (1, 9, 9)], true),
+            (&[(1, 7, 9), (1, 7, 10)], true),
+            (&[(1, 9, 7), (1, 7, 9)], false),
+            (&[(1, 9, 7), (2, 8, 8), (1, 7, 9)], false),
+        ] {
+            let u = pages(4, SpareRole::Update, in_u);
+            let mut blocks = vec![block(&d), block(&u)];
+            let fate = newest(&blocks).decide(&mut blocks, None, &mut Vec::new());
+            let expected = if is_kept { Fate::Kept { d: 0, u: Some(1) } } else { Fate::Copied };
+            assert_eq!(fate, expected, "{in_u:?}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Logs written record by record: what a replay takes for an initial state, and which heads describe no device.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use pumice_commandlog::{LogError, LogHeader, LogRecord, RECORD_BYTES, SubBlockShape, Verification, verify};
+use pumice_types::{BlockId, Cause, FlashCommand, FlashOp, Lpn, PageAddress, Time};
+
+/// Blocks, pages of a block and logical pages of the device.
+const BLOCKS: u32 = 4;
+const PAGES: u16 = 16;
+const LPN_BITS: u32 = 5;
+
+fn header() -> LogHeader {
+    LogHeader {
+        engine: "test".into(),
+        config_sha256: String::new(),
+        seed: 1,
+        scale: 1.0,
+        record_bytes: RECORD_BYTES,
+        timed: true,
+        shape: [1, 1, 1, 1, BLOCKS],
+        pages_per_block: PAGES,
+        page_bytes: 4096,
+        spare_bytes: 128,
+        user_pages: 32,
+        lpn_bits: LPN_BITS,
+        program_order: "in-order".into(),
+        max_splits: 0,
+        sub_blocks: None,
+        disturb_tolerance: 1,
+        sub_block_disturb: None,
+        copyback: true,
+        multi_plane: false,
+    }
+}
+
+fn replayed(header: &LogHeader, records: &[LogRecord]) -> Result<Verification, String> {
+    let end = LogRecord::End { records: records.len() as u64 };
+    let mut bytes = header.encode();
+    records.iter().chain([&end]).for_each(|record| bytes.extend(record.encode()));
+    verify(&mut &bytes[..], &mut |_| true).map_err(|error| match error {
+        LogError::Damaged(text) => text,
+        LogError::Interrupted => unreachable!("nobody asked to stop"),
+    })
+}
+
+fn fill(block: u32, lpns: [u32; 2], pages: u16) -> LogRecord {
+    LogRecord::Fill { block: BlockId(block), lpns, pages, sequence: 1 }
+}
+
+fn command(op: FlashOp, block: u32, page: u16, lpn: u32, [start, end]: [u64; 2]) -> LogRecord {
+    let mut command = FlashCommand::raw(op, Cause::Host, PageAddress::new(BlockId(block), page), 0);
+    command.lpn = Lpn(lpn);
+    LogRecord::Command { start: Time(start), end: Time(end), command }
+}
+
+#[test]
+fn t067_an_initial_fill_ends_at_the_last_page_of_block_and_device() {
+    let last = (1 << LPN_BITS) - 1;
+    for (record, fits) in [
+        (fill(0, [0, 1], PAGES), true),
+        (fill(0, [0, 1], PAGES + 1), false),
+        (fill(0, [last - u32::from(PAGES) + 1, 1], PAGES), true),
+        (fill(0, [last - u32::from(PAGES) + 2, 1], PAGES), false),
+        (fill(0, [1, 2], PAGES), true),
+        (fill(0, [2, 2], PAGES), false),
+        (fill(0, [last, 1], 1), true),
+        (fill(0, [last + 1, 1], 1), false),
+        (fill(0, [u32::MAX, u32::MAX], PAGES), false),
+        (fill(BLOCKS - 1, [0, 1], 1), true),
+        (fill(BLOCKS, [0, 1], 1), false),
+    ] {
+        let found = replayed(&header(), &[record]);
+        assert_eq!(found.is_ok(), fits, "{record:?}: {found:?}");
+        let text = found.err().unwrap_or_default();
+        assert!(fits || text.contains("is filled beyond its pages") || text.contains("does not exist"), "{text}");
+    }
+}
+
+#[test]
+fn t068_a_block_has_one_initial_state_and_that_before_the_first_command() {
+    let read = command(FlashOp::Read, 0, 0, 7, [0, 10]);
+    let bad = LogRecord::BadBlock(BlockId(1));
+    let whole = replayed(&header(), &[fill(0, [7, 1], 1), bad, read]).unwrap();
+    assert_eq!((whole.commands, whole.broken), (1, None));
+    for (records, said) in [
+        ([fill(0, [7, 1], 1), fill(0, [8, 1], 1)], "block 0 has an initial state already"),
+        ([bad, fill(1, [8, 1], 1)], "block 1 has an initial state already"),
+        ([bad, bad], "block 1 has an initial state already"),
+        ([LogRecord::BadBlock(BlockId(BLOCKS)), bad], "block 4 does not exist"),
+    ] {
+        let text = replayed(&header(), &records).unwrap_err();
+        assert!(text.contains(said), "{text}");
+    }
+    let late = replayed(&header(), &[fill(0, [7, 1], 1), read, bad]).unwrap_err();
+    assert!(late.contains("record 2") && late.contains("initial state after the first command"), "{late}");
+}
+
+#[test]
+fn t069_a_command_ends_after_its_start_and_holds_its_die_alone() {
+    let filled = fill(0, [0, 1], 8);
+    let read = |page: u16, times| command(FlashOp::Read, 0, page, u32::from(page), times);
+    let broken = |records: &[LogRecord]| replayed(&header(), records).unwrap().broken.map(|broken| broken.text);
+    assert_eq!(broken(&[filled, read(0, [0, 10]), read(1, [10, 10]), read(2, [10, 20])]), None);
+    let backwards = broken(&[filled, read(0, [10, 9])]).unwrap();
+    assert!(backwards.contains("ends at 9 ns, before its start at 10 ns"), "{backwards}");
+    let busy = broken(&[filled, read(0, [0, 10]), read(1, [9, 20])]).unwrap();
+    assert!(busy.contains("it starts at 9 ns, and the die is busy until 10 ns"), "{busy}");
+    // Without multi-plane commands two that take the same time of a die are two at once.
+    assert!(broken(&[filled, read(0, [0, 10]), read(1, [0, 10])]).is_some());
+}
+
+#[test]
+fn t057_what_starts_and_ends_together_is_one_command_of_several_planes_and_the_next_is_another() {
+    let two_planes = LogHeader { shape: [1, 1, 1, 2, BLOCKS / 2], multi_plane: true, ..header() };
+    let filled = [fill(0, [0, 1], 8), fill(2, [8, 1], 8)];
+    let read = |block: u32, page: u16, times| command(FlashOp::Read, block, page, 4 * block + u32::from(page), times);
+    let pairs = [read(0, 0, [0, 10]), read(2, 0, [0, 10]), read(0, 1, [10, 20]), read(2, 1, [10, 20])];
+    let found = replayed(&two_planes, &[&filled[..], &pairs].concat()).unwrap();
+    assert_eq!((found.commands, found.broken), (4, None));
+    let twice = [read(0, 0, [0, 10]), read(0, 1, [0, 10])];
+    let found = replayed(&two_planes, &[&filled[..], &twice].concat()).unwrap();
+    assert!(found.broken.is_some(), "one plane reads one page at a time");
+}
+
+#[test]
+fn t026_heads_that_describe_no_device_are_refused_at_the_first_value_too_many() {
+    let shape = SubBlockShape { layers: 4, sub_blocks: 4, bits_per_cell: 1, write_sequence: "lfws".into() };
+    let changed = |change: &dyn Fn(&mut LogHeader)| {
+        let mut header = header();
+        change(&mut header);
+        replayed(&header, &[]).err()
+    };
+    let devices: [&dyn Fn(&mut LogHeader); 5] = [
+        &|_| {},
+        &|head| head.user_pages = 1,
+        &|head| (head.user_pages, head.lpn_bits) = (64, 6),
+        &|head| head.lpn_bits = 6,
+        &|head| head.sub_blocks = Some(shape.clone()),
+    ];
+    for change in devices {
+        assert_eq!(changed(change), None);
+    }
+    let refused: [(&dyn Fn(&mut LogHeader), &str); 11] = [
+        (&|head| head.user_pages = 0, "do not fit each other"),
+        (&|head| (head.user_pages, head.lpn_bits) = (65, 7), "do not fit each other"),
+        (&|head| head.shape[2] = 0, "do not fit each other"),
+        (&|head| head.shape[4] = 1 << 27, "do not fit each other"),
+        (&|head| head.lpn_bits = 4, "lpn_bits = 4"),
+        (&|head| head.lpn_bits = 32, "lpn_bits = 32"),
+        (&|head| head.record_bytes = RECORD_BYTES + 1, "records have 45 bytes"),
+        (&|head| head.program_order = "any-order".into(), "program_order = \"any-order\""),
+        (&|head| head.max_splits = 17, "max_splits = 17"),
+        (&|head| (head.sub_blocks, head.max_splits) = (Some(shape.clone()), 1), "do not make up its blocks"),
+        (&|head| (head.sub_blocks, head.pages_per_block) = (Some(shape.clone()), 32), "do not make up its blocks"),
+    ];
+    for (change, said) in refused {
+        let text = changed(change).unwrap_or_default();
+        assert!(text.contains(said), "{said}: {text:?}");
+    }
+}
