@@ -8,6 +8,8 @@ import pytest
 
 import pumice
 from pumice.analysis.comparison_figures import BREAKDOWN, PART_COLOURS, draw
+from pumice.analysis.plots.bars import _DARK
+from pumice.analysis.plots.style import COLOURS, GREY
 from pumice.results.comparison import Variant
 
 
@@ -35,3 +37,15 @@ def test_every_variant_is_named_in_the_figure_of_ratios(tmp_path: Path, many: in
     for label in labels:
         assert all(part in svg for part in label.split(", ")), label
     assert "write amplification" in svg
+
+
+def test_white_letters_stand_on_the_darkest_colours() -> None:
+    def contrast_with_white(colour: str) -> float:
+        channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in channels]
+        return 1.05 / (0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
+
+    others = {*COLOURS, GREY} - {*_DARK}
+    assert others
+    assert min(map(contrast_with_white, _DARK)) > max(map(contrast_with_white, others))
+    assert min(map(contrast_with_white, _DARK)) > 3.0, "WCAG 2.2, 1.4.3, large letters"

@@ -244,3 +244,17 @@ def test_axes_that_share_a_scale_hold_the_curves_of_all() -> None:
         assert low.get_ylim() == high.get_ylim()
         assert low.get_ylim()[0] == 0
         assert low.get_ylim()[1] >= 300
+
+
+def test_a_curve_has_its_intervals_and_a_legend_where_there_is_something_to_tell() -> None:
+    with drawing() as drawn:
+        plain, named, several = drawn.figure.subplots(1, 3)
+        intervals = [(0.5, 1.5), None, (2.0, 4.0)]
+        curves(drawn, plain, [Series("", [0.0, 1.0, 2.0], [1.0, 2.0, 3.0], intervals)], Axis("x"), Axis("y"))
+        lines = [line for one in plain.collections for line in one.get_segments()]
+        assert [line.tolist() for line in lines] == [[[0.0, 0.5], [0.0, 1.5]], [[2.0, 2.0], [2.0, 4.0]]]
+        curves(drawn, named, [Series("a", [0.0], [1.0])], Axis("x"), Axis("y"))
+        curves(drawn, several, [Series(name, [0.0], [1.0]) for name in "ab"], Axis("x"), Axis("y"))
+        assert plain.get_legend() is None
+        for axes, names in ((named, ["a"]), (several, ["a", "b"])):
+            assert [text.get_text() for text in axes.get_legend().get_texts()] == names

@@ -163,8 +163,9 @@ def test_a_note_on_several_results_says_of_which_it_is() -> None:
     [line] = notes_of(corrupt)
     assert notes_of_all([("a", corrupt), ("b", corrupt)]) == [line]
     assert notes_of_all([("a", corrupt), ("b", {}), ("c", corrupt)]) == [f"a; c: {line}"]
-    many = [(f"run {nth}", corrupt if nth < 5 else {}) for nth in range(9)]
-    assert notes_of_all(many) == [f"5 of 9: {line}"]
+    for many, led in ((4, "run 0; run 1; run 2; run 3"), (5, "5 of 9")):
+        named = [(f"run {nth}", corrupt if nth < many else {}) for nth in range(9)]
+        assert notes_of_all(named) == [f"{led}: {line}"]
 
 
 def test_seeds_that_change_nothing_are_no_measure_of_chance() -> None:

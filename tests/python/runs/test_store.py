@@ -65,6 +65,9 @@ def test_a_file_is_read_again_until_its_time_says_that_it_rests(
     monkeypatch.setattr(store.time, "time", lambda: later)
     assert file_digest(str(path)) == first
     assert str(path) in store._digests
+    with monkeypatch.context() as unread:
+        unread.setattr("pumice.runs.store.hashlib.file_digest", None)
+        assert file_digest(str(path)) == first, "it is not read again"
     path.write_text("two")
     assert file_digest(str(path)) != first
 

@@ -113,6 +113,13 @@ def test_a_bootstrap_over_equal_seeds_has_no_width_and_over_unequal_ones_holds_t
     assert bootstrap(spread) == found
 
 
+def test_a_bootstrap_draws_the_same_seeds_in_every_process() -> None:
+    """Its numbers stand in documents: another stream gives other ends of the interval."""
+    pairs = {"a": [(1.0, 1.0), (1.3, 2.0), (1.7, 4.0), (2.9, 5.0)], "b": [(3.1, 4.0), (5.3, 4.0), (2.2, 7.0)]}
+    found = bootstrap(pairs, 200)
+    assert (found.lo, found.hi) == pytest.approx((0.44362745098039214, 0.9425), rel=1e-12)
+
+
 def _pieces(scheme: str, pec: int, rule: str) -> list[tuple[float, list[float]]]:
     """Share of blocks, and the pieces, ms, for which a read has to wait: all of an erase without suspension, each
     of its loops, or only the last."""
