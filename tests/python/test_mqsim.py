@@ -118,6 +118,17 @@ def test_where_requests_begin_is_told_where_it_differs(aligned: str, unit: str, 
     assert f"{said} bytes" in notes or not said
 
 
+@pytest.mark.parametrize(
+    ("dynamic", "static", "mode"),
+    [("false", "false", "none"), ("true", "false", "dynamic"), ("false", "true", "static"), ("true", "true", "both")],
+)
+def test_wear_is_levelled_as_the_file_says(dynamic: str, static: str, mode: str, tmp_path: Path) -> None:
+    switches = {"Dynamic_Wearleveling_Enabled": dynamic, "Static_Wearleveling_Enabled": static}
+    found = mqsim.convert(*written(tmp_path, switches, SYNTHETIC)).sections["ftl"]
+    assert found["wear_leveling"] == mode
+    assert ("wear_threshold" in found) == (static == "true")
+
+
 def test_the_lanes_of_the_link_are_its_rate(tmp_path: Path) -> None:
     lanes = {"PCIe_Lane_Bandwidth": "0.100000", "PCIe_Lane_Count": "4"}
     found = mqsim.convert(*written(tmp_path, lanes, SYNTHETIC))
