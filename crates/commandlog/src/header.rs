@@ -6,7 +6,7 @@
 use std::io::Read;
 
 use pumice_nand::{ArrayConfig, NandArray};
-use pumice_types::{BlockShape, Choice, Geometry, PbTree, ProgramOrder, TagFormat, WriteSequence};
+use pumice_types::{BlockShape, Choice, Geometry, PageAddress, PbTree, ProgramOrder, TagFormat, WriteSequence};
 use serde::{Deserialize, Serialize};
 
 use crate::record::RECORD_BYTES;
@@ -27,10 +27,10 @@ const ALIGNMENT: usize = 64;
 const HEAD_BYTES_MAX: u32 = 1 << 20;
 
 /// Most bits of a logical page that a reader accepts: its tables of them must fit into memory.
-const LPN_BITS_MAX: u32 = 31;
+const LPN_BITS_MAX: u32 = 32;
 
 /// Most pages of a device that a reader accepts, as a spec does.
-const PAGES_MAX: u64 = 1 << 30;
+const PAGES_MAX: u64 = PageAddress::COUNT_MAX;
 
 /// What a log says of its run. Names are those of the spec where it has them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -237,9 +237,9 @@ impl LogHeader {
         TagFormat::new(self.lpns())
     }
 
-    /// Logical pages that a spare area can name.
+    /// Logical pages that a spare area can name, as far as 32 bits can tell.
     pub fn lpns(&self) -> u32 {
-        1 << self.lpn_bits
+        1u32.checked_shl(self.lpn_bits).unwrap_or(u32::MAX)
     }
 
     fn sub_blocks(&self) -> Result<Option<BlockShape>, String> {

@@ -1,6 +1,6 @@
 //! State of all pages in columns, and the execution of flash commands on it.
 //!
-//! Cost: one bit and a 32-bit tag (logical page and version) a page; columns start as zero pages of the operating
+//! Cost: one bit and a 32-bit tag (logical page and version) a page, 40 bits beyond 2^30 logical pages; columns start as zero pages of the operating
 //! system that take no memory until they are written, so a partly written device uses memory only for the blocks that
 //! were touched. A column of corrupt bits exists only once a corrupt page was copied.
 
@@ -99,6 +99,8 @@ pub struct NandArray {
     words_per_block: usize,
     programmed: PageColumn<u64>,
     tags: PageColumn<u32>,
+    /// Versions, if tags leave no room for them; else empty.
+    versions: PageColumn<u8>,
     corrupt: Vec<u64>,
     blocks: Vec<BlockState>,
     disturb: Vec<u8>,
@@ -126,6 +128,7 @@ impl NandArray {
             words_per_block,
             programmed: PageColumn::new(blocks * words_per_block),
             tags: PageColumn::new(pages),
+            versions: PageColumn::new(if config.tags.is_wide() { pages } else { 0 }),
             corrupt: Vec::new(),
             blocks: vec![BlockState::default(); blocks],
             disturb: vec![0; leaves],
@@ -145,12 +148,14 @@ impl NandArray {
     pub fn use_large_pages(&mut self) {
         self.programmed = PageColumn::new_in_large_pages(self.programmed.len());
         self.tags = PageColumn::new_in_large_pages(self.tags.len());
+        self.versions = PageColumn::new_in_large_pages(self.versions.len());
     }
 
     /// Bytes of state per page of the device, all columns counted as if touched.
     pub fn bytes_per_page(&self) -> f64 {
         let columns = (self.tags.len() + self.leaf_erases.len()) * 4
             + (self.programmed.len() + self.corrupt.len()) * 8
+            + self.versions.len()
             + self.disturb.len()
             + self.word_lines.as_ref().map_or(0, WordLines::state_bytes)
             + self.power_bytes()
@@ -341,7 +346,18 @@ impl NandArray {
         if page.page < block.fill_pages {
             return (Lpn(block.fill_lpn + u32::from(page.page) * block.fill_stride), FILL_VERSION);
         }
-        self.config.tags.unpack(self.tags[self.column(page)])
+        let column = self.column(page);
+        self.config.tags.unpack(self.tags[column], || self.versions[column])
+    }
+
+    /// Notes what is programmed into the spare area of a page.
+    #[inline(always)]
+    fn set_content(&mut self, column: usize, lpn: Lpn, version: u8) {
+        let (tag, own) = self.config.tags.pack(lpn, version);
+        self.tags[column] = tag;
+        if self.config.tags.is_wide() {
+            self.versions[column] = own;
+        }
     }
 
     /// What a programmed page returns.

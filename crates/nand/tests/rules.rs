@@ -231,3 +231,30 @@ fn t311_erases_are_counted_per_leaf() {
     assert_eq!(wear.vep, (4.0 * 0.5 + 1.0 * 0.5) / 8.0 - (1.5f64 / 8.0) * (1.5 / 8.0));
     assert_eq!(wear.max_erases_per_page, 2);
 }
+
+/// Beyond 2^30 logical pages a version has a byte of its own beside the tag, which was too short for it.
+#[test]
+fn t943_the_largest_logical_pages_keep_their_versions_through_programs_copies_searches_and_fills() {
+    let (last, version) = (u32::MAX - 2, 200);
+    let mut array = NandArray::new(ArrayConfig { tags: TagFormat::new(u32::MAX - 1), ..config(ProgramOrder::Any) });
+    let mut narrow = NandArray::new(config(ProgramOrder::Any));
+    array.use_large_pages();
+    let content = |array: &NandArray, page: PageAddress| {
+        let content = array.peek(page).expect("programmed");
+        (content.lpn.0, content.version)
+    };
+    for (page, lpn) in [(0, last), (1, last - 1), (2, 1 << 30), (3, 0)] {
+        done(&mut array, FlashCommand::program(Cause::Host, at(0, page), Lpn(lpn), version, 1));
+        done(&mut array, FlashCommand::copy(at(0, page), at(1, page), Lpn(lpn), 2));
+        assert_eq!([content(&array, at(0, page)), content(&array, at(1, page))], [(lpn, version); 2]);
+    }
+    let search = |lpn, expect| FlashCommand::spare_search(Cause::Host, at(1, 3), 4, Lpn(lpn), expect);
+    assert_eq!(done(&mut array, search(last, SearchExpectation::Found)), Returned::Expected);
+    assert_eq!(done(&mut array, search(last - 2, SearchExpectation::Absent)), Returned::Expected);
+    array.fill_block(BlockId(2), [last - 500, 1], 400, 3);
+    assert_eq!(content(&array, at(2, 399)), (last - 101, FILL_VERSION));
+    done(&mut array, FlashCommand::program(Cause::Host, at(2, 400), Lpn(7), version, 3));
+    assert_eq!([content(&array, at(2, 399)), content(&array, at(2, 400))], [(last - 101, FILL_VERSION), (7, version)]);
+    narrow.use_large_pages();
+    assert_eq!(array.bytes_per_page(), narrow.bytes_per_page() + 1.0, "a byte a page, and none where it is not needed");
+}

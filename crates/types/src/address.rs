@@ -52,6 +52,9 @@ pub struct PageAddress {
 }
 
 impl PageAddress {
+    /// Most pages of a device. Maps hold the number of a page plus one in 32 bits, and two values that are no page.
+    pub const COUNT_MAX: u64 = (1 << 32) - 2;
+
     /// Page `page` of `block`.
     #[inline]
     pub fn new(block: BlockId, page: u16) -> PageAddress {

@@ -49,7 +49,7 @@ impl NandArray {
         }
         let (bit, column) = (self.bit(page), self.column(page));
         bits::set(&mut self.programmed, bit);
-        self.tags[column] = self.config.tags.pack(lpn, version);
+        self.set_content(column, lpn, version);
         let block = &mut self.blocks[page.block.index()];
         block.next_in_order = block.next_in_order.max(page.page + 1);
         block.sequence = sequence;
@@ -64,7 +64,7 @@ impl NandArray {
         let BlockState { fill_lpn, fill_stride, fill_pages, .. } = self.blocks[block.index()];
         let start = self.column(PageAddress::new(block, 0));
         for page in 0..u32::from(fill_pages) {
-            self.tags[start + page as usize] = self.config.tags.pack(Lpn(fill_lpn + page * fill_stride), FILL_VERSION);
+            self.set_content(start + page as usize, Lpn(fill_lpn + page * fill_stride), FILL_VERSION);
             if let Some(lines) = &mut self.word_lines {
                 // A block that is written once exceeds no bound, so nothing of it is over it.
                 lines.note_program(PageAddress::new(block, page as u16));

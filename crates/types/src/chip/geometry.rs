@@ -2,12 +2,12 @@
 
 use crate::key::{ANY, CHOSEN, PEN_TABLE_1, When, int};
 use crate::write_sequence::SUB_BLOCKS_MAX;
-use crate::{BlockShape, Geometry, ProgramOrder, WriteSequence, keys};
+use crate::{BlockShape, Geometry, PageAddress, ProgramOrder, WriteSequence, keys};
 
 const SFWS: &str = "Buddhanoy et al., GLSVLSI'24, section 2.1";
 
-/// Most pages of a device: beyond, the tags of pages would have too few bits for a version.
-const PAGES_MAX: u128 = 1 << 30;
+/// Most pages of a device.
+const PAGES_MAX: u128 = PageAddress::COUNT_MAX as u128;
 
 /// Most dies of a device: each has queues and clocks of its own, about 1.5 KiB.
 const DIES_MAX: u64 = 1 << 16;

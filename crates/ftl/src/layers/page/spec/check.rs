@@ -6,10 +6,14 @@ use pumice_types::refusal::{needs, quoted};
 use super::page_spec::{
     Leveling, OpenBlocks, PageKeys, Separation, data_blocks_max, data_pages, map_reserve, reserve, stores_wear,
 };
+use crate::layers::page::map::map_log::SLOT_RECORD;
 use crate::layers::page::{Isolation, LogShape};
 use crate::plan::EraseUnit;
 use crate::recovery;
 use crate::seam::{LayerSpec, MapPlace, Recovery, typed_share};
+
+/// Most pages of a device whose journal tells a page from an open block by one bit of 32.
+const LOGGED_PAGES_MAX: u64 = SLOT_RECORD as u64;
 
 /// Bytes of a spare area that say how often the block was erased.
 const WEAR_BYTES: u32 = 4;
@@ -33,6 +37,12 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     let recovery = spec.shared.recovery;
     if recovery == Recovery::Off {
         return Ok(());
+    }
+    if data_pages(spec) == 0 {
+        return Err(format!(
+            "ftl.recovery = \"{recovery}\" takes the last page of each block; geometry.pages_per_block must be at least 2, found {}",
+            spec.chip.geometry.pages_per_block
+        ));
     }
     let whole_blocks = "ftl.erase_unit = \"block\"";
     let (unit, leveling, place) = (keys.erase_unit, keys.wear_leveling, spec.shared.map_place);
@@ -64,7 +74,14 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     let marked = keys.handles.is_some();
     let numbers = if marked { recovery::MARKED_SPARE_BYTES } else { recovery::SPARE_BYTES };
     spec.check_spare_bytes(numbers + if stores_wear(spec, keys) { WEAR_BYTES } else { 0 })?;
-    let (page_bytes, planes) = (spec.chip.geometry.page_bytes, spec.chip.geometry.scaled(1.0)?.planes());
+    let geometry = spec.chip.geometry.scaled(1.0)?;
+    if recovery == Recovery::Checkpoint && geometry.pages() > LOGGED_PAGES_MAX {
+        return Err(format!(
+            "ftl.recovery = \"checkpoint\": a journal can name {LOGGED_PAGES_MAX} pages, and geometry gives {}; allowed: \"scan\" | \"summary\"",
+            geometry.pages()
+        ));
+    }
+    let (page_bytes, planes) = (geometry.page_bytes, geometry.planes());
     let smallest = LogShape::page_bytes_min(planes);
     if recovery == Recovery::Checkpoint && page_bytes < smallest {
         return Err(format!(
