@@ -7,6 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use pumice_ftl::AgedBy;
 use pumice_types::key::{Key, Keys, Values};
 use sha2::{Digest, Sha256};
 
@@ -22,11 +23,12 @@ pub struct AgedIdentity {
 }
 
 impl AgedIdentity {
-    /// The identity of a configuration's aged device; `None` if nothing ages it, or if code of the user's own takes
-    /// part.
+    /// The identity of a configuration's aged device; `None` if nothing ages it, or if the workload or code of the user's
+    /// own takes part: neither is known by keys alone.
     pub fn of(config: &Config, scale: f64) -> Option<AgedIdentity> {
         let has_own_code = config.ftl.own_policy.is_some() || config.ftl.own_layer().is_some();
-        if config.initial.age_writes == 0.0 || has_own_code {
+        let by_workload = config.initial.aged_by == AgedBy::Requests;
+        if config.initial.age_writes == 0.0 || by_workload || has_own_code {
             return None;
         }
         let mut keys = serde_json::Map::new().into();

@@ -112,7 +112,7 @@ impl Device {
         let config = Arc::new(Config::resolve(spec)?);
         refuse_what_needs_a_run(&config)?;
         let mut session = Session::new(&config, spec.scale.unwrap_or(1.0), Completions::default())?;
-        if let Some(mut ageing) = session.ageing() {
+        if let Some(mut ageing) = session.ageing()? {
             while session.age(&mut ageing)? {}
         }
         let capacity = session.capacity();

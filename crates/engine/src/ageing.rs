@@ -19,6 +19,9 @@ pub fn age(
 ) -> Result<(AgedIdentity, Vec<u8>), SimError> {
     let Some(identity) = AgedIdentity::of(config, scale) else {
         let text = match (&config.ftl.own_policy, config.ftl.own_layer()) {
+            (None, None) if config.initial.age_writes > 0.0 => {
+                "initial.aged_by = \"requests\": a device aged by its workload cannot be kept; allowed: \"pages\""
+            }
             (None, None) => {
                 "initial.age_writes = 0.0 leaves nothing to keep: a device that is only filled is quickly made anew"
             }
@@ -29,7 +32,7 @@ pub fn age(
     };
     let observer = &mut ();
     let mut session = Session::new(config, scale, observer)?;
-    if let Some(mut ageing) = session.ageing() {
+    if let Some(mut ageing) = session.ageing()? {
         while session.age(&mut ageing)? {
             let report = Progress { requests: 0, share: None, simulated: Time::ZERO };
             if session.course.work % PROGRESS_EVERY == 0 && !progress(&report) {

@@ -157,7 +157,7 @@ fn takes_all(config: &Config) -> bool {
 impl<O: Observer> Run<'_, '_, O> {
     /// Takes the run from its first request to its last check.
     fn execute(&mut self) -> Result<(), SimError> {
-        if let Some(mut ageing) = self.session.ageing() {
+        if let Some(mut ageing) = self.session.ageing()? {
             while self.session.age(&mut ageing)? {
                 self.tick()?;
             }

@@ -21,6 +21,27 @@ pub fn open(config: &Config, scale: f64, capacity_bytes: u64) -> Result<Workload
     Ok(workload.open(&OpenFor { placement, seed: config.seed, scale, content: config.recorded.clone() })?)
 }
 
+/// Opens the spec's workload at the first request behind those of a run, where its kind is drawn without end; at the
+/// first request of all where a run takes all that there is.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_behind(config: &Config, scale: f64, capacity_bytes: u64) -> Result<Workload, SimError> {
+    let kind = config.workload.kind();
+    if !kind.is_drawn() && !kind.is_hot_writes() {
+        return open(config, scale, capacity_bytes);
+    }
+    let mut endless = config.clone();
+    endless.workload.shared.requests = i64::MAX as u64;
+    let mut workload = open(&endless, scale, capacity_bytes)?;
+    workload.skip_arrivals();
+    let taken = open(config, scale, capacity_bytes)?.requests_expected().unwrap_or(0);
+    for _ in 0..taken {
+        workload.next_request()?;
+    }
+    Ok(workload)
+}
+
 /// Writes the spec's workload as a trace, every address as the workload gives it: a trace keeps its
 /// own, others have those of the spec's device.
 ///

@@ -179,6 +179,7 @@ const CASES: &[Case] = &[
     ("workload.fat_mixture", ["[0.05, 0.1, 0.09]", "[0.3, 0.3, 0.3]"], FAT, PC),
     ("workload.fat_update_kib", ["64", "4"], FAT, PC),
     ("initial.fill_unit", ["block", "page"], PAGE, NFTL),
+    ("initial.aged_by", ["pages", "requests"], PAGE, &[PAGE[0], ("initial.age_writes", "0.5")]),
 ];
 
 fn source(key: &str, value: &str, sets: &[(&str, &str)]) -> SpecSource {

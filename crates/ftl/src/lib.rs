@@ -44,12 +44,12 @@ pub use layers::zns::{
 };
 pub use layers::{Ftl, FtlKeys, FtlKind, is_strict, kinds_that};
 pub use plan::{
-    COLLECTED, EraseUnit, FillTarget, FillUnit, FtlError, GcCounters, InitialBlock, InitialFill, InitialKeys,
+    AgedBy, COLLECTED, EraseUnit, FillTarget, FillUnit, FtlError, GcCounters, InitialBlock, InitialFill, InitialKeys,
     MergeCount, Payload, PlacedCount, Plan, PluginFault, PolicyFault, VICTIM_FILL_BINS, ZoneError,
 };
 pub use seam::policy;
 pub use seam::{
-    ChipPort, CutProtection, Layer, LayerParts, LayerSpec, LogCounts, MapPlace, MergeMethod, MergePolicy, Recovery,
+    ChipPort, CutProtection, Layer, LayerParts, LayerSpec, LogSize, MapPlace, MergeMethod, MergePolicy, Recovery,
     RecoveryCounts, Reports, Restart, SharedKeys, SuperblockKeys, TranslationLayer, UIndex, ZoneCounters,
     ZoneOperation, ZoneReport, whole_share,
 };

@@ -77,7 +77,7 @@ impl<'a, T> Device<'a, T> {
         // No page has bytes before the first write, and those of a store are where they belong.
         path.set_replay(true);
         let mut session = Session::new(config, scale, path)?;
-        if let Some(mut ageing) = session.ageing() {
+        if let Some(mut ageing) = session.ageing()? {
             while session.age(&mut ageing)? {
                 check(goes_on)?;
             }

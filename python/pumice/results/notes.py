@@ -219,6 +219,25 @@ def nothing_reclaimed(document: Document) -> str | None:
 
 
 @note
+def aged_by_other_writes(document: Document) -> str | None:
+    """A device with static allocation, aged by writes of one page, whose requests write several."""
+    if lookup(document, "config.initial.aged_by") != "pages" or not number(document, "config.initial.age_writes"):
+        return None
+    if lookup(document, "config.ftl.kind") != "page" or lookup(document, "config.ftl.allocation") != "static":
+        return None
+    writes, bytes_written = number(document, "host.write.requests"), number(document, "host.write.bytes")
+    page_bytes = number(document, "config.geometry.page_bytes")
+    if not writes or not bytes_written or not page_bytes or bytes_written <= writes * page_bytes:
+        return None
+    return (
+        f"the device was aged by writes of one page, and requests write {bytes_written / writes / page_bytes:,.1f} in"
+        ' the mean: with ftl.allocation = "static" it may stay in a state to which the requests alone would not lead,'
+        ' and run.until = "steady" cannot tell one from the other. initial.aged_by = "requests" ages it by what the'
+        " workload writes"
+    )
+
+
+@note
 def another_calendar(document: Document) -> str | None:
     """A trace whose format was told by its content, and whose times say that it is perhaps another."""
     unlikely = any("the format's calendar" in str(warning) for warning in document.get("warnings") or [])

@@ -24,6 +24,14 @@ SUSPENDS = TINY.with_(
     run={"max_requests": 8000},
 )
 
+#: A device aged by writes of one page, whose requests write four, each page to a plane of its own.
+AGED = TINY.with_(
+    ftl={"kind": "page", "allocation": "static", "over_provisioning": 0.3},
+    initial={"age_writes": 0.5},
+    workload={"request_bytes": 16384},
+    run={"max_requests": 500},
+)
+
 #: Reads that come so fast that most erases meet some.
 FAST = {"mean_interarrival_us": 400.0, "read_fraction": 0.9, "requests": 60_000}
 
@@ -78,6 +86,11 @@ CAUSES: dict[str, tuple[pumice.Spec, tuple[str, ...], pumice.Spec]] = {
         TINY.with_(run={"max_requests": 20}),
         ("never reclaimed", "initial.fill"),
         TINY.with_(run={"max_requests": 2000}),
+    ),
+    "aged_by_other_writes": (
+        AGED,
+        ("aged by writes of one page, and requests write 4.0", 'aged_by = "requests"'),
+        AGED.with_(initial={"aged_by": "requests"}),
     ),
     "another_calendar": (
         replayed("zero.csv", FROM_ZERO),

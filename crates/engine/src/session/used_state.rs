@@ -1,25 +1,47 @@
 //! How a session's device comes into a used state before its first request: by writes, or by wear alone.
 
+use pumice_config::SpecError;
 use pumice_config::aged::{AgedIdentity, SharedAgedDevices};
-use pumice_types::Lpn;
-use pumice_workload::RandomStream;
+use pumice_ftl::{AgedBy, InitialKeys};
+use pumice_types::{Lpn, RequestKind};
+use pumice_workload::{RandomStream, Workload};
 
 use super::Session;
 use crate::chip::erase::Eraser;
 use crate::error::SimError;
 use crate::observe::Observer;
+use crate::workload;
 
-/// Untimed random writes that bring a device into a used state.
-pub struct Ageing {
+/// What is said of a workload that cannot age a device.
+const NOTHING_WRITTEN: &str =
+    "initial.aged_by = \"requests\": the workload writes nothing; allowed: \"pages\", or a workload with writes";
+
+/// What ages a device before its first request, without a clock.
+pub enum Ageing {
+    /// Random writes of one page.
+    Pages(RandomPages),
+    /// What its workload writes.
+    Requests(Box<AgeingRequests>),
+}
+
+/// Pages that are written to bring a device into a used state.
+pub struct RandomPages {
     random: RandomStream,
     /// Pages that they fall on, from the first.
     footprint: u64,
     left: u64,
-    /// Whether the ageing is the spec's, before the first request.
-    is_initial: bool,
 }
 
-impl Ageing {
+/// Writes and trims of a workload that bring its device into a used state.
+pub struct AgeingRequests {
+    workload: Workload,
+    /// Bytes to write.
+    left: u64,
+    /// The workload has written something since it was opened.
+    writes: bool,
+}
+
+impl RandomPages {
     /// The page that is written next; `None` when none is left.
     pub fn next_page(&mut self) -> Option<Lpn> {
         self.left = self.left.checked_sub(1)?;
@@ -30,24 +52,34 @@ impl Ageing {
 impl<O: Observer> Session<O> {
     /// The writes that the spec wants before the first request; `None` if it wants none, or if the device was made one
     /// that was aged before.
-    pub fn ageing(&mut self) -> Option<Ageing> {
-        let age_writes = self.config.initial.age_writes;
-        if age_writes > 0.0 && self.take_aged() {
-            return None;
+    ///
+    /// # Errors
+    /// A workload that is to age the device, and cannot be read.
+    pub fn ageing(&mut self) -> Result<Option<Ageing>, SimError> {
+        let InitialKeys { age_writes, aged_by, .. } = self.config.initial;
+        if age_writes == 0.0 || self.take_aged() {
+            return Ok(None);
         }
-        (age_writes > 0.0).then(|| Ageing { is_initial: true, ..self.ageing_by(age_writes) })
+        Ok(Some(match aged_by {
+            AgedBy::Pages => Ageing::Pages(self.ageing_by(age_writes)),
+            AgedBy::Requests => {
+                let workload = workload::open_behind(&self.config, self.scale, self.capacity())?;
+                let left = (self.capacity() as f64 * age_writes) as u64;
+                Ageing::Requests(Box::new(AgeingRequests { workload, left, writes: false }))
+            }
+        }))
     }
 
     /// So many user capacities of writes. A device is aged by the same writes, whether its spec says so or it is told to
     /// before its first request; each time it is aged again, they are others.
-    pub fn ageing_by(&mut self, writes: f64) -> Ageing {
+    pub fn ageing_by(&mut self, writes: f64) -> RandomPages {
         let user_pages = f64::from(self.ssd.ftl().user_pages());
         let footprint = ((user_pages * self.config.workload.shared.footprint) as u64).max(1);
         let nth = self.course.aged;
         self.course.aged += 1;
         let stream = if nth == 0 { "ageing".to_string() } else { format!("ageing-{nth}") };
         let random = RandomStream::new(self.config.seed, &stream);
-        Ageing { random, footprint, left: (user_pages * writes) as u64, is_initial: false }
+        RandomPages { random, footprint, left: (user_pages * writes) as u64 }
     }
 
     /// Refuses wear that the device cannot take.
@@ -112,10 +144,41 @@ impl<O: Observer> Session<O> {
     /// # Errors
     /// A broken rule or belief.
     pub fn age(&mut self, ageing: &mut Ageing) -> Result<bool, SimError> {
-        match ageing.next_page() {
-            Some(lpn) => self.age_page(lpn).map(|()| true),
-            None => self.end_ageing(ageing).map(|()| false),
+        let goes_on = match ageing {
+            Ageing::Pages(pages) => pages.next_page().map(|lpn| self.age_page(lpn)).transpose()?.is_some(),
+            Ageing::Requests(requests) => self.age_request(requests)?,
+        };
+        if !goes_on {
+            self.end_ageing()?;
+            self.keep_aged();
         }
+        Ok(goes_on)
+    }
+
+    /// Does what the next request of the workload writes or trims. `false` when enough is written.
+    fn age_request(&mut self, ageing: &mut AgeingRequests) -> Result<bool, SimError> {
+        let AgeingRequests { workload, left, writes } = ageing;
+        if *left == 0 {
+            return Ok(false);
+        }
+        let Some(request) = workload.next_request()? else {
+            if !std::mem::take(writes) {
+                return Err(SpecError(NOTHING_WRITTEN.into()).into());
+            }
+            *workload = workload::open(&self.config, self.scale, self.capacity())?;
+            return Ok(true);
+        };
+        match request.kind {
+            RequestKind::Write => {
+                *left = left.saturating_sub(u64::from(request.bytes));
+                *writes = true;
+                self.ssd.run_untimed(&request, false)?;
+            }
+            RequestKind::Trim => self.ssd.run_untimed(&request, false)?,
+            RequestKind::Read | RequestKind::Flush => {}
+        }
+        self.course.work += 1 + u64::from(request.bytes / self.config.chip.geometry.page_bytes);
+        Ok(true)
     }
 
     /// Writes a page, without a clock and uncounted.
@@ -133,12 +196,9 @@ impl<O: Observer> Session<O> {
     ///
     /// # Errors
     /// A broken rule or belief.
-    pub fn end_ageing(&mut self, ageing: &Ageing) -> Result<(), SimError> {
+    pub fn end_ageing(&mut self) -> Result<(), SimError> {
         self.ssd.flush_untimed()?;
         self.restart_measuring(self.ssd.now);
-        if ageing.is_initial {
-            self.keep_aged();
-        }
         Ok(())
     }
 }

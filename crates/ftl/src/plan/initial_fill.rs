@@ -15,6 +15,16 @@ choice! {
     }
 }
 
+choice! {
+    /// What ages a device before its first request.
+    pub enum AgedBy {
+        /// Random writes of one page.
+        Pages = "pages",
+        /// What the workload writes.
+        Requests = "requests",
+    }
+}
+
 keys! {
     /// `[initial]`
     pub struct InitialKeys in "initial" {
@@ -23,7 +33,9 @@ keys! {
         fill_unit: FillUnit = "\"block\"", ANY, "", CHOSEN, When::IsNot("ftl.kind", &["page", "zns"]),
             "block: this share of the logical blocks is full, the others are empty. page: every logical block is full up to this share of its pages. A page-level FTL and zones are filled with this share of their logical pages, from the first one, in either case.";
         age_writes: f64 = "0.0", float(0.0, 1000.0), "user capacities", CHOSEN, When::Always,
-            "Random one-page writes over the workload's footprint before the first request, untimed and not counted.";
+            "Writes before the first request, untimed and not counted; aged_by says which.";
+        aged_by: AgedBy = "\"pages\"", ANY, "", CHOSEN, When::Positive("initial.age_writes"),
+            "pages: random writes of one page over the workload's footprint. requests: the workload's own writes and trims; a generator's are those that would follow the run's, others come from the start, as often as needed. What a device becomes under writes of one page can last when requests write several, above all with ftl.allocation = \"static\".";
     }
 }
 

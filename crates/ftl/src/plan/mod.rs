@@ -15,7 +15,7 @@ pub use counters::{COLLECTED, GcCounters, MergeCount, PlacedCount, STREAMS_MAX, 
 pub use erase_unit::EraseUnit;
 pub use ftl_error::{FtlError, PluginFault};
 pub(crate) use initial_fill::program_and_note;
-pub use initial_fill::{FillTarget, FillUnit, InitialBlock, InitialFill, InitialKeys};
+pub use initial_fill::{AgedBy, FillTarget, FillUnit, InitialBlock, InitialFill, InitialKeys};
 pub use merge_kind::MergeKind;
 pub use policy_fault::PolicyFault;
 pub use zone_error::ZoneError;

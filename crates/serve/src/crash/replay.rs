@@ -44,7 +44,7 @@ pub fn replay(subject: &CrashSubject, onlooker: &mut impl Onlooker) -> Result<()
     // What the device is filled with and aged by has no bytes.
     path.set_replay(true);
     let mut session = Session::new(config, subject.scale, &mut path)?;
-    if let Some(mut ageing) = session.ageing() {
+    if let Some(mut ageing) = session.ageing()? {
         while session.age(&mut ageing)? {}
     }
     session.ssd.observer.set_replay(false);

@@ -81,7 +81,7 @@ impl<T> Device<'_, T> {
             check(goes_on)?;
             self.write_again(lpn)?;
         }
-        self.session.end_ageing(&ageing)?;
+        self.session.end_ageing()?;
         settle(&mut self.session)
     }
 
