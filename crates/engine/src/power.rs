@@ -68,6 +68,7 @@ impl<O: Observer> Ssd<O> {
             cuts.arm(None, &mut self.controller.scheduler);
         }
         self.controller.scheduler.chips.checked.array.fade();
+        self.host.metrics.note_ready(self.now);
         let (figures, took) = (&mut self.power, self.now - since);
         figures.recoveries += 1;
         figures.recovery = [figures.recovery[0] + took, figures.recovery[1].max(took)];
@@ -187,14 +188,12 @@ impl<O: Observer> Ssd<O> {
         let summary_pages = cuts.config.ftl.shared.recovery.summary_pages(pages_per_block, page_bytes);
         let mut port = Port::new(array, summary_pages);
         let (ftl, found) = {
-            let (counters, erased_again, log) =
-                (*self.ftl().counters(), self.ftl().erased_again(), self.ftl().log_counts());
+            let counters = *self.ftl().counters();
             let zones = self.ftl().zones().map(|report| report.counters).unwrap_or_default();
             let (chips, first, plan) = (&mut port, &mut first, &mut plan);
             let protection = cuts.config.power.protection;
             let planes_apart = cuts.config.chip.timing.multi_plane != MultiPlane::Off;
-            let mut restart =
-                Restart { chips, first, plan, counters, erased_again, log, zones, protection, planes_apart };
+            let mut restart = Restart { chips, first, plan, counters, zones, protection, planes_apart };
             let mut parts = cuts.foundation.parts(&cuts.config);
             parts.decider = decider.clone();
             parts.bad_blocks = if RecoveryFault::BadBlocksForgotten.is_on() { &[] } else { parts.bad_blocks };
@@ -206,18 +205,40 @@ impl<O: Observer> Ssd<O> {
         self.controller.scheduler.suspend_by(decider);
         self.note_reads(&commands);
         self.power.found.add(&found);
-        self.submit_recovery(&commands, false)?;
+        self.submit_recovery(&commands)?;
+        let mut is_cut = !self.drain_until_cut(cuts)?;
         for mut phase in [first, plan] {
-            if !self.drain_until_cut(cuts)? {
-                return Ok(false);
+            if is_cut {
+                break;
             }
             self.controller.number(&mut phase);
-            self.submit_recovery(&phase.commands, true)?;
-            for command in &phase.commands {
-                self.power.written[usize::from(command.op == FlashOp::Erase)] += 1;
+            self.submit_recovery(&phase.commands)?;
+            is_cut = !self.drain_until_cut(cuts)?;
+            let left = if is_cut { self.left_by_cut(cuts)? } else { Vec::new() };
+            self.note_done_at_start(&phase.commands, &left);
+        }
+        Ok(!is_cut)
+    }
+
+    /// Commands that the next cut takes from the queues before they have changed anything.
+    fn left_by_cut(&mut self, cuts: &PowerCuts) -> Result<Vec<FlashCommand>, SimError> {
+        let at = self.next_cut(cuts).filter(|_| !cuts.config.power.protection.empties_queues());
+        at.map_or(Ok(Vec::new()), |at| self.waiting_at(self.now.max(at)))
+    }
+
+    /// Counts commands of a device that starts anew, all but those that are `left`.
+    fn note_done_at_start(&mut self, commands: &[FlashCommand], left: &[FlashCommand]) {
+        let is_same = |one: &FlashCommand, other: &FlashCommand| {
+            (one.op, one.target, one.number()) == (other.op, other.target, other.number())
+        };
+        for command in commands.iter().filter(|command| !left.iter().any(|left| is_same(left, command))) {
+            self.controller.tally.note(command);
+            match command.op {
+                FlashOp::Program | FlashOp::Copy => self.power.written[0] += 1,
+                FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => self.power.written[1] += 1,
+                FlashOp::Read | FlashOp::SpareSearch | FlashOp::Pause => {}
             }
         }
-        self.drain_until_cut(cuts)
     }
 
     /// What the erase scheme remembers of blocks is lost; `is_stored`: but for those of which a page was read.

@@ -246,6 +246,8 @@ impl<O: Observer> Session<O> {
         let at = self.ssd.next_cut(cuts).unwrap_or(self.ssd.now);
         self.ssd.lose_power(cuts)?;
         self.course.behind += self.ssd.now - at;
+        // What is measured ends no earlier than this.
+        self.course.busy_after = None;
         // However long the device takes to start anew, a report is due.
         self.course.work += PROGRESS_EVERY;
         Ok(())

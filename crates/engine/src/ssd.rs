@@ -262,18 +262,23 @@ impl<O: Observer> Ssd<O> {
         Ok(())
     }
 
-    /// Queues commands of a device that starts anew, each on its own; `counted`: among the run's commands.
+    /// Commands that wait at an instant that no event comes before, and have changed nothing yet.
+    ///
+    /// # Errors
+    /// A broken rule or belief, found in commands that had ended.
+    pub fn waiting_at(&mut self, at: Time) -> Result<Vec<FlashCommand>, SimError> {
+        self.controller.scheduler.waiting_at(at, &mut self.observer)
+    }
+
+    /// Queues commands of a device that starts anew, each on its own.
     ///
     /// # Errors
     /// A broken rule or belief.
-    pub fn submit_recovery(&mut self, commands: &[FlashCommand], counted: bool) -> Result<(), SimError> {
+    pub fn submit_recovery(&mut self, commands: &[FlashCommand]) -> Result<(), SimError> {
         for command in commands {
             let commands = std::slice::from_ref(command);
             let alone = Submission { commands, completes: 0, token: NOBODY, parts: false, urgent: false };
             self.controller.scheduler.submit(&alone, self.now, &mut self.observer)?;
-            if counted {
-                self.controller.tally.note(command);
-            }
         }
         Ok(())
     }
@@ -330,7 +335,7 @@ impl<O: Observer> Ssd<O> {
     pub fn restart_measuring(&mut self, now: Time) {
         self.host.metrics.restart(now);
         self.controller.restart_measuring();
-        self.power.restart(self.controller.ftl.erased_again());
+        self.power.restart();
     }
 
     /// Reads everything stored back, without commands.

@@ -196,6 +196,18 @@ impl FlashCommand {
         FlashCommand::new(FlashOp::Erase, Cause::Gc, PageAddress::new(block, 0))
     }
 
+    /// Erase of a block that may be erased already: a power cut left no proof of that.
+    #[inline]
+    pub fn erase_again(block: BlockId) -> FlashCommand {
+        FlashCommand { operand: 1, ..FlashCommand::erase(block) }
+    }
+
+    /// Whether it is such an erase.
+    #[inline]
+    pub fn erases_again(&self) -> bool {
+        self.op == FlashOp::Erase && self.operand == 1
+    }
+
     /// Partial erase of `pb` in `block`.
     #[inline]
     pub fn partial_erase(block: BlockId, pb: Pb) -> FlashCommand {

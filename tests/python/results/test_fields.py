@@ -45,7 +45,8 @@ def documents() -> dict[str, list[dict[str, Any]]]:
     tiny = pumice.preset("tiny")
     superblock = pumice.preset("superblock-2006-2g").with_(workload={"kind": "hot-cold", "requests": 1000})
     recovers = {"kind": "page", "over_provisioning": 0.3, "recovery": "scan"}
-    cut = tiny.with_(ftl=recovers, power={"cut_at_s": [0.05]})
+    cut = tiny.with_(ftl=recovers, power={"cut_at_s": [0.05], "protection": "operations"})
+    levels = {"kind": "page", "over_provisioning": 0.3, "wear_leveling": "static"}
     own = pumice.policy.victim(lambda plane: plane.oldest[(plane.age > 0).argmax()], name="any")
     logged = tiny.with_(ftl={"kind": "plugin:page-log-c", "over_provisioning": 0.3})
     with tempfile.TemporaryDirectory() as folder:
@@ -59,6 +60,7 @@ def documents() -> dict[str, list[dict[str, Any]]]:
             pumice.run(tiny.with_(workload={"kind": "hot-cold", "requests": 100})).to_dict(),
             pumice.run(superblock).to_dict(),
             pumice.run(cut).to_dict(),
+            pumice.run(tiny.with_(ftl=levels, workload={"flush_every": 10})).to_dict(),
             pumice.run(tiny.with_(ftl={"kind": "zns", "over_provisioning": 0.6, "zns": {"finish_at": 0.7}})).to_dict(),
             pumice.run(tiny.with_(ftl={"kind": "page", "over_provisioning": 0.3}), policy=own).to_dict(),
             of_plugin.to_dict(),

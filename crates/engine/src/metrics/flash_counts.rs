@@ -16,6 +16,8 @@ pub struct FlashCounts {
     pub map_reads: u64,
     /// Page programs of the map.
     pub map_programs: u64,
+    /// Those of them that wait for every program before them: pages of the map's journal, and trim pages.
+    pub waiting_map_programs: u64,
     /// Pages copied by garbage collection: a read and a program each.
     pub copies: u64,
     /// Page reads of pages that are moved to another die.
@@ -38,6 +40,8 @@ pub struct FlashCounts {
     pub map_spare_pages: u64,
     /// Whole-block erases.
     pub block_erases: u64,
+    /// Those of them that nothing but a power cut made necessary.
+    pub erases_again: u64,
     /// Partial erases by level.
     pub partial_erases: [u64; MAX_SPLITS as usize + 1],
     /// Erases of a set of physical sub-blocks, one an operation.
@@ -98,14 +102,20 @@ impl FlashCounts {
                 Cause::Host | Cause::Padding => self.host_reads += 1,
             },
             FlashOp::Program => match command.cause {
-                Cause::Map => self.map_programs += 1,
+                Cause::Map => {
+                    self.map_programs += 1;
+                    self.waiting_map_programs += u64::from(command.waits_for_programs());
+                }
                 Cause::Gc => self.moved_programs += 1,
                 Cause::Padding => self.padding_programs += 1,
                 Cause::Host | Cause::Rmw => self.host_programs += 1,
             },
             FlashOp::Copy if command.cause == Cause::Map => self.map_copies += 1,
             FlashOp::Copy => self.copies += 1,
-            FlashOp::Erase => self.block_erases += 1,
+            FlashOp::Erase => {
+                self.block_erases += 1;
+                self.erases_again += u64::from(command.erases_again());
+            }
             FlashOp::PartialErase => self.partial_erases[command.pb().level() as usize] += 1,
             FlashOp::SubBlockErase => self.sub_block_erases += 1,
             FlashOp::Pause => {}

@@ -137,6 +137,8 @@ pub struct Metrics {
     pub last_arrival: Time,
     /// When the last request was done.
     pub last_done: Time,
+    /// When the device was ready again after its last power cut.
+    last_ready: Time,
     outstanding: u32,
     serving_since: Time,
 }
@@ -155,6 +157,7 @@ impl Default for Metrics {
             since: Time::ZERO,
             last_arrival: Time::ZERO,
             last_done: Time::ZERO,
+            last_ready: Time::ZERO,
             outstanding: 0,
             serving_since: Time::ZERO,
         }
@@ -192,6 +195,11 @@ impl Metrics {
             self.serving += now - self.serving_since;
         }
         self.last_done = self.last_done.max(now);
+    }
+
+    /// The device is ready again after a power cut.
+    pub fn note_ready(&mut self, now: Time) {
+        self.last_ready = now;
     }
 
     /// Records a request that arrived while measuring. A write's parts are its last page's; of others nobody asks.
@@ -234,7 +242,7 @@ impl Metrics {
 
     /// Simulated time measured.
     pub fn simulated(&self) -> Time {
-        self.last_done.max(self.last_arrival).saturating_sub(self.since)
+        self.last_done.max(self.last_arrival).max(self.last_ready).saturating_sub(self.since)
     }
 
     /// Requests recorded.

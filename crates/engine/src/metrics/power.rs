@@ -26,8 +26,6 @@ pub struct PowerFigures {
     pub broken_promises: u64,
     /// What the layer found, summed over its starts.
     pub found: RecoveryCounts,
-    /// Blocks that the layer had erased again when measuring began.
-    pub erased_before: u64,
 }
 
 impl PowerFigures {
@@ -36,9 +34,9 @@ impl PowerFigures {
         self.hold_up = [self.hold_up[0] + time, self.hold_up[1].max(time)];
     }
 
-    /// Counts anew, but for broken promises: measuring begins, and the layer has erased so many blocks again.
-    pub fn restart(&mut self, erased_again: u64) {
+    /// Counts anew, but for broken promises: measuring begins.
+    pub fn restart(&mut self) {
         let broken_promises = self.broken_promises;
-        *self = PowerFigures { broken_promises, erased_before: erased_again, ..PowerFigures::default() };
+        *self = PowerFigures { broken_promises, ..PowerFigures::default() };
     }
 }

@@ -6,6 +6,7 @@ mod timeline;
 mod told;
 
 use pumice_config::{Check, Config};
+use pumice_ftl::Recovery;
 use pumice_ftl::{GcCounters, MapPlace, Reports, TranslationLayer, ZoneReport};
 use pumice_nand::{CheckedArray, WearSummary};
 use pumice_types::{FlashTiming, Geometry, Time};
@@ -156,6 +157,13 @@ impl Finished<'_> {
     /// Whether a part of the map is read from flash.
     fn is_map_in_flash(&self) -> bool {
         self.is_map_cached() || self.controller.ftl.reads_map_in_spare()
+    }
+
+    /// Whether pages are programmed for the map, or for a start to find it again.
+    fn programs_for_map(&self) -> bool {
+        let (kind, recovery) = (self.config.ftl.kind, self.config.ftl.shared.recovery);
+        let writes_trims = recovery != Recovery::Off && kind.writes_down_trims();
+        self.is_map_cached() || recovery.writes_own_pages() || writes_trims
     }
 
     fn erase_totals(&self) -> Option<&EraseTotals> {

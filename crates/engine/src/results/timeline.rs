@@ -26,9 +26,48 @@ const CHANNELS: u32 = 4;
 struct Slice {
     start: Time,
     end: Time,
+    /// The first of them, which was due.
     command: FlashCommand,
     planes: u32,
+    copies: u32,
+    /// Some of them are for garbage collection.
+    collects: bool,
     suspended: bool,
+}
+
+impl Slice {
+    fn new(start: Time, end: Time, command: &FlashCommand) -> Slice {
+        let (copies, collects) = (u32::from(command.op == FlashOp::Copy), command.cause == Cause::Gc);
+        Slice { start, end, command: *command, planes: 1, copies, collects, suspended: false }
+    }
+
+    /// Whether both are of one multi-plane command: a die does nothing else at the same time.
+    fn is_beside(&self, other: &Slice) -> bool {
+        (self.start, self.end) == (other.start, other.end)
+    }
+
+    /// Takes in a further plane of the same command.
+    fn join(&mut self, other: &Slice) {
+        self.planes += 1;
+        self.copies += other.copies;
+        self.collects |= other.collects;
+    }
+
+    fn is_erase(&self) -> bool {
+        match self.command.op {
+            FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => true,
+            FlashOp::Read | FlashOp::SpareSearch | FlashOp::Program | FlashOp::Copy | FlashOp::Pause => false,
+        }
+    }
+
+    /// What viewers call it.
+    fn name(&self) -> &'static str {
+        match self.copies {
+            0 => op_name(self.command.op),
+            copies if copies == self.planes => op_name(FlashOp::Copy),
+            _ => "copy and program",
+        }
+    }
 }
 
 /// Commands of garbage collection that followed each other on a die without a gap.
@@ -83,12 +122,12 @@ impl Timeline {
 
     /// A command held its die from `start` to `end`. Returns whether the text is to be handed on.
     pub fn command(&mut self, start: Time, end: Time, command: &FlashCommand) -> bool {
-        self.slice(Slice { start, end, command: *command, planes: 1, suspended: false })
+        self.slice(Slice::new(start, end, command))
     }
 
     /// A part of an erase held its die from `start` to `end`; then the erase was suspended. Returns as `command`.
     pub fn suspended(&mut self, start: Time, end: Time, command: &FlashCommand) -> bool {
-        self.slice(Slice { start, end, command: *command, planes: 1, suspended: true })
+        self.slice(Slice { suspended: true, ..Slice::new(start, end, command) })
     }
 
     /// Data of a die was on its channel from `start` to `end`. Returns as `command`.
@@ -131,8 +170,9 @@ impl Timeline {
     /// Ends the text.
     pub fn end(&mut self) {
         for die in 0..self.open.len() as u32 {
-            let Growing { slice, collection } = std::mem::take(&mut self.open[die as usize]);
-            self.close_slice(die, slice);
+            let last = self.open[die as usize].slice.take();
+            self.close_slice(die, last);
+            let collection = self.open[die as usize].collection.take();
             self.close_collection(die, collection);
         }
         self.text.push_str("\n]}\n");
@@ -162,51 +202,48 @@ impl Timeline {
         }
     }
 
-    /// Whether a part of what lasted from `start` to `end` lies in the window. What took no time is not shown: a
-    /// device that is aged has no clock.
+    /// Whether a part of what lasted from `start` to `end` lies in the window.
     fn shows(&self, start: Time, end: Time) -> bool {
-        start < end && start < self.until && end > self.from
+        start < self.until && end > self.from
     }
 
     fn slice(&mut self, new: Slice) -> bool {
+        if new.start == new.end {
+            return false; // a device that is aged has no clock
+        }
         let die = self.geometry.die_of(self.geometry.plane_of(new.command.target.block)).0;
-        let open = &mut self.open[die as usize];
-        if let Some(last) = &mut open.slice
-            && (last.start, last.end, last.command.op) == (new.start, new.end, new.command.op)
-        {
-            last.planes += 1;
+        let open = &mut self.open[die as usize].slice;
+        if let Some(last) = open.as_mut().filter(|last| last.is_beside(&new)) {
+            last.join(&new);
             return false;
         }
-        let last = open.slice.replace(new);
+        let last = open.replace(new);
         self.close_slice(die, last);
-        self.collect(die, &new);
         self.text.len() >= PIECE_BYTES
     }
 
-    /// Lets a collection grow by what runs on its die, or ends it.
-    fn collect(&mut self, die: u32, new: &Slice) {
-        let is_collection = new.command.cause == Cause::Gc;
+    /// Lets a collection grow by what ran on its die, or ends it.
+    fn collect(&mut self, die: u32, slice: &Slice) {
         let open = &mut self.open[die as usize].collection;
-        let ended = open.take_if(|run| !is_collection || run.end != new.start);
-        if is_collection {
-            let run =
-                open.get_or_insert(Collection { start: new.start, end: new.end, commands: 0, copies: 0, erases: 0 });
-            run.end = new.end;
+        let ended = open.take_if(|run| !slice.collects || run.end != slice.start);
+        if slice.collects {
+            let begun = Collection { start: slice.start, end: slice.end, commands: 0, copies: 0, erases: 0 };
+            let run = open.get_or_insert(begun);
+            run.end = slice.end;
             run.commands += 1;
-            match new.command.op {
-                FlashOp::Copy => run.copies += 1,
-                FlashOp::Erase | FlashOp::PartialErase | FlashOp::SubBlockErase => {
-                    run.erases += u32::from(!new.suspended);
-                }
-                FlashOp::Read | FlashOp::SpareSearch | FlashOp::Program | FlashOp::Pause => {}
-            }
+            run.copies += slice.copies;
+            run.erases += if slice.is_erase() && !slice.suspended { slice.planes } else { 0 };
         }
         self.close_collection(die, ended);
     }
 
     fn close_slice(&mut self, die: u32, slice: Option<Slice>) {
-        let Some(slice) = slice.filter(|slice| self.shows(slice.start, slice.end)) else { return };
-        self.event(DIES, die, op_name(slice.command.op), (slice.start, slice.end));
+        let Some(slice) = slice else { return };
+        self.collect(die, &slice);
+        if !self.shows(slice.start, slice.end) {
+            return;
+        }
+        self.event(DIES, die, slice.name(), (slice.start, slice.end));
         let Slice { command, planes, suspended, .. } = slice;
         let (block, page, cause) = (command.target.block.0, command.target.page, cause_name(command.cause));
         self.put(format_args!(

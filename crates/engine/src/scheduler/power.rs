@@ -172,7 +172,11 @@ impl Scheduler {
             self.dies[index].power_off(now);
             self.events.clear(index);
         }
-        self.channels.iter_mut().for_each(|channel| channel.free_at = now.min(channel.free_at));
+        for channel in &mut self.channels {
+            // A transfer is booked whole when it is granted. What is left of it does not come.
+            channel.busy = channel.busy - channel.free_at.saturating_sub(now);
+            channel.free_at = now.min(channel.free_at);
+        }
         self.moves.power_off();
         self.done.clear();
         self.stalled.clear();
@@ -194,6 +198,17 @@ impl Scheduler {
             self.changing(index, now, &mut under_way);
         }
         Ok(under_way)
+    }
+
+    /// The commands that wait at `now` and have changed nothing yet.
+    ///
+    /// # Errors
+    /// As [`Scheduler::changing_at`].
+    pub fn waiting_at(&mut self, now: Time, observer: &mut impl Observer) -> Result<Vec<FlashCommand>, SimError> {
+        let under_way = self.changing_at(now, observer)?;
+        let has_begun = |command: &FlashCommand| under_way.iter().any(|one| one.command == *command);
+        let queued = self.dies.iter().flat_map(|die| &die.lanes).flat_map(|lane| &lane.commands);
+        Ok(queued.filter(|command| !has_begun(command)).copied().collect())
     }
 
     /// When the last part on the die begins of a command that ends at `due`: the program of a page, or an erase.

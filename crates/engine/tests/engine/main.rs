@@ -4,9 +4,11 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test looks at the variants that it is about")]
 #![allow(clippy::print_stdout, reason = "measured figures, shown with --nocapture")]
 
+mod ageing;
 mod closed_forms;
 mod contract;
 mod erase_suspension;
+mod figures;
 mod fit;
 mod golden;
 mod host_timing;

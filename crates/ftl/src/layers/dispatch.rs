@@ -4,7 +4,7 @@ use pumice_types::{BlockId, DieId, Lpn, PageAddress, RequestKind};
 
 use super::Ftl;
 use crate::plan::{FtlError, GcCounters, Plan};
-use crate::seam::{LogCounts, TranslationLayer, ZoneOperation, ZoneReport};
+use crate::seam::{LogSize, TranslationLayer, ZoneOperation, ZoneReport};
 
 impl Ftl {
     /// Logical pages that the host may address.
@@ -111,12 +111,8 @@ impl TranslationLayer for Ftl {
         each!(self, ftl => ftl.counters())
     }
 
-    fn erased_again(&self) -> u64 {
-        each!(self, ftl => ftl.erased_again())
-    }
-
-    fn log_counts(&self) -> LogCounts {
-        each!(self, ftl => ftl.log_counts())
+    fn log_size(&self) -> LogSize {
+        each!(self, ftl => ftl.log_size())
     }
 
     fn reset_counters(&mut self) {

@@ -127,7 +127,7 @@ pub struct Salvage {
 
 impl Salvage {
     /// Nothing is known.
-    pub fn new(shape: UnitShape, bad: &[BlockId], restart: &Restart) -> Salvage {
+    pub fn new(shape: UnitShape, bad: &[BlockId]) -> Salvage {
         let geometry = &shape.geometry;
         let mut is_bad = vec![0; bits::words_for(geometry.blocks() as usize)];
         bad.iter().for_each(|block| bits::set(&mut is_bad, block.index()));
@@ -135,7 +135,7 @@ impl Salvage {
             shape,
             is_bad,
             pool: BlockPool::new(geometry, bad),
-            proofs: Proofs::lost(geometry.blocks(), restart.erased_again),
+            proofs: Proofs::lost(geometry.blocks()),
             counts: RecoveryCounts::default(),
             copies: 0,
         }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::parts::{LayerParts, LayerSpec};
-use super::recovery::{LogCounts, Recovery, RecoveryCounts, Restart};
+use super::recovery::{LogSize, Recovery, RecoveryCounts, Restart};
 use super::shared_keys::{MapPlace, MergeMethod};
 use super::zones::{ZoneOperation, ZoneReport};
 use crate::plan::{EraseUnit, FillTarget, FtlError, GcCounters, Plan};
@@ -162,14 +162,9 @@ pub trait TranslationLayer {
         None
     }
 
-    /// Blocks that were erased again after power cuts, because nothing proved that they were erased.
-    fn erased_again(&self) -> u64 {
-        0
-    }
-
-    /// What it has written of its map for the case of a power cut.
-    fn log_counts(&self) -> LogCounts {
-        LogCounts::default()
+    /// Blocks and RAM that its map takes for the case of a power cut.
+    fn log_size(&self) -> LogSize {
+        LogSize::default()
     }
 
     /// Appends the commands of the next zone operation that the last access made the host ask for; `None` if there is

@@ -14,6 +14,6 @@ mod zones;
 pub use layer::{Layer, Reports, TranslationLayer};
 pub(crate) use parts::typed_share;
 pub use parts::{LayerParts, LayerSpec, MergePolicy, whole_share};
-pub use recovery::{ChipPort, CutProtection, LogCounts, Proofs, Recovery, RecoveryCounts, Restart};
+pub use recovery::{ChipPort, CutProtection, LogSize, Proofs, Recovery, RecoveryCounts, Restart};
 pub use shared_keys::{MapPlace, MergeMethod, SharedKeys, SuperblockKeys, UIndex};
 pub use zones::{ZoneCounters, ZoneOperation, ZoneReport};

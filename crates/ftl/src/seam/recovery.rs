@@ -100,16 +100,10 @@ pub trait ChipPort {
     fn page(&mut self, page: PageAddress) -> Option<(SpareEntry, Payload)>;
 }
 
-/// What a layer has written of its map for the case of a power cut.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LogCounts {
-    /// Journal pages.
-    pub journal_pages: u64,
-    /// Pages of the map, and of the table of open blocks.
-    pub map_pages: u64,
-    /// Pages that say what is trimmed.
-    pub trim_pages: u64,
-    /// Blocks of a plane that are set aside for both.
+/// What a layer keeps of its map for the case of a power cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogSize {
+    /// Blocks of a plane that are set aside for the map and its journal.
     pub blocks_per_plane: u64,
     /// RAM for what is not written yet, and for where the pages are.
     pub ram_bytes: u64,
@@ -120,19 +114,18 @@ pub struct LogCounts {
 pub struct Proofs {
     /// One bit each; empty before the first cut.
     unproven: Vec<u64>,
-    erased_again: u64,
 }
 
 impl Proofs {
-    /// After a cut of a device of so many blocks; `erased_again` blocks were erased again after earlier ones.
-    pub fn lost(blocks: u32, erased_again: u64) -> Proofs {
+    /// After a cut of a device of so many blocks.
+    pub fn lost(blocks: u32) -> Proofs {
         let all = if RecoveryFault::BlankBlocksTrusted.is_on() { 0 } else { u64::MAX };
-        Proofs { unproven: vec![all; bits::words_for(blocks as usize)], erased_again }
+        Proofs { unproven: vec![all; bits::words_for(blocks as usize)] }
     }
 
     /// The same after a cut that left nothing half done: what looks erased is.
-    pub fn held(blocks: u32, erased_again: u64) -> Proofs {
-        Proofs { unproven: vec![0; bits::words_for(blocks as usize)], erased_again }
+    pub fn held(blocks: u32) -> Proofs {
+        Proofs { unproven: vec![0; bits::words_for(blocks as usize)] }
     }
 
     /// A block was found to hold pages that count: it is not written before it is erased anyway.
@@ -155,18 +148,12 @@ impl Proofs {
         !self.unproven.is_empty() && bits::get(&self.unproven, block.index())
     }
 
-    /// Blocks that were erased again because nothing proved that they were erased.
-    pub fn erased_again(&self) -> u64 {
-        self.erased_again
-    }
-
     /// Appends the erase of a block that looked erased when the power came back, before its first page is programmed.
     #[inline]
     pub fn prove(&mut self, block: BlockId, plan: &mut Plan) {
         if self.is_lost(block) {
             bits::clear(&mut self.unproven, block.index());
-            self.erased_again += 1;
-            plan.push(FlashCommand::erase(block));
+            plan.push(FlashCommand::erase_again(block));
         }
     }
 
@@ -174,8 +161,7 @@ impl Proofs {
     pub fn erase(&mut self, block: BlockId, plan: &mut Plan) {
         bits::clear(&mut self.unproven, block.index());
         if !RecoveryFault::OldBlocksTrusted.is_on() {
-            self.erased_again += 1;
-            plan.push(FlashCommand::erase(block));
+            plan.push(FlashCommand::erase_again(block));
         }
     }
 }
@@ -190,10 +176,6 @@ pub struct Restart<'a> {
     pub plan: &'a mut Plan,
     /// What was counted before the cut. No knowledge of the layer: a measurement that goes on.
     pub counters: GcCounters,
-    /// Likewise, the blocks that were erased again after earlier cuts.
-    pub erased_again: u64,
-    /// Likewise, what was written of the map.
-    pub log: LogCounts,
     /// Likewise, what happened to zones.
     pub zones: ZoneCounters,
     /// What cuts of the power leave half done.

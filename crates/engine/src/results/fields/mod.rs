@@ -72,32 +72,6 @@ macro_rules! fact_fields {
 }
 use fact_fields;
 
-/// Tables that are null as a whole where all that they hold is null.
-const NULL_AS_A_WHOLE: &[&str] = &[
-    "host.read.latency_us",
-    "host.write.latency_us",
-    "host.trim.latency_us",
-    "host.trim",
-    "gc.erases_by_merge.full",
-    "gc.erases_by_merge.m_merge",
-    "gc.erases_by_merge.partial",
-    "gc.erases_by_merge.switch",
-    "gc.erases_by_merge.dead",
-    "write_latency_breakdown_us",
-    "policy",
-    "plugin",
-    "zones.states",
-    "zones.reset_latency_us",
-    "zones.finish_latency_us",
-    "zones.write_amplification",
-    "zones",
-    "utilisation",
-    "until",
-    "power.recovery_us",
-    "power",
-    "placement",
-];
-
 /// Every field, section by section.
 pub fn fields_of_result() -> impl Iterator<Item = &'static ResultField> {
     let of_device = [of_flash::FIELDS, of_collection::FIELDS, of_placement::FIELDS, of_zones::FIELDS, of_power::FIELDS];
@@ -112,13 +86,21 @@ pub fn document(run: &Finished) -> Value {
             *place(&mut document, field.path.trim_end_matches(".*")) = value(run);
         }
     }
-    for path in NULL_AS_A_WHOLE {
-        let table = place(&mut document, path);
-        if table.as_object().is_some_and(|table| table.values().all(Value::is_null)) {
-            *table = Value::Null;
-        }
-    }
+    let sections = document.as_object_mut().into_iter().flatten();
+    sections.filter(|(name, _)| *name != SPEC).for_each(|(_, section)| null_if_empty(section));
     document
+}
+
+/// The section that holds the spec, where an absent key is null and no table is.
+const SPEC: &str = "config";
+
+/// Makes every table null as a whole in which nothing applies.
+fn null_if_empty(value: &mut Value) {
+    let Some(table) = value.as_object_mut() else { return };
+    table.values_mut().for_each(null_if_empty);
+    if table.values().all(Value::is_null) {
+        *value = Value::Null;
+    }
 }
 
 /// The place of a path inside nested tables, which are made as they are needed.

@@ -1,7 +1,6 @@
 //! Flash commands, write amplification and wear.
 
 use pumice_config::PartialPage;
-use pumice_ftl::Recovery;
 use pumice_types::{MultiPlane, PartialEraseUnit, Suspension};
 use serde_json::{Value, json};
 
@@ -38,11 +37,7 @@ fields! {
         |run| json!(run.counts().gc_programs());
     "flash.programs.map", Integer, "pages", "the whole map is in RAM, and nothing else is written to find it again",
         "Programs of translation pages, those copied included, of summaries of blocks, of the map and its journal, and of trim pages",
-        |run| {
-            let (kind, recovery) = (run.config.ftl.kind, run.config.ftl.shared.recovery);
-            let writes_trims = recovery != Recovery::Off && kind.writes_down_trims();
-            count(run.is_map_cached() || recovery.writes_own_pages() || writes_trims, run.counts().all_map_programs())
-        };
+        |run| count(run.programs_for_map(), run.counts().all_map_programs());
     "flash.programs.padding", Integer, "pages", "`ftl.kind` is not `zns`",
         "Pages programmed to fill zones that were finished",
         |run| count(run.zones().is_some(), run.counts().padding_programs);

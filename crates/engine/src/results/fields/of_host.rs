@@ -1,7 +1,6 @@
 //! What the host saw: requests, latencies, rates, and where the time of writes went.
 
 use pumice_config::PartialPage;
-use pumice_ftl::MapPlace;
 use pumice_types::Time;
 use serde_json::{Value, json};
 
@@ -128,7 +127,7 @@ fields! {
         "Page accesses answered from DRAM without a flash command: pages found in the write buffer, and pages whose program was still queued",
         |run| json!(run.counts().buffer_hits);
     "host.simulated_s", Number, "s", "untimed",
-        "From the start of measuring to the last completion or arrival, whichever is later",
+        "From the start of measuring to the last completion or arrival, or until the device is ready again after its last power cut, whichever is latest",
         |run| when(run.config.run.timed, || json!(run.host.metrics.simulated().as_s()));
     "write_latency_breakdown_us.transfer", Number, "us", "untimed, or no writes",
         "The page's own transfer to the die, command overhead included",
@@ -142,9 +141,9 @@ fields! {
     "write_latency_breakdown_us.link", Number, "us", "`host.link_mb_per_s` and `host.overhead_us` are not given",
         "Overhead of the request and its transfer over the link",
         |run| part(run, has_link(run), run.host.metrics.write_parts.link);
-    "write_latency_breakdown_us.map", Number, "us", "the map is in RAM",
-        "Loading the map's entry, and waiting while the die worked for the map",
-        |run| part(run, run.config.ftl.shared.map_place != MapPlace::Ram, waited(run, Phase::Map));
+    "write_latency_breakdown_us.map", Number, "us", "the whole map is in RAM, and nothing else is written to find it again",
+        "Loading the map's entry, and waiting while the die worked for the map, or programmed what a start needs to find it again",
+        |run| part(run, run.is_map_in_flash() || run.programs_for_map(), waited(run, Phase::Map));
     "write_latency_breakdown_us.rmw_read", Number, "us", "`host.partial_page` is `whole-page`",
         "The page's own read of the old copy before a partial write",
         |run| part(run, run.config.host.partial_page == PartialPage::Rmw, run.host.metrics.write_parts.rmw_read);

@@ -1,7 +1,7 @@
 //! Power cuts, and what starting anew took.
 
 use pumice_ftl::TranslationLayer;
-use pumice_ftl::{CutProtection, LogCounts, Recovery};
+use pumice_ftl::{CutProtection, LogSize, Recovery};
 use pumice_types::{Geometry, Time};
 use serde_json::{Value, json};
 
@@ -40,13 +40,13 @@ fields! {
         |run| of(run, run.power.written[1]);
     "power.journal_pages", Integer, "pages", "`ftl.recovery` is not `checkpoint`",
         "Journal pages programmed. They are among `flash.programs.map`",
-        |run| count(is_logged(run), log(run).journal_pages);
+        |run| count(is_logged(run), run.counts().waiting_map_programs);
     "power.map_pages", Integer, "pages", "`ftl.recovery` is not `checkpoint`",
         "Pages of the map, and of the table of open blocks, programmed. They are among `flash.programs.map`",
-        |run| count(is_logged(run), log(run).map_pages);
+        |run| count(is_logged(run), run.counts().map_programs - run.counts().waiting_map_programs);
     "power.trim_pages", Integer, "pages", "neither `ftl.recovery = \"scan\"` nor `\"summary\"` with `ftl.kind = \"page\"`",
         "Pages programmed that say what is trimmed. They are among `flash.programs.map`",
-        |run| count(has_trim_pages(run), log(run).trim_pages);
+        |run| count(has_trim_pages(run), run.counts().waiting_map_programs);
     "power.log_blocks", Integer, "blocks a plane", "`ftl.recovery` is not `checkpoint`",
         "Blocks of each plane set aside for the map and its journal",
         |run| count(is_logged(run), log(run).blocks_per_plane);
@@ -77,7 +77,7 @@ fields! {
         |run| of(run, run.power.found.moved_pages);
     "power.erased_again", Integer, "blocks", "`ftl.recovery = \"off\"`, or a plug-in",
         "Free blocks erased before their first page was written, because nothing proves that they are erased",
-        |run| of_built_in(run, run.controller.ftl.erased_again() - run.power.erased_before);
+        |run| of_built_in(run, run.counts().erases_again);
     "power.failed_requests", Integer, "requests", "`ftl.recovery = \"off\"`",
         "Requests that failed because they were in flight",
         |run| of(run, run.power.failed_requests);
@@ -109,8 +109,8 @@ fn has_trim_pages(run: &Finished) -> bool {
     recovery != Recovery::Off && run.config.ftl.kind.writes_down_trims() && !is_logged(run)
 }
 
-fn log(run: &Finished) -> LogCounts {
-    run.controller.ftl.log_counts()
+fn log(run: &Finished) -> LogSize {
+    run.controller.ftl.log_size()
 }
 
 fn us(time: Time) -> f64 {

@@ -109,7 +109,7 @@ impl<F: PlaneFtl> Striped<F> {
         let geometry = config.geometry;
         let shape = UnitShape { geometry, blocks: config.unit_blocks, in_place: F::IN_PLACE };
         let mut ftl = Striped::new(config, bad_blocks, plane);
-        let mut salvage = Salvage::new(shape, bad_blocks, restart);
+        let mut salvage = Salvage::new(shape, bad_blocks);
         let planes = ftl.planes.len() as u32;
         for die in (0..geometry.dies()).map(DieId) {
             for KeptUnit { unit, blocks, .. } in salvage.die(die, restart)? {
@@ -172,10 +172,6 @@ impl<F: PlaneFtl> TranslationLayer for Striped<F> {
     /// What garbage collection did so far.
     fn counters(&self) -> &GcCounters {
         &self.shared.counters
-    }
-
-    fn erased_again(&self) -> u64 {
-        self.shared.proofs.erased_again()
     }
 
     /// Starts counting anew.

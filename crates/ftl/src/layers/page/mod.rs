@@ -24,7 +24,7 @@ use crate::blocks::block_pool::BlockPool;
 use crate::blocks::reclaim_units::UnitId;
 use crate::blocks::wear::Wear;
 use crate::plan::{FtlError, GcCounters, Plan};
-use crate::seam::{LogCounts, Proofs, TranslationLayer};
+use crate::seam::{LogSize, Proofs, TranslationLayer};
 use collect::neighbours::Disturbs;
 pub use collect::neighbours::Neighbours;
 use collect::plane::{Plane, WriteStream};
@@ -278,31 +278,21 @@ impl TranslationLayer for PageFtl {
     /// Starts counting anew.
     fn reset_counters(&mut self) {
         self.counters = GcCounters::default();
-        if let Some(log) = &mut self.log {
-            log.counts = LogCounts::default();
-        }
-        if let Some(trims) = &mut self.trims {
-            trims.written = 0;
-        }
     }
 
-    fn log_counts(&self) -> LogCounts {
-        let counted = self.log.as_ref().map_or_else(LogCounts::default, |log| log.counted());
+    fn log_size(&self) -> LogSize {
+        let log = self.log.as_ref().map_or_else(LogSize::default, |log| log.size());
         match &self.trims {
-            Some(trims) => LogCounts { trim_pages: trims.written, ram_bytes: trims.ram_bytes(), ..counted },
-            None => counted,
+            Some(trims) => LogSize { ram_bytes: trims.ram_bytes(), ..log },
+            None => log,
         }
-    }
-
-    fn erased_again(&self) -> u64 {
-        self.proofs.erased_again()
     }
 
     /// RAM of the map: four bytes a logical page, or what the cache and its directory take.
     fn map_ram_bytes(&self) -> u64 {
         match &self.translation {
             Some(translation) => translation.ram_bytes(),
-            None => u64::from(self.config.user_pages) * u64::from(STORED_ENTRY_BYTES) + self.log_counts().ram_bytes,
+            None => u64::from(self.config.user_pages) * u64::from(STORED_ENTRY_BYTES) + self.log_size().ram_bytes,
         }
     }
 

@@ -279,10 +279,6 @@ impl TranslationLayer for Zns {
         &self.counters
     }
 
-    fn erased_again(&self) -> u64 {
-        self.zoned.proofs.erased_again()
-    }
-
     fn reset_counters(&mut self) {
         self.counters = GcCounters::default();
         self.zoned.counters = crate::seam::ZoneCounters::default();

@@ -211,7 +211,7 @@ impl Zns {
         let counting = survey.choose(zns.config.user_pages, trusted);
         (zns.counters, zns.zoned.counters) = (restart.counters, restart.zones);
         let proofs = if trusted { Proofs::held } else { Proofs::lost };
-        zns.zoned.proofs = proofs(zns.config.layout.geometry.blocks(), restart.erased_again);
+        zns.zoned.proofs = proofs(zns.config.layout.geometry.blocks());
         for found in counting.pages.iter().map(|&at| &survey.pages[at]) {
             let version = restart.chips.version(found.page);
             zns.maps.place(found.lpn, version, found.place, &zns.zoned.layout);

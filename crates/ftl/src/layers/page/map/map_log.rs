@@ -28,7 +28,7 @@ use crate::blocks::block_pool::BlockPool;
 use crate::layers::page::collect::plane::{Plane, WriteStream};
 use crate::layers::page::{HotCold, PageFtl};
 use crate::plan::{FillTarget, Payload, Plan};
-use crate::seam::LogCounts;
+use crate::seam::LogSize;
 
 /// Bytes of a word: the place of a page, or a block.
 const WORD_BYTES: u32 = 4;
@@ -152,7 +152,6 @@ pub(in crate::layers::page) struct MapLog {
     flushed_trims: bool,
     /// Rows that hold something.
     used: Vec<bool>,
-    pub(in crate::layers::page) counts: LogCounts,
 }
 
 impl MapLog {
@@ -179,7 +178,6 @@ impl MapLog {
             trims: false,
             flushed_trims: false,
             used: vec![false; shape.rows as usize],
-            counts: LogCounts::default(),
             shape,
         }
     }
@@ -210,11 +208,11 @@ impl MapLog {
         self.changes() + ROOM_KEPT > self.shape.records
     }
 
-    /// What it has written, and what it takes.
-    pub(in crate::layers::page) fn counted(&self) -> LogCounts {
+    /// Blocks and RAM that it takes.
+    pub(in crate::layers::page) fn size(&self) -> LogSize {
         let words = self.shape.records * 2 + self.positions.len();
         let (ram_bytes, blocks_per_plane) = (words as u64 * u64::from(WORD_BYTES), u64::from(self.shape.rows));
-        LogCounts { blocks_per_plane, ram_bytes, ..self.counts }
+        LogSize { blocks_per_plane, ram_bytes }
     }
 
     /// Bytes of the simulator's state.
@@ -257,7 +255,6 @@ impl MapLog {
     /// Appends an item.
     fn append_item(&mut self, item: u32, maps: &PageMaps, planes: &[Plane], plan: &mut Plan) {
         self.positions[item as usize] = self.next;
-        self.counts.map_pages += 1;
         let content = self.item(item, maps, planes);
         self.append(item, 0, content, plan);
     }
@@ -284,7 +281,6 @@ impl MapLog {
         debug_assert!(content.len() <= JOURNAL_HEADER + 2 * self.shape.records, "a journal page is a page");
         self.changed.clear();
         self.changed_slots.clear();
-        self.counts.journal_pages += 1;
         self.append(self.shape.items, JOURNAL, content, plan);
     }
 
@@ -355,7 +351,6 @@ impl PageFtl {
         for (at, content) in plan.contents.drain(..) {
             target.program_own(plan.commands[at].target, plan.commands[at].lpn, content);
         }
-        self.log.iter_mut().for_each(|log| log.counts = LogCounts::default());
     }
 
     /// Writes all items and a journal page: a whole round.

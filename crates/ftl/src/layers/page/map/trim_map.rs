@@ -85,8 +85,6 @@ pub(in crate::layers::page) struct TrimMap {
     since_flush: BTreeSet<u32>,
     /// Those that the last flush has written.
     flushed: BTreeSet<u32>,
-    /// Trim pages programmed.
-    pub(in crate::layers::page) written: u64,
 }
 
 impl TrimMap {
@@ -98,7 +96,6 @@ impl TrimMap {
             waiting: Vec::new(),
             since_flush: BTreeSet::new(),
             flushed: BTreeSet::new(),
-            written: 0,
         }
     }
 
@@ -217,7 +214,6 @@ impl PageFtl {
 
     fn write_trim_page(&mut self, nth: u32, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(trims) = &mut self.trims else { return Ok(()) };
-        trims.written += 1;
         let (lpn, content) = (Lpn(trims.shape.first + nth), trims.content(nth));
         let plane = self.choose_plane(lpn)?;
         let stream = WriteStream::unplaced(self.config.hot_cold);

@@ -291,10 +291,9 @@ impl PageFtl {
             }
         }
         let (moves, suspects) = ftl.take_over(&tail, &unproven, read.horizon());
-        ftl.proofs = Proofs::lost(ftl.config.geometry.blocks(), restart.erased_again);
+        ftl.proofs = Proofs::lost(ftl.config.geometry.blocks());
         ftl.adopt_blocks(&suspects.pages);
         if let Some(log) = &mut ftl.log {
-            log.counts = restart.log;
             log.begin_at(read.fresh_row);
         }
         ftl.make_durable(&moves, &suspects, restart)?;

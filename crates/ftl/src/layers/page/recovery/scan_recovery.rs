@@ -52,12 +52,11 @@ impl PageFtl {
         let survey = SpareSurvey::read(&config, bad, restart.chips);
         let mut ftl = PageFtl::new(config, bad);
         ftl.counters = restart.counters;
-        ftl.trims.iter_mut().for_each(|trims| trims.written = restart.log.trim_pages);
         let mut current = survey.current(&ftl.config);
         let void = ftl.read_trims(&mut current, restart.chips);
         let trusted = restart.protection.ends_operations();
         let proofs = if trusted { Proofs::held } else { Proofs::lost };
-        ftl.proofs = proofs(ftl.config.geometry.blocks(), restart.erased_again);
+        ftl.proofs = proofs(ftl.config.geometry.blocks());
         ftl.learn_wear(&survey, restart.chips);
         ftl.adopt(&survey, &current);
         ftl.sort_blank_by_wear(&survey);

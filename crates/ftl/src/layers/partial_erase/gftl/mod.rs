@@ -81,7 +81,7 @@ impl Gftl {
     fn recover(config: GftlConfig, bad: &[BlockId], restart: &mut Restart) -> Result<(Gftl, RecoveryCounts), FtlError> {
         let geometry = config.nftl.geometry;
         let mut ftl = Gftl::new(config, bad);
-        let mut salvage = Salvage::new(UnitShape::in_place(geometry), bad, restart);
+        let mut salvage = Salvage::new(UnitShape::in_place(geometry), bad);
         for die in (0..geometry.dies()).map(DieId) {
             for KeptUnit { unit, blocks, .. } in salvage.die(die, restart)? {
                 blocks.iter().for_each(|kept| ftl.nftl.adopt_kept(unit as usize, kept));
@@ -181,10 +181,6 @@ impl TranslationLayer for Gftl {
     /// What garbage collection did so far.
     fn counters(&self) -> &GcCounters {
         self.nftl.counters()
-    }
-
-    fn erased_again(&self) -> u64 {
-        self.nftl.erased_again()
     }
 
     /// Starts counting anew.

@@ -294,10 +294,6 @@ impl TranslationLayer for Nftl {
         &self.counters
     }
 
-    fn erased_again(&self) -> u64 {
-        self.proofs.erased_again()
-    }
-
     /// Starts counting anew.
     fn reset_counters(&mut self) {
         self.counters = GcCounters { u_blocks_max: self.u_blocks_used, ..GcCounters::default() };

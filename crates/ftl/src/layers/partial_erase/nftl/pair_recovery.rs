@@ -51,7 +51,7 @@ impl Nftl {
         let mut is_bad = vec![0; bits::words_for(geometry.blocks() as usize)];
         bad.iter().for_each(|block| bits::set(&mut is_bad, block.index()));
         let mut ftl = Nftl::new(config, bad);
-        (ftl.counters, ftl.proofs) = (restart.counters, Proofs::lost(geometry.blocks(), restart.erased_again));
+        (ftl.counters, ftl.proofs) = (restart.counters, Proofs::lost(geometry.blocks()));
         let mut counts = RecoveryCounts::default();
         let areas = (0..geometry.dies()).map(|die| CutArea::all_of(&geometry, DieId(die), restart.planes_apart));
         for area in areas.flatten() {

@@ -263,10 +263,6 @@ impl TranslationLayer for SuperblockPen {
         &self.counters
     }
 
-    fn erased_again(&self) -> u64 {
-        self.proofs.erased_again()
-    }
-
     /// Starts counting anew.
     fn reset_counters(&mut self) {
         self.counters = GcCounters::default();

@@ -31,7 +31,7 @@ impl SuperblockPen {
         let geometry = config.geometry;
         let shape = UnitShape { geometry, blocks: config.logical, in_place: false };
         let mut ftl = SuperblockPen::new(config, bad);
-        let mut salvage = Salvage::new(shape, bad, restart);
+        let mut salvage = Salvage::new(shape, bad);
         for die in (0..geometry.dies()).map(DieId) {
             salvage.die(die, restart)?.iter().for_each(|found| ftl.adopt(found));
         }
