@@ -16,6 +16,7 @@ use crate::chip::erase::{eraser, expected_time};
 use crate::chip::read_retry::read_retry;
 use crate::error::SimError;
 use crate::host::oracle::Oracle;
+use crate::host::promises::PromiseRules;
 
 /// What is stored before the first request: in the array, and in the host's oracle.
 struct InitialState<'a> {
@@ -184,8 +185,7 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
         let (pages, bytes) = (geometry.pages_per_block, geometry.page_bytes);
         array.prepare_for_cuts();
         array.set_summary_pages(config.ftl.shared.recovery.summary_pages(pages, bytes));
-        let is_protected = config.power.protection.empties_queues();
-        oracle.prepare_for_cuts(config.host.write_buffer_kib > 0, is_protected, config.ftl.kind.gives_up_trimmed());
+        oracle.prepare_for_cuts(PromiseRules::of(config));
     }
     let ftl = config.ftl.build(&parts, &mut InitialState { checked: &mut chips.checked, oracle: &mut oracle })?;
     if config.ftl.own_layer().is_some() {

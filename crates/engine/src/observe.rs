@@ -86,6 +86,10 @@ pub trait Observer {
     #[inline]
     fn reads_page(&mut self, _read: &PageRead) {}
 
+    /// A page is given up, because the host trims it: what was written to it so far counts no longer.
+    #[inline]
+    fn gives_up(&mut self, _lpn: Lpn) {}
+
     /// Whether it wants to be told of the commands that age the device, so that a device aged before will not do.
     fn watches_ageing(&self) -> bool {
         true
@@ -165,6 +169,11 @@ impl<O: Observer> Observer for &mut O {
     #[inline]
     fn reads_page(&mut self, read: &PageRead) {
         O::reads_page(self, read);
+    }
+
+    #[inline]
+    fn gives_up(&mut self, lpn: Lpn) {
+        O::gives_up(self, lpn);
     }
 
     fn watches_ageing(&self) -> bool {

@@ -275,13 +275,20 @@ impl<O: Observer> Ssd<O> {
     /// Compares what the device returns with what it has promised, and lets the host go on with that. `everything`:
     /// also the pages of which there is only one version.
     fn settle(&mut self, everything: bool) {
-        for (lpn, allowed) in self.host.oracle.take_unsettled() {
-            let page = self.ftl().locate(lpn);
-            let content = page.and_then(|page| self.controller.scheduler.chips.checked.array.peek(page).ok());
-            let found = content.map(|content| content.version);
-            let is_own = content.is_none_or(|content| content.lpn == lpn && !content.corrupt);
-            self.power.broken_promises += u64::from(!is_own || !allowed.contains(found));
+        for (lpn, page) in self.host.oracle.take_unsettled() {
+            let found = self.controller.find(lpn);
+            let is_own = found.is_none_or(|(content, _)| content.lpn == lpn && !content.corrupt);
+            let found = found.map(|(_, stored)| stored);
+            self.power.broken_promises += u64::from(!is_own || !page.allows(found));
             self.host.oracle.settle(lpn, found);
+        }
+        // A layer that keeps what is trimmed may return any version of it, or nothing.
+        if !self.host.oracle.promises_trims() {
+            for lpn in self.host.oracle.trimmed() {
+                let found = self.controller.find(lpn);
+                self.power.broken_promises += u64::from(found.is_some_and(|(content, _)| content.lpn != lpn));
+                self.host.oracle.settle(lpn, found.map(|(_, stored)| stored));
+            }
         }
         if everything {
             let mut lost = self.controller.read_back(&self.host.oracle);

@@ -241,14 +241,22 @@ impl<O: Observer> Ssd<O> {
         self.observer.power_lost(&mut self.controller.scheduler.chips.checked.array, random);
     }
 
-    /// The power is cut, and the device's own energy lasts: what is queued ends, and what is buffered is programmed. The
-    /// host hears of nothing.
+    /// The power is cut, and the device's own energy lasts: what is queued ends, what is buffered is programmed, and what
+    /// was trimmed is written down. The host hears of nothing.
     ///
     /// # Errors
     /// A broken rule or belief.
     pub fn run_on(&mut self) -> Result<(), SimError> {
         self.controller.forget_waiting();
         self.flush(true)?;
+        self.run_out()?;
+        let moment = &mut Moment { now: self.now, oracle: &mut self.host.oracle, observer: &mut self.observer };
+        self.controller.save_trims(moment)?;
+        self.run_out()
+    }
+
+    /// Runs what is queued to its end, and tells no host.
+    fn run_out(&mut self) -> Result<(), SimError> {
         while let Some(at) = self.controller.scheduler.next_event() {
             self.now = at;
             self.controller.scheduler.step(&mut self.observer)?;

@@ -327,11 +327,7 @@ impl Observer for DataPath {
         }
         match transfer.request.kind {
             RequestKind::Write => self.note_write(&transfer, true),
-            RequestKind::Trim => {
-                let given_up = self.split.pieces(&transfer.request).map(|piece| piece.lpn);
-                self.settled.extend(given_up.filter(|&lpn| self.ram.holds(lpn)));
-            }
-            RequestKind::Read | RequestKind::Flush => {}
+            RequestKind::Read | RequestKind::Trim | RequestKind::Flush => {}
         }
         self.finished.push_back(FinishedTransfer { transfer, at });
     }
@@ -350,6 +346,18 @@ impl Observer for DataPath {
         if !self.is_replay {
             let taken = self.take_page(read);
             self.note(taken);
+        }
+    }
+
+    fn gives_up(&mut self, lpn: Lpn) {
+        if self.is_replay || !self.ram.holds(lpn.0) {
+            return;
+        }
+        // What is left of the page are writes under way: they may count as later than the trim.
+        self.ram.give_up(lpn.0);
+        for transfer in self.under_way.iter().flatten().filter(|transfer| transfer.request.kind == RequestKind::Write) {
+            let own = self.split.pieces(&transfer.request).find(|piece| piece.lpn == lpn.0);
+            own.into_iter().for_each(|piece| self.ram.write(lpn.0, piece.from, &transfer.data[piece.place()]));
         }
     }
 

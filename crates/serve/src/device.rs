@@ -1,6 +1,8 @@
 //! The device: a session of the engine with the bytes of its pages. Operations begin, time passes, and they are done.
 
 mod ageing;
+#[cfg(test)]
+mod durability;
 mod extents;
 mod kept_state;
 mod orders;

@@ -128,6 +128,11 @@ impl ControllerRam {
         }
     }
 
+    /// Forgets a page, whatever is under way: it is trimmed.
+    pub fn give_up(&mut self, lpn: u32) {
+        self.pages.remove(&lpn);
+    }
+
     /// Forgets a page if no write of it is under way.
     pub fn forget(&mut self, lpn: u32) {
         if self.pages.get(&lpn).is_some_and(|page| page.writes == 0) {

@@ -69,7 +69,7 @@ pub struct WriteBuffer {
     free: Vec<u32>,
     /// The entry that holds the newest data of each page.
     newest: BTreeMap<u32, u32>,
-    /// Entries that are being programmed while a newer one of their page is there, with that page.
+    /// Entries that are being programmed and no longer hold the newest data of their page, with that page.
     older: Vec<(Lpn, u32)>,
     /// Entries in the order of their last writes, with the number of that write.
     order: VecDeque<(u32, u64)>,
@@ -165,16 +165,24 @@ impl WriteBuffer {
         self.newest.contains_key(&lpn.0) || self.older.iter().any(|&(page, _)| page == lpn)
     }
 
-    /// Gives up a page that is not being programmed yet; whether there was one.
-    pub fn trim(&mut self, lpn: Lpn) -> bool {
-        let newest = self.newest.get(&lpn.0).copied();
-        let waits = |at: &u32| self.entries[*at as usize].is_some_and(|entry| !entry.flushing);
-        let Some(at) = newest.filter(waits) else { return false };
-        self.waiting_to_flush -= 1;
-        self.newest.remove(&lpn.0);
-        self.entries[at as usize] = None;
-        self.free.push(at);
-        true
+    /// Gives up a page. What is being programmed of it is no longer its newest data: no read finds it here, and no write
+    /// adds to it.
+    pub fn trim(&mut self, lpn: Lpn) {
+        let Some(at) = self.newest.remove(&lpn.0) else { return };
+        if self.entries[at as usize].is_some_and(|entry| entry.flushing) {
+            self.older.push((lpn, at));
+        } else {
+            self.waiting_to_flush -= 1;
+            self.entries[at as usize] = None;
+            self.free.push(at);
+        }
+    }
+
+    /// Whether a program of a page has begun and has no place yet.
+    pub fn is_placing(&self, lpn: Lpn) -> bool {
+        let is_placing = |at: u32| self.entries[at as usize].is_some_and(|entry| entry.flushing && !entry.is_placed);
+        self.newest.get(&lpn.0).is_some_and(|&at| is_placing(at))
+            || self.older.iter().any(|&(page, at)| page == lpn && is_placing(at))
     }
 
     /// The next page to program now.
@@ -351,6 +359,28 @@ mod tests {
         assert_eq!(release(&mut buffer, 2), Vec::<u32>::new());
         assert_eq!(release(&mut buffer, 0), Vec::<u32>::new());
         assert_eq!(release(&mut buffer, 1), [1]);
+    }
+
+    #[test]
+    fn t974_of_a_trimmed_page_nothing_is_read_or_written_further_though_its_program_is_on_the_way() {
+        let mut buffer = WriteBuffer::new(4, FlushPolicy::Eager);
+        assert!(writes(&mut buffer, 7, u64::MAX));
+        let (first, ..) = next(&mut buffer, false).expect("eager");
+        assert!(buffer.is_placing(Lpn(7)) && !buffer.is_placing(Lpn(8)));
+        assert!(writes(&mut buffer, 7, HIGH));
+        let (second, ..) = next(&mut buffer, false).expect("eager");
+        buffer.note_placed(first);
+        assert!(buffer.is_placing(Lpn(7)), "the second program has no place yet");
+        buffer.note_placed(second);
+        assert!(!buffer.is_placing(Lpn(7)));
+        buffer.trim(Lpn(7));
+        assert!(!buffer.holds(Lpn(7), 1) && buffer.holds_any(Lpn(7)), "its place in the buffer is still taken");
+        assert!(writes(&mut buffer, 7, LOW));
+        assert_eq!(next(&mut buffer, false).map(|(_, _, mask)| mask), Some(LOW), "the rest was trimmed");
+        for entry in [first, second] {
+            release(&mut buffer, entry);
+        }
+        assert!(buffer.holds(Lpn(7), LOW));
     }
 
     #[test]

@@ -77,8 +77,8 @@ pub struct Controller {
     waiting: VecDeque<PageAccess>,
     /// Requests of which a page that waited for the buffer is done.
     pages_done: VecDeque<u32>,
-    /// Programs of buffered pages that wait for an older one of their page, as tokens of accesses with their entries.
-    held_back: Vec<(u32, u32)>,
+    /// What waits until programs of its page have their places.
+    held_back: Vec<HeldBack>,
 }
 
 /// One instant of a run with a clock: what is passed down with every call.
@@ -98,6 +98,15 @@ pub enum PageEnd {
     Staged(u32, LatencyParts),
     /// No request of the host waited for it.
     Internal,
+}
+
+/// An access that waits until programs of its page, which the write buffer has begun, have their places.
+#[derive(Clone, Copy)]
+enum HeldBack {
+    /// A program, which waits for older ones: its token and its entry.
+    Program(u32, u32),
+    /// A trim, which waits for all: its token.
+    Trim(u32),
 }
 
 /// What became of a page that was to go into the write buffer.
@@ -241,19 +250,35 @@ impl Controller {
         again: bool,
         moment: &mut Moment<O>,
     ) -> Result<u32, SimError> {
-        if self.rules.ignores_flushes {
+        if self.rules.ignores_flushes || self.rules.keeps_buffer {
             return Ok(0);
         }
-        self.plan.clear();
-        self.ftl.flush_trims(again, &mut self.plan)?;
-        let trims = if self.plan.commands.is_empty() { 0 } else { self.submit_plan(&Wait::for_all(request), moment)? };
-        if self.rules.keeps_buffer {
-            return Ok(trims);
-        }
+        let trims = self.write_down_trims(&Wait::for_all(request), again, moment)?;
         self.flush(true, moment)?;
         let is_early = RecoveryFault::FlushDoneEarly.is_on();
         let waits = self.buffer.as_mut().is_some_and(|buffer| !is_early && buffer.wait_for_all(request));
         Ok(trims + u32::from(waits))
+    }
+
+    /// Lets the layer write down which pages were given up; `again`: also what it is writing down. Returns for how much
+    /// `wait` waits.
+    fn write_down_trims<O: Observer>(
+        &mut self,
+        wait: &Wait,
+        again: bool,
+        moment: &mut Moment<O>,
+    ) -> Result<u32, SimError> {
+        self.plan.clear();
+        self.ftl.flush_trims(again, &mut self.plan)?;
+        if self.plan.commands.is_empty() { Ok(0) } else { self.submit_plan(wait, moment) }
+    }
+
+    /// The power is cut, and the device's own energy lasts: what was given up is written down.
+    ///
+    /// # Errors
+    /// A broken rule or belief.
+    pub fn save_trims<O: Observer>(&mut self, moment: &mut Moment<O>) -> Result<(), SimError> {
+        self.write_down_trims(&Wait::NOBODY, false, moment).map(drop)
     }
 
     /// Whether flushes and force unit access of the host change something.
@@ -285,23 +310,46 @@ impl Controller {
         let token = self.accesses.insert(access);
         moment.oracle.note_program_begun(due.lpn);
         if self.buffer.as_ref().is_some_and(|buffer| buffer.must_wait(due.entry)) {
-            self.held_back.push((token, due.entry));
+            self.held_back.push(HeldBack::Program(token, due.entry));
             return Ok(());
         }
         self.proceed(token, moment)?;
         Ok(())
     }
 
-    /// Goes on with programs whose older ones have got their places, in the order in which they began.
+    /// Goes on with what no longer waits for places of older programs: programs in the order in which they began, and
+    /// trims.
     fn proceed_held_back<O: Observer>(&mut self, moment: &mut Moment<O>) -> Result<(), SimError> {
         let mut nth = 0;
-        while let Some(&(token, entry)) = self.held_back.get(nth) {
-            if self.buffer.as_ref().is_some_and(|buffer| buffer.must_wait(entry)) {
+        while let Some(&held) = self.held_back.get(nth) {
+            if self.must_wait(held) {
                 nth += 1;
                 continue;
             }
             self.held_back.remove(nth);
-            self.proceed(token, moment)?;
+            match held {
+                HeldBack::Program(token, _) => drop(self.proceed(token, moment)?),
+                HeldBack::Trim(token) => self.proceed_trim(token, moment)?,
+            }
+            // A trim may have waited for this place.
+            nth = 0;
+        }
+        Ok(())
+    }
+
+    fn must_wait(&mut self, held: HeldBack) -> bool {
+        match held {
+            HeldBack::Program(_, entry) => self.buffer.as_ref().is_some_and(|buffer| buffer.must_wait(entry)),
+            HeldBack::Trim(token) => self.accesses.get(token).copied().is_some_and(|access| self.trim_waits(&access)),
+        }
+    }
+
+    /// Goes on with a trim that had to wait. Nothing but this tells its request that the page is done, if nothing else is
+    /// to be waited for.
+    fn proceed_trim<O: Observer>(&mut self, token: u32, moment: &mut Moment<O>) -> Result<(), SimError> {
+        let request = self.accesses.get(token).and_then(|access| access.waits.request());
+        if !self.proceed(token, moment)? {
+            self.pages_done.extend(request);
         }
         Ok(())
     }

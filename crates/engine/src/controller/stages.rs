@@ -4,8 +4,9 @@ use pumice_ftl::TranslationLayer;
 use pumice_types::{Cause, FlashCommand, FlashOp, RequestKind};
 
 use super::access::{PageAccess, Waits};
+use super::buffer::WriteBuffer;
 use super::submit::Wait;
-use super::{BufferedWrite, Controller, Moment};
+use super::{BufferedWrite, Controller, HeldBack, Moment};
 use crate::error::SimError;
 use crate::host::oracle::Oracle;
 use crate::metrics::Stage;
@@ -38,12 +39,7 @@ impl Controller {
                     }
                     return Ok(matches!(written, BufferedWrite::Done));
                 }
-                RequestKind::Trim => {
-                    if buffer.trim(access.lpn) {
-                        moment.oracle.note_dropped(access.lpn);
-                    }
-                }
-                RequestKind::Read | RequestKind::Flush => {}
+                RequestKind::Read | RequestKind::Trim | RequestKind::Flush => {}
             }
         }
         let Waits::Request(id) = access.waits else { return Ok(true) };
@@ -52,6 +48,7 @@ impl Controller {
             self.plan_stage(&access, moment.oracle)?;
             self.tell_read(&access, moment.observer);
             let is_done = self.submit_plan(&Wait::of(&access, id), moment)? == 0;
+            self.note_placed(&access, moment.oracle);
             self.begin_operations(moment)?;
             return Ok(is_done);
         }
@@ -59,10 +56,18 @@ impl Controller {
         Ok(!self.proceed(token, moment)?)
     }
 
-    /// Whether an access may take more than one stage.
+    /// Whether an access may take more than one stage, or wait before its last.
     #[inline]
     pub(super) fn is_staged(&self, access: &PageAccess) -> bool {
-        self.rules.loads_map || self.needs_old_copy(access)
+        self.rules.loads_map || self.needs_old_copy(access) || self.trim_waits(access)
+    }
+
+    /// Whether an access is a trim of a page that the write buffer has begun to program and that has no place yet: its old
+    /// copy is being read. A trim before the place would not count for what is put there.
+    #[inline]
+    pub(super) fn trim_waits(&self, access: &PageAccess) -> bool {
+        let is_placing = |buffer: &WriteBuffer| buffer.is_placing(access.lpn);
+        access.kind == RequestKind::Trim && self.buffer.as_ref().is_some_and(is_placing)
     }
 
     /// Whether an access reads the page's old copy first.
@@ -75,9 +80,14 @@ impl Controller {
     pub(super) fn proceed<O: Observer>(&mut self, token: u32, moment: &mut Moment<O>) -> Result<bool, SimError> {
         loop {
             let Some(&mut access) = self.accesses.get(token) else { return Ok(false) };
+            if access.stage == Stage::Data && self.trim_waits(&access) {
+                self.held_back.push(HeldBack::Trim(token));
+                return Ok(true);
+            }
             self.plan_stage(&access, moment.oracle)?;
             self.tell_read(&access, moment.observer);
             let groups = self.submit_plan(&Wait::of(&access, token), moment)?;
+            self.note_placed(&access, moment.oracle);
             if let Some(access) = self.accesses.get(token) {
                 access.groups_left = groups;
             }
@@ -94,10 +104,24 @@ impl Controller {
         }
     }
 
-    /// Tells the observer of a page that the plan reads for a request, or as the old copy of a page.
+    /// Tells the oracle which program stores what a write has brought, once it has its number.
+    #[inline]
+    pub(super) fn note_placed(&self, access: &PageAccess, oracle: &mut Oracle) {
+        if access.kind != RequestKind::Write || access.stage != Stage::Data || !oracle.keeps_promises() {
+            return;
+        }
+        let stores =
+            |command: &&FlashCommand| command.op == FlashOp::Program && command.lpn == access.lpn && !command.is_move();
+        let program = self.plan.commands.iter().rfind(stores);
+        debug_assert!(program.is_some(), "a write is programmed by its own plan");
+        program.into_iter().for_each(|program| oracle.note_placed(access.lpn, program.number()));
+    }
+
+    /// Tells the observer of a page that the plan reads for a request, or as the old copy of a page, or that is given up.
     #[inline]
     fn tell_read(&self, access: &PageAccess, observer: &mut impl Observer) {
         let reader = match access.stage {
+            Stage::Data if access.kind == RequestKind::Trim => return observer.gives_up(access.lpn),
             Stage::Data if access.kind == RequestKind::Read => access.waits.request().map(PageReader::Request),
             Stage::Rmw if self.needs_old_copy(access) => Some(PageReader::PartialWrite),
             Stage::Map | Stage::Rmw | Stage::Data => None,
@@ -164,6 +188,7 @@ impl Controller {
                 }
             }
             RequestKind::Trim => {
+                self.buffer.iter_mut().for_each(|buffer| buffer.trim(lpn));
                 oracle.note_trim(lpn, access.waits.request());
                 self.ftl.trim(lpn);
                 self.raise_fault()?;

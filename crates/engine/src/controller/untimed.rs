@@ -1,6 +1,7 @@
 //! Accesses without a clock: each command takes effect as soon as it is decided.
 
 use pumice_ftl::TranslationLayer;
+use pumice_nand::PageContent;
 use pumice_types::{Lpn, RequestKind, Time};
 
 use super::access::{PageAccess, Waits};
@@ -8,6 +9,7 @@ use super::buffer::DuePage;
 use super::{Controller, STAGES};
 use crate::error::SimError;
 use crate::host::oracle::Oracle;
+use crate::host::programs::StoredVersion;
 use crate::observe::Observer;
 
 impl Controller {
@@ -37,12 +39,7 @@ impl Controller {
                 self.tally.counts.buffer_hits += 1;
                 return Ok(());
             }
-            (Some(buffer), RequestKind::Trim) => {
-                if buffer.trim(lpn) {
-                    oracle.note_dropped(lpn);
-                }
-            }
-            (Some(_), RequestKind::Read | RequestKind::Flush) | (None, _) => {}
+            (Some(_), RequestKind::Read | RequestKind::Trim | RequestKind::Flush) | (None, _) => {}
         }
         self.run_stages(*access, oracle, observer)
     }
@@ -58,6 +55,7 @@ impl Controller {
             access.stage = stage;
             self.plan_stage(&access, oracle)?;
             self.execute_plan(observer)?;
+            self.note_placed(&access, oracle);
         }
         self.run_operations_untimed(observer)
     }
@@ -117,17 +115,25 @@ impl Controller {
         Ok(can)
     }
 
-    /// Reads every stored page back without commands; counts corrupt pages, and returns those that are lost, with the
-    /// version found in place of the one wanted, if it is one of that page.
-    pub fn read_back(&mut self, oracle: &Oracle) -> Vec<(Lpn, Option<u8>)> {
-        let checked = &mut self.scheduler.chips.checked;
+    /// What lies where the layer finds a logical page.
+    pub fn find(&self, lpn: Lpn) -> Option<(PageContent, StoredVersion)> {
+        let array = &self.scheduler.chips.checked.array;
+        let place = self.ftl.locate(lpn)?;
+        let content = array.peek(place).ok()?;
+        Some((content, StoredVersion { program: array.write_number(place), version: content.version }))
+    }
+
+    /// Reads every stored page back without commands; counts corrupt pages, and returns those that are lost, with what is
+    /// found in place of the version wanted, if it is one of that page.
+    pub fn read_back(&mut self, oracle: &Oracle) -> Vec<(Lpn, Option<StoredVersion>)> {
         let mut lost = Vec::new();
         for lpn in (0..self.ftl.user_pages()).map(Lpn).filter(|&lpn| oracle.is_stored(lpn)) {
+            let found = self.find(lpn).filter(|(page, _)| page.lpn == lpn);
+            let checked = &mut self.scheduler.chips.checked;
             checked.pages_checked += 1;
-            let found = self.ftl.locate(lpn).and_then(|page| checked.array.peek(page).ok());
-            match found.filter(|page| page.lpn == lpn) {
-                Some(page) if page.version != oracle.version(lpn) => lost.push((lpn, Some(page.version))),
-                Some(page) if page.corrupt => checked.note_corrupt(lpn),
+            match found {
+                Some((_, stored)) if !oracle.is_newest(lpn, stored) => lost.push((lpn, Some(stored))),
+                Some((page, _)) if page.corrupt => checked.note_corrupt(lpn),
                 Some(_) => {}
                 None => lost.push((lpn, None)),
             }
@@ -136,10 +142,7 @@ impl Controller {
     }
 
     /// Pages that the host gave up and that the layer finds nevertheless, with what they return.
-    pub fn come_back(&self, oracle: &Oracle) -> Vec<(Lpn, Option<u8>)> {
-        let checked = &self.scheduler.chips.checked;
-        let trimmed = (0..self.ftl.user_pages()).map(Lpn).filter(|&lpn| oracle.is_trimmed(lpn));
-        let found = trimmed.filter_map(|lpn| Some((lpn, checked.array.peek(self.ftl.locate(lpn)?).ok()?)));
-        found.map(|(lpn, page)| (lpn, Some(page.version))).collect()
+    pub fn come_back(&self, oracle: &Oracle) -> Vec<(Lpn, Option<StoredVersion>)> {
+        oracle.trimmed().into_iter().filter_map(|lpn| Some((lpn, Some(self.find(lpn)?.1)))).collect()
     }
 }

@@ -5,7 +5,10 @@
 mod link;
 pub mod oracle;
 mod pages;
-mod promises;
+pub mod programs;
+pub mod promises;
+#[cfg(test)]
+mod tests;
 
 use pumice_config::Config;
 use pumice_types::{HostRequest, RequestKind, Time};

@@ -7,7 +7,8 @@
 use pumice_types::{HostRequest, Lpn, PageColumn, RequestKind, TagFormat, bits, prefetch};
 use serde::{Deserialize, Serialize};
 
-use super::promises::{Allowed, Promises};
+use super::programs::{OpenPage, Programs, StoredVersion};
+use super::promises::{PromiseRules, Promised, Promises};
 
 /// Versions stored by the host.
 #[derive(Clone, Serialize, Deserialize)]
@@ -21,14 +22,19 @@ pub struct Oracle {
     pages_per_block: u32,
     /// Logical pages given up since they were stored, one bit each; empty until the first.
     trimmed: Vec<u64>,
-    /// What has been promised of pages whose newest version has not, if power may be cut.
-    promises: Option<Promises>,
-    /// There is a write buffer.
-    is_volatile: bool,
-    /// The write buffer outlasts power cuts.
-    is_protected: bool,
-    /// The layer gives up what is trimmed, and promises that with the next flush.
-    promises_trims: bool,
+    /// What is known of pages beyond their versions, if power may be cut.
+    ledger: Option<Ledger>,
+}
+
+/// What the oracle keeps if power may be cut. Versions repeat; numbers do not.
+#[derive(Clone, Serialize, Deserialize)]
+struct Ledger {
+    /// Number of the program that stored the newest version of each logical page.
+    programs: Vec<u64>,
+    /// Writes and trims of pages so far.
+    deeds: u64,
+    /// Pages whose newest write or trim is not promised.
+    promises: Promises<Programs>,
 }
 
 impl Oracle {
@@ -41,10 +47,7 @@ impl Oracle {
             filled: vec![0; user_pages.div_ceil(u32::from(pages_per_block)) as usize],
             pages_per_block: u32::from(pages_per_block),
             trimmed: Vec::new(),
-            promises: None,
-            is_volatile: false,
-            is_protected: false,
-            promises_trims: false,
+            ledger: None,
         }
     }
 
@@ -53,84 +56,101 @@ impl Oracle {
         self.versions = PageColumn::new_in_large_pages(self.versions.len());
     }
 
-    /// Notes from now on which versions the device has promised to keep. `is_volatile`: it has a write buffer;
-    /// `is_protected`: which outlasts power cuts. `gives_up_trimmed`: trims are promised too.
-    pub fn prepare_for_cuts(&mut self, is_volatile: bool, is_protected: bool, gives_up_trimmed: bool) {
-        self.promises = Some(Promises::new(is_volatile));
-        (self.is_volatile, self.is_protected, self.promises_trims) = (is_volatile, is_protected, gives_up_trimmed);
+    /// Notes from now on what the device has promised to keep.
+    pub fn prepare_for_cuts(&mut self, rules: PromiseRules) {
+        let programs = vec![0; self.versions.len()];
+        self.ledger = Some(Ledger { programs, deeds: 0, promises: Promises::new(rules) });
     }
 
-    /// Whether trims are promised, by the next flush.
+    /// Whether the layer gives up what is trimmed, and promises that, on a device that may lose power.
     pub fn promises_trims(&self) -> bool {
-        self.promises_trims
+        self.ledger.as_ref().is_some_and(|ledger| ledger.promises.rules().gives_up_trimmed)
     }
 
     /// Whether it matters which requests are done.
     #[inline]
     pub fn keeps_promises(&self) -> bool {
-        self.promises.is_some()
+        self.ledger.is_some()
     }
 
     /// A flush is submitted.
     pub fn note_flush(&mut self, request: u32) {
-        self.promises.iter_mut().for_each(|promises| promises.note_flush(request));
+        self.ledger.iter_mut().for_each(|ledger| ledger.promises.note_flush(request));
     }
 
     /// A request that touched these pages is done.
     pub fn note_done(&mut self, id: u32, request: &HostRequest, lpns: impl Iterator<Item = Lpn>) {
-        let Some(promises) = &mut self.promises else { return };
-        match request.kind {
-            RequestKind::Write => {
-                let is_promised = request.fua || self.is_protected;
-                lpns.for_each(|lpn| promises.note_acknowledged(lpn.0, id, is_promised));
+        let Some(Ledger { promises, .. }) = &mut self.ledger else { return };
+        if request.kind == RequestKind::Flush {
+            promises.note_flushed(id, |_, _| {});
+        } else if promises.rules().promises_by_end(request.kind, request.fua) {
+            for lpn in lpns {
+                promises.note_done(u64::from(lpn.0), id);
             }
-            RequestKind::Flush => promises.note_flushed(id),
-            RequestKind::Read | RequestKind::Trim => {}
         }
     }
 
     /// The write buffer has taken a page that `request` brings.
     #[inline]
     pub fn note_buffered(&mut self, lpn: Lpn, request: Option<u32>) {
-        if self.promises.is_some() {
-            self.note_write(lpn, request);
+        if self.ledger.is_some() {
+            self.note_deed(lpn, RequestKind::Write, request);
         }
     }
 
-    /// The write buffer has given a page up that it had not begun to program, because it is trimmed.
-    pub fn note_dropped(&mut self, lpn: Lpn) {
-        // Where trims are promised, the trim takes the place of these writes.
-        let promises = self.promises.as_mut().filter(|_| !self.promises_trims);
-        promises.into_iter().for_each(|promises| promises.note_dropped(lpn.0));
-    }
-
-    /// The write buffer begins to program a page.
+    /// The write buffer begins to program a page: what is written to it from now on is not part of that.
     #[inline]
     pub fn note_program_begun(&mut self, lpn: Lpn) {
-        self.promises.iter_mut().for_each(|promises| promises.note_program_begun(lpn.0));
+        let open = self.ledger.as_mut().and_then(|ledger| ledger.promises.backing(u64::from(lpn.0)));
+        open.into_iter().for_each(|(programs, newest)| programs.begin(newest));
+    }
+
+    /// The version of a page that was begun last has got its place, by the program of this number.
+    pub fn note_placed(&mut self, lpn: Lpn, program: u64) {
+        let stored = StoredVersion { program, version: self.versions[lpn.index()] };
+        let Some(Ledger { programs, promises, .. }) = &mut self.ledger else { return };
+        programs[lpn.index()] = program;
+        let (place, is_buffered) = (u64::from(lpn.0), promises.rules().is_buffered);
+        let last = promises.get(place).map_or(0, |open| open.promised.last);
+        let Some((programs, newest)) = promises.backing(place) else { return };
+        // Without a buffer the write has just been counted.
+        let write = if is_buffered { programs.next_begun() } else { Some(newest) };
+        write.into_iter().for_each(|write| programs.place(stored, write, last));
+        promises.settle(place);
     }
 
     /// What a device may return after a power cut, page by page where that is more than the newest version. Nothing is
     /// in flight then.
-    pub fn take_unsettled(&mut self) -> Vec<(Lpn, Allowed)> {
-        let pages = self.promises.iter_mut().flat_map(Promises::take);
-        pages.map(|(lpn, allowed)| (Lpn(lpn), allowed)).collect()
+    pub fn take_unsettled(&mut self) -> Vec<(Lpn, OpenPage)> {
+        let pages = self.ledger.iter_mut().flat_map(|ledger| ledger.promises.take());
+        pages.map(|(lpn, page)| (Lpn(lpn as u32), page)).collect()
     }
 
-    /// The host has found this version after a power cut (`None`: nothing), and goes on with it.
-    pub fn settle(&mut self, lpn: Lpn, found: Option<u8>) {
-        self.versions[lpn.index()] = found.unwrap_or(0);
+    /// The host has found this after a power cut (`None`: nothing), and goes on with it.
+    pub fn settle(&mut self, lpn: Lpn, found: Option<StoredVersion>) {
+        self.versions[lpn.index()] = found.map_or(0, |found| found.version);
+        if let Some(ledger) = &mut self.ledger {
+            ledger.programs[lpn.index()] = found.map_or(0, |found| found.program);
+        }
         match found {
             // Also of a page that the initial fill stored, which has no version that could say so.
             None => self.mark_trimmed(lpn),
-            Some(_) if self.promises_trims && !self.trimmed.is_empty() => bits::clear(&mut self.trimmed, lpn.index()),
+            Some(_) if self.promises_trims() && !self.trimmed.is_empty() => bits::clear(&mut self.trimmed, lpn.index()),
             Some(_) => {}
         }
     }
 
+    /// Whether a page of flash holds the newest version of a logical page. Where power is never cut versions alone tell,
+    /// and repeat ([`TagFormat`]).
+    pub fn is_newest(&self, lpn: Lpn, stored: StoredVersion) -> bool {
+        stored.version == self.versions[lpn.index()]
+            && self.ledger.as_ref().is_none_or(|ledger| ledger.programs[lpn.index()] == stored.program)
+    }
+
     /// Bytes of its columns.
     pub fn state_bytes(&self) -> u64 {
-        (self.versions.len() + self.filled.len() * 2) as u64
+        let programs = self.ledger.as_ref().map_or(0, |ledger| ledger.programs.len() * size_of::<u64>());
+        (self.versions.len() + self.filled.len() * 2 + programs) as u64
     }
 
     /// Notes that the initial fill stored `pages` logical pages from `first`, the first page of a
@@ -146,8 +166,8 @@ impl Oracle {
     /// The version that a host write of `lpn` stores; `request` brings it, if a request does.
     #[inline]
     pub fn next_version(&mut self, lpn: Lpn, request: Option<u32>) -> u8 {
-        if self.promises.is_some() {
-            self.note_version(lpn, request);
+        if self.ledger.as_ref().is_some_and(|ledger| !ledger.promises.rules().is_buffered) {
+            self.note_deed(lpn, RequestKind::Write, request);
         }
         let version = &mut self.versions[lpn.index()];
         *version = self.tags.next(*version);
@@ -157,23 +177,23 @@ impl Oracle {
         *version
     }
 
-    /// A request brings a write.
-    fn note_write(&mut self, lpn: Lpn, request: Option<u32>) {
-        let before = self.may_be_found(lpn).then(|| self.versions[lpn.index()]);
-        if let (Some(promises), Some(request)) = (&mut self.promises, request) {
-            promises.note_write(lpn.0, request, before);
-        }
-    }
-
-    /// A version comes that is not promised yet.
-    fn note_version(&mut self, lpn: Lpn, request: Option<u32>) {
-        if !self.is_volatile {
-            self.note_write(lpn, request);
-        }
-        let version = self.tags.next(self.versions[lpn.index()]);
-        if let Some(promises) = self.promises.as_mut().filter(|_| self.is_volatile || request.is_some()) {
-            promises.note_version(lpn.0, version);
-        }
+    /// The device takes a write or trim of a page that a request brings.
+    fn note_deed(&mut self, lpn: Lpn, kind: RequestKind, request: Option<u32>) {
+        let (is_trimmed, was_stored) = (self.is_trimmed(lpn), self.was_stored(lpn));
+        let version = self.versions[lpn.index()];
+        let (Some(Ledger { programs, deeds, promises }), Some(request)) = (&mut self.ledger, request) else { return };
+        // What the page holds counts as one write more.
+        let before = *deeds + 1;
+        let keeps_trimmed = is_trimmed && !promises.rules().gives_up_trimmed;
+        *deeds += 2;
+        promises.note_deed(u64::from(lpn.0), *deeds, (request, kind), || match was_stored {
+            true if keeps_trimmed => OpenPage::new(Promised::default(), Programs::any()),
+            true if !is_trimmed => {
+                let stored = StoredVersion { program: programs[lpn.index()], version };
+                OpenPage::new(Promised { last: before, given_up: 0 }, Programs::of(stored, before))
+            }
+            true | false => OpenPage::new(Promised::default(), Programs::default()),
+        });
     }
 
     /// Prefetches the entry of `lpn`; no effect on results.
@@ -182,16 +202,12 @@ impl Oracle {
         prefetch(self.versions.get(lpn.index()));
     }
 
-    /// Whether the device may find something of a page. Layers that do not give up what is trimmed find it all the same.
-    fn may_be_found(&self, lpn: Lpn) -> bool {
-        if self.promises_trims { self.is_stored(lpn) } else { self.was_stored(lpn) }
-    }
-
     /// Notes that the host gave `lpn` up, by a request.
     pub fn note_trim(&mut self, lpn: Lpn, request: Option<u32>) {
-        let before = self.may_be_found(lpn).then(|| self.versions[lpn.index()]);
-        if let (Some(promises), Some(request), true) = (&mut self.promises, request, self.promises_trims) {
-            promises.note_trim(lpn.0, request, before);
+        if self.promises_trims() {
+            self.note_deed(lpn, RequestKind::Trim, request);
+        } else if let Some(ledger) = &mut self.ledger {
+            ledger.promises.release(u64::from(lpn.0));
         }
         self.mark_trimmed(lpn);
     }
@@ -199,6 +215,12 @@ impl Oracle {
     /// Whether the host gave a page up and has not stored it since.
     pub fn is_trimmed(&self, lpn: Lpn) -> bool {
         !self.trimmed.is_empty() && bits::get(&self.trimmed, lpn.index())
+    }
+
+    /// Pages that the host gave up and has not stored since.
+    pub fn trimmed(&self) -> Vec<Lpn> {
+        let all = 0..if self.trimmed.is_empty() { 0 } else { self.versions.len() as u32 };
+        all.map(Lpn).filter(|&lpn| self.is_trimmed(lpn)).collect()
     }
 
     fn mark_trimmed(&mut self, lpn: Lpn) {

@@ -1,301 +1,227 @@
-//! What a device has promised to keep: of each page whose newest version may be lost in a power cut, what it may return
-//! afterwards.
+//! What a device has promised to keep: of each place whose newest write or trim is not promised yet, what it may hold
+//! after a power cut. A place is whatever is told apart: a logical page in a run, a sector in the crash lab.
 //!
-//! Writes of the host are counted. A version is what one program stores; it holds the writes of its page up to one of
-//! them. Without a write buffer every write makes a version, and is promised when it is acknowledged. With one, several
-//! writes may share a version, or make none; a write is promised by the end of a flush that was submitted after it, or
-//! by its own end if it has force unit access.
+//! Writes and trims of the host are its *deeds*, and have numbers in the order in which the device takes them. A place
+//! must hold its last promised deed or a later one. Without a write buffer a write is promised by its end. With one it
+//! is promised by the end of a flush that was submitted later, or by its own if it has force unit access. A trim
+//! leaves nothing; it is promised by the end of a flush that was submitted later, buffer or not. Where the device's own
+//! energy saves what is queued and buffered, the end of a write or trim promises it.
 //!
-//! A trim counts as a write that stores nothing. The device may return nothing from then on, and must after a flush that
-//! was submitted later, buffer or not.
+//! Layers that keep what is trimmed promise nothing by a trim, and the host no longer relies on what was there: until
+//! a later write is promised, the place may hold nothing, or anything that was ever written to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
-use pumice_types::RecoveryFault;
+use pumice_config::Config;
+use pumice_types::{RecoveryFault, RequestKind};
 use serde::{Deserialize, Serialize};
 
-/// Versions of a page that are remembered. A device that returns an older one has lost programs that had ended.
-const VERSIONS_KEPT: usize = 128;
+/// What a device promises when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromiseRules {
+    /// There is a write buffer.
+    pub is_buffered: bool,
+    /// The device's own energy saves what is queued and buffered when the power is cut.
+    pub is_protected: bool,
+    /// The layer gives up what is trimmed.
+    pub gives_up_trimmed: bool,
+}
 
-/// A page whose newest version is not promised.
+impl PromiseRules {
+    /// The rules of a device.
+    pub fn of(config: &Config) -> PromiseRules {
+        PromiseRules {
+            is_buffered: config.host.write_buffer_kib > 0,
+            is_protected: config.power.protection.empties_queues(),
+            gives_up_trimmed: config.ftl.kind.gives_up_trimmed(),
+        }
+    }
+
+    /// Whether the end of a request promises what it did.
+    pub fn promises_by_end(self, kind: RequestKind, fua: bool) -> bool {
+        match kind {
+            RequestKind::Write => fua || self.is_protected || !self.is_buffered,
+            RequestKind::Trim => self.is_protected && self.gives_up_trimmed,
+            RequestKind::Read | RequestKind::Flush => false,
+        }
+    }
+
+    /// Whether the end of a flush can promise something.
+    pub fn promises_by_flush(self) -> bool {
+        self.is_buffered || self.gives_up_trimmed
+    }
+}
+
+/// What a place must hold, by the numbers of its deeds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Promised {
+    /// The last promised write or trim; 0: nothing was ever promised.
+    pub last: u64,
+    /// The last trim, promised or not; 0: there was none.
+    pub given_up: u64,
+}
+
+impl Promised {
+    /// Whether the place may hold this write; 0: nothing.
+    pub fn allows(self, found: u64) -> bool {
+        if found == 0 { self.given_up >= self.last } else { found >= self.last }
+    }
+}
+
+/// What stands behind the deeds of a place and is to be remembered with them.
+pub trait Backing {
+    /// Whether a place whose newest deed is promised, and which was last given up by that one, can be forgotten.
+    fn is_settled(&self, newest: u64, given_up: u64) -> bool;
+}
+
+impl Backing for () {
+    fn is_settled(&self, _newest: u64, _given_up: u64) -> bool {
+        true
+    }
+}
+
+/// A write or trim that is not promised.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Deed {
+    number: u64,
+    request: u32,
+    is_trim: bool,
+}
+
+/// A place whose newest deed is not promised, or is not behind everything yet.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Unsettled {
-    /// The version before; `None` if nothing was stored.
-    before: Option<u8>,
-    /// Writes since, oldest first, each with the request that brought it.
-    writes: Vec<(u64, u32)>,
-    /// Last writes of programs that have begun in the write buffer and have no version yet.
-    begun: Vec<u64>,
-    /// Versions since, oldest first, each with the last write that it holds; `None` of trims.
-    versions: Vec<(Option<u8>, u64)>,
-    /// The last write that is promised apart from flushes; 0 if none is.
-    promised: u64,
+pub struct OpenPlace<B> {
+    /// What it must hold.
+    pub promised: Promised,
+    /// Its deeds since, oldest first.
+    deeds: VecDeque<Deed>,
+    /// The number of the newest.
+    pub newest: u64,
+    /// What stands behind them.
+    pub backing: B,
 }
 
-impl Unsettled {
-    fn new(before: Option<u8>) -> Unsettled {
-        Unsettled { before, writes: Vec::new(), begun: Vec::new(), versions: Vec::new(), promised: 0 }
+impl<B: Backing> OpenPlace<B> {
+    /// A place that must hold this, and has done nothing since.
+    pub fn new(promised: Promised, backing: B) -> OpenPlace<B> {
+        OpenPlace { promised, deeds: VecDeque::new(), newest: promised.last.max(promised.given_up), backing }
     }
 
-    /// The last promised write, if all up to `flushed` are.
-    fn last_promised(&self, flushed: u64) -> u64 {
-        let by_flush = self.writes.iter().rev().map(|&(write, _)| write).find(|&write| write <= flushed);
-        by_flush.unwrap_or(0).max(self.promised)
+    /// Everything up to one of its deeds is promised.
+    fn promise(&mut self, number: u64) {
+        self.promised.last = self.promised.last.max(number);
+        while self.deeds.front().is_some_and(|deed| deed.number <= number) {
+            self.deeds.pop_front();
+        }
     }
 
-    /// Whether only the newest version is left that the device may return.
-    fn is_settled(&self, flushed: u64) -> bool {
-        let newest = self.writes.last().map_or(0, |&(write, _)| write);
-        let is_programmed = self.versions.last().is_some_and(|&(_, holds)| holds >= newest);
-        self.begun.is_empty() && is_programmed && newest <= self.last_promised(flushed)
-    }
-
-    /// Forgets what is older than the last promised write.
-    fn forget(&mut self, flushed: u64) {
-        let promised = self.last_promised(flushed);
-        self.writes.retain(|&(write, _)| write >= promised);
-        let excess = self.versions.len().saturating_sub(VERSIONS_KEPT);
-        self.versions.drain(..excess);
+    fn is_settled(&self) -> bool {
+        self.deeds.is_empty() && self.backing.is_settled(self.newest, self.promised.given_up)
     }
 }
 
-/// A page that a cut may have thrown back.
-pub struct Allowed {
-    page: Unsettled,
-    flushed: u64,
-}
-
-impl Allowed {
-    /// Whether the device may return this version (`None`: nothing stored) after a cut.
-    pub fn contains(&self, found: Option<u8>) -> bool {
-        let promised = self.page.last_promised(self.flushed);
-        let is_before = promised == 0 && found == self.page.before;
-        is_before || self.page.versions.iter().any(|&(version, holds)| found == version && holds >= promised)
-    }
-}
-
-/// All such pages.
-#[derive(Clone, Default, Serialize, Deserialize)]
-pub struct Promises {
-    /// Writes are promised by flushes: there is a write buffer.
-    is_volatile: bool,
-    pages: BTreeMap<u32, Unsettled>,
-    /// Writes so far.
-    writes: u64,
-    /// All writes up to this one are promised by a flush.
-    flushed: u64,
-    /// Flushes under way, each with the last write before it.
+/// All such places.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Promises<B> {
+    rules: PromiseRules,
+    places: BTreeMap<u64, OpenPlace<B>>,
+    /// The last deed.
+    last: u64,
+    /// Flushes under way, each with the last deed before it.
     flushes: Vec<(u32, u64)>,
 }
 
-impl Promises {
-    /// Nothing written yet, to a device with or without a write buffer.
-    pub fn new(is_volatile: bool) -> Promises {
-        Promises { is_volatile, ..Promises::default() }
+impl<B: Backing> Promises<B> {
+    /// Nothing done yet.
+    pub fn new(rules: PromiseRules) -> Promises<B> {
+        Promises { rules, places: BTreeMap::new(), last: 0, flushes: Vec::new() }
     }
 
-    /// A request brings a write of a page, of which `before` was the newest version.
-    pub fn note_write(&mut self, page: u32, request: u32, before: Option<u8>) {
-        self.writes += 1;
-        let unsettled = self.pages.entry(page).or_insert_with(|| Unsettled::new(before));
-        unsettled.writes.push((self.writes, request));
-        if RecoveryFault::AcknowledgedEarly.is_on() {
-            unsettled.promised = self.writes;
+    /// The rules.
+    pub fn rules(&self) -> PromiseRules {
+        self.rules
+    }
+
+    /// A place that is not settled.
+    pub fn get(&self, place: u64) -> Option<&OpenPlace<B>> {
+        self.places.get(&place)
+    }
+
+    /// What stands behind the deeds of a place that is not settled, and the number of the newest.
+    pub fn backing(&mut self, place: u64) -> Option<(&mut B, u64)> {
+        self.places.get_mut(&place).map(|open| (&mut open.backing, open.newest))
+    }
+
+    /// The device takes a write or trim of a place, as deed `number`; it is part of `request`. `before` is the place as it
+    /// is known if it was settled.
+    pub fn note_deed(
+        &mut self,
+        place: u64,
+        number: u64,
+        (request, kind): (u32, RequestKind),
+        before: impl FnOnce() -> OpenPlace<B>,
+    ) {
+        debug_assert!(number >= self.last, "deeds count up");
+        let is_trim = kind == RequestKind::Trim;
+        debug_assert!(!is_trim || self.rules.gives_up_trimmed, "other trims are no deeds");
+        self.last = number;
+        let open = self.places.entry(place).or_insert_with(before);
+        debug_assert!(number > open.newest, "a deed is newer than what was before");
+        open.deeds.push_back(Deed { number, request, is_trim });
+        open.newest = number;
+        if is_trim {
+            open.promised.given_up = number;
+        } else if RecoveryFault::AcknowledgedEarly.is_on() {
+            open.promise(number);
         }
     }
 
-    /// A request gives a page up, of which `before` was the newest version.
-    pub fn note_trim(&mut self, page: u32, request: u32, before: Option<u8>) {
-        self.writes += 1;
-        let unsettled = self.pages.entry(page).or_insert_with(|| Unsettled::new(before));
-        unsettled.writes.push((self.writes, request));
-        unsettled.versions.push((None, self.writes));
+    /// A layer that keeps what is trimmed has taken a trim of a place: nothing is promised of it any more.
+    pub fn release(&mut self, place: u64) {
+        self.places.remove(&place);
     }
 
-    /// The write buffer begins to program a page: what is written to it from now on is not part of that.
-    pub fn note_program_begun(&mut self, page: u32) {
-        if let Some(page) = self.pages.get_mut(&page) {
-            page.begun.extend(page.writes.last().map(|&(write, _)| write));
-        }
+    /// A request is done that wrote or trimmed a place, and its end promises that. Returns what the place must hold, if
+    /// it is settled by that.
+    pub fn note_done(&mut self, place: u64, request: u32) -> Option<Promised> {
+        let open = self.places.get_mut(&place)?;
+        let own = open.deeds.iter().rfind(|deed| deed.request == request)?.number;
+        open.promise(own);
+        self.settle(place)
     }
 
-    /// The write buffer has given up what was written to a page since it last began to program it: that is never stored,
-    /// so no flush promises it.
-    pub fn note_dropped(&mut self, page: u32) {
-        let Some(unsettled) = self.pages.get_mut(&page) else { return };
-        let stored = unsettled.versions.last().map_or(0, |&(_, holds)| holds);
-        let stored = unsettled.begun.last().map_or(stored, |&begun| begun.max(stored));
-        unsettled.writes.retain(|&(write, _)| write <= stored);
-        if stored == 0 {
-            self.pages.remove(&page);
-        }
-    }
-
-    /// A page is programmed in this version.
-    pub fn note_version(&mut self, page: u32, version: u8) {
-        let Some(page) = self.pages.get_mut(&page) else { return };
-        let holds = match (self.is_volatile, page.writes.last()) {
-            (true, _) if page.begun.is_empty() => return,
-            (true, _) => page.begun.remove(0),
-            (false, Some(&(write, _))) => write,
-            (false, None) => return,
-        };
-        // A page that was trimmed while its program was being prepared is stored after all, behind the trim.
-        let holds =
-            page.versions.iter().filter(|(version, _)| version.is_none()).map(|&(_, trim)| trim).fold(holds, u64::max);
-        page.versions.push((Some(version), holds));
-        page.forget(self.flushed);
-    }
-
-    /// What a request wrote to a page is acknowledged; `fua`: it had force unit access.
-    pub fn note_acknowledged(&mut self, page: u32, request: u32, fua: bool) {
-        let flushed = self.flushed;
-        let Some(unsettled) = self.pages.get_mut(&page).filter(|_| fua || !self.is_volatile) else { return };
-        let Some(&(write, _)) = unsettled.writes.iter().rev().find(|&&(_, by)| by == request) else { return };
-        unsettled.promised = unsettled.promised.max(write);
-        unsettled.forget(flushed);
-        if unsettled.is_settled(flushed) {
-            self.pages.remove(&page);
-        }
+    /// Forgets a place if it is settled, and returns what it must hold.
+    pub fn settle(&mut self, place: u64) -> Option<Promised> {
+        let promised = self.places.get(&place).filter(|open| open.is_settled())?.promised;
+        self.places.remove(&place);
+        Some(promised)
     }
 
     /// A flush is submitted.
     pub fn note_flush(&mut self, request: u32) {
-        self.flushes.push((request, self.writes));
+        self.flushes.push((request, self.last));
     }
 
-    /// A flush is done.
-    pub fn note_flushed(&mut self, request: u32) {
+    /// A flush is done. Tells of the places that are settled by that.
+    pub fn note_flushed(&mut self, request: u32, mut settled: impl FnMut(u64, Promised)) {
         let Some(at) = self.flushes.iter().position(|&(flush, _)| flush == request) else { return };
         let (_, before) = self.flushes.swap_remove(at);
-        if !self.is_volatile {
-            return self.promise_trims(before);
-        }
-        let flushed = self.flushed.max(before);
-        self.flushed = flushed;
-        self.pages.retain(|_, page| {
-            page.forget(flushed);
-            !page.is_settled(flushed)
+        let is_buffered = self.rules.is_buffered;
+        self.places.retain(|&place, open| {
+            let deeds = open.deeds.iter().take_while(|deed| deed.number <= before);
+            let promised = deeds.filter(|deed| is_buffered || deed.is_trim).last().map(|deed| deed.number);
+            promised.into_iter().for_each(|number| open.promise(number));
+            let is_settled = open.is_settled();
+            if is_settled {
+                settled(place, open.promised);
+            }
+            !is_settled
         });
     }
 
-    /// A flush of a device without a write buffer is done: trims up to this write are promised. Writes are when they are
-    /// acknowledged.
-    fn promise_trims(&mut self, before: u64) {
-        self.pages.retain(|_, page| {
-            let trims = page.versions.iter().filter(|&&(version, trim)| version.is_none() && trim <= before);
-            page.promised = trims.map(|&(_, trim)| trim).fold(page.promised, u64::max);
-            page.forget(0);
-            !page.is_settled(0)
-        });
-    }
-
-    /// The power is cut: what the device may return of each page. Nothing is in flight any more.
-    pub fn take(&mut self) -> impl Iterator<Item = (u32, Allowed)> + use<> {
+    /// The power is cut: nothing is in flight any more. Returns the places that are not settled.
+    pub fn take(&mut self) -> BTreeMap<u64, OpenPlace<B>> {
         self.flushes.clear();
-        let flushed = self.flushed;
-        std::mem::take(&mut self.pages).into_iter().map(move |(lpn, page)| (lpn, Allowed { page, flushed }))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What may be returned of a page; `None` if only its newest version may.
-    fn allowed(promises: &mut Promises, page: u32) -> Option<Vec<Option<u8>>> {
-        let (_, allowed) = promises.take().find(|&(lpn, _)| lpn == page)?;
-        Some([None, Some(1), Some(2), Some(3)].into_iter().filter(|&version| allowed.contains(version)).collect())
-    }
-
-    #[test]
-    fn t830_without_a_buffer_an_acknowledged_write_is_promised() {
-        let mut promises = Promises::new(false);
-        promises.note_write(7, 0, None);
-        promises.note_version(7, 1);
-        promises.note_write(7, 1, Some(1));
-        promises.note_version(7, 2);
-        promises.note_acknowledged(7, 0, false);
-        assert_eq!(allowed(&mut promises, 7), Some(vec![Some(1), Some(2)]), "the first, or the one in flight");
-        promises.note_write(7, 2, Some(2));
-        promises.note_version(7, 3);
-        promises.note_acknowledged(7, 2, false);
-        assert_eq!(allowed(&mut promises, 7), None);
-    }
-
-    #[test]
-    fn t831_with_a_buffer_a_flush_promises_what_was_written_before_it() {
-        let mut promises = Promises::new(true);
-        promises.note_write(7, 0, None);
-        promises.note_acknowledged(7, 0, false);
-        assert_eq!(allowed(&mut promises, 7), Some(vec![None]), "it may be lost");
-        promises.note_write(7, 0, None);
-        promises.note_program_begun(7);
-        promises.note_write(7, 1, None);
-        promises.note_flush(2);
-        promises.note_version(7, 1);
-        promises.note_program_begun(7);
-        promises.note_version(7, 2);
-        promises.note_flushed(2);
-        assert_eq!(allowed(&mut promises, 7), None, "both writes are in the newest version");
-        promises.note_write(7, 3, Some(2));
-        promises.note_flush(4);
-        promises.note_flushed(4);
-        assert_eq!(allowed(&mut promises, 7), Some(vec![]), "a flush that programs nothing cannot be kept");
-    }
-
-    #[test]
-    fn t959_what_a_trim_takes_out_of_the_buffer_is_promised_by_no_flush() {
-        let mut promises = Promises::new(true);
-        promises.note_write(7, 0, Some(1));
-        promises.note_dropped(7);
-        promises.note_flush(1);
-        promises.note_flushed(1);
-        assert_eq!(allowed(&mut promises, 7), None, "as if it had not been written");
-        promises.note_write(7, 2, Some(1));
-        promises.note_program_begun(7);
-        promises.note_write(7, 3, Some(1));
-        promises.note_dropped(7);
-        promises.note_flush(4);
-        promises.note_version(7, 2);
-        promises.note_flushed(4);
-        assert_eq!(allowed(&mut promises, 7), None, "what had begun to be programmed is promised");
-    }
-
-    #[test]
-    fn t837_a_trim_is_promised_by_a_flush_and_what_was_written_behind_it_when_it_is_acknowledged() {
-        let mut promises = Promises::new(false);
-        promises.note_trim(7, 0, Some(1));
-        promises.note_flush(1);
-        promises.note_trim(8, 2, Some(1));
-        promises.note_write(9, 3, Some(1));
-        promises.note_version(9, 2);
-        promises.note_flushed(1);
-        assert!(!promises.pages.contains_key(&7), "only nothing may be returned");
-        let versions = [None, Some(1), Some(2)];
-        let left: Vec<_> =
-            promises.take().map(|(lpn, page)| (lpn, versions.map(|found| page.contains(found)))).collect();
-        assert_eq!(
-            left,
-            [(8, [true, true, false]), (9, [false, true, true])],
-            "neither was there before the flush, or done"
-        );
-        promises.note_trim(7, 4, Some(1));
-        promises.note_write(7, 5, None);
-        promises.note_version(7, 2);
-        promises.note_flush(6);
-        promises.note_flushed(6);
-        assert_eq!(allowed(&mut promises, 7), Some(vec![None, Some(2)]), "the write is in flight");
-    }
-
-    #[test]
-    fn t832_with_a_buffer_force_unit_access_promises_its_own_page() {
-        let mut promises = Promises::new(true);
-        promises.note_write(7, 0, None);
-        promises.note_program_begun(7);
-        promises.note_version(7, 1);
-        promises.note_write(7, 1, Some(1));
-        promises.note_acknowledged(7, 0, true);
-        assert_eq!(allowed(&mut promises, 7), Some(vec![Some(1)]), "not nothing, and the second write has no version");
+        std::mem::take(&mut self.places)
     }
 }

@@ -31,6 +31,7 @@ mod power_handles;
 mod power_host;
 mod power_layers;
 mod power_map;
+mod power_pairs;
 mod power_planes;
 mod power_protection;
 mod power_random;

@@ -2,12 +2,12 @@
 //! or written with force unit access, is still there.
 
 use pumice_engine::Session;
-use pumice_ftl::FtlKind;
-use pumice_types::{HostRequest, RecoveryFault, RequestKind, Time};
+use pumice_ftl::{FtlKind, TranslationLayer};
+use pumice_types::{HostRequest, Lpn, RecoveryFault, RequestKind, Time};
 
 use crate::power::{Sets, all_are_noticed, cut_everywhere, fails, sampled};
 use crate::power_layers::{all_keep_their_promises, combinations, cut_in_a_row, cut_often, fails_soon};
-use crate::support::spec;
+use crate::support::{document, number, spec};
 
 /// A small buffer, that flushes and full places empty; and writes of parts of pages, which read the old copy.
 pub const BUFFERED: &[(&str, &str)] = &[
@@ -176,5 +176,65 @@ fn t837_programs_of_one_page_keep_the_order_of_its_writes_while_an_old_copy_is_b
         }
         session.cut_power(session.ssd.now + Time(1)).expect("starts anew");
         assert_eq!(session.ssd.power.broken_promises, 0, "{writes:?}, when {done} are done");
+    }
+}
+
+#[test]
+fn t975_a_device_far_behind_its_host_is_not_convicted_for_the_length_of_its_queue() {
+    // The oracle once knew the last 128 versions of a page: of thousands of outstanding writes it took the oldest for lost.
+    let sets = [
+        ("ftl.recovery", "scan"),
+        ("power.cuts", "20"),
+        ("workload.kind", "zipf"),
+        ("workload.mean_interarrival_us", "100"),
+        ("run.check", "integrity"),
+    ];
+    let document = document(&sets);
+    assert_eq!((number(&document, "power.cuts"), number(&document, "power.broken_promises")), (20.0, 0.0));
+    assert!(number(&document, "power.failed_requests") > 1_000.0, "many are outstanding");
+}
+
+/// Requests to one page, each a while behind the one before: a write of the page, one of a part of it, and a trim.
+const TRIMMED_WHILE_WRITTEN: [(RequestKind, u32, u64); 6] = [
+    (RequestKind::Write, 4096, 0),
+    (RequestKind::Flush, 0, 1),
+    (RequestKind::Write, 512, 5_000_000),
+    (RequestKind::Flush, 0, 5_001_000),
+    (RequestKind::Trim, 4096, 5_002_000),
+    (RequestKind::Flush, 0, 5_003_000),
+];
+
+#[test]
+fn t976_a_trim_outlasts_a_program_of_its_page_that_had_begun_before() {
+    // The program of the part, which was reading its old copy, once brought the page back behind the trim.
+    for (flush, protection) in [("eager", "none"), ("lru", "none"), ("eager", "operations"), ("lru", "full")] {
+        let config = spec(&[
+            ("ftl.kind", "page"),
+            ("ftl.recovery", "scan"),
+            ("ftl.over_provisioning", "0.25"),
+            ("host.write_buffer_kib", "64"),
+            ("host.flush", flush),
+            ("power.protection", protection),
+            ("initial.fill", "0.0"),
+            ("workload.trim_fraction", "0.1"),
+            ("run.check", "integrity"),
+        ]);
+        let mut nobody = ();
+        let mut session = Session::new(&config, 1.0, &mut nobody).expect("a device");
+        for (kind, bytes, at) in TRIMMED_WHILE_WRITTEN {
+            let request = HostRequest { arrival: Time(at), offset_bytes: 0, bytes, kind, fua: false, stream: 0 };
+            while session.step_until(request.arrival).expect("no rule is broken") {}
+            session.submit(&request, request.arrival).expect("no rule is broken");
+        }
+        let mut done = session.ssd.host.take_completed();
+        while done < TRIMMED_WHILE_WRITTEN.len() as u64 {
+            session.step().expect("no rule is broken");
+            done += session.ssd.host.take_completed();
+        }
+        let is_found = |session: &Session<&mut ()>| session.ssd.ftl().locate(Lpn(0)).is_some();
+        assert!(!is_found(&session), "{flush}, {protection}");
+        session.cut_power(session.ssd.now + Time(1)).expect("starts anew");
+        assert!(!is_found(&session), "{flush}, {protection}: behind a cut");
+        assert_eq!(session.ssd.power.broken_promises, 0, "{flush}, {protection}");
     }
 }

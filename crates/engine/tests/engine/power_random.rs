@@ -11,8 +11,8 @@ use pumice_workload::RandomStream;
 use crate::power::{Met, Sets, as_command, by, cut_as_drawn, devices, number_in, with_fault};
 use crate::power_layers::{LARGER, combinations, further};
 use crate::{
-    power_blocks, power_erases, power_handles, power_host, power_map, power_planes, power_protection, power_sub_blocks,
-    power_wear, power_zones,
+    power_blocks, power_erases, power_handles, power_host, power_map, power_pairs, power_planes, power_protection,
+    power_sub_blocks, power_wear, power_zones,
 };
 
 /// Cuts without a word from the environment.
@@ -65,6 +65,7 @@ fn kinds() -> Vec<Sets<'static>> {
     all.extend(power_sub_blocks::devices());
     all.extend(power_planes::devices().into_iter().chain(power_map::devices()).chain(power_handles::devices()));
     all.extend(power_wear::devices());
+    all.extend(power_pairs::devices());
     all.extend(power_zones::devices());
     all.retain(is_wanted);
     assert!(!all.is_empty(), "PUMICE_POWER_LAYER names a layer");

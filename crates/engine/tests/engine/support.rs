@@ -22,6 +22,11 @@ pub fn spec(sets: &[(&str, &str)]) -> Config {
     Config::resolve(&source(sets)).expect(NO_SPEC)
 }
 
+/// Why a spec is refused, if it is.
+pub fn accepts(sets: &[(&str, &str)]) -> Result<(), String> {
+    Config::resolve(&source(sets)).map(drop).map_err(|error| error.to_string())
+}
+
 /// The result document of a spec that must run.
 #[track_caller]
 pub fn document(sets: &[(&str, &str)]) -> Value {

@@ -157,6 +157,12 @@ impl NandArray {
         SpareEntry { lpn, written, programmed: programmed & ((1 << MARK_AT) - 1), mark }
     }
 
+    /// The number of the write that brought what a programmed page holds, as its spare area keeps it; 0 of the initial
+    /// fill, and where spare areas keep no numbers.
+    pub fn write_number(&self, page: PageAddress) -> u64 {
+        self.power.as_deref().and_then(|power| power.written.get(self.column(page)).copied()).unwrap_or_default()
+    }
+
     /// The spare area of a page, as a controller reads it that starts anew. Nothing tells that a page or block that
     /// reads well was touched by a cut.
     pub fn spare_area(&self, page: PageAddress) -> SpareArea {
@@ -188,14 +194,16 @@ impl NandArray {
         self.power.as_deref().is_some_and(marked)
     }
 
-    /// Notes the numbers of a page that was just stored. A copy brings the number of its data along.
+    /// Notes the numbers of a page that was just stored. A copy brings the number of its data along, and so does the
+    /// program of a page that is moved.
     #[inline]
     pub(super) fn note_numbers(&mut self, page: PageAddress, command: &FlashCommand) {
-        let source = if command.op == FlashOp::Copy { command.source } else { command.target };
+        let brings = command.op == FlashOp::Copy || command.is_move();
+        let source = if brings { command.source } else { command.target };
         let (to, from) = (self.column(page), self.column(source));
         if let Some(power) = self.power.as_mut().filter(|power| !power.written.is_empty()) {
             let number = command.number();
-            power.written[to] = if command.op == FlashOp::Copy { power.written[from] } else { number };
+            power.written[to] = if brings { power.written[from] } else { number };
             power.programmed[to] = number | u64::from(command.mark.0) << MARK_AT;
             // A copy brings along what a page of the controller's own holds.
             let copied = command.op == FlashOp::Copy && !power.stored.is_empty();

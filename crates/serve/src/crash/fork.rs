@@ -79,7 +79,7 @@ impl<'a> CutTrials<'a> {
         let verdict = truth.judge(context, took, pages, &mut find)?;
         if let (Some(path), Some(data)) = (&cut.image, &self.subject.session.data) {
             let page_bytes = self.subject.config.chip.geometry.page_bytes;
-            image::write(path, page_bytes, data, (0..pages).map(find)).map_err(SimError::Output)?;
+            image::write(path, page_bytes, (truth, data), (0..pages).map(find)).map_err(SimError::Output)?;
         }
         Ok(TriedCut { nth, verdict, image: cut.image.clone() })
     }

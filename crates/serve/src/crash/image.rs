@@ -6,7 +6,7 @@ use std::path::Path;
 
 use pumice_engine::SimError;
 
-use super::truth::FoundContent;
+use super::truth::{FoundContent, HostTruth};
 use crate::protocol::SECTOR;
 use crate::sector::{SectorStamp, flip_bit, stamps_of};
 
@@ -18,7 +18,7 @@ use crate::sector::{SectorStamp, flip_bit, stamps_of};
 pub fn write(
     path: &Path,
     page_bytes: u32,
-    data: &[u8],
+    (truth, data): (&HostTruth, &[u8]),
     pages: impl ExactSizeIterator<Item = Result<FoundContent, SimError>>,
 ) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());
@@ -29,7 +29,7 @@ pub fn write(
     for (nth, page) in pages.enumerate() {
         let FoundContent::Stamps(Some(stamps)) = page.map_err(|error| error.to_string())? else { continue };
         for (sector, stamp) in bytes.chunks_mut(SECTOR as usize).zip(stamps_of(&stamps)) {
-            fill(sector, stamp, data);
+            fill(sector, stamp, (truth, data));
         }
         out.seek(SeekFrom::Start(nth as u64 * u64::from(page_bytes))).map_err(failed)?;
         out.write_all(&bytes).map_err(failed)?;
@@ -38,13 +38,13 @@ pub fn write(
 }
 
 /// The bytes of one sector.
-fn fill(sector: &mut [u8], stamp: SectorStamp, data: &[u8]) {
-    match stamp.write_number().checked_sub(1) {
-        Some(nth) => {
-            let from = nth as usize * SECTOR as usize;
+fn fill(sector: &mut [u8], stamp: SectorStamp, (truth, data): (&HostTruth, &[u8])) {
+    match stamp.write_number() {
+        0 => sector.fill(0),
+        number => {
+            let from = truth.data_of(number);
             sector.copy_from_slice(&data[from..from + SECTOR as usize]);
         }
-        None => sector.fill(0),
     }
     if let Some(bit) = stamp.flipped_bit() {
         flip_bit(sector, bit);

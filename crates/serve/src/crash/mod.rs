@@ -9,6 +9,8 @@
 mod cut;
 mod fork;
 mod image;
+#[cfg(test)]
+mod judged_bytes;
 mod lab;
 mod replay;
 mod subject;

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use pumice_engine::host::promises::PromiseRules;
 use pumice_engine::{Session, SimError};
 use pumice_types::{HostRequest, Time};
 use pumice_workload::RandomStream;
 
 use super::cut::CutPlaces;
 use super::subject::CrashSubject;
-use super::truth::{HostTruth, PromiseRules};
-
+use super::truth::HostTruth;
 use crate::data_path::DataPath;
 use crate::exchange::{DeviceSession, exchange, settle};
 use crate::transfer::Transfer;
@@ -48,9 +48,8 @@ pub fn replay(subject: &CrashSubject, onlooker: &mut impl Onlooker) -> Result<()
         while session.age(&mut ageing)? {}
     }
     session.ssd.observer.set_replay(false);
-    let (is_volatile, gives_up_trimmed) = (session.ssd.controller.is_buffered(), config.ftl.kind.gives_up_trimmed());
-    let rules = PromiseRules { is_volatile, gives_up_trimmed };
-    let mut truth = HostTruth::new(&subject.session.requests, config.chip.geometry.page_bytes, rules);
+    let (page_bytes, rules) = (config.chip.geometry.page_bytes, PromiseRules::of(config));
+    let mut truth = HostTruth::new(&subject.session.requests, page_bytes, rules);
     for request in &subject.session.requests {
         let stamps = truth.begin();
         let request = HostRequest { arrival: session.ssd.now, ..*request };

@@ -1,13 +1,13 @@
 //! What the host knows: which write each sector was promised to keep, and so what it may find after a power cut.
 //!
-//! Every write of a sector has a number, from 1 on; 0 is a sector that was never written. Requests come one at a time,
-//! so a larger number is a later write. After a cut a sector may hold its last promised write or a later one of its own,
-//! and nothing else. A trim has a number too: it makes the sectors of whole pages hold nothing. It is promised by the next
-//! flush; until then a sector may hold what it held, or nothing.
+//! Every write of a sector has a number, from 1 on; 0 is a sector that was never written. A trim has one number for all
+//! sectors that it takes, which are those of whole pages. Requests come one at a time, so a larger number is a later
+//! write or trim. What is promised when is the engine's rule ([`Promises`]), as for the pages of a run.
 
 use std::sync::Arc;
 
 use pumice_engine::SimError;
+use pumice_engine::host::promises::{OpenPlace, PromiseRules, Promised, Promises};
 use pumice_types::{HostRequest, RequestKind, Time};
 
 use super::verdict::{CrashVerdict, CutContext, WrongKind, WrongPages, WrongSector};
@@ -26,95 +26,86 @@ pub enum FoundContent {
 struct PageTruth {
     /// Stamps of the newest writes.
     newest: Box<[u8]>,
-    /// Numbers of the last promised writes.
+    /// Numbers of the last promised writes and trims, of sectors of which everything is promised.
     promised: Box<[u64]>,
     /// The largest number of its newest writes.
     last: u64,
-    /// Number of its last trim; 0 if there was none.
-    trimmed: u64,
+    /// Number of its last promised trim; 0 if there was none.
+    given_up: u64,
 }
 
 impl PageTruth {
     fn new(sectors: usize) -> PageTruth {
-        PageTruth { newest: vec![0; sectors * STAMP].into(), promised: vec![0; sectors].into(), last: 0, trimmed: 0 }
+        PageTruth { newest: vec![0; sectors * STAMP].into(), promised: vec![0; sectors].into(), last: 0, given_up: 0 }
     }
 
-    fn newest(&self, sector: usize) -> u64 {
-        let written = stamps_of(&self.newest[sector * STAMP..]).next().map_or(0, SectorStamp::write_number);
-        // A trim takes the writes before it away.
-        if written > 0 { written } else { self.trimmed }
+    fn promised(&self, sector: usize) -> Promised {
+        Promised { last: self.promised[sector], given_up: self.given_up }
     }
 
-    /// The page is trimmed. A device that does not give it up may return nothing from then on, or anything that was ever
-    /// written there: a write that was only buffered is gone.
-    fn trim(&mut self, number: u64, is_given_up: bool) {
+    /// The page is trimmed.
+    fn give_up(&mut self) {
         self.newest.fill(0);
         self.last = 0;
-        if is_given_up {
-            self.trimmed = number;
-        } else {
-            self.promised.fill(0);
+    }
+}
+
+/// The numbers of a session's writes and trims.
+struct DeedNumbers {
+    /// The first number of each request that has numbers; of the others, that of the next request that has some.
+    first: Vec<u64>,
+    /// Where what each request writes begins among the data of the session.
+    data: Vec<u64>,
+}
+
+impl DeedNumbers {
+    fn of(requests: &[HostRequest]) -> DeedNumbers {
+        let (mut number, mut byte) = (1, 0);
+        let (mut first, mut data) = (Vec::with_capacity(requests.len()), Vec::with_capacity(requests.len()));
+        for request in requests {
+            first.push(number);
+            data.push(byte);
+            match request.kind {
+                RequestKind::Write => {
+                    number += u64::from(request.bytes / SECTOR);
+                    byte += u64::from(request.bytes);
+                }
+                RequestKind::Trim => number += 1,
+                RequestKind::Read | RequestKind::Flush => {}
+            }
         }
+        DeedNumbers { first, data }
     }
 
-    /// Everything written so far is promised.
-    fn promise(&mut self, sectors: std::ops::Range<usize>) {
-        for sector in sectors {
-            self.promised[sector] = self.newest(sector);
-        }
+    /// The request that a number belongs to.
+    fn request(&self, number: u64) -> usize {
+        // Requests without a number of their own share that of the next one that has one; the last of them is it.
+        self.first.partition_point(|&first| first <= number) - 1
+    }
+
+    /// Sectors between the first one that the request of a number writes and that of the number.
+    fn sectors_before(&self, number: u64) -> u64 {
+        number - self.first[self.request(number)]
     }
 }
 
 /// The host of a session that is replayed.
 pub struct HostTruth<'a> {
     requests: &'a [HostRequest],
-    /// Number of the first sector that each request writes.
-    first: Vec<u64>,
+    numbers: DeedNumbers,
     page_sectors: u64,
-    rules: PromiseRules,
     /// Requests that are done.
     done: usize,
     pages: Vec<Option<PageTruth>>,
-    /// Pages of which a write or trim waits for a flush to be promised.
-    unsettled: Vec<u32>,
-}
-
-/// What a device promises when.
-#[derive(Clone, Copy)]
-pub struct PromiseRules {
-    /// There is a write buffer: only flushes and force unit access promise writes.
-    pub is_volatile: bool,
-    /// The device gives up what is trimmed. Others keep it, and promise nothing by a trim.
-    pub gives_up_trimmed: bool,
-}
-
-impl PromiseRules {
-    /// Whether a request makes a promise when it is done.
-    fn promises(self, request: &HostRequest) -> bool {
-        match request.kind {
-            RequestKind::Write => request.fua || !self.is_volatile,
-            RequestKind::Flush => self.is_volatile || self.gives_up_trimmed,
-            RequestKind::Read | RequestKind::Trim => false,
-        }
-    }
+    /// Sectors of which a write or trim waits to be promised.
+    promises: Promises<()>,
 }
 
 impl<'a> HostTruth<'a> {
     /// Nothing has come yet of these requests.
     pub fn new(requests: &'a [HostRequest], page_bytes: u32, rules: PromiseRules) -> HostTruth<'a> {
-        let mut next = 1;
-        let number = |request: &HostRequest| {
-            let first = next;
-            next += match request.kind {
-                RequestKind::Write => u64::from(request.bytes / SECTOR),
-                RequestKind::Trim => 1,
-                RequestKind::Read | RequestKind::Flush => 0,
-            };
-            first
-        };
-        let first = requests.iter().map(number).collect();
-        let page_sectors = u64::from(page_bytes / SECTOR);
-        HostTruth { requests, first, page_sectors, rules, done: 0, pages: Vec::new(), unsettled: Vec::new() }
+        let (numbers, page_sectors) = (DeedNumbers::of(requests), u64::from(page_bytes / SECTOR));
+        HostTruth { requests, numbers, page_sectors, done: 0, pages: Vec::new(), promises: Promises::new(rules) }
     }
 
     /// Requests that are done.
@@ -124,7 +115,7 @@ impl<'a> HostTruth<'a> {
 
     /// Sectors of a request, page by page: the page, its sectors, and the number of the first one's write.
     fn parts(&self, nth: usize) -> impl Iterator<Item = (usize, std::ops::Range<usize>, u64)> + use<> {
-        let (request, page, number) = (self.requests[nth], self.page_sectors, self.first[nth]);
+        let (request, page, number) = (self.requests[nth], self.page_sectors, self.numbers.first[nth]);
         let begin = request.offset_bytes / u64::from(SECTOR);
         let end = begin + u64::from(request.bytes / SECTOR);
         (begin / page..end.div_ceil(page)).map(move |at| {
@@ -135,17 +126,18 @@ impl<'a> HostTruth<'a> {
 
     /// The next request is submitted. Returns the stamps that it writes.
     pub fn begin(&mut self) -> Vec<u8> {
-        let request = self.requests[self.done];
-        match request.kind {
-            RequestKind::Write => {}
-            RequestKind::Trim => {
-                self.begin_trim();
-                return Vec::new();
-            }
-            RequestKind::Read | RequestKind::Flush => return Vec::new(),
+        match self.requests[self.done].kind {
+            RequestKind::Write => return self.begin_write(),
+            RequestKind::Trim => self.begin_trim(),
+            RequestKind::Flush => self.promises.note_flush(self.done as u32),
+            RequestKind::Read => {}
         }
-        let sectors = u64::from(request.bytes / SECTOR);
-        let numbers = self.first[self.done]..self.first[self.done] + sectors;
+        Vec::new()
+    }
+
+    fn begin_write(&mut self) -> Vec<u8> {
+        let (number, sectors) = (self.numbers.first[self.done], self.requests[self.done].bytes / SECTOR);
+        let numbers = number..number + u64::from(sectors);
         let stamps: Vec<u8> = numbers.flat_map(|number| SectorStamp::of(number).to_bytes()).collect();
         let mut taken = 0;
         for (page, sectors, number) in self.parts(self.done) {
@@ -157,8 +149,8 @@ impl<'a> HostTruth<'a> {
             truth.newest[sectors.start * STAMP..sectors.end * STAMP].copy_from_slice(&stamps[taken..taken + bytes]);
             truth.last = number + sectors.len() as u64 - 1;
             taken += bytes;
-            if self.rules.is_volatile {
-                self.unsettled.push(page as u32);
+            for (sector, number) in sectors.zip(number..) {
+                self.note_deed(page, sector, number, RequestKind::Write);
             }
         }
         stamps
@@ -166,41 +158,75 @@ impl<'a> HostTruth<'a> {
 
     /// A trim is submitted. It takes the pages that lie wholly inside.
     fn begin_trim(&mut self) {
-        let number = self.first[self.done];
+        let gives_up = self.promises.rules().gives_up_trimmed;
         for (page, sectors, _) in self.parts(self.done) {
             let written = self.pages.get_mut(page).and_then(Option::as_mut);
             let Some(truth) = written.filter(|_| sectors.len() as u64 == self.page_sectors) else { continue };
-            truth.trim(number, self.rules.gives_up_trimmed);
-            self.unsettled.push(page as u32);
+            truth.give_up();
+            for sector in sectors {
+                if gives_up {
+                    self.note_deed(page, sector, self.numbers.first[self.done], RequestKind::Trim);
+                } else {
+                    self.promises.release(self.place(page, sector));
+                    self.pages[page].iter_mut().for_each(|truth| truth.promised[sector] = 0);
+                }
+            }
         }
+    }
+
+    fn place(&self, page: usize, sector: usize) -> u64 {
+        page as u64 * self.page_sectors + sector as u64
+    }
+
+    fn note_deed(&mut self, page: usize, sector: usize, number: u64, kind: RequestKind) {
+        let (place, truth) = (self.place(page, sector), self.pages[page].as_ref());
+        let before = || OpenPlace::new(truth.map(|truth| truth.promised(sector)).unwrap_or_default(), ());
+        self.promises.note_deed(place, number, (self.done as u32, kind), before);
     }
 
     /// Notes that the request under way is done. Returns whether the device has promised something by that.
     pub fn end(&mut self) -> bool {
         let nth = self.done;
         self.done += 1;
-        let request = self.requests[nth];
-        if !self.rules.promises(&request) {
+        let (request, rules) = (self.requests[nth], self.promises.rules());
+        let HostTruth { pages, page_sectors, promises, .. } = self;
+        let mut settle = |place: u64, promised: Promised| {
+            let page = pages.get_mut((place / *page_sectors) as usize).and_then(Option::as_mut);
+            let Some(page) = page else { return };
+            page.promised[(place % *page_sectors) as usize] = promised.last;
+            page.given_up = page.given_up.max(promised.given_up);
+        };
+        if request.kind == RequestKind::Flush {
+            promises.note_flushed(nth as u32, settle);
+            return rules.promises_by_flush();
+        }
+        if !rules.promises_by_end(request.kind, request.fua) {
             return false;
         }
-        let all = 0..self.page_sectors as usize;
-        if request.kind == RequestKind::Flush {
-            for page in std::mem::take(&mut self.unsettled) {
-                self.pages[page as usize].iter_mut().for_each(|page| page.promise(all.clone()));
-            }
-            return true;
-        }
-        for (page, sectors, _) in self.parts(nth) {
-            self.pages[page].iter_mut().for_each(|page| page.promise(sectors.clone()));
+        let first = request.offset_bytes / u64::from(SECTOR);
+        for place in first..first + u64::from(request.bytes / SECTOR) {
+            promises.note_done(place, nth as u32).into_iter().for_each(|promised| settle(place, promised));
         }
         true
     }
 
     /// The request that a write of a sector belongs to, and the sector's place on the device.
     fn origin(&self, number: u64) -> (usize, u64) {
-        // Requests without a number of their own share that of the next one that has one; the last of them is it.
-        let nth = self.first.partition_point(|&first| first <= number) - 1;
-        (nth, self.requests[nth].offset_bytes / u64::from(SECTOR) + number - self.first[nth])
+        let nth = self.numbers.request(number);
+        (nth, self.requests[nth].offset_bytes / u64::from(SECTOR) + self.numbers.sectors_before(number))
+    }
+
+    /// Where what a write of a sector has brought lies among the data of the session.
+    pub fn data_of(&self, number: u64) -> usize {
+        let begin = self.numbers.data[self.numbers.request(number)];
+        (begin + self.numbers.sectors_before(number) * u64::from(SECTOR)) as usize
+    }
+
+    /// What a sector must hold.
+    fn promised(&self, lpn: u32, sector: usize) -> Promised {
+        let open = self.promises.get(self.place(lpn as usize, sector)).map(|open| open.promised);
+        let settled = || self.pages.get(lpn as usize).and_then(Option::as_ref).map(|page| page.promised(sector));
+        open.or_else(settled).unwrap_or_default()
     }
 
     /// Compares what a host finds on a device that has started anew with what it was promised.
@@ -223,7 +249,7 @@ impl<'a> HostTruth<'a> {
                     judgement.newest_found = judgement.newest_found.max(truth.last);
                 }
                 (None, FoundContent::Stamps(None)) => {}
-                (truth, content) => self.judge_page(lpn, truth, content, &mut judgement),
+                (_, content) => self.judge_page(lpn, content, &mut judgement),
             }
         }
         let Judgement { pages, first, newest_found, oldest_gone } = judgement;
@@ -233,11 +259,11 @@ impl<'a> HostTruth<'a> {
     }
 
     /// Judges a page that is not simply the newest.
-    fn judge_page(&self, lpn: u32, truth: Option<&PageTruth>, content: FoundContent, judgement: &mut Judgement) {
+    fn judge_page(&self, lpn: u32, content: FoundContent, judgement: &mut Judgement) {
         let sectors = self.page_sectors as usize;
         let stamps = match content {
             FoundContent::Unreadable => {
-                let promised = truth.map_or(0, |truth| truth.promised.iter().copied().max().unwrap_or(0));
+                let promised = (0..sectors).map(|sector| self.promised(lpn, sector).last).max().unwrap_or(0);
                 let at = u64::from(lpn) * self.page_sectors;
                 judgement.add(WrongFound { kind: WrongKind::Unreadable, sector: at, promised, found: 0 });
                 return;
@@ -247,11 +273,11 @@ impl<'a> HostTruth<'a> {
         let found: Vec<SectorStamp> = stamps_of(&stamps).collect();
         let mut worst: Option<WrongFound> = None;
         for (nth, &stamp) in found.iter().enumerate() {
-            let (promised, trimmed) = truth.map_or((0, 0), |truth| (truth.promised[nth], truth.trimmed));
-            let sector = u64::from(lpn) * self.page_sectors + nth as u64;
-            match self.judge_sector(sector, [promised, trimmed], stamp) {
+            let promised = self.promised(lpn, nth);
+            let sector = self.place(lpn as usize, nth);
+            match self.judge_sector(sector, promised, stamp) {
                 Some(kind) => {
-                    let wrong = WrongFound { kind, sector, promised, found: stamp.write_number() };
+                    let wrong = WrongFound { kind, sector, promised: promised.last, found: stamp.write_number() };
                     if worst.as_ref().is_none_or(|worst| wrong.kind > worst.kind) {
                         worst = Some(wrong);
                     }
@@ -266,19 +292,17 @@ impl<'a> HostTruth<'a> {
         judgement.add(wrong);
     }
 
-    /// What is wrong with a sector whose last promise and last trim have these numbers.
-    fn judge_sector(&self, sector: u64, [promised, trimmed]: [u64; 2], stamp: SectorStamp) -> Option<WrongKind> {
+    /// What is wrong with a sector.
+    fn judge_sector(&self, sector: u64, promised: Promised, stamp: SectorStamp) -> Option<WrongKind> {
         let number = stamp.write_number();
         if stamp.flipped_bit().is_some() {
             return Some(WrongKind::Corrupt);
         }
-        if number == 0 {
-            return (promised > trimmed).then_some(WrongKind::Lost);
-        }
-        if self.origin(number).1 != sector {
+        if number > 0 && self.origin(number).1 != sector {
             return Some(WrongKind::Foreign);
         }
-        (number < promised).then_some(WrongKind::RolledBack)
+        let wrong = if number == 0 { WrongKind::Lost } else { WrongKind::RolledBack };
+        (!promised.allows(number)).then_some(wrong)
     }
 
     /// Whether a part of the write is there that this one is a part of.
@@ -363,7 +387,7 @@ mod tests {
             request(RequestKind::Flush, 0, 0),
             request(RequestKind::Write, 1, 1),
         ];
-        let rules = PromiseRules { is_volatile: false, gives_up_trimmed: true };
+        let rules = PromiseRules { gives_up_trimmed: true, ..PromiseRules::default() };
         let wrong = |done, found| {
             let WrongPages { lost, rolled_back, shorn, .. } = judged(&requests, rules, done, found);
             [lost, rolled_back, shorn]
@@ -377,7 +401,7 @@ mod tests {
         assert_eq!(wrong(5, [0, 6]), [0; 3]);
         assert_eq!(wrong(5, [0, 0]), [1, 0, 0], "what was written behind the trim is lost");
         assert_eq!(wrong(5, [3, 6]), [0, 1, 0], "half of it came back");
-        let keeps = PromiseRules { is_volatile: false, gives_up_trimmed: false };
+        let keeps = PromiseRules::default();
         for found in [[3, 4], [1, 2], [0, 0]] {
             let WrongPages { lost, rolled_back, shorn, .. } = judged(&requests, keeps, 4, found);
             assert_eq!([lost, rolled_back, shorn], [0; 3], "a layer that keeps what is trimmed: {found:?}");
@@ -389,7 +413,7 @@ mod tests {
     fn s091_a_trim_of_part_of_a_page_gives_nothing_up() {
         let requests =
             [request(RequestKind::Write, 0, 2), request(RequestKind::Trim, 1, 1), request(RequestKind::Flush, 0, 0)];
-        let rules = PromiseRules { is_volatile: true, gives_up_trimmed: true };
+        let rules = PromiseRules { is_buffered: true, gives_up_trimmed: true, ..PromiseRules::default() };
         assert_eq!(judged(&requests, rules, 2, [0, 0]).lost, 0, "not promised yet");
         assert_eq!(judged(&requests, rules, 3, [1, 0]).lost + judged(&requests, rules, 3, [1, 0]).shorn, 1);
         assert_eq!(judged(&requests, rules, 3, [1, 2]).rolled_back, 0);

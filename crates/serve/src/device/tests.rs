@@ -30,6 +30,8 @@ struct SectorWrite {
 enum CrowdRequest {
     Read(Place),
     Write(Place, u64),
+    /// The whole pages of the place.
+    Trim(Place),
 }
 
 /// Every write of every sector, in the order in which they were done. Number 0 is a sector of zeroes.
@@ -85,6 +87,9 @@ impl Crowd {
                 (CrowdRequest::Write(place, number), Reply::Done) => {
                     self.history.note(place, SectorWrite { number, began, done: at });
                 }
+                (CrowdRequest::Trim(place), Reply::Done) => {
+                    self.history.note(place, SectorWrite { number: 0, began, done: at });
+                }
                 (_, reply) => panic!("{reply:?}; {:?}", device.failure()),
             }
         }
@@ -95,6 +100,7 @@ impl Crowd {
         self.wanted.push(wanted);
         let operation = match wanted {
             CrowdRequest::Read(place) => ClientOperation::Read(place),
+            CrowdRequest::Trim(place) => ClientOperation::Trim { place, fua: false },
             CrowdRequest::Write(place, _) if is_zeroes => {
                 ClientOperation::WriteZeroes { place, stored: to.is_multiple_of(2), fua: false }
             }
@@ -105,6 +111,16 @@ impl Crowd {
         device.begin(operation, to);
         self.most = self.most.max(device.operations.under_way());
         self.take(device);
+    }
+
+    /// Reads so many sectors, one part after the other.
+    fn read_back(&mut self, device: &mut Device<usize>, span: u64) {
+        for first in (0..span).step_by(64) {
+            let place = Place { offset: first * SECTOR, bytes: 64 * SECTOR as u32 };
+            self.begin(device, CrowdRequest::Read(place), false);
+            device.complete();
+            self.take(device);
+        }
     }
 
     /// Judges every read, once all is done.
@@ -127,6 +143,16 @@ impl Crowd {
 fn source(sets: &[(&str, &str)]) -> SpecSource {
     let sets = sets.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     SpecSource { preset: Some("tiny".into()), sets, ..SpecSource::default() }
+}
+
+/// The whole pages of a place, if there are some and the layer gives up what is trimmed.
+fn whole_pages(place: Place, config: &Config) -> Option<Place> {
+    let page = u64::from(config.chip.geometry.page_bytes);
+    let end = (place.offset + u64::from(place.bytes)) / page * page;
+    let offset = place.offset.next_multiple_of(page);
+    let drops = config.workload.trace.trims == Trims::Drop;
+    (offset < end && config.ftl.kind.gives_up_trimmed() && !drops)
+        .then(|| Place { offset, bytes: (end - offset) as u32 })
 }
 
 /// Lets a crowd use a device; returns the document, and a record's path if one is wanted.
@@ -152,20 +178,17 @@ fn crowded(sets: &[(&str, &str)], operations: u64, what: &str, record: &Path) ->
         let place = Place { offset: random.below(hot) * SECTOR, bytes: (1 + random.below(40) as u32) * SECTOR as u32 };
         let (is_read, is_zeroes) = (random.below(3) == 0, random.below(16) == 0);
         let written = if is_zeroes { 0 } else { nth + 1 };
-        let wanted = if is_read { CrowdRequest::Read(place) } else { CrowdRequest::Write(place, written) };
+        let trimmed = whole_pages(place, &config).filter(|_| !is_zeroes && random.below(8) == 0);
+        let wanted = match trimmed {
+            _ if is_read => CrowdRequest::Read(place),
+            Some(pages) => CrowdRequest::Trim(pages),
+            None => CrowdRequest::Write(place, written),
+        };
         crowd.begin(&mut device, wanted, is_zeroes);
     }
     device.complete();
     crowd.take(&mut device);
-    for first in (0..span).step_by(64) {
-        crowd.begin(
-            &mut device,
-            CrowdRequest::Read(Place { offset: first * SECTOR, bytes: 64 * SECTOR as u32 }),
-            false,
-        );
-        device.complete();
-        crowd.take(&mut device);
-    }
+    crowd.read_back(&mut device, span);
     assert_eq!(crowd.wanted.len(), operations as usize + span.div_ceil(64) as usize);
     assert!(crowd.most > 8, "{what}: at most {} were under way together", crowd.most);
     crowd.judge(what);
@@ -215,12 +238,83 @@ fn s131_so_it_is_however_pages_are_written() {
         ("background", &[page, space, ("ftl.gc_mode", "background")]),
         ("multi-plane queue", &[page, space, ("timing.multi_plane", "queue"), ("timing.copyback", "false")]),
         ("recovery", &[page, space, ("ftl.recovery", "checkpoint")]),
+        ("recovery and buffer", &[page, space, ("ftl.recovery", "scan"), ("host.write_buffer_kib", "128")]),
+        (
+            "protected buffer",
+            &[
+                page,
+                space,
+                ("ftl.recovery", "summary"),
+                ("power.protection", "full"),
+                ("host.write_buffer_kib", "128"),
+                ("host.flush", "lru"),
+            ],
+        ),
         ("link", &[page, ("host.link_mb_per_s", "200"), ("host.overhead_us", "5")]),
         ("link and buffer", &[page, ("host.link_mb_per_s", "200"), ("host.write_buffer_kib", "64")]),
     ];
     for (what, sets) in cases {
         check_crowd(sets, 3_000, what);
     }
+}
+
+/// What a device returns of its first page, once all is done.
+fn first_page(device: &mut Device<u64>, page: u32) -> Vec<u8> {
+    while device.take_done(Time(u64::MAX)).is_some() {}
+    device.begin(ClientOperation::Read(Place { offset: 0, bytes: page }), 0);
+    device.complete();
+    match device.take_done(Time(u64::MAX)).map(|done| done.reply) {
+        Some(Reply::Data(_, data)) => data,
+        _ => panic!("{:?}", device.failure()),
+    }
+}
+
+#[test]
+fn s133_a_trim_is_not_undone_by_a_write_of_the_page_that_was_acknowledged_before() {
+    // A write buffer once gave a page up only if it was not being programmed: a write of one sector, which was reading its
+    // old copy, brought all of the page back behind the trim.
+    let buffers: [&[(&str, &str)]; 3] = [
+        &[],
+        &[("host.write_buffer_kib", "64"), ("host.flush", "eager")],
+        &[("host.write_buffer_kib", "64"), ("host.flush", "lru")],
+    ];
+    for (sets, recovery) in buffers.into_iter().flat_map(|sets| ["off", "scan"].map(|recovery| (sets, recovery))) {
+        let page = [("ftl.kind", "page"), ("ftl.recovery", recovery), ("ftl.over_provisioning", "0.25")];
+        let sets = [sets, &page, &[("run.check", "integrity")]].concat();
+        let config = served_config(&source(&sets), None).expect("a spec");
+        let page = config.chip.geometry.page_bytes;
+        let mut path = DataPath::new(page, None);
+        let mut device: Device<u64> =
+            Device::new(&config, 1.0, &mut path, Kept::default(), &|| true).expect("a device");
+        let write = |bytes: u32, number: u64| ClientOperation::Write {
+            place: Place { offset: 0, bytes },
+            data: filled(number, bytes),
+            fua: false,
+        };
+        device.begin(write(page, 1), 0);
+        device.begin(ClientOperation::Flush, 0);
+        device.complete();
+        device.begin(write(SECTOR as u32, 2), 0);
+        device.begin(ClientOperation::Flush, 0);
+        device.advance(device.now() + Time(1000));
+        device.begin(ClientOperation::Trim { place: Place { offset: 0, bytes: page }, fua: false }, 0);
+        device.begin(ClientOperation::Flush, 0);
+        device.complete();
+        let found = first_page(&mut device, page);
+        // Without a buffer the write is not acknowledged before the trim comes, and may count as the later one.
+        let sector = &found[..SECTOR as usize];
+        assert!(
+            sector == filled(0, SECTOR as u32) || host_waits(&sets) && sector == filled(2, SECTOR as u32),
+            "{sets:?}"
+        );
+        assert!(found[SECTOR as usize..].iter().all(|&byte| byte == 0), "{sets:?}: the rest was trimmed");
+        device.finish().unwrap_or_else(|error| panic!("{sets:?}: {error}"));
+    }
+}
+
+/// Whether writes are acknowledged only when they are programmed.
+fn host_waits(sets: &[(&str, &str)]) -> bool {
+    !sets.iter().any(|(key, _)| *key == "host.write_buffer_kib")
 }
 
 #[test]

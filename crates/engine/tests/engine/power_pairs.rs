@@ -1,0 +1,217 @@
+//! 86x: the power is cut on devices that together have every pair of values of the keys of host and power, of requests that
+//! make promises, and of layers, as in [`crate::power`]. The keys come from their registry: a new one fails these tests
+//! until it is said what is drawn for it.
+
+use std::collections::BTreeSet;
+
+use pumice_config::table::rows;
+use pumice_types::RecoveryFault;
+use pumice_types::key::{Key, ValueKind};
+
+use crate::power::{Met, Sets, cut_as_drawn, with_fault};
+use crate::power_layers::{LARGER, combinations};
+use crate::support::accepts;
+
+/// Sections of which every key is drawn.
+const SECTIONS: &[&str] = &["host.", "power."];
+
+/// Keys of other sections that are drawn too.
+const FURTHER: &[&str] = &[
+    "ftl.open_block",
+    "workload.trim_fraction",
+    "workload.flush_every",
+    "workload.fua_fraction",
+    "workload.request_sizes",
+    "workload.mean_interarrival_us",
+];
+
+/// What is drawn of keys that are no closed sets. Nothing: the key is not given.
+const VALUES: &[(&str, &[&str])] = &[
+    ("host.queue_depth", &["1", "8", "48"]),
+    ("host.queues", &["1", "3"]),
+    ("host.write_buffer_kib", &["0", "16", "64", "512"]),
+    ("host.link_mb_per_s", &["", "200"]),
+    ("host.overhead_us", &["0.0", "3.25"]),
+    ("workload.trim_fraction", &["0.0", "0.2"]),
+    ("workload.flush_every", &["", "7", "70"]),
+    ("workload.fua_fraction", &["0.0", "0.2"]),
+    ("workload.request_sizes", &["", "[700, 2048, 4096, 12288]"]),
+    ("workload.mean_interarrival_us", &["100.0", "4000.0"]),
+];
+
+/// Keys that are not drawn, and why.
+const LEFT_OUT: &[(&str, &str)] = &[
+    ("host.speedup", "divides arrivals, as another mean interarrival time does"),
+    ("power.cut_at_s", "these devices have power.cuts"),
+    ("power.cut_at_command", "these devices have power.cuts"),
+    ("power.cuts", "the same for all"),
+    ("power.failure", "breaks promises, and is refused by a run"),
+];
+
+/// Values that are not drawn: with them a device breaks promises.
+const LIES: &[(&str, &str)] = &[("host.flush", "ignored")];
+
+/// The size of these devices: many cuts in few requests.
+const SIZE: &[(&str, &str)] = &[("workload.requests", "1500"), ("power.cuts", "40")];
+
+/// What differs between devices, and all that it may be.
+type Axis = Vec<Sets<'static>>;
+
+/// The values of a key that is drawn.
+fn values(key: &Key) -> Axis {
+    let given = VALUES.iter().find(|(path, _)| *path == key.path).map(|(_, values)| *values);
+    let values: Vec<&'static str> = match (key.shape, given) {
+        (_, Some(values)) => values.to_vec(),
+        (ValueKind::Choice(names), None) => names.to_vec(),
+        (ValueKind::Bool, None) => vec!["false", "true"],
+        _ => panic!("{}: VALUES says what is drawn for it, or LEFT_OUT why nothing is", key.path),
+    };
+    let true_ones = values.into_iter().filter(|value| !LIES.contains(&(key.path, value)));
+    true_ones.map(|value| if value.is_empty() { vec![] } else { vec![(key.path, value)] }).collect()
+}
+
+/// The layers with their ways of starting anew first, and then every key that is drawn.
+fn axes() -> Vec<Axis> {
+    let is_drawn = |key: &&Key| {
+        let is_wanted = SECTIONS.iter().any(|section| key.path.starts_with(section)) || FURTHER.contains(&key.path);
+        is_wanted && LEFT_OUT.iter().all(|(path, _)| *path != key.path)
+    };
+    let layers = combinations().iter().map(|layer| layer.device(&[])).collect();
+    std::iter::once(layers).chain(rows().iter().filter(is_drawn).map(values)).collect()
+}
+
+/// A value of an axis, by their numbers.
+type Choice = (usize, usize);
+
+/// Two values, that of the earlier axis first.
+type Pair = (Choice, Choice);
+
+/// The pairs that a device has.
+fn pairs_of(choices: &[Choice]) -> impl Iterator<Item = Pair> + '_ {
+    let ordered = |one: Choice, other: Choice| if one < other { (one, other) } else { (other, one) };
+    choices.iter().enumerate().flat_map(move |(nth, &one)| choices[..nth].iter().map(move |&other| ordered(one, other)))
+}
+
+/// Devices that have every pair which is allowed.
+struct Covering {
+    axes: Vec<Axis>,
+    /// Pairs that no device has yet.
+    missing: BTreeSet<Pair>,
+    /// Pairs that are refused even alone.
+    refused: BTreeSet<Pair>,
+}
+
+impl Covering {
+    fn new() -> Covering {
+        let axes = axes();
+        let all: Vec<Choice> = axes
+            .iter()
+            .enumerate()
+            .flat_map(|(axis, values)| (0..values.len()).map(move |value| (axis, value)))
+            .collect();
+        let missing = pairs_of(&all).filter(|(one, other)| one.0 != other.0).collect();
+        Covering { axes, missing, refused: BTreeSet::new() }
+    }
+
+    fn sets(&self, choices: &[Choice]) -> Sets<'static> {
+        let mut choices = choices.to_vec();
+        choices.sort_unstable();
+        // Without a layer of its own a device is of the first.
+        let first = if choices.first().is_some_and(|choice| choice.0 == 0) { &[][..] } else { &[(0, 0)] };
+        first.iter().chain(&choices).flat_map(|&(axis, value)| self.axes[axis][value].clone()).collect()
+    }
+
+    /// The value of an axis that brings most of the missing pairs, beside what was chosen; those that come later count
+    /// first in every other device.
+    fn best(&self, axis: usize, chosen: &[Choice], nth: usize) -> Option<Choice> {
+        let values = self.axes[axis].len();
+        let candidates = (0..values).map(|value| (axis, (value + nth) % values));
+        let pairs = |choice: Choice| {
+            chosen.iter().map(move |&other| if choice < other { (choice, other) } else { (other, choice) })
+        };
+        let allowed = candidates.filter(|&choice| pairs(choice).all(|pair| !self.refused.contains(&pair)));
+        allowed.max_by_key(|&choice| pairs(choice).filter(|pair| self.missing.contains(pair)).count())
+    }
+
+    /// A device with this pair.
+    fn with(&self, pair: Pair, nth: usize) -> Vec<Choice> {
+        let mut chosen = vec![pair.0, pair.1];
+        for axis in (0..self.axes.len()).filter(|&axis| axis != pair.0.0 && axis != pair.1.0) {
+            chosen.extend(self.best(axis, &chosen, nth));
+        }
+        chosen
+    }
+
+    /// Notes which pairs of a refused device are refused alone.
+    fn learn(&mut self, chosen: &[Choice], error: &str) {
+        let pairs: Vec<Pair> = pairs_of(chosen).filter(|pair| !self.refused.contains(pair)).collect();
+        let refused = pairs.into_iter().filter(|&(one, other)| accepts(&self.sets(&[one, other])).is_err());
+        let refused: Vec<Pair> = refused.collect();
+        assert!(!refused.is_empty(), "no pair alone is refused, but together: {error}\n{:?}", self.sets(chosen));
+        for pair in refused {
+            self.refused.insert(pair);
+            self.missing.remove(&pair);
+        }
+    }
+
+    /// All of them.
+    fn devices(&mut self) -> Vec<Sets<'static>> {
+        let mut devices = Vec::new();
+        while let Some(&pair) = self.missing.first() {
+            let chosen = self.with(pair, devices.len());
+            let sets = self.sets(&chosen);
+            match accepts(&sets) {
+                Ok(()) => {
+                    for pair in pairs_of(&chosen) {
+                        self.missing.remove(&pair);
+                    }
+                    devices.push(sets);
+                }
+                Err(error) => self.learn(&chosen, &error),
+            }
+        }
+        devices
+    }
+}
+
+/// Every device; each has seeds of its own.
+pub fn devices() -> Vec<Sets<'static>> {
+    Covering::new().devices()
+}
+
+/// Cuts a device often.
+fn cut(device: &Sets, nth: usize) -> Result<Met, String> {
+    let seed = nth.to_string();
+    cut_as_drawn(&device.iter().chain(LARGER).chain(SIZE).copied().chain([("seed", &*seed)]).collect())
+}
+
+#[test]
+fn t866_devices_with_every_pair_of_values_keep_their_promises() {
+    let mut covering = Covering::new();
+    let devices = covering.devices();
+    let is_allowed = |first: &str, second: &str| {
+        devices
+            .iter()
+            .any(|device| [first, second].iter().all(|wanted| device.iter().any(|(_, value)| value == wanted)))
+    };
+    assert!(is_allowed("full", "lru") && is_allowed("full", "0.2") && is_allowed("summary", "reuse"));
+    let (mut met, mut failed) = (Met::default(), Vec::new());
+    for (nth, device) in devices.iter().enumerate() {
+        match cut(device, nth) {
+            Ok(more) => met = met.with(more),
+            Err(error) => failed.push(error),
+        }
+    }
+    println!("{} devices, {} pairs refused: {met:?}", devices.len(), covering.refused.len());
+    assert!(failed.is_empty(), "{} devices failed\n{}", failed.len(), failed.join("\n"));
+    assert!(met.cuts > 1_000 && met.programs > 300 && met.erases > 50, "{met:?}");
+}
+
+#[test]
+fn t867_a_fault_that_needs_two_values_together_is_noticed() {
+    let devices = devices();
+    for fault in [RecoveryFault::BufferNotSaved, RecoveryFault::TrimsNotKept, RecoveryFault::UnitAccessIgnored] {
+        let noticed = devices.iter().enumerate().any(|(nth, device)| with_fault(fault, || cut(device, nth)));
+        assert!(noticed, "{fault}");
+    }
+}
