@@ -113,7 +113,7 @@ fn check_power(config: &Config) -> Result<(), String> {
 /// Refuses trims of a layer that would bring back what was trimmed. A layer that keeps it has nothing to write down.
 fn check_trims(config: &Config) -> Result<(), String> {
     let (kind, recovery) = (config.ftl.kind, config.ftl.shared.recovery);
-    if !kind.forgets_trims() {
+    if !kind.facts().forgets_trims() {
         return Ok(());
     }
     let fraction = config.workload.shared.trim_fraction;

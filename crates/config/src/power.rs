@@ -108,7 +108,7 @@ fn recoveries_of(ftl: &FtlKeys) -> String {
     let list = |names: Vec<String>| names.join(" | ");
     match list(ways(ftl.recoveries()).map(|way| format!("\"{way}\"")).collect()) {
         none if none.is_empty() => {
-            let able = kinds_that(|kind| ways(kind.recoveries()).count() > 0);
+            let able = kinds_that(|kind| ways(kind.facts().recoveries).count() > 0);
             format!("a layer that can start anew, found ftl.kind = \"{}\"; allowed: {able}", ftl.kind)
         }
         ways => format!("ftl.recovery = {ways}, found \"off\""),

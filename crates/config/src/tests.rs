@@ -153,7 +153,7 @@ fn t064_conditions_name_keys_and_values_that_exist() {
 #[test]
 fn t065_a_layer_names_only_keys_that_exist() {
     for kind in FtlKind::ALL {
-        for name in kind.shared_keys() {
+        for name in kind.facts().reads {
             let path = format!("ftl.{name}");
             assert!(rows().iter().any(|key| key.path == path), "{kind} reads {path}, which is no key");
         }

@@ -177,7 +177,7 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
     let mut chips = foundation.chips(config.seed, tags, user_pages);
     let array = &mut chips.checked.array;
     let mut oracle = Oracle::new(user_pages, geometry.pages_per_block, tags);
-    if config.ftl.kind.writes_everywhere() {
+    if config.ftl.kind.facts().writes_everywhere {
         array.use_large_pages();
         oracle.use_large_pages();
     }
@@ -203,7 +203,7 @@ pub fn build(config: &Config, scale: f64) -> Result<Built, SimError> {
 pub(crate) fn guards_copies(config: &Config) -> bool {
     let (shared, trace) = (&config.workload.shared, &config.workload.trace);
     let trims = shared.trim_fraction > 0.0 || config.workload.kind().is_trace() && trace.trims == Trims::Keep;
-    let gives_up = trims && config.ftl.kind.gives_up_trimmed();
+    let gives_up = trims && config.ftl.kind.facts().gives_up_trimmed;
     config.ftl.shared.recovery != Recovery::Off && config.run.check == Check::Integrity && !gives_up
 }
 

@@ -8,8 +8,8 @@ mod cuts;
 mod port;
 
 use pumice_config::{Check, Config, FlushPolicy, PowerFailure};
+use pumice_ftl::Plan;
 use pumice_ftl::Restart;
-use pumice_ftl::{Plan, TranslationLayer};
 use pumice_nand::CheckedArray;
 use pumice_types::{FlashCommand, FlashOp, Geometry, MultiPlane, RecoveryFault, SearchExpectation, Time, bits};
 use pumice_workload::RandomStream;

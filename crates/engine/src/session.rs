@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use pumice_config::{Config, SpecError};
 use pumice_ftl::Recovery;
-use pumice_ftl::TranslationLayer;
 use pumice_types::erase::MAX_LOOPS;
 use pumice_types::{BlockId, FlashTiming, Geometry, HostRequest, PartialEraseUnit, Time};
 use pumice_workload::Fact;

@@ -2,8 +2,8 @@
 //! scheduler, chips.
 
 use pumice_config::Config;
+use pumice_ftl::Ftl;
 use pumice_ftl::Recovery;
-use pumice_ftl::{Ftl, TranslationLayer};
 use pumice_types::{FlashCommand, HostRequest, RequestKind, Time};
 use pumice_workload::RandomStream;
 
@@ -34,15 +34,15 @@ impl<O: Observer> Ssd<O> {
     /// A device that was just built.
     pub fn new(config: &Config, built: Built, observer: O) -> Ssd<O> {
         let Built { geometry, ftl, chips, oracle, decider, .. } = built;
-        let chip = config.assumed_chip();
+        let (chip, conduct) = (config.assumed_chip(), ftl.layer().conduct());
         let policy = Policy {
             read_priority: config.host.read_priority,
-            holds_die: ftl.holds_die(),
+            holds_die: conduct.holds_die,
             erase: suspension_rule(&chip),
             multi_plane: chip.timing.multi_plane,
-            erases_wait: config.ftl.shared.recovery != Recovery::Off && !config.ftl.kind.copies_on_one_die(),
+            erases_wait: config.ftl.shared.recovery != Recovery::Off && !config.ftl.kind.facts().copies_on_one_die,
             changes_in_order: config.ftl.shared.recovery != Recovery::Off,
-            moves_wait: ftl.moves_between_dies(),
+            moves_wait: conduct.moves_between_dies,
             log_waits: config.ftl.shared.recovery == Recovery::Checkpoint,
         };
         let mut scheduler = Scheduler::new(geometry, chips, policy);

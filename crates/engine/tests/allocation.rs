@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use pumice_config::{Config, SpecSource};
 use pumice_engine::{Built, build, run};
-use pumice_ftl::{FtlKind, TranslationLayer};
+use pumice_ftl::FtlKind;
 use pumice_types::Choice;
 
 struct Counting;
@@ -102,7 +102,7 @@ fn check_state(kind: FtlKind) {
     // These layers have room for as many U-blocks as half of the blocks, with four bytes a page.
     let reserves = [FtlKind::Nftl, FtlKind::Gftl, FtlKind::Pbe].contains(&kind);
     let reserved = if reserves { geometry.pages() / 2 * 4 } else { 0 };
-    let said = ftl.state_bytes() + reserved;
+    let said = ftl.layer().memory().map_or(0, |memory| memory.state_bytes()) + reserved;
     let before = LIVE_BYTES.get();
     drop(ftl);
     let held = (before - LIVE_BYTES.get()) as u64;

@@ -206,30 +206,56 @@ fn target_of(from: &str, path: &str, modules: &BTreeSet<String>) -> Option<Strin
     Some(target)
 }
 
+/// Whether a module lies inside another one.
+fn is_inside(inner: &str, outer: &str) -> bool {
+    inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with("::"))
+}
+
 /// Which modules of a crate each module uses. A module and the modules inside it are one thing in several
-/// files (a type's `impl` blocks are split that way), so what they use of each other does not count.
-fn uses(folder: &Path) -> BTreeMap<String, BTreeSet<String>> {
-    let source_folder = folder.join("src");
-    let files: Vec<PathBuf> = sources(&source_folder).into_iter().filter(|path| path.is_file()).collect();
-    let modules: BTreeSet<String> = files.iter().map(|file| module_of(&source_folder, file)).collect();
-    let is_inside = |inner: &str, outer: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with("::"));
+/// files (a type's `impl` blocks are split that way), so what they use of each other does not count. Who takes a name
+/// that a module hands on from a module inside it uses the inner one.
+fn uses_of(texts: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<String>> {
+    let modules: BTreeSet<String> = texts.keys().cloned().collect();
+    let last = |path: &str| path.rsplit("::").next().unwrap_or_default().to_string();
+    let mut handed_on = BTreeMap::new();
+    for (own, text) in texts {
+        for path in used_paths(text) {
+            if let Some(target) = target_of(own, &path, &modules).filter(|target| is_inside(target, own)) {
+                handed_on.insert((own.clone(), last(&path)), target);
+            }
+        }
+    }
+    let owner = |own: &str, path: &str| {
+        let mut target = target_of(own, path, &modules)?;
+        while !is_inside(own, &target)
+            && let Some(inner) = handed_on.get(&(target.clone(), last(path)))
+        {
+            target.clone_from(inner);
+        }
+        Some(target)
+    };
     let mut found = BTreeMap::new();
-    for file in &files {
-        let own = module_of(&source_folder, file);
-        let text = fs::read_to_string(file).expect("readable");
-        // Tests inside a file may use what they like.
-        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let targets = used_paths(text).into_iter().filter_map(|path| target_of(&own, &path, &modules));
+    for (own, text) in texts {
+        let targets = used_paths(text).into_iter().filter_map(|path| owner(own, &path));
         let others = targets.filter(|target| {
-            *target != own
-                && !own.is_empty()
-                && !target.is_empty()
-                && !is_inside(target, &own)
-                && !is_inside(&own, target)
+            target != own && !own.is_empty() && !target.is_empty() && !is_inside(target, own) && !is_inside(own, target)
         });
-        found.insert(own.clone(), others.collect::<BTreeSet<_>>());
+        found.insert(own.clone(), others.collect());
     }
     found
+}
+
+/// Which modules each module of a crate uses.
+fn uses(folder: &Path) -> BTreeMap<String, BTreeSet<String>> {
+    let source_folder = folder.join("src");
+    let files = sources(&source_folder).into_iter().filter(|path| path.is_file());
+    let texts = files.map(|file| {
+        let text = fs::read_to_string(&file).expect("readable");
+        // Tests inside a file may use what they like.
+        let text = text.split("#[cfg(test)]").next().unwrap_or_default().to_string();
+        (module_of(&source_folder, &file), text)
+    });
+    uses_of(&texts.collect())
 }
 
 /// Takes away modules that use no other, until nothing more falls away: what is left lies on circles.
@@ -267,6 +293,15 @@ fn t923_circles_are_noticed() {
     };
     assert!(circles(uses(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &[])])).is_empty());
     assert_eq!(circles(uses(&[("a", &["b"]), ("b", &["c"]), ("c", &["b"])])).len(), 3);
+    let texts = [
+        ("a", "mod b;\npub use b::X;"),
+        ("a::b", "use crate::c::Y;"),
+        ("c", "use crate::a::X;"),
+        ("d", "use crate::a::X;"),
+    ];
+    let texts = texts.map(|(name, text)| (name.to_string(), text.to_string())).into();
+    let left = circles(uses_of(&texts));
+    assert_eq!(left.keys().collect::<Vec<_>>(), ["a::b", "c", "d"], "a circle through a name that a room hands on");
     let modules = ["", "a", "a::b", "c"].map(String::from).into();
     let paths = used_paths("use crate::a::{b::X, Y};\npub use super::c::Z;\n    use b::W;\n// use no::thing;");
     assert_eq!(paths, ["crate::a::b::X", "crate::a::Y", "super::c::Z", "b::W"]);

@@ -49,7 +49,8 @@ pub use plan::{
 };
 pub use seam::policy;
 pub use seam::{
-    ChipPort, CutProtection, Layer, LayerParts, LayerSpec, LogSize, MapPlace, MergeMethod, MergePolicy, Recovery,
-    RecoveryCounts, Reports, Restart, SharedKeys, SuperblockKeys, TranslationLayer, UIndex, ZoneCounters,
-    ZoneOperation, ZoneReport, whole_share,
+    ChipPort, Conduct, CutProtection, DurableTrims, Facts, Faults, Figures, Layer, LayerParts, LayerSpec, LogSize,
+    LookAhead, MapLoads, MapPlace, MemoryUse, MergeMethod, MergePolicy, Merging, Recovery, RecoveryCounts, Reports,
+    Restart, Retirement, SharedKeys, Streams, SuperblockKeys, TranslationLayer, UIndex, ZoneCounters, ZoneOperation,
+    ZoneOperations, ZoneReport, whole_share,
 };

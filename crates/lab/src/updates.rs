@@ -3,7 +3,7 @@
 
 use pumice_config::{Config, SpecError, SpecSource};
 use pumice_engine::{SimError, Ssd, build};
-use pumice_ftl::{FtlKind, GcCounters, TranslationLayer};
+use pumice_ftl::{FtlKind, GcCounters};
 use pumice_types::{Choice, ProgramOrder, Time};
 
 /// Figure 4: pages P5, P2, P3, P7, twice, on two logical blocks of four pages.
@@ -40,8 +40,8 @@ pub struct Merges {
 /// # Errors
 /// A kind without U-blocks of this sort, or pages that do not exist, in one line.
 pub fn merges_of(kind: &str, updates: &Updates) -> Result<Merges, SimError> {
-    let Some(kind) = FtlKind::from_name(kind).filter(|kind| kind.reports().partial_and_switch_merges) else {
-        let allowed = FtlKind::ALL.iter().filter(|kind| kind.reports().partial_and_switch_merges);
+    let Some(kind) = FtlKind::from_name(kind).filter(|kind| kind.facts().reports.partial_and_switch_merges) else {
+        let allowed = FtlKind::ALL.iter().filter(|kind| kind.facts().reports.partial_and_switch_merges);
         let allowed: Vec<&str> = allowed.map(|kind| kind.name()).collect();
         let text = format!("the merges of {kind} are not counted by kind; allowed: {}", allowed.join(", "));
         return Err(SpecError(text).into());

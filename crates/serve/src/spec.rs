@@ -58,7 +58,7 @@ fn knows_no_trims(source: &SpecSource) -> Result<bool, SpecError> {
     let mut asked = source.clone();
     settle(&mut asked, WITHOUT_TRIMS);
     let ftl = Config::resolve(&asked)?.ftl;
-    Ok(ftl.shared.recovery != Recovery::Off && ftl.kind.forgets_trims())
+    Ok(ftl.shared.recovery != Recovery::Off && ftl.kind.facts().forgets_trims())
 }
 
 /// Settles a key; its value is TOML text.

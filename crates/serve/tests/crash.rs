@@ -49,7 +49,8 @@ fn at(lab: &CrashLab, instants: &[Time], workers: usize) -> Vec<CrashVerdict> {
 
 /// Every wanted layer that starts anew, in every way that it knows.
 fn layers(is_wanted: impl Fn(FtlKind) -> bool) -> Vec<(&'static str, &'static str)> {
-    let ways = |kind: FtlKind| kind.recoveries().iter().filter(|&&way| way != Recovery::Off).map(|way| way.name());
+    let ways =
+        |kind: FtlKind| kind.facts().recoveries.iter().filter(|&&way| way != Recovery::Off).map(|way| way.name());
     let wanted = FtlKind::ALL.iter().filter(|&&kind| is_wanted(kind));
     wanted.flat_map(|&kind| ways(kind).map(move |way| (kind.name(), way))).collect()
 }
@@ -94,13 +95,13 @@ fn c100_an_honest_device_keeps_its_promises_wherever_its_power_is_cut() {
 
 #[test]
 fn c103_what_was_trimmed_stays_so_behind_a_flush() {
-    let giving_up = layers(|kind| kind.gives_up_trimmed() && !kind.forgets_trims());
+    let giving_up = layers(|kind| kind.facts().gives_up_trimmed && !kind.facts().forgets_trims());
     all_keep_their_promises(&giving_up, &[("workload.trim_fraction", "0.3")], 60, |_, _, _| {});
 }
 
 #[test]
 fn c104_layers_that_keep_what_is_trimmed_take_trims_and_keep_their_promises() {
-    let keeping = layers(|kind| !kind.gives_up_trimmed());
+    let keeping = layers(|kind| !kind.facts().gives_up_trimmed);
     assert!(keeping.len() > 6, "{keeping:?}");
     let trims = [("workload.trim_fraction", "0.3")];
     let requests = |more: &[(&str, &str)]| {

@@ -152,7 +152,7 @@ fn check_killed(name: &str, sets: &[(&str, &str)], clock: ServeClock, kills: u32
 #[test]
 fn t947_what_was_flushed_is_there_when_the_process_was_killed() {
     for &kind in FtlKind::ALL {
-        for recovery in kind.recoveries() {
+        for recovery in kind.facts().recoveries {
             for buffer in ["0", "128"] {
                 let sets = [
                     ("ftl.kind", kind.name()),

@@ -4,7 +4,7 @@
 mod recovery;
 
 use pumice_plugin::{
-    BlockId, Cause, FlashCommand, FtlError, Lpn, PageAddress, Plan, PluginDevice, PluginLayer, SpareAreas,
+    BlockId, Cause, FlashCommand, FtlError, Lpn, MemoryUse, PageAddress, Plan, PluginDevice, PluginLayer, SpareAreas,
     TranslationLayer, When, export_ftl, int, keys,
 };
 
@@ -190,6 +190,12 @@ impl TranslationLayer for PageLog {
         self.forget(lpn.0);
     }
 
+    fn memory(&self) -> Option<&dyn MemoryUse> {
+        Some(self)
+    }
+}
+
+impl MemoryUse for PageLog {
     fn map_ram_bytes(&self) -> u64 {
         self.page_of.len() as u64 * 4
     }

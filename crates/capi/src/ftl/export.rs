@@ -337,7 +337,7 @@ unsafe extern "C" fn step<T: PluginLayer>(state: *mut c_void, die: u32, c_plan: 
     unsafe {
         with::<T, _>(state, FAILED, |Exported { layer, plan }| {
             plan.clear();
-            layer.internal_step(DieId(die), plan).map_err(FtlError::in_own_words)?;
+            layer.step(DieId(die), plan).map_err(FtlError::in_own_words)?;
             give(plan, c_plan, OK)
         })
     }
@@ -345,14 +345,16 @@ unsafe extern "C" fn step<T: PluginLayer>(state: *mut c_void, die: u32, c_plan: 
 
 unsafe extern "C" fn works_when_idle<T: PluginLayer>(state: *mut c_void) -> c_int {
     // SAFETY: the header says what it is.
-    unsafe { with::<T, _>(state, 0, |exported| Ok(exported.layer.works_when_idle().into())) }
+    unsafe { with::<T, _>(state, 0, |exported| Ok(exported.layer.conduct().works_when_idle.into())) }
 }
 
 unsafe extern "C" fn note_failing<T: PluginLayer>(state: *mut c_void, block: u32) -> c_int {
     // SAFETY: the header says what it is.
     unsafe {
         with::<T, _>(state, FAILED, |exported| {
-            exported.layer.note_failing(BlockId(block));
+            if let Some(retirement) = exported.layer.retirement() {
+                retirement.note_failing(BlockId(block));
+            }
             Ok(OK)
         })
     }
@@ -360,12 +362,12 @@ unsafe extern "C" fn note_failing<T: PluginLayer>(state: *mut c_void, block: u32
 
 unsafe extern "C" fn map_ram_bytes<T: PluginLayer>(state: *mut c_void) -> u64 {
     // SAFETY: the header says what it is.
-    unsafe { with::<T, _>(state, 0, |exported| Ok(exported.layer.map_ram_bytes())) }
+    unsafe { with::<T, _>(state, 0, |exported| Ok(exported.layer.memory().map_or(0, |memory| memory.map_ram_bytes()))) }
 }
 
 unsafe extern "C" fn state_bytes<T: PluginLayer>(state: *mut c_void) -> u64 {
     // SAFETY: the header says what it is.
-    unsafe { with::<T, _>(state, 0, |exported| Ok(exported.layer.state_bytes())) }
+    unsafe { with::<T, _>(state, 0, |exported| Ok(exported.layer.memory().map_or(0, |memory| memory.state_bytes()))) }
 }
 
 unsafe extern "C" fn failure(_state: *mut c_void) -> *const c_char {

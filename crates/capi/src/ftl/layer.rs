@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ffi::{c_char, c_int, c_void};
 
 use pumice_ftl::plugin::{PLAN_COMMANDS_MAX, PluginName};
-use pumice_ftl::{FtlError, Plan, PluginFault, TranslationLayer};
+use pumice_ftl::{Conduct, Faults, FtlError, MemoryUse, Plan, PluginFault, Retirement, TranslationLayer};
 use pumice_types::{BlockId, DieId, FlashCommand, FlashOp, Lpn, PageAddress};
 
 use super::table::{
@@ -219,16 +219,7 @@ impl TranslationLayer for LayerOfC {
         self.note(self.functions.trim, "trim", lpn.0);
     }
 
-    fn works_when_idle(&self) -> bool {
-        match (self.functions.step, self.functions.works_when_idle) {
-            // SAFETY: the state is one that the plug-in made and that has not been ended.
-            (Some(_), Some(works)) => unsafe { works(self.state) != 0 },
-            (Some(_), None) => true,
-            (None, _) => false,
-        }
-    }
-
-    fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
+    fn step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(step) = self.functions.step else { return Ok(()) };
         let mut c_plan = self.plan();
         // SAFETY: as in `write`.
@@ -240,20 +231,50 @@ impl TranslationLayer for LayerOfC {
         unsafe { self.take(&c_plan, plan) }
     }
 
-    fn note_failing(&mut self, block: BlockId) {
-        self.note(self.functions.note_failing, "note_failing", block.0);
+    fn conduct(&self) -> Conduct {
+        let works_when_idle = match (self.functions.step, self.functions.works_when_idle) {
+            // SAFETY: the state is one that the plug-in made and that has not been ended.
+            (Some(_), Some(works)) => unsafe { works(self.state) != 0 },
+            (Some(_), None) => true,
+            (None, _) => false,
+        };
+        Conduct { works_when_idle, ..Conduct::default() }
     }
 
-    fn take_fault(&mut self) -> Option<FtlError> {
-        self.fault.take()
+    fn memory(&self) -> Option<&dyn MemoryUse> {
+        self.functions.map_ram_bytes.or(self.functions.state_bytes)?;
+        Some(self)
     }
 
+    fn retirement(&mut self) -> Option<&mut dyn Retirement> {
+        self.functions.note_failing?;
+        Some(self)
+    }
+
+    fn faults(&mut self) -> Option<&mut dyn Faults> {
+        Some(self)
+    }
+}
+
+impl MemoryUse for LayerOfC {
     fn map_ram_bytes(&self) -> u64 {
         self.tell(self.functions.map_ram_bytes)
     }
 
     fn state_bytes(&self) -> u64 {
         self.tell(self.functions.state_bytes)
+    }
+}
+
+impl Retirement for LayerOfC {
+    fn note_failing(&mut self, block: BlockId) {
+        self.note(self.functions.note_failing, "note_failing", block.0);
+    }
+}
+
+impl Faults for LayerOfC {
+    fn take_fault(&mut self) -> Option<FtlError> {
+        self.fault.take()
     }
 }
 

@@ -18,7 +18,7 @@ mod wear;
 
 use std::collections::VecDeque;
 
-use pumice_ftl::{Ftl, Plan, TranslationLayer};
+use pumice_ftl::{Ftl, Plan};
 use pumice_types::{DieId, HostRequest, Lpn, RecoveryFault, RequestKind, Time};
 
 use crate::error::SimError;
@@ -269,7 +269,9 @@ impl Controller {
         moment: &mut Moment<O>,
     ) -> Result<u32, SimError> {
         self.plan.clear();
-        self.ftl.flush_trims(again, &mut self.plan)?;
+        if let Some(trims) = self.ftl.layer_mut().durable_trims() {
+            trims.flush_trims(again, &mut self.plan)?;
+        }
         if self.plan.commands.is_empty() { Ok(0) } else { self.submit_plan(wait, moment) }
     }
 
@@ -370,7 +372,7 @@ impl Controller {
     pub fn work_when_idle<O: Observer>(&mut self, die: DieId, moment: &mut Moment<O>) -> Result<(), SimError> {
         if self.rules.works_when_idle {
             self.plan.clear();
-            self.ftl.internal_step(die, &mut self.plan)?;
+            self.ftl.step(die, &mut self.plan)?;
             self.submit_plan(&Wait::NOBODY, moment)?;
         }
         Ok(())
@@ -387,7 +389,9 @@ impl Controller {
         self.tally.restart();
         self.zone_times = ZoneTimes::default();
         self.scheduler.chips.restart_measuring();
-        self.ftl.reset_counters();
+        if let Some(figures) = self.ftl.layer_mut().figures_mut() {
+            figures.reset_counters();
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Zone operations: what a host's zone command makes the device do behind an access, and how long that takes.
 
-use pumice_ftl::{TranslationLayer, ZoneOperation};
+use pumice_ftl::ZoneOperation;
 use pumice_types::{Lpn, RequestKind, Time};
 
 use super::access::{PageAccess, Waits};

@@ -1,6 +1,5 @@
 //! The stages of a page access, from the first to the last.
 
-use pumice_ftl::TranslationLayer;
 use pumice_types::{Cause, FlashCommand, FlashOp, RequestKind};
 
 use super::access::{PageAccess, Waits};
@@ -193,7 +192,9 @@ impl Controller {
                 self.ftl.trim(lpn);
                 self.raise_fault()?;
                 self.plan.complete_here();
-                self.ftl.keep_trims(&mut self.plan)?;
+                if let Some(trims) = self.ftl.layer_mut().durable_trims() {
+                    trims.keep_trims(&mut self.plan)?;
+                }
             }
             RequestKind::Flush => unreachable!("a flush has no pages"),
         }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use pumice_config::{FlushPolicy, HostKeys, PartialPage};
 use pumice_ftl::{CutProtection, Recovery};
-use pumice_ftl::{Ftl, Plan, TranslationLayer};
+use pumice_ftl::{Ftl, Plan};
 
 use super::access::AccessTable;
 use super::buffer::WriteBuffer;
@@ -19,15 +19,16 @@ pub(super) const PLAN_COMMANDS: usize = 4096;
 
 impl Controller {
     /// A controller of these chips, nothing in flight.
-    pub fn new(host: &HostKeys, page_bytes: u32, ftl: Ftl, scheduler: Scheduler) -> Controller {
+    pub fn new(host: &HostKeys, page_bytes: u32, mut ftl: Ftl, scheduler: Scheduler) -> Controller {
         let buffer_pages = (host.write_buffer_kib * 1024 / u64::from(page_bytes)) as usize;
+        let conduct = ftl.layer().conduct();
         let rules = Rules {
             reads_old_copy: host.partial_page == PartialPage::Rmw,
-            loads_map: ftl.loads_map(),
-            spans_dies: ftl.spans_dies(),
-            has_zones: ftl.zones().is_some(),
+            loads_map: ftl.layer_mut().map_loads().is_some(),
+            spans_dies: conduct.spans_dies,
+            has_zones: ftl.layer_mut().zone_operations().is_some(),
             erases_fail: scheduler.chips.eraser.as_ref().is_some_and(Eraser::can_fail),
-            works_when_idle: ftl.works_when_idle(),
+            works_when_idle: conduct.works_when_idle,
             ignores_flushes: buffer_pages > 0 && host.flush == FlushPolicy::Ignored,
             keeps_buffer: false,
         };

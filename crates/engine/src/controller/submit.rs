@@ -1,6 +1,5 @@
 //! From a plan to the scheduler: groups of commands on one die each, and who waits for them.
 
-use pumice_ftl::TranslationLayer;
 use pumice_types::{FlashCommand, FlashOp, RequestKind};
 
 use super::access::{PageAccess, Waits};

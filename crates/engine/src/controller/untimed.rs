@@ -1,6 +1,5 @@
 //! Accesses without a clock: each command takes effect as soon as it is decided.
 
-use pumice_ftl::TranslationLayer;
 use pumice_nand::PageContent;
 use pumice_types::{Lpn, RequestKind, Time};
 
@@ -108,11 +107,12 @@ impl Controller {
     /// A broken rule or belief.
     pub fn merge_all_untimed(&mut self) -> Result<bool, SimError> {
         self.plan.clear();
-        let can = self.ftl.merge_all(&mut self.plan)?;
+        let Some(merging) = self.ftl.layer_mut().merging() else { return Ok(false) };
+        merging.merge_all(&mut self.plan)?;
         for command in &self.plan.commands {
             self.scheduler.chips.execute(command)?;
         }
-        Ok(can)
+        Ok(true)
     }
 
     /// What lies where the layer finds a logical page.

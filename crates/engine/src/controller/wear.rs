@@ -1,6 +1,5 @@
 //! Blocks that fail, and wear that no erase of the run has made.
 
-use pumice_ftl::TranslationLayer;
 use pumice_types::BlockId;
 
 use super::Controller;

@@ -33,7 +33,7 @@ impl PromiseRules {
         PromiseRules {
             is_buffered: config.host.write_buffer_kib > 0,
             is_protected: config.power.protection.empties_queues(),
-            gives_up_trimmed: config.ftl.kind.gives_up_trimmed(),
+            gives_up_trimmed: config.ftl.kind.facts().gives_up_trimmed,
         }
     }
 

@@ -6,8 +6,7 @@ mod timeline;
 mod told;
 
 use pumice_config::{Check, Config};
-use pumice_ftl::Recovery;
-use pumice_ftl::{GcCounters, MapPlace, Reports, TranslationLayer, ZoneReport};
+use pumice_ftl::{GcCounters, MapPlace, Recovery, Reports, ZoneReport};
 use pumice_nand::{CheckedArray, WearSummary};
 use pumice_types::{FlashTiming, Geometry, Time};
 use pumice_workload::Fact;
@@ -134,7 +133,7 @@ impl Finished<'_> {
     }
 
     fn reports(&self) -> Reports {
-        self.config.ftl.kind.reports()
+        self.config.ftl.kind.facts().reports
     }
 
     fn user_pages(&self) -> u64 {
@@ -156,13 +155,13 @@ impl Finished<'_> {
 
     /// Whether a part of the map is read from flash.
     fn is_map_in_flash(&self) -> bool {
-        self.is_map_cached() || self.controller.ftl.reads_map_in_spare()
+        self.is_map_cached() || self.controller.ftl.layer().conduct().reads_map_in_spare
     }
 
     /// Whether pages are programmed for the map, or for a start to find it again.
     fn programs_for_map(&self) -> bool {
         let (kind, recovery) = (self.config.ftl.kind, self.config.ftl.shared.recovery);
-        let writes_trims = recovery != Recovery::Off && kind.writes_down_trims();
+        let writes_trims = recovery != Recovery::Off && kind.facts().writes_down_trims;
         self.is_map_cached() || recovery.writes_own_pages() || writes_trims
     }
 
@@ -204,7 +203,8 @@ impl Finished<'_> {
     /// State of array, translation layer and oracle per physical page, as if everything were touched.
     fn state_bytes_per_page(&self) -> f64 {
         let erases = self.chips().eraser.as_ref().map_or(0, |eraser| eraser.ram_bytes() as u64);
-        let others = self.controller.ftl.state_bytes() + self.host.oracle.state_bytes() + erases;
+        let layer = self.controller.ftl.layer().memory().map_or(0, |memory| memory.state_bytes());
+        let others = layer + self.host.oracle.state_bytes() + erases;
         self.checked().array.bytes_per_page() + others as f64 / self.geometry.pages() as f64
     }
 

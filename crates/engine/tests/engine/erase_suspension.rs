@@ -4,7 +4,7 @@
 use pumice_engine::Built;
 use pumice_engine::chip::erase::RestartTotals;
 use pumice_engine::scheduler::Submission;
-use pumice_ftl::{Plan, TranslationLayer};
+use pumice_ftl::Plan;
 use pumice_nand::reliability::stress_between;
 use pumice_types::erase::total_time;
 use pumice_types::suspension::{Interruption, Stop, SuspensionRule, SuspensionState};

@@ -5,7 +5,7 @@ use pumice_engine::observe::Observer;
 use pumice_engine::run_observed;
 use pumice_engine::scheduler::{NOBODY, Policy, Scheduler, Submission};
 use pumice_engine::{Built, build};
-use pumice_ftl::{Plan, TranslationLayer};
+use pumice_ftl::Plan;
 use pumice_types::erase::{StepKind, total_time};
 use pumice_types::suspension::{ErasePiece, SuspensionRule};
 use pumice_types::{BlockId, EraseStep, FlashCommand, FlashOp, Lpn, MultiPlane, Time};

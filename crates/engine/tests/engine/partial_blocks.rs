@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use pumice_config::Config;
 use pumice_engine::build;
-use pumice_ftl::{Ftl, Plan, TranslationLayer};
+use pumice_ftl::{Ftl, Plan};
 use pumice_types::{BlockId, Lpn};
 
 use crate::contract::{check_clock_changes_no_count, check_counts, run_any_host, run_with};
@@ -139,7 +139,7 @@ fn t419_the_ftl_counts_disturbs_as_the_chip_does() {
     for _ in 0..40_000 {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         plan.clear();
-        built.ftl.write(Lpn(((state >> 33) % pages) as u32), 1, &mut plan).expect("there is room");
+        built.ftl.write_to_stream(Lpn(((state >> 33) % pages) as u32), 1, 0, &mut plan).expect("there is room");
         plan.commands.iter().for_each(|command| assert!(built.chips.checked.array.execute(command).is_ok()));
     }
     let Ftl::Page(ftl) = &built.ftl else { panic!("a page-level FTL") };

@@ -2,7 +2,7 @@
 //! or written with force unit access, is still there.
 
 use pumice_engine::Session;
-use pumice_ftl::{FtlKind, TranslationLayer};
+use pumice_ftl::FtlKind;
 use pumice_types::{HostRequest, Lpn, RecoveryFault, RequestKind, Time};
 
 use crate::power::{Sets, all_are_noticed, cut_everywhere, fails, sampled};
@@ -92,7 +92,8 @@ const BESIDE_TRIMS: [&[(&str, &str)]; 4] = [
 /// A page-level layer that writes down what is trimmed.
 pub fn trimming() -> Vec<Sets<'static>> {
     let all = combinations();
-    let page: Vec<Sets> = all.iter().filter(|layer| layer.kind.writes_down_trims()).map(|l| l.device(TRIMS)).collect();
+    let page: Vec<Sets> =
+        all.iter().filter(|layer| layer.kind.facts().writes_down_trims).map(|l| l.device(TRIMS)).collect();
     assert_eq!(page.len(), 3, "scan, summary, checkpoint");
     let of = |device: &Sets<'static>| {
         let recovery = device.iter().rev().find(|(key, _)| *key == "ftl.recovery").copied();
@@ -132,7 +133,7 @@ fn t839_every_fault_of_trims_is_noticed() {
 #[test]
 fn t836_layers_that_keep_what_is_trimmed_keep_their_promises_with_trims() {
     let all = combinations();
-    let layers = all.iter().filter(|layer| !layer.kind.gives_up_trimmed());
+    let layers = all.iter().filter(|layer| !layer.kind.facts().gives_up_trimmed);
     let devices = layers.map(|layer| layer.device(&[("workload.trim_fraction", "0.2")])).collect();
     let met = all_keep_their_promises(devices, cut_often);
     assert!(met.cuts > 1_000 && met.programs > 1_000 && met.erases > 500, "{met:?}");

@@ -82,9 +82,9 @@ pub fn combinations() -> Vec<Combination> {
     let mut all = Vec::new();
     for &kind in FtlKind::ALL {
         let recoveries: Vec<Recovery> =
-            kind.recoveries().iter().copied().filter(|&recovery| recovery != Recovery::Off).collect();
+            kind.facts().recoveries.iter().copied().filter(|&recovery| recovery != Recovery::Off).collect();
         assert!(!recoveries.is_empty(), "{kind}");
-        for &merge in kind.merges() {
+        for &merge in kind.facts().merges {
             all.extend(recoveries.iter().map(|&recovery| Combination { kind, merge, recovery }));
         }
     }

@@ -8,7 +8,7 @@ use pumice_commandlog::LogRecord;
 use pumice_config::{Config, SpecSource};
 use pumice_engine::observe::Observer;
 use pumice_engine::{build, run, run_observed, user_pages};
-use pumice_ftl::{FtlKind, GcPolicy, MergeMethod, Plan, TranslationLayer};
+use pumice_ftl::{FtlKind, GcPolicy, MergeMethod, Plan};
 use pumice_types::{Choice, EraseMode, EraseScheme, FlashCommand, Lpn, Time};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -40,7 +40,7 @@ pub const LOAD: &[(&str, &str)] = &[
 
 /// Every translation layer with each merge that it knows.
 fn layers() -> Vec<Case> {
-    let merges = |kind: &FtlKind| kind.merges().iter().map(move |merge| (*kind, *merge)).collect::<Vec<_>>();
+    let merges = |kind: &FtlKind| kind.facts().merges.iter().map(move |merge| (*kind, *merge)).collect::<Vec<_>>();
     let sets = |(kind, merge): (FtlKind, MergeMethod)| {
         let own = [("ftl.kind", kind.name()), ("ftl.merge", merge.name())];
         case(format!("layer {kind} {merge}"), &[LOAD, &own].concat())
@@ -141,7 +141,8 @@ fn t903_every_layer_policy_and_scheme_tells_the_same_with_a_clock_and_without() 
 #[test]
 fn t905_every_layer_runs_on_the_small_presets() {
     for preset in ["tiny", "small"] {
-        for (kind, merge) in FtlKind::ALL.iter().flat_map(|kind| kind.merges().iter().map(move |merge| (*kind, *merge)))
+        for (kind, merge) in
+            FtlKind::ALL.iter().flat_map(|kind| kind.facts().merges.iter().map(move |merge| (*kind, *merge)))
         {
             let name = format!("{preset} {kind} {merge}");
             let sets = [("ftl.kind", kind.name()), ("ftl.merge", merge.name()), ("workload.requests", "2000")];
@@ -171,9 +172,9 @@ fn t445_every_layer_gives_up_what_is_trimmed_or_keeps_it_as_it_says() {
         ftl.trim(Lpn(3));
         plan.clear();
         let is_kept = ftl.read(Lpn(3), 0, &mut plan);
-        assert_eq!((is_kept, ftl.locate(Lpn(3)).is_some()), (!kind.gives_up_trimmed(), is_kept), "{kind}");
+        assert_eq!((is_kept, ftl.locate(Lpn(3)).is_some()), (!kind.facts().gives_up_trimmed, is_kept), "{kind}");
         assert!(ftl.locate(Lpn(2)).is_some() && ftl.locate(Lpn(4)).is_some(), "{kind}: its neighbours stay");
-        given_up += u32::from(kind.gives_up_trimmed());
+        given_up += u32::from(kind.facts().gives_up_trimmed);
     }
     assert!(given_up > 0 && (given_up as usize) < FtlKind::ALL.len(), "both sorts are tested");
 }

@@ -3,7 +3,7 @@
 
 use pumice_engine::build;
 use pumice_engine::scheduler::{Policy, Scheduler, Submission};
-use pumice_ftl::{Plan, TranslationLayer};
+use pumice_ftl::Plan;
 use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, MultiPlane, Time};
 
 use crate::multi_plane_erase::{Log, finish, submission};

@@ -140,7 +140,7 @@ const OTHERS: &[(&str, &[(&str, &str)])] = &[
 /// Every layer, policy and scheme, every way to start anew, and what else has state before the first request.
 fn all_cases() -> Vec<Case> {
     let recoveries = FtlKind::ALL.iter().flat_map(|kind| {
-        kind.recoveries().iter().map(move |recovery| {
+        kind.facts().recoveries.iter().map(move |recovery| {
             let own = [
                 ("ftl.kind", kind.name()),
                 ("ftl.recovery", recovery.name()),

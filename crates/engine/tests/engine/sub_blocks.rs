@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use pumice_config::Config;
 use pumice_engine::{Built, build};
-use pumice_ftl::{Ftl, Plan, TranslationLayer};
+use pumice_ftl::{Ftl, Plan};
 use pumice_types::{BlockId, CellPosition, FlashOp, Lpn, PageAddress};
 use serde_json::Value;
 
@@ -83,7 +83,7 @@ fn t725_a_reclaim_takes_as_many_sub_blocks_as_the_free_ones_have_room_for() {
     let mut plan = Plan::default();
     let mut write = |lpn: u32| {
         plan.clear();
-        ftl.write(Lpn(lpn), 1, &mut plan).expect("there is room");
+        ftl.write_to_stream(Lpn(lpn), 1, 0, &mut plan).expect("there is room");
         plan.commands.clone()
     };
     let overwritten = (0..8 * 64).filter(|lpn| lpn % 16 < 8);
@@ -223,7 +223,7 @@ fn overwritten(bits: &str, sequence: &str) -> (Built, Config) {
         plan.clear();
         let lpn = (state >> 33) % pages;
         let hot = if state >> 60 < 12 { lpn / 5 } else { lpn };
-        built.ftl.write(Lpn(hot as u32), 1, &mut plan).expect("there is room");
+        built.ftl.write_to_stream(Lpn(hot as u32), 1, 0, &mut plan).expect("there is room");
         plan.commands.iter().for_each(|command| assert!(built.chips.checked.array.execute(command).is_ok()));
     }
     (built, config)

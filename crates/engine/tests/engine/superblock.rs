@@ -4,8 +4,8 @@
 use proptest::prelude::*;
 use pumice_ftl::merge::plan::ValidBlocks;
 use pumice_ftl::{
-    GcCounters, InitialFill, Plan, SpareImage, SpareTables, Striped, StripedConfig, Superblock2006, SuperblockConfig,
-    TranslationLayer, rebuild,
+    Figures, GcCounters, InitialFill, Plan, SpareImage, SpareTables, Striped, StripedConfig, Superblock2006,
+    SuperblockConfig, TranslationLayer, rebuild,
 };
 use pumice_nand::{ArrayConfig, NandArray, Returned};
 use pumice_types::{FlashOp, Geometry, Lpn, PageAddress, PbTree, ProgramOrder, TagFormat};

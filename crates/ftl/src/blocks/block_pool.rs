@@ -53,7 +53,7 @@ impl BlockPool {
         BlockPool { free, bad: bad_of, geometry: *geometry, next_sequence: 0 }
     }
 
-    /// The same blocks, taken by wear from now on. None of them was erased yet.
+    /// A pool of these blocks, taken by wear from now on. None of them was erased yet.
     pub fn by_wear(mut self) -> BlockPool {
         for free in &mut self.free {
             let mut lists = EraseLists::new(self.geometry.blocks_per_plane);

@@ -22,15 +22,19 @@ const NAME_CHARS: usize = 40;
 
 /// A translation layer in a plug-in. [`TranslationLayer`] is what it does in a run; this is how it is made.
 ///
-/// It may plan reads, programs, copies and erases. The engine asks it for `write`, `read`, `locate`, `trim`,
-/// `works_when_idle`, `internal_step`, `note_failing`, `take_fault`, `map_ram_bytes` and `state_bytes` alone: it loads
-/// no map from flash, hears of no stream that the host names, keeps no zones, and prefetches nothing.
+/// A plug-in may plan reads, programs, copies and erases. Of its capabilities the engine asks for [`Conduct::works_when_idle`],
+/// [`MemoryUse`] and [`Retirement`], where it offers them: it loads no map from flash, hears of no stream that the host
+/// names, keeps no zones, and prefetches nothing.
+///
+/// [`Conduct::works_when_idle`]: crate::Conduct::works_when_idle
+/// [`MemoryUse`]: crate::MemoryUse
+/// [`Retirement`]: crate::Retirement
 pub trait PluginLayer: TranslationLayer + Sized + 'static {
     /// Its name: a spec asks for it by `ftl.kind = "plugin:NAME"`. Small letters, digits and `-`.
     const NAME: &'static str;
 
-    /// Whether it stops using a block when [`TranslationLayer::note_failing`] names it. Without that, specs whose
-    /// erases can fail are refused.
+    /// Whether it stops using a block when [`Retirement::note_failing`](crate::Retirement::note_failing) names it. Without
+    /// that, specs whose erases can fail are refused.
     const RETIRES_BLOCKS: bool = false;
 
     /// Whether it starts anew after a power cut ([`PluginLayer::recover`]). Without that, specs with `ftl.recovery`
@@ -74,10 +78,10 @@ pub trait PluginLayer: TranslationLayer + Sized + 'static {
 /// well was being written or erased when the power was cut. A page that is blank takes no program before its block is
 /// erased.
 pub trait SpareAreas {
-    /// That of one page. Costs a page read.
+    /// Reads the spare area of one page. Costs a page read.
     fn page(&mut self, page: PageAddress) -> SpareArea;
 
-    /// Those of all pages of a block in order, into `found`. Costs as many page reads as the block has pages.
+    /// Reads the spare areas of all pages of a block in order, into `found`. Costs as many page reads as the block has pages.
     fn block(&mut self, block: BlockId, found: &mut Vec<SpareArea>);
 }
 
@@ -248,7 +252,7 @@ pub struct OwnLayer {
 type Capacity = (PluginDevice, Values, Result<u64, String>);
 
 impl OwnLayer {
-    /// That of a source.
+    /// The plug-in of a source, not asked yet.
     pub fn new(source: impl LayerSource + 'static) -> OwnLayer {
         OwnLayer { source: Arc::new(source), calls: CallCount::default(), capacities: Arc::default() }
     }

@@ -13,7 +13,7 @@ macro_rules! registry {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum FtlKind { $(#[doc = $about] $variant,)+ #[doc = $plugged_about] $plugged(PluginName) }
 
-        /// Those that are built in.
+        /// The layers that are built in.
         impl Choice for FtlKind {
             const ALL: &'static [FtlKind] = &[$(FtlKind::$variant),+];
             const NAMES: &'static [&'static str] = &[$($name),+];
@@ -105,69 +105,9 @@ macro_rules! dispatch {
                 match self { $(FtlKind::$variant { .. } => <<$layer as Layer>::Keys as Keys>::rows()),+ }
             }
 
-            /// The shared keys that it reads, without `ftl.`.
-            pub fn shared_keys(self) -> &'static [&'static str] {
-                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::READS),+ }
-            }
-
-            /// Whether it reclaims victims by a policy.
-            fn chooses_victims(self) -> bool {
-                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::CHOOSES_VICTIMS),+ }
-            }
-
-            /// Whether it asks a user's own policy.
-            fn asks_policies(self) -> bool {
-                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::ASKS_POLICIES),+ }
-            }
-
-            /// The merges that it knows.
-            pub fn merges(self) -> &'static [MergeMethod] {
-                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::MERGES),+ }
-            }
-
-            /// Where its map may be.
-            pub fn map_places(self) -> &'static [MapPlace] {
-                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::MAP_PLACES),+ }
-            }
-
-            /// How it can start anew after a power cut.
-            pub fn recoveries(self) -> &'static [Recovery] {
-                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::RECOVERIES),+ }
-            }
-
-            /// See [`Layer::COPIES_ON_ONE_DIE`].
-            pub fn copies_on_one_die(self) -> bool {
-                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::COPIES_ON_ONE_DIE),+ }
-            }
-
-            /// See [`Layer::WRITES_EVERYWHERE`].
-            pub fn writes_everywhere(self) -> bool {
-                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::WRITES_EVERYWHERE),+ }
-            }
-
-            /// See [`Layer::GIVES_UP_TRIMMED`].
-            pub fn gives_up_trimmed(self) -> bool {
-                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::GIVES_UP_TRIMMED),+ }
-            }
-
-            /// See [`Layer::WRITES_DOWN_TRIMS`].
-            pub fn writes_down_trims(self) -> bool {
-                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::WRITES_DOWN_TRIMS),+ }
-            }
-
-            /// Whether it gives up what is trimmed, and no longer knows that after a power cut.
-            pub fn forgets_trims(self) -> bool {
-                self.gives_up_trimmed() && !self.writes_down_trims()
-            }
-
-            /// Its own keys that other layers refuse instead of ignoring them.
-            fn strict_keys(self) -> &'static [&'static str] {
-                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::STRICT_KEYS),+ }
-            }
-
-            /// The figures of garbage collection that it has.
-            pub fn reports(self) -> Reports {
-                match self { $(FtlKind::$variant { .. } => <$layer as Layer>::REPORTS),+ }
+            /// What is fixed of the layer.
+            pub fn facts(self) -> &'static Facts {
+                match self { $(FtlKind::$variant { .. } => &<$layer as Layer>::FACTS),+ }
             }
         }
 

@@ -15,8 +15,8 @@ impl FtlKind {
     pub fn reads(self, path: &str) -> bool {
         let shared = path.strip_prefix("ftl.").unwrap_or(path);
         ["kind", "merge", "map_place", "recovery"].contains(&shared)
-            || self.shared_keys().contains(&shared)
-            || self.chooses_victims() && PolicyKeys::rows().iter().any(|key| key.path == path)
+            || self.facts().reads.contains(&shared)
+            || self.facts().chooses_victims && PolicyKeys::rows().iter().any(|key| key.path == path)
             || self.own_keys().iter().any(|key| key.path == path)
             || self.plugin().is_some_and(|plugin| plugin.owns(path))
     }
@@ -24,7 +24,7 @@ impl FtlKind {
 
 /// Whether a key of one layer is refused by the others, unless it has its default, instead of being ignored.
 pub fn is_strict(path: &str) -> bool {
-    FtlKind::ALL.iter().any(|kind| kind.strict_keys().contains(&path))
+    FtlKind::ALL.iter().any(|kind| kind.facts().strict_keys.contains(&path))
 }
 
 /// Names of the layers that pass, as an error lists them.
@@ -53,17 +53,17 @@ impl FtlKeys {
                 chip.partial_erase.unit
             ));
         }
-        if !kind.merges().contains(&merge) {
-            let able = kinds_that(|kind| kind.merges().contains(&merge));
+        if !kind.facts().merges.contains(&merge) {
+            let able = kinds_that(|kind| kind.facts().merges.contains(&merge));
             return Err(format!("ftl.merge = \"{merge}\" needs ftl.kind = {able}, found \"{kind}\""));
         }
-        if !kind.map_places().contains(&place) {
-            let able = kinds_that(|kind| kind.map_places().contains(&place));
+        if !kind.facts().map_places.contains(&place) {
+            let able = kinds_that(|kind| kind.facts().map_places.contains(&place));
             return Err(format!("ftl.map_place = \"{place}\" needs ftl.kind = {able}, found \"{kind}\""));
         }
         let recovery = self.shared.recovery;
         if !self.recoveries().contains(&recovery) {
-            let able = kinds_that(|kind| kind.recoveries().contains(&recovery));
+            let able = kinds_that(|kind| kind.facts().recoveries.contains(&recovery));
             return Err(format!("ftl.recovery = \"{recovery}\" needs ftl.kind = {able}, found \"{kind}\""));
         }
         self.check_own_policy()?;
@@ -82,7 +82,7 @@ impl FtlKeys {
     pub fn recoveries(&self) -> &'static [Recovery] {
         match self.own_layer() {
             Some(own) if !own.source.recovers() => &[Recovery::Off],
-            Some(_) | None => self.kind.recoveries(),
+            Some(_) | None => self.kind.facts().recoveries,
         }
     }
 
@@ -100,8 +100,8 @@ impl FtlKeys {
     fn check_own_policy(&self) -> Result<(), String> {
         let Some(policy) = &self.own_policy else { return Ok(()) };
         let name = policy.0.name();
-        if self.decides().concerns_ftl() && !self.kind.asks_policies() {
-            let able = kinds_that(FtlKind::asks_policies);
+        if self.decides().concerns_ftl() && !self.kind.facts().asks_policies {
+            let able = kinds_that(|kind| kind.facts().asks_policies);
             let decided = self.decides().names().join(", ");
             return Err(format!(
                 "policy \"{name}\" decides {decided}: it needs ftl.kind = {able}, found \"{}\"",
@@ -116,7 +116,7 @@ impl FtlKeys {
         let mut values = Values::new();
         self.write(&mut values);
         for other in FtlKind::ALL.iter().filter(|&&other| other != self.kind) {
-            for key in other.own_keys().iter().filter(|key| other.strict_keys().contains(&key.path)) {
+            for key in other.own_keys().iter().filter(|key| other.facts().strict_keys.contains(&key.path)) {
                 let value = values.get(key.path).map(ToString::to_string);
                 if !self.kind.reads(key.path) && value.as_deref() != key.default_text() {
                     return Err(format!(

@@ -229,7 +229,7 @@ impl RestorePlanner {
         (1..first_leaf).rev().for_each(|index| self.weigh_halves(index));
     }
 
-    /// The same for the PBs above leaves that have to be protected since they were last weighed; the others stay as
+    /// Weighs the PBs above leaves that have to be protected since they were last weighed; the others stay as
     /// they are.
     fn weigh_protected(&mut self) {
         let first_leaf = self.tree.leaves();

@@ -13,7 +13,7 @@ pub enum FtlError {
         /// The plane.
         plane: u32,
     },
-    /// The same, in a plane whose blocks failed their erases.
+    /// A plane has no free block, because blocks of it failed their erases.
     WornOut {
         /// The plane.
         plane: u32,

@@ -53,7 +53,7 @@ impl<'a> Finds<'a> {
             || self.survey.pages_of(block).iter().all(|found| self.is_kept_without(found.entry.lpn, block.block))
     }
 
-    /// The same, as far as one logical page is concerned.
+    /// Whether nothing of one logical page would be lost without a block, whatever the last cut has hurt.
     fn is_kept_without(&self, lpn: Lpn, block: BlockId) -> bool {
         // If the suspect was cut, everything else is sound.
         let mut others = self.copies_of(lpn).filter(|copy| Some(copy.page) != self.suspect);

@@ -38,7 +38,7 @@ const RESERVE: u32 = 3;
 /// Bytes that a spare area needs for this: the logical page, and two numbers of 48 bits.
 pub const SPARE_BYTES: u32 = 4 + 6 + 6;
 
-/// The same with a mark of the page: its role, or the open block that took it.
+/// Bytes of a spare area with a mark of the page: its role, or the open block that took it.
 pub const MARKED_SPARE_BYTES: u32 = SPARE_BYTES + 1;
 
 /// Copies in a recovery come after everything that was programmed before.
@@ -93,7 +93,7 @@ pub struct KeptBlock {
     pub block: BlockId,
     /// Its new sequence number.
     pub sequence: u32,
-    /// It was erased for these copies. The blank pages of any other block may hide a program that was cut.
+    /// The block was erased for these copies. The blank pages of any other block may hide a program that was cut.
     pub is_fresh: bool,
     /// A part of it may have been erased since it was erased whole.
     pub may_be_restored: bool,

@@ -4,16 +4,23 @@
 //! A layer is one file or folder under `layers/` that implements both, and one line in the registry
 //! (`layers/mod.rs`). Everything else that must know the layer learns it from there.
 
+mod facts;
 mod layer;
 mod parts;
 pub mod policy;
 mod recovery;
 mod shared_keys;
+mod translation_layer;
 mod zones;
 
-pub use layer::{Layer, Reports, TranslationLayer};
+pub use facts::{Facts, Reports};
+pub use layer::Layer;
 pub(crate) use parts::typed_share;
 pub use parts::{LayerParts, LayerSpec, MergePolicy, whole_share};
 pub use recovery::{ChipPort, CutProtection, LogSize, Proofs, Recovery, RecoveryCounts, Restart};
 pub use shared_keys::{MapPlace, MergeMethod, SharedKeys, SuperblockKeys, UIndex};
+pub use translation_layer::{
+    Conduct, DurableTrims, Faults, Figures, LookAhead, MapLoads, MemoryUse, Merging, Retirement, Streams,
+    TranslationLayer, ZoneOperations,
+};
 pub use zones::{ZoneCounters, ZoneOperation, ZoneReport};

@@ -157,7 +157,7 @@ pub trait PolicySource: fmt::Debug + Send + Sync {
     /// Makes the policy of one run.
     ///
     /// # Errors
-    /// It cannot be made; the text is one line.
+    /// The policy cannot be made; the text is one line.
     fn open(&self, shape: &DeviceShape) -> Result<Box<dyn Decisions>, String>;
 
     /// Ends a call that does not return, as far as that is possible. Called in another thread than that of the run,
@@ -313,7 +313,7 @@ impl Decider {
         }
     }
 
-    /// The same for several pages, one after the other.
+    /// Begins to place several pages, one after the other.
     #[inline]
     pub fn placing(&self) -> Placing<'_> {
         let policy = RefMut::map(self.policy.borrow_mut(), |policy| &mut **policy);

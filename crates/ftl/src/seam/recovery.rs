@@ -9,14 +9,14 @@ use crate::plan::{GcCounters, Payload, Plan};
 choice! {
     /// How a layer finds its map again after a power cut.
     pub enum Recovery {
-        /// It does not: the device never loses power.
+        /// No recovery: the device never loses power.
         Off = "off",
-        /// It reads the spare area of every page that is written.
+        /// The layer reads the spare area of every page that is written.
         Scan = "scan",
-        /// It reads the last pages of each block, which list what the block holds, and the spare areas of blocks
+        /// The layer reads the last pages of each block, which list what the block holds, and the spare areas of blocks
         /// without such a list.
         Summary = "summary",
-        /// It reads its map and a journal of changes from flash, and the spare areas of what is younger.
+        /// The layer reads its map and a journal of changes from flash, and the spare areas of what is younger.
         Checkpoint = "checkpoint",
     }
 }
@@ -51,9 +51,9 @@ choice! {
     pub enum CutProtection {
         /// Nothing.
         None = "none",
-        /// It ends what the dies have begun.
+        /// The device ends what the dies have begun.
         Operations = "operations",
-        /// It ends all that is queued, and programs its write buffer.
+        /// The device ends all that is queued, and programs its write buffer.
         Full = "full",
     }
 }
@@ -123,7 +123,7 @@ impl Proofs {
         Proofs { unproven: vec![all; bits::words_for(blocks as usize)] }
     }
 
-    /// The same after a cut that left nothing half done: what looks erased is.
+    /// Blocks after a cut that left nothing half done: what looks erased is.
     pub fn held(blocks: u32) -> Proofs {
         Proofs { unproven: vec![0; bits::words_for(blocks as usize)] }
     }
@@ -176,7 +176,7 @@ pub struct Restart<'a> {
     pub plan: &'a mut Plan,
     /// What was counted before the cut. No knowledge of the layer: a measurement that goes on.
     pub counters: GcCounters,
-    /// Likewise, what happened to zones.
+    /// What happened to zones: a measurement too.
     pub zones: ZoneCounters,
     /// What cuts of the power leave half done.
     pub protection: CutProtection,

@@ -1,6 +1,6 @@
 //! 6xx: the commands that GFTL emits: one slot for every write, full or not.
 
-use pumice_ftl::{Gftl, GftlConfig, InitialFill, MergePolicy, NftlConfig, Plan, TranslationLayer, UIndex};
+use pumice_ftl::{Figures, Gftl, GftlConfig, InitialFill, MergePolicy, NftlConfig, Plan, TranslationLayer, UIndex};
 use pumice_types::{Cause, FlashCommand, FlashOp, Lpn, PbTree, ProgramOrder, Time};
 
 use crate::small::{PAGES, commands, geometry, ops};

@@ -1,6 +1,6 @@
 //! 6xx: the commands that the NFTL emits, and their order. 5xx: triggers and victims.
 
-use pumice_ftl::{InitialFill, MergePolicy, Nftl, NftlConfig, Plan, TranslationLayer, UIndex};
+use pumice_ftl::{Figures, InitialFill, MergePolicy, Nftl, NftlConfig, Plan, TranslationLayer, UIndex};
 use pumice_types::{BlockId, Cause, FlashCommand, FlashOp, Lpn, Pb, PbTree, ProgramOrder, SearchExpectation};
 
 use crate::small::{PAGES, at, commands, geometry, m_merge, ops};

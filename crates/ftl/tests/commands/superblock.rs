@@ -1,6 +1,6 @@
 //! 6xx: the commands that PEN's superblock FTL emits, and their order. 5xx: its triggers and victims.
 
-use pumice_ftl::{InitialFill, MergePolicy, Plan, SuperblockPen, SuperblockPenConfig, TranslationLayer};
+use pumice_ftl::{Figures, InitialFill, MergePolicy, Plan, SuperblockPen, SuperblockPenConfig, TranslationLayer};
 use pumice_types::{BlockId, FlashCommand, FlashOp, Lpn, Pb, PbTree};
 
 use crate::small::{PAGES, at, commands, costs, geometry, m_merge, ops};

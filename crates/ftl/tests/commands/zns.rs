@@ -2,7 +2,7 @@
 
 use pumice_ftl::{
     CleaningPace, FinishFill, LayoutConfig, Plan, ResetTime, TranslationLayer, UnitKind, Zns, ZnsConfig, ZoneLimits,
-    ZoneMapping, ZoneVictim,
+    ZoneMapping, ZoneOperations, ZoneVictim,
 };
 use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, Geometry, Lpn, UnitPages};
 
@@ -132,7 +132,7 @@ fn t612_a_zone_is_erased_when_it_is_written_again_or_die_by_die_in_idle_time() {
         drop(write(&mut ftl, 17, 2));
         assert_eq!(erases(&write(&mut ftl, 18, 2)), 0, "the zone is reset, not erased");
         let mut plan = Plan::default();
-        ftl.internal_step(DieId(1), &mut plan).expect("legal");
+        ftl.step(DieId(1), &mut plan).expect("legal");
         let idle = if resets == ResetTime::Idle { vec!["Erase 9".to_string()] } else { Vec::new() };
         assert_eq!(words(&plan.commands), idle);
         // Zones 6 and 7 are written before zone 1, which was reset after them.

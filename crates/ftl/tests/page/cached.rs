@@ -2,7 +2,7 @@
 
 use pumice_ftl::victims::greedy::Greedy;
 use pumice_ftl::victims::random::Random;
-use pumice_ftl::{CachedMap, PageConfig, TranslationLayer, VictimPolicy};
+use pumice_ftl::{CachedMap, Figures, MapLoads, PageConfig, VictimPolicy};
 use pumice_types::{Cause, FlashOp};
 
 use crate::rig::{Rig, config};

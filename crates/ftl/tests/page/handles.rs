@@ -1,6 +1,6 @@
 //! 76x: data placed by the streams that the host names.
 
-use pumice_ftl::{CollectedPlace, Handles, HotCold, PageConfig, TranslationLayer};
+use pumice_ftl::{CollectedPlace, Figures, Handles, HotCold, PageConfig};
 use pumice_types::BlockId;
 
 use crate::hot_cold::Addresses;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use pumice_ftl::victims::greedy::Greedy;
 use pumice_ftl::{
-    Allocation, EraseUnits, GcMode, GcPlanes, HotCold, InitialBlock, PageConfig, PageFtl, Plan, TranslationLayer,
-    VictimPolicy, WearLeveling,
+    Allocation, EraseUnits, GcMode, GcPlanes, HotCold, InitialBlock, MapLoads, PageConfig, PageFtl, Plan, Streams,
+    TranslationLayer, VictimPolicy, WearLeveling,
 };
 use pumice_types::{
     BlockId, Cause, DieId, FlashCommand, FlashOp, Geometry, Lpn, PageAddress, PlaneId, RequestKind, TagFormat,
@@ -169,7 +169,7 @@ impl Rig {
     /// One step of the controller's own; returns whether there was one.
     pub fn step(&mut self, die: u32) -> bool {
         self.plan.clear();
-        self.ftl.internal_step(DieId(die), &mut self.plan).expect("there is room");
+        self.ftl.step(DieId(die), &mut self.plan).expect("there is room");
         let commands = &self.plan.commands;
         let planes: BTreeSet<_> = commands.iter().map(|command| self.geometry.plane_of(command.target.block)).collect();
         let at_once = commands.iter().all(|command| command.op == FlashOp::Erase) && planes.len() == commands.len();

@@ -5,7 +5,7 @@ use pumice_ftl::victims::cost_benefit::CostBenefit;
 use pumice_ftl::victims::d_choices::DChoices;
 use pumice_ftl::victims::greedy::Greedy;
 use pumice_ftl::{
-    CachedMap, CollectedPlace, GcMode, Handles, HotCold, PageConfig, TranslationLayer, VictimPolicy, WearLeveling,
+    CachedMap, CollectedPlace, Figures, GcMode, Handles, HotCold, PageConfig, VictimPolicy, WearLeveling,
 };
 use pumice_types::FlashOp;
 

@@ -1,6 +1,6 @@
 //! 7xx: wear levelling.
 
-use pumice_ftl::{GcMode, PageConfig, TranslationLayer, WearLeveling};
+use pumice_ftl::{Figures, GcMode, PageConfig, WearLeveling};
 
 use crate::rig::{Rig, config};
 

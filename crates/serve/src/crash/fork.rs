@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
 use pumice_engine::{CutFlash, Session, SimError, Ssd};
-use pumice_ftl::TranslationLayer;
 use pumice_types::{Lpn, Time};
 
 use super::cut::{CrashCut, TriedCut};

@@ -76,7 +76,7 @@ mod tests {
     fn configs() -> Vec<(String, Config)> {
         let mut all = Vec::new();
         for &kind in FtlKind::ALL {
-            for way in kind.recoveries() {
+            for way in kind.facts().recoveries {
                 for buffer in ["0", "256"] {
                     let sets = [
                         ("ftl.kind", kind.name()),

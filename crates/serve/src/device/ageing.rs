@@ -2,7 +2,6 @@
 
 use pumice_config::FlushPolicy;
 use pumice_engine::{SimError, Ssd};
-use pumice_ftl::TranslationLayer;
 use pumice_types::{HostRequest, Lpn, Time};
 use serde_json::{Value, json};
 

@@ -160,7 +160,7 @@ fn cut_often(sets: &[(&str, &str)], seed: u64, cuts: u64) {
     let page = u64::from(config.chip.geometry.page_bytes);
     let is_full = sets.contains(&("power.protection", "full"));
     let keeps = Keeps { writes: is_full || config.host.write_buffer_kib == 0, trims: is_full };
-    let trims = config.ftl.kind.gives_up_trimmed();
+    let trims = config.ftl.kind.facts().gives_up_trimmed;
     let mut path = DataPath::new(config.chip.geometry.page_bytes, None);
     let mut device: Device<usize> = Device::new(&config, 1.0, &mut path, Kept::default(), &|| true).expect("a device");
     let mut random = RandomStream::new(seed, "durability");

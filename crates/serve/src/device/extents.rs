@@ -1,6 +1,5 @@
 //! Which parts of a device hold data.
 
-use pumice_ftl::TranslationLayer;
 use pumice_types::Lpn;
 
 use super::Device;

@@ -151,7 +151,7 @@ fn whole_pages(place: Place, config: &Config) -> Option<Place> {
     let end = (place.offset + u64::from(place.bytes)) / page * page;
     let offset = place.offset.next_multiple_of(page);
     let drops = config.workload.trace.trims == Trims::Drop;
-    (offset < end && config.ftl.kind.gives_up_trimmed() && !drops)
+    (offset < end && config.ftl.kind.facts().gives_up_trimmed && !drops)
         .then(|| Place { offset, bytes: (end - offset) as u32 })
 }
 

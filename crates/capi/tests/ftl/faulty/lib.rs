@@ -1,6 +1,6 @@
 //! A layer in Rust that does what a key says, and panics.
 
-use pumice_plugin::{
+use pumice_plugin::{Conduct, 
     ANY, BlockId, Cause, DieId, FlashCommand, FtlError, Lpn, PageAddress, Plan, PluginDevice, PluginLayer, SearchExpectation, TranslationLayer, When,
     choice, export_ftl, float, int, keys,
 };
@@ -134,11 +134,11 @@ impl TranslationLayer for Faulty {
         self.page_of[lpn.index()] = None;
     }
 
-    fn works_when_idle(&self) -> bool {
-        self.keys.steps
+    fn conduct(&self) -> Conduct {
+        Conduct { works_when_idle: self.keys.steps, ..Conduct::default() }
     }
 
-    fn internal_step(&mut self, _die: DieId, _plan: &mut Plan) -> Result<(), FtlError> {
+    fn step(&mut self, _die: DieId, _plan: &mut Plan) -> Result<(), FtlError> {
         assert!(!self.fails_at(Fault::Step), "step");
         Ok(())
     }

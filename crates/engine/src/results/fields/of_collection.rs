@@ -1,6 +1,6 @@
 //! Garbage collection.
 
-use pumice_ftl::{EraseUnit, MergeMethod, TranslationLayer};
+use pumice_ftl::{EraseUnit, MergeMethod};
 use serde_json::json;
 
 use super::Type::{Integer, List, Number};
@@ -106,7 +106,7 @@ fields! {
         |run| count(run.reports().u_blocks, run.gc().u_blocks_max);
     "gc.map.ram_bytes", Integer, "bytes", "",
         "RAM that the controller's map needs (of a plug-in: what it says, 0 if it does not), see the models of [NFTL](models/nftl-and-m-merge.md#ram-of-the-map), [superblock](models/superblock-pen.md) and [page-level FTL](models/page-level.md)",
-        |run| json!(run.controller.ftl.map_ram_bytes());
+        |run| json!(run.controller.ftl.layer().memory().map_or(0, |memory| memory.map_ram_bytes()));
     "gc.map.hits", Integer, "", "the map is in RAM",
         "Look-ups that the map cache answered: with `\"cached\"` one for each page access, with `\"spare\"` one for each page that the host accesses or garbage collection copies, and one for each logical block of a superblock that is merged",
         |run| count(run.is_map_in_flash(), run.gc().map_hits);

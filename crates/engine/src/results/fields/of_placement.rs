@@ -1,6 +1,6 @@
 //! Data placement: what a drive tells of its handles.
 
-use pumice_ftl::{COLLECTED, TranslationLayer};
+use pumice_ftl::COLLECTED;
 use serde_json::{Value, json};
 
 use super::Type::{Integer, List};
@@ -35,11 +35,15 @@ fn bytes(run: &Finished, pages: u64) -> Value {
     when(count(run) > 0, || json!(pages * u64::from(run.geometry.page_bytes)))
 }
 
+fn open_pages(run: &Finished, handle: u8) -> u64 {
+    run.controller.ftl.layer().figures().map_or(0, |figures| figures.open_pages_of(handle))
+}
+
 fn entry(run: &Finished, handle: u8) -> Value {
     let placed = run.gc().placed[usize::from(handle)];
     json!({
         "host_bytes": bytes(run, placed.written),
         "copied_bytes": bytes(run, placed.copied),
-        "available_bytes": bytes(run, run.controller.ftl.open_pages_of(handle)),
+        "available_bytes": bytes(run, open_pages(run, handle)),
     })
 }

@@ -1,6 +1,5 @@
 //! Power cuts, and what starting anew took.
 
-use pumice_ftl::TranslationLayer;
 use pumice_ftl::{CutProtection, LogSize, Recovery};
 use pumice_types::{Geometry, Time};
 use serde_json::{Value, json};
@@ -106,7 +105,7 @@ fn is_logged(run: &Finished) -> bool {
 /// A journal holds trims like any other change.
 fn has_trim_pages(run: &Finished) -> bool {
     let recovery = run.config.ftl.shared.recovery;
-    recovery != Recovery::Off && run.config.ftl.kind.writes_down_trims() && !is_logged(run)
+    recovery != Recovery::Off && run.config.ftl.kind.facts().writes_down_trims && !is_logged(run)
 }
 
 fn log(run: &Finished) -> LogSize {

@@ -13,7 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::plugin::{OwnLayer, PLAN_COMMANDS_MAX, PluginDevice, PluginName};
 use crate::plan::{FillTarget, FtlError, GcCounters, Plan, PluginFault};
 use crate::seam::{
-    Layer, LayerParts, LayerSpec, Recovery, RecoveryCounts, Reports, Restart, TranslationLayer, whole_share,
+    Conduct, Facts, Faults, Figures, Layer, LayerParts, LayerSpec, MemoryUse, Recovery, RecoveryCounts, Reports,
+    Restart, Retirement, TranslationLayer, whole_share,
 };
 
 /// What a spec says to a plug-in.
@@ -55,15 +56,15 @@ const STATE_BYTES_MAX: u64 = 1 << 48;
 /// What can be wrong with a command that a plug-in plans.
 #[derive(Clone, Copy)]
 enum Wrong {
-    /// Its target is no page of the device.
+    /// The target is no page of the device.
     Target,
-    /// Its source is no page of the device.
+    /// The source is no page of the device.
     Source,
     /// The host has no such logical page.
     LogicalPage,
-    /// It copies to another die.
+    /// The copy goes to another die.
     OtherDie,
-    /// It erases and names a page.
+    /// The erase names a page.
     ErasePage,
     /// The device has no such partial block.
     PartialBlock,
@@ -104,14 +105,17 @@ impl Layer for Plugged {
     type Keys = PluginKeys;
     type Running = Plugged;
 
-    const READS: &'static [&'static str] = &["over_provisioning"];
-    /// Those that some plug-ins have. Which of them that of a spec has, it says itself ([`LayerSource::recovers`]).
+    /// Recoveries are those that some plug-ins have: which of them that of a spec has, it says itself
+    /// ([`LayerSource::recovers`]). What is trimmed is nowhere written down.
     ///
     /// [`LayerSource::recovers`]: super::plugin::LayerSource::recovers
-    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
-    // What is trimmed is nowhere written down.
-    const GIVES_UP_TRIMMED: bool = true;
-    const REPORTS: Reports = Reports::VICTIMS;
+    const FACTS: Facts = Facts {
+        reads: &["over_provisioning"],
+        recoveries: &[Recovery::Off, Recovery::Scan],
+        gives_up_trimmed: true,
+        reports: Reports::VICTIMS,
+        ..Facts::PLAIN
+    };
 
     fn check(spec: &LayerSpec, keys: &PluginKeys) -> Result<(), String> {
         Plugged::capacity(spec, keys, &spec.chip.geometry.scaled(1.0)?).map(|_| ())
@@ -353,25 +357,46 @@ impl TranslationLayer for Plugged {
         self.own.during(|| layer.trim(lpn));
     }
 
-    fn spans_dies(&self) -> bool {
-        true
-    }
-
-    fn works_when_idle(&self) -> bool {
-        self.own.during(|| self.layer.works_when_idle())
-    }
-
-    fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
+    fn step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
         let layer = &mut self.layer;
-        self.own.during(|| layer.internal_step(die, plan)).map_err(|error| self.own.named(error))?;
+        self.own.during(|| layer.step(die, plan)).map_err(|error| self.own.named(error))?;
         self.take(plan)
     }
 
-    fn note_failing(&mut self, block: BlockId) {
-        let layer = &mut self.layer;
-        self.own.during(|| layer.note_failing(block));
+    fn conduct(&self) -> Conduct {
+        let own = self.own.during(|| self.layer.conduct());
+        Conduct { spans_dies: true, works_when_idle: own.works_when_idle, ..Conduct::default() }
     }
 
+    #[inline]
+    fn figures(&self) -> Option<&dyn Figures> {
+        Some(self)
+    }
+
+    #[inline]
+    fn figures_mut(&mut self) -> Option<&mut dyn Figures> {
+        Some(self)
+    }
+
+    #[inline]
+    fn memory(&self) -> Option<&dyn MemoryUse> {
+        self.layer.memory()?;
+        Some(self)
+    }
+
+    #[inline]
+    fn retirement(&mut self) -> Option<&mut dyn Retirement> {
+        self.layer.retirement()?;
+        Some(self)
+    }
+
+    #[inline]
+    fn faults(&mut self) -> Option<&mut dyn Faults> {
+        Some(self)
+    }
+}
+
+impl Figures for Plugged {
     fn counters(&self) -> &GcCounters {
         &self.counters
     }
@@ -379,16 +404,28 @@ impl TranslationLayer for Plugged {
     fn reset_counters(&mut self) {
         self.counters = GcCounters::default();
     }
+}
 
-    fn take_fault(&mut self) -> Option<FtlError> {
-        self.fault.take().or_else(|| self.layer.take_fault().map(|fault| self.own.named(fault)))
-    }
-
+impl MemoryUse for Plugged {
     fn map_ram_bytes(&self) -> u64 {
-        self.own.during(|| self.layer.map_ram_bytes())
+        self.layer.memory().map_or(0, |layer| self.own.during(|| layer.map_ram_bytes()))
     }
 
     fn state_bytes(&self) -> u64 {
-        self.own.during(|| self.layer.state_bytes()).min(STATE_BYTES_MAX)
+        self.layer.memory().map_or(0, |layer| self.own.during(|| layer.state_bytes()).min(STATE_BYTES_MAX))
+    }
+}
+
+impl Retirement for Plugged {
+    fn note_failing(&mut self, block: BlockId) {
+        if let Some(layer) = self.layer.retirement() {
+            self.own.during(|| layer.note_failing(block));
+        }
+    }
+}
+
+impl Faults for Plugged {
+    fn take_fault(&mut self) -> Option<FtlError> {
+        self.fault.take().or_else(|| self.layer.faults()?.take_fault().map(|fault| self.own.named(fault)))
     }
 }

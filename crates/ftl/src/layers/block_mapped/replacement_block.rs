@@ -27,7 +27,7 @@ use crate::merge::plan::{InPlaceState, in_place_merge};
 use crate::plan::{FillTarget, FtlError, InitialBlock};
 use crate::recovery;
 use crate::recovery::KeptBlock;
-use crate::seam::{Layer, LayerParts, LayerSpec, MapPlace, Recovery, RecoveryCounts, Reports, Restart};
+use crate::seam::{Facts, Layer, LayerParts, LayerSpec, MapPlace, Recovery, RecoveryCounts, Reports, Restart};
 use pumice_types::{Geometry, ProgramOrder};
 
 /// Blocks of one logical block.
@@ -191,11 +191,14 @@ impl Layer for ReplacementBlock {
     type Keys = ();
     type Running = Striped<ReplacementBlock>;
 
-    const READS: &'static [&'static str] = &["over_provisioning", "u_blocks"];
-    const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Spare];
-    const REPORTS: Reports = Reports::HYBRID_PAIRS;
-    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
-    const COPIES_ON_ONE_DIE: bool = true;
+    const FACTS: Facts = Facts {
+        reads: &["over_provisioning", "u_blocks"],
+        map_places: &[MapPlace::Ram, MapPlace::Spare],
+        recoveries: &[Recovery::Off, Recovery::Scan],
+        copies_on_one_die: true,
+        reports: Reports::HYBRID_PAIRS,
+        ..Facts::PLAIN
+    };
 
     fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
         if spec.chip.geometry.program_order != ProgramOrder::Any {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::plane_book::{PlaneBook, PlanePlace, Shared, Step};
 use crate::plan::{FtlError, GcCounters, InitialBlock, InitialFill, Plan};
 use crate::recovery::{KeptBlock, KeptUnit, Salvage, UnitShape};
-use crate::seam::{RecoveryCounts, Restart, TranslationLayer};
+use crate::seam::{Conduct, Figures, MemoryUse, Merging, RecoveryCounts, Restart, TranslationLayer};
 
 /// A translation layer over one plane. Logical pages are counted inside the plane.
 pub trait PlaneFtl {
@@ -18,7 +18,7 @@ pub trait PlaneFtl {
     /// What it believes about the plane.
     fn book(&self) -> &PlaneBook;
 
-    /// The same, to take over what was found after a power cut.
+    /// The book of the plane, to take over what was found after a power cut.
     fn book_mut(&mut self) -> &mut PlaneBook;
 
     /// Takes over the blocks that a unit, counted in the plane, has kept after a power cut, as its D-blocks. The book
@@ -165,30 +165,6 @@ impl<F: PlaneFtl> Striped<F> {
 }
 
 impl<F: PlaneFtl> TranslationLayer for Striped<F> {
-    fn reads_map_in_spare(&self) -> bool {
-        self.planes.iter().any(F::reads_map_in_spare)
-    }
-
-    /// What garbage collection did so far.
-    fn counters(&self) -> &GcCounters {
-        &self.shared.counters
-    }
-
-    /// Starts counting anew.
-    fn reset_counters(&mut self) {
-        self.shared.reset_counters();
-    }
-
-    /// RAM of the map of all planes.
-    fn map_ram_bytes(&self) -> u64 {
-        self.planes.iter().map(F::map_ram_bytes).sum()
-    }
-
-    /// Bytes of the state of all planes.
-    fn state_bytes(&self) -> u64 {
-        self.planes.iter().map(F::state_bytes).sum()
-    }
-
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         let (plane, local) = self.split(lpn);
         self.planes[plane].write(local, version, &mut Step { shared: &mut self.shared, plan })
@@ -209,10 +185,59 @@ impl<F: PlaneFtl> TranslationLayer for Striped<F> {
         self.planes[plane].book().locate(local)
     }
 
+    fn conduct(&self) -> Conduct {
+        Conduct { reads_map_in_spare: self.planes.iter().any(F::reads_map_in_spare), ..Conduct::default() }
+    }
+
+    #[inline]
+    fn figures(&self) -> Option<&dyn Figures> {
+        Some(self)
+    }
+
+    #[inline]
+    fn figures_mut(&mut self) -> Option<&mut dyn Figures> {
+        Some(self)
+    }
+
+    #[inline]
+    fn memory(&self) -> Option<&dyn MemoryUse> {
+        Some(self)
+    }
+
+    #[inline]
+    fn merging(&mut self) -> Option<&mut dyn Merging> {
+        Some(self)
+    }
+}
+
+impl<F: PlaneFtl> Figures for Striped<F> {
+    /// What garbage collection did so far.
+    fn counters(&self) -> &GcCounters {
+        &self.shared.counters
+    }
+
+    /// Starts counting anew.
+    fn reset_counters(&mut self) {
+        self.shared.reset_counters();
+    }
+}
+
+impl<F: PlaneFtl> MemoryUse for Striped<F> {
+    /// RAM of the map of all planes.
+    fn map_ram_bytes(&self) -> u64 {
+        self.planes.iter().map(F::map_ram_bytes).sum()
+    }
+
+    /// Bytes of the state of all planes.
+    fn state_bytes(&self) -> u64 {
+        self.planes.iter().map(F::state_bytes).sum()
+    }
+}
+
+impl<F: PlaneFtl> Merging for Striped<F> {
     /// Appends the merges that leave no U-block in use, plane by plane.
-    fn merge_all(&mut self, plan: &mut Plan) -> Result<bool, FtlError> {
+    fn merge_all(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
         let step = &mut Step { shared: &mut self.shared, plan };
-        self.planes.iter_mut().try_for_each(|plane| plane.merge_all(step))?;
-        Ok(true)
+        self.planes.iter_mut().try_for_each(|plane| plane.merge_all(step))
     }
 }

@@ -24,7 +24,10 @@ use crate::blocks::block_pool::BlockPool;
 use crate::blocks::reclaim_units::UnitId;
 use crate::blocks::wear::Wear;
 use crate::plan::{FtlError, GcCounters, Plan};
-use crate::seam::{LogSize, Proofs, TranslationLayer};
+use crate::seam::{
+    Conduct, DurableTrims, Figures, LogSize, LookAhead, MapLoads, MemoryUse, Proofs, Retirement, Streams,
+    TranslationLayer,
+};
 use collect::neighbours::Disturbs;
 pub use collect::neighbours::Neighbours;
 use collect::plane::{Plane, WriteStream};
@@ -270,59 +273,9 @@ impl PageFtl {
 }
 
 impl TranslationLayer for PageFtl {
-    /// What garbage collection did so far.
-    fn counters(&self) -> &GcCounters {
-        &self.counters
-    }
-
-    /// Starts counting anew.
-    fn reset_counters(&mut self) {
-        self.counters = GcCounters::default();
-    }
-
-    fn log_size(&self) -> LogSize {
-        let log = self.log.as_ref().map_or_else(LogSize::default, |log| log.size());
-        match &self.trims {
-            Some(trims) => LogSize { ram_bytes: trims.ram_bytes(), ..log },
-            None => log,
-        }
-    }
-
-    /// RAM of the map: four bytes a logical page, or what the cache and its directory take.
-    fn map_ram_bytes(&self) -> u64 {
-        match &self.translation {
-            Some(translation) => translation.ram_bytes(),
-            None => u64::from(self.config.user_pages) * u64::from(STORED_ENTRY_BYTES) + self.log_size().ram_bytes,
-        }
-    }
-
-    /// Bytes of this struct's columns.
-    fn state_bytes(&self) -> u64 {
-        self.maps.state_bytes()
-            + self.free.state_bytes()
-            + self.disturbs.state_bytes()
-            + self.translation.as_ref().map_or(0, Translation::state_bytes)
-            + self.log.as_ref().map_or(0, |log| log.state_bytes())
-            + self.trims.as_ref().map_or(0, |trims| trims.ram_bytes())
-            + self.recent.as_ref().map_or(0, RecentWrites::state_bytes)
-            + self.wear.as_ref().map_or(0, Wear::state_bytes)
-    }
-
     /// Appends the commands that store version `version` of `lpn`.
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         self.write_to_stream(lpn, version, 0, plan)
-    }
-
-    #[inline]
-    fn write_to_stream(&mut self, lpn: Lpn, version: u8, stream: u8, plan: &mut Plan) -> Result<(), FtlError> {
-        let first = plan.commands.len();
-        self.write_page(lpn, version, stream, plan)?;
-        self.translate(plan, first);
-        Ok(())
-    }
-
-    fn open_pages_of(&self, stream: u8) -> u64 {
-        self.open_pages(stream)
     }
 
     /// Appends the read of `lpn`; `false` if it was never written, or trimmed since.
@@ -330,6 +283,13 @@ impl TranslationLayer for PageFtl {
         let Some(page) = self.locate(lpn) else { return false };
         plan.push(FlashCommand::read(Cause::Host, page, lpn, version));
         true
+    }
+
+    /// Where the current page of `lpn` is on the chips.
+    #[inline]
+    fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
+        let page = self.locate_stored(lpn)?;
+        Some(self.config.stripes.as_ref().map_or(page, |stripes| stripes.page(page)))
     }
 
     /// Gives `lpn` up: its page is invalid, and it reads as never written.
@@ -346,28 +306,115 @@ impl TranslationLayer for PageFtl {
         }
     }
 
-    fn keep_trims(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
-        self.write_down_if_full(plan);
-        self.write_trims_if_full(plan)
-    }
-
-    fn flush_trims(&mut self, again: bool, plan: &mut Plan) -> Result<(), FtlError> {
-        self.write_down_trims(again, plan);
-        self.flush_trim_pages(again, plan)
+    fn step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
+        let first = plan.commands.len();
+        self.collect_step(die, plan)?;
+        self.translate(plan, first);
+        Ok(())
     }
 
     /// Pages of the log and trim pages may lie on other dies than the access behind which they are written.
-    fn spans_dies(&self) -> bool {
-        self.loads_map() || self.log.is_some() || self.trims.is_some()
+    fn conduct(&self) -> Conduct {
+        Conduct {
+            spans_dies: self.translation.is_some() || self.log.is_some() || self.trims.is_some(),
+            holds_die: self.config.gc_mode == GcMode::Blocking,
+            works_when_idle: self.config.gc_mode.works_in_steps(),
+            ..Conduct::default()
+        }
     }
 
-    /// Where the current page of `lpn` is on the chips.
     #[inline]
-    fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
-        let page = self.locate_stored(lpn)?;
-        Some(self.config.stripes.as_ref().map_or(page, |stripes| stripes.page(page)))
+    fn figures(&self) -> Option<&dyn Figures> {
+        Some(self)
     }
 
+    #[inline]
+    fn figures_mut(&mut self) -> Option<&mut dyn Figures> {
+        Some(self)
+    }
+
+    #[inline]
+    fn memory(&self) -> Option<&dyn MemoryUse> {
+        Some(self)
+    }
+
+    #[inline]
+    fn look_ahead(&self) -> Option<&dyn LookAhead> {
+        Some(self)
+    }
+
+    #[inline]
+    fn streams(&mut self) -> Option<&mut dyn Streams> {
+        Some(self)
+    }
+
+    #[inline]
+    fn durable_trims(&mut self) -> Option<&mut dyn DurableTrims> {
+        Some(self)
+    }
+
+    #[inline]
+    fn map_loads(&mut self) -> Option<&mut dyn MapLoads> {
+        self.translation.as_ref()?;
+        Some(self)
+    }
+
+    #[inline]
+    fn retirement(&mut self) -> Option<&mut dyn Retirement> {
+        Some(self)
+    }
+}
+
+impl Figures for PageFtl {
+    /// What garbage collection did so far.
+    fn counters(&self) -> &GcCounters {
+        &self.counters
+    }
+
+    /// Starts counting anew.
+    fn reset_counters(&mut self) {
+        self.counters = GcCounters::default();
+    }
+
+    fn log_size(&self) -> Option<LogSize> {
+        let log = self.log.as_ref().map(|log| log.size());
+        match &self.trims {
+            Some(trims) => Some(LogSize { ram_bytes: trims.ram_bytes(), ..log.unwrap_or_default() }),
+            None => log,
+        }
+    }
+
+    fn open_pages_of(&self, stream: u8) -> u64 {
+        self.open_pages(stream)
+    }
+}
+
+impl MemoryUse for PageFtl {
+    /// RAM of the map: four bytes a logical page, or what the cache and its directory take.
+    fn map_ram_bytes(&self) -> u64 {
+        match &self.translation {
+            Some(translation) => translation.ram_bytes(),
+            None => {
+                u64::from(self.config.user_pages) * u64::from(STORED_ENTRY_BYTES)
+                    + self.log_size().unwrap_or_default().ram_bytes
+            }
+        }
+    }
+
+    /// Bytes of this struct's columns.
+    fn state_bytes(&self) -> u64 {
+        self.maps.state_bytes()
+            + self.free.state_bytes()
+            + self.disturbs.state_bytes()
+            + self.translation.as_ref().map_or(0, Translation::state_bytes)
+            + self.log.as_ref().map_or(0, |log| log.state_bytes())
+            + self.trims.as_ref().map_or(0, |trims| trims.ram_bytes())
+            + self.recent.as_ref().map_or(0, RecentWrites::state_bytes)
+            + self.wear.as_ref().map_or(0, Wear::state_bytes)
+    }
+}
+
+impl LookAhead for PageFtl {
     /// Prefetches the map entry of `lpn`, which the host will access; no effect on results.
     #[inline]
     fn expect(&self, lpn: Lpn) {
@@ -383,31 +430,38 @@ impl TranslationLayer for PageFtl {
             plane.victims.expect(UnitId { block: geometry.index_in_plane(block), unit: 0 });
         }
     }
+}
 
-    fn loads_map(&self) -> bool {
-        self.translation.is_some()
+impl Streams for PageFtl {
+    #[inline]
+    fn write_to_stream(&mut self, lpn: Lpn, version: u8, stream: u8, plan: &mut Plan) -> Result<(), FtlError> {
+        let first = plan.commands.len();
+        self.write_page(lpn, version, stream, plan)?;
+        self.translate(plan, first);
+        Ok(())
+    }
+}
+
+impl DurableTrims for PageFtl {
+    fn keep_trims(&mut self, plan: &mut Plan) -> Result<(), FtlError> {
+        self.write_down_if_full(plan);
+        self.write_trims_if_full(plan)
     }
 
+    fn flush_trims(&mut self, again: bool, plan: &mut Plan) -> Result<(), FtlError> {
+        self.write_down_trims(again, plan);
+        self.flush_trim_pages(again, plan)
+    }
+}
+
+impl MapLoads for PageFtl {
     #[inline]
     fn load_map(&mut self, lpn: Lpn, _kind: RequestKind, plan: &mut Plan) -> Result<(), FtlError> {
         self.load_entry(lpn, plan)
     }
+}
 
-    fn holds_die(&self) -> bool {
-        self.config.gc_mode == GcMode::Blocking
-    }
-
-    fn works_when_idle(&self) -> bool {
-        self.config.gc_mode.works_in_steps()
-    }
-
-    fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
-        let first = plan.commands.len();
-        self.collect_step(die, plan)?;
-        self.translate(plan, first);
-        Ok(())
-    }
-
+impl Retirement for PageFtl {
     fn note_failing(&mut self, block: BlockId) {
         let block = self.config.stripes.as_ref().map_or(block, |stripes| stripes.stripe_of(block));
         if self.failing.is_empty() {

@@ -9,7 +9,7 @@ use pumice_types::{ChipKeys, Geometry, keys};
 
 use super::nftl::Nftl;
 use crate::plan::{FillTarget, FtlError};
-use crate::seam::{Layer, LayerParts, LayerSpec, MergeMethod, Recovery, RecoveryCounts, Reports, Restart, whole_share};
+use crate::seam::{Facts, Layer, LayerParts, LayerSpec, RecoveryCounts, Restart, whole_share};
 
 /// More disturbs than a counter of one byte can hold: no leaf is ever over tolerance.
 const UNDISTURBED: u8 = u8::MAX;
@@ -29,12 +29,7 @@ impl Layer for Pbe {
     type Keys = PbeKeys;
     type Running = Nftl;
 
-    const READS: &'static [&'static str] = Nftl::READS;
-    const MERGES: &'static [MergeMethod] = Nftl::MERGES;
-    const STRICT_KEYS: &'static [&'static str] = &["ftl.capacity_loss"];
-    const REPORTS: Reports = Nftl::REPORTS;
-    const RECOVERIES: &'static [Recovery] = Nftl::RECOVERIES;
-    const COPIES_ON_ONE_DIE: bool = Nftl::COPIES_ON_ONE_DIE;
+    const FACTS: Facts = Facts { strict_keys: &["ftl.capacity_loss"], ..Nftl::FACTS };
 
     fn adapt(chip: &mut ChipKeys, keys: &PbeKeys) {
         let blocks = u64::from(chip.geometry.blocks_per_plane);

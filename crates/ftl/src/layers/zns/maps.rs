@@ -32,7 +32,7 @@ pub(super) struct ZoneMaps {
     versions: Vec<u8>,
     /// A bit a page of a zone: it holds the newest data of its logical page.
     valid: Vec<u64>,
-    /// Those of each zone.
+    /// Valid pages of each zone.
     counts: Vec<u32>,
     /// Logical pages that the initial fill stored, and those of each row of zones.
     filled: u32,

@@ -20,7 +20,9 @@ use std::collections::VecDeque;
 use pumice_types::{BlockId, Cause, DieId, FlashCommand, Lpn, PageAddress, PlaneId};
 
 use crate::plan::{FtlError, GcCounters, InitialBlock, Plan};
-use crate::seam::{TranslationLayer, ZoneOperation, ZoneReport, whole_share};
+use crate::seam::{
+    Conduct, Figures, LookAhead, MemoryUse, TranslationLayer, ZoneOperation, ZoneOperations, ZoneReport, whole_share,
+};
 use clean::ZoneCleaning;
 pub use clean::{CleaningPace, ZoneVictim};
 pub use device::erase::UnitKind;
@@ -245,32 +247,49 @@ impl TranslationLayer for Zns {
         self.maps.trim(lpn, &self.zoned.layout);
     }
 
-    fn moves_between_dies(&self) -> bool {
-        true
-    }
-
-    /// The host's commands are apart: nothing makes a die erase a zone's blocks without a gap.
-    fn holds_die(&self) -> bool {
-        false
-    }
-
-    fn works_when_idle(&self) -> bool {
-        self.zoned.erases_when_idle()
-    }
-
-    fn internal_step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
+    fn step(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
         self.zoned.idle_step(die, &mut Work { maps: &self.maps, gc: &mut self.counters, plan });
         Ok(())
     }
 
-    fn expect(&self, lpn: Lpn) {
-        self.maps.expect(lpn);
+    /// The host's commands are apart: nothing makes a die erase a zone's blocks without a gap.
+    fn conduct(&self) -> Conduct {
+        Conduct {
+            spans_dies: true,
+            holds_die: false,
+            moves_between_dies: true,
+            works_when_idle: self.zoned.erases_when_idle(),
+            ..Conduct::default()
+        }
     }
 
-    fn next_operation(&mut self, plan: &mut Plan) -> Option<ZoneOperation> {
-        self.zoned.next_operation(&mut Work { maps: &self.maps, gc: &mut self.counters, plan })
+    #[inline]
+    fn figures(&self) -> Option<&dyn Figures> {
+        Some(self)
     }
 
+    #[inline]
+    fn figures_mut(&mut self) -> Option<&mut dyn Figures> {
+        Some(self)
+    }
+
+    #[inline]
+    fn memory(&self) -> Option<&dyn MemoryUse> {
+        Some(self)
+    }
+
+    #[inline]
+    fn look_ahead(&self) -> Option<&dyn LookAhead> {
+        Some(self)
+    }
+
+    #[inline]
+    fn zone_operations(&mut self) -> Option<&mut dyn ZoneOperations> {
+        Some(self)
+    }
+}
+
+impl Figures for Zns {
     fn zones(&self) -> Option<ZoneReport> {
         Some(self.report())
     }
@@ -283,7 +302,9 @@ impl TranslationLayer for Zns {
         self.counters = GcCounters::default();
         self.zoned.counters = crate::seam::ZoneCounters::default();
     }
+}
 
+impl MemoryUse for Zns {
     fn map_ram_bytes(&self) -> u64 {
         u64::from(self.config.user_pages) * ENTRY_BYTES
     }
@@ -291,5 +312,17 @@ impl TranslationLayer for Zns {
     fn state_bytes(&self) -> u64 {
         let columns = size_of_val(&self.streams[..]) + size_of_val(&self.filled_at[..]);
         self.maps.state_bytes() + self.zoned.state_bytes() + columns as u64
+    }
+}
+
+impl LookAhead for Zns {
+    fn expect(&self, lpn: Lpn) {
+        self.maps.expect(lpn);
+    }
+}
+
+impl ZoneOperations for Zns {
+    fn next_operation(&mut self, plan: &mut Plan) -> Option<ZoneOperation> {
+        self.zoned.next_operation(&mut Work { maps: &self.maps, gc: &mut self.counters, plan })
     }
 }

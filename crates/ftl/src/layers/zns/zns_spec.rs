@@ -8,7 +8,9 @@ use super::state::ZoneLimits;
 use super::zone_recovery::{RESERVE, SPARE_BYTES};
 use super::{CleaningPace, FinishFill, ResetTime, UnitKind, Zns, ZnsConfig, ZoneMapping, ZoneVictim};
 use crate::plan::{EraseUnit, FillTarget, FtlError, ZoneError};
-use crate::seam::{Layer, LayerParts, LayerSpec, Recovery, RecoveryCounts, Reports, Restart, typed_share, whole_share};
+use crate::seam::{
+    Facts, Layer, LayerParts, LayerSpec, Recovery, RecoveryCounts, Reports, Restart, typed_share, whole_share,
+};
 
 /// Most streams of the host: a zone keeps the number of its own in a byte.
 const STREAMS_MAX: i64 = 64;
@@ -131,10 +133,13 @@ impl Layer for Zns {
     type Keys = ZnsKeys;
     type Running = Zns;
 
-    const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold"];
-    const REPORTS: Reports = Reports::VICTIMS;
-    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
-    const GIVES_UP_TRIMMED: bool = true;
+    const FACTS: Facts = Facts {
+        reads: &["over_provisioning", "gc_free_threshold"],
+        recoveries: &[Recovery::Off, Recovery::Scan],
+        gives_up_trimmed: true,
+        reports: Reports::VICTIMS,
+        ..Facts::PLAIN
+    };
 
     fn erase_unit(keys: &ZnsKeys) -> EraseUnit {
         keys.unit

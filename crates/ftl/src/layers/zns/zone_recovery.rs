@@ -80,7 +80,7 @@ pub(super) struct ZoneSurvey {
 struct Counting {
     /// Of each logical page that is stored, its page among those found.
     pages: Vec<usize>,
-    /// Those of them that may be unfinished.
+    /// Pages of stored logical pages that may be unfinished.
     suspects: Vec<usize>,
     /// A bit a zone: it holds a fallback of a suspect.
     fallbacks: Vec<u64>,

@@ -9,7 +9,7 @@ use crate::layers::block_mapped::striped::Striped;
 use crate::layers::block_mapped::striped_room::Room;
 use crate::merge::plan::ValidBlocks;
 use crate::plan::{FillTarget, FtlError};
-use crate::seam::{Layer, LayerParts, LayerSpec, MapPlace, Recovery, RecoveryCounts, Reports, Restart};
+use crate::seam::{Facts, Layer, LayerParts, LayerSpec, MapPlace, Recovery, RecoveryCounts, Reports, Restart};
 
 /// Pages of a block that the tables in spare areas can name.
 const PAGES_MAX: u16 = PT_PAGES * PTS as u16;
@@ -46,12 +46,14 @@ impl Layer for Superblock2006 {
     type Keys = Superblock2006Keys;
     type Running = Striped<Superblock2006>;
 
-    const READS: &'static [&'static str] =
-        &["over_provisioning", "map_cache_entries", "u_blocks", "superblock.logical", "superblock.physical"];
-    const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Spare];
-    const REPORTS: Reports = Reports { pair_triggers: false, superblock_triggers: true, ..Reports::HYBRID_PAIRS };
-    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
-    const COPIES_ON_ONE_DIE: bool = true;
+    const FACTS: Facts = Facts {
+        reads: &["over_provisioning", "map_cache_entries", "u_blocks", "superblock.logical", "superblock.physical"],
+        map_places: &[MapPlace::Ram, MapPlace::Spare],
+        recoveries: &[Recovery::Off, Recovery::Scan],
+        copies_on_one_die: true,
+        reports: Reports { pair_triggers: false, superblock_triggers: true, ..Reports::HYBRID_PAIRS },
+        ..Facts::PLAIN
+    };
 
     fn check(spec: &LayerSpec, _: &Superblock2006Keys) -> Result<(), String> {
         let (logical, physical) = (spec.superblock.logical, physical(spec));

@@ -91,7 +91,7 @@ impl PageFtl {
         }
     }
 
-    /// The same, when that page was the unit's last.
+    /// Closes a unit whose last page was written.
     #[cold]
     fn close_unit(&mut self, plane: PlaneId, stream: WriteStream) {
         let units = &self.config.units.pages;

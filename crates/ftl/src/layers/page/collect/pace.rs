@@ -26,7 +26,7 @@ impl PageFtl {
             }
             let Some(job) = self.planes[plane.index()].job else { return Ok(()) };
             if self.next_to_move(&job).is_none() {
-                self.step(plane, plan)?;
+                self.step_of_plane(plane, plan)?;
                 continue;
             }
             let due = if has_paid { 0 } else { self.copies_due(plane) };

@@ -151,10 +151,10 @@ impl PageFtl {
         if in_work.is_none() {
             self.begin_due(plane)?;
         }
-        self.step(plane, plan)
+        self.step_of_plane(plane, plan)
     }
 
-    /// The same where the planes of a die collect together: all that are due begin, and pages are copied
+    /// Collects where the planes of a die do it together: all that are due begin, and pages are copied
     /// until every victim is empty, so that one command can erase them.
     fn step_of_planes(&mut self, die: DieId, plan: &mut Plan) -> Result<(), FtlError> {
         for plane in self.planes_of(die) {
@@ -168,7 +168,7 @@ impl PageFtl {
         };
         let in_work = |plane: &PlaneId| self.planes[plane.index()].job.is_some();
         match self.planes_of(die).find(copies).or_else(|| self.planes_of(die).find(in_work)) {
-            Some(plane) => self.step(plane, plan),
+            Some(plane) => self.step_of_plane(plane, plan),
             None => Ok(()),
         }
     }
@@ -282,11 +282,11 @@ impl PageFtl {
 
     /// Moves the next valid page of the victim in work, or erases the victim if it has none left; with it
     /// those of the die's other planes that have none left either, if planes erase together.
-    pub(in crate::layers::page) fn step(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
+    pub(in crate::layers::page) fn step_of_plane(&mut self, plane: PlaneId, plan: &mut Plan) -> Result<(), FtlError> {
         self.work(plane, 1, plan)
     }
 
-    /// The same, but moves up to `most` pages.
+    /// Moves up to `most` valid pages of the victim in work, or erases the victim if it has none left.
     pub(in crate::layers::page) fn work(&mut self, plane: PlaneId, most: u32, plan: &mut Plan) -> Result<(), FtlError> {
         let Some(mut job) = self.planes[plane.index()].job else { return Ok(()) };
         let (before, in_runs, mut named) = (job.copied, self.config.moves_in_runs(), None);

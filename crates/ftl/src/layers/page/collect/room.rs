@@ -67,7 +67,7 @@ impl PageFtl {
         self.planes[plane.index()].victims.blocks().cheapest()
     }
 
-    /// The same of blocks that are closed in parts.
+    /// The cheapest victim among blocks that are closed in parts.
     fn cheapest_in_parts(&self, plane: PlaneId) -> Option<u32> {
         let (geometry, victims) = (&self.config.geometry, &self.planes[plane.index()].victims);
         // Units of a block that is being written are closed one by one.

@@ -27,7 +27,7 @@ impl PageFtl {
         self.with_wear(open)
     }
 
-    /// The same block, whose pages carry its wear.
+    /// An open block whose pages carry its wear.
     pub(in crate::layers::page) fn with_wear(&self, open: Open) -> Open {
         Open { sequence: self.wear_in_spare(open.block).unwrap_or(open.sequence), ..open }
     }

@@ -148,7 +148,7 @@ pub(in crate::layers::page) struct MapLog {
     changed_slots: Vec<u32>,
     /// The host gave a page up since it flushed last.
     trims: bool,
-    /// It gave one up before that flush, which has written the journal for it.
+    /// A trim came before that flush, which has written the journal for it.
     flushed_trims: bool,
     /// Rows that hold something.
     used: Vec<bool>,
@@ -328,7 +328,7 @@ impl PageFtl {
         }
     }
 
-    /// The same before an erase, which takes away what the log may still point to.
+    /// Writes the journal down before an erase, which takes away what the log may still point to.
     #[inline]
     pub(in crate::layers::page) fn write_down_before_erase(&mut self, plan: &mut Plan) {
         if self.log.is_some() && !RecoveryFault::ErasedBeforeJournal.is_on() {
@@ -336,7 +336,7 @@ impl PageFtl {
         }
     }
 
-    /// The same if the journal page is full.
+    /// Writes the journal down if its page is full.
     #[inline]
     pub(in crate::layers::page) fn write_down_if_full(&mut self, plan: &mut Plan) {
         if self.log.as_ref().is_some_and(|log| log.is_full()) {

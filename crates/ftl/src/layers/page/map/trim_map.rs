@@ -45,7 +45,7 @@ pub struct TrimShape {
 }
 
 impl TrimShape {
-    /// Those of so many logical pages of the host, with the logical pages from `first` on.
+    /// Trim pages of so many logical pages of the host, with the logical pages from `first` on.
     pub(in crate::layers::page) fn new(first: u32, user_pages: u32, page_bytes: u32) -> TrimShape {
         let lpns = page_bytes / (WORD_BITS / 8) * WORD_BITS;
         TrimShape { first, pages: user_pages.div_ceil(lpns), lpns }
@@ -83,7 +83,7 @@ pub(in crate::layers::page) struct TrimMap {
     /// Trim pages with trims since the host flushed last: also those that are written meanwhile, because their programs
     /// may not have ended.
     since_flush: BTreeSet<u32>,
-    /// Those that the last flush has written.
+    /// Trim pages that the last flush has written.
     flushed: BTreeSet<u32>,
 }
 

@@ -28,12 +28,12 @@ pub enum HotCold {
         /// Host writes of a window, at least 1.
         window: u32,
     },
-    /// Those that a user's own policy puts together, written and copied alike.
+    /// Pages that a user's own policy puts together, written and copied alike.
     Placed {
         /// Blocks that it keeps open.
         streams: u8,
     },
-    /// Those of one stream of the host.
+    /// Pages of one stream of the host.
     Handles(Handles),
 }
 
@@ -62,7 +62,7 @@ choice! {
     pub enum GcMode {
         /// At the start threshold, before the write that met it, up to the stop threshold.
         Blocking = "blocking",
-        /// The same, but after that write's own program; before it if no block can be spared for it.
+        /// Collected whole after the program of the write that needs room; before it if no block can be spared for it.
         Foreground = "foreground",
         /// In steps, at or under the stop threshold, whenever the scheduler asks for one.
         Background = "background",
@@ -95,7 +95,7 @@ impl GcMode {
 choice! {
     /// Which planes of a die reclaim when one of them must.
     pub enum GcPlanes {
-        /// That one.
+        /// The plane that must.
         Own = "own",
         /// All that are at or under the start threshold.
         Die = "die",

@@ -6,30 +6,33 @@ use super::check;
 use super::page_spec::{PageKeys, cached_map, config, data_pages, log_shape, trim_shape};
 use crate::layers::page::{PageFtl, TrimShape};
 use crate::plan::{EraseUnit, FillTarget, FtlError};
-use crate::seam::{Layer, LayerParts, LayerSpec, MapPlace, Recovery, RecoveryCounts, Reports, Restart};
+use crate::seam::{Facts, Layer, LayerParts, LayerSpec, MapPlace, Recovery, RecoveryCounts, Reports, Restart};
 
 impl Layer for PageFtl {
     type Keys = PageKeys;
     type Running = PageFtl;
 
-    const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold", "map_cache_entries"];
-    const CHOOSES_VICTIMS: bool = true;
-    const ASKS_POLICIES: bool = true;
-    const MAP_PLACES: &'static [MapPlace] = &[MapPlace::Ram, MapPlace::Cached];
-    const WRITES_EVERYWHERE: bool = true;
-    const GIVES_UP_TRIMMED: bool = true;
-    const WRITES_DOWN_TRIMS: bool = true;
-    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan, Recovery::Summary, Recovery::Checkpoint];
-    const STRICT_KEYS: &'static [&'static str] = &[
-        "ftl.gc_mode",
-        "ftl.allocation",
-        "ftl.erase_unit",
-        "ftl.hot_cold",
-        "ftl.wear_leveling",
-        "ftl.handles",
-        "ftl.erase_group",
-    ];
-    const REPORTS: Reports = Reports::VICTIMS;
+    const FACTS: Facts = Facts {
+        reads: &["over_provisioning", "gc_free_threshold", "map_cache_entries"],
+        strict_keys: &[
+            "ftl.gc_mode",
+            "ftl.allocation",
+            "ftl.erase_unit",
+            "ftl.hot_cold",
+            "ftl.wear_leveling",
+            "ftl.handles",
+            "ftl.erase_group",
+        ],
+        map_places: &[MapPlace::Ram, MapPlace::Cached],
+        recoveries: &[Recovery::Off, Recovery::Scan, Recovery::Summary, Recovery::Checkpoint],
+        chooses_victims: true,
+        asks_policies: true,
+        writes_everywhere: true,
+        gives_up_trimmed: true,
+        writes_down_trims: true,
+        reports: Reports::VICTIMS,
+        ..Facts::PLAIN
+    };
 
     fn erase_unit(keys: &PageKeys) -> EraseUnit {
         keys.erase_unit

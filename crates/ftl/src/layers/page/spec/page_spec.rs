@@ -27,9 +27,9 @@ choice! {
 choice! {
     /// What becomes after a power cut of blocks that were being written.
     pub enum OpenBlocks {
-        /// They are closed as they are.
+        /// Open blocks are closed as they are.
         Close = "close",
-        /// They are written further.
+        /// Open blocks are written further.
         Reuse = "reuse",
     }
 }

@@ -53,7 +53,7 @@ impl Gftl {
     /// One slot: as much work as fits, and a pause for the rest.
     pub(super) fn slot(&mut self, plane: usize, plan: &mut Plan) -> Result<(), FtlError> {
         let mut left = self.config.slot;
-        while let Some(took) = self.step(plane, Some(left), plan)? {
+        while let Some(took) = self.clean_step(plane, Some(left), plan)? {
             left = left - took;
         }
         while left > Time::ZERO {
@@ -78,7 +78,7 @@ impl Gftl {
             if self.available(plane) > self.kept(plane) {
                 return Ok(());
             }
-            if self.step(plane, None, plan)?.is_none() && !self.enqueue_victim(plane) {
+            if self.clean_step(plane, None, plan)?.is_none() && !self.enqueue_victim(plane) {
                 return Ok(());
             }
         }
@@ -91,7 +91,7 @@ impl Gftl {
         // up are free again before a target is wanted.
         let is_low = |gftl: &Gftl| gftl.nftl.pool.free_blocks(PlaneId(plane as u32)) <= gftl.config.reserve;
         while self.buffer.blocks_left(plane) == 0 || is_low(self) {
-            if self.step(plane, None, plan)?.is_none() {
+            if self.clean_step(plane, None, plan)?.is_none() {
                 let Some(lpn) = self.buffer.oldest(plane) else { return Ok(()) };
                 self.enqueue(self.nftl.split(lpn).0, Trigger::Full);
             }
@@ -101,7 +101,7 @@ impl Gftl {
 
     /// The next step of the plane's work, if there is any and it takes no longer than `budget`. Returns
     /// the time it takes.
-    fn step(&mut self, plane: usize, budget: Option<Time>, plan: &mut Plan) -> Result<Option<Time>, FtlError> {
+    fn clean_step(&mut self, plane: usize, budget: Option<Time>, plan: &mut Plan) -> Result<Option<Time>, FtlError> {
         let fits = |time: Time| budget.is_none_or(|budget| time <= budget);
         if let Some(&block) = self.planes[plane].dead.front() {
             if !fits(self.config.slot) {

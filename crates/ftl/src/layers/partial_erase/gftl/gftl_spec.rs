@@ -9,7 +9,7 @@ use crate::layers::partial_erase::nftl;
 use crate::layers::partial_erase::nftl::Nftl;
 use crate::plan::{FillTarget, FtlError, program_and_note};
 use crate::recovery;
-use crate::seam::{Layer, LayerParts, LayerSpec, Recovery, RecoveryCounts, Reports, Restart, whole_share};
+use crate::seam::{Facts, Layer, LayerParts, LayerSpec, RecoveryCounts, Restart, whole_share};
 
 keys! {
     /// Keys of GFTL alone.
@@ -42,10 +42,7 @@ impl Layer for Gftl {
     type Keys = GftlKeys;
     type Running = Gftl;
 
-    const READS: &'static [&'static str] = Nftl::READS;
-    const REPORTS: Reports = Nftl::REPORTS;
-    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
-    const COPIES_ON_ONE_DIE: bool = true;
+    const FACTS: Facts = Facts { merges: Facts::PLAIN.merges, ..Nftl::FACTS };
 
     fn check(spec: &LayerSpec, _: &GftlKeys) -> Result<(), String> {
         check_slot(spec)?;

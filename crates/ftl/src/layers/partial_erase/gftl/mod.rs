@@ -25,7 +25,7 @@ use super::nftl::{NONE, Nftl, NftlConfig, Trigger};
 use crate::merge::run::NOT_IN_U;
 use crate::plan::{FtlError, GcCounters, InitialBlock, InitialFill, Plan};
 use crate::recovery::{KeptUnit, Salvage, UnitShape};
-use crate::seam::{RecoveryCounts, Restart, TranslationLayer};
+use crate::seam::{Figures, MemoryUse, RecoveryCounts, Restart, TranslationLayer};
 use buffer::BufferBlocks;
 use clean::Cleaning;
 
@@ -178,28 +178,6 @@ impl Gftl {
 }
 
 impl TranslationLayer for Gftl {
-    /// What garbage collection did so far.
-    fn counters(&self) -> &GcCounters {
-        self.nftl.counters()
-    }
-
-    /// Starts counting anew.
-    fn reset_counters(&mut self) {
-        self.nftl.reset_counters();
-    }
-
-    /// RAM of the map: the NFTL's, a bit for each logical block, and for each page of the buffer its
-    /// logical page in four bytes.
-    fn map_ram_bytes(&self) -> u64 {
-        let buffered = u64::from(self.config.buffer_blocks) * self.planes.len() as u64 * self.nftl.pages as u64;
-        self.nftl.map_ram_bytes() + self.queued.len().div_ceil(8) as u64 + buffered * 4
-    }
-
-    /// Bytes of this struct's columns.
-    fn state_bytes(&self) -> u64 {
-        self.nftl.state_bytes() + self.buffer.state_bytes() + self.queued.len() as u64
-    }
-
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         let (logical, offset) = self.nftl.split(lpn);
         let plane = self.nftl.plane_of(logical).index();
@@ -240,5 +218,46 @@ impl TranslationLayer for Gftl {
     #[inline]
     fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
         self.buffer.locate(lpn).or_else(|| self.nftl.locate(lpn))
+    }
+
+    #[inline]
+    fn figures(&self) -> Option<&dyn Figures> {
+        Some(self)
+    }
+
+    #[inline]
+    fn figures_mut(&mut self) -> Option<&mut dyn Figures> {
+        Some(self)
+    }
+
+    #[inline]
+    fn memory(&self) -> Option<&dyn MemoryUse> {
+        Some(self)
+    }
+}
+
+impl Figures for Gftl {
+    /// What garbage collection did so far.
+    fn counters(&self) -> &GcCounters {
+        self.nftl.counters()
+    }
+
+    /// Starts counting anew.
+    fn reset_counters(&mut self) {
+        self.nftl.reset_counters();
+    }
+}
+
+impl MemoryUse for Gftl {
+    /// RAM of the map: the NFTL's, a bit for each logical block, and for each page of the buffer its
+    /// logical page in four bytes.
+    fn map_ram_bytes(&self) -> u64 {
+        let buffered = u64::from(self.config.buffer_blocks) * self.planes.len() as u64 * self.nftl.pages as u64;
+        self.nftl.map_ram_bytes() + self.queued.len().div_ceil(8) as u64 + buffered * 4
+    }
+
+    /// Bytes of this struct's columns.
+    fn state_bytes(&self) -> u64 {
+        self.nftl.state_bytes() + self.buffer.state_bytes() + self.queued.len() as u64
     }
 }

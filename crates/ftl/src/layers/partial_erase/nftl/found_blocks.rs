@@ -63,14 +63,14 @@ impl<'a> BlockFinds<'a> {
 /// What becomes of a logical block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It keeps these blocks.
+    /// The logical block keeps these blocks.
     Kept {
         /// D-block, among those that were found.
         d: usize,
         /// U-block.
         u: Option<usize>,
     },
-    /// It is copied into a block erased for it.
+    /// The logical block is copied into a block erased for it.
     Copied,
 }
 

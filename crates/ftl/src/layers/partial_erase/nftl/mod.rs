@@ -28,7 +28,7 @@ use crate::blocks::block_pool::BlockPool;
 use crate::blocks::victim_tree::VictimTree;
 use crate::merge::run::NOT_IN_U;
 use crate::plan::{FtlError, GcCounters, InitialBlock, InitialFill, Plan};
-use crate::seam::{MergePolicy, Proofs, TranslationLayer, UIndex};
+use crate::seam::{Figures, LookAhead, MemoryUse, MergePolicy, Proofs, TranslationLayer, UIndex};
 use merge::MMergeScratch;
 pub(in crate::layers) use nftl_spec::{check_room, config_keeping};
 
@@ -289,39 +289,6 @@ impl Nftl {
 }
 
 impl TranslationLayer for Nftl {
-    /// What garbage collection did so far.
-    fn counters(&self) -> &GcCounters {
-        &self.counters
-    }
-
-    /// Starts counting anew.
-    fn reset_counters(&mut self) {
-        self.counters = GcCounters { u_blocks_max: self.u_blocks_used, ..GcCounters::default() };
-    }
-
-    /// RAM of the map: two block pointers, U's write pointer and the bitmap of written offsets for
-    /// each logical block; with M-Merge the disturb counters and the count of M-Merges; with the
-    /// index in RAM two bytes a page of each U-block that was in use at once.
-    fn map_ram_bytes(&self) -> u64 {
-        let partial_erase = if self.scratch.is_some() { self.config.tree.leaves() + 2 } else { 0 };
-        let each = 4 + 4 + 2 + self.pages.div_ceil(8) + partial_erase;
-        let index = match self.config.u_index {
-            UIndex::Spare => 0,
-            UIndex::Ram => self.counters.u_blocks_max * self.pages as u64 * 2,
-        };
-        self.logical.len() as u64 * each as u64 + index
-    }
-
-    /// Bytes of this struct's columns; U-block slots are counted as far as they were ever in use,
-    /// because the rest is never touched.
-    fn state_bytes(&self) -> u64 {
-        let columns = size_of_val(&self.logical[..])
-            + size_of_val(&self.d_programmed[..]) * 2
-            + self.d_disturb.len()
-            + size_of_val(&self.u_blocks[..]);
-        columns as u64 + self.counters.u_blocks_max * self.pages as u64 * 4
-    }
-
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         let (logical, offset) = self.split(lpn);
         if self.logical[logical].d == NONE {
@@ -362,6 +329,71 @@ impl TranslationLayer for Nftl {
         true
     }
 
+    #[inline]
+    fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
+        let (logical, offset) = self.split(lpn);
+        self.place_of(logical, offset)
+    }
+
+    #[inline]
+    fn figures(&self) -> Option<&dyn Figures> {
+        Some(self)
+    }
+
+    #[inline]
+    fn figures_mut(&mut self) -> Option<&mut dyn Figures> {
+        Some(self)
+    }
+
+    #[inline]
+    fn memory(&self) -> Option<&dyn MemoryUse> {
+        Some(self)
+    }
+
+    #[inline]
+    fn look_ahead(&self) -> Option<&dyn LookAhead> {
+        Some(self)
+    }
+}
+
+impl Figures for Nftl {
+    /// What garbage collection did so far.
+    fn counters(&self) -> &GcCounters {
+        &self.counters
+    }
+
+    /// Starts counting anew.
+    fn reset_counters(&mut self) {
+        self.counters = GcCounters { u_blocks_max: self.u_blocks_used, ..GcCounters::default() };
+    }
+}
+
+impl MemoryUse for Nftl {
+    /// RAM of the map: two block pointers, U's write pointer and the bitmap of written offsets for
+    /// each logical block; with M-Merge the disturb counters and the count of M-Merges; with the
+    /// index in RAM two bytes a page of each U-block that was in use at once.
+    fn map_ram_bytes(&self) -> u64 {
+        let partial_erase = if self.scratch.is_some() { self.config.tree.leaves() + 2 } else { 0 };
+        let each = 4 + 4 + 2 + self.pages.div_ceil(8) + partial_erase;
+        let index = match self.config.u_index {
+            UIndex::Spare => 0,
+            UIndex::Ram => self.counters.u_blocks_max * self.pages as u64 * 2,
+        };
+        self.logical.len() as u64 * each as u64 + index
+    }
+
+    /// Bytes of this struct's columns; U-block slots are counted as far as they were ever in use,
+    /// because the rest is never touched.
+    fn state_bytes(&self) -> u64 {
+        let columns = size_of_val(&self.logical[..])
+            + size_of_val(&self.d_programmed[..]) * 2
+            + self.d_disturb.len()
+            + size_of_val(&self.u_blocks[..]);
+        columns as u64 + self.counters.u_blocks_max * self.pages as u64 * 4
+    }
+}
+
+impl LookAhead for Nftl {
     /// Prefetches the pointers and the bits of a logical block; no effect on results.
     #[inline]
     fn expect(&self, lpn: Lpn) {
@@ -384,11 +416,5 @@ impl TranslationLayer for Nftl {
         let d = self.logical.get(logical)?.d;
         let is_in_d = !self.expect_in_u(logical, offset) && d != NONE;
         is_in_d.then(|| PageAddress::new(BlockId(d), offset as u16))
-    }
-
-    #[inline]
-    fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
-        let (logical, offset) = self.split(lpn);
-        self.place_of(logical, offset)
     }
 }

@@ -5,7 +5,9 @@ use pumice_types::Geometry;
 use super::{Nftl, NftlConfig};
 use crate::plan::{FillTarget, FtlError, program_and_note};
 use crate::recovery::MARKED_SPARE_BYTES;
-use crate::seam::{Layer, LayerParts, LayerSpec, MergeMethod, Recovery, RecoveryCounts, Reports, Restart, typed_share};
+use crate::seam::{
+    Facts, Layer, LayerParts, LayerSpec, MergeMethod, Recovery, RecoveryCounts, Reports, Restart, typed_share,
+};
 
 /// Free blocks of a plane that only merges take: one to merge into. After a power cut another one is needed, because
 /// nothing proves what the merge that was cut has left in the first.
@@ -17,11 +19,14 @@ impl Layer for Nftl {
     type Keys = ();
     type Running = Nftl;
 
-    const READS: &'static [&'static str] = &["over_provisioning", "gc_free_threshold", "u_index"];
-    const MERGES: &'static [MergeMethod] = &[MergeMethod::BlockErase, MergeMethod::MMerge];
-    const REPORTS: Reports = Reports::PAIRS;
-    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
-    const COPIES_ON_ONE_DIE: bool = true;
+    const FACTS: Facts = Facts {
+        reads: &["over_provisioning", "gc_free_threshold", "u_index"],
+        merges: &[MergeMethod::BlockErase, MergeMethod::MMerge],
+        recoveries: &[Recovery::Off, Recovery::Scan],
+        copies_on_one_die: true,
+        reports: Reports::PAIRS,
+        ..Facts::PLAIN
+    };
 
     fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
         spec.check_spare_bytes(MARKED_SPARE_BYTES)?;

@@ -25,7 +25,7 @@ use crate::blocks::victim_tree::VictimTree;
 use crate::merge::restore::MergeCosts;
 use crate::merge::superblock::SuperblockPlanner;
 use crate::plan::{FtlError, GcCounters, InitialBlock, InitialFill, Plan};
-use crate::seam::{MergePolicy, Proofs, TranslationLayer};
+use crate::seam::{Figures, MemoryUse, MergePolicy, Proofs, TranslationLayer};
 use blocks::Blocks;
 use run::SuperblockScratch;
 
@@ -258,37 +258,6 @@ impl SuperblockPen {
 }
 
 impl TranslationLayer for SuperblockPen {
-    /// What garbage collection did so far.
-    fn counters(&self) -> &GcCounters {
-        &self.counters
-    }
-
-    /// Starts counting anew.
-    fn reset_counters(&mut self) {
-        self.counters = GcCounters::default();
-    }
-
-    /// RAM of the map, in whole bits a page: for each logical page its place among N blocks (or none),
-    /// for each page of N blocks its logical page and whether it is valid; N block pointers of four
-    /// bytes; with M-Merge N times 2^L disturb counters and two bytes for the count of M-Merges.
-    fn map_ram_bytes(&self) -> u64 {
-        let (logical, physical) = (u64::from(self.span), u64::from(self.pages * self.config.physical));
-        let bits = |values: u64| u64::from(64 - (values - 1).leading_zeros());
-        let map = logical * bits(physical + 1) + physical * (bits(logical) + 1);
-        let partial_erase = match self.config.merge {
-            MergePolicy::BlockErase => 0,
-            MergePolicy::MMerge { .. } => self.config.tree.leaves() as u64 * u64::from(self.config.physical) + 2,
-        };
-        let each = map.div_ceil(8) + u64::from(self.config.physical) * 4 + partial_erase;
-        self.superblocks.len() as u64 * each
-    }
-
-    /// Bytes of this struct's columns.
-    fn state_bytes(&self) -> u64 {
-        let lists = size_of_val(&self.superblocks[..]) + size_of_val(&self.members[..]);
-        (lists + size_of_val(&self.map[..])) as u64 + self.blocks.state_bytes()
-    }
-
     fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError> {
         let superblock = (lpn.0 / self.span) as usize;
         if self.next_page(superblock).is_none() {
@@ -317,5 +286,55 @@ impl TranslationLayer for SuperblockPen {
     fn locate(&self, lpn: Lpn) -> Option<PageAddress> {
         let physical = self.map[lpn.index()].checked_sub(1)?;
         Some(PageAddress::new(BlockId(physical / self.pages), (physical % self.pages) as u16))
+    }
+
+    #[inline]
+    fn figures(&self) -> Option<&dyn Figures> {
+        Some(self)
+    }
+
+    #[inline]
+    fn figures_mut(&mut self) -> Option<&mut dyn Figures> {
+        Some(self)
+    }
+
+    #[inline]
+    fn memory(&self) -> Option<&dyn MemoryUse> {
+        Some(self)
+    }
+}
+
+impl Figures for SuperblockPen {
+    /// What garbage collection did so far.
+    fn counters(&self) -> &GcCounters {
+        &self.counters
+    }
+
+    /// Starts counting anew.
+    fn reset_counters(&mut self) {
+        self.counters = GcCounters::default();
+    }
+}
+
+impl MemoryUse for SuperblockPen {
+    /// RAM of the map, in whole bits a page: for each logical page its place among N blocks (or none),
+    /// for each page of N blocks its logical page and whether it is valid; N block pointers of four
+    /// bytes; with M-Merge N times 2^L disturb counters and two bytes for the count of M-Merges.
+    fn map_ram_bytes(&self) -> u64 {
+        let (logical, physical) = (u64::from(self.span), u64::from(self.pages * self.config.physical));
+        let bits = |values: u64| u64::from(64 - (values - 1).leading_zeros());
+        let map = logical * bits(physical + 1) + physical * (bits(logical) + 1);
+        let partial_erase = match self.config.merge {
+            MergePolicy::BlockErase => 0,
+            MergePolicy::MMerge { .. } => self.config.tree.leaves() as u64 * u64::from(self.config.physical) + 2,
+        };
+        let each = map.div_ceil(8) + u64::from(self.config.physical) * 4 + partial_erase;
+        self.superblocks.len() as u64 * each
+    }
+
+    /// Bytes of this struct's columns.
+    fn state_bytes(&self) -> u64 {
+        let lists = size_of_val(&self.superblocks[..]) + size_of_val(&self.members[..]);
+        (lists + size_of_val(&self.map[..])) as u64 + self.blocks.state_bytes()
     }
 }

@@ -7,7 +7,7 @@ use crate::layers::partial_erase::nftl::check_room;
 use crate::plan::{FillTarget, FtlError, program_and_note};
 use crate::recovery;
 use crate::recovery::MARKED_SPARE_BYTES;
-use crate::seam::{Layer, LayerParts, LayerSpec, MergeMethod, Recovery, RecoveryCounts, Reports, Restart};
+use crate::seam::{Facts, Layer, LayerParts, LayerSpec, MergeMethod, Recovery, RecoveryCounts, Reports, Restart};
 
 /// Most logical pages of a superblock: its pages are numbered in 16 bits.
 const SUPERBLOCK_PAGES_MAX: u32 = 1 << 16;
@@ -26,12 +26,14 @@ impl Layer for SuperblockPen {
     type Keys = ();
     type Running = SuperblockPen;
 
-    const READS: &'static [&'static str] =
-        &["over_provisioning", "gc_free_threshold", "superblock.logical", "superblock.physical"];
-    const MERGES: &'static [MergeMethod] = &[MergeMethod::BlockErase, MergeMethod::MMerge, MergeMethod::MMergeBudgeted];
-    const REPORTS: Reports = Reports { full_merges: true, superblock_triggers: true, ..Reports::NOTHING };
-    const RECOVERIES: &'static [Recovery] = &[Recovery::Off, Recovery::Scan];
-    const COPIES_ON_ONE_DIE: bool = true;
+    const FACTS: Facts = Facts {
+        reads: &["over_provisioning", "gc_free_threshold", "superblock.logical", "superblock.physical"],
+        merges: &[MergeMethod::BlockErase, MergeMethod::MMerge, MergeMethod::MMergeBudgeted],
+        recoveries: &[Recovery::Off, Recovery::Scan],
+        copies_on_one_die: true,
+        reports: Reports { full_merges: true, superblock_triggers: true, ..Reports::NOTHING },
+        ..Facts::PLAIN
+    };
 
     fn check(spec: &LayerSpec, _: &()) -> Result<(), String> {
         let (logical, physical) = (spec.superblock.logical, physical(spec));

@@ -161,7 +161,7 @@ impl ZonedDevice {
         }
     }
 
-    /// These leaves of a block, and those that hold data and would be disturbed beyond tolerance by their erase.
+    /// Returns leaves of a block with those that hold data and would be disturbed beyond tolerance by their erase.
     fn with_endangered(&self, block: BlockId, erased: UnitSet) -> UnitSet {
         let rule = match &self.rules.units {
             UnitKind::Leaves(rule) if rule.protects => rule,

@@ -43,7 +43,7 @@ choice! {
     pub enum ZoneMapping {
         /// Always the same.
         Fixed = "fixed",
-        /// Those that no zone has needed for longest, when it is first written; what it leaves blank goes back when it
+        /// The blocks that no zone has needed for longest, when it is first written; what it leaves blank goes back when it
         /// is finished.
         OnDemand = "on-demand",
     }

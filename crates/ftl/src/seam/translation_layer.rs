@@ -1,0 +1,245 @@
+//! What a layer does in a run: five operations that every layer has, and capabilities that it offers or not.
+
+use pumice_types::{BlockId, DieId, Lpn, PageAddress, RequestKind};
+
+use super::recovery::LogSize;
+use super::zones::{ZoneOperation, ZoneReport};
+use crate::plan::{FtlError, GcCounters, Plan};
+
+/// A translation layer at work: the controller's belief about where pages are. A call changes that belief at once and
+/// appends the flash commands to a plan; the array, which executes them, checks whether the belief was true.
+///
+/// Below the five operations stand the capabilities. A layer returns those that it has, and is asked for nothing of
+/// the others.
+pub trait TranslationLayer {
+    /// Appends the commands that store version `version` of `lpn`.
+    ///
+    /// # Errors
+    /// [`FtlError`] if garbage collection cannot make room.
+    fn write(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> Result<(), FtlError>;
+
+    /// Appends the commands that read `lpn`, which must return `version`. `false` if the page was
+    /// never written and the controller answers alone.
+    fn read(&mut self, lpn: Lpn, version: u8, plan: &mut Plan) -> bool;
+
+    /// Where the layer believes the current page of `lpn` is.
+    fn locate(&self, lpn: Lpn) -> Option<PageAddress>;
+
+    /// Gives `lpn` up: it reads as never written. A layer that does nothing here keeps the page, as the
+    /// standards allow.
+    fn trim(&mut self, _lpn: Lpn) {}
+
+    /// Appends the next step of reclaiming that `die` may take while no host command waits for it:
+    /// one page copied, or one block erased. Nothing if none is due. Asked of a layer that works when idle
+    /// ([`Conduct::works_when_idle`]).
+    ///
+    /// # Errors
+    /// [`FtlError`] if garbage collection cannot make room.
+    fn step(&mut self, _die: DieId, _plan: &mut Plan) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    /// How its commands lie on the dies.
+    fn conduct(&self) -> Conduct {
+        Conduct::default()
+    }
+
+    /// What it counts; the engine counts what the plans of a plug-in do.
+    fn figures(&self) -> Option<&dyn Figures> {
+        None
+    }
+
+    /// What it counts, to start counting anew.
+    fn figures_mut(&mut self) -> Option<&mut dyn Figures> {
+        None
+    }
+
+    /// The memory that it needs.
+    fn memory(&self) -> Option<&dyn MemoryUse> {
+        None
+    }
+
+    /// Prefetches for accesses to come.
+    fn look_ahead(&self) -> Option<&dyn LookAhead> {
+        None
+    }
+
+    /// Data placed by the streams that a host names.
+    fn streams(&mut self) -> Option<&mut dyn Streams> {
+        None
+    }
+
+    /// Trims that outlast power cuts.
+    fn durable_trims(&mut self) -> Option<&mut dyn DurableTrims> {
+        None
+    }
+
+    /// A map of which a part is read from flash by commands of its own.
+    fn map_loads(&mut self) -> Option<&mut dyn MapLoads> {
+        None
+    }
+
+    /// Blocks that can be retired.
+    fn retirement(&mut self) -> Option<&mut dyn Retirement> {
+        None
+    }
+
+    /// Zones whose host asks for operations.
+    fn zone_operations(&mut self) -> Option<&mut dyn ZoneOperations> {
+        None
+    }
+
+    /// U-blocks that can be merged away.
+    fn merging(&mut self) -> Option<&mut dyn Merging> {
+        None
+    }
+
+    /// Calls that can fail and have no error to return. Only code of the user's own has them.
+    fn faults(&mut self) -> Option<&mut dyn Faults> {
+        None
+    }
+}
+
+/// How a layer's commands lie on the dies. It stays as it is while the layer runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conduct {
+    /// The commands of one plan may lie on several dies. Each run of commands on one die is then queued for itself, and
+    /// the access waits for the run in which it is complete.
+    pub spans_dies: bool,
+    /// The commands of one access follow each other on their die without anything between them.
+    pub holds_die: bool,
+    /// Pages are moved by a read and a program on different dies ([`FlashCommand::moved`]).
+    ///
+    /// [`FlashCommand::moved`]: pumice_types::FlashCommand::moved
+    pub moves_between_dies: bool,
+    /// Collection takes steps of its own on idle dies ([`TranslationLayer::step`]).
+    pub works_when_idle: bool,
+    /// A part of the map is in spare areas, behind a cache.
+    pub reads_map_in_spare: bool,
+}
+
+impl Default for Conduct {
+    fn default() -> Conduct {
+        Conduct {
+            spans_dies: false,
+            holds_die: true,
+            moves_between_dies: false,
+            works_when_idle: false,
+            reads_map_in_spare: false,
+        }
+    }
+}
+
+/// What a layer counts.
+pub trait Figures {
+    /// What garbage collection did so far.
+    fn counters(&self) -> &GcCounters;
+
+    /// Starts counting anew.
+    fn reset_counters(&mut self);
+
+    /// Blocks and RAM that its map takes for the case of a power cut; `None` if it keeps no log.
+    fn log_size(&self) -> Option<LogSize> {
+        None
+    }
+
+    /// Pages that can still be written to what a stream of the host has open, as a drive tells of the reclaim unit
+    /// of a handle; 0 where streams are not placed.
+    fn open_pages_of(&self, _stream: u8) -> u64 {
+        0
+    }
+
+    /// Its zones, if it has any.
+    fn zones(&self) -> Option<ZoneReport> {
+        None
+    }
+}
+
+/// The memory that a layer needs.
+pub trait MemoryUse {
+    /// Bytes of RAM that the map of controller or host needs.
+    fn map_ram_bytes(&self) -> u64;
+
+    /// Bytes of the simulator's own state of the layer, all of it counted as if touched.
+    fn state_bytes(&self) -> u64;
+}
+
+/// Prefetches for accesses to come; no effect on results.
+pub trait LookAhead {
+    /// Prefetches the map entry of `lpn`, which the host will access.
+    fn expect(&self, lpn: Lpn);
+
+    /// Prefetches what a write of `lpn` will change, once its map entry is in the cache.
+    fn expect_overwrite(&self, _lpn: Lpn) {}
+
+    /// Prefetches what a read of `lpn` will look at beside its map entry, once that is in the cache.
+    /// Returns the page that it will probably find, if the layer can say that already.
+    fn expect_look_up(&self, _lpn: Lpn) -> Option<PageAddress> {
+        None
+    }
+}
+
+/// Data placed by the streams that a host names.
+pub trait Streams {
+    /// Appends the commands of a write of which the host names the stream.
+    ///
+    /// # Errors
+    /// As [`TranslationLayer::write`].
+    fn write_to_stream(&mut self, lpn: Lpn, version: u8, stream: u8, plan: &mut Plan) -> Result<(), FtlError>;
+}
+
+/// Trims that outlast power cuts: the layer gives up what is trimmed, and writes that down.
+pub trait DurableTrims {
+    /// Appends what is due, after a trim, of what makes trims durable.
+    ///
+    /// # Errors
+    /// As [`TranslationLayer::write`].
+    fn keep_trims(&mut self, plan: &mut Plan) -> Result<(), FtlError>;
+
+    /// Appends what makes all trims durable, because the host flushes. `again`: also those of the last flush, which is
+    /// not done yet.
+    ///
+    /// # Errors
+    /// As [`TranslationLayer::write`].
+    fn flush_trims(&mut self, again: bool, plan: &mut Plan) -> Result<(), FtlError>;
+}
+
+/// A map of which a part is read from flash by commands of its own before an access.
+pub trait MapLoads {
+    /// Appends the map accesses that must be done before `lpn` is read, written or trimmed: none if its
+    /// entry is in RAM. `write`, `read` and `trim` then take the entry as loaded. Unlike theirs, these
+    /// commands may be on several dies.
+    ///
+    /// # Errors
+    /// [`FtlError`] if there is no room to write an entry back.
+    fn load_map(&mut self, lpn: Lpn, kind: RequestKind, plan: &mut Plan) -> Result<(), FtlError>;
+}
+
+/// Blocks that can be retired.
+pub trait Retirement {
+    /// The chip reports that the next erase of `block` will fail: the block must not be used after it. The
+    /// report comes before that erase is decided, because nothing else touches the block before it ends.
+    fn note_failing(&mut self, block: BlockId);
+}
+
+/// Zones whose host asks for operations.
+pub trait ZoneOperations {
+    /// Appends the commands of the next zone operation that the last access made the host ask for; `None` if there is
+    /// none. Its time is measured apart.
+    fn next_operation(&mut self, plan: &mut Plan) -> Option<ZoneOperation>;
+}
+
+/// U-blocks that can be merged away.
+pub trait Merging {
+    /// Appends the merges that leave no U-block in use.
+    ///
+    /// # Errors
+    /// As [`TranslationLayer::write`].
+    fn merge_all(&mut self, plan: &mut Plan) -> Result<(), FtlError>;
+}
+
+/// Calls that can fail and have no error to return.
+pub trait Faults {
+    /// Why an earlier call failed that could not say so, such as [`TranslationLayer::read`].
+    fn take_fault(&mut self) -> Option<FtlError>;
+}
