@@ -144,7 +144,7 @@ fn t026_heads_that_describe_no_device_are_refused_at_the_first_value_too_many() 
         (&|head| head.user_pages = 0, "do not fit each other"),
         (&|head| (head.user_pages, head.lpn_bits) = (65, 7), "do not fit each other"),
         (&|head| head.shape[2] = 0, "do not fit each other"),
-        (&|head| head.shape[4] = 1 << 27, "do not fit each other"),
+        (&|head| head.shape[4] = 1 << 28, "do not fit each other"),
         (&|head| head.lpn_bits = 4, "lpn_bits = 4"),
         (&|head| head.lpn_bits = 33, "lpn_bits = 33"),
         (&|head| head.record_bytes = RECORD_BYTES + 1, "records have 45 bytes"),

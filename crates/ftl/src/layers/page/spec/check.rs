@@ -38,12 +38,7 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     if recovery == Recovery::Off {
         return Ok(());
     }
-    if data_pages(spec) == 0 {
-        return Err(format!(
-            "ftl.recovery = \"{recovery}\" takes the last page of each block; geometry.pages_per_block must be at least 2, found {}",
-            spec.chip.geometry.pages_per_block
-        ));
-    }
+    check_summary(spec)?;
     let whole_blocks = "ftl.erase_unit = \"block\"";
     let (unit, leveling, place) = (keys.erase_unit, keys.wear_leveling, spec.shared.map_place);
     // The log holds neither the erases of blocks nor the open blocks that level wear.
@@ -74,8 +69,24 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     let marked = keys.handles.is_some();
     let numbers = if marked { recovery::MARKED_SPARE_BYTES } else { recovery::SPARE_BYTES };
     spec.check_spare_bytes(numbers + if stores_wear(spec, keys) { WEAR_BYTES } else { 0 })?;
+    if recovery == Recovery::Checkpoint { check_log(spec) } else { Ok(()) }
+}
+
+/// Refuses blocks that have no room for data beside their summary.
+fn check_summary(spec: &LayerSpec) -> Result<(), String> {
+    if data_pages(spec) == 0 {
+        return Err(format!(
+            "ftl.recovery = \"{}\" takes the last page of each block; geometry.pages_per_block must be at least 2, found {}",
+            spec.shared.recovery, spec.chip.geometry.pages_per_block
+        ));
+    }
+    Ok(())
+}
+
+/// Refuses a device whose map and journal do not fit the words and pages of the log.
+fn check_log(spec: &LayerSpec) -> Result<(), String> {
     let geometry = spec.chip.geometry.scaled(1.0)?;
-    if recovery == Recovery::Checkpoint && geometry.pages() > LOGGED_PAGES_MAX {
+    if geometry.pages() > LOGGED_PAGES_MAX {
         return Err(format!(
             "ftl.recovery = \"checkpoint\": a journal can name {LOGGED_PAGES_MAX} pages, and geometry gives {}; allowed: \"scan\" | \"summary\"",
             geometry.pages()
@@ -83,7 +94,7 @@ fn check_recovery(spec: &LayerSpec, keys: &PageKeys) -> Result<(), String> {
     }
     let (page_bytes, planes) = (geometry.page_bytes, geometry.planes());
     let smallest = LogShape::page_bytes_min(planes);
-    if recovery == Recovery::Checkpoint && page_bytes < smallest {
+    if page_bytes < smallest {
         return Err(format!(
             "ftl.recovery = \"checkpoint\" with {planes} planes needs geometry.page_bytes of at least {smallest}, found {page_bytes}"
         ));
