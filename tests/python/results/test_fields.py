@@ -60,7 +60,7 @@ def documents() -> dict[str, list[dict[str, Any]]]:
             pumice.run(tiny.with_(workload={"kind": "hot-cold", "requests": 100})).to_dict(),
             pumice.run(superblock).to_dict(),
             pumice.run(cut).to_dict(),
-            pumice.run(tiny.with_(ftl=levels, workload={"flush_every": 10})).to_dict(),
+            pumice.run(tiny.with_(ftl=levels, workload={"flush_every": 10, "fua_fraction": 0.1})).to_dict(),
             pumice.run(tiny.with_(ftl={"kind": "zns", "over_provisioning": 0.6, "zns": {"finish_at": 0.7}})).to_dict(),
             pumice.run(tiny.with_(ftl={"kind": "page", "over_provisioning": 0.3}), policy=own).to_dict(),
             of_plugin.to_dict(),

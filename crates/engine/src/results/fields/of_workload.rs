@@ -27,6 +27,10 @@ fact_fields! {
         "Chance that a request is a read";
     "generators", "workload.trim_fraction", Number, "share", "",
         "Chance that a request is a trim";
+    "generators", "workload.flush_every", Integer, "requests", "the field is absent without flushes",
+        "Requests between two flushes";
+    "generators", "workload.fua_fraction", Number, "share", "the field is absent without such writes",
+        "Chance that a write has force unit access";
     "generators", "workload.footprint", Number, "share of user capacity", "",
         "Part of the address space that is used, from its start";
     "generators", "workload.footprint_bytes", Integer, "bytes", "",
