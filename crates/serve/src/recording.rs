@@ -187,14 +187,14 @@ impl RecordedSession {
         let file_bytes = input.get_ref().metadata().map_err(|error| refuse(error.to_string()))?.len();
         let input = zstd::stream::read::Decoder::with_buffer(input).map_err(|error| refuse(error.to_string()))?;
         let left = UNFOLDED_LEAST.saturating_add(file_bytes.saturating_mul(UNFOLDED_RATIO));
-        let mut reader = Reader { input: BufReader::new(input), left, capacity: header.capacity_bytes };
+        let mut reader = EntryReader { input: BufReader::new(input), left, capacity: header.capacity_bytes };
         let mut session = RecordedSession::default();
         while session.read_next(&mut reader).map_err(refuse)? {}
         Ok(session)
     }
 
     /// Reads the next entry; `false` at the end.
-    fn read_next(&mut self, reader: &mut Reader<impl Read>) -> Result<bool, String> {
+    fn read_next(&mut self, reader: &mut EntryReader<impl Read>) -> Result<bool, String> {
         match reader.bytes::<1>()? {
             [MARK] => {
                 let mark = reader.mark()?;
@@ -214,7 +214,7 @@ impl RecordedSession {
 const DAMAGED: &str = "is damaged";
 
 /// The entries of a recording that is being read, and what they may take.
-struct Reader<R> {
+struct EntryReader<R> {
     input: R,
     /// Memory that they may still take, in bytes.
     left: u64,
@@ -222,7 +222,7 @@ struct Reader<R> {
     capacity: u64,
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read> EntryReader<R> {
     /// The next bytes.
     fn bytes<const LENGTH: usize>(&mut self) -> Result<[u8; LENGTH], String> {
         let mut bytes = [0; LENGTH];
