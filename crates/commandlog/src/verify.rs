@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use pumice_nand::{CheckedArray, DieClock, check_multi_plane};
+use pumice_nand::{CheckedArray, DieClock, check_multi_plane, check_read_beside};
 use pumice_types::{BlockId, FlashCommand, FlashOp, Geometry, Time};
 
 use crate::header::LogHeader;
@@ -226,11 +226,22 @@ impl Replay {
             die.together.push(*command);
             return check_multi_plane(geometry, &die.together, copyback).map_err(|violation| violation.to_string());
         }
+        // Reads rode on this copy: they started with it, and their data went out first.
+        let is_ridden = self.header.multi_plane && !copyback && start == die.started && end > die.ended;
+        let reads = die.together.iter().all(|other| other.op == FlashOp::Read);
+        let begins = match is_ridden && reads && command.op == FlashOp::Copy {
+            true => {
+                let checks = die.together.iter().map(|read| check_read_beside(geometry, command, read));
+                checks.collect::<Result<(), _>>().map_err(|violation| violation.to_string())?;
+                die.ended
+            }
+            false => start,
+        };
         die.together.clear();
         die.together.push(*command);
         (die.started, die.ended) = (start, end);
         let free_at = die.clock.free_at();
-        die.clock.occupy(start, end, command).map_err(|violation| {
+        die.clock.occupy(begins, end, command).map_err(|violation| {
             format!("{violation}: it starts at {} ns, and the die is busy until {} ns", start.0, free_at.0)
         })
     }

@@ -47,7 +47,7 @@ pub(crate) struct SessionCourse {
     /// Pages submitted and events handled since a caller last set this to 0.
     pub(crate) work: u64,
     busy_before: BusyTimes,
-    /// Busy times when the last request was done; collection and flushing go on after that.
+    /// Busy times when the last request was done; what was decided by then, and flushing, go on after that.
     busy_after: Option<BusyTimes>,
     /// No request is left to come.
     is_over: bool,
@@ -174,11 +174,13 @@ impl<O: Observer> Session<O> {
         Ok(handled > 0)
     }
 
-    /// The end of the last request, which a buffer may have taken at once, ends what is measured.
+    /// The end of the last request, which a buffer may have taken at once, ends what is measured: dies begin no step of
+    /// their own any more, which would count for requests that never come.
     #[inline]
     fn note_end(&mut self) {
         if self.course.is_over && self.course.busy_after.is_none() && self.ssd.host.metrics.is_quiet() {
             self.course.busy_after = Some(self.ssd.controller.scheduler.busy_times(self.ssd.now));
+            self.ssd.controller.stop_idle_work();
         }
     }
 

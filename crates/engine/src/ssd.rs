@@ -285,7 +285,8 @@ impl<O: Observer> Ssd<O> {
     pub fn submit_recovery(&mut self, commands: &[FlashCommand]) -> Result<(), SimError> {
         for command in commands {
             let commands = std::slice::from_ref(command);
-            let alone = Submission { commands, completes: 0, token: NOBODY, parts: false, urgent: false };
+            let alone =
+                Submission { commands, completes: 0, token: NOBODY, parts: false, urgent: false, part: Time::ZERO };
             self.controller.scheduler.submit(&alone, self.now, &mut self.observer)?;
         }
         Ok(())

@@ -107,6 +107,29 @@ pub fn check_multi_plane(geometry: &Geometry, commands: &[FlashCommand], copybac
     Ok(())
 }
 
+/// Whether a page read can run while a copy through the controller reads its page: both have one page number, and
+/// lie in different planes of one die. The read's data goes out before the copy's.
+#[inline]
+pub fn fits_read_beside(geometry: &Geometry, copy: &FlashCommand, read: &FlashCommand) -> bool {
+    let planes = [copy.source.block, read.target.block].map(|block| geometry.plane_of(block));
+    copy.op == FlashOp::Copy
+        && read.op == FlashOp::Read
+        && read.target.page == copy.source.page
+        && planes[0] != planes[1]
+        && geometry.die_of(planes[0]) == geometry.die_of(planes[1])
+}
+
+/// Checks a read that is to run beside a copy: see [`fits_read_beside`].
+///
+/// # Errors
+/// [`Rule::MultiPlane`], with the read.
+pub fn check_read_beside(geometry: &Geometry, copy: &FlashCommand, read: &FlashCommand) -> Result<(), Violation> {
+    match fits_read_beside(geometry, copy, read) {
+        true => Ok(()),
+        false => Err(Violation { rule: Rule::MultiPlane, command: *read }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,9 +189,21 @@ mod tests {
             assert_eq!(check(&commands, false).is_ok(), through_controller, "{commands:?}");
             assert_eq!(check(&commands, true).is_ok(), copyback, "{commands:?}");
         }
-        let read = FlashCommand::read(Cause::Host, PageAddress::new(BlockId(4), 3), Lpn(0), 1);
-        assert_eq!(check(&[copy(0, 1, 3), read], false), Err(Rule::MultiPlane));
+        let read = |block, page| FlashCommand::read(Cause::Host, PageAddress::new(BlockId(block), page), Lpn(0), 1);
+        assert_eq!(check(&[copy(0, 1, 3), read(4, 3)], false), Err(Rule::MultiPlane));
         let partial = |block| FlashCommand::partial_erase(BlockId(block), pumice_types::Pb(2));
         assert_eq!(check(&[partial(0), partial(4)], false), Err(Rule::MultiPlane));
+    }
+    #[test]
+    fn t118_a_read_runs_beside_a_copy_of_the_same_page_number_in_another_plane_of_the_die() {
+        let read = |block, page| FlashCommand::read(Cause::Host, PageAddress::new(BlockId(block), page), Lpn(0), 1);
+        let page = |block, page| PageAddress::new(BlockId(block), page);
+        let copy = FlashCommand::copy(page(0, 5), page(1, 3), Lpn(0), 1);
+        let check = |copy, read| check_read_beside(&geometry(), &copy, &read).map_err(|violation| violation.rule);
+        assert_eq!(check(copy, read(4, 5)), Ok(()));
+        for refused in [read(4, 3), read(1, 5), read(8, 5), FlashCommand { op: FlashOp::SpareSearch, ..read(4, 5) }] {
+            assert_eq!(check(copy, refused), Err(Rule::MultiPlane), "{refused:?}");
+        }
+        assert_eq!(check(program(0, 5), read(4, 5)), Err(Rule::MultiPlane));
     }
 }

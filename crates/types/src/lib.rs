@@ -57,5 +57,5 @@ pub use spare::{SpareArea, SpareEntry, SpareMark, SpareRole};
 pub use suspension::{ErasePiece, Interruption, Suspension, SuspensionFor, SuspensionRule, SuspensionState};
 pub use tag::{FILL_VERSION, TagFormat};
 pub use time::Time;
-pub use timing::FlashTiming;
+pub use timing::{FlashTiming, PAGE_PARTS};
 pub use write_sequence::{BlockShape, CellPosition, WriteSequence};

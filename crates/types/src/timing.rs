@@ -43,6 +43,9 @@ pub fn partial_erase_table(tree: PbTree, t_bers_us: f64, given_us: Option<&[f64]
     (0..=tree.max_splits()).map(|level| Time::from_us(level_us(level))).collect()
 }
 
+/// Parts of a page that a request's pages tell apart.
+pub const PAGE_PARTS: u64 = 64;
+
 /// Durations of flash operations and transfers of one device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashTiming {
@@ -56,10 +59,14 @@ pub struct FlashTiming {
     pub partial_erase: Vec<Time>,
     /// Page and spare bytes over the channel.
     pub page_transfer: Time,
+    /// Parts of a page, of equal size, that a read for the host can move one by one; 1: it moves the whole page.
+    pub codewords_per_page: u32,
     /// Spare bytes over the channel.
     pub spare_transfer: Time,
     /// Command and address cycles on the channel, before each command that uses it.
     pub command_overhead: Time,
+    /// A page read begins when the channel has carried all that asked for it before.
+    pub reads_ask_channel: bool,
     /// Whether a copy inside a plane stays on the die (no transfer).
     pub copyback: bool,
 }
@@ -74,6 +81,22 @@ impl FlashTiming {
     /// Channel time of a copy that goes through the controller: out and in again.
     pub fn copy_transfer(&self) -> Time {
         (self.page_transfer + self.command_overhead) * 2
+    }
+
+    /// Channel time of a host's read that needs these parts of its page, of [`PAGE_PARTS`]: that of the codewords that
+    /// hold them, and of the command. `None` if that is the whole page.
+    #[inline]
+    pub fn part_transfer(&self, needed: u64) -> Option<Time> {
+        let codewords = u64::from(self.codewords_per_page);
+        if codewords == 1 || needed == u64::MAX {
+            return None;
+        }
+        let holds = |codeword: &u64| {
+            let (first, end) = (codeword * PAGE_PARTS / codewords, ((codeword + 1) * PAGE_PARTS).div_ceil(codewords));
+            needed & (u64::MAX >> (PAGE_PARTS - end + first)) << first != 0
+        };
+        let moved = (0..codewords).filter(holds).count() as u64;
+        Some(Time((self.page_transfer.0 * moved).div_ceil(codewords)) + self.command_overhead)
     }
 
     /// Time of a whole erase command in one step: tBERS, or the partial block's.

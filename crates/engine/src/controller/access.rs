@@ -73,6 +73,17 @@ impl PageAccess {
         PageAccess { stream, ..self }
     }
 
+    /// The parts of its page that its stage has to read: those asked for, or those of the old copy that a write leaves.
+    /// `None` if it reads no page of the host.
+    #[inline]
+    pub fn needed_of_page(&self) -> Option<u64> {
+        match (self.stage, self.kind) {
+            (Stage::Data, RequestKind::Read) => Some(self.mask),
+            (Stage::Rmw, RequestKind::Write) => Some(!self.mask),
+            (Stage::Map | Stage::Rmw | Stage::Data, _) => None,
+        }
+    }
+
     /// Whether it touches all of its page.
     pub fn is_whole(&self) -> bool {
         self.mask == u64::MAX

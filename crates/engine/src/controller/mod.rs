@@ -378,6 +378,11 @@ impl Controller {
         Ok(())
     }
 
+    /// Idle dies get no further steps of reclaiming.
+    pub fn stop_idle_work(&mut self) {
+        self.rules.works_when_idle = false;
+    }
+
     /// Flash commands of the whole run, warm-up and ageing included.
     pub fn flash_commands_total(&self) -> u64 {
         self.uncounted_commands + self.tally.counts.flash_commands()

@@ -46,7 +46,8 @@ impl Controller {
             access.stage = Stage::Data;
             self.plan_stage(&access, moment.oracle)?;
             self.tell_read(&access, moment.observer);
-            let is_done = self.submit_plan(&Wait::of(&access, id), moment)? == 0;
+            let wait = Wait::of(&access, id, &self.scheduler.chips.timing);
+            let is_done = self.submit_plan(&wait, moment)? == 0;
             self.note_placed(&access, moment.oracle);
             self.begin_operations(moment)?;
             return Ok(is_done);
@@ -85,7 +86,8 @@ impl Controller {
             }
             self.plan_stage(&access, moment.oracle)?;
             self.tell_read(&access, moment.observer);
-            let groups = self.submit_plan(&Wait::of(&access, token), moment)?;
+            let wait = Wait::of(&access, token, &self.scheduler.chips.timing);
+            let groups = self.submit_plan(&wait, moment)?;
             self.note_placed(&access, moment.oracle);
             if let Some(access) = self.accesses.get(token) {
                 access.groups_left = groups;

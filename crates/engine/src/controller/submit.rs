@@ -1,6 +1,6 @@
 //! From a plan to the scheduler: groups of commands on one die each, and who waits for them.
 
-use pumice_types::{FlashCommand, FlashOp, RequestKind};
+use pumice_types::{FlashCommand, FlashOp, FlashTiming, RequestKind, Time};
 
 use super::access::{PageAccess, Waits};
 use super::{Controller, Moment};
@@ -19,26 +19,29 @@ pub struct Wait {
     urgent: bool,
     /// All groups of commands are waited for.
     every_group: bool,
+    /// Channel time of its reads, if they move only part of their page; else zero.
+    part: Time,
 }
 
 impl Wait {
     /// No page access waits.
-    pub const NOBODY: Wait = Wait { token: NOBODY, parts: false, urgent: false, every_group: false };
+    pub const NOBODY: Wait = Wait { token: NOBODY, parts: false, urgent: false, every_group: false, part: Time::ZERO };
 
     /// The access of this token waits for all groups of commands.
     pub fn for_all(token: u32) -> Wait {
         Wait { token, every_group: true, ..Wait::NOBODY }
     }
 
-    /// How the stage of an access waits.
+    /// How the stage of an access waits, and how much of its page it reads.
     #[inline]
-    pub fn of(access: &PageAccess, token: u32) -> Wait {
+    pub fn of(access: &PageAccess, token: u32, timing: &FlashTiming) -> Wait {
         let of_request = matches!(access.waits, Waits::Request(_));
         Wait {
             token,
             parts: of_request && access.kind == RequestKind::Write,
             urgent: of_request && access.kind == RequestKind::Read,
             every_group: access.stage == Stage::Map,
+            part: access.needed_of_page().and_then(|needed| timing.part_transfer(needed)).unwrap_or_default(),
         }
     }
 }
@@ -69,6 +72,7 @@ impl Controller {
                 token: if is_waited_for { wait.token } else { NOBODY },
                 parts: wait.parts && is_waited_for,
                 urgent: wait.urgent,
+                part: wait.part,
             };
             let answered = self.scheduler.submit(&group, moment.now, moment.observer)?;
             if answered {

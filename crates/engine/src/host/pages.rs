@@ -1,9 +1,6 @@
 //! How a request falls into pages and parts of pages.
 
-use pumice_types::{HostRequest, Lpn, RequestKind};
-
-/// Parts of a page that are told apart.
-const PARTS: u64 = 64;
+use pumice_types::{HostRequest, Lpn, PAGE_PARTS, RequestKind};
 
 /// The pages of a device, as requests see them.
 #[derive(Clone, Copy, Debug)]
@@ -53,8 +50,8 @@ impl Pages {
     /// included for a read, which needs it, and left out for a write, which does not supply all of it.
     #[inline]
     fn part_mask(&self, from: u64, to: u64, kind: RequestKind) -> u64 {
-        let below = |byte: u64| self.page_at(byte * PARTS);
-        let above = |byte: u64| self.page_at(byte * PARTS + self.page_bytes - 1);
+        let below = |byte: u64| self.page_at(byte * PAGE_PARTS);
+        let above = |byte: u64| self.page_at(byte * PAGE_PARTS + self.page_bytes - 1);
         let (first, last) = match kind {
             RequestKind::Read => (below(from), above(to)),
             RequestKind::Write | RequestKind::Trim | RequestKind::Flush => (above(from), below(to)),

@@ -8,6 +8,7 @@ use pumice_types::{Cause, EraseStep, FlashCommand, FlashOp, PageAddress, Time};
 
 use super::NOBODY;
 use super::plane_queues::PlaneQueues;
+use super::riders::Riders;
 use super::segment::{PhaseTimes, Resources, Segment, Usage};
 use super::snapshots::Snapshots;
 use crate::chip::Chips;
@@ -123,6 +124,8 @@ pub struct Die {
     pub active: Option<usize>,
     /// Segments that run together as one multi-plane command.
     pub group: usize,
+    /// Host reads that ride on them.
+    pub riders: Riders,
     /// The active segment has used its first die time and asked for the channel.
     pub on_channel: bool,
     /// What the active segment uses.
@@ -308,6 +311,7 @@ impl Die {
             clock: DieClock::default(),
             active: None,
             group: 0,
+            riders: Riders::default(),
             on_channel: false,
             usage: Usage::default(),
             round: 0,
@@ -331,6 +335,7 @@ impl Die {
         self.queues.iter_mut().for_each(PlaneQueues::clear);
         self.clock = DieClock::default();
         self.stalled_since = None;
+        self.riders = Riders::default();
         self.erase = EraseRun::default();
     }
 

@@ -10,7 +10,8 @@
 //! their own, which is served before anything else starts; a blocking merge holds the die from its first command to
 //! its last. When such a read arrives, an erase in steps is suspended at the next boundary that its rule allows. It
 //! resumes when no read waits. With multi-plane commands from the whole queue, commands of other planes overtake to
-//! run together with the one that is due (`together`), if nothing that they overtake could notice (`plane_queues`).
+//! run together with the one that is due (`together`), if nothing that they overtake could notice (`plane_queues`), and
+//! host reads ride on copies (`riders`).
 //!
 //! Hazards: a read of a page whose program is queued is answered from the controller's buffer. A
 //! read that starts before the queued relocation of its page reads the page's source. An erase never
@@ -24,6 +25,7 @@ mod moves;
 mod plane_queues;
 mod power;
 mod retry;
+mod riders;
 mod run;
 mod segment;
 mod snapshots;
@@ -34,7 +36,7 @@ use std::collections::VecDeque;
 use pumice_ftl::PolicyFault;
 use pumice_ftl::policy::Decider;
 use pumice_types::suspension::SuspensionRule;
-use pumice_types::{BlockId, DieId, FlashCommand, FlashOp, FlashTiming, Geometry, MultiPlane, Time};
+use pumice_types::{BlockId, Cause, DieId, FlashCommand, FlashOp, FlashTiming, Geometry, MultiPlane, Time};
 
 use crate::chip::Chips;
 use crate::error::SimError;
@@ -104,6 +106,17 @@ pub struct Submission<'a> {
     pub parts: bool,
     /// A host read, which read priority moves forward.
     pub urgent: bool,
+    /// Channel time of its reads for the host, if they move only part of their page; else zero.
+    pub part: Time,
+}
+
+impl Submission<'_> {
+    /// Channel time of one of its commands, if that reads part of a page for the host; else zero.
+    #[inline]
+    fn part_of(&self, command: &FlashCommand) -> Time {
+        let is_hosts = command.op == FlashOp::Read && matches!(command.cause, Cause::Host | Cause::Rmw);
+        if is_hosts { self.part } else { Time::ZERO }
+    }
 }
 
 /// A page access that is done.
@@ -315,7 +328,9 @@ impl Scheduler {
         let (shape, behind) = (Resources::DieThenChannel, die.next_number());
         let snapshot = self.snapshot(index, access, now);
         let die = &mut self.dies[index];
-        die.lanes[lane].segments.push_back(Segment { token: access.token, snapshot, behind, ..Segment::of(shape) });
+        let part = access.part_of(read);
+        let segment = Segment { token: access.token, snapshot, behind, part, ..Segment::of(shape) };
+        die.lanes[lane].segments.push_back(segment);
         die.lanes[lane].commands.push_back(*read);
         if let Some(queues) = die.queues.as_mut().filter(|_| lane == WORK) {
             queues.queued(read, true);
@@ -367,7 +382,8 @@ impl Scheduler {
             let completes = nth == access.completes;
             let (token, snapshot) = if completes { (access.token, snapshot) } else { (NOBODY, NO_SNAPSHOT) };
             let chained = holds_die && nth + 1 < access.commands.len();
-            let mut segment = Segment { snapshot, chained, token, ..Segment::of(shape) };
+            let part = access.part_of(command);
+            let mut segment = Segment { snapshot, chained, token, part, ..Segment::of(shape) };
             if shape == Resources::Die {
                 segment.die_only = die_only_time(&self.timing, command);
                 if may_join && nth > 0 && lane.join_last(&segment) {

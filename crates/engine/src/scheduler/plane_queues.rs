@@ -197,6 +197,13 @@ impl PlaneQueues {
         (number - self.first) as usize + self.overtaking.len()
     }
 
+    /// What was found last and overtook others is over, before what it runs with.
+    pub fn end_last_overtaking(&mut self) {
+        if let Some(number) = self.overtaking.pop() {
+            self.release(number);
+        }
+    }
+
     /// What runs is over. Returns how many places at the front of the lane are without work now, and whether
     /// the command behind them is of the same plan as the first one that ran.
     pub fn end(&mut self) -> (usize, bool) {

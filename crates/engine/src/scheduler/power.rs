@@ -220,7 +220,7 @@ impl Scheduler {
             Resources::Die if command.op == FlashOp::Copy => Some(die.cursor + self.timing.t_r),
             Resources::Die => Some(die.cursor),
             Resources::DieThenChannel => None,
-            Resources::DieChannelDie if !die.on_channel => None,
+            Resources::DieChannelDie if !die.on_channel || die.riders.are_there() => None,
             Resources::ChannelThenDie | Resources::DieChannelDie | Resources::Copyback => {
                 Some(due - die.usage.die_last)
             }

@@ -12,7 +12,7 @@ impl Usage {
     #[inline]
     pub fn with_retries(&self, retries: u8) -> (Time, Time) {
         let again = u64::from(retries);
-        (self.die_first * (again + 1) + self.die_last, self.channel + self.page * again)
+        (self.die_first * (again + 1) + self.die_last, self.channel + self.again * again)
     }
 }
 
@@ -69,11 +69,12 @@ impl Die {
     /// all that they have to.
     pub fn transfers_of_round(&self) -> Time {
         let Some(active) = self.active else { return Time::ZERO };
+        let page = |segment: &Segment| if segment.part > Time::ZERO { segment.part } else { self.usage.page };
         let of = |segment: &Segment| match (self.round, segment.shape) {
-            (round, _) if round < segment.retries => self.usage.page,
+            (round, _) if round < segment.retries => page(segment),
             (round, _) if round > segment.retries => Time::ZERO,
-            (_, Resources::DieChannelDie) => self.usage.page * 2,
-            (..) => self.usage.page,
+            (_, Resources::DieChannelDie) => page(segment) * 2,
+            (..) => page(segment),
         };
         self.lanes[active].segments.iter().take(self.group).map(of).sum()
     }

@@ -70,8 +70,21 @@ impl Scheduler {
         {
             die.on_channel = true;
             let (transfers, then) = (die.transfers(), die.after_transfers());
-            let end = self.channels[die.channel].grant(now, transfers) + transfers + then;
-            self.set_due(index, shape, end);
+            let riders = die.riders.transfers;
+            let out = self.channels[die.channel].grant(now, riders + transfers) + riders;
+            die.riders.copies_end = out + transfers + then;
+            if die.riders.are_there() {
+                self.events.set(index, out);
+            } else {
+                let end = die.riders.copies_end;
+                self.set_due(index, shape, end);
+            }
+            return Ok(());
+        }
+        if die.riders.are_there() {
+            let due = die.riders.copies_end;
+            self.end_riders(index, now, observer)?;
+            self.set_due(index, Resources::DieChannelDie, due);
             return Ok(());
         }
         if die.round < die.usage.retries {
@@ -186,13 +199,22 @@ impl Scheduler {
         if self.chips.retry.is_some() {
             die.begin_reads(lane, group, &mut self.chips);
         }
+        if lane == WORK && self.policy.multi_plane == MultiPlane::Queue {
+            self.gather_riders(index, group);
+        }
+        let die = &mut self.dies[index];
         die.active = Some(lane);
         die.group = group;
         die.on_channel = false;
         die.started = now;
         die.cursor = now;
         let due = match die.usage.shape {
-            Resources::Die | Resources::DieThenChannel | Resources::DieChannelDie => now + die.usage.die_first,
+            Resources::DieThenChannel | Resources::DieChannelDie => {
+                let begins =
+                    if self.timing.reads_ask_channel { now.max(self.channels[die.channel].free_at) } else { now };
+                begins + die.usage.die_first
+            }
+            Resources::Die => now + die.usage.die_first,
             Resources::Copyback => now + die.usage.die_first + die.usage.die_last,
             Resources::ChannelThenDie => {
                 let (transfers, die_last) = (die.transfers(), die.usage.die_last);
@@ -341,7 +363,7 @@ fn tell_transfers(die: &Die, index: usize, now: Time, observer: &mut impl Observ
 /// Accounts for an access that ends now, whose own resources are `own`. For a segment that used the channel
 /// `die.spent` still ends at its start; for one that needed the die alone it includes the segment itself.
 #[inline]
-fn page_done(segment: &Segment, own: Usage, die: &mut Die, now: Time) -> PageDone {
+pub(super) fn page_done(segment: &Segment, own: Usage, die: &mut Die, now: Time) -> PageDone {
     let mut waited = PhaseTimes::default();
     // Work on the die alone is in `spent`, so it is in what was waited for.
     let (own_die, channel) =

@@ -121,6 +121,8 @@ pub struct Segment {
     pub snapshot: u32,
     /// Time of all its commands, if they need the die alone.
     pub die_only: Time,
+    /// Channel time of a read that moves part of its page; zero if all of it moves.
+    pub part: Time,
     /// For a read with priority: the number that the next command of the work lane had then.
     pub behind: u64,
 }
@@ -138,6 +140,7 @@ impl Segment {
             token: super::NOBODY,
             snapshot: NO_SNAPSHOT,
             die_only: Time::ZERO,
+            part: Time::ZERO,
             behind: 0,
         }
     }
@@ -163,6 +166,8 @@ pub struct Usage {
     pub reads: u8,
     /// Channel time of one page.
     pub page: Time,
+    /// Channel time of a retry.
+    pub again: Time,
     /// Time of the reads of copies: die, and channel out, retries included.
     pub copy_reads: Time,
 }
@@ -210,6 +215,8 @@ impl Usages {
     fn complete(&self, usage: &mut Usage, segment: &Segment, command: &FlashCommand) {
         if segment.shape == Resources::Die {
             usage.die_first = segment.die_only;
+        } else if segment.part > Time::ZERO {
+            (usage.channel, usage.transfers, usage.again) = (segment.part, segment.part, segment.part);
         } else if command.op == FlashOp::SpareSearch {
             let pages = u64::from(command.searched_pages());
             let transfer = match command.expectation() {
@@ -239,7 +246,13 @@ impl Usage {
             Resources::Copyback => t.t_r,
             Resources::Die | Resources::DieThenChannel | Resources::ChannelThenDie | Resources::Erase => Time::ZERO,
         };
-        Usage { shape, die_first, channel, transfers: channel, die_last, retries: 0, reads: 1, page, copy_reads }
+        let transfers = channel;
+        Usage { shape, die_first, channel, transfers, die_last, retries: 0, reads: 1, page, again: page, copy_reads }
+    }
+
+    /// The same, in which copies read for so long.
+    pub fn with_copy_reads(self, copy_reads: Time) -> Usage {
+        Usage { copy_reads, ..self }
     }
 
     /// Adds the first `elapsed` of what runs to the phases it consists of; `command` is the first of it. A

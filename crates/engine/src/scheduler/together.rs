@@ -143,7 +143,7 @@ impl Scheduler {
 
 impl Die {
     /// Points a read with priority to where its page still is, if copies that are queued will move it.
-    fn find_source(&mut self, nth: usize) {
+    pub(super) fn find_source(&mut self, nth: usize) {
         let (mut read, mut behind) = (self.lanes[READS].commands[nth], self.lanes[READS].segments[nth].behind);
         self.follow_copies(&mut read, &mut behind);
         self.lanes[READS].commands[nth] = read;
@@ -177,7 +177,7 @@ impl Usage {
         let members = || lane.segments.iter().zip(&lane.commands).take(group);
         let mut sources = members().filter(|(segment, _)| copies(segment.shape)).map(|(_, command)| command.source);
         let Some(PageAddress { page, .. }) = sources.next() else {
-            self.transfers = self.channel * group as u64;
+            self.transfers = members().map(|(segment, command)| usages.of(segment, command).channel).sum();
             return;
         };
         let copied = members().filter(|(segment, _)| copies(segment.shape)).count() as u64;

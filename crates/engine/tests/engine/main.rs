@@ -40,6 +40,7 @@ mod power_wear;
 mod power_zones;
 mod random_devices;
 mod read_retries;
+mod read_transfer;
 mod registry;
 mod retirement;
 mod scheduling;

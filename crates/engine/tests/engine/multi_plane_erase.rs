@@ -60,7 +60,7 @@ pub fn scheduler_with(rule: SuspensionRule, built: Built, multi_plane: MultiPlan
 
 /// Commands that nobody waits for.
 pub fn submission(commands: &[FlashCommand]) -> Submission<'_> {
-    Submission { commands, completes: 0, token: NOBODY, parts: false, urgent: true }
+    Submission { commands, completes: 0, token: NOBODY, parts: false, urgent: true, part: Time::ZERO }
 }
 
 /// What each block's next erase will do.

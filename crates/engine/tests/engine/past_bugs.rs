@@ -418,3 +418,29 @@ fn t959_what_a_trim_takes_out_of_the_write_buffer_is_not_promised() {
     assert_eq!(number(&document, "integrity.lost_pages"), 0.0);
     assert_eq!((number(&document, "power.cuts"), number(&document, "power.broken_promises")), (20.0, 0.0));
 }
+
+/// A device that collects while it is idle did so behind the last request as well, up to its threshold, and the run
+/// counted that: a higher threshold had a higher write amplification with not one request served differently.
+#[test]
+fn t949_a_device_begins_nothing_of_its_own_behind_the_last_request() {
+    for mode in ["background", "preemptible"] {
+        let sets = [
+            ("ftl.kind", "page"),
+            ("ftl.gc_mode", mode),
+            ("ftl.gc_free_threshold", "0.05"),
+            ("ftl.gc_stop_threshold", "0.2"),
+            ("ftl.over_provisioning", "0.25"),
+            ("initial.fill", "1.0"),
+            ("initial.age_writes", "1.0"),
+            ("workload.read_fraction", "1.0"),
+            ("workload.requests", "1"),
+            ("workload.request_bytes", "4096"),
+        ];
+        for host in ["open-loop", "closed-loop"] {
+            let document = document(&[&sets[..], &[("host.mode", host)]].concat());
+            // The die that served the request may have begun one step as it ended.
+            assert!(number(&document, "gc.copied_pages") <= 1.0, "{mode}: {}", document["gc"]);
+            assert_eq!(number(&document, "flash.erases.block"), 0.0, "{mode}");
+        }
+    }
+}

@@ -56,6 +56,7 @@ impl ChipKeys {
     /// The first impossibility, with what would be possible.
     pub fn check(&self) -> Result<(), String> {
         self.geometry.check()?;
+        self.check_codewords()?;
         self.check_partial_erase()
     }
 }
