@@ -69,6 +69,7 @@ def test_a_converted_spec_runs_and_says_what_is_left_out(command: Command, tmp_p
     assert "timing.t_r_us is the mean over LSB, MSB pages" in done.stderr
     assert "1 further flows" in done.stderr
     assert "Not taken over: Flash_Comm_Protocol." in done.stderr
+    assert "a plane keeps as many as preconditioning left" in done.stderr
     config = pumice.Spec.from_file(tmp_path / "spec.toml").resolve()["config"]
     geometry, timing, ftl = config["geometry"], config["timing"], config["ftl"]
     assert (geometry["channels"], geometry["blocks_per_plane"], geometry["spare_bytes"]) == (2, 64, 128)
@@ -76,7 +77,11 @@ def test_a_converted_spec_runs_and_says_what_is_left_out(command: Command, tmp_p
     assert timing["channel_mb_per_s"] == 666.0
     assert (ftl["gc_policy"], ftl["d_choices"], ftl["over_provisioning"]) == ("d-choices", 6, 0.2)
     assert (ftl["wear_leveling"], ftl["wear_threshold"]) == ("both", 100)
-    assert (config["host"]["queue_depth"], config["host"]["write_buffer_kib"]) == (16, 1024)
+    # One page of each of the four planes is on its way to flash at a time.
+    assert (config["host"]["queue_depth"], config["host"]["write_buffer_kib"]) == (16, 16)
+    assert config["host"]["read_priority"]
+    assert config["initial"]["age_writes"] > 1.0
+    assert (timing["multi_plane"], timing["read_command"], timing["read_transfer"]) == ("queue", "channel", "codewords")
     work = config["workload"]
     assert (work["kind"], work["request_bytes"], work["requests"]) == ("hot-cold", 4096, 3000)
     assert (work["hot_space"], work["hot_share"], work["read_fraction"]) == (0.2, 0.8, 0.3)
@@ -170,3 +175,28 @@ def test_files_that_are_none_of_mqsims_are_refused(tmp_path: Path) -> None:
         configuration.write_text(content)
         with pytest.raises(SpecError, match=text):
             mqsim.convert(configuration, None)
+
+
+def test_dies_of_a_chip_become_planes_that_work_one_at_a_time(tmp_path: Path) -> None:
+    for dies, planes, mode, said in ((1, 2, "queue", 0), (2, 1, "off", 1), (2, 2, "queue", 2), (1, 1, "off", 0)):
+        device = {"Die_No_Per_Chip": str(dies), "Plane_No_Per_Die": str(planes)}
+        found = mqsim.convert(*written(tmp_path, device, SYNTHETIC))
+        geometry, timing = found.sections["geometry"], found.sections["timing"]
+        assert (geometry["dies_per_chip"], geometry["planes_per_die"]) == (1, dies * planes)
+        assert timing["multi_plane"] == mode
+        assert sum("of a chip" in note or "planes of a chip" in note for note in found.notes) == said
+
+
+def test_a_cache_is_a_buffer_of_what_it_has_on_its_way_to_flash(tmp_path: Path) -> None:
+    small = mqsim.convert(*written(tmp_path, {"Data_Cache_Capacity": "8192"}, SYNTHETIC))
+    large = mqsim.convert(*written(tmp_path, {"Data_Cache_Capacity": "67108864"}, SYNTHETIC))
+    sizes = [found.sections["host"]["write_buffer_kib"] for found in (small, large)]
+    assert sizes == [8, 16]
+    assert ["MQSim's cache" in " ".join(found.notes) for found in (small, large)] == [False, True]
+
+
+def test_what_a_device_that_starts_empty_keeps_free_is_its_threshold(tmp_path: Path) -> None:
+    found = mqsim.convert(*written(tmp_path, {"Enabled_Preconditioning": "false"}, SYNTHETIC))
+    assert (found.sections["initial"], found.sections["workload"]["footprint"]) == ({"fill": 0.0}, 0.5)
+    # Fewer than ten are never asked for; the new open block, the map's, and one to two victims.
+    assert 9 + 3 < found.sections["ftl"]["gc_free_threshold"] * 64 < 9 + 4

@@ -6,6 +6,7 @@ misread is refused. Facts about MQSim: its files `ssdconfig.xml` and `workload.x
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
@@ -14,6 +15,7 @@ from xml.etree import ElementTree
 
 from pumice import files
 from pumice.errors import SpecError, one_line
+from pumice.other_simulators import mqsim_preconditioning
 from pumice.text import printable
 
 #: Longest file that is read, in bytes.
@@ -35,6 +37,12 @@ _GEOMETRY = {
 
 #: Kinds of pages of each technology, as the names of their latencies end.
 _PAGES = {"SLC": ("LSB",), "MLC": ("LSB", "MSB"), "TLC": ("LSB", "CSB", "MSB")}
+
+#: What the planes of a device are counted by.
+_LEVELS = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")
+
+#: User capacities of random writes after which a uniform workload is in its steady state; chosen.
+_AGE_WRITES = 1.5
 
 _POLICIES = {"GREEDY": "greedy", "RGA": "d-choices", "FIFO": "fifo", "RANDOM": "random"}
 
@@ -108,9 +116,9 @@ class _Parameters:
         except ValueError:
             raise SpecError(f"{self._path}: {name} is {printable(value)!r}; allowed: a number") from None
 
-    def truth(self, name: str) -> bool:
+    def truth(self, name: str, default: str | None = None) -> bool:
         """The value of a parameter as a truth value; raises as `text`."""
-        return self.text(name, ("true", "false")) == "true"
+        return self.text(name, ("true", "false"), default) == "true"
 
     def left(self) -> list[str]:
         """Names of the parameters that nobody took."""
@@ -132,8 +140,10 @@ def convert(configuration: Path, workload: Path | None, *, scenario: int = 1, fl
     host, device, flash = _sections(configuration)
     parameters = _Parameters(configuration, {**host, **device, **flash})
     _device(parameters, found)
+    _scheduling(parameters, found)
     _link(parameters, found)
     _collection(parameters, found)
+    preconditioned = parameters.truth("Enabled_Preconditioning", default="true")
     if workload is not None:
         kind, values, others = _flow(workload, scenario, flow)
         if others:
@@ -141,6 +151,7 @@ def convert(configuration: Path, workload: Path | None, *, scenario: int = 1, fl
         own = _Parameters(workload, values)
         _trace(own, found) if kind.endswith("Trace_Based") else _generator(own, found)
         _cache(parameters, own, found)
+        _preconditioning(preconditioned, found)
         parameters = _Parameters(configuration, dict.fromkeys([*parameters.left(), *own.left()], ""))
     found.notes.append(f"Not taken over: {', '.join(parameters.left())}.")
     return found
@@ -149,6 +160,7 @@ def convert(configuration: Path, workload: Path | None, *, scenario: int = 1, fl
 def _device(given: _Parameters, found: Conversion) -> None:
     for name, key in _GEOMETRY.items():
         found.set(f"geometry.{key}", given.number(name, int))
+    found.set("timing.multi_plane", _multi_plane(found))
     given.text("Memory_Type", ("FLASH",))
     pages = _PAGES[given.text("Flash_Technology", tuple(_PAGES))]
     for operation, key in (("Read", "t_r_us"), ("Program", "t_prog_us")):
@@ -161,9 +173,37 @@ def _device(given: _Parameters, found: Conversion) -> None:
     rate = given.number("Channel_Transfer_Rate") * given.number("Flash_Channel_Width", int)
     found.set("timing.channel_mb_per_s", rate)
     found.set("timing.copyback", given.truth("Use_Copyback_for_GC"))
-    found.set("timing.multi_plane", "queue")
+    found.set("timing.read_command", "channel")
+    found.set("timing.read_transfer", "codewords")
+    found.set("timing.codeword_bytes", SECTOR_BYTES)
     found.set("partial_erase.unit", "none")
     found.set("seed", given.number("Seed", int))
+
+
+def _multi_plane(found: Conversion) -> str:
+    """Which commands of a chip run together. A chip of MQSim runs one at a time, so it is a die here."""
+    geometry = found.sections["geometry"]
+    dies, planes = geometry["dies_per_chip"], geometry["planes_per_die"]
+    if dies > 1:
+        found.set("geometry.dies_per_chip", 1)
+        found.set("geometry.planes_per_die", dies * planes)
+        found.notes.append(f"A chip is one die of {dies * planes} planes: dies of a chip never work at once in MQSim.")
+        if planes > 1:
+            found.notes.append(
+                f"Commands pair over all planes of a chip; in MQSim over the {planes} of each of its dies."
+            )
+    return "queue" if planes > 1 else "off"
+
+
+def _scheduling(given: _Parameters, found: Conversion) -> None:
+    """What goes before what on a chip."""
+    policy = given.text("Transaction_Scheduling_Policy", default="OUT_OF_ORDER").upper()
+    found.set("host.read_priority", True)
+    if policy not in ("OUT_OF_ORDER", "PRIORITY_OUT_OF_ORDER"):
+        found.notes.append(f"Reads go before writes; the shares that {printable(policy)} gives to flows are left out.")
+    found.notes.append("Collection goes before writes that arrived after it began; in MQSim before all that wait.")
+    if given.text("CMD_Suspension_Support", default="NONE").upper() != "NONE":
+        found.notes.append("Nothing is suspended: in MQSim at 7ec40e3 a suspended command loses requests.")
 
 
 def _link(given: _Parameters, found: Conversion) -> None:
@@ -180,12 +220,18 @@ def _collection(given: _Parameters, found: Conversion) -> None:
     found.set("ftl.allocation_order", given.text("Plane_Allocation_Scheme"))
     found.set("ftl.over_provisioning", given.number("Overprovisioning_Ratio"))
     found.set("ftl.gc_free_threshold", given.number("GC_Exec_Threshold"))
+    given.number("GC_Hard_Threshold", default="0")
     policy = _POLICIES[given.text("GC_Block_Selection_Policy", tuple(_POLICIES))]
     found.set("ftl.gc_policy", policy)
     if policy == "d-choices":
         # The whole part of the logarithm to base 2 of the blocks of a plane.
         found.set("ftl.d_choices", found.sections["geometry"]["blocks_per_plane"].bit_length() - 1)
-    found.set("ftl.gc_mode", "preemptible" if given.truth("Preemptible_GC_Enabled") else "blocking")
+    preemptible = given.truth("Preemptible_GC_Enabled")
+    found.set("ftl.gc_mode", "preemptible" if preemptible else "blocking")
+    if preemptible:
+        found.notes.append(
+            "Writes stop with the last free block, and one victim a plane is in work; in MQSim below 10."
+        )
     levels = given.truth("Dynamic_Wearleveling_Enabled"), given.truth("Static_Wearleveling_Enabled")
     modes = {(False, False): "none", (True, False): "dynamic", (False, True): "static", (True, True): "both"}
     found.set("ftl.wear_leveling", modes[levels])
@@ -241,9 +287,48 @@ def _trace(given: _Parameters, found: Conversion) -> None:
 def _cache(device: _Parameters, flow: _Parameters, found: Conversion) -> None:
     mode = flow.text("Device_Level_Data_Caching_Mode", ("TURNED_OFF", "WRITE_CACHE", "READ_CACHE", "WRITE_READ_CACHE"))
     capacity = device.number("Data_Cache_Capacity", int)
-    found.set("host.write_buffer_kib", capacity // 1024 if mode.startswith("WRITE") else 0)
+    found.set("host.write_buffer_kib", 0)
+    if mode.startswith("WRITE"):
+        geometry = found.sections["geometry"]
+        planes = math.prod(geometry[f"{name}"] for name in _LEVELS)
+        in_flight = planes * geometry["page_bytes"]
+        found.set("host.write_buffer_kib", max(min(capacity, in_flight), geometry["page_bytes"]) // 1024)
+        if capacity > in_flight:
+            found.notes.append(
+                f"The write buffer has {planes} pages: MQSim's cache sends at most one a plane to flash at a time, "
+                "and takes no more writes meanwhile."
+            )
     if mode.endswith("READ_CACHE"):
         found.notes.append("A read cache has no counterpart.")
+
+
+def _preconditioning(preconditioned: bool, found: Conversion) -> None:
+    """The state of the device at the first request, and the free blocks that collection keeps."""
+    sections = found.sections
+    geometry, ftl, fill = sections["geometry"], sections["ftl"], sections["initial"]["fill"]
+    if preconditioned:
+        found.set("initial.age_writes", _AGE_WRITES)
+        found.notes.append(
+            f"Preconditioning: a full device is aged by {_AGE_WRITES} capacities of random pages; MQSim computes where "
+            "pages lie, and stores pages outside the working set too."
+        )
+    else:
+        # Without it MQSim's device is empty, whatever the flow says of its occupancy.
+        found.set("initial.fill", 0.0)
+    plane = mqsim_preconditioning.Plane(
+        blocks=geometry["blocks_per_plane"],
+        pages=geometry["pages_per_block"],
+        threshold=ftl["gc_free_threshold"],
+        stored=fill * (1 - ftl["over_provisioning"]),
+        choices=ftl.get("d_choices", mqsim_preconditioning.GREEDY_CHOICES),
+    )
+    uniform = sections["workload"]["kind"] == "uniform"
+    kept = mqsim_preconditioning.free_blocks(plane, preconditioned=preconditioned, uniform=uniform)
+    found.notes.append(
+        f"ftl.gc_free_threshold is {kept:.1f} of {plane.blocks} blocks: MQSim erases one for each that is written, so "
+        f"a plane keeps as many as {'preconditioning' if preconditioned else 'its threshold'} left."
+    )
+    found.set("ftl.gc_free_threshold", round(kept / plane.blocks, 4))
 
 
 def _sections(path: Path) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:

@@ -63,7 +63,7 @@ keys! {
         read_command: ReadCommand = "\"at-once\"", ANY, "", CHOSEN, TIMED,
             "When the command of a page read, or of a copy through the controller, reaches its die. at-once: as soon as the die is free, also while the channel carries data of other dies. channel: when the channel has carried all that asked for it before, read data that waits included.";
         multi_plane: MultiPlane = "\"off\"", ANY, "", CHOSEN, TIMED,
-            "Which commands of a die that read, or program, one page number of several of its planes, or erase a block in each of several, run as one command: their array times are one, that of the slowest plane. off: none. neighbours: those next to each other in the die's queue. queue: the oldest, with commands from anywhere in the queue that lie in other planes and may overtake what is before them; copies program together with other copies, and with host writes unless they are copybacks.";
+            "Which commands of a die that read, or program, one page number of several of its planes, or erase a block in each of several, run as one command: their array times are one, that of the slowest plane. off: none. neighbours: those next to each other in the die's queue. queue: the oldest, with commands from anywhere in the queue that lie in other planes and may overtake what is before them; copies program together with other copies, and with host writes unless they are copybacks; host reads of the page number that a copy through the controller reads are sensed with it.";
     }
 }
 
