@@ -325,7 +325,7 @@ def _preconditioning(preconditioned: bool, found: Conversion) -> None:
     uniform = sections["workload"]["kind"] == "uniform"
     kept = mqsim_preconditioning.free_blocks(plane, preconditioned=preconditioned, uniform=uniform)
     found.notes.append(
-        f"ftl.gc_free_threshold is {kept:.1f} of {plane.blocks} blocks: MQSim erases one for each that is written, so "
+        f"ftl.gc_free_threshold is {kept} of {plane.blocks} blocks: MQSim erases one for each that is written, so "
         f"a plane keeps as many as {'preconditioning' if preconditioned else 'its threshold'} left."
     )
     found.set("ftl.gc_free_threshold", round(kept / plane.blocks, 4))

@@ -51,25 +51,26 @@ class Plane:
         return max(int(self.threshold * self.blocks), COLLECTIONS_MAX)
 
 
-def free_blocks(plane: Plane, *, preconditioned: bool, uniform: bool) -> float:
-    """Blocks of a plane that hold no data, on average, when MQSim looks whether to collect.
+def free_blocks(plane: Plane, *, preconditioned: bool, uniform: bool) -> int:
+    """Blocks of a plane that hold no data, or none soon, when MQSim looks whether to collect.
 
-    They are those that are free, the new open block and the map's, and the victims in work, whose pages are on their
-    way. A victim is in work at every look, and another one at those looks that its own copies caused.
+    It looks when it has taken a block: one less is free or being emptied than before the first request. The new open
+    block and that of the map hold nothing yet.
 
     Args:
         plane: the plane.
         preconditioned: it was written full before the first request.
         uniform: the requests are uniform over their addresses; other preconditioning is taken to reach its goal.
     """
-    at_least = _shares_with_at_least(plane)
-    copied = float(np.sum(at_least[1 : plane.pages + 1] ** plane.choices)) / plane.pages
-    left = plane.limit - 1
+    before = plane.limit
     if preconditioned:
         goal = plane.blocks - plane.limit // 2
-        consumed = _consumed(plane, at_least[:-1] - at_least[1:], goal) if uniform else goal
-        left = min(left, plane.blocks - _OPEN_BLOCKS - consumed)
-    return left + 2 + 1 + copied
+        consumed = goal
+        if uniform:
+            at_least = _shares_with_at_least(plane)
+            consumed = _consumed(plane, at_least[:-1] - at_least[1:], goal)
+        before = min(before, plane.blocks - _OPEN_BLOCKS - consumed)
+    return before - 1 + 2
 
 
 def _shares_with_at_least(plane: Plane) -> np.ndarray:
