@@ -92,9 +92,7 @@ def report(mode: str, requests: int, times: dict[str, list[float]], found: dict[
         print(f"{name:10}{middle[name]:10.2f}{net[name]:10.2f}{rate:16.0f}{work}")
     share = found["pumice"]["commands"] / found["mqsim"]["commands"]
     ratios = [net["mqsim"] / net["pumice"], middle["mqsim"] / middle["pumice"]]
-    print(
-        f"MQSim takes {ratios[0]:.1f} times the CPU time net, {ratios[1]:.1f} as whole processes, for the same requests."
-    )
+    print(f"CPU time of MQSim for the same requests: {ratios[0]:.1f} times net, {ratios[1]:.1f} as whole processes.")
     print(f"For the same number of flash commands ({share - 1:+.1%} in pumice): {ratios[0] * share:.1f} net.")
     turns = sorted(theirs / ours for theirs, ours in zip(times["mqsim"], times["pumice"], strict=True))
     print(f"Whole processes, round by round: {turns[0]:.1f} to {turns[-1]:.1f}.")
