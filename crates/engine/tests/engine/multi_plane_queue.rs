@@ -1,9 +1,11 @@
 //! 66x and 67x: multi-plane commands from the whole queue: what joins the command that is due, how long that
 //! takes, and every hazard that forbids it. One die, blocks of 64 pages that are programmed in order.
 
+use std::collections::HashSet;
+
 use pumice_engine::observe::Observer;
 use pumice_engine::scheduler::{NOBODY, PHASES, Phase, Policy, Scheduler, Submission};
-use pumice_engine::{SimError, build};
+use pumice_engine::{SimError, build, run_observed};
 use pumice_types::suspension::SuspensionRule;
 use pumice_types::{
     BlockId, Cause, FlashCommand, FlashOp, FlashTiming, Lpn, MultiPlane, PageAddress, SearchExpectation, Time,
@@ -381,23 +383,20 @@ fn t679_planes_of_a_die_that_collect_together_copy_together() {
     assert!(die.1 > 1.1 * own.1, "{own:?} {die:?}");
 }
 
-/// Start and end of the only record of this operation.
-fn span(die: &OneDie, op: FlashOp) -> (Time, Time) {
-    let mut found = die.log.0.iter().filter(|(_, _, command)| command.op == op);
-    let (start, end, _) = *found.next().expect("it ran");
-    assert!(found.next().is_none(), "{:?}", die.log.0);
-    (start, end)
+/// Start and end of the last copy.
+fn last_copy(die: &OneDie) -> (Time, Time) {
+    let found = die.log.0.iter().rfind(|(_, _, command)| command.op == FlashOp::Copy);
+    found.map(|(start, end, _)| (*start, *end)).expect("it ran")
 }
 
 #[test]
 fn t697_a_host_read_rides_on_a_copy_and_is_done_before_it() {
     let stored = [program(0, 0, 0), program(0, 0, 1), program(1, 0, 0), program(1, 0, 1), program(0, 4, 0)];
-    // The die is busy; then a copy of page 1 is due, and two reads wait behind it.
+    // A plan copies pages 0 and 1; the first copy has begun when two reads come.
     let run = |kind: &Kind, reads: [FlashCommand; 2]| {
         let mut die = OneDie::new(kind, &stored);
         let begins = die.now;
-        die.submit(&[program(0, BLOCKS - 1, 0)]);
-        die.submit(&[copy(0, (0, 1), (2, 0)), erase(0, 0)]);
+        die.submit(&[copy(0, (0, 0), (2, 0)), copy(0, (0, 1), (2, 1)), erase(0, 0)]);
         reads.iter().zip(7..).for_each(|(read, token)| die.submit_for(token, &[*read]));
         die.finish().expect("legal");
         let done: Vec<_> = std::iter::from_fn(|| die.scheduler.take_done()).collect();
@@ -412,17 +411,17 @@ fn t697_a_host_read_rides_on_a_copy_and_is_done_before_it() {
         let (die, done) = run(kind, [read(1, 0, 0), read(1, 0, 1)]);
         let t = die.timing.clone();
         let page = t.page_transfer + t.command_overhead;
-        let (start, end) = span(&die, FlashOp::Copy);
+        let (start, end) = last_copy(&die);
         assert_eq!(end - start, t.t_r + page + t.copy_transfer() + t.t_prog, "its data goes out behind the read's");
         assert_eq!((done[0].token, done[0].at), (8, start + t.t_r + page), "the read of the same page number");
         assert_eq!((done[0].transfer, done[0].die), (page, t.t_r));
         assert!(done[1].token == 7 && done[1].at > end, "the other waits");
         assert_eq!(die.scheduler.multi_plane().commands, 1);
     }
-    // Neither a page of the copy's own plane, nor a copy on the die, nor what an earlier command must come before.
+    // Neither a page of the copy's own plane or of another number, nor on a copy that stays on the die.
     let alone = |kind: &Kind, reads: [FlashCommand; 2]| {
         let (die, done) = run(kind, reads);
-        assert!(done.iter().all(|page| page.at > span(&die, FlashOp::Copy).1), "{:?}", die.log.0);
+        assert!(done.iter().all(|page| page.at > last_copy(&die).1), "{:?}", die.log.0);
     };
     alone(&TWO_PLANES, [read(0, 4, 0), read(1, 0, 0)]);
     alone(&Kind { copyback: "true", ..TWO_PLANES }, [read(1, 0, 1), read(1, 0, 0)]);
@@ -430,17 +429,17 @@ fn t697_a_host_read_rides_on_a_copy_and_is_done_before_it() {
 
 #[test]
 fn t699_an_erase_waits_for_a_read_of_its_block_that_rides() {
-    let stored = [program(0, 0, 0), program(1, 0, 0), program(0, 3, 0)];
+    let stored = [program(0, 0, 0), program(0, 0, 1), program(1, 0, 0), program(1, 0, 1)];
     for blocking in [false, true] {
         let mut die = OneDie::new(&Kind { blocking, ..TWO_PLANES }, &stored);
-        die.submit(&[program(0, BLOCKS - 1, 0)]);
-        die.submit(&[copy(0, (0, 0), (2, 0))]);
-        die.submit(&[read(1, 0, 0)]);
+        die.submit(&[copy(0, (0, 0), (2, 0)), copy(0, (0, 1), (2, 1))]);
+        die.submit_for(7, &[read(1, 0, 1)]);
         die.submit(&[erase(1, 0)]);
         die.submit(&[program(1, 0, 0)]);
         die.finish().expect("the read finds its page, and the program an erased one");
-        let order: Vec<FlashOp> = die.log.0[1..].iter().map(|(_, _, command)| command.op).collect();
-        assert_eq!(order, [FlashOp::Read, FlashOp::Copy, FlashOp::Erase, FlashOp::Program], "{blocking}");
+        let order: Vec<FlashOp> = die.log.0.iter().map(|(_, _, command)| command.op).collect();
+        let expected = [FlashOp::Copy, FlashOp::Read, FlashOp::Copy, FlashOp::Erase, FlashOp::Program];
+        assert_eq!(order, expected, "blocking: {blocking}");
     }
 }
 
@@ -452,13 +451,21 @@ fn t948_reads_of_a_die_that_collects_ride_on_its_copies() {
     for priority in ["false", "true"] {
         let run = |multi_plane| {
             let own = [("timing.multi_plane", multi_plane), ("host.read_priority", priority)];
-            document(&[&COLLECTS[..], &reads, &own].concat())
+            let mut log = Log::default();
+            let outcome = run_observed(&spec(&[&COLLECTS[..], &reads, &own].concat()), 1.0, &mut log, &mut |_| true);
+            (outcome.expect("it runs").document, log)
         };
-        let (off, queue) = (run("off"), run("queue"));
+        let ((off, _), (queue, log)) = (run("off"), run("queue"));
+        // The die and the start of each copy, and the reads that began with one.
+        let begins = |(start, _, command): &(Time, Time, FlashCommand)| (*start, command.target.block.0 / (2 * BLOCKS));
+        let of = |op| log.0.iter().filter(move |(_, _, command)| command.op == op);
+        let copies: HashSet<_> = of(FlashOp::Copy).map(begins).collect();
+        let rode = of(FlashOp::Read).filter(|read| copies.contains(&begins(read))).count();
+        println!("{rode} of {} reads rode", of(FlashOp::Read).count());
+        assert!(rode > 1_000, "{priority}: {rode}");
         let mean = |document| number(document, "host.read.latency_us.mean");
-        println!("reads take {} us, and {} us where nothing runs together", mean(&queue), mean(&off));
-        assert!(mean(&queue) < 0.8 * mean(&off), "{priority}");
-        for path in ["/flash/programs", "/flash/erases", "/flash/reads", "/gc", "/write_amplification"] {
+        assert!(mean(&queue) < mean(&off), "{priority}");
+        for path in ["/flash/programs", "/flash/erases", "/gc", "/write_amplification"] {
             assert_eq!(off.pointer(path), queue.pointer(path), "{path}");
         }
     }
