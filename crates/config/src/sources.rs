@@ -65,8 +65,11 @@ pub fn own_keys(source: &SpecSource) -> Result<Vec<&'static str>, SpecError> {
 }
 
 /// Keys of the chips' sections that only a controller reads.
-const OF_THE_CONTROLLER: [&str; 12] = [
+const OF_THE_CONTROLLER: [&str; 15] = [
     "timing.multi_plane",
+    "timing.read_transfer",
+    "timing.codeword_bytes",
+    "timing.read_command",
     "erase.suspension",
     "erase.suspension_for",
     "erase.suspension_restart",

@@ -67,11 +67,15 @@ pub fn host_settings() -> impl Strategy<Value = Vec<(String, String)>> {
     let buffer = (prop_oneof![Just(0u32), Just(4), Just(20), Just(64), Just(1024)], prop::bool::ANY);
     let link = (prop_oneof![Just(None), (20.0f64..4000.0).prop_map(Some)], prop_oneof![Just(0.0f64), Just(3.25)]);
     let multi_plane = prop_oneof![Just("off"), Just("neighbours"), Just("queue")];
-    let order = (prop::bool::ANY, multi_plane, prop::bool::ANY);
+    let reads = (prop_oneof![Just("page"), Just("codewords")], prop_oneof![Just("at-once"), Just("channel")]);
+    let order = (prop::bool::ANY, multi_plane, prop::bool::ANY, reads);
     let load = (prop::bool::ANY, 1u32..5, 1u32..9, 1u32..40, 20.0f64..3000.0);
     (buffer, link, order, load).prop_map(|(buffer, link, order, load)| {
         let mut pairs = vec![
             ("host.write_buffer_kib", buffer.0.to_string()),
+            ("timing.read_transfer", order.3.0.into()),
+            ("timing.codeword_bytes", "512".into()),
+            ("timing.read_command", order.3.1.into()),
             ("host.flush", if buffer.1 { "lru" } else { "eager" }.into()),
             ("host.overhead_us", format!("{}", link.1)),
             ("host.read_priority", order.0.to_string()),
