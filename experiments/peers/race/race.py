@@ -1,4 +1,4 @@
-"""MQSim and pumice on one device, in turns: CPU time for the same requests, whole and net of what comes first.
+"""MQSim and pumice on one device, in turns: CPU time for the same requests, whole and of their second half.
 
 Usage: python race.py /path/to/MQSim [--rounds N] [--requests N] [--mode off|queue]. README.md says more.
 """
@@ -46,9 +46,6 @@ FLOW = {
 #: without multi-plane commands.
 MODES = {"off": (2, 1), "queue": (1, 2)}
 
-#: Requests of the run that is taken away: it starts, fills and ages the device all the same.
-SHORT = 1_000
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="MQSim and pumice in turns on device S.")
@@ -66,7 +63,7 @@ def race(mqsim: Path, folder: Path, mode: str, requests: int, rounds: int) -> No
     """One mode: every round runs both programs, long and short."""
     times: dict[str, list[float]] = {"mqsim": [], "mqsim short": [], "pumice": [], "pumice short": []}
     found = {}
-    for count, suffix in ((requests, ""), (SHORT, " short")):
+    for count, suffix in ((requests, ""), (requests // 2, " short")):
         write_files(folder / f"files{suffix.strip()}", mode, count)
     for turn in range(rounds):
         for suffix in (" short", ""):
@@ -84,13 +81,16 @@ def report(mode: str, requests: int, times: dict[str, list[float]], found: dict[
     middle = {name: statistics.median(seconds) for name, seconds in times.items()}
     print(f"\nmulti_plane = {mode}: {requests} requests, medians of {len(times['mqsim'])} rounds, user CPU seconds")
     print(f"{'':10}{'whole':>10}{'net':>10}{'requests/s net':>16}{'flash commands':>16}{'IOPS':>10}{'WAF':>8}")
-    net = {}
+    net, work = {}, {}
     for name in ("mqsim", "pumice"):
+        run, short = found[name], found[f"{name} short"]
         net[name] = middle[name] - middle[f"{name} short"]
-        rate, run = (requests - SHORT) / net[name], found[name]
-        work = f"{run['commands']:16.0f}{run['iops']:10.1f}{run['waf']:8.3f}"
-        print(f"{name:10}{middle[name]:10.2f}{net[name]:10.2f}{rate:16.0f}{work}")
-    share = found["pumice"]["commands"] / found["mqsim"]["commands"]
+        work[name] = run["commands"] - short["commands"]
+        # Write amplification and rate of the second half alone.
+        waf, seconds = 2 * run["waf"] - short["waf"], requests / run["iops"] - requests / 2 / short["iops"]
+        figures = f"{work[name]:16.0f}{requests / 2 / seconds:10.1f}{waf:8.3f}"
+        print(f"{name:10}{middle[name]:10.2f}{net[name]:10.2f}{requests / 2 / net[name]:16.0f}{figures}")
+    share = work["pumice"] / work["mqsim"]
     ratios = [net["mqsim"] / net["pumice"], middle["mqsim"] / middle["pumice"]]
     print(f"CPU time of MQSim for the same requests: {ratios[0]:.1f} times net, {ratios[1]:.1f} as whole processes.")
     print(f"For the same number of flash commands ({share - 1:+.1%} in pumice): {ratios[0] * share:.1f} net.")
