@@ -189,6 +189,32 @@ impl Scheduler {
             }
             _ => self.gather(index, lane),
         };
+        self.settle_usage(index, lane, group);
+        let die = &mut self.dies[index];
+        die.active = Some(lane);
+        die.group = group;
+        die.on_channel = false;
+        die.started = now;
+        die.cursor = now;
+        let due = match die.usage.shape {
+            Resources::DieThenChannel | Resources::DieChannelDie if self.timing.reads_ask_channel => {
+                now.max(self.channels[die.channel].free_at) + die.usage.die_first
+            }
+            Resources::Die | Resources::DieThenChannel | Resources::DieChannelDie => now + die.usage.die_first,
+            Resources::Copyback => now + die.usage.die_first + die.usage.die_last,
+            Resources::ChannelThenDie => {
+                let (transfers, die_last) = (die.transfers(), die.usage.die_last);
+                self.channels[die.channel].grant(now, transfers) + transfers + die_last
+            }
+            Resources::Erase => return self.start_erase(index, now),
+        };
+        let shape = die.usage.shape;
+        self.set_due(index, shape, due);
+    }
+
+    /// Settles what the first `group` segments of a lane use together, and which reads ride on them.
+    #[inline(always)]
+    fn settle_usage(&mut self, index: usize, lane: usize, group: usize) {
         self.expect_first(&self.dies[index].lanes[lane]);
         let die = &mut self.dies[index];
         let Lane { segments, commands, .. } = &die.lanes[lane];
@@ -202,28 +228,6 @@ impl Scheduler {
         if lane == WORK && self.policy.multi_plane == MultiPlane::Queue {
             self.gather_riders(index, group);
         }
-        let die = &mut self.dies[index];
-        die.active = Some(lane);
-        die.group = group;
-        die.on_channel = false;
-        die.started = now;
-        die.cursor = now;
-        let due = match die.usage.shape {
-            Resources::DieThenChannel | Resources::DieChannelDie => {
-                let begins =
-                    if self.timing.reads_ask_channel { now.max(self.channels[die.channel].free_at) } else { now };
-                begins + die.usage.die_first
-            }
-            Resources::Die => now + die.usage.die_first,
-            Resources::Copyback => now + die.usage.die_first + die.usage.die_last,
-            Resources::ChannelThenDie => {
-                let (transfers, die_last) = (die.transfers(), die.usage.die_last);
-                self.channels[die.channel].grant(now, transfers) + transfers + die_last
-            }
-            Resources::Erase => return self.start_erase(index, now),
-        };
-        let shape = die.usage.shape;
-        self.set_due(index, shape, due);
     }
 
     /// Sets when something of this shape, which runs on a die, is due next.
