@@ -85,7 +85,7 @@ impl Lane {
         let joins = |last: &&mut Segment| last.shape == Resources::Die && last.token == NOBODY;
         let Some(last) = self.segments.back_mut().filter(joins) else { return false };
         last.commands += 1;
-        last.die_only += joined.die_only;
+        last.own_time += joined.own_time;
         (last.token, last.snapshot, last.chained) = (joined.token, joined.snapshot, joined.chained);
         true
     }

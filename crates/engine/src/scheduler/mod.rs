@@ -328,8 +328,8 @@ impl Scheduler {
         let (shape, behind) = (Resources::DieThenChannel, die.next_number());
         let snapshot = self.snapshot(index, access, now);
         let die = &mut self.dies[index];
-        let part = access.part_of(read);
-        let segment = Segment { token: access.token, snapshot, behind, part, ..Segment::of(shape) };
+        let own_time = access.part_of(read);
+        let segment = Segment { token: access.token, snapshot, behind, own_time, ..Segment::of(shape) };
         die.lanes[lane].segments.push_back(segment);
         die.lanes[lane].commands.push_back(*read);
         if let Some(queues) = die.queues.as_mut().filter(|_| lane == WORK) {
@@ -382,10 +382,10 @@ impl Scheduler {
             let completes = nth == access.completes;
             let (token, snapshot) = if completes { (access.token, snapshot) } else { (NOBODY, NO_SNAPSHOT) };
             let chained = holds_die && nth + 1 < access.commands.len();
-            let part = access.part_of(command);
-            let mut segment = Segment { snapshot, chained, token, part, ..Segment::of(shape) };
+            let own_time = access.part_of(command);
+            let mut segment = Segment { snapshot, chained, token, own_time, ..Segment::of(shape) };
             if shape == Resources::Die {
-                segment.die_only = die_only_time(&self.timing, command);
+                segment.own_time = die_only_time(&self.timing, command);
                 if may_join && nth > 0 && lane.join_last(&segment) {
                     continue;
                 }

@@ -69,7 +69,7 @@ impl Die {
     /// all that they have to.
     pub fn transfers_of_round(&self) -> Time {
         let Some(active) = self.active else { return Time::ZERO };
-        let page = |segment: &Segment| if segment.part > Time::ZERO { segment.part } else { self.usage.page };
+        let page = |segment: &Segment| if segment.own_time > Time::ZERO { segment.own_time } else { self.usage.page };
         let of = |segment: &Segment| match (self.round, segment.shape) {
             (round, _) if round < segment.retries => page(segment),
             (round, _) if round > segment.retries => Time::ZERO,

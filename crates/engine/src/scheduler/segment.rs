@@ -119,10 +119,9 @@ pub struct Segment {
     pub token: u32,
     /// The snapshot of the die's time when it was queued, or [`NO_SNAPSHOT`].
     pub snapshot: u32,
-    /// Time of all its commands, if they need the die alone.
-    pub die_only: Time,
-    /// Channel time of a read that moves part of its page; zero if all of it moves.
-    pub part: Time,
+    /// Time of all its commands, if they need the die alone; of a read that moves part of its page, its time on the
+    /// channel. Else zero.
+    pub own_time: Time,
     /// For a read with priority: the number that the next command of the work lane had then.
     pub behind: u64,
 }
@@ -139,8 +138,7 @@ impl Segment {
             commands: 1,
             token: super::NOBODY,
             snapshot: NO_SNAPSHOT,
-            die_only: Time::ZERO,
-            part: Time::ZERO,
+            own_time: Time::ZERO,
             behind: 0,
         }
     }
@@ -214,9 +212,10 @@ impl Usages {
     #[inline]
     fn complete(&self, usage: &mut Usage, segment: &Segment, command: &FlashCommand) {
         if segment.shape == Resources::Die {
-            usage.die_first = segment.die_only;
-        } else if segment.part > Time::ZERO {
-            (usage.channel, usage.transfers, usage.again) = (segment.part, segment.part, segment.part);
+            usage.die_first = segment.own_time;
+        } else if segment.own_time > Time::ZERO {
+            let part = segment.own_time;
+            (usage.channel, usage.transfers, usage.again) = (part, part, part);
         } else if command.op == FlashOp::SpareSearch {
             let pages = u64::from(command.searched_pages());
             let transfer = match command.expectation() {
