@@ -391,7 +391,8 @@ fn last_copy(die: &OneDie) -> (Time, Time) {
 
 #[test]
 fn t697_a_host_read_rides_on_a_copy_and_is_done_before_it() {
-    let stored = [program(0, 0, 0), program(0, 0, 1), program(1, 0, 0), program(1, 0, 1), program(0, 4, 0)];
+    let stored = [(0, 0, 0), (0, 0, 1), (0, 4, 0), (1, 0, 0), (1, 0, 1), (1, 1, 0), (1, 1, 1)];
+    let stored = stored.map(|(plane, block, page)| program(plane, block, page));
     // A plan copies pages 0 and 1; the first copy has begun when two reads come.
     let run = |kind: &Kind, reads: [FlashCommand; 2]| {
         let mut die = OneDie::new(kind, &stored);
@@ -408,7 +409,7 @@ fn t697_a_host_read_rides_on_a_copy_and_is_done_before_it() {
     };
     let blocking = Kind { blocking: true, ..TWO_PLANES };
     for kind in [&TWO_PLANES, &blocking] {
-        let (die, done) = run(kind, [read(1, 0, 0), read(1, 0, 1)]);
+        let (die, done) = run(kind, [read(1, 0, 0), read(1, 1, 1)]);
         let t = die.timing.clone();
         let page = t.page_transfer + t.command_overhead;
         let (start, end) = last_copy(&die);
@@ -463,8 +464,7 @@ fn t948_reads_of_a_die_that_collects_ride_on_its_copies() {
         let rode = of(FlashOp::Read).filter(|read| copies.contains(&begins(read))).count();
         println!("{rode} of {} reads rode", of(FlashOp::Read).count());
         assert!(rode > 1_000, "{priority}: {rode}");
-        let mean = |document| number(document, "host.read.latency_us.mean");
-        assert!(mean(&queue) < mean(&off), "{priority}");
+        assert!(number(&queue, "host.iops") > 1.04 * number(&off, "host.iops"), "{priority}");
         for path in ["/flash/programs", "/flash/erases", "/gc", "/write_amplification"] {
             assert_eq!(off.pointer(path), queue.pointer(path), "{path}");
         }
