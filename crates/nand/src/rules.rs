@@ -201,7 +201,9 @@ mod tests {
         let copy = FlashCommand::copy(page(0, 5), page(1, 3), Lpn(0), 1);
         let check = |copy, read| check_read_beside(&geometry(), &copy, &read).map_err(|violation| violation.rule);
         assert_eq!(check(copy, read(4, 5)), Ok(()));
-        for refused in [read(4, 3), read(1, 5), read(8, 5), FlashCommand { op: FlashOp::SpareSearch, ..read(4, 5) }] {
+        let mut search = read(4, 5);
+        search.op = FlashOp::SpareSearch;
+        for refused in [read(4, 3), read(1, 5), read(8, 5), search] {
             assert_eq!(check(copy, refused), Err(Rule::MultiPlane), "{refused:?}");
         }
         assert_eq!(check(program(0, 5), read(4, 5)), Err(Rule::MultiPlane));
