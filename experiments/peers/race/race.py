@@ -115,7 +115,10 @@ def run_mqsim(program: Path, folder: Path) -> tuple[float, dict[str, float]]:
     seconds = cpu_seconds(command, folder, folder / "mqsim.txt")
     root = ElementTree.parse(folder / "work_scenario_1.xml").getroot()
     flow, flash = next(root.iter("Host.IO_Flow")), next(root.iter("SSDDevice.FTL")).attrib
-    both = lambda name: int(flash[f"Issued_Flash_{name}_CMD"]) + 2 * int(flash[f"Issued_Flash_Multiplane_{name}_CMD"])  # noqa: E731
+
+    def both(name: str) -> int:
+        return int(flash[f"Issued_Flash_{name}_CMD"]) + 2 * int(flash[f"Issued_Flash_Multiplane_{name}_CMD"])
+
     requests, done = (int((flow.findtext(f"{kind}Request_Count") or "0").strip()) for kind in ("Write_", ""))
     delay = float(flow.findtext("Device_Response_Time") or "nan") / 1e6
     if done < (requests or 1):
