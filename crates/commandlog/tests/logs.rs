@@ -122,6 +122,9 @@ fn t057_what_starts_and_ends_together_is_one_command_of_several_planes_and_the_n
     assert!(found.broken.is_some(), "one plane reads one page at a time");
 }
 
+/// Makes a head another one.
+type HeaderChange<'a> = &'a dyn Fn(&mut LogHeader);
+
 #[test]
 fn t026_heads_that_describe_no_device_are_refused_at_the_first_value_too_many() {
     let shape = SubBlockShape { layers: 4, sub_blocks: 4, bits_per_cell: 1, write_sequence: "lfws".into() };
@@ -130,7 +133,7 @@ fn t026_heads_that_describe_no_device_are_refused_at_the_first_value_too_many() 
         change(&mut header);
         replayed(&header, &[]).err()
     };
-    let devices: [&dyn Fn(&mut LogHeader); 5] = [
+    let devices: [HeaderChange; 5] = [
         &|_| {},
         &|head| head.user_pages = 1,
         &|head| (head.user_pages, head.lpn_bits) = (64, 6),
@@ -140,7 +143,7 @@ fn t026_heads_that_describe_no_device_are_refused_at_the_first_value_too_many() 
     for change in devices {
         assert_eq!(changed(change), None);
     }
-    let refused: [(&dyn Fn(&mut LogHeader), &str); 11] = [
+    let refused: [(HeaderChange, &str); 11] = [
         (&|head| head.user_pages = 0, "do not fit each other"),
         (&|head| (head.user_pages, head.lpn_bits) = (65, 7), "do not fit each other"),
         (&|head| head.shape[2] = 0, "do not fit each other"),
