@@ -22,7 +22,7 @@ fn t043_bad_values_say_what_was_found_and_what_is_allowed() {
 fn t044_impossible_geometry_is_refused_with_what_would_work() {
     error(&with_set("geometry.pages_per_block", "72"), &["2^6", "72", "largest legal value is 3"]);
     error(&with_set("geometry.blocks_per_plane", "0"), &["geometry.blocks_per_plane = 0", "from 1"]);
-    error(&with_set("geometry.blocks_per_plane", "1000000"), &["pages", "at most 1073741824"]);
+    error(&with_set("geometry.blocks_per_plane", "1000000"), &["pages", "at most 4294967294"]);
     error(&with_set("geometry.page_bytes", "1000"), &["multiple of 512"]);
     error(&with_set("geometry.bad_blocks_per_plane", "1888"), &["no good block"]);
     error(&with_set("partial_erase.t_us", "[1.0]"), &["1 entries", "= 7"]);
