@@ -30,6 +30,7 @@ struct Slice {
     command: FlashCommand,
     planes: u32,
     copies: u32,
+    reads: u32,
     /// Some of them are for garbage collection.
     collects: bool,
     suspended: bool,
@@ -37,19 +38,25 @@ struct Slice {
 
 impl Slice {
     fn new(start: Time, end: Time, command: &FlashCommand) -> Slice {
-        let (copies, collects) = (u32::from(command.op == FlashOp::Copy), command.cause == Cause::Gc);
-        Slice { start, end, command: *command, planes: 1, copies, collects, suspended: false }
+        let [copies, reads] = [FlashOp::Copy, FlashOp::Read].map(|op| u32::from(command.op == op));
+        let collects = command.cause == Cause::Gc;
+        Slice { start, end, command: *command, planes: 1, copies, reads, collects, suspended: false }
     }
 
-    /// Whether both are of one multi-plane command: a die does nothing else at the same time.
+    /// Whether both are of one multi-plane command: a die does nothing else at the same time. Reads that ride on a copy
+    /// end before it.
     fn is_beside(&self, other: &Slice) -> bool {
-        (self.start, self.end) == (other.start, other.end)
+        self.start == other.start
     }
 
     /// Takes in a further plane of the same command.
     fn join(&mut self, other: &Slice) {
+        if other.end > self.end {
+            (self.end, self.command) = (other.end, other.command);
+        }
         self.planes += 1;
         self.copies += other.copies;
+        self.reads += other.reads;
         self.collects |= other.collects;
     }
 
@@ -65,6 +72,7 @@ impl Slice {
         match self.copies {
             0 => op_name(self.command.op),
             copies if copies == self.planes => op_name(FlashOp::Copy),
+            _ if self.reads > 0 => "copy and read",
             _ => "copy and program",
         }
     }

@@ -11,7 +11,7 @@
 //! its last. When such a read arrives, an erase in steps is suspended at the next boundary that its rule allows. It
 //! resumes when no read waits. With multi-plane commands from the whole queue, commands of other planes overtake to
 //! run together with the one that is due (`together`), if nothing that they overtake could notice (`plane_queues`), and
-//! host reads ride on copies (`riders`).
+//! host reads ride on copies (`riding`).
 //!
 //! Hazards: a read of a page whose program is queued is answered from the controller's buffer. A
 //! read that starts before the queued relocation of its page reads the page's source. An erase never
@@ -26,6 +26,7 @@ mod plane_queues;
 mod power;
 mod retry;
 mod riders;
+mod riding;
 mod run;
 mod segment;
 mod snapshots;
